@@ -1,0 +1,65 @@
+"""Every real model, from ONNX through a saved and reloaded plan with a dynamic profile, against ONNX Runtime."""
+import pathlib
+import tempfile
+
+import numpy as np
+import pytest
+
+import references
+from zoo import MODELS, Model, Shapes
+
+BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_agrees_with_onnxruntime(name: str, model_errors: dict[str, dict]) -> None:
+    model = MODELS[name]
+    reference = references.ort_session(model.path)
+    BUILD.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="plan_") as folder:
+        session = saved_and_reloaded(model, pathlib.Path(folder) / f"{name}.plan")
+        ratios = {at(shapes): largest_ratio(model, shapes, session, reference) for shapes in model.shapes}
+        ratios[f"{at(model.shapes[0])} again"] = largest_ratio(model, model.shapes[0], session, reference)
+    worst = max(ratios, key=ratios.get)
+    model_errors[name] = {"largest": ratios[worst], "at": worst, "all": ratios}
+    failed = {shape: f"{ratio:.2e}" for shape, ratio in ratios.items() if not ratio <= references.BAR}
+    assert not failed, f"{name}: max|a-b| / max|b-b'| above {references.BAR:g} at {failed}"
+
+
+def saved_and_reloaded(model: Model, path: pathlib.Path):
+    import plans
+
+    path.write_bytes(plans.build(model))
+    return plans.Session(path)
+
+
+def largest_ratio(model: Model, shapes: Shapes, session, reference) -> float:
+    """The worst of all outputs; both inputs run, so that a result cannot come from the run before."""
+    first, second = (references.inputs(model, shapes, variant) for variant in (0, 1))
+    want, other = (references.ort_outputs(reference, feed) for feed in (first, second))
+    got_second, got = session(second), session(first)
+    assert set(got) == set(want), f"outputs {sorted(got)} instead of {sorted(want)}"
+    return max(worst_of(name, got, want, other, got_second) for name in want)
+
+
+def worst_of(name: str, got: dict, want: dict, other: dict, got_second: dict) -> float:
+    assert got[name].dtype == want[name].dtype, f"output '{name}': {got[name].dtype}, not {want[name].dtype}"
+    return max(references.error_ratio(got[name], want[name], other[name]),
+               references.error_ratio(got_second[name], other[name], want[name]))
+
+
+def at(shapes: Shapes) -> str:
+    return " ".join("x".join(map(str, shape)) for shape in dict.fromkeys(shapes.values()))
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_inputs_tell_two_runs_apart(name: str) -> None:
+    """The measure itself: a zero result, and the result for another input, are far outside the bar."""
+    model = MODELS[name]
+    reference = references.ort_session(model.path)
+    shapes = model.shapes[-1]
+    want, other = (references.ort_outputs(reference, references.inputs(model, shapes, v)) for v in (0, 1))
+    for output in want:
+        assert references.error_ratio(want[output], want[output], other[output]) == 0
+        assert references.error_ratio(other[output], want[output], other[output]) > references.BAR
+        assert references.error_ratio(np.zeros_like(want[output]), want[output], other[output]) > references.BAR
