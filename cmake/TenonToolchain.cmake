@@ -1,0 +1,25 @@
+# Compiler flags that hold everywhere: the language, the warnings, where outputs go, ccache and sanitizers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+
+find_program(TENON_CCACHE ccache)
+if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+endif()
+
+# The baseline is plain x86-64 so that start-up code can check the machine before any wider instruction runs;
+# kernels are compiled once per instruction set in files of their own (see TenonTargets: tenon_isa_sources).
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
+if(TENON_SANITIZE)
+    add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -g)
+    add_link_options(-fsanitize=${TENON_SANITIZE})
+endif()

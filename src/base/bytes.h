@@ -1,0 +1,85 @@
+// Bytes: a little-endian writer and a bounds-checked reader for what plans and caches store.
+#pragma once
+
+#include "base/result.h"
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tenon
+{
+
+using Bytes = std::vector<uint8_t>;
+using ByteView = std::span<uint8_t const>;
+
+//! FNV-1a over bytes, continued from `seed`: for tables in memory, not against tampering.
+uint64_t hashBytes(ByteView bytes, uint64_t seed = 0xCBF29CE484222325ULL) noexcept;
+
+class ByteWriter
+{
+  public:
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    void raw(T const& value)
+    {
+        auto const* first = reinterpret_cast<uint8_t const*>(&value);
+        mBytes.insert(mBytes.end(), first, first + sizeof(T));
+    }
+    void raw(ByteView view)
+    {
+        mBytes.insert(mBytes.end(), view.begin(), view.end());
+    }
+    Bytes take()
+    {
+        return std::move(mBytes);
+    }
+    Bytes const& bytes() const noexcept
+    {
+        return mBytes;
+    }
+
+  private:
+    Bytes mBytes;
+};
+
+class ByteReader
+{
+  public:
+    explicit ByteReader(ByteView bytes) : mBytes{bytes}
+    {
+    }
+
+    template <typename T>
+        requires std::is_trivially_copyable_v<T>
+    Result<Done> raw(T& value)
+    {
+        if (left() < sizeof(T))
+            return badArgument("{} bytes are left where {} are needed", left(), sizeof(T));
+        std::memcpy(&value, mBytes.data() + mAt, sizeof(T));
+        mAt += sizeof(T);
+        return Done{};
+    }
+    Result<ByteView> take(uint64_t count)
+    {
+        if (left() < count)
+            return badArgument("{} bytes are left where {} are needed", left(), count);
+        ByteView const view = mBytes.subspan(mAt, count);
+        mAt += count;
+        return view;
+    }
+    size_t left() const noexcept
+    {
+        return mBytes.size() - mAt;
+    }
+
+  private:
+    ByteView mBytes;
+    size_t mAt{0};
+};
+
+} // namespace tenon

@@ -1,0 +1,33 @@
+// Isa: the instruction sets that kernels are written for, found at run time and capped by a knob.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tenon
+{
+
+//! Each includes those before it.
+enum class Isa : uint8_t
+{
+    kNone, //!< The machine lacks AVX2: the engine says so and refuses.
+    kAvx2, //!< AVX2, FMA, F16C.
+    kAvx512,
+    kAvx512Vnni,
+    kAvx512Bf16,
+    kAvx512Fp16,
+    kAmx,
+};
+
+std::string_view nameOf(Isa isa) noexcept;
+//! What the machine has.
+Isa detectedIsa() noexcept;
+//! What may be used: the machine's, capped by TENON_ISA.
+Isa activeIsa() noexcept;
+//! Model name of the CPU as the system gives it.
+std::string cpuModel();
+//! CPUs that this process may use: affinity and the cgroup's quota, at least 1.
+int32_t usableCpus() noexcept;
+
+} // namespace tenon

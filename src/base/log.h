@@ -1,0 +1,52 @@
+// Log: where messages go: the user's logger and error recorder.
+#pragma once
+
+#include "base/result.h"
+
+#include "NvInferRuntime.h"
+
+#include <string>
+
+namespace tenon
+{
+
+//! Joins a logger and a recorder (either may be null). Copies share both; calls may come from any thread, and no lock is
+//! held around them.
+class Log
+{
+  public:
+    using Severity = nvinfer1::ILogger::Severity;
+
+    Log() = default;
+    explicit Log(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) :
+        mLogger{logger},
+        mRecorder{recorder}
+    {
+    }
+    nvinfer1::ILogger* logger() const noexcept
+    {
+        return mLogger;
+    }
+    nvinfer1::IErrorRecorder* recorder() const noexcept
+    {
+        return mRecorder;
+    }
+    void setRecorder(nvinfer1::IErrorRecorder* recorder) noexcept
+    {
+        mRecorder = recorder;
+    }
+
+    //! To the recorder when there is one (rule B3), and to the logger as kERROR (kINTERNAL_ERROR for our mistakes).
+    void error(Error const& error) const noexcept;
+    void warning(std::string const& message) const noexcept;
+    void info(std::string const& message) const noexcept;
+    void verbose(std::string const& message) const noexcept;
+
+  private:
+    void log(Severity severity, std::string const& message) const noexcept;
+
+    nvinfer1::ILogger* mLogger{nullptr};
+    nvinfer1::IErrorRecorder* mRecorder{nullptr};
+};
+
+} // namespace tenon

@@ -1,0 +1,117 @@
+// Kernel: the work of one step of a plan, in three stages: loaded once per engine, prepared once per shape, run.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/layout.h"
+#include "base/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tenon
+{
+
+//! A tensor that a step reads or writes, its shape known.
+struct TensorArg
+{
+    DType dtype{DType::kFLOAT};
+    Layout layout{Layout::kLinear};
+    std::vector<int64_t> extents;
+    bool present{true}; //!< False: optional input that is absent.
+
+    int64_t bytes() const noexcept
+    {
+        return bytesOf(dtype, layout, extents);
+    }
+    friend bool operator==(TensorArg const&, TensorArg const&) = default;
+};
+
+//! Contents of a constant operand as the plan stores it.
+struct WeightArg
+{
+    void const* data{nullptr};
+    size_t bytes{0};
+    DType dtype{DType::kFLOAT};
+    std::vector<int64_t> extents; //!< Logical extents, before packing.
+    std::string_view packing;     //!< Name of the packed layout; empty: row-major.
+};
+
+//! What a kernel is loaded from. Comes from a plan: every value may be hostile until checked.
+struct KernelSource
+{
+    std::string_view kernel;         //!< Name in the device's table.
+    ByteView args;                   //!< Fields of the kernel, usually the layer's own plus choices.
+    std::vector<WeightArg> weights;  //!< One per input; data is null for operands that are not constants.
+    size_t outputs{1};
+    std::string_view layer;          //!< User-level name, for messages.
+};
+
+//! One thread's place in the team that runs a step together.
+struct Lane
+{
+    int32_t index{0};
+    int32_t count{1};
+    void (*wait)(void* team){nullptr};
+    void* team{nullptr};
+
+    //! Returns when every lane of the team has come here.
+    void barrier() const
+    {
+        if (count > 1)
+            wait(team);
+    }
+    //! This lane's part [first, last) of `total` items, in multiples of `grain` but for the end.
+    std::pair<int64_t, int64_t> part(int64_t total, int64_t grain = 1) const noexcept
+    {
+        int64_t const blocks = (total + grain - 1) / grain;
+        int64_t const first = blocks * index / count * grain;
+        int64_t const last = blocks * (index + 1) / count * grain;
+        return {first < total ? first : total, last < total ? last : total};
+    }
+};
+
+//! Addresses of one run. Inputs that are constants point at the weight as stored; absent inputs are null.
+struct Call
+{
+    void const* const* inputs{nullptr};
+    void* const* outputs{nullptr};
+    void* scratch{nullptr};
+    int64_t* produced{nullptr}; //!< Where values that only running tells (extents of outputs) are put, in order.
+};
+
+//! A kernel made ready for given shapes. Immutable: runs of several contexts share it.
+class Prepared
+{
+  public:
+    virtual ~Prepared() = default;
+    virtual size_t scratchBytes() const noexcept
+    {
+        return 0;
+    }
+    //! True: every lane of the team calls run (single program, each takes its part). False: one thread calls it, and it
+    //! may use the team by itself.
+    virtual bool isCollective() const noexcept = 0;
+    virtual Result<Done> run(Call const& call, Lane const& lane) const = 0;
+};
+
+class Kernel
+{
+  public:
+    virtual ~Kernel() = default;
+    //! Checks that the shapes fit the kernel's fields (a plan may lie) and does all that need not be done per run.
+    virtual Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const = 0;
+};
+
+using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(KernelSource const& source);
+
+struct KernelEntry
+{
+    std::string_view name;
+    KernelFactory load;
+};
+
+} // namespace tenon

@@ -1,0 +1,159 @@
+// Graph: building, reading, and the primitive edits that patches are made of.
+#include "ir/graph.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+ValueId Graph::addInput(std::string name, TensorType type)
+{
+    auto const id = static_cast<ValueId>(mValues.size());
+    mValues.push_back({.id = id, .name = std::move(name), .type = std::move(type)});
+    mReaders.emplace_back();
+    mInputs.push_back(id);
+    return id;
+}
+
+ValueId Graph::addConstant(std::string name, std::shared_ptr<Constant const> constant)
+{
+    auto const id = static_cast<ValueId>(mValues.size());
+    TensorType type{constant->dtype, shapeOf(constant->extents)};
+    mValues.push_back(
+        {.id = id, .name = std::move(name), .type = std::move(type), .constant = std::move(constant)});
+    mReaders.emplace_back();
+    return id;
+}
+
+Result<NodeId> Graph::addNode(
+    LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins)
+{
+    return insertNode(mOrder.size(), std::move(layer), std::move(name), std::move(inputs), std::move(origins));
+}
+
+void Graph::markOutput(ValueId value, std::string name)
+{
+    mOutputs.push_back({std::move(name), value});
+}
+
+Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput)
+{
+    std::vector<Input> views;
+    for (ValueId const id : inputs)
+    {
+        if (id == kNone)
+        {
+            views.push_back({});
+            continue;
+        }
+        Value const& value = this->value(id);
+        views.push_back(
+            {&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
+    }
+    return Inputs{std::move(views), std::move(layerName), &mSymbols, firstOutput};
+}
+
+Result<NodeId> Graph::insertNode(
+    size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins)
+{
+    auto const firstOutput = static_cast<ValueId>(mValues.size());
+    auto const id = static_cast<NodeId>(mNodes.size());
+    Inputs const in = inputsOf(inputs, name, firstOutput);
+    std::vector<TensorType> types = TENON_TRY(layer->infer(in));
+    std::optional<Shape> contents = layer->contents(in);
+    auto node = std::make_unique<Node>();
+    node->id = id;
+    node->layer = std::move(layer);
+    node->name = std::move(name);
+    node->origins = origins.empty() ? std::vector<std::string>{node->name} : std::move(origins);
+    node->inputs = std::move(inputs);
+    for (size_t i = 0; i < types.size(); ++i)
+    {
+        auto const valueId = static_cast<ValueId>(mValues.size());
+        std::string valueName = types.size() == 1 ? node->name + "_output" : fmt::format("{}_output_{}", node->name, i);
+        mValues.push_back({.id = valueId,
+            .name = std::move(valueName),
+            .type = std::move(types[i]),
+            .producer = id,
+            .outputIndex = static_cast<int32_t>(i)});
+        mReaders.emplace_back();
+        node->outputs.push_back(valueId);
+    }
+    if (contents && !node->outputs.empty())
+        mValues[static_cast<size_t>(node->outputs.front())].contents = std::move(contents);
+    for (ValueId const input : node->inputs)
+        if (input != kNone)
+            mReaders[static_cast<size_t>(input)].push_back(id);
+    mNodes.push_back(std::move(node));
+    mOrder.insert(mOrder.begin() + static_cast<std::ptrdiff_t>(at), id);
+    return id;
+}
+
+std::vector<NodeId> Graph::readers(ValueId value) const
+{
+    std::vector<NodeId> found = mReaders.at(static_cast<size_t>(value));
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+}
+
+int32_t Graph::readerCount(ValueId value) const
+{
+    auto const asOutput = std::count_if(
+        mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
+    return static_cast<int32_t>(mReaders.at(static_cast<size_t>(value)).size() + static_cast<size_t>(asOutput));
+}
+
+bool Graph::isOutput(ValueId value) const noexcept
+{
+    return std::any_of(
+        mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
+}
+
+Node const* Graph::producerOf(ValueId value) const
+{
+    if (value == kNone || this->value(value).producer == kNone)
+        return nullptr;
+    return mNodes[static_cast<size_t>(this->value(value).producer)].get();
+}
+
+void Graph::replaceReads(ValueId from, ValueId to)
+{
+    for (NodeId const reader : mReaders[static_cast<size_t>(from)])
+    {
+        Node& node = *mNodes[static_cast<size_t>(reader)];
+        for (ValueId& input : node.inputs)
+            if (input == from)
+            {
+                input = to;
+                mReaders[static_cast<size_t>(to)].push_back(reader);
+                break; // Each entry of mReaders stands for one operand.
+            }
+    }
+    mReaders[static_cast<size_t>(from)].clear();
+    for (GraphOutput& output : mOutputs)
+        if (output.value == from)
+            output.value = to;
+}
+
+void Graph::eraseNode(NodeId id)
+{
+    Node const& node = *mNodes[static_cast<size_t>(id)];
+    for (ValueId const input : node.inputs)
+    {
+        if (input == kNone)
+            continue;
+        auto& readers = mReaders[static_cast<size_t>(input)];
+        auto const at = std::find(readers.begin(), readers.end(), id);
+        if (at != readers.end())
+            readers.erase(at);
+    }
+    for (ValueId const output : node.outputs)
+        mValues[static_cast<size_t>(output)].producer = kNone;
+    mOrder.erase(std::find(mOrder.begin(), mOrder.end(), id));
+    mNodes[static_cast<size_t>(id)].reset();
+}
+
+} // namespace tenon

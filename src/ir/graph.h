@@ -1,0 +1,145 @@
+// Graph: nodes and the values between them, in topological order. Only Patch edits one that has been built.
+#pragma once
+
+#include "ir/layer.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenon
+{
+
+using ValueId = int32_t;
+using NodeId = int32_t;
+inline constexpr int32_t kNone{-1};
+
+struct Value
+{
+    ValueId id{kNone};
+    std::string name; //!< The user's tensor name, or one derived from the layer's.
+    TensorType type;
+    NodeId producer{kNone};                   //!< kNone: a graph input or a constant.
+    int32_t outputIndex{0};                   //!< Position among the producer's outputs.
+    std::shared_ptr<Constant const> constant; //!< Set when the value is a constant.
+    std::optional<Shape> contents;            //!< Symbolic values of a shape tensor, when known.
+};
+
+struct Node
+{
+    NodeId id{kNone};
+    LayerPtr layer;
+    std::string name;                 //!< The user's layer name; fused nodes join theirs with " + ".
+    std::vector<std::string> origins; //!< User-level layers that this node carries out.
+    std::vector<ValueId> inputs;      //!< kNone: optional input that is absent.
+    std::vector<ValueId> outputs;
+
+    ValueId input(size_t i) const noexcept
+    {
+        return i < inputs.size() ? inputs[i] : kNone;
+    }
+    ValueId output(size_t i = 0) const
+    {
+        return outputs.at(i);
+    }
+};
+
+struct GraphOutput
+{
+    std::string name; //!< Binding name; the value may carry another one.
+    ValueId value{kNone};
+};
+
+class Graph
+{
+  public:
+    // Building, in topological order.
+    ValueId addInput(std::string name, TensorType type);
+    ValueId addConstant(std::string name, std::shared_ptr<Constant const> constant);
+    //! Infers types; errors name the layer.
+    Result<NodeId> addNode(LayerPtr layer, std::string name, std::vector<ValueId> inputs,
+        std::vector<std::string> origins = {});
+    void markOutput(ValueId value, std::string name);
+
+    // Reading.
+    std::vector<NodeId> const& order() const noexcept
+    {
+        return mOrder;
+    }
+    Node const& node(NodeId id) const
+    {
+        return *mNodes.at(static_cast<size_t>(id));
+    }
+    Value const& value(ValueId id) const
+    {
+        return mValues.at(static_cast<size_t>(id));
+    }
+    size_t valueCount() const noexcept
+    {
+        return mValues.size();
+    }
+    bool isAlive(NodeId id) const noexcept
+    {
+        return id >= 0 && static_cast<size_t>(id) < mNodes.size() && mNodes[static_cast<size_t>(id)] != nullptr;
+    }
+    std::vector<ValueId> const& inputs() const noexcept
+    {
+        return mInputs;
+    }
+    std::vector<GraphOutput> const& outputs() const noexcept
+    {
+        return mOutputs;
+    }
+    SymbolTable& symbols() noexcept
+    {
+        return mSymbols;
+    }
+    SymbolTable const& symbols() const noexcept
+    {
+        return mSymbols;
+    }
+    //! Nodes that read a value, each once, in order.
+    std::vector<NodeId> readers(ValueId value) const;
+    //! Number of reads of a value: by nodes (each operand counts) and as graph outputs.
+    int32_t readerCount(ValueId value) const;
+    bool isOutput(ValueId value) const noexcept;
+    Node const* producerOf(ValueId value) const;
+    //! The producer when it is an L, else null.
+    template <typename L>
+    Node const* producerOf(ValueId value) const
+    {
+        Node const* node = producerOf(value);
+        return node != nullptr && as<L>(*node->layer) != nullptr ? node : nullptr;
+    }
+    Constant const* constantOf(ValueId value) const
+    {
+        return value == kNone ? nullptr : this->value(value).constant.get();
+    }
+    TensorType const& typeOf(ValueId value) const
+    {
+        return this->value(value).type;
+    }
+    //! What the rules of a layer with these inputs may know.
+    Inputs inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput);
+
+  private:
+    friend class Patch;
+    friend Result<Done> applyPatch(Graph& graph, class Patch const& patch);
+    friend bool removeDeadNodes(Graph& graph);
+    //! Infers and inserts before position `at` of the order.
+    Result<NodeId> insertNode(size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs,
+        std::vector<std::string> origins);
+    void replaceReads(ValueId from, ValueId to);
+    void eraseNode(NodeId id);
+
+    std::vector<std::unique_ptr<Node>> mNodes; //!< Null: erased. Ids stay valid.
+    std::vector<Value> mValues;
+    std::vector<std::vector<NodeId>> mReaders; //!< Per value; a node stands once per operand.
+    std::vector<NodeId> mOrder;
+    std::vector<ValueId> mInputs;
+    std::vector<GraphOutput> mOutputs;
+    SymbolTable mSymbols;
+};
+
+} // namespace tenon

@@ -1,0 +1,164 @@
+// HostTensor: conversion from and to the stored element types.
+#include "ir/host_tensor.h"
+
+#include "base/check.h"
+#include "base/half.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace tenon
+{
+
+namespace
+{
+template <typename T>
+void readIntegers(std::vector<int64_t>& to, void const* data)
+{
+    auto const* from = static_cast<T const*>(data);
+    for (size_t i = 0; i < to.size(); ++i)
+        to[i] = static_cast<int64_t>(from[i]);
+}
+
+template <typename T>
+void writeIntegers(std::vector<int64_t> const& from, void* data)
+{
+    auto* to = static_cast<T*>(data);
+    for (size_t i = 0; i < from.size(); ++i)
+        to[i] = static_cast<T>(from[i]);
+}
+
+double rounded(DType type, double value)
+{
+    switch (type)
+    {
+    case DType::kFLOAT: return static_cast<double>(static_cast<float>(value));
+    case DType::kHALF: return static_cast<double>(halfToFloat(floatToHalf(static_cast<float>(value))));
+    case DType::kBF16: return static_cast<double>(bfloatToFloat(floatToBfloat(static_cast<float>(value))));
+    default: return value;
+    }
+}
+
+//! Wraps as a conversion between integer types does.
+int64_t wrapped(DType type, int64_t value)
+{
+    switch (type)
+    {
+    case DType::kINT8: return static_cast<int8_t>(value);
+    case DType::kUINT8: return static_cast<uint8_t>(value);
+    case DType::kINT32: return static_cast<int32_t>(value);
+    case DType::kBOOL: return value != 0 ? 1 : 0;
+    default: return value;
+    }
+}
+} // namespace
+
+HostTensor::HostTensor(DType type, std::vector<int64_t> extentsOfTensor) :
+    dtype{type},
+    extents{std::move(extentsOfTensor)}
+{
+    auto const size = static_cast<size_t>(count());
+    if (isReal())
+        reals.resize(size);
+    else
+        integers.resize(size);
+}
+
+void HostTensor::set(int64_t index, double value)
+{
+    if (isReal())
+        reals[static_cast<size_t>(index)] = rounded(dtype, value);
+    else
+        setInteger(index, std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -0x1p63, 0x1.fffffffffffffp62)));
+}
+
+void HostTensor::setInteger(int64_t index, int64_t value)
+{
+    if (isReal())
+        reals[static_cast<size_t>(index)] = rounded(dtype, static_cast<double>(value));
+    else
+        integers[static_cast<size_t>(index)] = wrapped(dtype, value);
+}
+
+HostTensor HostTensor::fromBytes(DType type, std::vector<int64_t> extentsOfTensor, void const* data)
+{
+    HostTensor tensor{type, std::move(extentsOfTensor)};
+    auto const* halves = static_cast<uint16_t const*>(data);
+    auto const* floats = static_cast<float const*>(data);
+    switch (type)
+    {
+    case DType::kFLOAT: tensor.reals.assign(floats, floats + tensor.reals.size()); break;
+    case DType::kHALF:
+        for (size_t i = 0; i < tensor.reals.size(); ++i)
+            tensor.reals[i] = static_cast<double>(halfToFloat(halves[i]));
+        break;
+    case DType::kBF16:
+        for (size_t i = 0; i < tensor.reals.size(); ++i)
+            tensor.reals[i] = static_cast<double>(bfloatToFloat(halves[i]));
+        break;
+    case DType::kINT8: readIntegers<int8_t>(tensor.integers, data); break;
+    case DType::kUINT8:
+    case DType::kBOOL: readIntegers<uint8_t>(tensor.integers, data); break;
+    case DType::kINT32: readIntegers<int32_t>(tensor.integers, data); break;
+    case DType::kINT64: readIntegers<int64_t>(tensor.integers, data); break;
+    default: TENON_ENSURE(false, "the reference has no form for {}", nameOf(type));
+    }
+    return tensor;
+}
+
+HostTensor HostTensor::fromConstant(Constant const& constant)
+{
+    return fromBytes(constant.dtype, constant.extents, constant.data);
+}
+
+void HostTensor::toBytes(void* data) const
+{
+    auto* halves = static_cast<uint16_t*>(data);
+    auto* floats = static_cast<float*>(data);
+    switch (dtype)
+    {
+    case DType::kFLOAT:
+        for (size_t i = 0; i < reals.size(); ++i)
+            floats[i] = static_cast<float>(reals[i]);
+        break;
+    case DType::kHALF:
+        for (size_t i = 0; i < reals.size(); ++i)
+            halves[i] = floatToHalf(static_cast<float>(reals[i]));
+        break;
+    case DType::kBF16:
+        for (size_t i = 0; i < reals.size(); ++i)
+            halves[i] = floatToBfloat(static_cast<float>(reals[i]));
+        break;
+    case DType::kINT8: writeIntegers<int8_t>(integers, data); break;
+    case DType::kUINT8: writeIntegers<uint8_t>(integers, data); break;
+    case DType::kBOOL:
+        for (size_t i = 0; i < integers.size(); ++i)
+            static_cast<uint8_t*>(data)[i] = integers[i] != 0 ? 1 : 0;
+        break;
+    case DType::kINT32: writeIntegers<int32_t>(integers, data); break;
+    case DType::kINT64: writeIntegers<int64_t>(integers, data); break;
+    default: TENON_ENSURE(false, "the reference has no form for {}", nameOf(dtype));
+    }
+}
+
+std::shared_ptr<Constant const> HostTensor::toConstant() const
+{
+    auto constant = makeConstant(dtype, extents, nullptr);
+    toBytes(const_cast<void*>(constant->data)); // Fresh memory of our own, shared with nobody yet.
+    return constant;
+}
+
+std::vector<int64_t> stridesOf(std::vector<int64_t> const& extents)
+{
+    std::vector<int64_t> strides(extents.size());
+    int64_t stride{1};
+    for (size_t i = extents.size(); i-- > 0;)
+    {
+        strides[i] = stride;
+        stride *= extents[i];
+    }
+    return strides;
+}
+
+} // namespace tenon

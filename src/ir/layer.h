@@ -1,0 +1,195 @@
+// Layer: one operation of a graph with its fields; a type-erased holder for the structs of layers/.
+//
+// A layer struct L has: static kName, static fields(), and infer(Inputs const&) const giving Result<TensorType> or
+// Result<std::vector<TensorType>>. It may have:
+//   Expr body(Expr x) const  or  Expr body(std::vector<Expr> const& x) const      its meaning as an expression
+//   Result<std::vector<HostTensor>> reference(HostTensors const& in) const         its meaning as plain loops
+//   std::optional<Shape> contents(Inputs const&) const                             symbolic contents of output 0
+//   static constexpr bool kHasSideEffects{true}                                    is kept even when nothing reads it
+#pragma once
+
+#include "base/fields.h"
+#include "ir/expr.h"
+#include "ir/host_tensor.h"
+#include "ir/type.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon
+{
+
+//! What a layer's rules may know of one input.
+struct Input
+{
+    TensorType const* type{nullptr};    //!< Null: optional input that is absent.
+    Shape const* contents{nullptr};     //!< Row-major symbolic values of an integer tensor, when known.
+    Constant const* constant{nullptr};  //!< Contents, when the tensor is a constant.
+    std::string_view name{"?"};
+};
+
+//! The inputs of one node, as its rules see them.
+class Inputs
+{
+  public:
+    Inputs(std::vector<Input> inputs, std::string layerName, SymbolTable* symbols = nullptr, int32_t firstOutput = -1) :
+        mInputs{std::move(inputs)},
+        mLayerName{std::move(layerName)},
+        mSymbols{symbols},
+        mFirstOutput{firstOutput}
+    {
+    }
+
+    int32_t size() const noexcept
+    {
+        return static_cast<int32_t>(mInputs.size());
+    }
+    bool has(int32_t i) const noexcept
+    {
+        return i >= 0 && i < size() && mInputs[static_cast<size_t>(i)].type != nullptr;
+    }
+    Input const& operator[](int32_t i) const
+    {
+        return mInputs.at(static_cast<size_t>(i));
+    }
+    TensorType const& type(int32_t i) const
+    {
+        return *mInputs.at(static_cast<size_t>(i)).type;
+    }
+    //! Name of the layer, for messages.
+    std::string const& layerName() const noexcept
+    {
+        return mLayerName;
+    }
+    //! Symbolic values of integer input i, from its contents or its constant; none when unknown.
+    std::optional<Shape> values(int32_t i) const;
+    //! An extent that only running the layer tells: symbol `index` of this node, at most `upper`. The same one each time
+    //! that inference repeats.
+    ShapeExpr dataExtent(int32_t index, ShapeExpr const& upper) const;
+    SymbolTable const* symbols() const noexcept
+    {
+        return mSymbols;
+    }
+
+  private:
+    std::vector<Input> mInputs;
+    std::string mLayerName;
+    SymbolTable* mSymbols;
+    int32_t mFirstOutput;
+};
+
+//! Inputs of the reference; null: optional input that is absent.
+using HostTensors = std::vector<HostTensor const*>;
+
+class Layer
+{
+  public:
+    virtual ~Layer() = default;
+    virtual std::string_view name() const noexcept = 0;
+    virtual std::string show() const = 0;
+    virtual Bytes stored() const = 0;
+    virtual Result<std::vector<TensorType>> infer(Inputs const& in) const = 0;
+    virtual std::optional<Shape> contents(Inputs const& in) const = 0;
+    //! The meaning as an expression over `count` inputs; none when the layer has its own algorithm.
+    virtual std::optional<Expr> body(int32_t count) const = 0;
+    //! Runs the plain loops, or the body; an error when the layer has neither.
+    virtual Result<std::vector<HostTensor>> reference(HostTensors const& in) const = 0;
+    virtual bool hasSideEffects() const noexcept = 0;
+};
+
+using LayerPtr = std::shared_ptr<Layer const>;
+
+//! Value of an expression on tensors, with broadcasting; in double and exact integers.
+Result<HostTensor> evaluate(Expr const& expr, HostTensors const& in);
+
+template <typename L>
+class LayerOf final : public Layer
+{
+  public:
+    explicit LayerOf(L fields) : mFields{std::move(fields)}
+    {
+    }
+    L const& get() const noexcept
+    {
+        return mFields;
+    }
+    std::string_view name() const noexcept override
+    {
+        return L::kName;
+    }
+    std::string show() const override
+    {
+        return showFields(mFields);
+    }
+    Bytes stored() const override
+    {
+        return tenon::stored(mFields);
+    }
+    Result<std::vector<TensorType>> infer(Inputs const& in) const override
+    {
+        if constexpr (std::is_same_v<decltype(mFields.infer(in)), Result<TensorType>>)
+            return std::vector<TensorType>{TENON_TRY(mFields.infer(in))};
+        else
+            return mFields.infer(in);
+    }
+    std::optional<Shape> contents(Inputs const& in) const override
+    {
+        if constexpr (requires { mFields.contents(in); })
+            return mFields.contents(in);
+        else
+            return std::nullopt;
+    }
+    std::optional<Expr> body([[maybe_unused]] int32_t count) const override
+    {
+        if constexpr (requires { mFields.body(Expr{}); })
+            return mFields.body(Expr::input(0));
+        else if constexpr (requires { mFields.body(std::vector<Expr>{}); })
+        {
+            std::vector<Expr> x;
+            for (int32_t i = 0; i < count; ++i)
+                x.push_back(Expr::input(i));
+            return mFields.body(x);
+        }
+        else
+            return std::nullopt;
+    }
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const override
+    {
+        if constexpr (requires { mFields.reference(in); })
+            return mFields.reference(in);
+        else
+        {
+            std::optional<Expr> const meaning = body(static_cast<int32_t>(in.size()));
+            if (!meaning)
+                return errorOf(ErrorCode::kINTERNAL_ERROR, "layer kind {} has no reference", L::kName);
+            return std::vector<HostTensor>{TENON_TRY(evaluate(*meaning, in))};
+        }
+    }
+    bool hasSideEffects() const noexcept override
+    {
+        if constexpr (requires { L::kHasSideEffects; })
+            return L::kHasSideEffects;
+        else
+            return false;
+    }
+
+  private:
+    L mFields;
+};
+
+template <typename L>
+LayerPtr makeLayer(L fields)
+{
+    return std::make_shared<LayerOf<L> const>(std::move(fields));
+}
+
+//! The fields when the layer is an L, else null.
+template <typename L>
+L const* as(Layer const& layer) noexcept
+{
+    return layer.name() == L::kName ? &static_cast<LayerOf<L> const&>(layer).get() : nullptr;
+}
+
+} // namespace tenon

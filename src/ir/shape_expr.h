@@ -1,0 +1,157 @@
+// ShapeExpr: an extent that may depend on what is known only at run time; always in a normal form, so that equal
+// extents compare equal.
+#pragma once
+
+#include "base/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon
+{
+
+//! Closed interval of the values that an extent can take.
+struct Range
+{
+    int64_t min{0};
+    int64_t max{INT64_MAX};
+};
+
+enum class ShapeOp : uint8_t
+{
+    kSymbol,
+    kFloorDiv,
+    kMod,
+    kMin,
+    kMax,
+    kEqual, //!< 1 or 0.
+    kLess,  //!< 1 or 0.
+};
+
+class SymbolTable;
+
+//! A sum of products of atoms with integer coefficients; an atom is a symbol or an operation of ShapeOp on two
+//! expressions. Values are immutable and cheap to copy.
+class ShapeExpr
+{
+  public:
+    struct Atom;
+    using AtomPtr = std::shared_ptr<Atom const>;
+    struct Term
+    {
+        int64_t factor{0};
+        std::vector<AtomPtr> atoms; //!< Sorted by key; repeated for powers. Empty: the constant term.
+    };
+
+    ShapeExpr(int64_t constant = 0) : mConstant{constant}
+    {
+    }
+    static ShapeExpr symbol(int32_t id);
+
+    bool isConstant() const noexcept
+    {
+        return mTerms == nullptr;
+    }
+    std::optional<int64_t> constant() const noexcept
+    {
+        return isConstant() ? std::optional{mConstant} : std::nullopt;
+    }
+    //! The symbol when the expression is exactly one.
+    std::optional<int32_t> asSymbol() const noexcept;
+    //! Terms of the sum, the constant one included.
+    std::vector<Term> terms() const;
+
+    //! With symbol i replaced by values[i].
+    int64_t evaluate(std::span<int64_t const> values) const;
+    Range range(SymbolTable const& symbols) const;
+    //! Symbols that the value depends on, ascending, each once.
+    std::vector<int32_t> symbols() const;
+    ShapeExpr replace(int32_t symbol, ShapeExpr const& with) const;
+
+    //! Text of the normal form: equal expressions have equal keys.
+    std::string key() const;
+    std::string show() const
+    {
+        return key();
+    }
+
+    friend bool operator==(ShapeExpr const& a, ShapeExpr const& b);
+    friend ShapeExpr operator+(ShapeExpr const& a, ShapeExpr const& b);
+    friend ShapeExpr operator-(ShapeExpr const& a, ShapeExpr const& b);
+    friend ShapeExpr operator*(ShapeExpr const& a, ShapeExpr const& b);
+
+  private:
+    friend ShapeExpr fromTerms(std::vector<Term> terms);
+    struct Sum;
+    int64_t mConstant{0};
+    std::shared_ptr<Sum const> mTerms; //!< Null when constant.
+};
+
+struct ShapeExpr::Atom
+{
+    ShapeOp op{ShapeOp::kSymbol};
+    int32_t symbol{-1};
+    ShapeExpr a;
+    ShapeExpr b;
+    std::string key;
+};
+
+//! Division rounds towards minus infinity; by zero it gives 0 (a plan must not crash on it).
+ShapeExpr floorDiv(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr ceilDiv(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr mod(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr min(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr max(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr equal(ShapeExpr const& a, ShapeExpr const& b);
+ShapeExpr less(ShapeExpr const& a, ShapeExpr const& b);
+//! a where condition (0 or 1) is 1, else b.
+ShapeExpr select(ShapeExpr const& condition, ShapeExpr const& a, ShapeExpr const& b);
+//! Value of an operation on integers; the one definition of its meaning, run-time evaluation included.
+int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept;
+
+//! What a symbol stands for.
+enum class SymbolKind : uint8_t
+{
+    kInputExtent, //!< Extent `index` of network input `source`.
+    kInputValue,  //!< Element `index` of network input `source`, a shape tensor.
+    kData,        //!< Known after a kernel has run: extent or size `index` of value `source`.
+};
+
+struct Symbol
+{
+    SymbolKind kind{SymbolKind::kInputExtent};
+    int32_t source{0};
+    int32_t index{0};
+    std::string name; //!< Dimension name of the user, or one that we made.
+    Range range;
+    ShapeExpr upper; //!< kData: bound in terms of earlier symbols.
+};
+
+//! The symbols of one graph.
+class SymbolTable
+{
+  public:
+    //! The symbol of (kind, source, index), made when it is new.
+    int32_t find(SymbolKind kind, int32_t source, int32_t index, std::string name = {}, Range range = {});
+    Symbol& at(int32_t id)
+    {
+        return mSymbols.at(static_cast<size_t>(id));
+    }
+    Symbol const& at(int32_t id) const
+    {
+        return mSymbols.at(static_cast<size_t>(id));
+    }
+    int32_t size() const noexcept
+    {
+        return static_cast<int32_t>(mSymbols.size());
+    }
+
+  private:
+    std::vector<Symbol> mSymbols;
+};
+
+} // namespace tenon

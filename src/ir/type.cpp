@@ -1,0 +1,79 @@
+// TensorType and Constant.
+#include "ir/type.h"
+
+#include <cstring>
+#include <limits>
+
+namespace tenon
+{
+
+bool TensorType::isStatic() const noexcept
+{
+    for (ShapeExpr const& extent : shape)
+        if (!extent.isConstant())
+            return false;
+    return true;
+}
+
+ShapeExpr TensorType::volume() const
+{
+    ShapeExpr product{1};
+    for (ShapeExpr const& extent : shape)
+        product = product * extent;
+    return product;
+}
+
+std::string TensorType::show() const
+{
+    return std::string{nameOf(dtype)} + tenon::show(shape);
+}
+
+std::optional<std::vector<int64_t>> staticExtents(Shape const& shape)
+{
+    std::vector<int64_t> extents;
+    for (ShapeExpr const& extent : shape)
+    {
+        if (!extent.isConstant())
+            return std::nullopt;
+        extents.push_back(*extent.constant());
+    }
+    return extents;
+}
+
+Shape shapeOf(std::vector<int64_t> const& extents)
+{
+    return Shape(extents.begin(), extents.end());
+}
+
+std::string show(Shape const& shape)
+{
+    std::string text;
+    for (ShapeExpr const& extent : shape)
+        text += (text.empty() ? "" : ",") + extent.key();
+    return "[" + text + "]";
+}
+
+int64_t volumeOf(std::vector<int64_t> const& extents) noexcept
+{
+    int64_t product{1};
+    for (int64_t const extent : extents)
+        if (__builtin_mul_overflow(product, extent, &product))
+            return std::numeric_limits<int64_t>::max();
+    return product;
+}
+
+std::shared_ptr<Constant const> makeConstant(DType dtype, std::vector<int64_t> extents, void const* data)
+{
+    auto constant = std::make_shared<Constant>();
+    constant->dtype = dtype;
+    constant->extents = std::move(extents);
+    auto const bytes = static_cast<size_t>(constant->bytes());
+    std::shared_ptr<uint8_t[]> memory{new uint8_t[bytes + 1]()};
+    if (data != nullptr && bytes != 0)
+        std::memcpy(memory.get(), data, bytes);
+    constant->data = memory.get();
+    constant->owner = std::move(memory);
+    return constant;
+}
+
+} // namespace tenon

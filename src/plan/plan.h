@@ -1,0 +1,117 @@
+// Plan: the artefact that a build gives: I/O, profiles, portable graph, programs per device, weights, decisions.
+#pragma once
+
+#include "plan/program.h"
+
+#include "NvInferRuntimeBase.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tenon
+{
+
+struct PlanIO
+{
+    std::string name;
+    bool isInput{true};
+    bool isShape{false};       //!< Shape tensor: lives on the host.
+    DType dtype{DType::kFLOAT};
+    nvinfer1::Dims64 dims{};   //!< −1: known at run time.
+    int32_t graphValue{-1};
+    uint32_t formats{1};
+    std::vector<std::string> dimensionNames;
+};
+
+//! Bounds of one input in one profile.
+struct PlanProfileInput
+{
+    int32_t io{0};
+    nvinfer1::Dims64 min{};
+    nvinfer1::Dims64 opt{};
+    nvinfer1::Dims64 max{};
+    std::vector<int64_t> minValues; //!< Shape tensors only.
+    std::vector<int64_t> optValues;
+    std::vector<int64_t> maxValues;
+};
+
+struct PlanProfile
+{
+    std::vector<PlanProfileInput> inputs;
+};
+
+//! Each weight stands once, in the form that the program uses.
+struct PlanWeight
+{
+    DType dtype{DType::kFLOAT};
+    std::vector<int64_t> extents; //!< Logical.
+    std::string packing;          //!< Empty: row-major.
+    uint64_t bytes{0};            //!< As stored.
+    void const* data{nullptr};    //!< Into the blob (mapped) or, while building, into memory of the builder.
+    std::shared_ptr<void const> owner;
+    std::string name;
+};
+
+//! One node of the portable graph, the graph after all passes.
+struct PlanNode
+{
+    std::string layer; //!< Kind.
+    Bytes fields;
+    std::string name;
+    std::vector<std::string> origins;
+    std::vector<int32_t> inputs; //!< Graph values; −1: absent.
+    std::vector<int32_t> outputs;
+};
+
+struct PlanValue
+{
+    std::string name;
+    int32_t weight{-1}; //!< Weight table entry when constant.
+};
+
+struct PlanGraph
+{
+    std::vector<PlanNode> nodes; //!< In topological order.
+    std::vector<PlanValue> values;
+};
+
+//! A fusion, refusal, tactic or reformat with its reason.
+struct PlanDecision
+{
+    std::string kind;  //!< "fuse", "refuse", "tactic", "reorder", "fold", …
+    std::string layer;
+    std::string text;
+};
+
+struct PlanPlugin
+{
+    std::string name;
+    std::string version;
+    std::string nameSpace;
+    std::string library; //!< Information only; never opened.
+};
+
+struct Plan
+{
+    std::string networkName;
+    std::vector<PlanIO> io;
+    std::vector<PlanProfile> profiles;
+    std::vector<PlanWeight> weights;
+    PlanGraph graph;
+    std::vector<Program> programs;
+    std::vector<PlanDecision> decisions;
+    std::vector<PlanPlugin> plugins;
+    int32_t profilingVerbosity{0};
+    int64_t networkLayers{0};
+    std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
+    std::shared_ptr<void const> blob; //!< Keeps mapped memory alive; null while building.
+};
+
+//! The plan as one blob: header, checksummed sections, page-aligned weights.
+Result<Bytes> writePlan(Plan const& plan);
+//! Checks everything that can be checked without a device. Weights point into the blob, which `owner` keeps alive.
+Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner);
+
+} // namespace tenon

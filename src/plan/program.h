@@ -1,0 +1,99 @@
+// Program: what a plan holds for one device: tensors, steps and the shape program, as plain data.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/layout.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon
+{
+
+enum class PlanSymbolKind : uint8_t
+{
+    kInputExtent, //!< Extent `index` of I/O tensor `source`.
+    kInputValue,  //!< Element `index` of I/O tensor `source`, a shape tensor.
+    kData,        //!< Value `index` that step `source` produces.
+};
+
+//! Registers 0 … symbols−1 of the shape program.
+struct PlanSymbol
+{
+    PlanSymbolKind kind{PlanSymbolKind::kInputExtent};
+    int32_t source{0};
+    int32_t index{0};
+    int64_t min{0}; //!< Over all profiles.
+    int64_t max{0};
+    int32_t upper{-1}; //!< kData: register that holds the bound.
+    std::string name;
+};
+
+enum class PlanShapeOp : uint8_t
+{
+    kConstant, //!< `value`.
+    kAdd,
+    kMul,
+    kFloorDiv,
+    kMod,
+    kMin,
+    kMax,
+    kEqual,
+    kLess,
+};
+
+//! Instruction i computes register symbols + i from earlier registers.
+struct PlanShapeInstruction
+{
+    PlanShapeOp op{PlanShapeOp::kConstant};
+    int32_t a{-1};
+    int32_t b{-1};
+    int64_t value{0};
+};
+
+enum class PlanTensorKind : uint8_t
+{
+    kIO,         //!< `index` into the plan's I/O list.
+    kActivation, //!< Lives in the arena.
+    kWeight,     //!< `index` into the plan's weight table.
+    kValues,     //!< No memory: its extents are values of a shape tensor, for the kernel "shape_values".
+    kView,       //!< Shares the memory of tensor `index`.
+};
+
+struct PlanTensor
+{
+    PlanTensorKind kind{PlanTensorKind::kActivation};
+    DType dtype{DType::kFLOAT};
+    Layout layout{Layout::kLinear};
+    int32_t index{-1};
+    std::vector<int32_t> extents; //!< Registers.
+    int32_t graphValue{-1};       //!< Value of the portable graph that it holds; −1: none (a copy in another layout).
+    std::string name;
+};
+
+struct PlanStep
+{
+    std::string kernel;
+    Bytes args;
+    std::vector<int32_t> inputs;  //!< Tensors; −1: absent.
+    std::vector<int32_t> outputs;
+    std::vector<std::pair<int32_t, int32_t>> inPlace; //!< (output, input) positions that share memory.
+    std::vector<int32_t> produces; //!< kData symbols whose values the step tells, in the order of Call::produced.
+    int32_t graphNode{-1};         //!< Node of the portable graph; −1: a reorder.
+    std::string name;              //!< "conv1 + relu1".
+    std::string candidate;         //!< "onednn", "row", "reference", …
+    int64_t tactic{0};
+};
+
+struct Program
+{
+    std::string device;
+    std::vector<PlanSymbol> symbols;
+    std::vector<PlanShapeInstruction> shapes;
+    std::vector<PlanTensor> tensors;
+    std::vector<PlanStep> steps;
+};
+
+} // namespace tenon
