@@ -4208,6 +4208,7 @@ TENON_V_1_0_ALIAS(TimingCacheKey)
 TENON_V_1_0_BEGIN
 struct TimingCacheValue
 {
+    static constexpr uint64_t kINVALID_TACTIC_HASH{UINT64_MAX};
     uint64_t tacticHash;
     float timingMSec;
 };

@@ -88,7 +88,7 @@ struct TRT_DEPRECATED DetectionOutputParameters
     int32_t inputOrder[3];
     bool confSigmoid;
     bool isNormalized;
-    bool isBatchAgnostictrue;
+    bool isBatchAgnostic{true};
 };
 
 struct softmaxTree
