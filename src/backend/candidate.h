@@ -124,6 +124,9 @@ class Backend
     {
         return mName;
     }
+    //! Candidates that are asked after those that are there, such as the reference's.
+    Backend& append(std::span<Candidate const> candidates);
+    //! All offers in order of the table; candidates of the layer's kind first, then those of "*".
     Offers offers(Problem const& problem) const;
     Result<KernelSpec> build(Problem const& problem, Offer const& offer) const;
     //! A reorder from one layout to another as a step of its own: kernel "reorder".

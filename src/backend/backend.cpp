@@ -1,0 +1,70 @@
+// Backend: asking the table.
+#include "backend/candidate.h"
+
+namespace tenon
+{
+
+namespace
+{
+void ask(Candidate const& candidate, Problem const& problem, Offers& offers)
+{
+    auto answer = candidate.offers(problem);
+    if (auto* refusal = std::get_if<Refusal>(&answer))
+    {
+        refusal->candidate = candidate.name;
+        offers.refused.push_back(std::move(*refusal));
+        return;
+    }
+    for (Offer& offer : std::get<std::vector<Offer>>(answer))
+    {
+        offer.candidate = candidate.name;
+        offers.accepted.push_back(std::move(offer));
+    }
+}
+
+//! An offer that the planner could not carry out must not reach it.
+bool isSound(Problem const& problem, Offer const& offer)
+{
+    return offer.inputs.size() == problem.node->inputs.size() && offer.outputs.size() == problem.node->outputs.size()
+        && offer.cost >= 0.0;
+}
+} // namespace
+
+Backend& Backend::append(std::span<Candidate const> candidates)
+{
+    mCandidates.insert(mCandidates.end(), candidates.begin(), candidates.end());
+    return *this;
+}
+
+Offers Backend::offers(Problem const& problem) const
+{
+    Offers offers;
+    for (std::string_view const kind : {problem.layer().name(), std::string_view{"*"}})
+        for (Candidate const& candidate : mCandidates)
+            if (candidate.layer == kind)
+                ask(candidate, problem, offers);
+    std::erase_if(offers.accepted, [&](Offer const& offer) {
+        if (isSound(problem, offer))
+            return false;
+        offers.refused.push_back(refuse(offer.candidate, "its offer does not fit the node's operands"));
+        return true;
+    });
+    return offers;
+}
+
+Result<KernelSpec> Backend::build(Problem const& problem, Offer const& offer) const
+{
+    for (std::string_view const kind : {problem.layer().name(), std::string_view{"*"}})
+        for (Candidate const& candidate : mCandidates)
+            if (candidate.layer == kind && candidate.name == offer.candidate)
+                return candidate.build(problem, offer);
+    return errorOf(ErrorCode::kINTERNAL_ERROR, "backend '{}' has no candidate '{}' for layer kind {}", mName,
+        offer.candidate, problem.layer().name());
+}
+
+KernelSpec Backend::reorder() const
+{
+    return {.kernel = "reorder", .args = {}, .packed = {}};
+}
+
+} // namespace tenon

@@ -1,0 +1,31 @@
+// checkShapes: a plan may lie, so kernels compare the shapes that they are prepared for with what the layer infers.
+#pragma once
+
+#include "device/kernel.h"
+#include "ir/layer.h"
+
+#include <string_view>
+
+namespace tenon
+{
+
+//! What is checked: the layer and its operands at one shape.
+struct ShapeCheck
+{
+    Layer const& layer;
+    std::span<TensorArg const> inputs;
+    std::span<TensorArg const> outputs;
+    std::span<WeightArg const> weights; //!< KernelSource::weights; may be empty.
+    uint32_t unread{0};                 //!< LayerArgs::unread: operands whose extents are their contents.
+    std::string_view name;              //!< User-level name, for messages.
+};
+
+//! Infers with concrete types and compares element types, ranks and extents with the outputs. Extents that only running
+//! tells are compared with their bound. Integer operands whose contents are not known here may make extents unknown:
+//! these are not compared, and the kernel checks what it reads of them.
+Result<Done> checkShapes(ShapeCheck const& check);
+
+//! Extents and offsets stay far from overflow: the product of the extents is at most 2^46 and none is negative.
+Result<Done> checkExtents(TensorArg const& tensor, std::string_view name);
+
+} // namespace tenon

@@ -1,0 +1,45 @@
+// The planner turns an optimized graph into a plan: a kernel for each node, layouts, weights, the shape program, memory.
+#pragma once
+
+#include "backend/candidate.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "ir/decision.h"
+#include "ir/graph.h"
+#include "plan/plan.h"
+
+namespace tenon
+{
+
+struct PlanOptions
+{
+    std::string networkName;
+    //! Network I/O in binding order; inputs have the names of the graph's inputs, outputs those of Graph::outputs().
+    //! `graphValue` is filled in by the planner.
+    std::vector<PlanIO> io;
+    //! At least one; `PlanProfileInput::io` indexes `io`. Inputs without dynamic extents may be left out.
+    std::vector<PlanProfile> profiles;
+    std::vector<PlanPlugin> plugins;
+    int32_t profilingVerbosity{0};
+    int64_t networkLayers{0};         //!< Layers that the user's network has.
+    Decisions decisions;              //!< Those of the passes; the planner's follow them.
+    Progress* progress{nullptr};
+    std::string progressParent;
+    Log const* log{nullptr};
+};
+
+//! Symbols of kind kInputExtent and kInputValue have as `source` the position of the input in Graph::inputs().
+//! Same graph, backend and options give the same plan, bit for bit.
+Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions options);
+
+//! Values of all symbols at one point of a profile; kData symbols take their upper bound.
+enum class ProfilePoint : uint8_t
+{
+    kMin,
+    kOpt,
+    kMax,
+};
+Result<std::vector<int64_t>> symbolValues(
+    Graph const& graph, PlanOptions const& options, size_t profile, ProfilePoint point);
+
+} // namespace tenon
