@@ -1,0 +1,27 @@
+// Concatenation: inputs laid one after the other along an axis.
+#pragma once
+
+#include "ir/layer.h"
+#include "layers/layer_table.h"
+
+namespace tenon
+{
+
+struct Concatenation
+{
+    static constexpr std::string_view kName{"Concatenation"};
+    int32_t axis{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "Axis", &Concatenation::axis)};
+    }
+
+    Result<TensorType> infer(Inputs const& in) const;
+    std::optional<Shape> contents(Inputs const& in) const;
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+};
+
+} // namespace tenon
+
+TENON_LAYER(Concatenation);

@@ -1,0 +1,44 @@
+// Slice: elements from a start with a stride per axis; beyond the input by the rule of the mode.
+#pragma once
+
+#include "NvInfer.h"
+#include "ir/layer.h"
+#include "layers/layer_table.h"
+
+namespace tenon
+{
+
+//! Inputs: x, start, size, stride (1-D integers), fill value (0-D, kFILL only), axes (1-D constant): all but x optional,
+//! each goes before its field. Without axes, start, size and stride have one entry per axis of x.
+struct Slice
+{
+    static constexpr std::string_view kName{"Slice"};
+    nvinfer1::Dims start{};
+    nvinfer1::Dims size{};
+    nvinfer1::Dims stride{}; //!< Empty: all 1.
+    nvinfer1::SampleMode mode{nvinfer1::SampleMode::kSTRICT_BOUNDS};
+    nvinfer1::Dims axes{}; //!< Empty: all axes.
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "Start", &Slice::start), field(2, "Size", &Slice::size),
+            field(3, "Stride", &Slice::stride), field(4, "Mode", &Slice::mode), field(5, "Axes", &Slice::axes)};
+    }
+
+    //! Start, size and stride with one entry per axis of x, axes applied.
+    struct Cut
+    {
+        Shape start;
+        Shape size;
+        Shape stride;
+    };
+    Result<Cut> cut(Inputs const& in) const;
+
+    Result<TensorType> infer(Inputs const& in) const;
+    std::optional<Shape> contents(Inputs const& in) const;
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+};
+
+} // namespace tenon
+
+TENON_LAYER(Slice);

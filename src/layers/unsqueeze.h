@@ -1,0 +1,27 @@
+// Unsqueeze: axes of extent 1 put in.
+#pragma once
+
+#include "ir/layer.h"
+#include "layers/layer_table.h"
+
+namespace tenon
+{
+
+//! Inputs: x, axes of the result (1-D or 0-D integers, known at build time; negative ones count from the end).
+struct Unsqueeze
+{
+    static constexpr std::string_view kName{"Unsqueeze"};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{};
+    }
+
+    Result<TensorType> infer(Inputs const& in) const;
+    std::optional<Shape> contents(Inputs const& in) const;
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+};
+
+} // namespace tenon
+
+TENON_LAYER(Unsqueeze);
