@@ -113,5 +113,15 @@ struct Plan
 Result<Bytes> writePlan(Plan const& plan);
 //! Checks everything that can be checked without a device. Weights point into the blob, which `owner` keeps alive.
 Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner);
+//! What readPlan checks of the plain data; for plans that come from a planner in the same process.
+Result<Done> checkPlan(Plan const& plan);
+
+struct MappedFile
+{
+    ByteView bytes;
+    std::shared_ptr<void const> owner; //!< Unmaps when the last copy goes.
+};
+//! A file of any size, read-only and shared with the page cache.
+Result<MappedFile> mapPlanFile(std::string const& path);
 
 } // namespace tenon

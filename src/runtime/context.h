@@ -1,0 +1,102 @@
+// Context: one run state of an engine: profile, shapes, addresses, memory. One thread's at a time.
+#pragma once
+
+#include "runtime/engine.h"
+
+#include <functional>
+
+namespace tenon
+{
+
+struct ContextState;
+
+using MemoryStrategy = nvinfer1::ExecutionContextAllocationStrategy;
+
+//! What an observer sees after a step has run.
+struct ObservedStep
+{
+    int32_t index{0};            //!< Into program().steps.
+    PlanStep const* step{nullptr};
+    std::span<TensorArg const> inputs;
+    std::span<TensorArg const> outputs;   //!< Extents that depend on data are the true ones.
+    std::span<void const* const> inputData;
+    std::span<void* const> outputData;
+    double microseconds{0.0};
+};
+
+//! False stops the run, which then fails.
+using Observer = std::function<bool(ObservedStep const& step)>;
+
+struct RunRequest
+{
+    void* stream{nullptr};               //!< Only 0, the caller's thread, until streams exist.
+    void* const* bindings{nullptr};      //!< One per I/O tensor; null: the addresses that were set (and allocators).
+    Observer const* observer{nullptr};
+    bool keepInputs{false};              //!< No step writes over its own inputs, so that an observer can check them.
+};
+
+//! Every handle keeps its parents alive. A call that fails changes nothing.
+class Context
+{
+  public:
+    using Dims = nvinfer1::Dims64;
+
+    //! Profile 0 is selected (Q1).
+    static Result<std::unique_ptr<Context>> create(std::shared_ptr<Engine> engine, MemoryStrategy strategy);
+    ~Context();
+    Context(Context const&) = delete;
+    Context& operator=(Context const&) = delete;
+
+    Engine& engine() const noexcept;
+    Log& log() noexcept; //!< The engine's logger; a recorder of its own can be set.
+    void setName(char const* name);
+    std::string const& name() const noexcept;
+    void setThreads(int32_t threads); //!< 0: the engine's.
+
+    // ---- shapes ------------------------------------------------------------------------------------------------------
+    int32_t profile() const noexcept;
+    //! Forgets the shapes of all dynamic inputs (Q3).
+    Result<Done> setProfile(int32_t index, void* stream = nullptr);
+    Result<Done> setInputShape(char const* name, Dims const& dims);
+    //! −1 where an extent is not known (yet, or before running).
+    Result<Dims> tensorShape(char const* name) const;
+    //! In elements; nbDims −1 until the shape is known.
+    Result<Dims> tensorStrides(char const* name) const;
+    //! Names of inputs that lack a shape or, for shape tensors, an address; empty: all shapes are known, and outputs that
+    //! are shape tensors with an address have been written. An error is the public −1.
+    Result<std::vector<char const*>> inferShapes();
+    bool allInputShapesSet() const noexcept;
+    //! Upper bound in bytes for the input shapes at hand (Q17).
+    Result<int64_t> maxOutputSize(char const* name) const;
+
+    // ---- addresses ---------------------------------------------------------------------------------------------------
+    Result<Done> setTensorAddress(char const* name, void* data);
+    Result<Done> setInputAddress(char const* name, void const* data);
+    Result<Done> setOutputAddress(char const* name, void* data);
+    void const* tensorAddress(char const* name) const noexcept;
+    void* outputAddress(char const* name) const noexcept;
+    Result<Done> setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator);
+    nvinfer1::IOutputAllocator* outputAllocator(char const* name) const noexcept;
+
+    // ---- memory ------------------------------------------------------------------------------------------------------
+    MemoryStrategy strategy() const noexcept;
+    //! Only for kUSER_MANAGED. `bytes` −1: as many as the engine asks for over all profiles.
+    Result<Done> setDeviceMemory(void* memory, int64_t bytes);
+    //! Bytes that runs of the current shapes need; at most the engine's answer for the profile (Q19).
+    Result<int64_t> updateDeviceMemorySizeForShapes();
+    void setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept; //!< For scratch; null: the engine's.
+    nvinfer1::IGpuAllocator* temporaryAllocator() const noexcept;
+
+    // ---- running -----------------------------------------------------------------------------------------------------
+    Result<Done> enqueue(void* stream);
+    //! Synchronous, pointers in I/O index order (S7); output allocators are not asked (R1).
+    Result<Done> execute(void* const* bindings);
+    Result<Done> run(RunRequest const& request);
+    Result<Done> runObserved(Observer const& observer, bool keepInputs = false);
+
+  private:
+    explicit Context(std::unique_ptr<ContextState> state);
+    std::unique_ptr<ContextState> mState;
+};
+
+} // namespace tenon

@@ -1,0 +1,97 @@
+// Engine: a plan on a device: kernels loaded, weights in place, queries by tensor name. Shared by its contexts.
+#pragma once
+
+#include "base/log.h"
+#include "device/device.h"
+#include "plan/plan.h"
+
+#include "NvInferRuntime.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tenon
+{
+
+struct EngineState;
+
+struct EngineOptions
+{
+    Device* device{nullptr}; //!< Must have a program in the plan and outlive the engine.
+    Log log;
+    nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
+    int32_t threads{0};                          //!< Of a run; 0: the device's default.
+    std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
+};
+
+//! Immutable after creation but for its log; calls may come from several threads at once. Calls that take a profile
+//! answer an error for an index that does not exist, and calls that take a name for a name that is not an I/O tensor: the
+//! API turns these into the standard answer of each query (rules P1, P5).
+class Engine : public std::enable_shared_from_this<Engine>
+{
+  public:
+    using Select = nvinfer1::OptProfileSelector;
+    using Dims = nvinfer1::Dims64;
+
+    //! Loads every kernel. A plan that was not read from a blob is checked first (checkPlan).
+    static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Plan const> plan, EngineOptions options);
+    ~Engine();
+    Engine(Engine const&) = delete;
+    Engine& operator=(Engine const&) = delete;
+
+    Plan const& plan() const noexcept;
+    std::shared_ptr<Plan const> const& sharedPlan() const noexcept;
+    //! The plan's program for the engine's device: tensors, steps, shape instructions (for inspection and tests).
+    Program const& program() const noexcept;
+    Device& device() const noexcept;
+    Log& log() noexcept;
+    Log const& log() const noexcept;
+    nvinfer1::IGpuAllocator* allocator() const noexcept;
+    int32_t threads() const noexcept; //!< Of a run, as resolved.
+    std::string const& name() const noexcept; //!< The network's.
+    int32_t layerCount() const noexcept;      //!< Steps of the program (P8).
+
+    // ---- I/O tensors: inputs, then outputs, each in network order (P6) ------------------------------------------------
+    int32_t ioCount() const noexcept;
+    int32_t inputCount() const noexcept;
+    //! Index of an I/O tensor, −1 when there is none of the name (null included).
+    int32_t findIO(char const* name) const noexcept;
+    PlanIO const& io(int32_t index) const;
+    Result<int32_t> ioOf(char const* name) const; //!< As findIO; the error names the tensor.
+    //! Extents, −1 for those of run time (P2).
+    Result<Dims> shape(char const* name) const;
+    //! True when the tensor is a shape tensor, which lives on the host.
+    Result<bool> isShapeIO(char const* name) const;
+    //! True when steps read the input's data, or shapes depend on its values: its address must be set (S1).
+    bool isRead(int32_t io) const noexcept;
+
+    // ---- profiles ----------------------------------------------------------------------------------------------------
+    int32_t profileCount() const noexcept; //!< At least 1 (F6).
+    //! Of an input; static inputs answer their own shape.
+    Result<Dims> profileShape(char const* name, int32_t profile, Select select) const;
+    //! Bounds of the values of a shape-tensor input; valid as long as the engine.
+    Result<std::span<int64_t const>> profileValues(char const* name, int32_t profile, Select select) const;
+
+    // ---- memory ------------------------------------------------------------------------------------------------------
+    //! Bytes of activations that suffice for every shape of the profile. Kernels' scratch is not in it: a context takes
+    //! that as temporary storage, sized for the shapes that it runs.
+    Result<int64_t> deviceMemorySize(int32_t profile) const;
+    //! The most over all profiles.
+    Result<int64_t> deviceMemorySize() const;
+    int64_t weightBytes() const noexcept;
+    //! Shapes whose preparation is kept, over all contexts.
+    size_t preparedRuns() const noexcept;
+
+    EngineState const& state() const noexcept //!< For Context.
+    {
+        return *mState;
+    }
+
+  private:
+    explicit Engine(std::unique_ptr<EngineState> state);
+    std::unique_ptr<EngineState> mState;
+};
+
+} // namespace tenon
