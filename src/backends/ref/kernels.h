@@ -1,0 +1,16 @@
+// Factories of the reference backend's kernels.
+#pragma once
+
+#include "device/kernel.h"
+
+namespace tenon::ref
+{
+
+//! Any layer, through Layer::reference.
+Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source);
+//! A copy into another layout.
+Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source);
+//! Writes values of a shape tensor, which stand in the extents of the input, into memory.
+Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source);
+
+} // namespace tenon::ref

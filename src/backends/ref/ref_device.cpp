@@ -1,0 +1,82 @@
+// The device "ref": one thread, plain memory.
+#include "backends/ref/ref.h"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+namespace tenon
+{
+
+namespace
+{
+class RefDevice final : public Device
+{
+  public:
+    std::string_view name() const noexcept override
+    {
+        return "ref";
+    }
+    std::string describe() const override
+    {
+        return "reference (plain loops in double and exact integers, one thread)";
+    }
+    size_t alignment() const noexcept override
+    {
+        return 64;
+    }
+    void* allocate(size_t bytes) noexcept override
+    {
+        return ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+    }
+    void release(void* memory) noexcept override
+    {
+        ::operator delete(memory, std::align_val_t{64});
+    }
+    void copyToHost(void* to, void const* from, size_t bytes) override
+    {
+        std::memcpy(to, from, bytes);
+    }
+    void copyFromHost(void* to, void const* from, size_t bytes) override
+    {
+        std::memcpy(to, from, bytes);
+    }
+    Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
+    {
+        for (KernelEntry const& entry : refKernels())
+            if (entry.name == source.kernel)
+                return entry.load(source);
+        return badArgument("[layer '{}'] device 'ref' has no kernel '{}'", source.layer, source.kernel);
+    }
+    int32_t defaultThreads() const noexcept override
+    {
+        return 1;
+    }
+    Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
+    {
+        using Clock = std::chrono::steady_clock;
+        for (Launch const& launch : launches)
+        {
+            Clock::time_point const start = Clock::now();
+            Result<Done> done = launch.prepared->run(launch.call, Lane{});
+            if (!done)
+            {
+                failure = {launch.step, done.error()};
+                return std::move(done).error();
+            }
+            std::chrono::duration<double, std::micro> const spent = Clock::now() - start;
+            if (options.observer != nullptr && !(*options.observer)(launch, spent.count()))
+                break;
+        }
+        return Done{};
+    }
+};
+} // namespace
+
+Device& refDevice()
+{
+    static RefDevice device;
+    return device;
+}
+
+} // namespace tenon

@@ -1,0 +1,178 @@
+// Kernel "reference": converts operands to host tensors and calls the layer's own plain loops.
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "backends/ref/kernels.h"
+#include "layers/layer_table.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace tenon::ref
+{
+
+namespace
+{
+bool isSupported(DType type) noexcept
+{
+    switch (type)
+    {
+    case DType::kFLOAT:
+    case DType::kHALF:
+    case DType::kBF16:
+    case DType::kINT8:
+    case DType::kUINT8:
+    case DType::kINT32:
+    case DType::kINT64:
+    case DType::kBOOL: return true;
+    default: return false;
+    }
+}
+
+struct Shared
+{
+    LayerPtr layer;
+    std::string name;
+};
+
+class PreparedReference final : public Prepared
+{
+  public:
+    PreparedReference(Shared shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) :
+        mShared{std::move(shared)},
+        mInputs{inputs.begin(), inputs.end()},
+        mOutputs{outputs.begin(), outputs.end()}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const& call, Lane const&) const override
+    {
+        try
+        {
+            Result<Done> result = runLayer(call);
+            if (!result)
+                return std::move(result).error().in(fmt::format("[layer '{}']", mShared.name));
+            return Done{};
+        }
+        catch (std::exception const& problem)
+        {
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "[layer '{}'] {}", mShared.name, problem.what());
+        }
+    }
+
+  private:
+    Result<Done> runLayer(Call const& call) const
+    {
+        std::vector<HostTensor> storage(mInputs.size());
+        HostTensors in(mInputs.size(), nullptr);
+        for (size_t i = 0; i < mInputs.size(); ++i)
+        {
+            if (!mInputs[i].present)
+                continue;
+            storage[i] = HostTensor::fromBytes(mInputs[i].dtype, mInputs[i].extents, call.inputs[i]);
+            in[i] = &storage[i];
+        }
+        SymbolTable symbols;
+        std::vector<TensorType> const types = TENON_TRY(infer(storage, call, symbols));
+        std::vector<HostTensor> const out = TENON_TRY(mShared.layer->reference(in));
+        if (out.size() != mOutputs.size() || types.size() != mOutputs.size())
+            return badArgument("the layer gives {} outputs where {} are wanted", out.size(), mOutputs.size());
+        for (size_t i = 0; i < out.size(); ++i)
+        {
+            TENON_TRY(checkOutput(out[i], types[i], i));
+            out[i].toBytes(call.outputs[i]);
+            tellExtents(out[i], types[i], symbols, call.produced);
+        }
+        return Done{};
+    }
+
+    //! With all contents known: what the layer reads of its operands is checked before its loops trust it.
+    Result<std::vector<TensorType>> infer(
+        std::vector<HostTensor> const& in, Call const& call, SymbolTable& symbols) const
+    {
+        std::vector<TensorType> types(in.size());
+        std::vector<Constant> constants(in.size());
+        std::vector<Input> views(in.size());
+        for (size_t i = 0; i < in.size(); ++i)
+        {
+            if (!mInputs[i].present)
+                continue;
+            types[i] = {mInputs[i].dtype, shapeOf(mInputs[i].extents)};
+            constants[i] = {mInputs[i].dtype, mInputs[i].extents, call.inputs[i], nullptr};
+            views[i] = {&types[i], nullptr, &constants[i], "?"};
+        }
+        return mShared.layer->infer(Inputs{std::move(views), mShared.name, &symbols, 0});
+    }
+
+    Result<Done> checkOutput(HostTensor const& got, TensorType const& type, size_t i) const
+    {
+        TensorArg const& wanted = mOutputs[i];
+        bool fits = got.dtype == wanted.dtype && got.extents.size() == wanted.extents.size();
+        for (size_t k = 0; fits && k < got.extents.size(); ++k)
+        {
+            bool const isExact = type.rank() == static_cast<int32_t>(got.extents.size()) && type.shape[k].isConstant();
+            fits = isExact ? got.extents[k] == wanted.extents[k] : got.extents[k] <= wanted.extents[k];
+        }
+        if (!fits)
+            return badArgument("output {} is {} where the plan says {}", i,
+                TensorType{got.dtype, shapeOf(got.extents)}.show(),
+                TensorType{wanted.dtype, shapeOf(wanted.extents)}.show());
+        return Done{};
+    }
+
+    static void tellExtents(HostTensor const& got, TensorType const& type, SymbolTable const& symbols, int64_t* produced)
+    {
+        for (size_t k = 0; produced != nullptr && k < type.shape.size(); ++k)
+            if (std::optional<int32_t> const id = type.shape[k].asSymbol())
+                if (symbols.at(*id).kind == SymbolKind::kData)
+                    produced[symbols.at(*id).index] = got.extents[k];
+    }
+
+    Shared mShared;
+    std::vector<TensorArg> mInputs;
+    std::vector<TensorArg> mOutputs;
+};
+
+class ReferenceKernel final : public Kernel
+{
+  public:
+    ReferenceKernel(Shared shared, std::vector<WeightArg> weights) :
+        mShared{std::move(shared)},
+        mWeights{std::move(weights)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(checkShapes({*mShared.layer, inputs, outputs, mWeights, 0, mShared.name}));
+        for (auto const& args : {inputs, outputs})
+            for (TensorArg const& arg : args)
+                if (arg.present && (arg.layout != Layout::kLinear || !isSupported(arg.dtype)))
+                    return badArgument("[layer '{}'] the reference cannot work on {} in layout {}", mShared.name,
+                        nameOf(arg.dtype), nameOf(arg.layout));
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mShared, inputs, outputs)};
+    }
+
+  private:
+    Shared mShared;
+    std::vector<WeightArg> mWeights;
+};
+} // namespace
+
+Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source)
+{
+    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
+    if (args.unread != 0)
+        return badArgument("[layer '{}'] the reference reads all operands", source.layer);
+    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
+    for (WeightArg const& weight : source.weights)
+        if (weight.data != nullptr && !weight.packing.empty())
+            return badArgument("[layer '{}'] the reference cannot read weights packed as '{}'", source.layer,
+                weight.packing);
+    return std::unique_ptr<Kernel>{std::make_unique<ReferenceKernel>(
+        Shared{std::move(layer), std::string{source.layer}}, source.weights)};
+}
+
+} // namespace tenon::ref
