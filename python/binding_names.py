@@ -1,0 +1,95 @@
+"""What the generated bindings need to be told: irregular names, who owns results, and what is bound by hand or later."""
+
+#: (Python class or "*", attribute or method) -> C++ stem of get/set, or method name.
+NAMES = {
+    ("IActivationLayer", "type"): "ActivationType",
+    ("IPoolingLayer", "type"): "PoolingType",
+    ("IUnaryLayer", "op"): "Operation",
+    ("IReduceLayer", "op"): "Operation",
+    ("ITopKLayer", "op"): "Operation",
+    ("IElementWiseLayer", "op"): "Operation",
+    ("ICumulativeLayer", "op"): "Operation",
+    ("*", "kernel"): "KernelWeights",
+    ("*", "bias"): "BiasWeights",
+    ("IConstantLayer", "shape"): "Dimensions",
+    ("IFillLayer", "shape"): "Dimensions",
+    ("ISliceLayer", "shape"): "Size",
+    ("IResizeLayer", "shape"): "OutputDimensions",
+    ("IReduceLayer", "axes"): "ReduceAxes",
+    ("ITopKLayer", "axes"): "ReduceAxes",
+    ("ITensor", "dtype"): "Type",
+    ("ITensor", "shape"): "Dimensions",
+    ("IGatherLayer", "axis"): "GatherAxis",
+    ("IGatherLayer", "num_elementwise_dims"): "NbElementWiseDims",
+    ("INMSLayer", "topk_box_limit"): "TopKBoxLimit",
+    ("IBuilderConfig", "num_optimization_profiles"): "NbOptimizationProfiles",
+    ("ILoopOutputLayer", "kind"): "LoopOutput",
+    ("ITripLimitLayer", "kind"): "TripLimit",
+    ("IReduceLayer", "keep_dims"): "KeepDimensions",
+    ("IShuffleLayer", "reshape_dims"): "ReshapeDimensions",
+    ("IBuilderConfig", "max_num_tactics"): "MaxNbTactics",
+    ("ICudaEngine", "num_io_tensors"): "NbIOTensors",
+    ("ICudaEngine", "get_tensor_dtype"): "getTensorDataType",
+    ("ICudaEngine", "get_tensor_mode"): "getTensorIOMode",
+    ("ICudaEngine", "get_tensor_name"): "getIOTensorName",
+    ("ICudaEngine", "is_shape_inference_io"): "isShapeInferenceIO",
+    ("IExecutionContext", "active_optimization_profile"): "OptimizationProfile",
+    ("IExecutionContext", "temporary_allocator"): "TemporaryStorageAllocator",
+    ("IExecutionContext", "execute_async_v3"): "enqueueV3",
+    ("INetworkDefinition", "add_elementwise"): "addElementWise",
+    ("INetworkDefinition", "add_topk"): "addTopK",
+    ("INetworkDefinition", "add_softmax"): "addSoftMax",
+    ("INetworkDefinition", "add_ragged_softmax"): "addRaggedSoftMax",
+    ("INetworkDefinition", "add_parametric_relu"): "addParametricReLU",
+    ("INetworkDefinition", "add_lrn"): "addLRN",
+    ("INetworkDefinition", "add_nms"): "addNMS",
+    ("INetworkDefinition", "add_moe"): "addMoE",
+    ("INetworkDefinition", "add_kv_cache_update"): "addKVCacheUpdate",
+    ("OnnxParser", "get_used_vc_plugin_libraries"): "getUsedVCPluginLibraries",
+}
+
+#: Methods whose result belongs to the caller.
+OWNED = {"create_network", "create_builder_config", "build_serialized_network", "build_engine_with_config",
+         "create_execution_context", "create_execution_context_without_device_memory", "create_engine_inspector",
+         "serialize", "serialize_with_config", "deserialize_cuda_engine", "create_runtime_config",
+         "create_serialization_config", "create_timing_cache", "load_runtime"}
+
+#: Enumerations whose C++ type has another name or place.
+ENUM_VALUES = {"Severity": {"": "nvinfer1::ILogger::Severity"}, "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"}}
+
+#: Classes bound wholly by hand in python/src.
+HAND_CLASSES = {"Severity"}
+
+#: Members bound by hand in python/src.
+HAND: dict[str, set[str]] = {
+    "IMatrixMultiplyLayer": {"op0", "op1"},
+    "IResizeLayer": {"scales"},
+    "ITensor": {"dynamic_range", "set_dynamic_range"},
+    "INetworkDefinition": {"add_concatenation", "add_einsum"},
+    "Builder": {"create_network"},
+    "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
+    "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
+    "OnnxParser": {"parse", "parse_from_file", "parse_with_weight_descriptors", "supports_model", "supports_model_v2",
+                   "get_subgraph_nodes", "get_used_vc_plugin_libraries", "load_model_proto"},
+    "ParserError": {"local_function_stack"},
+    "Runtime": {"deserialize_cuda_engine"},
+    "ICudaEngine": {"get_tensor_profile_shape", "get_tensor_profile_values", "create_execution_context"},
+    "IExecutionContext": {"all_binding_shapes_specified", "all_shape_inputs_specified", "infer_shapes",
+                          "set_aux_streams", "set_device_memory", "device_memory", "execute_v2", "set_tensor_address",
+                          "set_input_shape", "set_optimization_profile_async"},
+}
+
+#: Members that come with a later part of the project; their absence is an AttributeError that names them.
+LATER: dict[str, set[str]] = {
+    "INetworkDefinition": {"add_plugin", "add_plugin_v2", "add_plugin_v3", "add_dist_collective", "add_loop",
+                           "add_if_conditional", "add_attention"},
+    "ITimingCache": {"queryKeys", "query", "update"},
+    "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
+    "IPluginV2Layer": {"plugin"},
+    "IPluginV3Layer": {"plugin"},
+    "ILoopBoundaryLayer": {"loop"},
+    "IIfConditionalBoundaryLayer": {"conditional"},
+    "IAttentionBoundaryLayer": {"attention"},
+    "Builder": {"get_plugin_registry"},
+    "Runtime": {"get_plugin_registry"},
+}

@@ -1,0 +1,240 @@
+"""Write the regular part of the Python bindings from the API tables.
+
+    generate_bindings.py TABLES_DIR OUT_DIR
+
+An attribute or method of the Python table whose name maps onto a C++ method (snake_case to camelCase, `num_x` to `NbX`) is
+bound by a generated lambda; enums wholly. What does not map stands in python/src, by hand, and is named in HAND. A name
+that is in neither place stops the build, so that nothing of the table is forgotten.
+"""
+import json
+import pathlib
+import sys
+
+from binding_names import ENUM_VALUES, HAND, HAND_CLASSES, LATER, NAMES, OWNED
+
+#: Python classes of each generated file. Compiled in parallel, each within a modest amount of memory.
+FILES = {
+    "layers": None,  # Every class that derives from ILayer, and ILayer.
+    "network": ["ITensor", "INetworkDefinition"],
+    "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError"],
+    "run": ["Runtime", "ICudaEngine", "IExecutionContext", "EngineInspector", "IRuntimeConfig", "ISerializationConfig",
+            "ITimingCache"],
+}
+
+
+def camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part if part.isupper() else part[:1].upper() + part[1:] for part in rest)
+
+
+def pascal(name: str) -> str:
+    if name.startswith("num_"):
+        return "Nb" + pascal(name[4:])
+    text = camel(name)
+    return text[:1].upper() + text[1:]
+
+
+class Cpp:
+    """Methods of the C++ classes, bases included."""
+
+    def __init__(self, table: dict) -> None:
+        self.classes = {c["plain_name"].split("::")[-1]: c for c in table["classes"]}
+
+    def methods(self, cls: str, name: str) -> list[dict]:
+        found, seen = [], cls
+        while seen in self.classes:
+            found += [m for m in self.classes[seen]["methods"] if m["name"] == name]
+            if found or not self.classes[seen]["bases"]:
+                break
+            seen = self.classes[seen]["bases"][0]["name"].split("::")[-1]
+        return found
+
+
+def parameter(param: dict, position: int) -> tuple[str, str]:
+    """C++ parameter of the lambda and the expression that passes it on."""
+    kind, name = param["type"].strip(), f"a{position}"
+    if kind in ("Weights", "nvinfer1::Weights"):
+        return f"py::object const& {name}", f"toWeights(self, {name})"
+    if kind in ("cudaStream_t", "cudaEvent_t", "void*", "void const*"):
+        target = kind if kind.startswith("cuda") else "void*"
+        return f"size_t {name}", f"reinterpret_cast<{target}>({name})"
+    return f"{kind} {name}", name
+
+
+def default_of(arg: dict) -> str | None:
+    if "default" not in arg:
+        return None
+    text = str(arg["default"])
+    if text in ("None", "null"):
+        return "py::none()"
+    if text.lstrip("-").isdigit():
+        return text
+    enum, _, member = text.rpartition(".")
+    if enum:
+        return f"nvinfer1::{enum.split('.')[-1]}::k{member}"
+    return None
+
+
+def result_policy(python: str, name: str) -> str:
+    if name in OWNED:
+        return "py::return_value_policy::take_ownership"
+    return "py::return_value_policy::reference_internal"
+
+
+class Writer:
+    def __init__(self, cpp: Cpp) -> None:
+        self.cpp = cpp
+        self.unmapped: list[str] = []
+
+    def attribute(self, python: str, cpp: str, attribute: dict) -> list[str]:
+        name = attribute["name"]
+        stem = NAMES.get((python, name), NAMES.get(("*", name), pascal(name)))
+        getters = [m for prefix in ("get", "is", "") for m in self.cpp.methods(cpp, prefix + stem if prefix else
+                   stem[:1].lower() + stem[1:]) if not m["params"]]
+        setters = [m for m in self.cpp.methods(cpp, "set" + stem) if len(m["params"]) == 1]
+        access = attribute["access"]
+        if ("r" in access and not getters) or ("w" in access and not setters):
+            self.unmapped.append(f"{python}.{name}")
+            return []
+        getter = "nullptr"
+        if getters:
+            m = getters[0]
+            body = f"self.{m['name']}()"
+            if "Weights" in m["return"]:
+                body = f"fromWeights(self, {body})"
+            elif "void*" in m["return"] or m["return"].startswith("cuda"):
+                body = f"reinterpret_cast<size_t>({body})"
+            getter = f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, py::return_value_policy::reference_internal)"
+        if "w" not in access:
+            return [f'    c.def_property_readonly("{name}", {getter});']
+        declared, passed = parameter(setters[0]["params"][0], 0)
+        pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
+        keep = ", py::keep_alive<1, 2>()" if pointer else ""
+        setter = (f"py::cpp_function([](T& self, {declared}) {{ checked(\"{python}.{name}\", "
+                  f"[&] {{ return self.{setters[0]['name']}({passed}); }}); }}{keep})")
+        if "r" not in access:
+            getter = "nullptr"
+        return [f'    c.def_property("{name}", {getter}, {setter});']
+
+    def method(self, python: str, cpp: str, method: dict) -> list[str]:
+        name, lines = method["name"], []
+        target = NAMES.get((python, name), camel(name))
+        for overload in method["overloads"]:
+            args = overload["args"][1:]
+            found = [m for m in self.cpp.methods(cpp, target) if len(m["params"]) == len(args)]
+            if not found:
+                self.unmapped.append(f"{python}.{name}({', '.join(a['name'] for a in args)})")
+                continue
+            m = found[0]
+            params = [parameter(p, i) for i, p in enumerate(m["params"])]
+            declared = "".join(f", {d}" for d, _ in params)
+            call = f"self.{target}({', '.join(p for _, p in params)})"
+            if m["return"] in ("void*", "void const*", "cudaEvent_t", "cudaStream_t"):
+                call = f"reinterpret_cast<size_t>({call})"
+            extra = "".join(f', py::arg("{a["name"]}")' + (f" = {default_of(a)}" if default_of(a) else "") for a in args)
+            if method.get("releases_gil"):
+                extra += ", py::call_guard<py::gil_scoped_release>()"
+            for nurse, patient in method.get("keep_alive", []):
+                if not any("Weights" in p["type"] for p in m["params"]):
+                    extra += f", py::keep_alive<{nurse}, {patient}>()"
+            lines.append(f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
+                         f"{result_policy(python, name)}, docOf(\"{python}.{name}\"));")
+        return lines
+
+    def body(self, cls: dict) -> list[str]:
+        python, cpp = cls["name"], cls["cpp_type"]
+        hand = HAND.get(python, set()) | LATER.get(python, set())
+        lines = []
+        for attribute in cls["attributes"]:
+            if attribute["name"] not in hand:
+                lines += self.attribute(python, cpp, attribute)
+        for method in cls["methods"]:
+            if method["name"] not in hand and not method["name"].startswith("__"):
+                lines += self.method(python, cpp, method)
+        return lines
+
+
+def enums(classes: list[dict]) -> list[str]:
+    lines = []
+    for cls in classes:
+        if cls["kind"] != "enum" or cls["name"] in HAND_CLASSES:
+            continue
+        space = "nvonnxparser" if cls["name"] == "OnnxParserFlag" else "nvinfer1"
+        cpp = ENUM_VALUES.get(cls["name"], {}).get("", f"{space}::{cls['cpp_type']}")
+        lines.append(f'    py::native_enum<{cpp}>(m, "{cls["name"]}", "enum.IntEnum")')
+        for member in cls["enum_members"]:
+            # The value is checked against the header's at compile time where the enumerator's name is regular.
+            lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
+        lines.append("        .finalize();")
+    return lines
+
+
+HEAD = """// Written by generate_bindings.py from the API tables. {what}
+#include "bindings.h"
+
+namespace tenon::python
+{{
+
+"""
+FOOT = """
+} // namespace tenon::python
+"""
+
+
+def main() -> None:
+    tables, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    python = json.loads((tables / "python-10.16.json").read_text())["modules"][0]
+    cpp = Cpp(json.loads((tables / "cpp-10.16.json").read_text()))
+    classes = {c["name"]: c for c in python["classes"]}
+    writer = Writer(cpp)
+    out.mkdir(parents=True, exist_ok=True)
+
+    def emit(name: str, what: str, lines: list[str]) -> None:
+        text = HEAD.format(what=what) + "\n".join(lines) + FOOT
+        path = out / f"generated_{name}.cpp"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+    emit("enums", "Enumerations.", ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + ["}"])
+    for name, members in FILES.items():
+        if members is None:
+            members = ["ILayer"] + sorted(c["name"] for c in python["classes"] if c["kind"] != "enum"
+                                          and c["bases"] and c["name"] not in HAND_CLASSES
+                                          and c["name"].endswith("Layer") and c["name"] != "ILayer")
+            members.sort(key=lambda n: (n != "ILayer", "Boundary" not in n, n))
+        lines = []
+        for member in members:
+            cls = classes[member]
+            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            kind = f"{space}::{cls['cpp_type']}"
+            lines += [f"static void bind{member}(py::class_<{kind}{holder(cls, kind)}>& c)", "{",
+                      f"    using T = {kind};", *writer.body(cls), "}", ""]
+        lines += [f"void declare{pascal(name)}(py::module_& m)", "{"]
+        for member in members:
+            cls = classes[member]
+            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            kind = f"{space}::{cls['cpp_type']}"
+            lines.append(f'    py::class_<{kind}{holder(cls, kind)}>(m, "{member}", docOf("{member}"));')
+        lines += ["}", "", f"void bind{pascal(name)}(py::module_& m)", "{"]
+        for member in members:
+            cls = classes[member]
+            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            kind = f"{space}::{cls['cpp_type']}"
+            lines += ["    {", f'        auto c = m.attr("{member}").cast<py::class_<{kind}{holder(cls, kind)}>>();',
+                      f"        bind{member}(c);", "    }"]
+        lines.append("}")
+        emit(name, "Classes: " + name + ".", lines)
+    if writer.unmapped:
+        sys.exit("no C++ method found for:\n  " + "\n  ".join(writer.unmapped))
+
+
+def holder(cls: dict, kind: str) -> str:
+    """Template arguments after the class: base and holder."""
+    base = f", nvinfer1::{cls['bases'][0]}" if cls["bases"] else ""
+    owned = cls["name"] in ("Builder", "IBuilderConfig", "INetworkDefinition", "OnnxParser", "Runtime", "ICudaEngine",
+                            "IExecutionContext", "EngineInspector", "IRuntimeConfig", "ISerializationConfig", "ITimingCache")
+    return base + (f", Owned<{kind}>" if owned else f", Borrowed<{kind}>")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// What the files of the Python extension share: holders, conversions of weights, and the binding functions.
+#pragma once
+
+#include "NvInfer.h"
+#include "NvOnnxParser.h"
+
+#include <pybind11/native_enum.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace tenon::python
+{
+
+//! Deletes without the GIL: a destructor may wait for work whose callbacks need it.
+struct DeleteReleased
+{
+    template <typename T>
+    void operator()(T* object) const
+    {
+        if (PyGILState_Check() != 0)
+        {
+            py::gil_scoped_release const released;
+            delete object;
+        }
+        else
+            delete object;
+    }
+};
+
+template <typename T>
+using Owned = std::unique_ptr<T, DeleteReleased>;
+
+//! For objects that belong to another one (layers to their network).
+template <typename T>
+using Borrowed = std::unique_ptr<T, py::nodelete>;
+
+//! Weights from a Weights object, a NumPy array, anything that NumPy takes, or None. The owner keeps the memory alive.
+nvinfer1::Weights toWeights(py::handle owner, py::object const& object);
+//! A NumPy array that views the weights, or the Weights themselves where NumPy has no such type.
+py::object fromWeights(py::handle owner, nvinfer1::Weights const& weights);
+
+template <typename T>
+nvinfer1::Weights toWeights(T& owner, py::object const& object)
+{
+    return toWeights(py::cast(&owner, py::return_value_policy::reference), object);
+}
+template <typename T>
+py::object fromWeights(T& owner, nvinfer1::Weights const& weights)
+{
+    return fromWeights(py::cast(&owner, py::return_value_policy::reference), weights);
+}
+
+//! Runs a setter; one that answers false becomes a RuntimeError that names the attribute.
+template <typename Set>
+void checked(char const* attribute, Set&& set)
+{
+    if constexpr (std::is_void_v<decltype(set())>)
+        set();
+    else if (!set())
+        throw std::runtime_error(std::string{attribute} + " refused the value; the logger has the reason");
+}
+
+//! Docstring of a class or of Class.member, from the documentation of the headers; "" when there is none.
+char const* docOf(char const* name) noexcept;
+
+void bindEnums(py::module_& m);
+void bindValues(py::module_& m);
+void bindInterfaces(py::module_& m);
+void declareLayers(py::module_& m);
+void declareNetwork(py::module_& m);
+void declareBuild(py::module_& m);
+void declareRun(py::module_& m);
+void bindLayers(py::module_& m);
+void bindNetwork(py::module_& m);
+void bindBuild(py::module_& m);
+void bindRun(py::module_& m);
+void bindNetworkByHand(py::module_& m);
+void bindBuildByHand(py::module_& m);
+void bindRunByHand(py::module_& m);
+void bindExtras(py::module_& m);
+
+//! The class object of T, to add members to.
+template <typename Class>
+Class classOf(py::module_& m, char const* name)
+{
+    return m.attr(name).cast<Class>();
+}
+
+} // namespace tenon::python
+
+namespace PYBIND11_NAMESPACE
+{
+//! A layer is handed out as its public class, found by its type: objects may come from another library.
+template <>
+struct polymorphic_type_hook<nvinfer1::ILayer>
+{
+    static void const* get(nvinfer1::ILayer const* layer, std::type_info const*& type);
+};
+} // namespace PYBIND11_NAMESPACE

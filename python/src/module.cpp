@@ -1,0 +1,23 @@
+// The extension module: declares all classes first, so that signatures can name each other, then binds their members.
+#include "bindings.h"
+
+PYBIND11_MODULE(_native, m)
+{
+    using namespace tenon::python;
+    m.doc() = "Tenon's bindings of the TensorRT API.";
+    bindEnums(m);
+    bindValues(m);
+    bindInterfaces(m);
+    declareLayers(m);
+    declareNetwork(m);
+    declareBuild(m);
+    declareRun(m);
+    bindLayers(m);
+    bindNetwork(m);
+    bindBuild(m);
+    bindRun(m);
+    bindNetworkByHand(m);
+    bindBuildByHand(m);
+    bindRunByHand(m);
+    bindExtras(m);
+}

@@ -1,0 +1,149 @@
+// Members of network, tensors and layers whose form in Python differs from that in C++.
+#include "bindings.h"
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+
+template <typename Layer>
+using LayerClass = py::class_<Layer, ILayer, Borrowed<Layer>>;
+
+void bindTensor(py::module_& m)
+{
+    auto c = classOf<py::class_<ITensor, Borrowed<ITensor>>>(m, "ITensor");
+    c.def("set_dynamic_range", &ITensor::setDynamicRange, py::arg("min"), py::arg("max"));
+    c.def_property(
+        "dynamic_range",
+        [](ITensor const& self) -> py::object {
+            if (!self.dynamicRangeIsSet())
+                return py::none();
+            return py::make_tuple(self.getDynamicRangeMin(), self.getDynamicRangeMax());
+        },
+        [](ITensor& self, std::pair<float, float> range) {
+            checked("ITensor.dynamic_range", [&] { return self.setDynamicRange(range.first, range.second); });
+        });
+    c.def("__hash__", [](ITensor const& self) { return reinterpret_cast<size_t>(&self); });
+}
+
+void bindLayerExtras(py::module_& m)
+{
+    auto matmul = classOf<LayerClass<IMatrixMultiplyLayer>>(m, "IMatrixMultiplyLayer");
+    matmul.def_property(
+        "op0", [](IMatrixMultiplyLayer const& self) { return self.getOperation(0); },
+        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(0, op); });
+    matmul.def_property(
+        "op1", [](IMatrixMultiplyLayer const& self) { return self.getOperation(1); },
+        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(1, op); });
+    auto resize = classOf<LayerClass<IResizeLayer>>(m, "IResizeLayer");
+    resize.def_property(
+        "scales",
+        [](IResizeLayer const& self) {
+            int32_t const count = self.getScales(0, nullptr);
+            std::vector<float> scales(static_cast<size_t>(std::max(count, 0)));
+            self.getScales(static_cast<int32_t>(scales.size()), scales.data());
+            return scales;
+        },
+        [](IResizeLayer& self, std::vector<float> const& scales) {
+            self.setScales(scales.data(), static_cast<int32_t>(scales.size()));
+        });
+}
+
+void bindNetworkExtras(py::module_& m)
+{
+    using T = INetworkDefinition;
+    auto c = classOf<py::class_<T, Owned<T>>>(m, "INetworkDefinition");
+    c.def(
+        "add_concatenation",
+        [](T& self, std::vector<ITensor*> const& inputs) {
+            return self.addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size()));
+        },
+        py::arg("inputs"), py::return_value_policy::reference_internal);
+    c.def(
+        "add_einsum",
+        [](T& self, std::vector<ITensor*> const& inputs, char const* equation) {
+            return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation);
+        },
+        py::arg("inputs"), py::arg("equation"), py::return_value_policy::reference_internal);
+    c.def("__len__", &T::getNbLayers);
+    c.def(
+        "__getitem__",
+        [](T const& self, int32_t index) {
+            int32_t const count = self.getNbLayers();
+            int32_t const at = index < 0 ? index + count : index;
+            if (at < 0 || at >= count)
+                throw py::index_error("layer " + std::to_string(index) + " of " + std::to_string(count));
+            return self.getLayer(at);
+        },
+        py::return_value_policy::reference_internal);
+}
+} // namespace
+
+void bindNetworkByHand(py::module_& m)
+{
+    bindTensor(m);
+    bindLayerExtras(m);
+    bindNetworkExtras(m);
+}
+
+} // namespace tenon::python
+
+namespace PYBIND11_NAMESPACE
+{
+
+void const* polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const* layer, std::type_info const*& type)
+{
+    using namespace nvinfer1;
+    if (layer == nullptr)
+        return nullptr;
+    switch (layer->getType())
+    {
+#define TENON_LAYER_TYPE(Kind, Class)                                                                                  \
+    case LayerType::Kind: type = &typeid(Class); return static_cast<Class const*>(layer)
+        TENON_LAYER_TYPE(kCONVOLUTION, IConvolutionLayer);
+        TENON_LAYER_TYPE(kCAST, ICastLayer);
+        TENON_LAYER_TYPE(kACTIVATION, IActivationLayer);
+        TENON_LAYER_TYPE(kPOOLING, IPoolingLayer);
+        TENON_LAYER_TYPE(kLRN, ILRNLayer);
+        TENON_LAYER_TYPE(kSCALE, IScaleLayer);
+        TENON_LAYER_TYPE(kSOFTMAX, ISoftMaxLayer);
+        TENON_LAYER_TYPE(kDECONVOLUTION, IDeconvolutionLayer);
+        TENON_LAYER_TYPE(kCONCATENATION, IConcatenationLayer);
+        TENON_LAYER_TYPE(kELEMENTWISE, IElementWiseLayer);
+        TENON_LAYER_TYPE(kUNARY, IUnaryLayer);
+        TENON_LAYER_TYPE(kPADDING, IPaddingLayer);
+        TENON_LAYER_TYPE(kSHUFFLE, IShuffleLayer);
+        TENON_LAYER_TYPE(kREDUCE, IReduceLayer);
+        TENON_LAYER_TYPE(kTOPK, ITopKLayer);
+        TENON_LAYER_TYPE(kGATHER, IGatherLayer);
+        TENON_LAYER_TYPE(kMATRIX_MULTIPLY, IMatrixMultiplyLayer);
+        TENON_LAYER_TYPE(kCONSTANT, IConstantLayer);
+        TENON_LAYER_TYPE(kIDENTITY, IIdentityLayer);
+        TENON_LAYER_TYPE(kSLICE, ISliceLayer);
+        TENON_LAYER_TYPE(kSHAPE, IShapeLayer);
+        TENON_LAYER_TYPE(kPARAMETRIC_RELU, IParametricReLULayer);
+        TENON_LAYER_TYPE(kRESIZE, IResizeLayer);
+        TENON_LAYER_TYPE(kSELECT, ISelectLayer);
+        TENON_LAYER_TYPE(kFILL, IFillLayer);
+        TENON_LAYER_TYPE(kQUANTIZE, IQuantizeLayer);
+        TENON_LAYER_TYPE(kDEQUANTIZE, IDequantizeLayer);
+        TENON_LAYER_TYPE(kSCATTER, IScatterLayer);
+        TENON_LAYER_TYPE(kEINSUM, IEinsumLayer);
+        TENON_LAYER_TYPE(kASSERTION, IAssertionLayer);
+        TENON_LAYER_TYPE(kONE_HOT, IOneHotLayer);
+        TENON_LAYER_TYPE(kNON_ZERO, INonZeroLayer);
+        TENON_LAYER_TYPE(kGRID_SAMPLE, IGridSampleLayer);
+        TENON_LAYER_TYPE(kNMS, INMSLayer);
+        TENON_LAYER_TYPE(kREVERSE_SEQUENCE, IReverseSequenceLayer);
+        TENON_LAYER_TYPE(kNORMALIZATION, INormalizationLayer);
+        TENON_LAYER_TYPE(kSQUEEZE, ISqueezeLayer);
+        TENON_LAYER_TYPE(kUNSQUEEZE, IUnsqueezeLayer);
+        TENON_LAYER_TYPE(kCUMULATIVE, ICumulativeLayer);
+#undef TENON_LAYER_TYPE
+    default: type = nullptr; return layer;
+    }
+}
+
+} // namespace PYBIND11_NAMESPACE

@@ -1,0 +1,242 @@
+// Members of runtime, engine and execution context whose form in Python differs from that in C++.
+#include "bindings.h"
+
+#include <limits>
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+
+void bindRuntime(py::module_& m)
+{
+    using T = IRuntime;
+    auto c = classOf<py::class_<T, Owned<T>>>(m, "Runtime");
+    c.def(py::init([](ILogger& logger) {
+        IRuntime* runtime = createInferRuntime(logger);
+        if (runtime == nullptr)
+            throw std::runtime_error("no runtime could be made; the logger has the reason");
+        return Owned<IRuntime>{runtime};
+    }),
+        py::arg("logger"), py::keep_alive<1, 2>());
+    c.def(
+        "deserialize_cuda_engine",
+        [](T& self, IStreamReader& reader) { return self.deserializeCudaEngine(reader); }, py::arg("stream_reader"),
+        py::call_guard<py::gil_scoped_release>(), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership);
+    c.def(
+        "deserialize_cuda_engine",
+        [](T& self, py::buffer const& blob) {
+            py::buffer_info const info = blob.request();
+            py::gil_scoped_release const released;
+            return self.deserializeCudaEngine(info.ptr, static_cast<size_t>(info.size * info.itemsize));
+        },
+        py::arg("serialized_engine"), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership,
+        docOf("Runtime.deserialize_cuda_engine"));
+}
+
+int32_t profileInputCount(ICudaEngine const& engine, char const* name)
+{
+    Dims const shape = engine.getTensorShape(name);
+    int64_t count{1};
+    for (int32_t i = 0; i < shape.nbDims; ++i)
+        count *= shape.d[i];
+    return static_cast<int32_t>(count);
+}
+
+py::list profileValues(ICudaEngine const& engine, std::string const& name, int32_t profile)
+{
+    py::list list;
+    int32_t const count = profileInputCount(engine, name.c_str());
+    for (OptProfileSelector const which : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+    {
+        int64_t const* values = engine.getProfileTensorValuesV2(name.c_str(), profile, which);
+        if (values == nullptr)
+            throw std::runtime_error("tensor '" + name + "' has no shape values in profile " + std::to_string(profile));
+        list.append(std::vector<int64_t>(values, values + count));
+    }
+    return list;
+}
+
+void bindEngine(py::module_& m)
+{
+    using T = ICudaEngine;
+    auto c = classOf<py::class_<T, Owned<T>>>(m, "ICudaEngine");
+    c.def(
+        "create_execution_context",
+        [](T& self, ExecutionContextAllocationStrategy strategy) { return self.createExecutionContext(strategy); },
+        py::arg("strategy") = ExecutionContextAllocationStrategy::kSTATIC, py::call_guard<py::gil_scoped_release>(),
+        py::keep_alive<0, 1>(), py::return_value_policy::take_ownership, docOf("ICudaEngine.create_execution_context"));
+    c.def(
+        "create_execution_context", [](T& self, IRuntimeConfig* config) { return self.createExecutionContext(config); },
+        py::arg("runtime_config").none(true) = py::none(), py::call_guard<py::gil_scoped_release>(),
+        py::keep_alive<0, 1>(), py::return_value_policy::take_ownership);
+    c.def(
+        "get_tensor_profile_shape",
+        [](T const& self, char const* name, int32_t profile) {
+            py::list list;
+            for (OptProfileSelector const which :
+                {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+                list.append(self.getProfileShape(name, profile, which));
+            return list;
+        },
+        py::arg("name"), py::arg("profile_index"), docOf("ICudaEngine.get_tensor_profile_shape"));
+    c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"));
+    c.def(
+        "get_tensor_profile_values",
+        [](T const& self, int32_t profile, std::string const& name) { return profileValues(self, name, profile); },
+        py::arg("name"), py::arg("profile_index"));
+    c.def("__len__", &T::getNbIOTensors);
+    c.def("__getitem__", [](T const& self, int32_t index) {
+        int32_t const count = self.getNbIOTensors();
+        int32_t const at = index < 0 ? index + count : index;
+        if (at < 0 || at >= count)
+            throw py::index_error("tensor " + std::to_string(index) + " of " + std::to_string(count));
+        return self.getIOTensorName(at);
+    });
+    c.def("__getitem__", [](T const& self, std::string const& name) {
+        for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
+            if (name == self.getIOTensorName(i))
+                return i;
+        throw py::key_error("the engine has no tensor '" + name + "'");
+    });
+}
+
+//! Extents from a tuple or list; each must fit 32 bits (rule A4).
+Dims narrowDims(py::sequence const& shape)
+{
+    Dims dims{};
+    if (shape.size() > static_cast<size_t>(Dims::MAX_DIMS))
+        throw py::value_error("a shape of " + std::to_string(shape.size()) + " extents; at most 8 are possible");
+    dims.nbDims = static_cast<int32_t>(shape.size());
+    for (size_t i = 0; i < shape.size(); ++i)
+    {
+        auto const extent = shape[i].cast<int64_t>();
+        if (extent > std::numeric_limits<int32_t>::max() || extent < std::numeric_limits<int32_t>::min())
+            throw py::value_error("extent " + std::to_string(extent) + " does not fit 32 bits");
+        dims.d[i] = extent;
+    }
+    return dims;
+}
+
+bool setAddress(py::object const& self, std::string const& name, py::object const& memory)
+{
+    auto& context = self.cast<IExecutionContext&>();
+    if (memory.is_none())
+        return context.setTensorAddress(name.c_str(), nullptr);
+    if (py::isinstance<py::int_>(memory))
+        return context.setTensorAddress(name.c_str(), reinterpret_cast<void*>(memory.cast<size_t>()));
+    if (!py::isinstance<py::array>(memory))
+        throw py::type_error("the memory of tensor '" + name + "' must be an int or a NumPy array");
+    auto const array = memory.cast<py::array>();
+    if ((array.flags() & py::array::c_style) == 0)
+        throw py::type_error("the array for tensor '" + name + "' is not contiguous; numpy.ascontiguousarray makes one");
+    ICudaEngine const& engine = context.getEngine();
+    py::object const expected = self.attr("_numpy_type")(engine.getTensorDataType(name.c_str()));
+    if (!expected.is_none() && !array.dtype().equal(expected))
+        throw py::type_error("the array for tensor '" + name + "' has elements of " + std::string{py::str(array.dtype())}
+            + ", not " + std::string{py::str(expected)});
+    bool const isOutput = engine.getTensorIOMode(name.c_str()) == TensorIOMode::kOUTPUT;
+    if (isOutput && !array.writeable())
+        throw py::type_error("the array for output '" + name + "' is read-only");
+    if (!context.setTensorAddress(name.c_str(), const_cast<void*>(array.data())))
+        return false;
+    self.attr("_arrays").attr("__setitem__")(name, array); // Kept until another address replaces it.
+    return true;
+}
+
+void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& c)
+{
+    using T = IExecutionContext;
+    c.def(
+        "set_input_shape",
+        [](T& self, char const* name, py::tuple const& shape) { return self.setInputShape(name, narrowDims(shape)); },
+        py::arg("name"), py::arg("shape"), docOf("IExecutionContext.set_input_shape"));
+    c.def(
+        "set_input_shape",
+        [](T& self, char const* name, py::list const& shape) { return self.setInputShape(name, narrowDims(shape)); },
+        py::arg("name"), py::arg("shape"));
+    c.def(
+        "set_input_shape", [](T& self, char const* name, Dims const& shape) { return self.setInputShape(name, shape); },
+        py::arg("name"), py::arg("shape"));
+    c.def(
+        "infer_shapes",
+        [](T& self) {
+            std::vector<char const*> names(static_cast<size_t>(self.getEngine().getNbIOTensors()));
+            int32_t missing{0};
+            {
+                py::gil_scoped_release const released;
+                missing = self.inferShapes(static_cast<int32_t>(names.size()), names.data());
+            }
+            if (missing < 0)
+                throw std::runtime_error("shapes could not be inferred; the logger has the reason");
+            return std::vector<std::string>(names.begin(), names.begin() + std::min<int32_t>(missing, names.size()));
+        },
+        docOf("IExecutionContext.infer_shapes"));
+    c.def_property_readonly("all_binding_shapes_specified", &T::allInputDimensionsSpecified);
+    c.def_property_readonly("all_shape_inputs_specified", &T::allInputShapesSpecified);
+    c.def(
+        "set_optimization_profile_async",
+        [](T& self, int32_t profile, size_t stream) {
+            bool done{false};
+            {
+                py::gil_scoped_release const released;
+                done = self.setOptimizationProfileAsync(profile, reinterpret_cast<cudaStream_t>(stream));
+            }
+            if (!done)
+                throw std::runtime_error("profile " + std::to_string(profile) + " could not be set");
+            return done;
+        },
+        py::arg("profile_index"), py::arg("stream_handle"), docOf("IExecutionContext.set_optimization_profile_async"));
+}
+
+void bindContext(py::module_& m)
+{
+    using T = IExecutionContext;
+    auto c = classOf<py::class_<T, Owned<T>>>(m, "IExecutionContext");
+    bindContextShapes(c);
+    c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
+        docOf("IExecutionContext.set_tensor_address"));
+    c.def(
+        "execute_v2",
+        [](T& self, std::vector<size_t> const& bindings) {
+            auto const count = static_cast<size_t>(self.getEngine().getNbIOTensors());
+            if (bindings.size() != count)
+                throw py::value_error("execute_v2 was given " + std::to_string(bindings.size()) + " bindings for "
+                    + std::to_string(count) + " tensors");
+            py::gil_scoped_release const released;
+            return self.executeV2(reinterpret_cast<void* const*>(bindings.data()));
+        },
+        py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
+    c.def(
+        "set_aux_streams",
+        [](T& self, std::vector<size_t> const& streams) {
+            std::vector<cudaStream_t> handles;
+            for (size_t const stream : streams)
+                handles.push_back(reinterpret_cast<cudaStream_t>(stream));
+            self.setAuxStreams(handles.data(), static_cast<int32_t>(handles.size()));
+        },
+        py::arg("aux_streams"));
+    c.def(
+        "set_device_memory",
+        [](T& self, size_t memory, int64_t size) { self.setDeviceMemoryV2(reinterpret_cast<void*>(memory), size); },
+        py::arg("memory"), py::arg("size"), docOf("IExecutionContext.set_device_memory"));
+    c.def_property(
+        "device_memory",
+        [](py::object const& self) { return self.attr("_device_memory"); },
+        [](py::object const& self, size_t memory) {
+            self.cast<T&>().setDeviceMemory(reinterpret_cast<void*>(memory));
+            self.attr("_device_memory") = memory;
+        });
+}
+} // namespace
+
+void bindRunByHand(py::module_& m)
+{
+    bindRuntime(m);
+    bindEngine(m);
+    bindContext(m);
+}
+
+} // namespace tenon::python

@@ -1,0 +1,51 @@
+"""What is easier said in Python: context managers, type sizes, small functions."""
+import warnings
+from functools import reduce
+from operator import mul
+from typing import Iterable
+
+import numpy as np
+
+#: Classes that can stand in a `with` statement.
+_MANAGED = ("ILogger", "Logger", "ICudaEngine", "IExecutionContext", "Runtime", "IHostMemory", "Builder",
+            "INetworkDefinition", "OnnxParser", "IBuilderConfig")
+
+
+def volume(iterable: Iterable[int]) -> int:
+    """Product of the extents; 1 when there are none."""
+    return reduce(mul, iterable, 1)
+
+
+def _enter(self):
+    warnings.warn(f"`with {type(self).__name__}` frees nothing: objects live as long as they are referred to.",
+                  DeprecationWarning, stacklevel=2)
+    return self
+
+
+def _exit(self, exc_type, exc_value, traceback):
+    """Leaving frees nothing; the last reference does."""
+
+
+def nptype(trt_type):
+    """NumPy's type of the same form; TypeError for the types that NumPy lacks."""
+    types = {"FLOAT": np.float32, "HALF": np.float16, "INT8": np.int8, "INT32": np.int32, "BOOL": np.bool_,
+             "UINT8": np.uint8, "INT64": np.int64}
+    if trt_type.name not in types:
+        raise TypeError(f"NumPy has no type like {trt_type.name}.")
+    return types[trt_type.name]
+
+
+def install(native) -> None:
+    """Add the members that the extension leaves to Python."""
+    for name in _MANAGED:
+        cls = getattr(native, name)
+        cls.__enter__, cls.__exit__ = _enter, _exit
+    bits = native._bits_of
+    native.DataType.itemsize = property(
+        lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits.")
+    severity = native.ILogger.Severity
+    native.Logger.Severity = severity
+    for member in severity:
+        setattr(native.ILogger, member.name, member)
+        setattr(native.Logger, member.name, member)
+    native.IExecutionContext._numpy_type = staticmethod(native._numpy_type)
