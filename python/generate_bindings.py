@@ -55,8 +55,9 @@ def parameter(param: dict, position: int) -> tuple[str, str]:
     kind, name = param["type"].strip(), f"a{position}"
     if kind in ("Weights", "nvinfer1::Weights"):
         return f"py::object const& {name}", f"toWeights(self, {name})"
-    if kind in ("cudaStream_t", "cudaEvent_t", "void*", "void const*"):
-        target = kind if kind.startswith("cuda") else "void*"
+    plain = kind.removesuffix(" const")
+    if plain in ("cudaStream_t", "cudaEvent_t", "void*", "void const*"):
+        target = plain if plain.startswith("cuda") else "void*"
         return f"size_t {name}", f"reinterpret_cast<{target}>({name})"
     return f"{kind} {name}", name
 
@@ -102,7 +103,7 @@ class Writer:
             body = f"self.{m['name']}()"
             if "Weights" in m["return"]:
                 body = f"fromWeights(self, {body})"
-            elif "void*" in m["return"] or m["return"].startswith("cuda"):
+            elif "void" in m["return"] or "cuda" in m["return"]:
                 body = f"reinterpret_cast<size_t>({body})"
             getter = f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, py::return_value_policy::reference_internal)"
         if "w" not in access:

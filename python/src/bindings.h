@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
+#include "impl/NvInferPythonPlugin.h"
 
 #include <pybind11/native_enum.h>
 #include <pybind11/numpy.h>

@@ -82,6 +82,13 @@ void bindBuilder(py::module_& m)
     c.def(
         "create_network", [](T& self, uint32_t flags) { return self.createNetworkV2(flags); }, py::arg("flags") = 0U,
         py::keep_alive<0, 1>(), py::return_value_policy::take_ownership, docOf("Builder.create_network"));
+    c.def(
+        "build_serialized_network",
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
+            return self.buildSerializedNetwork(network, config);
+        },
+        py::arg("network"), py::arg("config"), py::call_guard<py::gil_scoped_release>(),
+        py::return_value_policy::take_ownership, docOf("Builder.build_serialized_network"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def(
         "create_timing_cache",
