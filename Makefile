@@ -1,0 +1,44 @@
+# The front door. On a fresh Debian 12 machine `make demo` and `make test` install what they need and do their job.
+BUILD ?= build
+PYTHON := .venv/bin/python
+IMAGE ?=
+JOBS ?= $(shell nproc)
+
+.PHONY: help setup configure build demo test check bench format models clean
+
+help: ## List the commands.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: ## Install Debian packages and the Python environment.
+	@tools/setup
+
+configure: setup
+	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	    -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD).configure.log 2>&1 || (cat $(BUILD).configure.log; exit 1)
+
+build: configure ## Build program, libraries and Python packages.
+	@ninja -C $(BUILD) -j $(JOBS) --quiet
+	@tools/link_python $(BUILD)
+
+models: build ## Fill the model graphs with seeded weights (into build/models).
+	@$(PYTHON) tests/models/materialize.py $(BUILD)/models
+
+demo: build ## Read a scanned page: IMAGE=… for one of your own.
+	@$(PYTHON) examples/ocr/read_page.py $(if $(IMAGE),--image "$(IMAGE)")
+
+test: build models ## Run all tests.
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@$(PYTHON) -m pytest -q tests
+
+check: build ## Format, include arrows, headers, API tables, lint, stubs.
+	@tools/check $(BUILD)
+
+bench: build models ## Speed beside ONNX Runtime and OpenVINO.
+	@$(PYTHON) benchmarks/models.py $(BENCH)
+
+format: ## Format all C++ and Python sources.
+	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
+	@$(PYTHON) -m ruff format python tests tools benchmarks examples importers
+
+clean: ## Remove the build folder.
+	@rm -rf $(BUILD)
