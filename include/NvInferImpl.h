@@ -176,7 +176,7 @@ TENON_V_1_0_ALIAS(TimingCacheValue)
 
 namespace apiv
 {
-//! The calls behind VRoot, in binary order.
+//! Base of all interfaces here: a virtual destructor in the first two slots.
 class VRoot
 {
   public:

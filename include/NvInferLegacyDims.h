@@ -15,6 +15,7 @@
 namespace nvinfer1
 {
 
+//! Two extents.
 class Dims2 : public Dims
 {
   public:
@@ -37,6 +38,7 @@ class Dims2 : public Dims
     }
 };
 
+//! Two extents, named height and width.
 class DimsHW : public Dims2
 {
   public:
@@ -77,6 +79,7 @@ class DimsHW : public Dims2
     }
 };
 
+//! Three extents.
 class Dims3 : public Dims2
 {
   public:
@@ -95,6 +98,7 @@ class Dims3 : public Dims2
     }
 };
 
+//! Four extents.
 class Dims4 : public Dims3
 {
   public:

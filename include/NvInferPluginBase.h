@@ -15,24 +15,40 @@
 namespace nvinfer1
 {
 
+//! The type of a plugin attribute's values.
 enum class PluginFieldType : int32_t
 {
+    //! 16-bit floating point.
     kFLOAT16 = 0,
+    //! 32-bit floating point.
     kFLOAT32 = 1,
+    //! 64-bit floating point.
     kFLOAT64 = 2,
+    //! 8-bit signed integer.
     kINT8 = 3,
+    //! 16-bit signed integer.
     kINT16 = 4,
+    //! 32-bit signed integer.
     kINT32 = 5,
+    //! Characters; length counts them, without a closing zero unless one is part of the value.
     kCHAR = 6,
+    //! Objects of type Dims.
     kDIMS = 7,
+    //! Bytes that only the plugin can read; length counts bytes.
     kUNKNOWN = 8,
+    //! 16-bit floating point with 7 mantissa bits.
     kBF16 = 9,
+    //! 64-bit signed integer.
     kINT64 = 10,
+    //! 8-bit floating point.
     kFP8 = 11,
+    //! 4-bit signed integer, two to a byte.
     kINT4 = 12,
+    //! 4-bit floating point, two to a byte.
     kFP4 = 13,
 };
 
+//! One named attribute of a plugin: passed to a creator, or stored in a plan.
 class PluginField
 {
   public:
@@ -59,26 +75,37 @@ class PluginField
     }
 };
 
+//! A list of attributes.
 struct PluginFieldCollection
 {
+    //! How many attributes there are.
     int32_t nbFields{};
+    //! The first of them; they belong to whoever made the collection.
     PluginField const* fields{};
 };
 
+//! The three faces of a V3 plugin.
 enum class PluginCapabilityType : int32_t
 {
+    //! Name, version, namespace: IPluginV3OneCore.
     kCORE = 0,
+    //! What the builder asks: IPluginV3OneBuild.
     kBUILD = 1,
+    //! What a run asks: IPluginV3OneRuntime.
     kRUNTIME = 2,
 };
 
+//! When a plugin is made.
 enum class TensorRTPhase : int32_t
 {
+    //! While a network is built.
     kBUILD = 0,
+    //! While a plan is loaded.
     kRUNTIME = 1,
 };
 
 TENON_V_1_0_BEGIN
+//! Base of the faces of a V3 plugin.
 class IPluginCapability : public IVersionedInterface
 {
 };
@@ -86,6 +113,8 @@ TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IPluginCapability)
 
 TENON_V_1_0_BEGIN
+//! Something that several plugins share, kept in the registry under a key; implemented by users. The registry keeps a
+//! clone and never touches the object it was given.
 class IPluginResource : public IVersionedInterface
 {
   public:
@@ -103,14 +132,19 @@ class IPluginResource : public IVersionedInterface
         return {"IPluginResource", 1, 0};
     }
 
+    //! Frees what the object holds; called once, on the registered clone, when its last user is gone. The object must
+    //! still be fit to be cloned.
+    //! \return 0 on success.
     virtual int32_t release() noexcept = 0;
 
+    //! \return a copy that the registry owns, or null on failure.
     virtual IPluginResource* clone() noexcept = 0;
 };
 TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IPluginResource)
 
 TENON_V_1_0_BEGIN
+//! Base of all plugin creators; what the registry holds.
 class IPluginCreatorInterface : public IVersionedInterface
 {
   public:
@@ -127,6 +161,8 @@ TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IPluginCreatorInterface)
 
 TENON_V_1_0_BEGIN
+//! A layer implemented by the user, in the generation that replaces all V2 forms. The object itself only hands out its
+//! faces and copies of itself; it is born ready and needs no initialization.
 class IPluginV3 : public IVersionedInterface
 {
   public:
@@ -136,8 +172,11 @@ class IPluginV3 : public IVersionedInterface
         return {"PLUGIN", 1, 0};
     }
 
+    //! \return the face of the given type, owned by this object, or null if it has none. kBUILD may be missing in an
+    //! object made for kRUNTIME.
     virtual IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept = 0;
 
+    //! \return a copy with the same parameters and at least the same faces, owned by the caller; null on failure.
     virtual IPluginV3* clone() noexcept = 0;
 };
 TENON_V_1_0_END

@@ -118,19 +118,33 @@ constexpr inline int32_t EnumMax() noexcept
     return impl::EnumMaxImpl<T>::kVALUE;
 }
 
+//! The type of a tensor's or a weight's elements.
 enum class DataType : int32_t
 {
+    //! 32-bit floating point, IEEE 754.
     kFLOAT = 0,
+    //! 16-bit floating point, IEEE 754.
     kHALF = 1,
+    //! 8-bit signed integer; in a weakly typed network it stands for a quantized real number.
     kINT8 = 2,
+    //! 32-bit signed integer.
     kINT32 = 3,
+    //! One byte, 0 for false and 1 for true; no other value may occur.
     kBOOL = 4,
+    //! 8-bit unsigned integer, for network inputs and outputs only: a cast to or from kFLOAT or kHALF stands beside
+    //! it. A cast from floating point truncates toward zero.
     kUINT8 = 5,
+    //! 8-bit floating point with 1 sign, 4 exponent and 3 mantissa bits; the largest value is 448.
     kFP8 = 6,
+    //! 16-bit floating point with the exponent range of kFLOAT and 7 mantissa bits.
     kBF16 = 7,
+    //! 64-bit signed integer.
     kINT64 = 8,
+    //! 4-bit signed integer, two to a byte, the first in the lower half.
     kINT4 = 9,
+    //! 4-bit floating point with 1 sign, 2 exponent and 1 mantissa bits, two to a byte, the first in the lower half.
     kFP4 = 10,
+    //! 8-bit power of two without a sign, used as the scale of a block.
     kE8M0 = 11,
 };
 
@@ -143,6 +157,8 @@ struct EnumMaxImpl<DataType>
 };
 } // namespace impl
 
+//! Extents of a tensor, outermost first. In a network an extent of -1 is known only at run time. A failed query
+//! answers with nbDims -1 and all extents 0; a tensor of unknown rank has nbDims -1 and all extents -1.
 class Dims64
 {
   public:
@@ -176,6 +192,7 @@ class TRT_DEPRECATED Dims32
 //! Names a kind of interface, for instance "IErrorRecorder".
 using InterfaceKind = char const*;
 
+//! The kind and version of an interface that a user implements.
 class InterfaceInfo
 {
   public:
@@ -184,9 +201,12 @@ class InterfaceInfo
     int32_t minor;
 };
 
+//! The language in which a user implements an interface.
 enum class APILanguage : int32_t
 {
+    //! C++.
     kCPP = 0,
+    //! Python.
     kPYTHON = 1,
 };
 
@@ -199,9 +219,12 @@ struct EnumMaxImpl<APILanguage>
 };
 } // namespace impl
 
+//! Base of the interfaces that users implement. It lets the library ask an object which slots it has instead of
+//! trusting the type it was compiled with.
 class IVersionedInterface
 {
   public:
+    //! The language in which the object is implemented.
     virtual APILanguage getAPILanguage() const noexcept
     {
         return APILanguage::kCPP;
@@ -219,18 +242,30 @@ class IVersionedInterface
     IVersionedInterface& operator=(IVersionedInterface&&) & = default;
 };
 
+//! What kind of mistake or failure an error is.
 enum class ErrorCode : int32_t
 {
+    //! No error.
     kSUCCESS = 0,
+    //! An error that fits no other code; also the answer to an index out of range.
     kUNSPECIFIED_ERROR = 1,
+    //! A mistake of the library itself.
     kINTERNAL_ERROR = 2,
+    //! An argument is wrong by itself, for instance null or out of range.
     kINVALID_ARGUMENT = 3,
+    //! Arguments contradict each other or what was set before.
     kINVALID_CONFIG = 4,
+    //! Memory could not be had.
     kFAILED_ALLOCATION = 5,
+    //! A part that the library needs could not be started.
     kFAILED_INITIALIZATION = 6,
+    //! A run failed while computing, for instance in a plugin or by a failed assertion.
     kFAILED_EXECUTION = 7,
+    //! A run computed something that is known to be wrong.
     kFAILED_COMPUTATION = 8,
+    //! Calls came in a wrong order.
     kINVALID_STATE = 9,
+    //! What was asked is legal but beyond this device or this version.
     kUNSUPPORTED_STATE = 10,
 };
 
@@ -244,13 +279,18 @@ struct EnumMaxImpl<ErrorCode>
 } // namespace impl
 
 TENON_V_1_0_BEGIN
+//! Receives errors as codes with text; implemented by users. An object that has a recorder hands it on to the objects
+//! made from it. Any method may be called from several threads at once, and none may call back into the library.
 class IErrorRecorder : public IVersionedInterface
 {
   public:
+    //! The text of an error, ending with a zero byte.
     using ErrorDesc = char const*;
 
+    //! How many objects hold the recorder.
     using RefCount = int32_t;
 
+    //! The longest text, in bytes without the closing zero, that a recorder must be able to keep.
     static constexpr size_t kMAX_DESC_LENGTH{127U};
 
     IErrorRecorder() = default;
@@ -263,20 +303,32 @@ class IErrorRecorder : public IVersionedInterface
         return {"IErrorRecorder", 1, 0};
     }
 
+    //! How many errors are recorded, up to what the recorder can hold.
     virtual int32_t getNbErrors() const noexcept = 0;
 
+    //! \return the code of error errorIdx, kUNSPECIFIED_ERROR for an index out of range.
     virtual ErrorCode getErrorCode(int32_t errorIdx) const noexcept = 0;
 
+    //! \return the text of error errorIdx, "" for an index out of range; valid until clear().
     virtual ErrorDesc getErrorDesc(int32_t errorIdx) const noexcept = 0;
 
+    //! Whether more errors were reported than the recorder can hold.
     virtual bool hasOverflowed() const noexcept = 0;
 
+    //! Forgets all errors and the overflow.
     virtual void clear() noexcept = 0;
 
+    //! Takes an error. The text is valid during the call only and must be copied to be kept.
+    //! \return whether the error is fatal, that is, the reporting object is of no further use; the library does not
+    //! act on the answer.
     virtual bool reportError(ErrorCode val, ErrorDesc desc) noexcept = 0;
 
+    //! Counts one more holder; called when an object takes the recorder.
+    //! \return the new count.
     virtual RefCount incRefCount() noexcept = 0;
 
+    //! Counts one holder less; called when an object lets the recorder go. The library never deletes a recorder.
+    //! \return the new count.
     virtual RefCount decRefCount() noexcept = 0;
 
   protected:
@@ -288,10 +340,14 @@ class IErrorRecorder : public IVersionedInterface
 TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IErrorRecorder)
 
+//! Whether a tensor crosses the border of an engine.
 enum class TensorIOMode : int32_t
 {
+    //! It does not, or no tensor has the name.
     kNONE = 0,
+    //! It is an input.
     kINPUT = 1,
+    //! It is an output.
     kOUTPUT = 2,
 };
 
