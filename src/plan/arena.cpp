@@ -1,0 +1,71 @@
+// Arena: offsets by size, largest first, with best fit.
+#include "plan/arena.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tenon
+{
+
+namespace
+{
+struct Placed
+{
+    int64_t begin;
+    int64_t end;
+    int32_t first;
+    int32_t last;
+};
+
+//! Start of the tightest gap of at least `bytes` between the blocks of `busy`, which are sorted by begin.
+int64_t bestFit(std::vector<Placed const*> const& busy, int64_t bytes)
+{
+    int64_t best{-1};
+    int64_t bestSlack{INT64_MAX};
+    int64_t edge{0};
+    for (Placed const* block : busy)
+    {
+        int64_t const slack = block->begin - edge - bytes;
+        if (slack >= 0 && slack < bestSlack)
+        {
+            best = edge;
+            bestSlack = slack;
+        }
+        edge = std::max(edge, block->end);
+    }
+    return best < 0 ? edge : best;
+}
+} // namespace
+
+ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
+{
+    ArenaLayout layout;
+    layout.offsets.assign(blocks.size(), 0);
+    std::vector<size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::vector<Placed> placed; // Sorted by begin.
+    placed.reserve(blocks.size());
+    std::vector<Placed const*> busy;
+    for (size_t const i : order)
+    {
+        ArenaBlock const& block = blocks[i];
+        if (block.bytes <= 0)
+            break;
+        int64_t const bytes = (block.bytes + alignment - 1) / alignment * alignment;
+        busy.clear();
+        for (Placed const& other : placed)
+            if (other.first <= block.last && block.first <= other.last)
+                busy.push_back(&other);
+        int64_t const begin = bestFit(busy, bytes);
+        layout.offsets[i] = begin;
+        layout.bytes = std::max(layout.bytes, begin + bytes);
+        Placed const mine{begin, begin + bytes, block.first, block.last};
+        placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
+                          [](Placed const& a, Placed const& b) { return a.begin < b.begin; }),
+            mine);
+    }
+    return layout;
+}
+
+} // namespace tenon

@@ -1,0 +1,219 @@
+// checkPlan: everything about a plan that can be checked without a device. A plan may be hostile.
+#include "plan/check.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace tenon
+{
+
+namespace
+{
+Result<Done> checkText(std::string const& text, std::string_view what)
+{
+    if (text.size() > kMaxTextBytes)
+        return badArgument("{} has {} characters", what, text.size());
+    if (text.find('\0') != std::string::npos)
+        return badArgument("{} holds a zero byte", what);
+    return Done{};
+}
+
+//! Rank 0 to 8, extents from `least` on.
+Result<Done> checkDims(nvinfer1::Dims64 const& dims, int64_t least, std::string const& name)
+{
+    if (dims.nbDims < 0 || dims.nbDims > nvinfer1::Dims64::MAX_DIMS)
+        return badArgument("tensor '{}' has rank {}", name, dims.nbDims);
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        if (dims.d[i] < least)
+            return badArgument("tensor '{}' has the extent {}", name, dims.d[i]);
+    return Done{};
+}
+
+Result<Done> checkIO(Plan const& plan)
+{
+    std::set<std::string_view> names;
+    bool outputs{false};
+    for (PlanIO const& io : plan.io)
+    {
+        TENON_TRY(checkText(io.name, "the name of an I/O tensor"));
+        if (io.name.empty() || !names.insert(io.name).second)
+            return badArgument("I/O tensor name '{}' is empty or not unique", io.name);
+        if (io.isInput && outputs)
+            return badArgument("input '{}' comes after outputs", io.name);
+        outputs = outputs || !io.isInput;
+        if (!isValid(io.dtype))
+            return badArgument("tensor '{}' has the unknown data type {}", io.name, static_cast<int32_t>(io.dtype));
+        TENON_TRY(checkDims(io.dims, -1, io.name));
+        if (io.isShape && io.dims.nbDims > 1)
+            return badArgument("shape tensor '{}' has rank {}", io.name, io.dims.nbDims);
+        if (io.dimensionNames.size() > static_cast<size_t>(io.dims.nbDims))
+            return badArgument("tensor '{}' has more dimension names than extents", io.name);
+        for (std::string const& name : io.dimensionNames)
+            TENON_TRY(checkText(name, "a dimension name"));
+        if (io.graphValue < -1 || io.graphValue >= static_cast<int64_t>(plan.graph.values.size()))
+            return badArgument("tensor '{}' stands for the unknown graph value {}", io.name, io.graphValue);
+    }
+    return Done{};
+}
+
+bool isOrdered(int64_t min, int64_t opt, int64_t max)
+{
+    return min <= opt && opt <= max;
+}
+
+Result<Done> checkProfileInput(Plan const& plan, PlanProfileInput const& input)
+{
+    if (input.io < 0 || input.io >= static_cast<int64_t>(plan.io.size())
+        || !plan.io[static_cast<size_t>(input.io)].isInput)
+        return badArgument("a profile has bounds for tensor {}, which is not an input", input.io);
+    PlanIO const& io = plan.io[static_cast<size_t>(input.io)];
+    int32_t const rank = io.dims.nbDims;
+    if (input.min.nbDims != rank || input.opt.nbDims != rank || input.max.nbDims != rank)
+        return badArgument("profile of input '{}' has another rank than {}", io.name, rank);
+    for (int32_t i = 0; i < rank; ++i)
+    {
+        bool const fixed = io.dims.d[i] >= 0;
+        if (input.min.d[i] < 0 || !isOrdered(input.min.d[i], input.opt.d[i], input.max.d[i])
+            || (fixed && (input.min.d[i] != io.dims.d[i] || input.max.d[i] != io.dims.d[i])))
+            return badArgument("profile of input '{}' has bad bounds {}, {}, {} for extent {}", io.name, input.min.d[i],
+                input.opt.d[i], input.max.d[i], i);
+    }
+    size_t const count = input.minValues.size();
+    if (input.optValues.size() != count || input.maxValues.size() != count || (count != 0 && !io.isShape))
+        return badArgument("profile of input '{}' has value bounds that do not fit each other", io.name);
+    for (size_t i = 0; i < count; ++i)
+        if (!isOrdered(input.minValues[i], input.optValues[i], input.maxValues[i]))
+            return badArgument("profile of input '{}' has bad bounds for value {}", io.name, i);
+    return Done{};
+}
+
+Result<Done> checkProfiles(Plan const& plan)
+{
+    if (plan.profiles.empty())
+        return badArgument("plan has no profile");
+    for (PlanProfile const& profile : plan.profiles)
+    {
+        std::set<int32_t> seen;
+        for (PlanProfileInput const& input : profile.inputs)
+        {
+            TENON_TRY(checkProfileInput(plan, input));
+            if (!seen.insert(input.io).second)
+                return badArgument("a profile bounds input {} twice", input.io);
+        }
+        for (size_t i = 0; i < plan.io.size(); ++i)
+        {
+            nvinfer1::Dims64 const& dims = plan.io[i].dims;
+            bool const dynamic = std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t x) { return x < 0; });
+            if (plan.io[i].isInput && dynamic && !seen.contains(static_cast<int32_t>(i)))
+                return badArgument("a profile has no bounds for dynamic input '{}'", plan.io[i].name);
+        }
+    }
+    bool const negative = std::any_of(
+        plan.memoryPerProfile.begin(), plan.memoryPerProfile.end(), [](int64_t bytes) { return bytes < 0; });
+    if (negative || plan.memoryPerProfile.size() > plan.profiles.size())
+        return badArgument("plan has {} memory sizes for {} profiles, or negative ones", plan.memoryPerProfile.size(),
+            plan.profiles.size());
+    return Done{};
+}
+
+Result<Done> checkWeights(Plan const& plan)
+{
+    for (PlanWeight const& weight : plan.weights)
+    {
+        TENON_TRY(checkText(weight.name, "the name of a weight"));
+        TENON_TRY(checkText(weight.packing, "the packing of a weight"));
+        if (!isValid(weight.dtype) || weight.extents.size() > nvinfer1::Dims64::MAX_DIMS)
+            return badArgument("weight '{}' has a bad type or rank", weight.name);
+        int64_t const logical = bytesOf(weight.dtype, Layout::kLinear, weight.extents);
+        if (logical < 0)
+            return badArgument("weight '{}' has bad extents", weight.name);
+        if (weight.packing.empty() && static_cast<uint64_t>(logical) > weight.bytes)
+            return badArgument(
+                "weight '{}' has {} bytes where its extents need {}", weight.name, weight.bytes, logical);
+        if (weight.bytes > 0 && weight.data == nullptr)
+            return badArgument("weight '{}' has no data", weight.name);
+    }
+    return Done{};
+}
+
+Result<Done> checkNode(PlanNode const& node, std::vector<bool>& known)
+{
+    TENON_TRY(checkText(node.layer, "a layer kind"));
+    TENON_TRY(checkText(node.name, "a layer name"));
+    for (std::string const& origin : node.origins)
+        TENON_TRY(checkText(origin, "an origin"));
+    auto const count = static_cast<int64_t>(known.size());
+    for (int32_t const value : node.inputs)
+        if (value != -1 && (value < 0 || value >= count || !known[static_cast<size_t>(value)]))
+            return badArgument("graph node '{}' reads value {}, which does not stand before it", node.name, value);
+    for (int32_t const value : node.outputs)
+    {
+        if (value < 0 || value >= count || known[static_cast<size_t>(value)])
+            return badArgument("graph node '{}' cannot produce value {}", node.name, value);
+        known[static_cast<size_t>(value)] = true;
+    }
+    return Done{};
+}
+
+Result<Done> checkGraph(Plan const& plan)
+{
+    std::vector<bool> known(plan.graph.values.size(), false);
+    for (size_t i = 0; i < plan.graph.values.size(); ++i)
+    {
+        PlanValue const& value = plan.graph.values[i];
+        TENON_TRY(checkText(value.name, "the name of a value"));
+        if (value.weight < -1 || value.weight >= static_cast<int64_t>(plan.weights.size()))
+            return badArgument("graph value '{}' stands for the unknown weight {}", value.name, value.weight);
+        known[i] = value.weight >= 0;
+    }
+    for (PlanIO const& io : plan.io)
+        if (io.isInput && io.graphValue >= 0)
+            known[static_cast<size_t>(io.graphValue)] = true;
+    for (PlanNode const& node : plan.graph.nodes)
+        TENON_TRY(checkNode(node, known));
+    for (PlanIO const& io : plan.io)
+        if (!io.isInput && io.graphValue >= 0 && !known[static_cast<size_t>(io.graphValue)])
+            return badArgument("no graph node produces output '{}'", io.name);
+    return Done{};
+}
+
+Result<Done> checkTexts(Plan const& plan)
+{
+    TENON_TRY(checkText(plan.networkName, "the name of the network"));
+    for (PlanDecision const& decision : plan.decisions)
+    {
+        TENON_TRY(checkText(decision.kind, "the kind of a decision"));
+        TENON_TRY(checkText(decision.layer, "the layer of a decision"));
+        TENON_TRY(checkText(decision.text, "the text of a decision"));
+    }
+    for (PlanPlugin const& plugin : plan.plugins)
+        for (std::string const* text : {&plugin.name, &plugin.version, &plugin.nameSpace, &plugin.library})
+            TENON_TRY(checkText(*text, "an entry of the plugin list"));
+    return Done{};
+}
+} // namespace
+
+Result<Done> checkPlan(Plan const& plan)
+{
+    if (plan.profilingVerbosity < 0 || plan.profilingVerbosity > 2)
+        return badArgument("plan has the unknown profiling verbosity {}", plan.profilingVerbosity);
+    TENON_TRY(checkTexts(plan));
+    TENON_TRY(checkIO(plan));
+    TENON_TRY(checkProfiles(plan));
+    TENON_TRY(checkWeights(plan));
+    TENON_TRY(checkGraph(plan));
+    std::set<std::string_view> devices;
+    for (Program const& program : plan.programs)
+    {
+        TENON_TRY(checkText(program.device, "the device of a program"));
+        if (program.device.empty() || !devices.insert(program.device).second)
+            return badArgument("plan has two programs for device '{}', or one for none", program.device);
+        auto checked = checkProgram(plan, program);
+        if (!checked)
+            return std::move(checked).error().in("program for " + program.device);
+    }
+    return Done{};
+}
+
+} // namespace tenon

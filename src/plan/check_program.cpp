@@ -1,0 +1,386 @@
+// checkProgram: registers, tensors and steps of one device's program fit each other.
+#include "plan/check.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace tenon
+{
+
+namespace
+{
+template <typename T>
+bool isIndex(int32_t index, std::vector<T> const& list) noexcept
+{
+    return index >= 0 && static_cast<size_t>(index) < list.size();
+}
+
+template <typename T>
+T const& at(std::vector<T> const& list, int32_t index)
+{
+    return list[static_cast<size_t>(index)];
+}
+
+int32_t registerCount(Program const& program)
+{
+    return static_cast<int32_t>(program.symbols.size() + program.shapes.size());
+}
+
+//! For each register the highest kData symbol that it is, or is computed from; −1: none.
+std::vector<int32_t> highestData(Program const& program)
+{
+    std::vector<int32_t> highest;
+    highest.reserve(program.symbols.size() + program.shapes.size());
+    for (size_t i = 0; i < program.symbols.size(); ++i)
+        highest.push_back(program.symbols[i].kind == PlanSymbolKind::kData ? static_cast<int32_t>(i) : -1);
+    for (PlanShapeInstruction const& x : program.shapes)
+        highest.push_back(x.op == PlanShapeOp::kConstant ? -1 : std::max(at(highest, x.a), at(highest, x.b)));
+    return highest;
+}
+
+class Checker
+{
+  public:
+    Checker(Plan const& plan, Program const& program) : mPlan{plan}, mProgram{program}
+    {
+    }
+
+    Result<Done> check()
+    {
+        TENON_TRY(checkSizes());
+        TENON_TRY(checkInstructions());
+        TENON_TRY(checkSymbols());
+        mKnownAfter = knownAfter(mProgram);
+        TENON_TRY(checkTensors());
+        for (size_t i = 0; i < mProgram.steps.size(); ++i)
+        {
+            auto checked = checkStep(static_cast<int32_t>(i));
+            if (!checked)
+                return std::move(checked).error().in("step '" + mProgram.steps[i].name + "'");
+        }
+        TENON_TRY(checkInPlace());
+        return checkOutputs();
+    }
+
+  private:
+    Result<Done> checkSizes() const
+    {
+        constexpr size_t kMost{1 << 17}; // Far above any network; laying out memory takes the square of it.
+        if (mProgram.symbols.size() > kMost || mProgram.shapes.size() > kMost || mProgram.tensors.size() > kMost
+            || mProgram.steps.size() > kMost)
+            return badArgument("the program is larger than any network");
+        for (PlanSymbol const& symbol : mProgram.symbols)
+            if (symbol.name.size() > kMaxTextBytes)
+                return badArgument("a symbol's name is too long");
+        for (PlanTensor const& tensor : mProgram.tensors)
+            if (tensor.name.size() > kMaxTextBytes)
+                return badArgument("a tensor's name is too long");
+        for (PlanStep const& step : mProgram.steps)
+            for (std::string const* text : {&step.kernel, &step.name, &step.candidate})
+                if (text->size() > kMaxTextBytes)
+                    return badArgument("a text of a step is too long");
+        return Done{};
+    }
+
+    Result<Done> checkInstructions() const
+    {
+        auto target = static_cast<int32_t>(mProgram.symbols.size());
+        for (PlanShapeInstruction const& x : mProgram.shapes)
+        {
+            if (x.op > PlanShapeOp::kLess)
+                return badArgument("unknown shape operation {}", static_cast<int32_t>(x.op));
+            bool const earlier = x.a >= 0 && x.a < target && x.b >= 0 && x.b < target;
+            if (x.op != PlanShapeOp::kConstant && !earlier)
+                return badArgument("register {} is computed from registers {} and {}", target, x.a, x.b);
+            ++target;
+        }
+        return Done{};
+    }
+
+    Result<Done> checkSymbols() const
+    {
+        std::vector<int32_t> const highest = highestData(mProgram);
+        for (size_t i = 0; i < mProgram.symbols.size(); ++i)
+        {
+            PlanSymbol const& symbol = mProgram.symbols[i];
+            if (symbol.kind > PlanSymbolKind::kData)
+                return badArgument("unknown kind of symbol {}", i);
+            if (symbol.kind == PlanSymbolKind::kData)
+                TENON_TRY(checkDataSymbol(static_cast<int32_t>(i), highest));
+            else
+                TENON_TRY(checkInputSymbol(symbol));
+        }
+        return Done{};
+    }
+
+    Result<Done> checkDataSymbol(int32_t index, std::vector<int32_t> const& highest) const
+    {
+        PlanSymbol const& symbol = at(mProgram.symbols, index);
+        if (!isIndex(symbol.source, mProgram.steps))
+            return badArgument("symbol {} comes from the unknown step {}", index, symbol.source);
+        auto const& produces = at(mProgram.steps, symbol.source).produces;
+        if (!isIndex(symbol.index, produces) || at(produces, symbol.index) != index)
+            return badArgument("step {} does not produce symbol {}", symbol.source, index);
+        if (symbol.upper < 0 || symbol.upper >= registerCount(mProgram) || at(highest, symbol.upper) >= index)
+            return badArgument("symbol {} has no bound among what is known before it", index);
+        return Done{};
+    }
+
+    Result<Done> checkInputSymbol(PlanSymbol const& symbol) const
+    {
+        if (!isIndex(symbol.source, mPlan.io) || !at(mPlan.io, symbol.source).isInput)
+            return badArgument("a symbol comes from tensor {}, which is not an input", symbol.source);
+        PlanIO const& io = at(mPlan.io, symbol.source);
+        if (symbol.kind == PlanSymbolKind::kInputExtent)
+        {
+            if (symbol.index < 0 || symbol.index >= io.dims.nbDims)
+                return badArgument("a symbol is extent {} of input '{}'", symbol.index, io.name);
+            return Done{};
+        }
+        bool const readable = io.dtype == DType::kINT32 || io.dtype == DType::kINT64 || io.dtype == DType::kBOOL;
+        if (!io.isShape || !readable || symbol.index < 0 || symbol.index >= static_cast<int64_t>(kMaxValues))
+            return badArgument("a symbol is value {} of input '{}', which is no shape tensor", symbol.index, io.name);
+        int64_t const count = io.dims.nbDims == 0 ? 1 : io.dims.d[0];
+        if (count < 0 || symbol.index >= count)
+            return badArgument("a symbol is value {} of input '{}', which has {}", symbol.index, io.name, count);
+        for (PlanProfile const& profile : mPlan.profiles)
+            if (std::none_of(profile.inputs.begin(), profile.inputs.end(), [&](PlanProfileInput const& x) {
+                    return x.io == symbol.source && isIndex(symbol.index, x.minValues);
+                }))
+                return badArgument("a profile has no bounds for value {} of input '{}'", symbol.index, io.name);
+        return Done{};
+    }
+
+    Result<Done> checkTensors()
+    {
+        mTensorOfIO.assign(mPlan.io.size(), -1);
+        for (size_t i = 0; i < mProgram.tensors.size(); ++i)
+        {
+            auto checked = checkTensor(static_cast<int32_t>(i));
+            if (!checked)
+                return std::move(checked).error().in("tensor '" + mProgram.tensors[i].name + "'");
+        }
+        mWriter.assign(mProgram.tensors.size(), -1);
+        mLastRead.assign(mProgram.tensors.size(), -1);
+        return Done{};
+    }
+
+    Result<Done> checkTensor(int32_t index)
+    {
+        PlanTensor const& tensor = at(mProgram.tensors, index);
+        if (tensor.kind > PlanTensorKind::kView || !isValid(tensor.dtype) || !isValid(tensor.layout))
+            return badArgument("unknown kind, data type or layout");
+        bool const values = tensor.kind == PlanTensorKind::kValues;
+        if (tensor.extents.size() > (values ? kMaxValues : nvinfer1::Dims64::MAX_DIMS))
+            return badArgument("rank {}", tensor.extents.size());
+        if (tensor.layout != Layout::kLinear && (values || tensor.extents.size() < 3))
+            return badArgument("layout {} at rank {}", nameOf(tensor.layout), tensor.extents.size());
+        for (int32_t const reg : tensor.extents)
+            if (reg < 0 || reg >= registerCount(mProgram))
+                return badArgument("extent in the unknown register {}", reg);
+        if (tensor.graphValue < -1 || tensor.graphValue >= static_cast<int64_t>(mPlan.graph.values.size()))
+            return badArgument("it stands for the unknown graph value {}", tensor.graphValue);
+        switch (tensor.kind)
+        {
+        case PlanTensorKind::kIO: return checkIOTensor(index, tensor);
+        case PlanTensorKind::kWeight: return checkWeightTensor(tensor);
+        case PlanTensorKind::kView: return checkView(index);
+        default: return Done{};
+        }
+    }
+
+    Result<Done> checkIOTensor(int32_t index, PlanTensor const& tensor)
+    {
+        if (!isIndex(tensor.index, mPlan.io))
+            return badArgument("it is the unknown I/O tensor {}", tensor.index);
+        PlanIO const& io = at(mPlan.io, tensor.index);
+        if (std::exchange(mTensorOfIO[static_cast<size_t>(tensor.index)], index) != -1)
+            return badArgument("I/O tensor '{}' stands twice in the program", io.name);
+        if (tensor.dtype != io.dtype || tensor.layout != Layout::kLinear
+            || static_cast<int64_t>(tensor.extents.size()) != io.dims.nbDims)
+            return badArgument("it differs in type, layout or rank from I/O tensor '{}'", io.name);
+        for (int32_t const reg : tensor.extents)
+            if (io.isInput && at(mKnownAfter, reg) >= 0)
+                return badArgument("an extent of input '{}' depends on data", io.name);
+        return Done{};
+    }
+
+    Result<Done> checkWeightTensor(PlanTensor const& tensor) const
+    {
+        if (!isIndex(tensor.index, mPlan.weights))
+            return badArgument("it is the unknown weight {}", tensor.index);
+        PlanWeight const& weight = at(mPlan.weights, tensor.index);
+        if (tensor.dtype != weight.dtype)
+            return badArgument("its data type is not that of weight '{}'", weight.name);
+        for (int32_t const reg : tensor.extents)
+            if (at(mKnownAfter, reg) >= 0)
+                return badArgument("an extent of a weight depends on data");
+        return Done{};
+    }
+
+    Result<Done> checkView(int32_t index) const
+    {
+        int32_t const root = rootOf(mProgram, index);
+        if (root < 0)
+            return badArgument("it is a view of nothing, or of itself");
+        PlanTensor const& of = at(mProgram.tensors, root);
+        bool const packed = of.kind == PlanTensorKind::kWeight && isIndex(of.index, mPlan.weights)
+            && !at(mPlan.weights, of.index).packing.empty();
+        if (of.kind == PlanTensorKind::kValues || packed)
+            return badArgument("it is a view of a tensor that has no plain memory");
+        return Done{};
+    }
+
+    Result<Done> checkStep(int32_t index)
+    {
+        PlanStep const& step = at(mProgram.steps, index);
+        if (step.kernel.empty())
+            return badArgument("it names no kernel");
+        if (step.inputs.size() > kMaxOperands || step.outputs.size() > kMaxOperands)
+            return badArgument("{} inputs and {} outputs", step.inputs.size(), step.outputs.size());
+        if (step.graphNode < -1 || step.graphNode >= static_cast<int64_t>(mPlan.graph.nodes.size()))
+            return badArgument("it stands for the unknown graph node {}", step.graphNode);
+        for (size_t i = 0; i < step.produces.size(); ++i)
+            TENON_TRY(checkProduct(step, i, index));
+        for (int32_t const input : step.inputs)
+            if (input != -1)
+                TENON_TRY(checkInput(input, index));
+        for (int32_t const output : step.outputs)
+            TENON_TRY(checkOutput(output, index));
+        return Done{};
+    }
+
+    Result<Done> checkProduct(PlanStep const& step, size_t position, int32_t index) const
+    {
+        int32_t const symbol = step.produces[position];
+        if (!isIndex(symbol, mProgram.symbols) || at(mProgram.symbols, symbol).kind != PlanSymbolKind::kData
+            || at(mProgram.symbols, symbol).source != index
+            || at(mProgram.symbols, symbol).index != static_cast<int64_t>(position))
+            return badArgument("it produces {}, which is not a symbol of its own", symbol);
+        return Done{};
+    }
+
+    Result<Done> checkInput(int32_t input, int32_t index)
+    {
+        if (!isIndex(input, mProgram.tensors))
+            return badArgument("it reads the unknown tensor {}", input);
+        PlanTensor const& tensor = at(mProgram.tensors, input);
+        int32_t const root = rootOf(mProgram, input);
+        PlanTensor const& memory = at(mProgram.tensors, root);
+        bool const made = memory.kind == PlanTensorKind::kActivation
+            || (memory.kind == PlanTensorKind::kIO && !at(mPlan.io, memory.index).isInput);
+        if (made && mWriter[static_cast<size_t>(root)] < 0)
+            return badArgument("it reads tensor '{}' before a step has written it", tensor.name);
+        for (int32_t const reg : tensor.extents)
+            if (at(mKnownAfter, reg) >= index)
+                return badArgument("an extent of tensor '{}' is not known before it", tensor.name);
+        mLastRead[static_cast<size_t>(root)] = index;
+        return Done{};
+    }
+
+    Result<Done> checkOutput(int32_t output, int32_t index)
+    {
+        if (!isIndex(output, mProgram.tensors))
+            return badArgument("it writes the unknown tensor {}", output);
+        PlanTensor const& tensor = at(mProgram.tensors, output);
+        int32_t const root = rootOf(mProgram, output);
+        PlanTensor const& memory = at(mProgram.tensors, root);
+        bool const writable = memory.kind == PlanTensorKind::kActivation
+            || (memory.kind == PlanTensorKind::kIO && !at(mPlan.io, memory.index).isInput);
+        if (!writable)
+            return badArgument("it writes tensor '{}', which is an input or a constant", tensor.name);
+        if (mWriter[static_cast<size_t>(root)] >= 0 || mLastRead[static_cast<size_t>(root)] >= 0)
+            return badArgument("it writes tensor '{}', which has been written or read before", tensor.name);
+        for (PlanTensor const* each : {&tensor, &memory})
+            for (int32_t const reg : each->extents)
+                if (at(mKnownAfter, reg) > index)
+                    return badArgument("an extent of tensor '{}' is not known when it runs", tensor.name);
+        mWriter[static_cast<size_t>(root)] = index;
+        return Done{};
+    }
+
+    //! Memory is shared only with an input that nobody reads afterwards.
+    Result<Done> checkInPlace() const
+    {
+        for (size_t i = 0; i < mProgram.steps.size(); ++i)
+        {
+            PlanStep const& step = mProgram.steps[i];
+            std::set<int32_t> used;
+            for (auto const& [output, input] : step.inPlace)
+            {
+                if (!isIndex(output, step.outputs) || !isIndex(input, step.inputs) || at(step.inputs, input) < 0)
+                    return badArgument("step '{}' shares memory of unknown operands", step.name);
+                int32_t const root = rootOf(mProgram, at(step.inputs, input));
+                bool const fresh = used.insert(-1 - output).second && used.insert(root).second;
+                if (!fresh || at(mLastRead, root) != static_cast<int64_t>(i))
+                    return badArgument("step '{}' writes over input {}, which is needed still", step.name, input);
+            }
+        }
+        return Done{};
+    }
+
+    Result<Done> checkOutputs() const
+    {
+        for (size_t i = 0; i < mPlan.io.size(); ++i)
+        {
+            if (mPlan.io[i].isInput)
+                continue;
+            int32_t const tensor = mTensorOfIO[i];
+            if (tensor < 0 || at(mWriter, tensor) < 0)
+                return badArgument("no step writes output '{}'", mPlan.io[i].name);
+        }
+        return Done{};
+    }
+
+    Plan const& mPlan;
+    Program const& mProgram;
+    std::vector<int32_t> mKnownAfter;
+    std::vector<int32_t> mTensorOfIO;
+    std::vector<int32_t> mWriter;   //!< By root: the step that writes it.
+    std::vector<int32_t> mLastRead; //!< By root: the last step that reads it.
+};
+} // namespace
+
+Result<Done> checkProgram(Plan const& plan, Program const& program)
+{
+    return Checker{plan, program}.check();
+}
+
+int32_t rootOf(Program const& program, int32_t index) noexcept
+{
+    constexpr int32_t kLongestChain{1024};
+    for (int32_t i = 0; i < kLongestChain; ++i)
+    {
+        if (!isIndex(index, program.tensors))
+            return -1;
+        PlanTensor const& tensor = at(program.tensors, index);
+        if (tensor.kind != PlanTensorKind::kView)
+            return index;
+        index = tensor.index;
+    }
+    return -1;
+}
+
+std::vector<int32_t> knownAfter(Program const& program)
+{
+    std::vector<int32_t> after;
+    after.reserve(program.symbols.size() + program.shapes.size());
+    for (PlanSymbol const& symbol : program.symbols)
+        after.push_back(symbol.kind == PlanSymbolKind::kData ? symbol.source : -1);
+    for (PlanShapeInstruction const& x : program.shapes)
+        after.push_back(x.op == PlanShapeOp::kConstant ? -1 : std::max(at(after, x.a), at(after, x.b)));
+    return after;
+}
+
+std::vector<int32_t> evaluationOrder(Program const& program)
+{
+    std::vector<int32_t> const highest = highestData(program);
+    std::vector<int32_t> order(highest.size());
+    std::iota(order.begin(), order.end(), 0);
+    // A bound uses lower kData symbols only; within one group a symbol comes first, then instructions as they stand.
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return at(highest, a) < at(highest, b); });
+    return order;
+}
+
+} // namespace tenon

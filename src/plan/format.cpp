@@ -1,0 +1,135 @@
+// The outer form of a plan file.
+#include "plan/format.h"
+
+#include "plan/checksum.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+constexpr uint32_t kMaxSections{16};
+
+uint64_t roundUp(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+uint64_t sectionChecksum(PlanSection kind, ByteView bytes)
+{
+    return kind == PlanSection::kWeights ? chunkedChecksum(bytes) : checksum(bytes);
+}
+
+uint64_t headerChecksum(PlanHeader header, std::span<PlanSectionEntry const> table)
+{
+    header.checksum = 0;
+    ByteWriter out;
+    out.raw(header);
+    for (PlanSectionEntry const& entry : table)
+        out.raw(entry);
+    return checksum(out.bytes());
+}
+
+struct Opened
+{
+    PlanHeader header;
+    std::vector<PlanSectionEntry> table;
+};
+
+Result<Opened> readHeader(ByteView blob)
+{
+    ByteReader in{blob};
+    Opened opened;
+    if (blob.size() < sizeof(PlanHeader))
+        return badArgument("not a plan: {} bytes are fewer than its header has", blob.size());
+    TENON_TRY(in.raw(opened.header));
+    PlanHeader const& header = opened.header;
+    if (std::memcmp(header.magic, kPlanMagic, sizeof(kPlanMagic)) != 0)
+        return badArgument("not a plan: it does not begin with TENONPLN");
+    if (header.format != kPlanFormat)
+        return errorOf(ErrorCode::kINVALID_CONFIG,
+            "plan format {} cannot be read by this release, which reads format {}: build the plan again", header.format,
+            kPlanFormat);
+    if (header.size != blob.size())
+        return badArgument("plan is damaged: {} bytes where its header says {}", blob.size(), header.size);
+    if (header.sections == 0 || header.sections > kMaxSections)
+        return badArgument("plan is damaged: {} sections", header.sections);
+    opened.table.resize(header.sections);
+    for (PlanSectionEntry& entry : opened.table)
+        TENON_TRY(in.raw(entry));
+    return opened;
+}
+
+Result<ByteView> sectionBytes(ByteView blob, PlanSectionEntry const& entry)
+{
+    if (entry.offset > blob.size() || entry.size > blob.size() - entry.offset)
+        return badArgument("plan is damaged: section {} lies outside the file", static_cast<uint32_t>(entry.kind));
+    return blob.subspan(entry.offset, entry.size);
+}
+} // namespace
+
+Result<PlanSections> openPlan(ByteView blob)
+{
+    Opened const opened = TENON_TRY(readHeader(blob));
+    if (opened.header.checksum != headerChecksum(opened.header, opened.table))
+        return badArgument("plan is damaged: the checksum of its header is wrong");
+    PlanSections sections;
+    for (PlanSectionEntry const& entry : opened.table)
+    {
+        ByteView const bytes = TENON_TRY(sectionBytes(blob, entry));
+        bool const weights = entry.kind == PlanSection::kWeights;
+        if (!weights && entry.kind != PlanSection::kMetadata)
+            return badArgument("plan has a section of the unknown kind {}", static_cast<uint32_t>(entry.kind));
+        if (entry.offset % (weights ? kPlanPage : sizeof(uint64_t)) != 0)
+            return badArgument("plan is damaged: a section is not aligned");
+        if (sectionChecksum(entry.kind, bytes) != entry.checksum)
+            return badArgument("plan is damaged: the checksum of its {} is wrong", weights ? "weights" : "metadata");
+        (weights ? sections.weights : sections.metadata) = bytes;
+    }
+    if (sections.metadata.empty())
+        return badArgument("plan has no metadata section");
+    return sections;
+}
+
+Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context)
+{
+    PlanSectionEntry table[2]{{PlanSection::kMetadata}, {PlanSection::kWeights}};
+    PlanHeader header;
+    std::copy(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
+    header.sections = 2;
+    table[0].offset = roundUp(sizeof(header) + sizeof(table), kWeightAlignment);
+    table[0].size = metadata.size();
+    table[1].offset = roundUp(table[0].offset + table[0].size, kPlanPage);
+    table[1].size = weightBytes;
+    header.size = table[1].offset + table[1].size;
+    Bytes blob(header.size);
+    std::copy(metadata.begin(), metadata.end(), blob.begin() + static_cast<int64_t>(table[0].offset));
+    fill(context, blob.data() + table[1].offset);
+    std::memcpy(blob.data(), &header, sizeof(header));
+    std::memcpy(blob.data() + sizeof(header), table, sizeof(table));
+    resealPlan(blob);
+    return blob;
+}
+
+bool resealPlan(std::span<uint8_t> blob)
+{
+    auto opened = readHeader(blob);
+    if (!opened)
+        return false;
+    for (PlanSectionEntry& entry : opened->table)
+    {
+        auto const bytes = sectionBytes(blob, entry);
+        if (!bytes)
+            return false;
+        entry.checksum = sectionChecksum(entry.kind, *bytes);
+    }
+    opened->header.checksum = headerChecksum(opened->header, opened->table);
+    std::memcpy(blob.data(), &opened->header, sizeof(PlanHeader));
+    std::memcpy(blob.data() + sizeof(PlanHeader), opened->table.data(),
+        opened->table.size() * sizeof(PlanSectionEntry));
+    return true;
+}
+
+} // namespace tenon

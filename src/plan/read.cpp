@@ -1,0 +1,245 @@
+// readPlan: from untrusted bytes to a checked plan.
+#include "plan/format.h"
+#include "plan/plan.h"
+#include "plan/plan_generated.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tenon
+{
+
+namespace
+{
+namespace fb = flatbuffers;
+
+constexpr uint32_t kMaxDepth{16};
+constexpr uint32_t kMaxTables{4'000'000};
+constexpr uint64_t kFixedBudget{1 << 20};
+constexpr uint64_t kUnfolding{16}; //!< Structs of ours per byte stored, generously.
+constexpr size_t kAlignment{16}; //!< What vector loads of weights rely on; malloc gives it.
+
+//! Unfolds the tables. FlatBuffers may share one vector among many tables, so that a small file could unfold to
+//! terabytes: a budget bounds what is copied.
+class Reader
+{
+  public:
+    explicit Reader(uint64_t budget) : mBudget{budget}
+    {
+    }
+
+    Result<Plan> read(stored::Plan const& x, ByteView weights, std::shared_ptr<void const> const& owner)
+    {
+        Plan plan;
+        plan.networkName = textOf(x.network_name());
+        plan.io = TENON_TRY(tablesOf<PlanIO>(x.io(), [&](auto const& y) { return read(y); }));
+        plan.profiles = TENON_TRY(tablesOf<PlanProfile>(x.profiles(), [&](auto const& y) { return read(y); }));
+        plan.weights = TENON_TRY(
+            tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, weights, owner); }));
+        plan.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
+        plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
+            return PlanValue{textOf(y.name()), y.weight()};
+        }));
+        plan.programs = TENON_TRY(tablesOf<Program>(x.programs(), [&](auto const& y) { return read(y); }));
+        plan.decisions = TENON_TRY(tablesOf<PlanDecision>(x.decisions(), [&](auto const& y) -> Result<PlanDecision> {
+            return PlanDecision{textOf(y.kind()), textOf(y.layer()), textOf(y.text())};
+        }));
+        plan.plugins = TENON_TRY(tablesOf<PlanPlugin>(x.plugins(), [&](auto const& y) -> Result<PlanPlugin> {
+            return PlanPlugin{textOf(y.name()), textOf(y.version()), textOf(y.name_space()), textOf(y.library())};
+        }));
+        plan.profilingVerbosity = x.profiling_verbosity();
+        plan.networkLayers = x.network_layers();
+        plan.memoryPerProfile = listOf(x.memory_per_profile());
+        plan.blob = owner;
+        if (mSpent > mBudget)
+            return badArgument("plan is damaged: its metadata would unfold to more than {} bytes", mBudget);
+        return plan;
+    }
+
+  private:
+    bool spend(uint64_t bytes)
+    {
+        mSpent += bytes;
+        return mSpent <= mBudget;
+    }
+
+    std::string textOf(fb::String const* text)
+    {
+        return text == nullptr || !spend(text->size()) ? std::string{} : text->str();
+    }
+
+    template <typename T>
+    std::vector<T> listOf(fb::Vector<T> const* list)
+    {
+        if (list == nullptr || !spend(list->size() * sizeof(T)))
+            return {};
+        return {list->begin(), list->end()};
+    }
+
+    std::vector<std::string> textsOf(fb::Vector<fb::Offset<fb::String>> const* list)
+    {
+        std::vector<std::string> texts;
+        if (list != nullptr)
+            for (fb::String const* text : *list)
+                texts.push_back(textOf(text));
+        return texts;
+    }
+
+    //! Applies `readOne` to every table of a list that may be absent.
+    template <typename T, typename Table, typename Read>
+    Result<std::vector<T>> tablesOf(fb::Vector<fb::Offset<Table>> const* list, Read&& readOne)
+    {
+        std::vector<T> values;
+        if (list == nullptr || !spend(list->size() * sizeof(T)))
+            return values;
+        values.reserve(list->size());
+        for (Table const* table : *list)
+            values.push_back(TENON_TRY(readOne(*table)));
+        return values;
+    }
+
+    Result<nvinfer1::Dims64> dimsOf(fb::Vector<int64_t> const* list)
+    {
+        nvinfer1::Dims64 dims{};
+        dims.nbDims = list == nullptr ? 0 : static_cast<int32_t>(std::min(list->size(), 1000U));
+        if (dims.nbDims > nvinfer1::Dims64::MAX_DIMS)
+            return badArgument("plan has dims of rank {}", dims.nbDims);
+        for (int32_t i = 0; i < dims.nbDims; ++i)
+            dims.d[i] = list->Get(static_cast<uint32_t>(i));
+        return dims;
+    }
+
+    Result<PlanIO> read(stored::IO const& x)
+    {
+        PlanIO io;
+        io.name = textOf(x.name());
+        io.isInput = x.is_input();
+        io.isShape = x.is_shape();
+        io.dtype = static_cast<DType>(x.dtype());
+        io.dims = TENON_TRY(dimsOf(x.dims()));
+        io.graphValue = x.graph_value();
+        io.formats = x.formats();
+        io.dimensionNames = textsOf(x.dimension_names());
+        return io;
+    }
+
+    Result<PlanProfileInput> read(stored::ProfileInput const& x)
+    {
+        PlanProfileInput input;
+        input.io = x.io();
+        input.min = TENON_TRY(dimsOf(x.min()));
+        input.opt = TENON_TRY(dimsOf(x.opt()));
+        input.max = TENON_TRY(dimsOf(x.max()));
+        input.minValues = listOf(x.min_values());
+        input.optValues = listOf(x.opt_values());
+        input.maxValues = listOf(x.max_values());
+        return input;
+    }
+
+    Result<PlanProfile> read(stored::Profile const& x)
+    {
+        return PlanProfile{TENON_TRY(tablesOf<PlanProfileInput>(x.inputs(), [&](auto const& y) { return read(y); }))};
+    }
+
+    Result<PlanWeight> readWeight(stored::Weight const& x, ByteView section, std::shared_ptr<void const> const& owner)
+    {
+        PlanWeight weight;
+        weight.dtype = static_cast<DType>(x.dtype());
+        weight.extents = listOf(x.extents());
+        weight.packing = textOf(x.packing());
+        weight.bytes = x.bytes();
+        weight.name = textOf(x.name());
+        weight.owner = owner;
+        if (x.offset() > section.size() || weight.bytes > section.size() - x.offset())
+            return badArgument("weight '{}' of {} bytes at {} lies outside the {} bytes of weights", weight.name,
+                weight.bytes, x.offset(), section.size());
+        if (x.offset() % kWeightAlignment != 0)
+            return badArgument("weight '{}' at {} is not aligned to {}", weight.name, x.offset(), kWeightAlignment);
+        weight.data = section.data() + x.offset();
+        return weight;
+    }
+
+    Result<PlanNode> read(stored::Node const& x)
+    {
+        return PlanNode{textOf(x.layer()), listOf(x.fields()), textOf(x.name()), textsOf(x.origins()),
+            listOf(x.inputs()), listOf(x.outputs())};
+    }
+
+    Result<PlanSymbol> read(stored::Symbol const& x)
+    {
+        return PlanSymbol{static_cast<PlanSymbolKind>(x.kind()), x.source(), x.index(), x.min(), x.max(), x.upper(),
+            textOf(x.name())};
+    }
+
+    Result<PlanTensor> read(stored::Tensor const& x)
+    {
+        return PlanTensor{static_cast<PlanTensorKind>(x.kind()), static_cast<DType>(x.dtype()),
+            static_cast<Layout>(x.layout()), x.index(), listOf(x.extents()), x.graph_value(), textOf(x.name())};
+    }
+
+    Result<PlanStep> read(stored::Step const& x)
+    {
+        PlanStep step;
+        step.kernel = textOf(x.kernel());
+        step.args = listOf(x.args());
+        step.inputs = listOf(x.inputs());
+        step.outputs = listOf(x.outputs());
+        if (x.in_place() != nullptr && spend(x.in_place()->size() * sizeof(stored::Pair)))
+            for (stored::Pair const* pair : *x.in_place())
+                step.inPlace.emplace_back(pair->first(), pair->second());
+        step.produces = listOf(x.produces());
+        step.graphNode = x.graph_node();
+        step.name = textOf(x.name());
+        step.candidate = textOf(x.candidate());
+        step.tactic = x.tactic();
+        return step;
+    }
+
+    Result<Program> read(stored::Program const& x)
+    {
+        Program program;
+        program.device = textOf(x.device());
+        program.symbols = TENON_TRY(tablesOf<PlanSymbol>(x.symbols(), [&](auto const& y) { return read(y); }));
+        if (x.shapes() != nullptr && spend(x.shapes()->size() * sizeof(PlanShapeInstruction)))
+            for (stored::Instruction const* y : *x.shapes())
+                program.shapes.push_back({static_cast<PlanShapeOp>(y->op()), y->a(), y->b(), y->value()});
+        program.tensors = TENON_TRY(tablesOf<PlanTensor>(x.tensors(), [&](auto const& y) { return read(y); }));
+        program.steps = TENON_TRY(tablesOf<PlanStep>(x.steps(), [&](auto const& y) { return read(y); }));
+        return program;
+    }
+
+    uint64_t mBudget;
+    uint64_t mSpent{0};
+};
+
+//! A copy at an aligned address.
+std::shared_ptr<uint8_t> alignedCopy(ByteView bytes)
+{
+    constexpr std::align_val_t kPage{kPlanPage};
+    auto* const data = static_cast<uint8_t*>(::operator new(bytes.size(), kPage));
+    std::shared_ptr<uint8_t> copy{data, [](uint8_t* memory) { ::operator delete(memory, kPage); }};
+    std::memcpy(data, bytes.data(), bytes.size());
+    return copy;
+}
+} // namespace
+
+Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
+{
+    if (blob.size() >= sizeof(PlanHeader) && reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0)
+    {
+        auto const copy = alignedCopy(blob);
+        return readPlan({copy.get(), blob.size()}, copy);
+    }
+    PlanSections const sections = TENON_TRY(openPlan(blob));
+    fb::Verifier verifier{sections.metadata.data(), sections.metadata.size(), kMaxDepth, kMaxTables};
+    if (!verifier.VerifyBuffer<stored::Plan>())
+        return badArgument("plan is damaged: its metadata does not follow the schema");
+    stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
+    Plan plan = TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size()}.read(
+        root, sections.weights, owner));
+    TENON_TRY(checkPlan(plan));
+    return plan;
+}
+
+} // namespace tenon

@@ -1,0 +1,214 @@
+// writePlan: the same plan gives the same bytes.
+#include "plan/checksum.h"
+#include "plan/format.h"
+#include "plan/plan.h"
+#include "plan/plan_generated.h"
+
+#include <unordered_map>
+
+namespace tenon
+{
+
+namespace
+{
+namespace fb = flatbuffers;
+
+//! Where each weight lies in its section; equal bytes are stored once.
+struct WeightPlaces
+{
+    std::vector<uint64_t> offsets;
+    std::vector<bool> first; //!< False: the bytes of an earlier weight serve.
+    uint64_t bytes{0};
+};
+
+WeightPlaces placeWeights(std::vector<PlanWeight> const& weights)
+{
+    WeightPlaces places;
+    std::unordered_map<uint64_t, std::vector<size_t>> bySum;
+    for (size_t i = 0; i < weights.size(); ++i)
+    {
+        PlanWeight const& weight = weights[i];
+        auto& equal = bySum[checksum({static_cast<uint8_t const*>(weight.data), weight.bytes})];
+        places.first.push_back(true);
+        for (size_t const other : equal)
+            if (places.first[i] && weights[other].bytes == weight.bytes
+                && (weight.bytes == 0 || std::memcmp(weights[other].data, weight.data, weight.bytes) == 0))
+            {
+                places.first[i] = false;
+                places.offsets.push_back(places.offsets[other]);
+            }
+        if (!places.first[i])
+            continue;
+        equal.push_back(i);
+        places.offsets.push_back(places.bytes);
+        places.bytes = (places.bytes + weight.bytes + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
+    }
+    return places;
+}
+
+class Writer
+{
+  public:
+    Bytes metadata(Plan const& plan, WeightPlaces const& places)
+    {
+        auto const name = text(plan.networkName);
+        auto const io = tables<stored::IO>(plan.io, [&](PlanIO const& x) { return write(x); });
+        auto const profiles = tables<stored::Profile>(plan.profiles, [&](PlanProfile const& x) { return write(x); });
+        size_t next{0};
+        auto const weights = tables<stored::Weight>(
+            plan.weights, [&](PlanWeight const& x) { return write(x, places.offsets[next++]); });
+        auto const nodes = tables<stored::Node>(plan.graph.nodes, [&](PlanNode const& x) { return write(x); });
+        auto const values = tables<stored::Value>(plan.graph.values, [&](PlanValue const& x) {
+            return stored::CreateValue(mOut, text(x.name), x.weight);
+        });
+        auto const programs = tables<stored::Program>(plan.programs, [&](Program const& x) { return write(x); });
+        auto const decisions
+            = tables<stored::Decision>(plan.decisions, [&](PlanDecision const& x) { return write(x); });
+        auto const plugins = tables<stored::Plugin>(plan.plugins, [&](PlanPlugin const& x) { return write(x); });
+        auto const memory = mOut.CreateVector(plan.memoryPerProfile);
+        mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
+            plan.profilingVerbosity, plan.networkLayers, memory));
+        return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
+    }
+
+  private:
+    fb::Offset<fb::String> text(std::string const& value)
+    {
+        return mOut.CreateSharedString(value);
+    }
+    fb::Offset<fb::Vector<fb::Offset<fb::String>>> texts(std::vector<std::string> const& values)
+    {
+        std::vector<fb::Offset<fb::String>> offsets;
+        for (std::string const& value : values)
+            offsets.push_back(text(value));
+        return mOut.CreateVector(offsets);
+    }
+    fb::Offset<fb::Vector<int64_t>> dims(nvinfer1::Dims64 const& value)
+    {
+        return mOut.CreateVector(value.d, static_cast<size_t>(std::max(value.nbDims, 0)));
+    }
+    template <typename Table, typename T, typename Write>
+    fb::Offset<fb::Vector<fb::Offset<Table>>> tables(std::vector<T> const& values, Write&& writeOne)
+    {
+        std::vector<fb::Offset<Table>> offsets;
+        for (T const& value : values)
+            offsets.push_back(writeOne(value));
+        return mOut.CreateVector(offsets);
+    }
+
+    fb::Offset<stored::IO> write(PlanIO const& x)
+    {
+        auto const name = text(x.name);
+        auto const extents = dims(x.dims);
+        auto const names = texts(x.dimensionNames);
+        return stored::CreateIO(mOut, name, x.isInput, x.isShape, static_cast<int32_t>(x.dtype), extents, x.graphValue,
+            x.formats, names);
+    }
+    fb::Offset<stored::Profile> write(PlanProfile const& x)
+    {
+        auto const inputs = tables<stored::ProfileInput>(x.inputs, [&](PlanProfileInput const& y) {
+            auto const min = dims(y.min);
+            auto const opt = dims(y.opt);
+            auto const max = dims(y.max);
+            auto const minValues = mOut.CreateVector(y.minValues);
+            auto const optValues = mOut.CreateVector(y.optValues);
+            auto const maxValues = mOut.CreateVector(y.maxValues);
+            return stored::CreateProfileInput(mOut, y.io, min, opt, max, minValues, optValues, maxValues);
+        });
+        return stored::CreateProfile(mOut, inputs);
+    }
+    fb::Offset<stored::Weight> write(PlanWeight const& x, uint64_t offset)
+    {
+        auto const extents = mOut.CreateVector(x.extents);
+        auto const packing = text(x.packing);
+        auto const name = text(x.name);
+        return stored::CreateWeight(mOut, static_cast<int32_t>(x.dtype), extents, packing, offset, x.bytes, name);
+    }
+    fb::Offset<stored::Node> write(PlanNode const& x)
+    {
+        auto const layer = text(x.layer);
+        auto const fields = mOut.CreateVector(x.fields);
+        auto const name = text(x.name);
+        auto const origins = texts(x.origins);
+        auto const inputs = mOut.CreateVector(x.inputs);
+        auto const outputs = mOut.CreateVector(x.outputs);
+        return stored::CreateNode(mOut, layer, fields, name, origins, inputs, outputs);
+    }
+    fb::Offset<stored::Decision> write(PlanDecision const& x)
+    {
+        auto const kind = text(x.kind);
+        auto const layer = text(x.layer);
+        auto const why = text(x.text);
+        return stored::CreateDecision(mOut, kind, layer, why);
+    }
+    fb::Offset<stored::Plugin> write(PlanPlugin const& x)
+    {
+        auto const name = text(x.name);
+        auto const version = text(x.version);
+        auto const space = text(x.nameSpace);
+        auto const library = text(x.library);
+        return stored::CreatePlugin(mOut, name, version, space, library);
+    }
+    fb::Offset<stored::Tensor> write(PlanTensor const& x)
+    {
+        auto const extents = mOut.CreateVector(x.extents);
+        auto const name = text(x.name);
+        return stored::CreateTensor(mOut, static_cast<uint8_t>(x.kind), static_cast<int32_t>(x.dtype),
+            static_cast<uint8_t>(x.layout), x.index, extents, x.graphValue, name);
+    }
+    fb::Offset<stored::Step> write(PlanStep const& x)
+    {
+        auto const kernel = text(x.kernel);
+        auto const args = mOut.CreateVector(x.args);
+        auto const inputs = mOut.CreateVector(x.inputs);
+        auto const outputs = mOut.CreateVector(x.outputs);
+        std::vector<stored::Pair> pairs;
+        for (auto const& [output, input] : x.inPlace)
+            pairs.emplace_back(output, input);
+        auto const inPlace = mOut.CreateVectorOfStructs(pairs);
+        auto const produces = mOut.CreateVector(x.produces);
+        auto const name = text(x.name);
+        auto const candidate = text(x.candidate);
+        return stored::CreateStep(mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate,
+            x.tactic);
+    }
+    fb::Offset<stored::Program> write(Program const& x)
+    {
+        auto const device = text(x.device);
+        auto const symbols = tables<stored::Symbol>(x.symbols, [&](PlanSymbol const& y) {
+            return stored::CreateSymbol(
+                mOut, static_cast<uint8_t>(y.kind), y.source, y.index, y.min, y.max, y.upper, text(y.name));
+        });
+        std::vector<stored::Instruction> instructions;
+        for (PlanShapeInstruction const& y : x.shapes)
+            instructions.emplace_back(static_cast<uint8_t>(y.op), y.a, y.b, y.value);
+        auto const shapes = mOut.CreateVectorOfStructs(instructions);
+        auto const tensors = tables<stored::Tensor>(x.tensors, [&](PlanTensor const& y) { return write(y); });
+        auto const steps = tables<stored::Step>(x.steps, [&](PlanStep const& y) { return write(y); });
+        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps);
+    }
+
+    fb::FlatBufferBuilder mOut{1 << 16};
+};
+} // namespace
+
+Result<Bytes> writePlan(Plan const& plan)
+{
+    TENON_TRY(checkPlan(plan));
+    struct Fill
+    {
+        Plan const& plan;
+        WeightPlaces places;
+    } fill{plan, placeWeights(plan.weights)};
+    Bytes const metadata = Writer{}.metadata(plan, fill.places);
+    return sealPlan(metadata, fill.places.bytes,
+        [](void* context, uint8_t* weights) {
+            auto const& [source, places] = *static_cast<Fill*>(context);
+            for (size_t i = 0; i < source.weights.size(); ++i)
+                if (places.first[i] && source.weights[i].bytes > 0)
+                    std::memcpy(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
+        },
+        &fill);
+}
+
+} // namespace tenon
