@@ -1,0 +1,47 @@
+// Cast: rules and contents.
+#include "layers/cast.h"
+
+#include "layers/check.h"
+#include "layers/shape_values.h"
+
+namespace tenon
+{
+
+Result<TensorType> Cast::infer(Inputs const& in) const
+{
+    auto const isPlain = [](DType type) {
+        return type == DType::kBOOL || isInteger(type) || type == DType::kFLOAT || type == DType::kHALF
+            || type == DType::kBF16;
+    };
+    TensorType type = TENON_TRY(Check(in, kName).count(1).sameAs(0));
+    TENON_TRY(Check(in, kName)
+                  .input(0, isPlain(type.dtype), "has type {}, which cannot be cast", nameOf(type.dtype))
+                  .that(isPlain(toType), "casts to {}, which is not supported", nameOf(toType))
+                  .done());
+    type.dtype = toType;
+    return type;
+}
+
+std::optional<Shape> Cast::contents(Inputs const& in) const
+{
+    std::optional<Shape> values = trackedCount(in.type(0).shape) ? knownValues(in, 0) : std::nullopt;
+    if (!values)
+        return std::nullopt;
+    for (ShapeExpr& value : *values)
+    {
+        // Extents fit every wide type; a constant may need to wrap.
+        if (value.isConstant() && !isFloating(toType))
+        {
+            HostTensor narrow{toType, {1}};
+            narrow.setInteger(0, *value.constant());
+            value = narrow.integers[0];
+        }
+        else if (toType == DType::kBOOL)
+            value = ShapeExpr{1} - equalOf(value, 0, in.symbols());
+        else if (toType == DType::kINT8 || toType == DType::kUINT8 || toType == DType::kHALF || toType == DType::kBF16)
+            return std::nullopt;
+    }
+    return values;
+}
+
+} // namespace tenon

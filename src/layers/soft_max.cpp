@@ -1,0 +1,14 @@
+// SoftMax: rules.
+#include "layers/soft_max.h"
+
+#include "layers/check.h"
+
+namespace tenon
+{
+
+Result<TensorType> SoftMax::infer(Inputs const& in) const
+{
+    return Check(in, kName).count(1).floating(0).axes(0, axes, true).sameAs(0);
+}
+
+} // namespace tenon

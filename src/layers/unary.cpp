@@ -1,0 +1,68 @@
+// Unary: rules, body, and what keeps whole numbers whole on shape tensors.
+#include "layers/unary.h"
+
+#include "layers/check.h"
+#include "layers/shape_values.h"
+
+namespace tenon
+{
+
+using Op = nvinfer1::UnaryOperation;
+
+Result<Done> Unary::verify() const
+{
+    if (operation < Op::kEXP || operation > Op::kISNAN)
+        return badArgument("unknown operation {}", static_cast<int32_t>(operation));
+    return Done{};
+}
+
+Result<TensorType> Unary::infer(Inputs const& in) const
+{
+    Check check{in, kName};
+    check.fields(verify()).count(1);
+    if (operation == Op::kNOT)
+        check.boolean(0);
+    else if (operation == Op::kABS || operation == Op::kSIGN || operation == Op::kNEG)
+        check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64});
+    else
+        check.floating(0);
+    TensorType type = TENON_TRY(check.sameAs(0));
+    if (operation == Op::kISINF || operation == Op::kISNAN)
+        type.dtype = DType::kBOOL;
+    return type;
+}
+
+Expr Unary::body(Expr const& x) const
+{
+    static constexpr ExprOp kOps[]{ExprOp::kExp, ExprOp::kLog, ExprOp::kSqrt, ExprOp::kReciprocal, ExprOp::kAbs,
+        ExprOp::kNeg, ExprOp::kSin, ExprOp::kCos, ExprOp::kTan, ExprOp::kSinh, ExprOp::kCosh, ExprOp::kAsin,
+        ExprOp::kAcos, ExprOp::kAtan, ExprOp::kAsinh, ExprOp::kAcosh, ExprOp::kAtanh, ExprOp::kCeil, ExprOp::kFloor,
+        ExprOp::kErf, ExprOp::kNot, ExprOp::kSign, ExprOp::kRound, ExprOp::kIsInf, ExprOp::kIsNan};
+    return apply(kOps[static_cast<size_t>(operation)], {x});
+}
+
+namespace
+{
+std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& x, SymbolTable const* symbols)
+{
+    switch (op)
+    {
+    case Op::kNEG: return ShapeExpr{0} - x;
+    case Op::kNOT: return ShapeExpr{1} - x;
+    case Op::kABS: return maxOf(x, ShapeExpr{0} - x, symbols);
+    case Op::kSIGN: return lessOf(0, x, symbols) - lessOf(x, 0, symbols);
+    case Op::kCEIL:
+    case Op::kFLOOR:
+    case Op::kROUND: return x; // Tracked values are whole numbers.
+    default: return std::nullopt;
+    }
+}
+} // namespace
+
+std::optional<Shape> Unary::contents(Inputs const& in) const
+{
+    return pointwiseContents(in, in.type(0).shape,
+        [&](std::vector<ShapeExpr> const& x) { return valueOf(operation, x[0], in.symbols()); });
+}
+
+} // namespace tenon
