@@ -1,0 +1,53 @@
+// tenon build: an ONNX model becomes a plan.
+#include "commands.h"
+#include "session.h"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace tenon::cli
+{
+
+namespace
+{
+struct Options
+{
+    std::string model;
+    std::string output;
+    std::vector<std::string> shapes;
+};
+
+int build(Options const& options, Common const& common)
+{
+    using Severity = nvinfer1::ILogger::Severity;
+    Logger logger{common.verbose ? Severity::kVERBOSE : common.quiet ? Severity::kERROR : Severity::kWARNING};
+    auto const start = std::chrono::steady_clock::now();
+    auto const plan = buildPlan(options.model, parseShapes(options.shapes), common.threads, logger, !common.quiet);
+    if (gInterrupted)
+        return kInterruptedStatus;
+    if (plan == nullptr)
+        return 1;
+    std::filesystem::path const model{options.model};
+    std::string const output
+        = options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
+    writeFile(output, plan->data(), plan->size());
+    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
+    if (!common.quiet)
+        std::printf("%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
+    return 0;
+}
+} // namespace
+
+void addBuild(CLI::App& app, Common const& common, int& status)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand("build", "Build a plan from an ONNX model");
+    command->add_option("model", options->model, "The ONNX file")->required()->check(CLI::ExistingFile);
+    command->add_option("-o,--output", options->output, "Where the plan goes (MODEL.plan)");
+    command->add_option("--shapes", options->shapes,
+        "Range of each input with extents known at run time: name=MIN:OPT:MAX, or name=SHAPE for one shape only; "
+        "several joined by commas. Example: input=1x3x224x224:8x3x224x224:32x3x224x224");
+    command->callback([options, &common, &status] { status = build(*options, common); });
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,333 @@
+// Session: building, loading, shapes, buffers.
+#include "session.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace tenon::cli
+{
+
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+std::atomic<bool> gInterrupted{false};
+
+void Logger::log(Severity severity, char const* message) noexcept
+{
+    if (severity > mSeverity)
+        return;
+    static constexpr char const* kNames[]{"internal error", "error", "warning", "info", "verbose"};
+    std::fprintf(stderr, "%s: %s\n", kNames[static_cast<int32_t>(severity)], message);
+}
+
+ProgressBar::ProgressBar() : mShown{isatty(STDERR_FILENO) != 0}
+{
+}
+
+ProgressBar::~ProgressBar()
+{
+    if (mShown)
+        std::fprintf(stderr, "\r\033[K");
+}
+
+void ProgressBar::phaseStart(char const* phase, char const*, int32_t steps) noexcept
+{
+    mPhases.push_back({phase, std::max(steps, 1), 0, std::chrono::steady_clock::now()});
+    draw();
+}
+
+bool ProgressBar::stepComplete(char const* phase, int32_t step) noexcept
+{
+    for (Phase& each : mPhases)
+        if (each.name == phase)
+            each.done = step + 1;
+    draw();
+    return !gInterrupted;
+}
+
+void ProgressBar::phaseFinish(char const* phase) noexcept
+{
+    std::erase_if(mPhases, [&](Phase const& each) { return each.name == phase; });
+    draw();
+}
+
+void ProgressBar::draw()
+{
+    if (!mShown || mPhases.empty())
+        return;
+    constexpr int kWidth{30};
+    Phase const& phase = mPhases.back();
+    double const part = std::min(1.0, static_cast<double>(phase.done) / phase.steps);
+    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - phase.start;
+    double const left = part > 0.0 ? spent.count() * (1.0 - part) / part : 0.0;
+    std::string const bar(static_cast<size_t>(part * kWidth), '#');
+    std::fprintf(stderr, "\r\033[K%-24s [%-30s] %3.0f%%  %.0f s left", phase.name.c_str(), bar.c_str(), part * 100, left);
+}
+
+namespace
+{
+Dims parseDims(std::string const& text)
+{
+    Dims dims{};
+    char const* at = text.data();
+    char const* const end = at + text.size();
+    while (at < end)
+    {
+        int64_t extent{0};
+        auto const [next, problem] = std::from_chars(at, end, extent);
+        if (problem != std::errc{} || dims.nbDims == Dims::MAX_DIMS || extent < 0 || (next < end && *next != 'x'))
+            throw std::invalid_argument("'" + text + "' is not a shape such as 1x3x224x224");
+        dims.d[dims.nbDims++] = extent;
+        at = next < end ? next + 1 : next;
+    }
+    return dims;
+}
+
+std::vector<std::string> split(std::string const& text, char separator)
+{
+    std::vector<std::string> parts{""};
+    for (char const c : text)
+    {
+        if (c == separator)
+            parts.emplace_back();
+        else
+            parts.back() += c;
+    }
+    return parts;
+}
+} // namespace
+
+Shapes parseShapes(std::vector<std::string> const& texts)
+{
+    Shapes shapes;
+    for (std::string const& text : texts)
+        for (std::string const& piece : split(text, ','))
+        {
+            size_t const equals = piece.rfind('=');
+            if (equals == std::string::npos)
+                throw std::invalid_argument("'" + piece + "' is not name=shape");
+            std::vector<std::string> const bounds = split(piece.substr(equals + 1), ':');
+            if (bounds.size() != 1 && bounds.size() != 3)
+                throw std::invalid_argument("'" + piece + "' has " + std::to_string(bounds.size())
+                    + " shapes; give one, or three as min:opt:max");
+            shapes[piece.substr(0, equals)]
+                = {parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
+        }
+    return shapes;
+}
+
+std::string show(Dims const& dims)
+{
+    std::string text;
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        text += (i == 0 ? "" : "x") + std::to_string(dims.d[i]);
+    return text.empty() ? "scalar" : text;
+}
+
+size_t bytesOf(DataType type, Dims const& dims)
+{
+    size_t count{1};
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        count *= static_cast<size_t>(std::max<int64_t>(dims.d[i], 0));
+    switch (type)
+    {
+    case DataType::kINT64: return count * 8;
+    case DataType::kFLOAT:
+    case DataType::kINT32: return count * 4;
+    case DataType::kHALF:
+    case DataType::kBF16: return count * 2;
+    case DataType::kINT4:
+    case DataType::kFP4: return (count + 1) / 2;
+    default: return count;
+    }
+}
+
+bool isOnnx(std::string const& path)
+{
+    return std::filesystem::path(path).extension() == ".onnx";
+}
+
+std::vector<char> readFile(std::string const& path)
+{
+    std::ifstream file{path, std::ios::binary | std::ios::ate};
+    if (!file)
+        throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
+    std::vector<char> bytes(static_cast<size_t>(file.tellg()));
+    file.seekg(0);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
+}
+
+void writeFile(std::string const& path, void const* data, size_t size)
+{
+    std::string const aside = path + ".part";
+    {
+        std::ofstream file{aside, std::ios::binary};
+        file.write(static_cast<char const*>(data), static_cast<std::streamsize>(size));
+        if (!file.flush())
+            throw std::runtime_error("cannot write '" + aside + "': " + std::strerror(errno));
+    }
+    std::filesystem::rename(aside, path);
+}
+
+namespace
+{
+void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,
+    Shapes const& shapes)
+{
+    nvinfer1::IOptimizationProfile& profile = *builder.createOptimizationProfile();
+    Shapes left = shapes;
+    bool dynamic{false};
+    for (int32_t i = 0; i < network.getNbInputs(); ++i)
+    {
+        nvinfer1::ITensor const& input = *network.getInput(i);
+        Dims const dims = input.getDimensions();
+        bool const open = std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent < 0; });
+        auto const given = left.extract(input.getName());
+        if (!open)
+            continue;
+        dynamic = true;
+        if (given.empty())
+            throw std::runtime_error(std::string{"input '"} + input.getName() + "' of shape " + show(dims)
+                + " has extents known only at run time: give --shapes " + input.getName() + "=MIN:OPT:MAX");
+        ShapeRange const& range = given.mapped();
+        profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMIN, range.min);
+        profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);
+        profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMAX, range.max);
+    }
+    if (!left.empty())
+        throw std::runtime_error("the model has no input '" + left.begin()->first + "'");
+    if (dynamic)
+        config.addOptimizationProfile(&profile);
+}
+} // namespace
+
+std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
+    std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress)
+{
+    std::unique_ptr<nvinfer1::IBuilder> const builder{nvinfer1::createInferBuilder(logger)};
+    if (builder == nullptr)
+        throw std::runtime_error("no builder could be made");
+    if (threads > 0)
+        builder->setMaxThreads(threads);
+    std::unique_ptr<nvinfer1::INetworkDefinition> const network{builder->createNetworkV2(0)};
+    std::unique_ptr<nvonnxparser::IParser> const parser{nvonnxparser::createParser(*network, logger)};
+    if (!parser->parseFromFile(model.c_str(), 0))
+    {
+        std::string text = "'" + model + "' could not be read";
+        for (int32_t i = 0; i < parser->getNbErrors(); ++i)
+            text += std::string{"\n  "} + parser->getError(i)->desc();
+        throw std::runtime_error(text);
+    }
+    std::unique_ptr<nvinfer1::IBuilderConfig> const config{builder->createBuilderConfig()};
+    addProfile(*builder, *network, *config, shapes);
+    ProgressBar bar;
+    if (progress)
+        config->setProgressMonitor(&bar);
+    return std::unique_ptr<nvinfer1::IHostMemory>{builder->buildSerializedNetwork(*network, *config)};
+}
+
+Session::Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger)
+{
+    std::unique_ptr<nvinfer1::IHostMemory> built;
+    std::vector<char> bytes;
+    if (isOnnx(path))
+    {
+        built = buildPlan(path, shapes, threads, logger, true);
+        if (built == nullptr)
+            throw std::runtime_error("'" + path + "' could not be built");
+    }
+    else
+        bytes = readFile(path);
+    auto const start = std::chrono::steady_clock::now();
+    mRuntime.reset(nvinfer1::createInferRuntime(logger));
+    if (mRuntime == nullptr)
+        throw std::runtime_error("no runtime could be made");
+    if (threads > 0)
+        mRuntime->setMaxThreads(threads);
+    mEngine.reset(built != nullptr ? mRuntime->deserializeCudaEngine(built->data(), built->size())
+                                   : mRuntime->deserializeCudaEngine(bytes.data(), bytes.size()));
+    if (mEngine == nullptr)
+        throw std::runtime_error("'" + path + "' could not be loaded");
+    std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - start;
+    mLoadMilliseconds = spent.count();
+    mContext.reset(mEngine->createExecutionContext());
+    if (mContext == nullptr)
+        throw std::runtime_error("no execution context could be made");
+}
+
+namespace
+{
+//! Normal floats, small non-negative integers: what most models take without complaint.
+void fillRandom(std::vector<char>& buffer, DataType type, uint32_t seed)
+{
+    std::mt19937 generator{seed};
+    std::normal_distribution<float> normal;
+    std::uniform_int_distribution<int32_t> small{0, 99};
+    if (type == DataType::kFLOAT)
+        for (size_t i = 0; i + 4 <= buffer.size(); i += 4)
+        {
+            float const value = normal(generator);
+            std::memcpy(&buffer[i], &value, 4);
+        }
+    else if (type == DataType::kINT32 || type == DataType::kINT64)
+    {
+        size_t const size = type == DataType::kINT32 ? 4 : 8;
+        for (size_t i = 0; i + size <= buffer.size(); i += size)
+        {
+            int64_t const value = small(generator);
+            std::memcpy(&buffer[i], &value, size);
+        }
+    }
+    else if (type == DataType::kBOOL)
+        for (char& byte : buffer)
+            byte = static_cast<char>(small(generator) % 2);
+    else
+        for (char& byte : buffer)
+            byte = static_cast<char>(small(generator) % 16);
+}
+} // namespace
+
+void Session::prepare(Shapes const& shapes, uint32_t seed)
+{
+    for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
+    {
+        char const* name = mEngine->getIOTensorName(i);
+        if (mEngine->getTensorIOMode(name) != nvinfer1::TensorIOMode::kINPUT)
+            continue;
+        auto const given = shapes.find(name);
+        Dims const dims = given != shapes.end()
+            ? given->second.opt
+            : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
+        if (!mContext->setInputShape(name, dims))
+            throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
+    }
+    for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
+    {
+        char const* name = mEngine->getIOTensorName(i);
+        bool const isInput = mEngine->getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
+        DataType const type = mEngine->getTensorDataType(name);
+        size_t size = isInput ? bytesOf(type, mContext->getTensorShape(name))
+                              : static_cast<size_t>(std::max<int64_t>(mContext->getMaxOutputSize(name), 0));
+        std::vector<char>& buffer = mBuffers[name];
+        buffer.assign(std::max<size_t>(size, 1), 0);
+        if (isInput)
+            fillRandom(buffer, type, seed + static_cast<uint32_t>(i));
+        mContext->setTensorAddress(name, buffer.data());
+    }
+}
+
+void Session::run()
+{
+    if (!mContext->enqueueV3(nullptr))
+        throw std::runtime_error("the run failed");
+}
+
+} // namespace tenon::cli

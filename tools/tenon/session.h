@@ -1,0 +1,113 @@
+// Session: what the commands share: logger, progress bar, shapes on the command line, engines and buffers.
+#pragma once
+
+#include "NvInfer.h"
+#include "NvOnnxParser.h"
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tenon::cli
+{
+
+//! Set by Ctrl-C; builds and loops look at it.
+extern std::atomic<bool> gInterrupted;
+inline constexpr int kInterruptedStatus{130};
+
+//! Prints to standard error what is at least as severe as `severity`, and remembers the last error.
+class Logger : public nvinfer1::ILogger
+{
+  public:
+    explicit Logger(Severity severity) : mSeverity{severity}
+    {
+    }
+    void log(Severity severity, char const* message) noexcept override;
+
+  private:
+    Severity mSeverity;
+};
+
+//! A bar with phase and remaining time on a terminal, nothing in a pipe; cancels the build on Ctrl-C.
+class ProgressBar : public nvinfer1::IProgressMonitor
+{
+  public:
+    ProgressBar();
+    ~ProgressBar() override;
+    void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override;
+    bool stepComplete(char const* phase, int32_t step) noexcept override;
+    void phaseFinish(char const* phase) noexcept override;
+
+  private:
+    struct Phase
+    {
+        std::string name;
+        int32_t steps{1};
+        int32_t done{0};
+        std::chrono::steady_clock::time_point start;
+    };
+    void draw();
+    std::vector<Phase> mPhases;
+    bool mShown;
+};
+
+//! Bounds of one input: name=MIN:OPT:MAX, or name=SHAPE for all three.
+struct ShapeRange
+{
+    nvinfer1::Dims min{};
+    nvinfer1::Dims opt{};
+    nvinfer1::Dims max{};
+};
+using Shapes = std::map<std::string, ShapeRange>;
+
+//! Parses "input=1x3x224x224:8x3x224x224:32x3x224x224,mask=1x8"; throws std::invalid_argument with the piece at fault.
+Shapes parseShapes(std::vector<std::string> const& texts);
+std::string show(nvinfer1::Dims const& dims);
+size_t bytesOf(nvinfer1::DataType type, nvinfer1::Dims const& dims);
+
+//! The bytes of a plan built from an ONNX file; null when it failed or was cancelled (the logger has said why).
+std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
+    std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress);
+//! Writes beside `path` and renames, so that a file is whole or absent; throws std::runtime_error.
+void writeFile(std::string const& path, void const* data, size_t size);
+std::vector<char> readFile(std::string const& path);
+bool isOnnx(std::string const& path);
+
+//! An engine with a context and host buffers of its own.
+class Session
+{
+  public:
+    //! Loads a plan, or builds one from an ONNX file first; throws std::runtime_error.
+    Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger);
+    //! Sets input shapes (kOPT of profile 0 where none is given), allocates, and fills inputs with seeded random data.
+    void prepare(Shapes const& shapes, uint32_t seed);
+    void run();
+    nvinfer1::ICudaEngine& engine()
+    {
+        return *mEngine;
+    }
+    nvinfer1::IExecutionContext& context()
+    {
+        return *mContext;
+    }
+    std::vector<char>& buffer(std::string const& name)
+    {
+        return mBuffers.at(name);
+    }
+    double loadMilliseconds() const
+    {
+        return mLoadMilliseconds;
+    }
+
+  private:
+    std::unique_ptr<nvinfer1::IRuntime> mRuntime;
+    std::unique_ptr<nvinfer1::ICudaEngine> mEngine;
+    std::unique_ptr<nvinfer1::IExecutionContext> mContext;
+    std::map<std::string, std::vector<char>> mBuffers;
+    double mLoadMilliseconds{0.0};
+};
+
+} // namespace tenon::cli
