@@ -1,4 +1,5 @@
 """Tenon as a contestant: plan built and loaded through the public API, and what that cost."""
+
 import json
 import os
 import pathlib
@@ -6,7 +7,6 @@ import subprocess
 import time
 
 import numpy as np
-
 import plans
 from zoo import Model, Shapes
 

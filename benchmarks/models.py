@@ -4,6 +4,7 @@
 Per model: milliseconds of each engine, the median of the round-by-round ratios to the better peer, and what the
 plan costs (build, load, size, resident memory). A ratio above the limit is measured twice more; the median counts.
 """
+
 import argparse
 import dataclasses
 import json
@@ -14,7 +15,7 @@ import statistics
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "models")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "models"))
 
 import peers
 import references
@@ -111,16 +112,20 @@ def cell(value: float | None, form: str, scale: float = 1) -> str:
     return "-".rjust(int(form.split(".")[0])) if value is None or math.isnan(value) else f"{value * scale:{form}}"
 
 
-HEAD = f"{'model':21}{'shape':>14}{'tenon':>9}{'ort':>9}{'openvino':>9}{'ratio':>7}{'times':>6}" \
-       f"{'build s':>8}{'load ms':>8}{'plan/onnx':>10}{'RSS MB':>8}{'bound':>7}"
+HEAD = (
+    f"{'model':21}{'shape':>14}{'tenon':>9}{'ort':>9}{'openvino':>9}{'ratio':>7}{'times':>6}"
+    f"{'build s':>8}{'load ms':>8}{'plan/onnx':>10}{'RSS MB':>8}{'bound':>7}"
+)
 
 
 def line(row: Row) -> str:
     times = "".join(cell(row.milliseconds.get(label), "9.2f") for label in ("tenon", "onnxruntime", "openvino"))
     size = row.plan_bytes / row.onnx_bytes if row.plan_bytes else None
-    return (f"{row.model:21}{row.shape:>14}{times}{cell(row.ratio, '7.3f')}{len(row.ratios):6}"
-            f"{cell(row.build_seconds, '8.2f')}{cell(row.load_seconds, '8.1f', 1e3)}{cell(size, '10.3f')}"
-            f"{cell(row.resident_bytes, '8.0f', 1e-6)}{cell(row.resident_limit, '7.0f', 1e-6)}")
+    return (
+        f"{row.model:21}{row.shape:>14}{times}{cell(row.ratio, '7.3f')}{len(row.ratios):6}"
+        f"{cell(row.build_seconds, '8.2f')}{cell(row.load_seconds, '8.1f', 1e3)}{cell(size, '10.3f')}"
+        f"{cell(row.resident_bytes, '8.0f', 1e-6)}{cell(row.resident_limit, '7.0f', 1e-6)}"
+    )
 
 
 def cpu_model() -> str:
@@ -157,8 +162,18 @@ def main() -> int:
             failures.append(f"geometric mean {mean:.3f} is above {MEAN_LIMIT}")
     print("\n".join(failures))
     if options.json:
-        options.json.write_text(json.dumps({"cpu": cpu_model(), "versions": versions(options), "mean": mean,
-                                            "rows": [dataclasses.asdict(row) for row in rows]}, indent=2) + "\n")
+        options.json.write_text(
+            json.dumps(
+                {
+                    "cpu": cpu_model(),
+                    "versions": versions(options),
+                    "mean": mean,
+                    "rows": [dataclasses.asdict(row) for row in rows],
+                },
+                indent=2,
+            )
+            + "\n"
+        )
     return 1 if failures else 0
 
 

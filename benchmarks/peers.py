@@ -1,4 +1,5 @@
 """The engines that Tenon is measured against: ONNX Runtime and OpenVINO, each set to float32 and a thread count."""
+
 import pathlib
 import time
 
@@ -43,8 +44,7 @@ class OpenVino:
         core = openvino.Core()
         model = core.read_model(path)
         model.reshape({name: list(data.shape) for name, data in feed.items()})
-        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads,
-                    "INFERENCE_PRECISION_HINT": "f32"}
+        settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
         self._compiled = core.compile_model(model, "CPU", settings)
         used = int(self._compiled.get_property("INFERENCE_NUM_THREADS"))
         if used != threads:

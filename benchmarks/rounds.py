@@ -1,4 +1,5 @@
 """Engines measured in turn, round by round, so that a change of the machine's speed touches all of them alike."""
+
 import dataclasses
 import gc
 import statistics
@@ -23,7 +24,7 @@ class Rounds:
     def ratio(self, label: str, peers: list[str]) -> float:
         """Median over the rounds of own time to that of the peer whose median is lower."""
         best = min(peers, key=self.milliseconds)
-        return statistics.median(own / peer for own, peer in zip(self.times[label], self.times[best]))
+        return statistics.median(own / peer for own, peer in zip(self.times[label], self.times[best], strict=True))
 
 
 def measure(engines: dict[str, object], rounds: int) -> Rounds:

@@ -1,4 +1,5 @@
 """Two readers on one page: what each read, and how long each part took."""
+
 import dataclasses
 import statistics
 import time
@@ -28,7 +29,7 @@ def read(reader: RapidOCR, image) -> tuple[list, dict[str, float]]:
     found, elapsed = reader(image)
     total = time.perf_counter() - start
     seconds = [*(elapsed or (0.0, 0.0, 0.0)), total]
-    return found or [], {stage: 1e3 * spent for stage, spent in zip(STAGES, seconds)}
+    return found or [], {stage: 1e3 * spent for stage, spent in zip(STAGES, seconds, strict=True)}
 
 
 def read_in_turn(readers: dict[str, RapidOCR], image, rounds: int) -> dict[str, Reading]:
@@ -39,7 +40,7 @@ def read_in_turn(readers: dict[str, RapidOCR], image, rounds: int) -> dict[str, 
             time.sleep(QUIET)
             found, times = read(reader, image)
             if name not in readings:
-                boxes, lines, scores = (list(column) for column in zip(*found)) if found else ([], [], [])
+                boxes, lines, scores = (list(column) for column in zip(*found, strict=True)) if found else ([], [], [])
                 readings[name] = Reading(boxes, lines, scores, {stage: [] for stage in STAGES})
                 continue
             for stage in STAGES:

@@ -1,4 +1,5 @@
 """One plan, ready to run at any shape of its profile, in memory that NumPy owns."""
+
 import mmap
 import pathlib
 

@@ -1,4 +1,5 @@
 """What the builder merged: from an engine inspector's JSON to a few lines that a person reads."""
+
 import collections
 import json
 

@@ -1,4 +1,5 @@
 """The three networks of rapidocr-onnxruntime, each with the shapes that its plan must serve."""
+
 import dataclasses
 import pathlib
 
@@ -20,10 +21,21 @@ class Network:
         return pathlib.Path(rapidocr_onnxruntime.__file__).parent / "models" / self.file
 
 
-DETECTOR = Network("detector", "ch_PP-OCRv4_det_infer.onnx",
-                   smallest=(1, 3, 32, 32), usual=(1, 3, 736, 1472), largest=(1, 3, 6016, 6016))
-CLASSIFIER = Network("classifier", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
-                     smallest=(1, 3, 48, 192), usual=(6, 3, 48, 192), largest=(6, 3, 48, 192))
-RECOGNIZER = Network("recognizer", "ch_PP-OCRv4_rec_infer.onnx",
-                     smallest=(1, 3, 48, 48), usual=(6, 3, 48, 640), largest=(6, 3, 48, 4096))
+DETECTOR = Network(
+    "detector",
+    "ch_PP-OCRv4_det_infer.onnx",
+    smallest=(1, 3, 32, 32),
+    usual=(1, 3, 736, 1472),
+    largest=(1, 3, 6016, 6016),
+)
+CLASSIFIER = Network(
+    "classifier",
+    "ch_ppocr_mobile_v2.0_cls_infer.onnx",
+    smallest=(1, 3, 48, 192),
+    usual=(6, 3, 48, 192),
+    largest=(6, 3, 48, 192),
+)
+RECOGNIZER = Network(
+    "recognizer", "ch_PP-OCRv4_rec_infer.onnx", smallest=(1, 3, 48, 48), usual=(6, 3, 48, 640), largest=(6, 3, 48, 4096)
+)
 NETWORKS = (DETECTOR, CLASSIFIER, RECOGNIZER)

@@ -1,4 +1,5 @@
 """The page with a numbered frame around every line that was read."""
+
 import pathlib
 
 from PIL import Image, ImageDraw, ImageFont

@@ -1,9 +1,9 @@
 """From an ONNX file to a plan file, with one dynamic profile."""
+
 import pathlib
 import time
 
 import tensorrt as trt
-
 from networks import Network
 from progress import ProgressBar
 

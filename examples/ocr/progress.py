@@ -1,4 +1,5 @@
 """A progress bar for a build: one line on a terminal, nothing when the output goes to a file."""
+
 import sys
 import time
 

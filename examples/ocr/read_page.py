@@ -4,21 +4,21 @@
 The three networks become plans with dynamic profiles, are saved, reloaded, and put in the place of RapidOCR's
 three sessions. Without --image the page that scikit-image ships is read.
 """
+
 import argparse
 import pathlib
 import sys
 
 import onnx
-import tensorrt as trt
-from PIL import Image
-from rapidocr_onnxruntime import RapidOCR
-
 import report
+import tensorrt as trt
 from compare import read_in_turn
 from fusions import summary
 from networks import NETWORKS
 from picture import annotate
+from PIL import Image
 from plan_file import build_plan
+from rapidocr_onnxruntime import RapidOCR
 from sessions import reader_on_tenon, sessions_of
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "build" / "demo"
@@ -45,14 +45,20 @@ def build_plans(folder: pathlib.Path, logger: trt.Logger) -> tuple[dict[str, pat
     for network in NETWORKS:
         path, seconds = build_plan(network, folder, logger)
         paths[network.name] = path
-        facts.append({"name": network.name, "onnx_bytes": network.path.stat().st_size,
-                      "plan_bytes": path.stat().st_size, "build_seconds": seconds})
+        facts.append(
+            {
+                "name": network.name,
+                "onnx_bytes": network.path.stat().st_size,
+                "plan_bytes": path.stat().st_size,
+                "build_seconds": seconds,
+            }
+        )
     return paths, facts
 
 
 def describe(facts: list[dict], reader: RapidOCR) -> None:
     """Adds to each plan's facts what is known only after it ran: its memory and its steps."""
-    for fact, session in zip(facts, sessions_of(reader)):
+    for fact, session in zip(facts, sessions_of(reader), strict=True):
         nodes = len(onnx.load(session.network.path, load_external_data=False).graph.node)
         fact["memory_bytes"] = session.engine.memory
         fact["fusions"] = summary(session.engine.layers(), nodes)

@@ -1,4 +1,5 @@
 """What the demo prints, and the same as JSON."""
+
 import json
 import pathlib
 
@@ -26,16 +27,23 @@ def print_latency(theirs: Reading, ours: Reading) -> None:
 def print_plans(plans: list[dict]) -> None:
     print(f"\n{'plan':14}{'ONNX MB':>9}{'plan MB':>9}{'built s':>9}{'memory MB':>11}")
     for plan in plans:
-        print(f"{plan['name']:14}{plan['onnx_bytes'] / 1e6:9.1f}{plan['plan_bytes'] / 1e6:9.1f}"
-              f"{plan['build_seconds']:9.1f}{plan['memory_bytes'] / 1e6:11.1f}")
+        print(
+            f"{plan['name']:14}{plan['onnx_bytes'] / 1e6:9.1f}{plan['plan_bytes'] / 1e6:9.1f}"
+            f"{plan['build_seconds']:9.1f}{plan['memory_bytes'] / 1e6:11.1f}"
+        )
     for plan in plans:
         print(f"{plan['name']}: " + "; ".join(plan["fusions"]))
 
 
 def save(path: pathlib.Path, image: str, theirs: Reading, ours: Reading, plans: list[dict]) -> None:
     def side(reading: Reading) -> dict:
-        return {"lines": reading.lines, "scores": [float(score) for score in reading.scores],
-                "boxes": reading.boxes, "milliseconds": {stage: reading.milliseconds(stage) for stage in STAGES}}
+        return {
+            "lines": reading.lines,
+            "scores": [float(score) for score in reading.scores],
+            "boxes": reading.boxes,
+            "milliseconds": {stage: reading.milliseconds(stage) for stage in STAGES},
+        }
 
-    path.write_text(json.dumps({"image": image, "onnxruntime": side(theirs), "tenon": side(ours), "plans": plans},
-                               indent=2) + "\n")
+    path.write_text(
+        json.dumps({"image": image, "onnxruntime": side(theirs), "tenon": side(ours), "plans": plans}, indent=2) + "\n"
+    )

@@ -1,13 +1,13 @@
 """RapidOCR on Tenon: its three session attributes, replaced by engines after construction."""
+
 import pathlib
 
 import numpy as np
 import tensorrt as trt
-from rapidocr_onnxruntime import RapidOCR
-
 from engine import Engine
 from fit import run_within
 from networks import CLASSIFIER, DETECTOR, RECOGNIZER, Network
+from rapidocr_onnxruntime import RapidOCR
 
 
 class PlanSession:

@@ -1,4 +1,5 @@
 """Classifies a picture with an ONNX network: classify.py mobilenet_v2.onnx picture.png"""
+
 import sys
 
 import numpy as np

@@ -1,4 +1,5 @@
 """Collects each model's largest error, stores it in build/reports/model_errors.json and prints the table."""
+
 import json
 import pathlib
 

@@ -5,8 +5,9 @@ Each NAME.skeleton.onnx is the exported graph of a well-known architecture whose
 a type and a shape but no data; NAME.weights.json holds the moments of that data. The draw is seeded by the
 initializer's name alone, so every machine gets the same weights.
 
-    materialize.py [--out DIR] [NAME ...]      # every graph when none is named; models that exist are kept
+    materialize.py [OUT_DIR [NAME ...]]        # every graph when none is named; models that exist are kept
 """
+
 import argparse
 import json
 import os
@@ -58,7 +59,7 @@ def materialize(name: str, out: pathlib.Path = OUT) -> pathlib.Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=pathlib.Path, default=OUT)
+    parser.add_argument("out", nargs="?", type=pathlib.Path, default=OUT, metavar="OUT_DIR")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(graph_names()))
     options = parser.parse_args()
     unknown = set(options.names) - set(graph_names())

@@ -1,10 +1,10 @@
 """A model through the public API: ONNX file to plan, plan to engine, inputs to outputs."""
+
 import mmap
 import pathlib
 
 import numpy as np
 import tensorrt as trt
-
 from zoo import Model, Shapes
 
 LOGGER = trt.Logger(trt.Logger.WARNING)
@@ -14,14 +14,14 @@ class PlanError(RuntimeError):
     """What the parser, the builder or the runtime refused."""
 
 
-def build(model: Model, threads: int = 0) -> trt.IHostMemory:
-    """The model's serialized plan, with its dynamic profile where the graph is dynamic."""
+def build(model: Model, threads: int = 0, path: pathlib.Path | None = None) -> trt.IHostMemory:
+    """The model's serialized plan, with its dynamic profile where the graph is dynamic; `path`: a variant of it."""
     builder = trt.Builder(LOGGER)
     if threads:
         builder.max_threads = threads
     network = builder.create_network(0)
     parser = trt.OnnxParser(network, LOGGER)
-    if not parser.parse_from_file(str(model.path)):
+    if not parser.parse_from_file(str(path or model.path)):
         raise PlanError("\n".join(str(parser.get_error(i)) for i in range(parser.num_errors)))
     config = builder.create_builder_config()
     if model.profile:

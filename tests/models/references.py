@@ -1,19 +1,24 @@
 """Inputs of the model tests, the reference's outputs for them, and the measure of agreement."""
+
 import functools
 import pathlib
 import zlib
 
 import numpy as np
 import onnxruntime
-
 from zoo import Model, Shape, Shapes
 
 THREADS = 2
 BAR = 1e-3  # max|a-b| may be this share of max|b-b'|.
 
 # Crops of the page (height, width) and the detector's shorter side, by the shape that RapidOCR then prepares.
-PAGE_CROPS = {(736, 1472): (184, 368, 736), (736, 736): (150, 150, 736), (1088, 736): (180, 121, 736),
-              (320, 544): (96, 160, 320), (64, 64): (64, 64, 64)}
+PAGE_CROPS = {
+    (736, 1472): (184, 368, 736),
+    (736, 736): (150, 150, 736),
+    (1088, 736): (180, 121, 736),
+    (320, 544): (96, 160, 320),
+    (64, 64): (64, 64, 64),
+}
 
 
 def inputs(model: Model, shapes: Shapes, variant: int) -> dict[str, np.ndarray]:
@@ -50,7 +55,7 @@ def page_crop(shape: Shape, variant: int) -> np.ndarray:
     height, width, side = PAGE_CROPS[shape[2:]]
     top = (page().shape[0] - height) * (variant % 2)
     left = (page().shape[1] - width) * (variant % 2)
-    crop = page()[top:top + height, left:left + width]
+    crop = page()[top : top + height, left : left + width]
     prepared = DetPreProcess(side, "min")(crop)
     assert prepared.shape == shape, f"RapidOCR made {prepared.shape} of the crop for {shape}"
     return np.ascontiguousarray(prepared)
@@ -65,7 +70,7 @@ def ort_session(path: pathlib.Path, threads: int = THREADS) -> onnxruntime.Infer
 
 
 def ort_outputs(session: onnxruntime.InferenceSession, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return dict(zip([output.name for output in session.get_outputs()], session.run(None, feed)))
+    return dict(zip([output.name for output in session.get_outputs()], session.run(None, feed), strict=True))
 
 
 def error_ratio(got: np.ndarray, want: np.ndarray, other: np.ndarray) -> float:

@@ -1,10 +1,10 @@
 """Every real model, from ONNX through a saved and reloaded plan with a dynamic profile, against ONNX Runtime."""
+
 import pathlib
 import tempfile
 
 import numpy as np
 import pytest
-
 import references
 from zoo import MODELS, Model, Shapes
 
@@ -44,8 +44,10 @@ def largest_ratio(model: Model, shapes: Shapes, session, reference) -> float:
 
 def worst_of(name: str, got: dict, want: dict, other: dict, got_second: dict) -> float:
     assert got[name].dtype == want[name].dtype, f"output '{name}': {got[name].dtype}, not {want[name].dtype}"
-    return max(references.error_ratio(got[name], want[name], other[name]),
-               references.error_ratio(got_second[name], other[name], want[name]))
+    return max(
+        references.error_ratio(got[name], want[name], other[name]),
+        references.error_ratio(got_second[name], other[name], want[name]),
+    )
 
 
 def at(shapes: Shapes) -> str:

@@ -1,4 +1,5 @@
 """RapidOCR on Tenon's plans reads what RapidOCR reads on ONNX Runtime, also beyond the plans' profiles."""
+
 import pathlib
 import sys
 
@@ -34,7 +35,8 @@ IMAGES = {
     "page": page,
     "line_1400x60": lambda: written(1400, 60, [(10, 8, LONG_LINE)], 32),
     "tall_700x1600": lambda: written(
-        700, 1600, [(30, 30 + 64 * i, f"Line {i + 1}: open plans run everywhere") for i in range(24)], 30),
+        700, 1600, [(30, 30 + 64 * i, f"Line {i + 1}: open plans run everywhere") for i in range(24)], 30
+    ),
 }
 
 
@@ -100,13 +102,16 @@ def test_engine_memory_follows_the_shape(tenon_reader: RapidOCR) -> None:
     assert 0 < small <= engine.memory < 1 << 30
 
 
-@pytest.mark.parametrize("network, shape, calls, fitted", [
-    (RECOGNIZER, (13, 3, 48, 320), [6, 6, 1], (48, 320)),
-    (RECOGNIZER, (2, 3, 48, 5000), [2], (48, 4096)),
-    (CLASSIFIER, (7, 3, 48, 192), [6, 1], (48, 192)),
-    (DETECTOR, (1, 3, 32, 7008), [1], (32, 6016)),
-    (DETECTOR, (1, 3, 736, 1472), [1], (736, 1472)),
-])
+@pytest.mark.parametrize(
+    "network, shape, calls, fitted",
+    [
+        (RECOGNIZER, (13, 3, 48, 320), [6, 6, 1], (48, 320)),
+        (RECOGNIZER, (2, 3, 48, 5000), [2], (48, 4096)),
+        (CLASSIFIER, (7, 3, 48, 192), [6, 1], (48, 192)),
+        (DETECTOR, (1, 3, 32, 7008), [1], (32, 6016)),
+        (DETECTOR, (1, 3, 736, 1472), [1], (736, 1472)),
+    ],
+)
 def test_fit_stays_within_the_profile(network, shape, calls, fitted) -> None:
     seen = []
 

@@ -3,13 +3,13 @@
 plan_worker.py build MODEL PLAN THREADS
 plan_worker.py run MODEL PLAN OUTPUTS.npz
 """
+
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 import numpy as np
-
 import plans
 import references
 from zoo import MODELS

@@ -1,4 +1,5 @@
 """The same model gives the same plan in any process and with any thread count; plans run under every cap."""
+
 import hashlib
 import os
 import pathlib
@@ -8,11 +9,12 @@ import sys
 import numpy as np
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 import references
 from zoo import MODELS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 NAMES = ["mobilenet_v2", "convnext_tiny", "unet", "dynamo_bert4", "ocr_detector", "ocr_recognizer", "magika"]
 

@@ -1,4 +1,5 @@
 """Scripts written for TensorRT 10 run on `import tensorrt`; so does the README's example."""
+
 import pathlib
 import subprocess
 import sys
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 import references
 from zoo import MODELS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def run(*command: object) -> str:

@@ -2,6 +2,7 @@
 
 user_script.py MODEL.onnx ENGINE_FILE INPUTS.npz OUTPUTS.npz
 """
+
 import os
 import sys
 
@@ -13,11 +14,13 @@ EXPLICIT_BATCH = 1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH)
 
 
 def build_engine(onnx_file_path, engine_file_path, shapes):
-    with trt.Builder(TRT_LOGGER) as builder, \
-            builder.create_network(EXPLICIT_BATCH) as network, \
-            builder.create_builder_config() as config, \
-            trt.OnnxParser(network, TRT_LOGGER) as parser, \
-            trt.Runtime(TRT_LOGGER) as runtime:
+    with (
+        trt.Builder(TRT_LOGGER) as builder,
+        builder.create_network(EXPLICIT_BATCH) as network,
+        builder.create_builder_config() as config,
+        trt.OnnxParser(network, TRT_LOGGER) as parser,
+        trt.Runtime(TRT_LOGGER) as runtime,
+    ):
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 30)
         with open(onnx_file_path, "rb") as model:
             if not parser.parse(model.read()):
@@ -56,7 +59,7 @@ def do_inference(engine, feed, stream_handle):
         name = engine.get_tensor_name(i)
         if engine.get_tensor_mode(name) == trt.TensorIOMode.INPUT:
             low, opt, high = engine.get_tensor_profile_shape(name, 0)
-            assert all(a <= b <= c for a, b, c in zip(low, feed[name].shape, high))
+            assert all(a <= b <= c for a, b, c in zip(low, feed[name].shape, high, strict=True))
             assert context.set_input_shape(name, feed[name].shape)
             buffers[name] = np.ascontiguousarray(feed[name].astype(trt.nptype(engine.get_tensor_dtype(name))))
     assert context.infer_shapes() == []
