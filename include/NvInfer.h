@@ -674,8 +674,8 @@ class IConvolutionLayer : public ILayer
     apiv::VConvolutionLayer* mImpl{nullptr};
 };
 
-//! Multiplies each sample, seen as one vector, by a matrix and adds a bias (8.x). The last three axes of the input are one
-//! vector; the output has the extents [..., outputs, 1, 1].
+//! Multiplies each sample, seen as one vector, by a matrix and adds a bias (8.x). The last three axes of the input are
+//! one vector; the output has the extents [..., outputs, 1, 1].
 class TRT_DEPRECATED IFullyConnectedLayer : public ILayer
 {
   public:
@@ -1644,8 +1644,8 @@ class TRT_DEPRECATED IRNNv2Layer : public ILayer
         return mImpl->getDirection();
     }
 
-    //! Sets one gate's matrix: of the input where isW is true, else of the hidden state. With kBIDIRECTION layer 2n walks
-    //! forwards and 2n+1 backwards.
+    //! Sets one gate's matrix: of the input where isW is true, else of the hidden state. With kBIDIRECTION layer 2n
+    //! walks forwards and 2n+1 backwards.
     void setWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW, Weights weights) noexcept
     {
         mImpl->setWeightsForGate(layerIndex, gate, isW, weights);
@@ -3952,8 +3952,7 @@ class IMoELayer : public ILayer
     }
 
     //! Quantizes what enters the way down, by scales found in the run which are quantized in turn.
-    void setQuantizationDynamicDblQ(
-        ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
+    void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
         DataType dynQOutputScaleType) noexcept
     {
         mImpl->setQuantizationDynamicDblQ(fcDownActivationDblQScale, dataType, blockShape, dynQOutputScaleType);
@@ -4383,9 +4382,8 @@ class INetworkDefinition : public INoCopy
     //! \param shapeInputs tensors whose values the plugin's shapes depend on.
     //! \param nbShapeInputs their number.
     //! \param plugin is cloned; the caller still owns it. It must have all three faces.
-    IPluginV3Layer* addPluginV3(
-        ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs, int32_t nbShapeInputs,
-        IPluginV3& plugin) noexcept
+    IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+        int32_t nbShapeInputs, IPluginV3& plugin) noexcept
     {
         return mImpl->addPluginV3(inputs, nbInputs, shapeInputs, nbShapeInputs, plugin);
     }
@@ -4462,9 +4460,8 @@ class INetworkDefinition : public INoCopy
     //! \param kernelSize the kernel's spatial extents.
     //! \param kernelWeights the kernels; empty when input 1 of the layer is going to supply them.
     //! \param biasWeights the bias; empty for none.
-    IConvolutionLayer* addConvolutionNd(
-        ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize, Weights kernelWeights,
-        Weights biasWeights) noexcept
+    IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize,
+        Weights kernelWeights, Weights biasWeights) noexcept
     {
         return mImpl->addConvolutionNd(input, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     }
@@ -4708,9 +4705,8 @@ class INetworkDefinition : public INoCopy
     //! \param root the device that sends or receives, where one does.
     //! \param groups the devices that take part, in order; copied.
     //! \param groupSize their number; 0 for all.
-    TRT_NODISCARD IDistCollectiveLayer* addDistCollective(
-        ITensor& input, CollectiveOperation distCollectiveOp, ReduceOperation reduceOp, int64_t root, int64_t* groups,
-        int64_t groupSize) noexcept
+    TRT_NODISCARD IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
+        ReduceOperation reduceOp, int64_t root, int64_t* groups, int64_t groupSize) noexcept
     {
         return mImpl->addDistCollective(input, distCollectiveOp, reduceOp, root, groups, groupSize);
     }
@@ -4766,8 +4762,8 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a convolution over two axes (8.x). Use addConvolutionNd().
-    TRT_DEPRECATED IConvolutionLayer* addConvolution(ITensor& input, int32_t nbOutputMaps, DimsHW kernelSize,
-        Weights kernelWeights, Weights biasWeights) noexcept
+    TRT_DEPRECATED IConvolutionLayer* addConvolution(
+        ITensor& input, int32_t nbOutputMaps, DimsHW kernelSize, Weights kernelWeights, Weights biasWeights) noexcept
     {
         return addConvolutionNd(input, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     }
@@ -4786,8 +4782,8 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a transposed convolution over two axes (8.x). Use addDeconvolutionNd().
-    TRT_DEPRECATED IDeconvolutionLayer* addDeconvolution(ITensor& input, int32_t nbOutputMaps, DimsHW kernelSize,
-        Weights kernelWeights, Weights biasWeights) noexcept
+    TRT_DEPRECATED IDeconvolutionLayer* addDeconvolution(
+        ITensor& input, int32_t nbOutputMaps, DimsHW kernelSize, Weights kernelWeights, Weights biasWeights) noexcept
     {
         return addDeconvolutionNd(input, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     }
@@ -5133,13 +5129,11 @@ class TRT_DEPRECATED IAlgorithmSelector : public IVersionedInterface
     //! \param nbChoices their number.
     //! \param selection receives the indices of those to choose from.
     //! \return how many were written; negative to leave the choice to the builder.
-    virtual int32_t selectAlgorithms(
-        IAlgorithmContext const& context, IAlgorithm const* const* choices, int32_t nbChoices,
-        int32_t* selection) noexcept = 0;
+    virtual int32_t selectAlgorithms(IAlgorithmContext const& context, IAlgorithm const* const* choices,
+        int32_t nbChoices, int32_t* selection) noexcept = 0;
 
     //! Tells what was chosen for all layers.
-    virtual void reportAlgorithms(
-        IAlgorithmContext const* const* algoContexts, IAlgorithm const* const* algoChoices,
+    virtual void reportAlgorithms(IAlgorithmContext const* const* algoContexts, IAlgorithm const* const* algoChoices,
         int32_t nbAlgorithms) noexcept = 0;
 };
 TENON_V_1_0_END

@@ -1,5 +1,6 @@
 //! \file
-//! The calls behind the public classes, in the order that compiled programs rely on: slots are only ever added at the end.
+//! The calls behind the public classes, in the order that compiled programs rely on: slots are only ever added at the
+//! end.
 
 #ifndef NV_INFER_IMPL_H
 #define NV_INFER_IMPL_H
@@ -979,9 +980,8 @@ class VMoELayer : public VRoot
     virtual void setActivationType(MoEActType activationType) noexcept = 0;
     virtual MoEActType getActivationType() const noexcept = 0;
     virtual void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept = 0;
-    virtual void setQuantizationDynamicDblQ(
-        ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
-        DataType dynQOutputScaleType) noexcept = 0;
+    virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
+        Dims const& blockShape, DataType dynQOutputScaleType) noexcept = 0;
     virtual void setQuantizationToType(DataType type) noexcept = 0;
     virtual DataType getQuantizationToType() const noexcept = 0;
     virtual void setQuantizationBlockShape(Dims const& blockShape) noexcept = 0;
@@ -1043,9 +1043,8 @@ class VNetworkDefinition : public VRoot
     virtual void removeTensor(ITensor& tensor) noexcept = 0;
     virtual void unmarkOutput(ITensor& tensor) noexcept = 0;
     virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs, IPluginV2& plugin) noexcept = 0;
-    virtual IPluginV3Layer* addPluginV3(
-        ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs, int32_t nbShapeInputs,
-        IPluginV3& plugin) noexcept = 0;
+    virtual IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+        int32_t nbShapeInputs, IPluginV3& plugin) noexcept = 0;
     virtual ISliceLayer* addSlice(ITensor& input, Dims const& start, Dims const& size, Dims const& stride) noexcept = 0;
     virtual void setName(char const* name) noexcept = 0;
     virtual char const* getName() const noexcept = 0;
@@ -1054,13 +1053,11 @@ class VNetworkDefinition : public VRoot
     virtual bool markOutputForShapes(ITensor& tensor) noexcept = 0;
     virtual bool unmarkOutputForShapes(ITensor& tensor) noexcept = 0;
     virtual IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept = 0;
-    virtual IConvolutionLayer* addConvolutionNd(
-        ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize, Weights kernelWeights,
-        Weights biasWeights) noexcept = 0;
+    virtual IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize,
+        Weights kernelWeights, Weights biasWeights) noexcept = 0;
     virtual IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, Dims const& windowSize) noexcept = 0;
-    virtual IDeconvolutionLayer* addDeconvolutionNd(
-        ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize, Weights kernelWeights,
-        Weights biasWeights) noexcept = 0;
+    virtual IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize,
+        Weights kernelWeights, Weights biasWeights) noexcept = 0;
     virtual IScaleLayer* addScaleNd(
         ITensor& input, ScaleMode mode, Weights shift, Weights scale, Weights power, int32_t channelAxis) noexcept = 0;
     virtual IResizeLayer* addResize(ITensor& input) noexcept = 0;
@@ -1113,9 +1110,8 @@ class VNetworkDefinition : public VRoot
         ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass, DataType indicesType) noexcept = 0;
     virtual IAttention* addAttention(
         ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp, bool causal) noexcept = 0;
-    virtual IRotaryEmbeddingLayer* addRotaryEmbedding(
-        ITensor& input, ITensor& cosCache, ITensor& sinCache, bool interleaved,
-        int32_t rotaryEmbeddingDim) noexcept = 0;
+    virtual IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
+        bool interleaved, int32_t rotaryEmbeddingDim) noexcept = 0;
     virtual IDynamicQuantizeLayer* addDynamicQuantizeV2(
         ITensor& input, Dims const& blockShape, DataType outputType, DataType scaleType) noexcept = 0;
     virtual IKVCacheUpdateLayer* addKVCacheUpdate(
@@ -1124,9 +1120,8 @@ class VNetworkDefinition : public VRoot
         ITensor& input, ITensor& scale, ITensor& bias, uint32_t axesMask) noexcept = 0;
     virtual IMoELayer* addMoE(
         ITensor& hiddenStates, ITensor& selectedExpertsForTokens, ITensor& scoresForSelectedExperts) noexcept = 0;
-    virtual IDistCollectiveLayer* addDistCollective(
-        ITensor& input, CollectiveOperation distCollectiveOp, ReduceOperation reduceOp, int64_t root, int64_t* groups,
-        int64_t groupSize) noexcept = 0;
+    virtual IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
+        ReduceOperation reduceOp, int64_t root, int64_t* groups, int64_t groupSize) noexcept = 0;
 
     // Slots for later 10.x releases.
     virtual void reserved1() noexcept {}

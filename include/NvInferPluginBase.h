@@ -67,10 +67,10 @@ class PluginField
     //! A field that refers to the given name and values and copies neither.
     PluginField(AsciiChar const* const name_ = nullptr, void const* const data_ = nullptr,
         PluginFieldType const type_ = PluginFieldType::kUNKNOWN, int32_t const length_ = 0) noexcept
-        : name(name_)
-        , data(data_)
-        , type(type_)
-        , length(length_)
+        : name(name_),
+          data(data_),
+          type(type_),
+          length(length_)
     {
     }
 };

@@ -270,13 +270,11 @@ class TRT_DEPRECATED IPluginV2DynamicExt : public IPluginV2Ext
 
     //! Tells what was chosen: with -1 for run-time extents while building, with actual extents before enqueue()
     //! whenever shapes or the profile have changed.
-    virtual void configurePlugin(
-        DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
-        int32_t nbOutputs) noexcept = 0;
+    virtual void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs,
+        DynamicPluginTensorDesc const* out, int32_t nbOutputs) noexcept = 0;
 
     //! \return the bytes of scratch memory that enqueue() needs for tensors of these extents or smaller.
-    virtual size_t getWorkspaceSize(
-        PluginTensorDesc const* inputs, int32_t nbInputs, PluginTensorDesc const* outputs,
+    virtual size_t getWorkspaceSize(PluginTensorDesc const* inputs, int32_t nbInputs, PluginTensorDesc const* outputs,
         int32_t nbOutputs) const noexcept = 0;
 
     //! Runs the layer on the stream.
@@ -287,22 +285,20 @@ class TRT_DEPRECATED IPluginV2DynamicExt : public IPluginV2Ext
     //! \param workspace scratch memory of the size asked for.
     //! \param stream where the work belongs.
     //! \return 0 on success; any other value makes the run fail.
-    virtual int32_t enqueue(
-        PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t stream) noexcept = 0;
+    virtual int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc,
+        void const* const* inputs, void* const* outputs, void* workspace, cudaStream_t stream) noexcept = 0;
 
   protected:
     //! The API version that the plugin was compiled with, with the generation in the upper byte.
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_DYNAMICEXT) << 24U)
-            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
   private:
-    void configurePlugin(
-        Dims const*, int32_t, Dims const*, int32_t, DataType const*, DataType const*, bool const*, bool const*,
-        PluginFormat, int32_t) noexcept final
+    void configurePlugin(Dims const*, int32_t, Dims const*, int32_t, DataType const*, DataType const*, bool const*,
+        bool const*, PluginFormat, int32_t) noexcept final
     {
     }
 
@@ -398,9 +394,8 @@ class IPluginV3OneBuild : public IPluginCapability
     //! Tells the formats, types and ranges of extents that are about to be timed or were chosen; may be called often,
     //! and only while building.
     //! \return 0 on success.
-    virtual int32_t configurePlugin(
-        DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
-        int32_t nbOutputs) noexcept = 0;
+    virtual int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs,
+        DynamicPluginTensorDesc const* out, int32_t nbOutputs) noexcept = 0;
 
     //! Derives the types of all outputs.
     //! \param outputTypes receives nbOutputs types.
@@ -415,9 +410,8 @@ class IPluginV3OneBuild : public IPluginCapability
     //! \param outputs receives nbOutputs shapes.
     //! \param exprBuilder makes expressions; neither it nor they may be used after the call.
     //! \return 0 on success.
-    virtual int32_t getOutputShapes(
-        DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs, int32_t nbShapeInputs,
-        DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& exprBuilder) noexcept = 0;
+    virtual int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
+        int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& exprBuilder) noexcept = 0;
 
     //! \return whether entry pos of inOut is acceptable, given the entries before it; later entries hold nothing yet.
     //! The inputs come first.
@@ -429,9 +423,8 @@ class IPluginV3OneBuild : public IPluginCapability
 
     //! \return the bytes of scratch memory that enqueue() needs for every extent within the given bounds; 0 unless
     //! overridden.
-    virtual size_t getWorkspaceSize(
-        DynamicPluginTensorDesc const* /*inputs*/, int32_t /*nbInputs*/, DynamicPluginTensorDesc const* /*outputs*/,
-        int32_t /*nbOutputs*/) const noexcept
+    virtual size_t getWorkspaceSize(DynamicPluginTensorDesc const* /*inputs*/, int32_t /*nbInputs*/,
+        DynamicPluginTensorDesc const* /*outputs*/, int32_t /*nbOutputs*/) const noexcept
     {
         return 0;
     }
@@ -526,9 +519,8 @@ class IPluginV3OneRuntime : public IPluginCapability
     //! \param workspace scratch memory of the size asked for.
     //! \param stream where the work belongs.
     //! \return 0 on success; any other value makes the run fail.
-    virtual int32_t enqueue(
-        PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t stream) noexcept = 0;
+    virtual int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc,
+        void const* const* inputs, void* const* outputs, void* workspace, cudaStream_t stream) noexcept = 0;
 
     //! Makes the plugin object that one execution context uses.
     //! \param context offers that context's resources.
@@ -746,9 +738,7 @@ class IGpuAllocator : public IVersionedInterface
 
     //! Frees a block (8.x); deallocate() calls it.
 #if TENON_COMPAT_8
-    TRT_DEPRECATED virtual void free(void* const /*memory*/) noexcept
-    {
-    }
+    TRT_DEPRECATED virtual void free(void* const /*memory*/) noexcept {}
 #endif
 
   protected:
@@ -774,8 +764,7 @@ class IGpuAsyncAllocator : public IGpuAllocator
     //! \param alignment 0 or a power of two that divides the address.
     //! \param flags a set of AllocatorFlag.
     //! \return the block, or null on failure.
-    void* allocateAsync(
-        uint64_t const size, uint64_t const alignment, AllocatorFlags const flags,
+    void* allocateAsync(uint64_t const size, uint64_t const alignment, AllocatorFlags const flags,
         cudaStream_t stream) noexcept override = 0;
 
     //! Frees a block once the work on the stream is done with it.
@@ -2072,7 +2061,8 @@ class ICudaEngine : public INoCopy
     }
 
     //! As getProfileShape(), by index (8.x).
-    TRT_DEPRECATED Dims getProfileDimensions(int32_t bindingIndex, int32_t profileIndex, OptProfileSelector select) const noexcept
+    TRT_DEPRECATED Dims getProfileDimensions(
+        int32_t bindingIndex, int32_t profileIndex, OptProfileSelector select) const noexcept
     {
         return mImpl->getProfileDimensions(bindingIndex, profileIndex, select);
     }
@@ -2175,9 +2165,8 @@ class IDebugListener : public IVersionedInterface
     //! \param name the tensor.
     //! \param stream work on the elements belongs here.
     //! \return whether all is well; false makes the run fail.
-    virtual bool processDebugTensor(
-        void const* addr, TensorLocation location, DataType type, Dims const& shape, char const* name,
-        cudaStream_t stream) = 0;
+    virtual bool processDebugTensor(void const* addr, TensorLocation location, DataType type, Dims const& shape,
+        char const* name, cudaStream_t stream) = 0;
 };
 TENON_V_1_0_END
 TENON_V_1_0_ALIAS(IDebugListener)
@@ -2758,7 +2747,8 @@ class PluginRegistrar
 #pragma GCC diagnostic pop
 #endif
 
-//! Registers the creator class NAME when the program or library that contains this line is loaded.
-#define REGISTER_TENSORRT_PLUGIN(name) static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}
+//! Registers a plugin creator class when the program or library that contains this line is loaded.
+#define REGISTER_TENSORRT_PLUGIN(name)                                                                                 \
+    static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}
 
 #endif // NV_INFER_RUNTIME_H

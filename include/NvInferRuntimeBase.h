@@ -56,9 +56,9 @@ struct cublasContext;
 
 //! One number for a version, fit for comparison in #if. The factors differ between 8.x and 10.x.
 #if TENON_COMPAT_8
-#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major) *1000L + (minor) *100L + (patch) *1L)
+#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major)*1000L + (minor)*100L + (patch)*1L)
 #else
-#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major) *10000L + (minor) *100L + (patch) *1L)
+#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major)*10000L + (minor)*100L + (patch)*1L)
 #endif
 
 //! The version of these headers as one number.
@@ -113,7 +113,7 @@ struct EnumMaxImpl;
 
 //! The number of enumerators of T that count from zero without a gap.
 template <typename T>
-constexpr inline int32_t EnumMax() noexcept
+inline constexpr int32_t EnumMax() noexcept
 {
     return impl::EnumMaxImpl<T>::kVALUE;
 }

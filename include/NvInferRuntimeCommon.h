@@ -42,9 +42,8 @@ class IPluginRegistry
 
     //! \return the V2 creator of that name, version and namespace; null if there is none or it is of another
     //! generation. Use getCreator().
-    TRT_DEPRECATED virtual IPluginCreator* getPluginCreator(
-        AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
-        AsciiChar const* const pluginNamespace = "") noexcept = 0;
+    TRT_DEPRECATED virtual IPluginCreator* getPluginCreator(AsciiChar const* const pluginName,
+        AsciiChar const* const pluginVersion, AsciiChar const* const pluginNamespace = "") noexcept = 0;
 
   protected:
     virtual ~IPluginRegistry() noexcept = default;
@@ -85,8 +84,7 @@ class IPluginRegistry
     virtual IPluginCreatorInterface* const* getAllCreators(int32_t* const numCreators) const noexcept = 0;
 
     //! \return the creator of that name, version and namespace, or null.
-    virtual IPluginCreatorInterface* getCreator(
-        AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
+    virtual IPluginCreatorInterface* getCreator(AsciiChar const* const pluginName, AsciiChar const* const pluginVersion,
         AsciiChar const* const pluginNamespace = "") noexcept = 0;
 
     //! Removes a creator.

@@ -101,9 +101,8 @@ class TRT_DEPRECATED IPluginV2
 
     //! Tells what was chosen; called before initialize(). All tensors share one type and one format, and maxBatchSize
     //! is the largest batch that enqueue() will see.
-    virtual void configureWithFormat(
-        Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs, DataType type,
-        PluginFormat format, int32_t maxBatchSize) noexcept = 0;
+    virtual void configureWithFormat(Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs,
+        DataType type, PluginFormat format, int32_t maxBatchSize) noexcept = 0;
 
     //! Makes the object ready to run.
     //! \return 0 on success; any other value ends the build or the load.
@@ -122,8 +121,7 @@ class TRT_DEPRECATED IPluginV2
     //! \param workspace scratch memory of the size asked for, or anything when that is 0.
     //! \param stream where the work belongs.
     //! \return 0 on success; any other value makes the run fail.
-    virtual int32_t enqueue(
-        int32_t batchSize, void const* const* inputs, void* const* outputs, void* workspace,
+    virtual int32_t enqueue(int32_t batchSize, void const* const* inputs, void* const* outputs, void* workspace,
         cudaStream_t stream) noexcept = 0;
 
     //! \return how many bytes serialize() writes.
@@ -174,10 +172,9 @@ class TRT_DEPRECATED IPluginV2Ext : public IPluginV2
     TRT_DEPRECATED virtual bool canBroadcastInputAcrossBatch(int32_t inputIndex) const noexcept = 0;
 
     //! Tells extents (without the batch), types, broadcasts, format and largest batch; called before initialize().
-    virtual void configurePlugin(
-        Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs, DataType const* inputTypes,
-        DataType const* outputTypes, bool const* inputIsBroadcast, bool const* outputIsBroadcast,
-        PluginFormat floatFormat, int32_t maxBatchSize) noexcept = 0;
+    virtual void configurePlugin(Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs,
+        DataType const* inputTypes, DataType const* outputTypes, bool const* inputIsBroadcast,
+        bool const* outputIsBroadcast, PluginFormat floatFormat, int32_t maxBatchSize) noexcept = 0;
 
     //! Called when an execution context is made with the plugin. The handles are null on the CPU; the allocator lives
     //! as long as the context.
@@ -187,9 +184,7 @@ class TRT_DEPRECATED IPluginV2Ext : public IPluginV2
     }
 
     //! Called before the execution context goes away.
-    virtual void detachFromContext() noexcept
-    {
-    }
+    virtual void detachFromContext() noexcept {}
 
     //! \return a copy of the object in its present state, owned by the caller.
     IPluginV2Ext* clone() const noexcept override = 0;
@@ -199,7 +194,7 @@ class TRT_DEPRECATED IPluginV2Ext : public IPluginV2
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_EXT) << 24U)
-            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
     //! Not called in this generation.
@@ -236,13 +231,12 @@ class TRT_DEPRECATED IPluginV2IOExt : public IPluginV2Ext
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_IOEXT) << 24U)
-            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
   private:
-    void configurePlugin(
-        Dims const*, int32_t, Dims const*, int32_t, DataType const*, DataType const*, bool const*, bool const*,
-        PluginFormat, int32_t) noexcept final
+    void configurePlugin(Dims const*, int32_t, Dims const*, int32_t, DataType const*, DataType const*, bool const*,
+        bool const*, PluginFormat, int32_t) noexcept final
     {
     }
 

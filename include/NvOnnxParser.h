@@ -34,7 +34,7 @@ namespace nvonnxparser
 {
 //! The number of enumerators of T that count from zero without a gap.
 template <typename T>
-constexpr inline int32_t EnumMax() noexcept;
+inline constexpr int32_t EnumMax() noexcept;
 
 //! What went wrong while reading a model.
 enum class ErrorCode : int
@@ -72,7 +72,7 @@ enum class ErrorCode : int
 };
 
 template <>
-constexpr inline int32_t EnumMax<ErrorCode>() noexcept
+inline constexpr int32_t EnumMax<ErrorCode>() noexcept
 {
     return 14;
 }
@@ -93,7 +93,7 @@ enum class OnnxParserFlag : int32_t
 };
 
 template <>
-constexpr inline int32_t EnumMax<OnnxParserFlag>() noexcept
+inline constexpr int32_t EnumMax<OnnxParserFlag>() noexcept
 {
     return 5;
 }
@@ -151,8 +151,7 @@ class IParser
     //! \param model_path the model's file, from which the files of external weights are found; may be null when there
     //! are none.
     //! \return whether the whole model was read.
-    virtual bool parse(
-        void const* serialized_onnx_model, size_t serialized_onnx_model_size,
+    virtual bool parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
         char const* model_path = nullptr) noexcept = 0;
 
     //! Reads a model from a file.
@@ -164,8 +163,7 @@ class IParser
     //! Asks whether a model could be read, part by part. Use supportsModelV2().
     //! \param sub_graph_collection receives the parts.
     //! \return whether the whole model could be read.
-    TRT_DEPRECATED virtual bool supportsModel(
-        void const* serialized_onnx_model, size_t serialized_onnx_model_size,
+    TRT_DEPRECATED virtual bool supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
         SubGraphCollection_t& sub_graph_collection, char const* model_path = nullptr) noexcept = 0;
 
     //! Reads a model whose weights are pointers in the place of values. Use loadInitializer().

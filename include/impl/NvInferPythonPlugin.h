@@ -300,21 +300,18 @@ class IPluginV3QuickBuild : public IPluginCapability
     //! Derives the types of all outputs.
     //! \param inputRanks the inputs' ranks.
     //! \return 0 on success.
-    virtual int32_t getOutputDataTypes(
-        DataType* outputTypes, int32_t nbOutputs, DataType const* inputTypes, int32_t const* inputRanks,
-        int32_t nbInputs) const noexcept = 0;
+    virtual int32_t getOutputDataTypes(DataType* outputTypes, int32_t nbOutputs, DataType const* inputTypes,
+        int32_t const* inputRanks, int32_t nbInputs) const noexcept = 0;
 
     //! Derives the extents of all outputs.
     //! \return 0 on success.
-    virtual int32_t getOutputShapes(
-        DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs, int32_t nbShapeInputs,
-        DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& exprBuilder) noexcept = 0;
+    virtual int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
+        int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& exprBuilder) noexcept = 0;
 
     //! Tells what is about to be timed or was chosen.
     //! \return 0 on success.
-    virtual int32_t configurePlugin(
-        DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
-        int32_t nbOutputs) noexcept = 0;
+    virtual int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs,
+        DynamicPluginTensorDesc const* out, int32_t nbOutputs) noexcept = 0;
 
     //! How many combinations of types and formats the plugin accepts.
     virtual int32_t getNbSupportedFormatCombinations(
@@ -322,9 +319,8 @@ class IPluginV3QuickBuild : public IPluginCapability
 
     //! Lists those combinations, one after the other, each with all inputs and outputs.
     //! \return 0 on success.
-    virtual int32_t getSupportedFormatCombinations(
-        DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs,
-        PluginTensorDesc* supportedCombinations, int32_t nbFormatCombinations) noexcept = 0;
+    virtual int32_t getSupportedFormatCombinations(DynamicPluginTensorDesc const* inOut, int32_t nbInputs,
+        int32_t nbOutputs, PluginTensorDesc* supportedCombinations, int32_t nbFormatCombinations) noexcept = 0;
 
     //! How many outputs the layer has.
     virtual int32_t getNbOutputs() const noexcept = 0;
@@ -378,18 +374,17 @@ class IPluginV3QuickAOTBuild : public IPluginV3QuickBuild
     //! \param launchParams receives grid, block and shared memory.
     //! \param extraArgs receives further arguments.
     //! \return 0 on success.
-    virtual int32_t getLaunchParams(
-        DimsExprs const* inputs, DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs,
-        IKernelLaunchParams* launchParams, ISymExprs* extraArgs, IExprBuilder& exprBuilder) noexcept = 0;
+    virtual int32_t getLaunchParams(DimsExprs const* inputs, DynamicPluginTensorDesc const* inOut, int32_t nbInputs,
+        int32_t nbOutputs, IKernelLaunchParams* launchParams, ISymExprs* extraArgs,
+        IExprBuilder& exprBuilder) noexcept = 0;
 
     //! Supplies the compiled kernel.
     //! \param kernelName receives its name.
     //! \param compiledKernel receives its code.
     //! \param compiledKernelSize receives the bytes of the code.
     //! \return 0 on success.
-    virtual int32_t getKernel(
-        PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs,
-        char const** kernelName, char** compiledKernel, int32_t* compiledKernelSize) noexcept = 0;
+    virtual int32_t getKernel(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
+        int32_t nbOutputs, char const** kernelName, char** compiledKernel, int32_t* compiledKernelSize) noexcept = 0;
 
     //! Chooses the tactic that the next getKernel() compiles.
     //! \return 0 on success.
@@ -423,10 +418,9 @@ class IPluginV3QuickRuntime : public IPluginCapability
     //! \param inputStrides the distance of neighbours along each axis, in elements, per input.
     //! \param outputStrides likewise, per output.
     //! \return 0 on success; any other value makes the run fail.
-    virtual int32_t enqueue(
-        PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
-        void* const* outputs, Dims const* inputStrides, Dims const* outputStrides, int32_t nbInputs, int32_t nbOutputs,
-        cudaStream_t stream) noexcept = 0;
+    virtual int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc,
+        void const* const* inputs, void* const* outputs, Dims const* inputStrides, Dims const* outputStrides,
+        int32_t nbInputs, int32_t nbOutputs, cudaStream_t stream) noexcept = 0;
 
     //! \return the attributes that a plan keeps; owned by this object.
     virtual PluginFieldCollection const* getFieldsToSerialize() noexcept = 0;
@@ -456,9 +450,8 @@ class IPluginCreatorV3Quick : public IPluginCreatorInterface
     //! \param phase why it is made.
     //! \param quickPluginCreationRequest which form is wanted.
     //! \return the plugin; null on failure.
-    virtual IPluginV3* createPlugin(
-        AsciiChar const* name, AsciiChar const* nspace, PluginFieldCollection const* fc, TensorRTPhase phase,
-        QuickPluginCreationRequest quickPluginCreationRequest) noexcept = 0;
+    virtual IPluginV3* createPlugin(AsciiChar const* name, AsciiChar const* nspace, PluginFieldCollection const* fc,
+        TensorRTPhase phase, QuickPluginCreationRequest quickPluginCreationRequest) noexcept = 0;
 
     //! \return the attributes that createPlugin() understands, owned by the creator.
     virtual PluginFieldCollection const* getFieldNames() noexcept = 0;
