@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -59,16 +60,26 @@ def shapes_argument(shapes: Shapes) -> str:
     return ",".join(f"{name}={'x'.join(map(str, shape))}" for name, shape in shapes.items())
 
 
+# The kernel counts a parent's memory towards its child's peak until the child has called exec: a large parent spoils
+# the number, a bare interpreter in between does not.
+MEASURE = """
+import os, sys
+null = os.open(os.devnull, os.O_WRONLY)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1)])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss << 10)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def resident_bytes(command: list[str], threads: int) -> int:
     """Peak resident memory of one run of the program."""
     environment = os.environ | {"TENON_THREADS": str(threads)}
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as process:
-        errors = process.stderr.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit status {process.returncode}\n{errors}")
-    return usage.ru_maxrss << 10
+    measured = [sys.executable, "-I", "-S", "-c", MEASURE, *command]
+    done = subprocess.run(measured, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+    return int(done.stdout)
 
 
 def memory(model: Model, path: pathlib.Path, threads: int) -> tuple[int, float]:
@@ -76,7 +87,7 @@ def memory(model: Model, path: pathlib.Path, threads: int) -> tuple[int, float]:
     if not PROGRAM.exists():
         raise FileNotFoundError(f"{PROGRAM} does not exist: run make build")
     shapes = shapes_argument(model.timed)
-    bench = [str(PROGRAM), "bench", str(path), "--shapes", shapes]
+    bench = [str(PROGRAM), "bench", str(path), "--shapes", shapes, "--seconds", "0.5"]
     used = resident_bytes(bench, threads) - resident_bytes([str(PROGRAM), "--version"], threads)
     return used, 1.3 * sum(plan_memory(path, shapes)) + 24 * MIB
 
