@@ -1,0 +1,66 @@
+// Choices: the offers for each node that may become a step, and the one that is taken.
+#pragma once
+
+#include "backend/candidate.h"
+
+#include <vector>
+
+namespace tenon::planner
+{
+
+struct Choice
+{
+    NodeId node{kNone};
+    std::vector<Offer> offers;
+    std::vector<Refusal> refused;
+    size_t selected{0};
+
+    Offer const& offer() const
+    {
+        return offers.at(selected);
+    }
+};
+
+//! The choices of a graph by node.
+class Choices
+{
+  public:
+    void add(Choice choice)
+    {
+        if (mIndex.size() <= static_cast<size_t>(choice.node))
+            mIndex.resize(static_cast<size_t>(choice.node) + 1, -1);
+        mIndex[static_cast<size_t>(choice.node)] = static_cast<int32_t>(mAll.size());
+        mAll.push_back(std::move(choice));
+    }
+    Choice const* of(NodeId node) const
+    {
+        if (node < 0 || static_cast<size_t>(node) >= mIndex.size() || mIndex[static_cast<size_t>(node)] < 0)
+            return nullptr;
+        return &mAll[static_cast<size_t>(mIndex[static_cast<size_t>(node)])];
+    }
+    std::vector<Choice>& all()
+    {
+        return mAll;
+    }
+    std::vector<Choice> const& all() const
+    {
+        return mAll;
+    }
+
+  private:
+    std::vector<Choice> mAll; //!< In graph order.
+    std::vector<int32_t> mIndex;
+};
+
+//! True when the contents are known before the run and the kernel "shape_values" can write them: no node runs for it.
+bool hasKnownContents(Value const& value);
+//! Contents of a shape operand that are known, from the value or from a short integer constant.
+std::optional<Shape> knownContents(Value const& value);
+
+//! Takes for each node the offer that makes the sum of kernel and reorder costs small.
+void selectOffers(Graph const& graph, std::span<int64_t const> typical, Choices& choices);
+
+//! Estimated microseconds of copying a tensor into another layout.
+double reorderCost(TensorType const& type, std::span<int64_t const> typical);
+
+} // namespace tenon::planner

@@ -1,0 +1,164 @@
+// makePlan: offers, selection, program, portable graph, memory bounds.
+#include "planner/planner.h"
+
+#include "planner/choices.h"
+#include "planner/memory.h"
+#include "planner/needed.h"
+#include "planner/portable_graph.h"
+#include "planner/program_writer.h"
+#include "planner/symbols.h"
+
+namespace tenon
+{
+
+namespace
+{
+constexpr char const* kOffersPhase{"Choosing kernels"};
+constexpr char const* kBuildPhase{"Building kernels"};
+
+//! A phase of the user's progress monitor; finishes it on every way out.
+class Phase
+{
+  public:
+    Phase(PlanOptions const& options, char const* name, size_t steps) : mProgress{options.progress}, mName{name}
+    {
+        if (mProgress != nullptr)
+            mProgress->phaseStart(mName, options.progressParent, static_cast<int32_t>(steps));
+    }
+    ~Phase()
+    {
+        if (mProgress != nullptr)
+            mProgress->phaseFinish(mName);
+    }
+    Phase(Phase const&) = delete;
+    Phase& operator=(Phase const&) = delete;
+
+    //! False: cancelled.
+    bool advance()
+    {
+        return mProgress == nullptr || mProgress->stepComplete(mName, mStep++);
+    }
+
+  private:
+    Progress* mProgress;
+    std::string mName;
+    int32_t mStep{0};
+};
+
+bool mustRun(Graph const& graph, Node const& node)
+{
+    if (node.layer->hasSideEffects())
+        return true;
+    for (ValueId const output : node.outputs)
+        if (!planner::hasKnownContents(graph.value(output)))
+            return true;
+    return false;
+}
+
+Error nothingFits(Backend const& backend, Node const& node, planner::Choice const& choice)
+{
+    std::string reasons;
+    for (Refusal const& refusal : choice.refused)
+        reasons += fmt::format("; {}: {}", refusal.candidate, refusal.reason);
+    return badConfig("[layer '{}'] backend '{}' has no kernel for layer kind {}{}", node.name, backend.name(),
+        node.layer->name(), reasons);
+}
+
+Result<planner::Choices> collectOffers(
+    Graph const& graph, Backend const& backend, PlanOptions const& options, std::span<int64_t const> typical)
+{
+    planner::Choices choices;
+    Phase phase{options, kOffersPhase, graph.order().size()};
+    for (NodeId const id : graph.order())
+    {
+        Node const& node = graph.node(id);
+        if (!phase.advance())
+            return cancelled();
+        if (!mustRun(graph, node))
+            continue;
+        Offers offers = backend.offers({&graph, &node, typical});
+        planner::Choice choice{id, std::move(offers.accepted), std::move(offers.refused)};
+        if (choice.offers.empty())
+            return nothingFits(backend, node, choice);
+        choices.add(std::move(choice));
+    }
+    return choices;
+}
+
+Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
+    planner::Weights& weights, Decisions& decisions, std::vector<int32_t>& registers)
+{
+    std::vector<PlanSymbol> symbols = TENON_TRY(
+        planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
+    Phase phase{options, kBuildPhase, source.choices.all().size()};
+    planner::ProgramWriter writer{source, std::move(symbols), registers, weights, decisions};
+    Program program = TENON_TRY(writer.write([&] { return phase.advance(); }));
+    planner::settleInPlace(program);
+    return program;
+}
+
+//! Values of the program's symbols from those of the graph's.
+std::vector<int64_t> compact(std::vector<int64_t> const& values, std::vector<int32_t> const& registers)
+{
+    std::vector<int64_t> result;
+    for (size_t id = 0; id < registers.size(); ++id)
+        if (registers[id] >= 0)
+            result.push_back(values[id]);
+    return result;
+}
+
+Result<Done> checkOptions(Graph const& graph, PlanOptions const& options)
+{
+    if (options.profiles.empty())
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "a plan needs a profile, be it an empty one");
+    for (ValueId const input : graph.inputs())
+        if (planner::findIO(options.io, graph.value(input).name, true) < 0)
+            return errorOf(ErrorCode::kINTERNAL_ERROR, "input '{}' is not among the bindings", graph.value(input).name);
+    return Done{};
+}
+
+void numberIO(Graph const& graph, planner::GraphIds const& ids, std::vector<PlanIO>& io)
+{
+    for (ValueId const input : graph.inputs())
+        io[static_cast<size_t>(planner::findIO(io, graph.value(input).name, true))].graphValue = ids.value(input);
+    for (GraphOutput const& output : graph.outputs())
+        io[static_cast<size_t>(planner::findIO(io, output.name, false))].graphValue = ids.value(output.value);
+}
+} // namespace
+
+Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions options)
+{
+    TENON_TRY(checkOptions(graph, options));
+    std::vector<int64_t> const typical = TENON_TRY(symbolValues(graph, options, 0, ProfilePoint::kOpt));
+    planner::Choices choices = TENON_TRY(collectOffers(graph, backend, options, typical));
+    planner::selectOffers(graph, typical, choices);
+    planner::Needed const needed = planner::findNeeded(graph, choices);
+    planner::GraphIds const ids = planner::numberGraph(graph);
+    planner::Weights weights;
+    std::vector<int32_t> registers;
+    Decisions decisions = std::move(options.decisions);
+
+    Plan plan;
+    plan.programs.push_back(
+        TENON_TRY(writeProgram({graph, backend, choices, needed, ids, options.io, typical}, options, weights,
+            decisions, registers)));
+    plan.graph = planner::portableGraph(graph, ids, weights);
+    plan.weights = weights.take();
+    for (size_t profile = 0; profile < options.profiles.size(); ++profile)
+    {
+        std::vector<int64_t> const most = TENON_TRY(symbolValues(graph, options, profile, ProfilePoint::kMax));
+        plan.memoryPerProfile.push_back(planner::arenaBytes(plan.programs.front(), compact(most, registers)));
+    }
+    numberIO(graph, ids, options.io);
+    plan.networkName = std::move(options.networkName);
+    plan.io = std::move(options.io);
+    plan.profiles = std::move(options.profiles);
+    plan.plugins = std::move(options.plugins);
+    plan.profilingVerbosity = options.profilingVerbosity;
+    plan.networkLayers = options.networkLayers;
+    for (Decision& decision : decisions)
+        plan.decisions.push_back({std::move(decision.kind), std::move(decision.layer), std::move(decision.text)});
+    return plan;
+}
+
+} // namespace tenon

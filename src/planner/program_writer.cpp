@@ -1,0 +1,364 @@
+// ProgramWriter: nodes in graph order; reorders and shape values just before the first step that reads them.
+#include "planner/program_writer.h"
+
+#include "base/check.h"
+#include "planner/symbols.h"
+
+#include <algorithm>
+
+namespace tenon::planner
+{
+
+ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols,
+    std::vector<int32_t> registers, Weights& weights, Decisions& decisions) :
+    mSource{source},
+    mGraph{source.graph},
+    mWeights{weights},
+    mDecisions{decisions},
+    mRegisters{registers},
+    mShapes{std::move(registers)}
+{
+    mProgram.device = source.backend.name();
+    mProgram.symbols = std::move(symbols);
+}
+
+Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
+{
+    addInputs();
+    placeOutputs();
+    for (Choice const& choice : mSource.choices.all())
+    {
+        if (mSource.needed.nodes[static_cast<size_t>(choice.node)])
+        {
+            Result<Done> added = addNode(choice);
+            if (!added)
+                return std::move(added).error().in(fmt::format("[layer '{}']", mGraph.node(choice.node).name));
+        }
+        if (!afterNode())
+            return cancelled();
+    }
+    TENON_TRY(finishOutputs());
+    for (size_t id = 0; id < mRegisters.size(); ++id)
+        if (mRegisters[id] >= 0 && mGraph.symbols().at(static_cast<int32_t>(id)).kind == SymbolKind::kData)
+            mProgram.symbols[static_cast<size_t>(mRegisters[id])].upper
+                = mShapes.registerOf(mGraph.symbols().at(static_cast<int32_t>(id)).upper);
+    mProgram.shapes = mShapes.take();
+    return std::move(mProgram);
+}
+
+void ProgramWriter::note(std::string kind, std::string layer, std::string text)
+{
+    mDecisions.push_back({std::move(kind), std::move(layer), std::move(text)});
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------
+
+PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Layout layout)
+{
+    Value const& from = mGraph.value(value);
+    return {.kind = kind,
+        .dtype = from.type.dtype,
+        .layout = layout,
+        .extents = mShapes.registersOf(from.type.shape),
+        .graphValue = mSource.ids.value(value),
+        .name = from.name};
+}
+
+int32_t ProgramWriter::addTensor(PlanTensor tensor)
+{
+    mProgram.tensors.push_back(std::move(tensor));
+    return static_cast<int32_t>(mProgram.tensors.size()) - 1;
+}
+
+void ProgramWriter::addInputs()
+{
+    for (ValueId const input : mGraph.inputs())
+    {
+        PlanTensor tensor = describe(input, PlanTensorKind::kIO, Layout::kLinear);
+        tensor.index = findIO(mSource.io, mGraph.value(input).name, true);
+        mTensors[{input, Layout::kLinear}] = addTensor(std::move(tensor));
+    }
+}
+
+//! Results that are network outputs are written in place: by the node that makes them, or, behind a chain of views, by the
+//! node that makes the memory.
+void ProgramWriter::placeOutputs()
+{
+    for (GraphOutput const& output : mGraph.outputs())
+    {
+        ValueId root = output.value;
+        std::vector<ValueId> views;
+        Choice const* choice{nullptr};
+        for (Node const* node = mGraph.producerOf(root); node != nullptr; node = mGraph.producerOf(root))
+        {
+            choice = hasKnownContents(mGraph.value(root)) ? nullptr : mSource.choices.of(node->id);
+            if (choice == nullptr || !choice->offer().isView)
+                break;
+            views.push_back(root);
+            root = node->input(0);
+            choice = nullptr;
+        }
+        bool const isMade = choice != nullptr
+            && choice->offer().outputs.at(static_cast<size_t>(mGraph.value(root).outputIndex)) == Layout::kLinear;
+        if (!isMade || mTensors.count({root, Layout::kLinear}) != 0)
+            continue;
+        PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
+        target.index = findIO(mSource.io, output.name, false);
+        int32_t const io = addTensor(std::move(target));
+        mTensors[{output.value, Layout::kLinear}] = io;
+        mWritten.insert(output.name);
+        if (views.empty())
+            continue;
+        views.push_back(root);
+        for (size_t i = 1; i < views.size(); ++i)
+        {
+            PlanTensor view = describe(views[i], PlanTensorKind::kView, Layout::kLinear);
+            view.index = io;
+            mTensors[{views[i], Layout::kLinear}] = addTensor(std::move(view));
+        }
+    }
+}
+
+int32_t ProgramWriter::tensorOf(ValueId value, Layout layout)
+{
+    if (auto const known = mTensors.find({value, layout}); known != mTensors.end())
+        return known->second;
+    Value const& from = mGraph.value(value);
+    if (from.constant != nullptr)
+        return weightTensor(value, mWeights.plain(*from.constant, from.constant, from.name));
+    if (hasKnownContents(from) && mTensors.count({value, Layout::kLinear}) == 0)
+    {
+        int32_t const tensor = materialised(value);
+        return layout == Layout::kLinear ? tensor : reordered(value, layout);
+    }
+    return reordered(value, layout);
+}
+
+int32_t ProgramWriter::reordered(ValueId value, Layout layout)
+{
+    auto const produced = mProduced.find(value);
+    Layout const from = produced == mProduced.end() ? Layout::kLinear : produced->second;
+    int32_t const source = mTensors.at({value, from});
+    PlanTensor copy = describe(value, PlanTensorKind::kActivation, layout);
+    copy.graphValue = -1;
+    int32_t const target = addTensor(std::move(copy));
+    mTensors[{value, layout}] = target;
+    KernelSpec spec = mSource.backend.reorder();
+    std::string const& name = mGraph.value(value).name;
+    mProgram.steps.push_back({.kernel = std::move(spec.kernel),
+        .args = std::move(spec.args),
+        .inputs = {source},
+        .outputs = {target},
+        .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
+        .candidate = "reorder"});
+    note("reorder", name,
+        fmt::format("{} to {}: its readers are cheaper that way by more than the copy (about {:.1f} us)",
+            nameOf(from), nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
+    return target;
+}
+
+int32_t ProgramWriter::valuesTensor(ValueId value, Shape const& contents)
+{
+    if (auto const known = mValues.find(value); known != mValues.end())
+        return known->second;
+    PlanTensor tensor{.kind = PlanTensorKind::kValues,
+        .dtype = mGraph.typeOf(value).dtype,
+        .layout = Layout::kLinear,
+        .extents = mShapes.registersOf(contents),
+        .graphValue = -1,
+        .name = mGraph.value(value).name + " (values)"};
+    return mValues[value] = addTensor(std::move(tensor));
+}
+
+//! A tensor that the kernel "shape_values" fills from registers.
+int32_t ProgramWriter::materialised(ValueId value)
+{
+    Value const& from = mGraph.value(value);
+    int32_t const values = valuesTensor(value, *from.contents);
+    int32_t const target = addTensor(describe(value, PlanTensorKind::kActivation, Layout::kLinear));
+    mTensors[{value, Layout::kLinear}] = target;
+    mProgram.steps.push_back({.kernel = "shape_values",
+        .inputs = {values},
+        .outputs = {target},
+        .name = fmt::format("values of '{}'", from.name),
+        .candidate = "shape_values"});
+    return target;
+}
+
+int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight)
+{
+    auto const [at, isNew] = mWeightTensors.try_emplace({weight, mGraph.constantOf(value)->extents}, -1);
+    if (isNew)
+    {
+        PlanTensor tensor = describe(value, PlanTensorKind::kWeight, Layout::kLinear);
+        tensor.index = weight;
+        at->second = addTensor(std::move(tensor));
+    }
+    return at->second;
+}
+
+// ---- steps -----------------------------------------------------------------------------------------------------------
+
+Result<Done> ProgramWriter::addNode(Choice const& choice)
+{
+    Offer const& offer = choice.offer();
+    Node const& node = mGraph.node(choice.node);
+    for (Refusal const& refusal : choice.refused)
+        if (offer.candidate == "reference") // A better candidate's refusal matters when the slow path is taken.
+            note("refuse", node.name, fmt::format("{}: {}", refusal.candidate, refusal.reason));
+    if (offer.isView)
+    {
+        addView(choice);
+        return Done{};
+    }
+    KernelSpec spec = TENON_TRY(mSource.backend.build({&mGraph, &node, mSource.typical}, offer));
+    PlanStep step;
+    TENON_TRY(addOperands(choice, spec, step));
+    addResults(choice, step);
+    tellSymbols(node, step);
+    step.kernel = std::move(spec.kernel);
+    step.args = std::move(spec.args);
+    step.inPlace = offer.inPlace; // What memory allows of it is decided when all steps stand.
+    step.graphNode = mSource.ids.node(choice.node);
+    step.name = node.name;
+    step.candidate = offer.candidate;
+    step.tactic = offer.tactic;
+    mProgram.steps.push_back(std::move(step));
+    if (choice.offers.size() > 1)
+        note("tactic", node.name,
+            fmt::format("{} of {} offers: {} (about {:.1f} us)", choice.selected + 1, choice.offers.size(),
+                offer.candidate, offer.cost));
+    return Done{};
+}
+
+Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step)
+{
+    Offer const& offer = choice.offer();
+    Node const& node = mGraph.node(choice.node);
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+    {
+        ValueId const input = node.inputs[i];
+        int32_t tensor{-1};
+        auto const packed = std::find_if(spec.packed.begin(), spec.packed.end(),
+            [&](PackedWeight const& each) { return each.input == static_cast<int32_t>(i); });
+        if (input == kNone)
+            tensor = -1;
+        else if (packed != spec.packed.end())
+        {
+            Constant const* original = mGraph.constantOf(input);
+            if (original == nullptr || packed->data == nullptr)
+                return errorOf(ErrorCode::kINTERNAL_ERROR, "candidate '{}' packs operand {}, which is no constant",
+                    offer.candidate, i);
+            tensor = weightTensor(input, mWeights.packed(*original, *packed, mGraph.value(input).name));
+        }
+        else if ((offer.unread >> i & 1U) != 0)
+        {
+            if (std::optional<Shape> const contents = knownContents(mGraph.value(input)))
+                tensor = valuesTensor(input, *contents);
+        }
+        else
+            tensor = tensorOf(input, offer.inputs[i]);
+        step.inputs.push_back(tensor);
+    }
+    return Done{};
+}
+
+void ProgramWriter::addResults(Choice const& choice, PlanStep& step)
+{
+    Node const& node = mGraph.node(choice.node);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+    {
+        ValueId const output = node.outputs[i];
+        Layout const layout = choice.offer().outputs[i];
+        mProduced[output] = layout;
+        auto known = mTensors.find({output, layout});
+        if (known == mTensors.end())
+            known = mTensors
+                        .emplace(Key{output, layout}, addTensor(describe(output, PlanTensorKind::kActivation, layout)))
+                        .first;
+        step.outputs.push_back(known->second);
+    }
+}
+
+void ProgramWriter::tellSymbols(Node const& node, PlanStep& step)
+{
+    if (node.outputs.empty())
+        return;
+    std::map<int32_t, int32_t> produced; // Position among the values that the step tells -> register.
+    for (int32_t id = 0; id < mGraph.symbols().size(); ++id)
+    {
+        Symbol const& symbol = mGraph.symbols().at(id);
+        if (symbol.kind != SymbolKind::kData || symbol.source != node.outputs.front()
+            || mRegisters[static_cast<size_t>(id)] < 0)
+            continue;
+        int32_t const at = mRegisters[static_cast<size_t>(id)];
+        mProgram.symbols[static_cast<size_t>(at)].source = static_cast<int32_t>(mProgram.steps.size());
+        produced[symbol.index] = at;
+    }
+    for (auto const& [index, at] : produced)
+    {
+        TENON_ENSURE(index == static_cast<int32_t>(step.produces.size()), "step '{}' tells value {} but not {}",
+            node.name, index, step.produces.size());
+        step.produces.push_back(at);
+    }
+}
+
+void ProgramWriter::addView(Choice const& choice)
+{
+    Node const& node = mGraph.node(choice.node);
+    Layout const layout = choice.offer().inputs.at(0);
+    mProduced[node.output()] = layout;
+    if (mTensors.count({node.output(), layout}) != 0)
+        return; // Placed in the memory of a network output already.
+    int32_t const source = tensorOf(node.input(0), layout);
+    PlanTensor view = describe(node.output(), PlanTensorKind::kView, layout);
+    PlanTensor const& from = mProgram.tensors[static_cast<size_t>(source)];
+    view.index = from.kind == PlanTensorKind::kView ? from.index : source;
+    mTensors[{node.output(), layout}] = addTensor(std::move(view));
+}
+
+Result<Done> ProgramWriter::finishOutputs()
+{
+    for (GraphOutput const& output : mGraph.outputs())
+    {
+        if (findIO(mSource.io, output.name, false) < 0)
+            return errorOf(ErrorCode::kINTERNAL_ERROR, "output '{}' is not among the bindings", output.name);
+        if (mWritten.count(output.name) == 0)
+            writeOutput(output);
+    }
+    return Done{};
+}
+
+//! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another name.
+void ProgramWriter::writeOutput(GraphOutput const& output)
+{
+    Value const& value = mGraph.value(output.value);
+    PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
+    target.index = findIO(mSource.io, output.name, false);
+    target.name = output.name;
+    PlanStep step;
+    bool const isUnwritten = mTensors.count({output.value, Layout::kLinear}) == 0;
+    if (hasKnownContents(value) && isUnwritten)
+    {
+        step.kernel = "shape_values";
+        step.inputs = {valuesTensor(output.value, *value.contents)};
+    }
+    else
+    {
+        auto const produced = mProduced.find(output.value);
+        Layout const layout = produced == mProduced.end() ? Layout::kLinear : produced->second;
+        KernelSpec spec = mSource.backend.reorder();
+        step.inputs = {tensorOf(output.value, isUnwritten ? layout : Layout::kLinear)};
+        step.kernel = std::move(spec.kernel);
+        step.args = std::move(spec.args);
+        target.graphValue = isUnwritten ? target.graphValue : -1;
+    }
+    step.outputs = {addTensor(std::move(target))};
+    if (isUnwritten && value.constant == nullptr)
+        mTensors[{output.value, Layout::kLinear}] = step.outputs.front();
+    step.name = fmt::format("output '{}'", output.name);
+    step.candidate = step.kernel;
+    mProgram.steps.push_back(std::move(step));
+}
+
+} // namespace tenon::planner

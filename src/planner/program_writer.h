@@ -1,0 +1,76 @@
+// ProgramWriter: writes the tensors and steps of a program from the chosen offers.
+#pragma once
+
+#include "base/progress.h"
+#include "ir/decision.h"
+#include "planner/choices.h"
+#include "planner/needed.h"
+#include "planner/portable_graph.h"
+#include "planner/shape_program.h"
+#include "planner/weights.h"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace tenon::planner
+{
+
+//! What the writer reads.
+struct ProgramSource
+{
+    Graph const& graph;
+    Backend const& backend;
+    Choices const& choices;
+    Needed const& needed;
+    GraphIds const& ids;
+    std::vector<PlanIO> const& io;
+    std::span<int64_t const> typical;
+};
+
+class ProgramWriter
+{
+  public:
+    ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols, std::vector<int32_t> registers,
+        Weights& weights, Decisions& decisions);
+
+    //! `afterNode` is called after each node; false cancels.
+    Result<Program> write(std::function<bool()> const& afterNode);
+
+  private:
+    using Key = std::pair<ValueId, Layout>;
+
+    void addInputs();
+    void placeOutputs();
+    Result<Done> addNode(Choice const& choice);
+    Result<Done> addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step);
+    void addResults(Choice const& choice, PlanStep& step);
+    void tellSymbols(Node const& node, PlanStep& step);
+    void addView(Choice const& choice);
+    Result<Done> finishOutputs();
+    void writeOutput(GraphOutput const& output);
+
+    int32_t tensorOf(ValueId value, Layout layout);
+    int32_t reordered(ValueId value, Layout layout);
+    int32_t materialised(ValueId value);
+    int32_t valuesTensor(ValueId value, Shape const& contents);
+    int32_t weightTensor(ValueId value, int32_t weight);
+    int32_t addTensor(PlanTensor tensor);
+    PlanTensor describe(ValueId value, PlanTensorKind kind, Layout layout);
+    void note(std::string kind, std::string layer, std::string text);
+
+    ProgramSource const& mSource;
+    Graph const& mGraph;
+    Weights& mWeights;
+    Decisions& mDecisions;
+    std::vector<int32_t> mRegisters;
+    ShapeProgram mShapes;
+    Program mProgram;
+    std::map<Key, int32_t> mTensors;
+    std::map<ValueId, Layout> mProduced;
+    std::map<ValueId, int32_t> mValues;  //!< Shape operands.
+    std::map<std::pair<int32_t, std::vector<int64_t>>, int32_t> mWeightTensors;
+    std::set<std::string> mWritten;      //!< Outputs that a step writes already.
+};
+
+} // namespace tenon::planner

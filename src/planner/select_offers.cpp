@@ -1,0 +1,271 @@
+// Selection by cost: each node takes an offer so that kernels and the reorders between them cost little together.
+//
+// The sum is improved from the cheapest offer of each node on by two moves until neither helps: one node takes another
+// offer, or a connected group of nodes goes over to one layout (chains of cheap layers between two convolutions would
+// otherwise stay where no single one gains by moving).
+#include "planner/choices.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace tenon::planner
+{
+
+namespace
+{
+constexpr double kCopyBytesPerMicrosecond{8e3};
+constexpr double kCopyStart{1.0};
+constexpr double kLeastGain{1e-6};
+constexpr int32_t kMostRounds{16};
+
+struct Use
+{
+    size_t choice;
+    size_t operand;
+};
+
+class Selector
+{
+  public:
+    Selector(Graph const& graph, std::span<int64_t const> typical, Choices& choices) :
+        mGraph{graph},
+        mChoices{choices.all()},
+        mProducer(graph.valueCount(), -1),
+        mUses(graph.valueCount()),
+        mReorder(graph.valueCount(), 0.0)
+    {
+        for (size_t i = 0; i < mChoices.size(); ++i)
+        {
+            Node const& node = graph.node(mChoices[i].node);
+            for (ValueId const output : node.outputs)
+                mProducer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
+            for (size_t k = 0; k < node.inputs.size(); ++k)
+                if (isPlaced(node.inputs[k]))
+                    mUses[static_cast<size_t>(node.inputs[k])].push_back({i, k});
+        }
+        for (size_t v = 0; v < mReorder.size(); ++v)
+            if (!mUses[v].empty() || graph.isOutput(static_cast<ValueId>(v)))
+                mReorder[v] = reorderCost(graph.typeOf(static_cast<ValueId>(v)), typical);
+    }
+
+    void run()
+    {
+        for (Choice& choice : mChoices)
+            choice.selected = cheapest(choice);
+        for (int32_t round = 0; round < kMostRounds; ++round)
+        {
+            bool moved = moveSingles();
+            moved = moveGroups() || moved;
+            if (!moved)
+                return;
+        }
+    }
+
+  private:
+    bool isPlaced(ValueId value) const
+    {
+        return value != kNone && mGraph.constantOf(value) == nullptr;
+    }
+    static size_t cheapest(Choice const& choice)
+    {
+        size_t best{0};
+        for (size_t i = 1; i < choice.offers.size(); ++i)
+            if (choice.offers[i].cost < choice.offers[best].cost - kLeastGain)
+                best = i;
+        return best;
+    }
+    Layout producedLayout(ValueId value) const
+    {
+        int32_t const producer = mProducer[static_cast<size_t>(value)];
+        if (producer < 0 || hasKnownContents(mGraph.value(value)))
+            return Layout::kLinear;
+        return mChoices[static_cast<size_t>(producer)].offer().outputs.at(
+            static_cast<size_t>(mGraph.value(value).outputIndex));
+    }
+    //! What reorders of the value cost with the present choices: one per layout that some reader wants and it lacks.
+    double valueCost(ValueId value) const
+    {
+        std::array<bool, 4> wanted{};
+        for (Use const& use : mUses[static_cast<size_t>(value)])
+        {
+            Offer const& offer = mChoices[use.choice].offer();
+            if ((offer.unread >> use.operand & 1U) == 0)
+                wanted[static_cast<size_t>(offer.inputs[use.operand])] = true;
+        }
+        if (mGraph.isOutput(value))
+            wanted[static_cast<size_t>(Layout::kLinear)] = true;
+        wanted[static_cast<size_t>(producedLayout(value))] = false;
+        return mReorder[static_cast<size_t>(value)] * static_cast<double>(std::count(wanted.begin(), wanted.end(), true));
+    }
+    void addValues(size_t choice, std::set<ValueId>& values) const
+    {
+        Node const& node = mGraph.node(mChoices[choice].node);
+        for (ValueId const input : node.inputs)
+            if (isPlaced(input))
+                values.insert(input);
+        values.insert(node.outputs.begin(), node.outputs.end());
+    }
+    double costAround(std::set<size_t> const& nodes, std::set<ValueId> const& values) const
+    {
+        double cost{0.0};
+        for (size_t const i : nodes)
+            cost += mChoices[i].offer().cost;
+        for (ValueId const value : values)
+            cost += valueCost(value);
+        return cost;
+    }
+
+    bool moveSingles()
+    {
+        bool any{false};
+        for (size_t i = 0; i < mChoices.size(); ++i)
+        {
+            Choice& choice = mChoices[i];
+            if (choice.offers.size() < 2)
+                continue;
+            std::set<ValueId> values;
+            addValues(i, values);
+            size_t best = choice.selected;
+            double bestCost = costAround({i}, values);
+            for (size_t k = 0; k < choice.offers.size(); ++k)
+            {
+                choice.selected = k;
+                double const cost = costAround({i}, values);
+                if (cost < bestCost - kLeastGain)
+                {
+                    best = k;
+                    bestCost = cost;
+                    any = true;
+                }
+            }
+            choice.selected = best;
+        }
+        return any;
+    }
+
+    //! The cheapest offer that reads and writes in the layout only (vectors and scalars beside it stay as they are).
+    int32_t offerIn(Choice const& choice, Layout layout) const
+    {
+        Node const& node = mGraph.node(choice.node);
+        int32_t best{-1};
+        for (size_t i = 0; i < choice.offers.size(); ++i)
+        {
+            Offer const& offer = choice.offers[i];
+            bool fits = std::all_of(offer.outputs.begin(), offer.outputs.end(), [&](Layout l) { return l == layout; });
+            for (size_t k = 0; k < node.inputs.size() && fits; ++k)
+                if (isPlaced(node.inputs[k]) && (offer.unread >> k & 1U) == 0)
+                    fits = offer.inputs[k] == layout || mGraph.typeOf(node.inputs[k]).rank() < 3;
+            if (fits && (best < 0 || offer.cost < choice.offers[static_cast<size_t>(best)].cost - kLeastGain))
+                best = static_cast<int32_t>(i);
+        }
+        return best;
+    }
+    //! The seed and all nodes reached from it over values that can go over to the layout, and have not yet.
+    std::map<size_t, size_t> groupFrom(size_t seed, Layout layout) const
+    {
+        std::map<size_t, size_t> group; // Choice -> its offer in the layout.
+        std::deque<size_t> open{seed};
+        while (!open.empty())
+        {
+            size_t const at = open.front();
+            open.pop_front();
+            int32_t const offer = offerIn(mChoices[at], layout);
+            if (offer < 0 || static_cast<size_t>(offer) == mChoices[at].selected || group.count(at) != 0)
+                continue;
+            group[at] = static_cast<size_t>(offer);
+            std::set<ValueId> values;
+            addValues(at, values);
+            for (ValueId const value : values)
+            {
+                if (mProducer[static_cast<size_t>(value)] >= 0)
+                    open.push_back(static_cast<size_t>(mProducer[static_cast<size_t>(value)]));
+                for (Use const& use : mUses[static_cast<size_t>(value)])
+                    open.push_back(use.choice);
+            }
+        }
+        return group;
+    }
+    bool tryGroup(std::map<size_t, size_t> const& group)
+    {
+        std::set<size_t> nodes;
+        std::set<ValueId> values;
+        std::map<size_t, size_t> before;
+        for (auto const& [choice, offer] : group)
+        {
+            nodes.insert(choice);
+            addValues(choice, values);
+            before[choice] = mChoices[choice].selected;
+        }
+        double const cost = costAround(nodes, values);
+        for (auto const& [choice, offer] : group)
+            mChoices[choice].selected = offer;
+        if (costAround(nodes, values) < cost - kLeastGain)
+            return true;
+        for (auto const& [choice, offer] : before)
+            mChoices[choice].selected = offer;
+        return false;
+    }
+    bool moveGroups()
+    {
+        bool any{false};
+        std::array<std::set<size_t>, 4> tried;
+        for (size_t i = 0; i < mChoices.size(); ++i)
+            for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8, Layout::kBlocked16})
+            {
+                std::set<size_t>& done = tried[static_cast<size_t>(layout)];
+                if (mChoices[i].offers.size() < 2 || done.count(i) != 0)
+                    continue;
+                std::map<size_t, size_t> const group = groupFrom(i, layout);
+                for (auto const& [choice, offer] : group)
+                    done.insert(choice);
+                if (group.size() > 1 && tryGroup(group))
+                    any = true;
+            }
+        return any;
+    }
+
+    Graph const& mGraph;
+    std::vector<Choice>& mChoices;
+    std::vector<int32_t> mProducer;
+    std::vector<std::vector<Use>> mUses;
+    std::vector<double> mReorder;
+};
+} // namespace
+
+double reorderCost(TensorType const& type, std::span<int64_t const> typical)
+{
+    int64_t const elements = type.volume().evaluate(typical);
+    return kCopyStart + 2.0 * static_cast<double>(bytesOf(type.dtype, elements)) / kCopyBytesPerMicrosecond;
+}
+
+bool hasKnownContents(Value const& value)
+{
+    if (!value.contents || value.constant != nullptr || value.producer == kNone)
+        return false;
+    switch (value.type.dtype)
+    {
+    case DType::kFLOAT:
+    case DType::kINT8:
+    case DType::kUINT8:
+    case DType::kINT32:
+    case DType::kINT64:
+    case DType::kBOOL: return true;
+    default: return false;
+    }
+}
+
+std::optional<Shape> knownContents(Value const& value)
+{
+    Input const input{&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name};
+    return Inputs{{input}, value.name}.values(0);
+}
+
+void selectOffers(Graph const& graph, std::span<int64_t const> typical, Choices& choices)
+{
+    Selector{graph, typical, choices}.run();
+}
+
+} // namespace tenon::planner

@@ -1,0 +1,97 @@
+// ShapeProgram: compilation of sums of products.
+#include "planner/shape_program.h"
+
+#include "base/check.h"
+
+#include <algorithm>
+
+namespace tenon::planner
+{
+
+namespace
+{
+PlanShapeOp planOp(ShapeOp op)
+{
+    switch (op)
+    {
+    case ShapeOp::kFloorDiv: return PlanShapeOp::kFloorDiv;
+    case ShapeOp::kMod: return PlanShapeOp::kMod;
+    case ShapeOp::kMin: return PlanShapeOp::kMin;
+    case ShapeOp::kMax: return PlanShapeOp::kMax;
+    case ShapeOp::kEqual: return PlanShapeOp::kEqual;
+    case ShapeOp::kLess: return PlanShapeOp::kLess;
+    case ShapeOp::kSymbol: break;
+    }
+    TENON_ENSURE(false, "a symbol is not an operation");
+}
+} // namespace
+
+ShapeProgram::ShapeProgram(std::vector<int32_t> registers) : mRegisters{std::move(registers)}
+{
+    for (int32_t const each : mRegisters)
+        mSymbols = std::max(mSymbols, each + 1);
+}
+
+int32_t ShapeProgram::emit(PlanShapeOp op, int32_t a, int32_t b, int64_t value)
+{
+    auto const [at, isNew] = mKnown.try_emplace({op, a, b, value}, mSymbols + static_cast<int32_t>(mInstructions.size()));
+    if (isNew)
+        mInstructions.push_back({op, a, b, value});
+    return at->second;
+}
+
+int32_t ShapeProgram::registerOfAtom(ShapeExpr::Atom const& atom)
+{
+    if (atom.op == ShapeOp::kSymbol)
+    {
+        int32_t const known = mRegisters.at(static_cast<size_t>(atom.symbol));
+        TENON_ENSURE(known >= 0, "symbol {} has no register", atom.symbol);
+        return known;
+    }
+    int32_t const a = registerOf(atom.a);
+    int32_t const b = registerOf(atom.b);
+    return emit(planOp(atom.op), a, b, 0);
+}
+
+int32_t ShapeProgram::registerOfTerm(ShapeExpr::Term const& term)
+{
+    int32_t product{-1};
+    for (ShapeExpr::AtomPtr const& atom : term.atoms)
+    {
+        int32_t const factor = registerOfAtom(*atom);
+        product = product < 0 ? factor : emit(PlanShapeOp::kMul, product, factor, 0);
+    }
+    if (product < 0 || term.factor != 1)
+    {
+        int32_t const factor = emit(PlanShapeOp::kConstant, -1, -1, term.factor);
+        product = product < 0 ? factor : emit(PlanShapeOp::kMul, product, factor, 0);
+    }
+    return product;
+}
+
+int32_t ShapeProgram::registerOf(ShapeExpr const& value)
+{
+    if (value.isConstant())
+        return emit(PlanShapeOp::kConstant, -1, -1, *value.constant());
+    std::string const key = value.key();
+    if (auto const known = mByKey.find(key); known != mByKey.end())
+        return known->second;
+    int32_t sum{-1};
+    for (ShapeExpr::Term const& term : value.terms())
+    {
+        int32_t const next = registerOfTerm(term);
+        sum = sum < 0 ? next : emit(PlanShapeOp::kAdd, sum, next, 0);
+    }
+    mByKey[key] = sum;
+    return sum;
+}
+
+std::vector<int32_t> ShapeProgram::registersOf(std::span<ShapeExpr const> values)
+{
+    std::vector<int32_t> registers;
+    for (ShapeExpr const& value : values)
+        registers.push_back(registerOf(value));
+    return registers;
+}
+
+} // namespace tenon::planner

@@ -1,0 +1,38 @@
+// ShapeProgram: symbolic extents compiled into straight-line instructions, equal expressions into one register.
+#pragma once
+
+#include "ir/shape_expr.h"
+#include "plan/program.h"
+
+#include <map>
+#include <tuple>
+
+namespace tenon::planner
+{
+
+class ShapeProgram
+{
+  public:
+    //! `registers` maps the graph's symbols to registers 0 … n−1; −1: a symbol that no extent of the program needs.
+    explicit ShapeProgram(std::vector<int32_t> registers);
+
+    int32_t registerOf(ShapeExpr const& value);
+    std::vector<int32_t> registersOf(std::span<ShapeExpr const> values);
+    std::vector<PlanShapeInstruction> take()
+    {
+        return std::move(mInstructions);
+    }
+
+  private:
+    int32_t emit(PlanShapeOp op, int32_t a, int32_t b, int64_t value);
+    int32_t registerOfAtom(ShapeExpr::Atom const& atom);
+    int32_t registerOfTerm(ShapeExpr::Term const& term);
+
+    std::vector<int32_t> mRegisters;
+    int32_t mSymbols{0};
+    std::vector<PlanShapeInstruction> mInstructions;
+    std::map<std::tuple<PlanShapeOp, int32_t, int32_t, int64_t>, int32_t> mKnown;
+    std::map<std::string, int32_t> mByKey;
+};
+
+} // namespace tenon::planner
