@@ -1,0 +1,162 @@
+// Reduce: rules, contents, body and plain loops.
+#include "layers/reduce.h"
+
+#include "layers/check.h"
+#include "layers/positions.h"
+#include "layers/shape_values.h"
+
+#include <limits>
+
+namespace tenon
+{
+
+using Op = nvinfer1::ReduceOperation;
+
+Result<Done> Reduce::verify() const
+{
+    if (operation < Op::kSUM || operation > Op::kAVG)
+        return badArgument("operation {} reduces nothing", static_cast<int32_t>(operation));
+    return Done{};
+}
+
+Result<TensorType> Reduce::infer(Inputs const& in) const
+{
+    TensorType type = TENON_TRY(
+        Check(in, kName)
+            .fields(verify())
+            .count(1)
+            .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64})
+            .axes(0, reduceAxes)
+            .sameAs(0));
+    Shape shape;
+    for (size_t axis = 0; axis < type.shape.size(); ++axis)
+    {
+        bool const reduced = (reduceAxes >> axis & 1U) != 0;
+        if (!reduced || keepDimensions)
+            shape.push_back(reduced ? ShapeExpr{1} : type.shape[axis]);
+    }
+    type.shape = std::move(shape);
+    return type;
+}
+
+std::optional<Expr> Reduce::body(Expr const& x) const
+{
+    if (!keepDimensions)
+        return std::nullopt;
+    static constexpr ExprOp kOps[]{
+        ExprOp::kSumOver, ExprOp::kProdOver, ExprOp::kMaxOver, ExprOp::kMinOver, ExprOp::kMeanOver};
+    return tenon::reduce(kOps[static_cast<size_t>(operation)], x, reduceAxes);
+}
+
+namespace
+{
+//! Steps of the output per axis of the input: 0 along reduced axes.
+std::vector<int64_t> outputStrides(std::vector<int64_t> const& extents, uint32_t axes)
+{
+    std::vector<int64_t> kept = extents;
+    for (size_t axis = 0; axis < kept.size(); ++axis)
+        if ((axes >> axis & 1U) != 0)
+            kept[axis] = 1;
+    std::vector<int64_t> strides = stridesOf(kept);
+    for (size_t axis = 0; axis < kept.size(); ++axis)
+        if ((axes >> axis & 1U) != 0)
+            strides[axis] = 0;
+    return strides;
+}
+
+ShapeExpr combine(Op op, ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols)
+{
+    switch (op)
+    {
+    case Op::kPROD: return a * b;
+    case Op::kMAX: return maxOf(a, b, symbols);
+    case Op::kMIN: return minOf(a, b, symbols);
+    default: return a + b;
+    }
+}
+} // namespace
+
+std::optional<Shape> Reduce::contents(Inputs const& in) const
+{
+    Result<TensorType> const type = infer(in);
+    std::optional<int64_t> const count = type ? trackedCount(type->shape) : std::nullopt;
+    std::optional<Shape> const values = knownValues(in, 0);
+    std::optional<std::vector<int64_t>> const extents = staticExtents(in.type(0).shape);
+    if (!count || !values || !extents || operation == Op::kAVG || volumeOf(*extents) == 0)
+        return std::nullopt;
+    std::vector<int64_t> const strides = outputStrides(*extents, reduceAxes);
+    Shape contents(static_cast<size_t>(*count), ShapeExpr{0});
+    std::vector<bool> begun(contents.size(), false);
+    forEachPosition(*extents, [&](int64_t linear, std::vector<int64_t> const& at) {
+        auto const to = static_cast<size_t>(linearOf(at, strides));
+        ShapeExpr const& value = values->at(static_cast<size_t>(linear));
+        contents[to] = begun[to] ? combine(operation, contents[to], value, in.symbols()) : value;
+        begun[to] = true;
+    });
+    return contents;
+}
+
+namespace
+{
+double startOf(Op op)
+{
+    constexpr double kInfinity{std::numeric_limits<double>::infinity()};
+    return op == Op::kPROD ? 1.0 : op == Op::kMAX ? -kInfinity : op == Op::kMIN ? kInfinity : 0.0;
+}
+
+//! For integers: extremes of the type, sums and products that wrap.
+int64_t integerStart(Op op, DType type)
+{
+    int64_t const bits = bitsOf(type);
+    int64_t const least = bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+    return op == Op::kPROD ? 1 : op == Op::kMAX ? least : op == Op::kMIN ? -(least + 1) : 0;
+}
+
+template <typename T>
+void accumulate(Op op, T& sum, T value)
+{
+    switch (op)
+    {
+    case Op::kPROD: sum *= value; break;
+    case Op::kMAX: sum = value > sum || value != value ? value : sum; break; // A NaN stays.
+    case Op::kMIN: sum = value < sum || value != value ? value : sum; break;
+    default: sum += value; break;
+    }
+}
+
+int64_t integerMean(int64_t sum, int64_t count, DType type)
+{
+    if (count == 0)
+        return type == DType::kINT8 ? -128 : 0;
+    return sum / count;
+}
+} // namespace
+
+Result<std::vector<HostTensor>> Reduce::reference(HostTensors const& in) const
+{
+    HostTensor out = TENON_TRY(outputOf(*this, in));
+    HostTensor const& x = *in[0];
+    std::vector<int64_t> const strides = outputStrides(x.extents, reduceAxes);
+    auto const size = static_cast<size_t>(out.count());
+    int64_t perOutput{1};
+    for (size_t axis = 0; axis < x.extents.size(); ++axis)
+        perOutput *= (reduceAxes >> axis & 1U) != 0 ? x.extents[axis] : 1;
+    std::vector<double> reals(x.isReal() ? size : 0, startOf(operation));
+    std::vector<int64_t> integers(x.isReal() ? 0 : size, integerStart(operation, x.dtype));
+    forEachPosition(x.extents, [&](int64_t linear, std::vector<int64_t> const& at) {
+        auto const to = static_cast<size_t>(linearOf(at, strides));
+        if (x.isReal())
+            accumulate(operation, reals[to], x.reals[static_cast<size_t>(linear)]);
+        else
+            accumulate(operation, integers[to], x.integers[static_cast<size_t>(linear)]);
+    });
+    bool const mean = operation == Op::kAVG;
+    for (size_t i = 0; i < size; ++i)
+        if (x.isReal()) // An empty mean is 0 / 0: NaN.
+            out.set(static_cast<int64_t>(i), mean ? reals[i] / static_cast<double>(perOutput) : reals[i]);
+        else
+            out.setInteger(static_cast<int64_t>(i), mean ? integerMean(integers[i], perOutput, x.dtype) : integers[i]);
+    return oneOutput(std::move(out));
+}
+
+} // namespace tenon

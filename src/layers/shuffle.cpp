@@ -1,0 +1,199 @@
+// Shuffle: rules, contents and plain loops.
+#include "layers/shuffle.h"
+
+#include "layers/check.h"
+#include "layers/positions.h"
+#include "layers/shape_values.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+Shuffle Shuffle::transpose(AxisOrder const& order)
+{
+    Shuffle shuffle;
+    shuffle.firstTranspose = order;
+    return shuffle;
+}
+
+Shuffle Shuffle::reshape(std::vector<int64_t> const& extents)
+{
+    Shuffle shuffle;
+    shuffle.zeroIsPlaceholder = false;
+    shuffle.reshapeDimensions.nbDims = static_cast<int32_t>(extents.size());
+    std::copy(extents.begin(), extents.end(), shuffle.reshapeDimensions.d);
+    return shuffle;
+}
+
+bool isTrivialOrder(AxisOrder const& order, Shape const& shape)
+{
+    int32_t last{-1};
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+    {
+        auto const from = static_cast<size_t>(order[axis]);
+        if (from >= shape.size())
+            return false;
+        if (shape[from] == ShapeExpr{1})
+            continue;
+        if (order[axis] < last)
+            return false;
+        last = order[axis];
+    }
+    return true;
+}
+
+namespace
+{
+bool isPermutation(AxisOrder const& order, size_t rank)
+{
+    uint32_t seen{0};
+    for (size_t axis = 0; axis < rank && axis < order.size(); ++axis)
+    {
+        if (order[axis] < 0 || static_cast<size_t>(order[axis]) >= rank)
+            return false;
+        seen |= 1U << order[axis];
+    }
+    return rank <= order.size() && seen == (1U << rank) - 1U;
+}
+
+template <typename T>
+std::vector<T> permuted(std::vector<T> const& extents, AxisOrder const& order)
+{
+    std::vector<T> result;
+    for (size_t axis = 0; axis < extents.size(); ++axis)
+        result.push_back(extents[static_cast<size_t>(order[axis])]);
+    return result;
+}
+
+//! volume(from) / volume(of), extents that stand in both left out first.
+ShapeExpr quotient(Shape from, Shape const& of)
+{
+    ShapeExpr divisor{1};
+    for (ShapeExpr const& extent : of)
+    {
+        auto const found = std::find(from.begin(), from.end(), extent);
+        if (found != from.end())
+            from.erase(found);
+        else
+            divisor = divisor * extent;
+    }
+    return floorDiv(TensorType{DType::kINT32, std::move(from)}.volume(), divisor);
+}
+
+//! Extents asked for, placeholders filled in; `from` is the shape that is reshaped.
+Result<Shape> resolved(Shape const& wanted, Shape const& from, bool zeroCopies)
+{
+    Shape shape;
+    Shape others;
+    std::optional<size_t> rest;
+    bool hasZero{false};
+    for (size_t axis = 0; axis < wanted.size(); ++axis)
+    {
+        ShapeExpr extent = wanted[axis];
+        if (extent == ShapeExpr{0} && zeroCopies)
+        {
+            if (axis >= from.size())
+                return badArgument("extent 0 on axis {} copies nothing: the input has rank {}", axis, from.size());
+            extent = from[axis];
+        }
+        if (extent == ShapeExpr{-1})
+        {
+            if (rest)
+                return badArgument("more than one extent is -1");
+            rest = axis;
+        }
+        else if (extent.isConstant() && *extent.constant() < 0)
+            return badArgument("extent {} on axis {} is negative", extent.show(), axis);
+        else
+            others.push_back(extent);
+        hasZero = hasZero || extent == ShapeExpr{0};
+        shape.push_back(std::move(extent));
+    }
+    if (rest && hasZero)
+        return badArgument("an extent of -1 cannot be told where another is 0");
+    if (rest)
+        shape[*rest] = quotient(from, others);
+    ShapeExpr const before = TensorType{DType::kINT32, from}.volume();
+    ShapeExpr const after = TensorType{DType::kINT32, shape}.volume();
+    if (before.isConstant() && after.isConstant() && !(before == after))
+        return badArgument("{} elements of {} cannot be reshaped to {}", before.show(), show(from), show(shape));
+    return shape;
+}
+} // namespace
+
+Result<Shape> Shuffle::reshaped(Inputs const& in) const
+{
+    TENON_TRY(Check(in, kName).count(1, 2).done());
+    Shape const& x = in.type(0).shape;
+    if (!isPermutation(firstTranspose, x.size()))
+        return layerError(in, kName, fmt::format("the first transpose is no permutation of {} axes", x.size()));
+    Shape const transposed = permuted(x, firstTranspose);
+    Shape wanted;
+    if (in.has(1))
+        wanted = TENON_TRY(shapeOperand(in, kName, 1));
+    else if (reshapeDimensions.nbDims < 0)
+        return transposed;
+    else
+        wanted.assign(reshapeDimensions.d, reshapeDimensions.d + reshapeDimensions.nbDims);
+    if (wanted.size() > static_cast<size_t>(nvinfer1::Dims::MAX_DIMS))
+        return layerError(in, kName, fmt::format("cannot reshape to rank {}", wanted.size()));
+    Result<Shape> shape = resolved(wanted, transposed, zeroIsPlaceholder);
+    if (!shape)
+        return inputError(in, kName, 0, shape.error().message);
+    return shape;
+}
+
+Result<TensorType> Shuffle::infer(Inputs const& in) const
+{
+    Shape const middle = TENON_TRY(reshaped(in));
+    if (!isPermutation(secondTranspose, middle.size()))
+        return layerError(in, kName, fmt::format("the second transpose is no permutation of {} axes", middle.size()));
+    return TensorType{in.type(0).dtype, permuted(middle, secondTranspose)};
+}
+
+bool Shuffle::isReshape(Shape const& shape) const
+{
+    // The middle shape is not known here: a second transpose counts as one unless it is none.
+    bool second{true};
+    for (size_t axis = 0; axis < secondTranspose.size(); ++axis)
+        second = second && secondTranspose[axis] == static_cast<int32_t>(axis);
+    return second && isTrivialOrder(firstTranspose, shape);
+}
+
+std::optional<Shape> Shuffle::contents(Inputs const& in) const
+{
+    Result<TensorType> const type = infer(in);
+    if (!type || !trackedCount(in.type(0).shape))
+        return std::nullopt;
+    if (isReshape(in.type(0).shape))
+        return knownValues(in, 0);
+    return movedContents(in, {0}, [&](HostTensors const& tensors) { return reference(tensors); });
+}
+
+namespace
+{
+HostTensor transposed(HostTensor const& x, AxisOrder const& order)
+{
+    HostTensor out{x.dtype, permuted(x.extents, order)};
+    std::vector<int64_t> const strides = permuted(stridesOf(x.extents), order);
+    forEachPosition(out.extents, [&](int64_t linear, std::vector<int64_t> const& at) {
+        copyElement(out, linear, x, linearOf(at, strides));
+    });
+    return out;
+}
+} // namespace
+
+Result<std::vector<HostTensor>> Shuffle::reference(HostTensors const& in) const
+{
+    ConcreteInputs const concrete{in};
+    TENON_TRY(infer(concrete.inputs()));
+    Shape const middle = TENON_TRY(reshaped(concrete.inputs()));
+    HostTensor x = isTrivialOrder(firstTranspose, shapeOf(in[0]->extents)) ? *in[0] : transposed(*in[0], firstTranspose);
+    x.extents = *staticExtents(middle);
+    if (volumeOf(x.extents) != in[0]->count())
+        return badConfig("{} elements cannot be reshaped to {}", in[0]->count(), show(middle));
+    return oneOutput(transposed(x, secondTranspose));
+}
+
+} // namespace tenon
