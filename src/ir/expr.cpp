@@ -149,9 +149,16 @@ Result<Done> Expr::verify() const
     return Done{};
 }
 
+//! "a; b; result": a node that is read several times stands in front as tN=…, so that the text grows with the nodes only.
 std::string Expr::show() const
 {
+    std::vector<int32_t> reads(nodes.size(), 0);
+    for (ExprNode const& node : nodes)
+        for (int32_t const operand : {node.a, node.b, node.c})
+            if (operand >= 0)
+                ++reads[static_cast<size_t>(operand)];
     std::vector<std::string> text;
+    std::string shared;
     for (ExprNode const& node : nodes)
     {
         auto const at = [&](int32_t operand) { return text[static_cast<size_t>(operand)]; };
@@ -172,9 +179,14 @@ std::string Expr::show() const
                 piece += fmt::format(",{}", nameOf(node.dtype));
             piece += ")";
         }
+        if (reads[text.size()] > 1 && operandCount(node.op) > 0)
+        {
+            shared += fmt::format("t{}={}; ", text.size(), piece);
+            piece = fmt::format("t{}", text.size());
+        }
         text.push_back(std::move(piece));
     }
-    return text.empty() ? std::string{} : text.back();
+    return text.empty() ? std::string{} : shared + text.back();
 }
 
 Expr apply(ExprOp op, std::initializer_list<Expr> operands)
