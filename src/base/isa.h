@@ -25,6 +25,8 @@ std::string_view nameOf(Isa isa) noexcept;
 Isa detectedIsa() noexcept;
 //! What may be used: the machine's, capped by TENON_ISA.
 Isa activeIsa() noexcept;
+//! Replaces the knob's cap from now on; for tests, which run kernels at each cap in one process.
+void capIsa(Isa isa) noexcept;
 //! Model name of the CPU as the system gives it.
 std::string cpuModel();
 //! CPUs that this process may use: affinity and the cgroup's quota, at least 1.

@@ -1,0 +1,35 @@
+// The tables of the CPU backend, as the build found them.
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/kernel_table.h"
+
+namespace tenon::cpu
+{
+
+#define TENON_TABLE_ENTRY(Name) KernelFile kernelsOf##Name();
+#include "cpu_table.inc"
+#undef TENON_TABLE_ENTRY
+
+std::span<KernelFile const> allKernelFiles()
+{
+    static KernelFile const files[]{
+#define TENON_TABLE_ENTRY(Name) kernelsOf##Name(),
+#include "cpu_table.inc"
+#undef TENON_TABLE_ENTRY
+    };
+    return files;
+}
+
+} // namespace tenon::cpu
+
+namespace tenon
+{
+
+Backend cpuBackend()
+{
+    std::vector<Candidate> candidates;
+    for (cpu::KernelFile const& file : cpu::allKernelFiles())
+        candidates.insert(candidates.end(), file.candidates.begin(), file.candidates.end());
+    return Backend{"cpu", std::move(candidates)};
+}
+
+} // namespace tenon
