@@ -5959,15 +5959,16 @@ class IBuilder : public INoCopy
         return mImpl->createBuilderConfig();
     }
 
-    //! Makes an empty network.
-    //! \param flags a set of NetworkDefinitionCreationFlag, one bit each.
-    //! \return the network, to be destroyed with delete; null on failure.
 #if TENON_COMPAT_8
+    // Without kEXPLICIT_BATCH, code of 8.x means an implicit batch.
     TENON_COMPAT_8_TAG INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept
     {
         return mImpl->createNetworkV2(flags | impl::kCOMPAT_8_NETWORK);
     }
 #else
+    //! Makes an empty network.
+    //! \param flags a set of NetworkDefinitionCreationFlag, one bit each.
+    //! \return the network, to be destroyed with delete; null on failure.
     INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept
     {
         return mImpl->createNetworkV2(flags);

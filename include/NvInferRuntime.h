@@ -698,16 +698,17 @@ class IGpuAllocator : public IVersionedInterface
         return nullptr;
     }
 
-    //! Frees a block. Use deallocateAsync().
-    //! \param memory the block; null is allowed and changes nothing.
-    //! \return whether it was freed.
 #if TENON_COMPAT_8
+    // In 8.x only allocate() and free() had to be implemented.
     TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept
     {
         this->free(memory);
         return true;
     }
 #else
+    //! Frees a block. Use deallocateAsync().
+    //! \param memory the block; null is allowed and changes nothing.
+    //! \return whether it was freed.
     TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept = 0;
 #endif
 
@@ -736,8 +737,8 @@ class IGpuAllocator : public IVersionedInterface
         return {"IGpuAllocator", 1, 0};
     }
 
-    //! Frees a block (8.x); deallocate() calls it.
 #if TENON_COMPAT_8
+    //! Frees a block (8.x); deallocate() calls it.
     TRT_DEPRECATED virtual void free(void* const /*memory*/) noexcept {}
 #endif
 
@@ -2133,8 +2134,8 @@ class IOutputAllocator : public IVersionedInterface
     //! \param dims its extents, none of them -1.
     virtual void notifyShape(char const* tensorName, Dims const& dims) noexcept = 0;
 
-    //! The version of the interface (8.x).
 #if TENON_COMPAT_8
+    //! The version of the interface (8.x).
     virtual int32_t getInterfaceVersion() const noexcept
     {
         return 1;
@@ -2290,9 +2291,6 @@ class IExecutionContext : public INoCopy
         return mImpl->getErrorRecorder();
     }
 
-    //! Runs and waits for the result.
-    //! \param bindings one address per input and output, in the order of ICudaEngine::getIOTensorName().
-    //! \return false on failure; the context stays usable, and the outputs hold anything.
 #if TENON_COMPAT_8
     // As in 8.x the list then holds every profile's bindings, and the current profile's are meant.
     TENON_COMPAT_8_TAG bool executeV2(void* const* bindings) noexcept
@@ -2301,6 +2299,9 @@ class IExecutionContext : public INoCopy
             bindings + static_cast<ptrdiff_t>(mImpl->getOptimizationProfile()) * mImpl->getEngine().getNbIOTensors());
     }
 #else
+    //! Runs and waits for the result.
+    //! \param bindings one address per input and output, in the order of ICudaEngine::getIOTensorName().
+    //! \return false on failure; the context stays usable, and the outputs hold anything.
     bool executeV2(void* const* bindings) noexcept
     {
         return mImpl->executeV2(bindings);

@@ -295,8 +295,8 @@ class TRT_DEPRECATED IPluginCreator : public IPluginCreatorInterface
         return {"PLUGIN CREATOR_V1", 1, 0};
     }
 
-    //! The API version that the creator was compiled with (8.x).
 #if TENON_COMPAT_8
+    //! The API version that the creator was compiled with (8.x).
     virtual int32_t getTensorRTVersion() const noexcept
     {
         return static_cast<int32_t>(NV_TENSORRT_VERSION);
