@@ -42,7 +42,7 @@ Result<TensorType> Fill::infer(Inputs const& in) const
     if (isLinear && in.has(2) && check && in.type(2).rank() == 1)
         check.extent(2, 0, rank);
     else if (isLinear && check)
-        check.that(rank <= 1, "one beta cannot step along {} axes", rank);
+        check.that(rank <= 1 || (alphaBetaInt64 ? betaInt64 == 0 : beta == 0.0), "one beta cannot step along {} axes", rank);
     TENON_TRY(check.done());
     return TensorType{toType, std::move(shape)};
 }

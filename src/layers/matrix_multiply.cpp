@@ -1,0 +1,121 @@
+// MatrixMultiply: rules and reference.
+#include "layers/matrix_multiply.h"
+
+#include "layers/contiguous_math.h"
+#include "layers/epilogue_rules.h"
+#include "layers/positions.h"
+#include "layers/shape_values.h"
+
+namespace tenon
+{
+
+using Op = nvinfer1::MatrixOperation;
+
+Result<Done> MatrixMultiply::verify() const
+{
+    for (Op const op : {operation0, operation1})
+        if (op < Op::kNONE || op > Op::kVECTOR)
+            return badArgument("unknown matrix operation {}", static_cast<int32_t>(op));
+    return verifyEpilogue(epilogue);
+}
+
+namespace
+{
+//! An operand as batches of matrices; vectors are one row (a) or one column (b).
+struct Operand
+{
+    Shape batch;
+    ShapeExpr rows{1};
+    ShapeExpr columns{1};
+};
+
+Operand operandOf(Shape const& shape, Op op, bool isLeft)
+{
+    Operand operand;
+    size_t const matrixAxes = op == Op::kVECTOR ? 1 : 2;
+    operand.batch.assign(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(matrixAxes));
+    if (op == Op::kVECTOR)
+        (isLeft ? operand.columns : operand.rows) = shape.back();
+    else
+    {
+        operand.rows = shape[shape.size() - 2];
+        operand.columns = shape.back();
+        if (op == Op::kTRANSPOSE)
+            std::swap(operand.rows, operand.columns);
+    }
+    return operand;
+}
+} // namespace
+
+Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
+{
+    Check check{in, kName};
+    check.fields(verify()).count(2, kFirstExtra + epilogue.extraInputs()).floating(0).sameType(1, 0).sameType(2, 0);
+    check.rank(0, operation0 == Op::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS);
+    check.rank(1, operation1 == Op::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS).rank(2, 1);
+    TENON_TRY(check.done());
+    Operand const a = operandOf(in.type(0).shape, operation0, true);
+    Operand const b = operandOf(in.type(1).shape, operation1, false);
+    check.input(1, a.batch.size() == b.batch.size(), "has {} axes beside its matrix, input 0 '{}' has {}", b.batch.size(),
+        in[0].name, a.batch.size());
+    bool const fits = !(a.columns - b.rows).isConstant() || *(a.columns - b.rows).constant() == 0;
+    check.input(1, fits, "has {} rows, input 0 '{}' has {} columns; they must be equal", b.rows.show(), in[0].name,
+        a.columns.show());
+    check.input(2, !in.has(2) || operation1 != Op::kVECTOR, "is a bias, which products with a vector do not take");
+    if (in.has(2) && check)
+        check.extent(2, 0, b.columns);
+    TENON_TRY(check.done());
+    Result<Shape> batch = broadcastShapes(a.batch, b.batch, in.symbols());
+    if (!batch)
+        return inputError(in, kName, 1, batch.error().message);
+    TensorType type{in.type(0).dtype, *std::move(batch)};
+    if (operation0 != Op::kVECTOR)
+        type.shape.push_back(a.rows);
+    if (operation1 != Op::kVECTOR)
+        type.shape.push_back(b.columns);
+    TENON_TRY(checkExtras(in, kName, epilogue, kFirstExtra, type));
+    return type;
+}
+
+Result<std::vector<HostTensor>> MatrixMultiply::reference(HostTensors const& in) const
+{
+    HostTensor out = TENON_TRY(outputOf(*this, in));
+    Operand const a = operandOf(shapeOf(in[0]->extents), operation0, true);
+    Operand const b = operandOf(shapeOf(in[1]->extents), operation1, false);
+    int64_t const m = *a.rows.constant();
+    int64_t const k = *a.columns.constant();
+    int64_t const n = *b.columns.constant();
+    std::vector<int64_t> const batch(
+        out.extents.begin(), out.extents.begin() + static_cast<std::ptrdiff_t>(a.batch.size()));
+    auto const stepsOf = [](Shape const& shape) {
+        std::vector<int64_t> strides = stridesOf(*staticExtents(shape));
+        for (size_t axis = 0; axis < shape.size(); ++axis)
+            strides[axis] = shape[axis] == ShapeExpr{1} ? 0 : strides[axis];
+        return strides;
+    };
+    std::vector<int64_t> const stepsA = stepsOf(a.batch);
+    std::vector<int64_t> const stepsB = stepsOf(b.batch);
+    std::vector<double> turnedA(operation0 == Op::kTRANSPOSE ? static_cast<size_t>(m * k) : 0);
+    std::vector<double> turnedB(operation1 == Op::kTRANSPOSE ? static_cast<size_t>(k * n) : 0);
+    int64_t turned{-1};
+    forEachPosition(batch, [&](int64_t linear, std::vector<int64_t> const& at) {
+        double const* left = in[0]->reals.data() + linearOf(at, stepsA) * m * k;
+        double const* right = in[1]->reals.data() + linearOf(at, stepsB) * k * n;
+        if (operation0 == Op::kTRANSPOSE)
+            transposeInto(turnedA.data(), left, k, m);
+        if (operation1 == Op::kTRANSPOSE && turned != right - in[1]->reals.data())
+            transposeInto(turnedB.data(), right, n, k);
+        turned = right - in[1]->reals.data();
+        multiplyAdd(out.reals.data() + linear * m * n, operation0 == Op::kTRANSPOSE ? turnedA.data() : left,
+            operation1 == Op::kTRANSPOSE ? turnedB.data() : right, m, k, n);
+    });
+    HostTensor const* bias = in.size() > 2 ? in[2] : nullptr;
+    for (int64_t i = 0; i < out.count(); ++i)
+    {
+        double& value = out.reals[static_cast<size_t>(i)];
+        value = value * static_cast<double>(alpha) + (bias != nullptr ? bias->real(i % n) : 0.0);
+    }
+    return oneOutput(TENON_TRY(applyEpilogue(epilogue, out.dtype, out, in, kFirstExtra)));
+}
+
+} // namespace tenon
