@@ -25,7 +25,7 @@ Result<Shape> defaultShape(Gather const& gather, Inputs const& in)
     Shape const& indices = in.type(1).shape;
     Shape shape{data.begin(), data.begin() + gather.gatherAxis};
     if (e == 1)
-        shape[0] = TENON_TRY(broadcastExtent(data[0], indices[0], in.symbols()));
+        TENON_TRY(Check(in, Gather::kName).extent(1, 0, data[0]).done());
     shape.insert(shape.end(), indices.begin() + e, indices.end());
     shape.insert(shape.end(), data.begin() + gather.gatherAxis + 1, data.end());
     return shape;
@@ -48,8 +48,8 @@ Result<Shape> positionShape(Gather const& gather, Inputs const& in)
                        in.type(0).rank() - e)
                   .done());
     Shape shape{indices.begin(), indices.end() - 1};
-    for (size_t axis = 0; axis < static_cast<size_t>(e); ++axis)
-        shape[axis] = TENON_TRY(broadcastExtent(data[axis], indices[axis], in.symbols()));
+    for (int32_t axis = 0; axis < e; ++axis)
+        TENON_TRY(check.extent(1, axis, data[static_cast<size_t>(axis)]).done());
     shape.insert(shape.end(), data.begin() + e + depth, data.end());
     return shape;
 }

@@ -53,7 +53,12 @@ Result<TensorType> Scatter::infer(Inputs const& in) const
         TENON_TRY(checkPositions(in));
     else
         for (int32_t a = 0; a < in.type(1).rank(); ++a)
-            check.extent(2, a, in.type(1).shape[static_cast<size_t>(a)]);
+        {
+            ShapeExpr const beyond = in.type(1).shape[static_cast<size_t>(a)] - in.type(0).shape[static_cast<size_t>(a)];
+            check.extent(2, a, in.type(1).shape[static_cast<size_t>(a)])
+                .input(1, a == axis || !beyond.isConstant() || *beyond.constant() <= 0,
+                    "has extent {} on axis {}, more than the data", in.type(1).shape[static_cast<size_t>(a)].show(), a);
+        }
     return check.sameAs(0);
 }
 
