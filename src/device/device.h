@@ -3,6 +3,7 @@
 
 #include "device/kernel.h"
 
+#include <cstring>
 #include <functional>
 #include <string_view>
 
@@ -44,6 +45,16 @@ class Device
     virtual void release(void* memory) noexcept = 0;
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
+    //! Between two places of this device. The standard is for devices whose memory is the host's.
+    virtual void copyOnDevice(void* to, void const* from, size_t bytes)
+    {
+        std::memmove(to, from, bytes);
+    }
+    //! True: kernels read host addresses, so that weights are used where the plan lies.
+    virtual bool usesHostMemory() const noexcept
+    {
+        return true;
+    }
     virtual Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const = 0;
     //! Threads of a run when nothing is set: TENON_THREADS, else the CPUs that this process may use.
     virtual int32_t defaultThreads() const noexcept = 0;

@@ -14,6 +14,7 @@ Result<Done> checkProgram(Plan const& plan, Program const& program);
 
 //! Tensor whose memory tensor `index` uses: itself unless it is a view. −1 when views form a circle, a chain of more
 //! than a thousand, or leave the list.
+int32_t rootOf(Program const& program, int32_t index) noexcept;
 
 //! For each register, the last step that must have run before its value is known; −1: known before the run.
 //! Registers must have been checked.

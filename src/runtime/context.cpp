@@ -1,0 +1,335 @@
+// Context: the calls of the tensor-name API.
+#include "runtime/context.h"
+
+#include "runtime/context_state.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+size_t asSize(int32_t index)
+{
+    return static_cast<size_t>(index);
+}
+
+Result<Done> checkStream(void* stream)
+{
+    if (stream != nullptr)
+        return badArgument(
+            "stream {} is not one of Tenon's: only stream 0, the caller's thread, exists so far", stream);
+    return Done{};
+}
+
+Result<int64_t> memoryOf(Engine const& engine, MemoryStrategy strategy, int32_t profile)
+{
+    switch (strategy)
+    {
+    case MemoryStrategy::kSTATIC: return engine.deviceMemorySize();
+    case MemoryStrategy::kON_PROFILE_CHANGE: return engine.deviceMemorySize(profile);
+    case MemoryStrategy::kUSER_MANAGED: return int64_t{0};
+    }
+    return badArgument("unknown memory strategy {}", static_cast<int32_t>(strategy));
+}
+
+std::string listOf(nvinfer1::Dims64 const& dims)
+{
+    std::string text;
+    for (int32_t i = 0; i < std::clamp(dims.nbDims, 0, nvinfer1::Dims64::MAX_DIMS); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : "x", dims.d[i]);
+    return "[" + text + "]";
+}
+} // namespace
+
+Context::Context(std::unique_ptr<ContextState> state) : mState{std::move(state)}
+{
+}
+
+Context::~Context() = default;
+
+Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, MemoryStrategy strategy)
+{
+    auto state = std::make_unique<ContextState>(std::move(engine), strategy);
+    int64_t const bytes = TENON_TRY(memoryOf(*state->owner, strategy, 0));
+    state->memory = TENON_TRY(
+        DeviceMemory::allocate({&state->engine.device(), state->engine.options.allocator}, bytes, "activations"));
+    return std::unique_ptr<Context>{new Context{std::move(state)}};
+}
+
+Engine& Context::engine() const noexcept
+{
+    return *mState->owner;
+}
+
+Log& Context::log() noexcept
+{
+    return mState->log;
+}
+
+void Context::setName(char const* name)
+{
+    mState->name = name == nullptr ? "" : name;
+}
+
+std::string const& Context::name() const noexcept
+{
+    return mState->name;
+}
+
+void Context::setThreads(int32_t threads)
+{
+    mState->threads = threads > 0 ? threads : mState->engine.threads;
+}
+
+// ---- shapes ------------------------------------------------------------------------------------------------------
+
+int32_t Context::profile() const noexcept
+{
+    return mState->profile;
+}
+
+Result<Done> Context::setProfile(int32_t index, void* stream)
+{
+    TENON_TRY(checkStream(stream));
+    if (index < 0 || index >= engine().profileCount())
+        return badArgument("profile {} does not exist: the engine has {}", index, engine().profileCount());
+    if (mState->strategy == MemoryStrategy::kON_PROFILE_CHANGE && index != mState->profile)
+    {
+        int64_t const bytes = TENON_TRY(memoryOf(engine(), mState->strategy, index));
+        mState->memory = TENON_TRY(DeviceMemory::allocate(
+            {&mState->engine.device(), mState->engine.options.allocator}, bytes, "activations"));
+    }
+    mState->profile = index;
+    for (int32_t i = 0; i < mState->engine.inputs; ++i)
+        mState->set[asSize(i)] = engine().io(i).dims;
+    mState->refreshDims();
+    return Done{};
+}
+
+Result<Done> Context::setInputShape(char const* name, Dims const& dims)
+{
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    PlanIO const& io = engine().io(index);
+    if (!io.isInput)
+        return badArgument("'{}' is an output: its shape follows from the inputs", name);
+    if (dims.nbDims != io.dims.nbDims)
+        return badArgument("input '{}' has rank {}, not {}", name, io.dims.nbDims, dims.nbDims);
+    PlanProfileInput const* const bounds = mState->engine.profileInput(profile(), index);
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+    {
+        int64_t const fixed = io.dims.d[i];
+        if (dims.d[i] < 0 || (fixed >= 0 && dims.d[i] != fixed))
+            return badArgument("input '{}': {} does not fit {}", name, listOf(dims), listOf(io.dims));
+        if (bounds != nullptr && (dims.d[i] < bounds->min.d[i] || dims.d[i] > bounds->max.d[i]))
+            return badArgument("input '{}': {} is outside profile {}, which goes from {} to {}", name, listOf(dims),
+                profile(), listOf(bounds->min), listOf(bounds->max));
+    }
+    mState->set[asSize(index)] = dims;
+    mState->refreshDims();
+    return Done{};
+}
+
+Result<Context::Dims> Context::tensorShape(char const* name) const
+{
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    Dims dims = engine().io(index).dims;
+    if (engine().io(index).isInput)
+        return mState->dims[asSize(index)];
+    mState->refreshSymbols(mState->addresses);
+    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    PlanTensor const& tensor = engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)];
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+    {
+        Span const extent = registers[asSize(tensor.extents[asSize(i)])];
+        dims.d[i] = extent.isKnown() ? std::max<int64_t>(extent.lo, -1) : -1;
+    }
+    return dims;
+}
+
+Result<Context::Dims> Context::tensorStrides(char const* name) const
+{
+    Dims const dims = TENON_TRY(tensorShape(name));
+    Dims strides = dims;
+    int64_t stride{1};
+    for (int32_t i = dims.nbDims - 1; i >= 0; --i)
+    {
+        if (dims.d[i] < 0)
+            return Dims{-1, {}};
+        strides.d[i] = stride;
+        stride *= std::max<int64_t>(dims.d[i], 1);
+    }
+    return strides;
+}
+
+bool Context::allInputShapesSet() const noexcept
+{
+    for (size_t i = 0; i < mState->dims.size(); ++i)
+        if (!mState->hasShape(i))
+            return false;
+    return true;
+}
+
+Result<std::vector<char const*>> Context::inferShapes()
+{
+    std::vector<char const*> missing;
+    for (int32_t i = 0; i < engine().inputCount(); ++i)
+    {
+        bool const noValues = engine().io(i).isShape && mState->addresses[asSize(i)] == nullptr;
+        if (!mState->hasShape(asSize(i)) || noValues)
+            missing.push_back(engine().io(i).name.c_str());
+    }
+    if (!missing.empty())
+        return missing;
+    TENON_TRY(mState->selectRun(false, mState->addresses));
+    for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
+    {
+        IOFacts const& facts = mState->engine.io[asSize(i)];
+        void* const address = mState->addresses[asSize(i)];
+        if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
+            continue;
+        auto const values = TENON_TRY(argOf(mState->engine, facts.valuesTensor, mState->run->head.registers)).extents;
+        writeShapeValues(engine().io(i), address, values);
+    }
+    return missing;
+}
+
+Result<int64_t> Context::maxOutputSize(char const* name) const
+{
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    PlanIO const& io = engine().io(index);
+    if (io.isInput)
+        return badArgument("'{}' is an input", name);
+    if (!allInputShapesSet())
+        return badArgument("the largest size of '{}' is known once all input shapes are set", name);
+    mState->refreshSymbols(mState->addresses);
+    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    std::vector<int64_t> extents;
+    for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
+        extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
+    int64_t const bytes = bytesOf(io.dtype, Layout::kLinear, extents);
+    if (bytes < 0)
+        return badArgument("output '{}' has no sensible bound", name);
+    return bytes;
+}
+
+// ---- addresses ---------------------------------------------------------------------------------------------------
+
+Result<Done> Context::setTensorAddress(char const* name, void* data)
+{
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    int32_t const bits = bitsOf(engine().io(index).dtype);
+    auto const alignment = static_cast<uintptr_t>(std::max(bits / 8, 1));
+    if (reinterpret_cast<uintptr_t>(data) % alignment != 0)
+        return badArgument(
+            "address {} of tensor '{}' is not a multiple of its element's {} bytes", data, name, alignment);
+    mState->addresses[asSize(index)] = data;
+    return Done{};
+}
+
+Result<Done> Context::setInputAddress(char const* name, void const* data)
+{
+    if (!engine().io(TENON_TRY(engine().ioOf(name))).isInput)
+        return badArgument("'{}' is an output", name);
+    return setTensorAddress(name, const_cast<void*>(data)); // Inputs are never written.
+}
+
+Result<Done> Context::setOutputAddress(char const* name, void* data)
+{
+    if (engine().io(TENON_TRY(engine().ioOf(name))).isInput)
+        return badArgument("'{}' is an input", name);
+    return setTensorAddress(name, data);
+}
+
+void const* Context::tensorAddress(char const* name) const noexcept
+{
+    int32_t const index = engine().findIO(name);
+    return index < 0 ? nullptr : mState->addresses[asSize(index)];
+}
+
+void* Context::outputAddress(char const* name) const noexcept
+{
+    int32_t const index = engine().findIO(name);
+    return index < engine().inputCount() ? nullptr : mState->addresses[asSize(index)];
+}
+
+Result<Done> Context::setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator)
+{
+    int32_t const index = TENON_TRY(engine().ioOf(name));
+    if (engine().io(index).isInput)
+        return badArgument("'{}' is an input; output allocators are for outputs", name);
+    mState->allocators[asSize(index)] = allocator;
+    return Done{};
+}
+
+nvinfer1::IOutputAllocator* Context::outputAllocator(char const* name) const noexcept
+{
+    int32_t const index = engine().findIO(name);
+    return index < 0 ? nullptr : mState->allocators[asSize(index)];
+}
+
+// ---- memory ------------------------------------------------------------------------------------------------------
+
+MemoryStrategy Context::strategy() const noexcept
+{
+    return mState->strategy;
+}
+
+Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
+{
+    if (mState->strategy != MemoryStrategy::kUSER_MANAGED)
+        return errorOf(
+            ErrorCode::kINVALID_STATE, "the context owns its memory: create it with kUSER_MANAGED to set it");
+    constexpr uintptr_t kAlignment{16};
+    if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0)
+        return badArgument("device memory at {} is not aligned to {}", memory, kAlignment);
+    mState->userBytes = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
+    mState->userMemory = memory;
+    return Done{};
+}
+
+Result<int64_t> Context::updateDeviceMemorySizeForShapes()
+{
+    auto const missing = TENON_TRY(inferShapes());
+    if (!missing.empty())
+        return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", missing.front());
+    return mState->run->arenaBytes;
+}
+
+void Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept
+{
+    mState->temporary = allocator;
+}
+
+nvinfer1::IGpuAllocator* Context::temporaryAllocator() const noexcept
+{
+    return mState->temporary;
+}
+
+// ---- running -----------------------------------------------------------------------------------------------------
+
+Result<Done> Context::enqueue(void* stream)
+{
+    return run({.stream = stream});
+}
+
+Result<Done> Context::execute(void* const* bindings)
+{
+    if (bindings == nullptr)
+        return badArgument("bindings are null");
+    return run({.bindings = bindings});
+}
+
+Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
+{
+    return run({.observer = &observer, .keepInputs = keepInputs});
+}
+
+Result<Done> Context::run(RunRequest const& request)
+{
+    TENON_TRY(checkStream(request.stream));
+    return runOnce(*mState, request);
+}
+
+} // namespace tenon

@@ -1,0 +1,182 @@
+// ContextState: shapes, symbols, and the choice of a prepared run.
+#include "runtime/context_state.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+size_t asSize(int32_t index)
+{
+    return static_cast<size_t>(index);
+}
+
+bool isConcrete(nvinfer1::Dims64 const& dims) noexcept
+{
+    return std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; });
+}
+} // namespace
+
+int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept
+{
+    switch (io.dtype)
+    {
+    case DType::kINT64: return static_cast<int64_t const*>(data)[index];
+    case DType::kINT32: return static_cast<int32_t const*>(data)[index];
+    default: return static_cast<uint8_t const*>(data)[index] != 0 ? 1 : 0;
+    }
+}
+
+void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values) noexcept
+{
+    for (size_t i = 0; i < values.size(); ++i)
+        if (io.dtype == DType::kINT64)
+            static_cast<int64_t*>(data)[i] = values[i];
+        else if (io.dtype == DType::kINT32)
+            static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
+}
+
+ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how) :
+    owner{std::move(parent)},
+    engine{owner->state()},
+    strategy{how},
+    log{owner->log()},
+    threads{engine.threads}
+{
+    Program const& program = *engine.program;
+    size_t const ioCount = engine.plan->io.size();
+    addresses.assign(ioCount, nullptr);
+    allocators.assign(ioCount, nullptr);
+    now.assign(ioCount, nullptr);
+    given.assign(ioCount, 0);
+    bound.assign(ioCount, nullptr);
+    for (int32_t i = 0; i < engine.inputs; ++i)
+        set.push_back(engine.plan->io[asSize(i)].dims);
+    symbols.resize(program.symbols.size());
+    known.resize(program.symbols.size());
+    registers.resize(program.symbols.size() + program.shapes.size());
+    tails.resize(engine.segments.size());
+    inputs.resize(engine.inputSlots.size());
+    outputs.resize(engine.outputSlots.size());
+    produced.resize(engine.produced);
+    for (size_t i = 0; i < program.steps.size(); ++i)
+    {
+        StepSlots const& slots = engine.stepSlots[i];
+        launches.push_back({nullptr,
+            {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
+                produced.data() + slots.firstProduced},
+            static_cast<int32_t>(i)});
+    }
+    key.reserve(8 + ioCount * nvinfer1::Dims64::MAX_DIMS + program.symbols.size());
+    tailKey.reserve(key.capacity() + 1 + program.symbols.size());
+    refreshDims();
+}
+
+void ContextState::refreshDims()
+{
+    dims = set;
+    for (size_t i = 0; i < dims.size(); ++i)
+        if (PlanProfileInput const* bounds = engine.profileInput(profile, static_cast<int32_t>(i)))
+            for (int32_t j = 0; j < dims[i].nbDims; ++j)
+                if (dims[i].d[j] < 0 && bounds->min.d[j] == bounds->max.d[j])
+                    dims[i].d[j] = bounds->min.d[j];
+    // Equal names mean equal extents: one that is set gives the others (Q6).
+    auto const nameOfExtent = [&](size_t i, int32_t j) -> std::string_view {
+        auto const& names = engine.plan->io[i].dimensionNames;
+        return asSize(j) < names.size() ? std::string_view{names[asSize(j)]} : std::string_view{};
+    };
+    auto const byName = [&](std::string_view name) -> int64_t {
+        for (size_t i = 0; i < dims.size(); ++i)
+            for (int32_t j = 0; j < dims[i].nbDims; ++j)
+                if (dims[i].d[j] >= 0 && nameOfExtent(i, j) == name)
+                    return dims[i].d[j];
+        return -1;
+    };
+    for (size_t i = 0; i < dims.size(); ++i)
+        for (int32_t j = 0; j < dims[i].nbDims; ++j)
+            if (dims[i].d[j] < 0 && !nameOfExtent(i, j).empty())
+                dims[i].d[j] = byName(nameOfExtent(i, j));
+}
+
+bool ContextState::hasShape(size_t input) const noexcept
+{
+    return isConcrete(dims[input]);
+}
+
+void ContextState::refreshSymbols(std::span<void* const> from)
+{
+    Program const& program = *engine.program;
+    for (size_t i = 0; i < symbols.size(); ++i)
+    {
+        PlanSymbol const& symbol = program.symbols[i];
+        known[i] = 0;
+        if (symbol.kind == PlanSymbolKind::kData)
+            continue;
+        PlanProfileInput const* const bounds = engine.profileInput(profile, symbol.source);
+        if (symbol.kind == PlanSymbolKind::kInputValue)
+        {
+            void const* const data = from[asSize(symbol.source)];
+            auto const index = asSize(symbol.index); // checkPlan has seen that each profile bounds it.
+            symbols[i] = {bounds->minValues[index], bounds->maxValues[index]};
+            if (data != nullptr)
+                symbols[i].lo = symbols[i].hi
+                    = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
+            continue;
+        }
+        int64_t const extent = dims[asSize(symbol.source)].d[symbol.index];
+        symbols[i] = extent >= 0 || bounds == nullptr ? Span{extent, extent}
+                                                      : Span{bounds->min.d[symbol.index], bounds->max.d[symbol.index]};
+    }
+}
+
+namespace
+{
+//! Values of shape tensors lie within the profile.
+Result<Done> checkValues(ContextState const& state)
+{
+    Program const& program = *state.engine.program;
+    for (size_t i = 0; i < program.symbols.size(); ++i)
+    {
+        PlanSymbol const& symbol = program.symbols[i];
+        if (symbol.kind != PlanSymbolKind::kInputValue)
+            continue;
+        PlanProfileInput const& bounds = *state.engine.profileInput(state.profile, symbol.source);
+        auto const index = asSize(symbol.index);
+        int64_t const value = state.symbols[i].lo;
+        if (value < bounds.minValues[index] || value > bounds.maxValues[index])
+            return badArgument("value {} of shape tensor '{}' is {}, outside [{}, {}] of profile {}", symbol.index,
+                state.engine.plan->io[asSize(symbol.source)].name, value, bounds.minValues[index],
+                bounds.maxValues[index], state.profile);
+    }
+    return Done{};
+}
+} // namespace
+
+Result<Done> ContextState::selectRun(bool apart, std::span<void* const> from)
+{
+    refreshSymbols(from);
+    key.clear();
+    key.push_back(profile);
+    key.push_back(threads);
+    key.push_back(apart ? 1 : 0);
+    for (Dims const& each : dims)
+        key.insert(key.end(), each.d, each.d + each.nbDims);
+    for (size_t i = 0; i < symbols.size(); ++i)
+        if (engine.program->symbols[i].kind == PlanSymbolKind::kInputValue)
+            key.push_back(symbols[i].lo);
+    if (run != nullptr && run->key == key)
+        return Done{};
+    TENON_TRY(checkValues(*this));
+    auto found = engine.runs.find(key);
+    if (found == nullptr)
+    {
+        auto made = TENON_TRY(prepareRun(engine, key, {profile, threads, apart, dims, symbols}));
+        found = engine.runs.insert(key, std::move(made));
+    }
+    run = std::move(found);
+    return Done{};
+}
+
+} // namespace tenon

@@ -1,0 +1,70 @@
+// ContextState: what a context remembers between calls, and the buffers that make a run free of allocation.
+#pragma once
+
+#include "runtime/context.h"
+#include "runtime/engine_state.h"
+
+namespace tenon
+{
+
+struct ContextState
+{
+    using Dims = nvinfer1::Dims64;
+
+    ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how);
+
+    std::shared_ptr<Engine> owner;
+    EngineState const& engine;
+    MemoryStrategy strategy;
+    Log log;
+    std::string name;
+    int32_t threads{1};
+    int32_t profile{0};
+
+    std::vector<Dims> set;  //!< Per input: as the user set it; −1 where nothing is set.
+    std::vector<Dims> dims; //!< Per input: with what the profile and dimension names imply.
+    std::vector<void*> addresses;
+    std::vector<nvinfer1::IOutputAllocator*> allocators;
+
+    DeviceMemory memory;
+    void* userMemory{nullptr};
+    int64_t userBytes{0};
+    DeviceMemory apartMemory; //!< For observed runs that keep inputs.
+    DeviceMemory scratch;
+    nvinfer1::IGpuAllocator* temporary{nullptr};
+
+    // ---- of the run at hand --------------------------------------------------------------------------------------
+    ShapeKey key;
+    ShapeKey tailKey;
+    std::shared_ptr<PreparedRun const> run;
+    std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
+    std::vector<Span> symbols;
+    std::vector<Span> registers;
+    std::vector<uint8_t> known; //!< Per symbol.
+    std::vector<void*> now;     //!< Address of each I/O tensor in this run.
+    std::vector<uint8_t> given; //!< Per output: its allocator has been asked in this run.
+    std::vector<void*> bound;   //!< `now` when the first segment's pointers were written.
+    void* boundArena{nullptr};
+    void* boundScratch{nullptr};
+    std::shared_ptr<PreparedRun const> boundRun;
+    std::vector<Launch> launches;
+    std::vector<void const*> inputs;
+    std::vector<void*> outputs;
+    std::vector<int64_t> produced;
+
+    //! Fills dims from set, profile and dimension names.
+    void refreshDims();
+    //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
+    void refreshSymbols(std::span<void* const> from);
+    bool hasShape(size_t input) const noexcept;
+    //! Finds or makes the prepared run for dims and symbols.
+    Result<Done> selectRun(bool apart, std::span<void* const> from);
+};
+
+//! Element `index` of a shape tensor on the host.
+int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept;
+//! Writes the values of a shape output that is known before the run.
+void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values) noexcept;
+Result<Done> runOnce(ContextState& state, RunRequest const& request);
+
+} // namespace tenon

@@ -1,0 +1,46 @@
+// DeviceMemory: allocation and release.
+#include "runtime/device_memory.h"
+
+namespace tenon
+{
+
+namespace
+{
+void* allocateFrom(MemorySource const& source, uint64_t bytes) noexcept
+{
+    if (source.allocator == nullptr)
+        return source.device->allocate(bytes);
+    return source.allocator->allocateAsync(bytes, source.device->alignment(), 0U, nullptr);
+}
+} // namespace
+
+Result<DeviceMemory> DeviceMemory::allocate(MemorySource source, int64_t bytes, std::string_view what)
+{
+    DeviceMemory memory;
+    memory.mSource = source;
+    if (bytes <= 0)
+        return memory;
+    memory.mData = allocateFrom(source, static_cast<uint64_t>(bytes));
+    memory.mBytes = bytes;
+    if (memory.mData == nullptr)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for {} on {}: {} gave none", bytes, what,
+            source.device->name(), source.allocator == nullptr ? "the device" : "the allocator of the user");
+    if (reinterpret_cast<uintptr_t>(memory.mData) % source.device->alignment() != 0)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "the allocator of the user gave {} for {}, not aligned to {}",
+            memory.mData, what, source.device->alignment());
+    return memory;
+}
+
+void DeviceMemory::release() noexcept
+{
+    if (mData == nullptr)
+        return;
+    if (mSource.allocator == nullptr)
+        mSource.device->release(mData);
+    else
+        mSource.allocator->deallocateAsync(mData, nullptr);
+    mData = nullptr;
+    mBytes = 0;
+}
+
+} // namespace tenon

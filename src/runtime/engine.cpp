@@ -1,0 +1,189 @@
+// Engine: creation and queries.
+#include "runtime/engine.h"
+
+#include "runtime/engine_state.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+int64_t pick(Engine::Select select, int64_t min, int64_t opt, int64_t max)
+{
+    return select == Engine::Select::kMIN ? min : select == Engine::Select::kOPT ? opt : max;
+}
+} // namespace
+
+Engine::Engine(std::unique_ptr<EngineState> state) : mState{std::move(state)}
+{
+}
+
+Engine::~Engine() = default;
+
+Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Plan const> plan, EngineOptions options)
+{
+    auto state = TENON_TRY(loadEngine(std::move(plan), std::move(options)));
+    return std::shared_ptr<Engine>{new Engine{std::move(state)}};
+}
+
+Plan const& Engine::plan() const noexcept
+{
+    return *mState->plan;
+}
+
+std::shared_ptr<Plan const> const& Engine::sharedPlan() const noexcept
+{
+    return mState->plan;
+}
+
+Program const& Engine::program() const noexcept
+{
+    return *mState->program;
+}
+
+Device& Engine::device() const noexcept
+{
+    return mState->device();
+}
+
+Log& Engine::log() noexcept
+{
+    return mState->options.log;
+}
+
+Log const& Engine::log() const noexcept
+{
+    return mState->options.log;
+}
+
+nvinfer1::IGpuAllocator* Engine::allocator() const noexcept
+{
+    return mState->options.allocator;
+}
+
+int32_t Engine::threads() const noexcept
+{
+    return mState->threads;
+}
+
+std::string const& Engine::name() const noexcept
+{
+    return mState->plan->networkName;
+}
+
+int32_t Engine::layerCount() const noexcept
+{
+    return static_cast<int32_t>(mState->program->steps.size());
+}
+
+int32_t Engine::ioCount() const noexcept
+{
+    return static_cast<int32_t>(mState->plan->io.size());
+}
+
+int32_t Engine::inputCount() const noexcept
+{
+    return mState->inputs;
+}
+
+int32_t Engine::findIO(char const* name) const noexcept
+{
+    if (name == nullptr)
+        return -1;
+    auto const found = mState->ioByName.find(name);
+    return found == mState->ioByName.end() ? -1 : found->second;
+}
+
+PlanIO const& Engine::io(int32_t index) const
+{
+    return mState->plan->io.at(static_cast<size_t>(index));
+}
+
+Result<int32_t> Engine::ioOf(char const* name) const
+{
+    int32_t const index = findIO(name);
+    if (index < 0)
+        return badArgument("'{}' is not an input or output of the engine", name == nullptr ? "(null)" : name);
+    return index;
+}
+
+Result<Engine::Dims> Engine::shape(char const* name) const
+{
+    return io(TENON_TRY(ioOf(name))).dims;
+}
+
+Result<bool> Engine::isShapeIO(char const* name) const
+{
+    return io(TENON_TRY(ioOf(name))).isShape;
+}
+
+bool Engine::isRead(int32_t io) const noexcept
+{
+    return io >= 0 && io < ioCount() && mState->io[static_cast<size_t>(io)].isRead;
+}
+
+int32_t Engine::profileCount() const noexcept
+{
+    return static_cast<int32_t>(mState->plan->profiles.size());
+}
+
+Result<Engine::Dims> Engine::profileShape(char const* name, int32_t profile, Select select) const
+{
+    int32_t const index = TENON_TRY(ioOf(name));
+    if (!io(index).isInput)
+        return badArgument("'{}' is an output; profiles have bounds for inputs", name);
+    if (profile < 0 || profile >= profileCount())
+        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    Dims dims = io(index).dims;
+    PlanProfileInput const* const bounds = mState->profileInput(profile, index);
+    for (int32_t i = 0; bounds != nullptr && i < dims.nbDims; ++i)
+        dims.d[i] = pick(select, bounds->min.d[i], bounds->opt.d[i], bounds->max.d[i]);
+    return dims;
+}
+
+Result<std::span<int64_t const>> Engine::profileValues(char const* name, int32_t profile, Select select) const
+{
+    int32_t const index = TENON_TRY(ioOf(name));
+    if (!io(index).isInput || !io(index).isShape)
+        return badArgument("'{}' is not a shape-tensor input", name);
+    if (profile < 0 || profile >= profileCount())
+        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    PlanProfileInput const* const bounds = mState->profileInput(profile, index);
+    if (bounds == nullptr)
+        return badArgument("profile {} has no values for '{}'", profile, name);
+    return std::span<int64_t const>{select == Select::kMIN ? bounds->minValues
+            : select == Select::kOPT                       ? bounds->optValues
+                                                           : bounds->maxValues};
+}
+
+Result<int64_t> Engine::deviceMemorySize(int32_t profile) const
+{
+    if (profile < 0 || profile >= profileCount())
+        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    return TENON_TRY(boundOf(*mState, profile))->bytes;
+}
+
+Result<int64_t> Engine::deviceMemorySize() const
+{
+    int64_t most{0};
+    for (int32_t i = 0; i < profileCount(); ++i)
+        most = std::max(most, TENON_TRY(deviceMemorySize(i)));
+    return most;
+}
+
+int64_t Engine::weightBytes() const noexcept
+{
+    uint64_t bytes{0};
+    for (PlanWeight const& weight : mState->plan->weights)
+        bytes += weight.bytes;
+    return static_cast<int64_t>(bytes);
+}
+
+size_t Engine::preparedRuns() const noexcept
+{
+    return mState->runs.size();
+}
+
+} // namespace tenon

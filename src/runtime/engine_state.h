@@ -1,0 +1,121 @@
+// EngineState: what an engine derives from its program once, and the caches that its contexts share.
+#pragma once
+
+#include "runtime/device_memory.h"
+#include "runtime/engine.h"
+#include "runtime/lru_cache.h"
+#include "runtime/prepared_run.h"
+#include "runtime/shape_program.h"
+#include "plan/arena.h"
+
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+namespace tenon
+{
+
+//! Where the memory of a tensor's root is.
+struct TensorPlace
+{
+    int32_t root{-1};
+    PlanTensorKind kind{PlanTensorKind::kActivation}; //!< Of the root.
+    int32_t index{-1}; //!< Of the root: I/O tensor or weight.
+    int32_t block{-1}; //!< Of the root when it is an activation.
+    int32_t blockApart{-1}; //!< The same when no memory is shared in place.
+};
+
+//! Where one pointer of a launch comes from.
+struct Slot
+{
+    enum class From : uint8_t
+    {
+        kNothing,
+        kBlock,
+        kIO,
+        kWeight,
+    };
+    From from{From::kNothing};
+    int32_t index{-1}; //!< Block, I/O tensor or weight.
+    int32_t blockApart{-1};
+};
+
+//! Blocks of the arena: spans of life are fixed, sizes depend on the shape.
+struct BlockPlan
+{
+    std::vector<ArenaBlock> blocks; //!< Without sizes.
+    std::vector<std::vector<int32_t>> members; //!< Root tensors in each block.
+};
+
+//! Steps that are prepared together: up to one whose results decide shapes, or to the end.
+struct Segment
+{
+    int32_t first{0};
+    int32_t last{0}; //!< One past.
+};
+
+struct StepSlots
+{
+    size_t firstInput{0};
+    size_t firstOutput{0};
+    size_t firstProduced{0};
+};
+
+//! An output whose extents the step that writes it tells.
+struct IOFacts
+{
+    int32_t tensor{-1};       //!< In the program; −1: an input that nothing uses.
+    int32_t writer{-1};       //!< Step that writes an output.
+    int32_t knownAfter{-1};   //!< Step after which all extents are known; −1: before the run.
+    int32_t staging{-1};      //!< Block for results of unknown size; −1: none.
+    int32_t stagingApart{-1};
+    int32_t valuesTensor{-1}; //!< kValues tensor whose values a shape output holds.
+    bool isRead{false};
+};
+
+struct EngineState
+{
+    std::shared_ptr<Plan const> plan;
+    EngineOptions options;
+    Program const* program{nullptr};
+    int32_t threads{1};
+
+    std::unordered_map<std::string_view, int32_t> ioByName;
+    int32_t inputs{0};
+    std::vector<IOFacts> io;
+    std::vector<std::unique_ptr<Kernel>> kernels; //!< One per step.
+    std::vector<void const*> weights;             //!< Addresses on the device.
+    std::vector<DeviceMemory> uploaded;
+
+    std::vector<int32_t> order; //!< Of registers.
+    std::vector<int32_t> knownAfter;
+    std::vector<Segment> segments;
+    std::vector<TensorPlace> places;
+    BlockPlan shared;
+    BlockPlan apart; //!< Nothing in place.
+    std::vector<StepSlots> stepSlots;
+    std::vector<Slot> inputSlots;
+    std::vector<Slot> outputSlots;
+    size_t produced{0}; //!< Values that steps produce, over all steps.
+
+    //! Layouts that hold for every shape of a profile, computed when first asked for.
+    mutable std::mutex boundMutex;
+    mutable std::vector<std::optional<ArenaLayout>> bounds;
+
+    mutable LruCache<PreparedRun> runs{64};
+    mutable LruCache<PreparedTail> tails{64};
+
+    Device& device() const noexcept
+    {
+        return *options.device;
+    }
+    PlanProfileInput const* profileInput(int32_t profile, int32_t input) const noexcept;
+};
+
+//! Fills what follows from plan and program; loads kernels and weights.
+Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan, EngineOptions options);
+//! Offsets and sizes that suffice for every shape of the profile.
+Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile);
+
+} // namespace tenon

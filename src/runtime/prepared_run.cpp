@@ -1,0 +1,289 @@
+// Preparing runs: extents of all operands, the arena, and each kernel for its shapes.
+#include "runtime/prepared_run.h"
+
+#include "runtime/engine_state.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+constexpr int64_t kMostBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
+
+size_t asSize(int32_t index)
+{
+    return static_cast<size_t>(index);
+}
+
+//! Most bytes that a tensor can take; −1 when there is no sensible bound.
+int64_t mostBytes(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
+{
+    PlanTensor const& stored = engine.program->tensors[asSize(tensor)];
+    std::vector<int64_t> extents;
+    for (int32_t const reg : stored.extents)
+        extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
+    int64_t const bytes = bytesOf(stored.dtype, stored.layout, extents);
+    return bytes > kMostBytes ? -1 : bytes;
+}
+
+Result<std::vector<ArenaBlock>> sizedBlocks(
+    EngineState const& engine, BlockPlan const& plan, std::span<Span const> registers)
+{
+    std::vector<ArenaBlock> blocks = plan.blocks;
+    int64_t total{0};
+    for (size_t i = 0; i < blocks.size(); ++i)
+    {
+        for (int32_t const tensor : plan.members[i])
+        {
+            int64_t const bytes = mostBytes(engine, tensor, registers);
+            if (bytes < 0)
+                return badArgument("tensor '{}' would be larger than any memory for the shapes at hand",
+                    engine.program->tensors[asSize(tensor)].name);
+            blocks[i].bytes = std::max(blocks[i].bytes, bytes);
+        }
+        total += blocks[i].bytes;
+        if (total > kMostBytes)
+            return badArgument("tensors would take more than any memory for the shapes at hand");
+    }
+    return blocks;
+}
+
+Result<Done> fillArena(
+    EngineState const& engine, RunShapes const& shapes, std::span<Span const> registers, PreparedRun& run)
+{
+    auto const alignment = static_cast<int64_t>(engine.device().alignment());
+    std::vector<ArenaBlock> const blocks
+        = TENON_TRY(sizedBlocks(engine, shapes.apart ? engine.apart : engine.shared, registers));
+    ArenaLayout layout = layOut(blocks, alignment);
+    if (!shapes.apart)
+    {
+        // Greedy layouts are not monotone: a smaller shape can need more than what the bound promised. The layout of
+        // the bound holds for it too.
+        auto const bound = boundOf(engine, shapes.profile);
+        if (bound && layout.bytes > (*bound)->bytes)
+            layout = **bound;
+    }
+    run.offsets = std::move(layout.offsets);
+    run.arenaBytes = layout.bytes;
+    for (ArenaBlock const& block : blocks)
+        run.capacity.push_back(block.bytes);
+    return Done{};
+}
+
+//! Steps of one segment.
+class StepPreparer
+{
+  public:
+    StepPreparer(EngineState const& engine, PreparedRun const& run, std::span<Span const> registers, bool apart) :
+        mEngine{engine},
+        mRun{run},
+        mRegisters{registers},
+        mApart{apart}
+    {
+    }
+
+    Result<PreparedStep> prepare(int32_t index, PreparedStep const* former)
+    {
+        auto step = prepareUnnamed(index, former);
+        if (!step)
+            return std::move(step).error().in(stepLabel(mEngine, index));
+        return step;
+    }
+
+  private:
+    Result<PreparedStep> prepareUnnamed(int32_t index, PreparedStep const* former)
+    {
+        PlanStep const& stored = mEngine.program->steps[asSize(index)];
+        PreparedStep step;
+        for (int32_t const input : stored.inputs)
+            step.inputs.push_back(TENON_TRY(operand(input)));
+        for (int32_t const output : stored.outputs)
+            step.outputs.push_back(TENON_TRY(operand(output)));
+        // Most steps of a new shape often have the extents of the shape before.
+        if (former != nullptr && former->inputs == step.inputs && former->outputs == step.outputs)
+            step.prepared = former->prepared;
+        else
+            step.prepared
+                = TENON_TRY(mEngine.kernels[asSize(index)]->prepare(step.inputs, step.outputs, mRun.threads));
+        return step;
+    }
+
+    Result<TensorArg> operand(int32_t tensor)
+    {
+        if (tensor < 0)
+            return TensorArg{DType::kFLOAT, Layout::kLinear, {}, false};
+        TensorArg arg = TENON_TRY(argOf(mEngine, tensor, mRegisters));
+        TENON_TRY(checkMemory(tensor, arg));
+        return arg;
+    }
+
+    //! A plan may lie: no operand is larger than the memory behind it.
+    Result<Done> checkMemory(int32_t tensor, TensorArg const& arg)
+    {
+        PlanTensor const& stored = mEngine.program->tensors[asSize(tensor)];
+        TensorPlace const& place = mEngine.places[asSize(tensor)];
+        if (stored.kind == PlanTensorKind::kValues)
+            return Done{};
+        int64_t const bytes = arg.bytes();
+        int64_t room{bytes};
+        if (place.kind == PlanTensorKind::kActivation)
+            room = mRun.capacity[asSize(mApart ? place.blockApart : place.block)];
+        else if (place.kind == PlanTensorKind::kIO)
+            room = TENON_TRY(argOf(mEngine, place.root, mRegisters)).bytes();
+        else if (PlanWeight const& weight = mEngine.plan->weights[asSize(place.index)]; weight.packing.empty())
+            room = static_cast<int64_t>(weight.bytes);
+        else if (arg.extents != weight.extents)
+            return badArgument("packed weight '{}' is used with other extents than its own", weight.name);
+        if (bytes < 0 || bytes > room)
+            return badArgument("tensor '{}' takes {} bytes where {} are", stored.name, bytes, room);
+        return Done{};
+    }
+
+    EngineState const& mEngine;
+    PreparedRun const& mRun;
+    std::span<Span const> mRegisters;
+    bool mApart;
+};
+
+Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, size_t segment, bool apart,
+    PreparedTail const* former, PreparedTail& tail)
+{
+    StepPreparer preparer{engine, run, tail.registers, apart};
+    auto const [first, last] = engine.segments[segment];
+    for (int32_t i = first; i < last; ++i)
+    {
+        PreparedStep const* const same = former == nullptr ? nullptr : &former->steps[asSize(i - first)];
+        tail.steps.push_back(TENON_TRY(preparer.prepare(i, same)));
+        tail.scratch = std::max(tail.scratch, tail.steps.back().prepared->scratchBytes());
+    }
+    return Done{};
+}
+
+//! What the program says of inputs is what the user set; extents that the plan declares hold.
+Result<Done> checkIO(EngineState const& engine, std::span<nvinfer1::Dims64 const> inputDims,
+    std::span<Span const> registers)
+{
+    for (size_t i = 0; i < engine.io.size(); ++i)
+    {
+        if (engine.io[i].tensor < 0)
+            continue;
+        PlanIO const& io = engine.plan->io[i];
+        PlanTensor const& tensor = engine.program->tensors[asSize(engine.io[i].tensor)];
+        for (size_t j = 0; j < tensor.extents.size(); ++j)
+        {
+            Span const extent = registers[asSize(tensor.extents[j])];
+            int64_t const wanted = io.isInput ? inputDims[i].d[j] : io.dims.d[j];
+            if (io.isInput && extent != Span{wanted, wanted})
+                return badArgument("input '{}': extent {} is {}, but the network makes it equal to another that is {}",
+                    io.name, j, wanted, extent.lo);
+            if (!io.isInput && extent.isKnown() && (extent.lo < 0 || (wanted >= 0 && extent.lo != wanted)))
+                return badArgument("output '{}': extent {} would be {}", io.name, j, extent.lo);
+        }
+    }
+    return Done{};
+}
+
+bool hasDataSymbols(Program const& program)
+{
+    return std::ranges::any_of(
+        program.symbols, [](PlanSymbol const& symbol) { return symbol.kind == PlanSymbolKind::kData; });
+}
+
+Span boundsOfSymbol(EngineState const& engine, int32_t profile, PlanSymbol const& symbol)
+{
+    PlanProfileInput const* const bounds = engine.profileInput(profile, symbol.source);
+    auto const index = asSize(symbol.index);
+    if (symbol.kind == PlanSymbolKind::kInputValue)
+        return bounds == nullptr ? Span{} : Span{bounds->minValues[index], bounds->maxValues[index]};
+    int64_t const fixed = engine.plan->io[asSize(symbol.source)].dims.d[index];
+    return bounds == nullptr ? Span{fixed, fixed} : Span{bounds->min.d[index], bounds->max.d[index]};
+}
+} // namespace
+
+std::string stepLabel(EngineState const& engine, int32_t step)
+{
+    return "[layer '" + engine.program->steps[asSize(step)].name + "']";
+}
+
+std::vector<Span> evaluateAll(EngineState const& engine, std::span<Span const> symbols, DataSymbols data,
+    std::span<uint8_t const> known)
+{
+    std::vector<Span> registers(engine.program->symbols.size() + engine.program->shapes.size());
+    std::ranges::copy(symbols, registers.begin());
+    evaluate(*engine.program, engine.order, data, known, registers);
+    return registers;
+}
+
+Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
+{
+    PlanTensor const& stored = engine.program->tensors[asSize(tensor)];
+    TensorArg arg{stored.dtype, stored.layout, {}, true};
+    arg.extents.reserve(stored.extents.size());
+    for (int32_t const reg : stored.extents)
+    {
+        Span const extent = registers[asSize(reg)];
+        if (!extent.isKnown())
+            return badArgument("an extent of tensor '{}' is not known", stored.name);
+        if (extent.lo < 0 && stored.kind != PlanTensorKind::kValues)
+            return badArgument("tensor '{}' would have the extent {} for the shapes at hand", stored.name, extent.lo);
+        arg.extents.push_back(extent.lo);
+    }
+    return arg;
+}
+
+Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile)
+{
+    std::scoped_lock const lock{engine.boundMutex};
+    std::optional<ArenaLayout>& bound = engine.bounds[asSize(profile)];
+    if (!bound)
+    {
+        std::vector<Span> symbols;
+        for (PlanSymbol const& symbol : engine.program->symbols)
+            symbols.push_back(
+                symbol.kind == PlanSymbolKind::kData ? Span{} : boundsOfSymbol(engine, profile, symbol));
+        std::vector<uint8_t> const known(symbols.size(), 0);
+        auto const registers = evaluateAll(engine, symbols, DataSymbols::kAnywhere, known);
+        auto const blocks = TENON_TRY(sizedBlocks(engine, engine.shared, registers));
+        bound = layOut(blocks, static_cast<int64_t>(engine.device().alignment()));
+    }
+    return &*bound;
+}
+
+Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine, ShapeKey key, RunShapes const& shapes)
+{
+    auto run = std::make_shared<PreparedRun>();
+    run->threads = shapes.threads;
+    run->key = std::move(key);
+    std::vector<uint8_t> const unknown(engine.program->symbols.size(), 0);
+    run->head.registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, unknown);
+    bool const data = hasDataSymbols(*engine.program);
+    std::vector<Span> const anywhere
+        = data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->head.registers;
+    TENON_TRY(checkIO(engine, shapes.inputDims, anywhere));
+    TENON_TRY(fillArena(engine, shapes, anywhere, *run));
+    auto const former = engine.runs.latest();
+    bool const usable = former != nullptr && former->threads == run->threads;
+    TENON_TRY(prepareSteps(engine, *run, 0, shapes.apart, usable ? &former->head : nullptr, run->head));
+    return std::shared_ptr<PreparedRun const>{std::move(run)};
+}
+
+Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engine, ShapeKey key, PreparedRun const& run,
+    size_t segment, std::span<uint8_t const> known, std::span<Span const> symbols, bool apart)
+{
+    auto tail = std::make_shared<PreparedTail>();
+    tail->key = std::move(key);
+    tail->registers = evaluateAll(engine, symbols, DataSymbols::kAtBound, known);
+    PreparedTail const* former{nullptr};
+    auto const latest = engine.tails.latest();
+    bool const same = latest != nullptr && latest->segment == segment && latest->threads == run.threads;
+    if (same)
+        former = latest.get();
+    tail->segment = segment;
+    tail->threads = run.threads;
+    TENON_TRY(prepareSteps(engine, run, segment, apart, former, *tail));
+    return std::shared_ptr<PreparedTail const>{std::move(tail)};
+}
+
+} // namespace tenon

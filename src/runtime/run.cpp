@@ -1,0 +1,335 @@
+// One run: addresses, memory, pointers of all steps, then the segments one after the other.
+#include "runtime/context_state.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+size_t asSize(int32_t index)
+{
+    return static_cast<size_t>(index);
+}
+
+alignas(64) char gNothing[64]; //!< Address of an arena of no bytes: kernels never see null for an empty tensor.
+
+class Run
+{
+  public:
+    Run(ContextState& state, RunRequest const& request) :
+        mState{state},
+        mEngine{state.engine},
+        mRequest{request},
+        mApart{request.observer != nullptr && request.keepInputs}
+    {
+    }
+
+    Result<Done> run()
+    {
+        TENON_TRY(takeAddresses());
+        TENON_TRY(mState.selectRun(mApart, mState.now));
+        TENON_TRY(takeArena());
+        startValues();
+        for (size_t i = 0; i < mEngine.segments.size(); ++i)
+            TENON_TRY(runSegment(i));
+        return Done{};
+    }
+
+  private:
+    Result<Done> takeAddresses()
+    {
+        for (size_t i = 0; i < mState.now.size(); ++i)
+        {
+            PlanIO const& io = mEngine.plan->io[i];
+            void* const address = mRequest.bindings != nullptr ? mRequest.bindings[i] : mState.addresses[i];
+            mState.now[i] = address;
+            mState.given[i] = 0;
+            if (io.isInput && !mState.hasShape(i))
+                return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", io.name);
+            if (io.isInput && address == nullptr && mEngine.io[i].isRead)
+                return errorOf(ErrorCode::kINVALID_STATE, "the address of input '{}' is not set", io.name);
+            if (!io.isInput && address == nullptr && allocatorOf(i) == nullptr)
+                return errorOf(ErrorCode::kINVALID_STATE, "output '{}' has neither address nor allocator", io.name);
+        }
+        return Done{};
+    }
+
+    nvinfer1::IOutputAllocator* allocatorOf(size_t io) const
+    {
+        return mRequest.bindings != nullptr ? nullptr : mState.allocators[io];
+    }
+
+    Result<Done> takeArena()
+    {
+        int64_t const bytes = mState.run->arenaBytes;
+        if (mApart && mState.apartMemory.bytes() < bytes)
+            mState.apartMemory = TENON_TRY(DeviceMemory::allocate(
+                {&mEngine.device(), mEngine.options.allocator}, bytes, "activations of an observed run"));
+        bool const user = !mApart && mState.strategy == MemoryStrategy::kUSER_MANAGED;
+        mArena = mApart ? mState.apartMemory.data() : user ? mState.userMemory : mState.memory.data();
+        int64_t const room
+            = mApart ? mState.apartMemory.bytes() : user ? mState.userBytes : mState.memory.bytes();
+        if (bytes > 0 && (mArena == nullptr || room < bytes))
+            return errorOf(ErrorCode::kINVALID_STATE, "the run needs {} bytes of device memory and has {}{}", bytes,
+                mArena == nullptr ? 0 : room, user ? ": set them with setDeviceMemoryV2" : "");
+        if (mArena == nullptr)
+            mArena = gNothing;
+        return Done{};
+    }
+
+    Result<Done> takeScratch(size_t bytes)
+    {
+        if (bytes > static_cast<size_t>(mState.scratch.bytes()))
+        {
+            auto* const allocator = mState.temporary != nullptr ? mState.temporary : mEngine.options.allocator;
+            mState.scratch = TENON_TRY(DeviceMemory::allocate(
+                {&mEngine.device(), allocator}, static_cast<int64_t>(bytes), "scratch of kernels"));
+        }
+        return Done{};
+    }
+
+    void startValues()
+    {
+        std::ranges::fill(mState.known, uint8_t{0});
+        std::ranges::copy(mState.run->head.registers, mState.registers.begin());
+    }
+
+    Result<Done> runSegment(size_t index)
+    {
+        Segment const segment = mEngine.segments[index];
+        if (index > 0)
+            TENON_TRY(selectTail(index));
+        PreparedTail const& tail = index == 0 ? mState.run->head : *mState.tails[index];
+        TENON_TRY(takeScratch(tail.scratch));
+        TENON_TRY(askAllocators(segment.first - 1));
+        if (index > 0 || isStale())
+            writePointers(segment, tail);
+        TENON_TRY(launch(segment, tail));
+        TENON_TRY(learn(segment));
+        return askAllocators(segment.last - 1);
+    }
+
+    Result<Done> selectTail(size_t index)
+    {
+        ShapeKey& key = mState.tailKey;
+        key.clear();
+        key.push_back(static_cast<int64_t>(index));
+        key.insert(key.end(), mState.run->key.begin(), mState.run->key.end());
+        for (size_t i = 0; i < mState.known.size(); ++i)
+            if (mState.known[i] != 0)
+                key.push_back(mState.registers[i].lo);
+        auto& tail = mState.tails[index];
+        if (tail != nullptr && tail->key == key)
+            return Done{};
+        tail = mEngine.tails.find(key);
+        if (tail == nullptr)
+        {
+            std::span<Span const> const symbols{mState.registers.data(), mState.symbols.size()};
+            auto made = TENON_TRY(prepareTail(mEngine, key, *mState.run, index, mState.known, symbols, mApart));
+            tail = mEngine.tails.insert(key, std::move(made));
+        }
+        return Done{};
+    }
+
+    //! Pointers of the first segment are written again only when something has moved.
+    bool isStale() const
+    {
+        return mState.boundRun != mState.run || mState.boundArena != mArena
+            || mState.boundScratch != mState.scratch.data() || mState.bound != mState.now
+            || mEngine.segments.size() > 1;
+    }
+
+    void* address(Slot const& slot) const
+    {
+        switch (slot.from)
+        {
+        case Slot::From::kBlock: return blockAddress(mApart ? slot.blockApart : slot.index);
+        case Slot::From::kIO: return ioAddress(asSize(slot.index));
+        case Slot::From::kWeight: return const_cast<void*>(mEngine.weights[asSize(slot.index)]); // Never written.
+        case Slot::From::kNothing: break;
+        }
+        return nullptr;
+    }
+
+    void* blockAddress(int32_t block) const
+    {
+        return static_cast<char*>(mArena) + mState.run->offsets[asSize(block)];
+    }
+
+    //! An output of unknown size goes to the arena until its allocator can be asked for the true size.
+    void* ioAddress(size_t io) const
+    {
+        IOFacts const& facts = mEngine.io[io];
+        if (facts.staging >= 0 && mState.given[io] == 0 && allocatorOf(io) != nullptr)
+            return blockAddress(mApart ? facts.stagingApart : facts.staging);
+        return mState.now[io];
+    }
+
+    void writePointers(Segment segment, PreparedTail const& tail)
+    {
+        for (int32_t i = segment.first; i < segment.last; ++i)
+        {
+            PlanStep const& step = mEngine.program->steps[asSize(i)];
+            StepSlots const& slots = mEngine.stepSlots[asSize(i)];
+            for (size_t j = slots.firstInput; j < slots.firstInput + step.inputs.size(); ++j)
+                mState.inputs[j] = address(mEngine.inputSlots[j]);
+            for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
+                mState.outputs[j] = address(mEngine.outputSlots[j]);
+            Launch& launch = mState.launches[asSize(i)];
+            launch.prepared = tail.steps[asSize(i - segment.first)].prepared.get();
+            launch.call.scratch = mState.scratch.data();
+        }
+        mState.boundRun = mState.run;
+        mState.boundArena = mArena;
+        mState.boundScratch = mState.scratch.data();
+        std::ranges::copy(mState.now, mState.bound.begin());
+    }
+
+    Result<Done> launch(Segment segment, PreparedTail const& tail)
+    {
+        RunOptions options{mRequest.stream, mState.threads, nullptr};
+        StepObserver observe;
+        bool stopped{false};
+        if (mRequest.observer != nullptr)
+        {
+            observe = [&](Launch const& each, double microseconds) {
+                stopped = !tell(each, tail.steps[asSize(each.step - segment.first)], microseconds);
+                return !stopped;
+            };
+            options.observer = &observe;
+        }
+        RunFailure failure;
+        auto const launches = std::span<Launch const>{mState.launches}.subspan(
+            asSize(segment.first), asSize(segment.last - segment.first));
+        auto done = mEngine.device().run(launches, options, failure);
+        if (done && !stopped)
+            return Done{};
+        poison();
+        if (done)
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the observer stopped the run");
+        Error error = std::move(done).error();
+        if (failure.step >= 0 && !error.message.starts_with("[layer"))
+            error = std::move(error).in(stepLabel(mEngine, failure.step));
+        return error;
+    }
+
+    bool tell(Launch const& launch, PreparedStep const& step, double microseconds)
+    {
+        PlanStep const& stored = mEngine.program->steps[asSize(launch.step)];
+        ObservedStep seen{launch.step, &stored, step.inputs, step.outputs,
+            {launch.call.inputs, step.inputs.size()}, {launch.call.outputs, step.outputs.size()}, microseconds};
+        std::vector<TensorArg> outputs;
+        if (!stored.produces.empty() && learnStep(launch.step))
+        {
+            for (int32_t const output : stored.outputs)
+                if (auto arg = argOf(mEngine, output, mState.registers))
+                    outputs.push_back(*std::move(arg));
+            seen.outputs = outputs;
+        }
+        return (*mRequest.observer)(seen);
+    }
+
+    //! Takes the values that the segment's last step tells, and all registers that follow from them.
+    Result<Done> learn(Segment segment)
+    {
+        if (segment.first == segment.last || mEngine.program->steps[asSize(segment.last - 1)].produces.empty())
+            return Done{};
+        return learnStep(segment.last - 1);
+    }
+
+    Result<Done> learnStep(int32_t index)
+    {
+        Program const& program = *mEngine.program;
+        PlanStep const& step = program.steps[asSize(index)];
+        for (size_t i = 0; i < step.produces.size(); ++i)
+        {
+            auto const symbol = asSize(step.produces[i]);
+            int64_t const value = mState.produced[mEngine.stepSlots[asSize(index)].firstProduced + i];
+            int64_t const bound = mState.registers[asSize(program.symbols[symbol].upper)].hi;
+            if (value < 0 || value > std::max<int64_t>(bound, 0))
+                return errorOf(ErrorCode::kFAILED_EXECUTION, "{} tells the extent {}, which is not within [0, {}]",
+                    stepLabel(mEngine, index), value, bound);
+            mState.registers[symbol] = {value, value};
+            mState.known[symbol] = 1;
+        }
+        evaluate(program, mEngine.order, DataSymbols::kAtBound, mState.known, mState.registers);
+        return Done{};
+    }
+
+    //! Rule R3: outputs whose extents are known once step `after` has run get their memory.
+    Result<Done> askAllocators(int32_t after)
+    {
+        for (size_t i = asSize(mEngine.inputs); i < mState.now.size(); ++i)
+            if (mState.given[i] == 0 && mEngine.io[i].knownAfter <= after && allocatorOf(i) != nullptr)
+                TENON_TRY(askAllocator(i, after));
+        return Done{};
+    }
+
+    Result<Done> askAllocator(size_t io, int32_t after)
+    {
+        IOFacts const& facts = mEngine.io[io];
+        char const* const name = mEngine.plan->io[io].name.c_str();
+        TensorArg const arg = TENON_TRY(argOf(mEngine, facts.tensor, mState.registers));
+        int64_t const bytes = arg.bytes();
+        void* const staged = ioAddress(io);
+        void* const memory = reallocate(io, static_cast<uint64_t>(std::max<int64_t>(bytes, 1)));
+        if (memory == nullptr)
+            return errorOf(ErrorCode::kFAILED_ALLOCATION, "the allocator of output '{}' gave no {} bytes", name, bytes);
+        if (facts.staging >= 0 && facts.writer <= after)
+            mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes));
+        mState.now[io] = memory;
+        mState.given[io] = 1;
+        nvinfer1::Dims64 dims{};
+        dims.nbDims = static_cast<int32_t>(arg.extents.size());
+        std::ranges::copy(arg.extents, dims.d);
+        allocatorOf(io)->notifyShape(name, dims);
+        return Done{};
+    }
+
+    //! A user's exception counts as null (R5).
+    void* reallocate(size_t io, uint64_t bytes) noexcept
+    {
+        try
+        {
+            char const* const name = mEngine.plan->io[io].name.c_str();
+            return allocatorOf(io)->reallocateOutputAsync(name, mState.addresses[io], bytes,
+                mEngine.device().alignment(), static_cast<cudaStream_t>(mRequest.stream));
+        }
+        catch (...)
+        {
+            return nullptr;
+        }
+    }
+
+    //! Debug builds make a failed run's outputs unusable, so that nobody mistakes them for results.
+    void poison()
+    {
+#ifndef NDEBUG
+        if (!mEngine.device().usesHostMemory())
+            return;
+        for (size_t i = asSize(mEngine.inputs); i < mState.now.size(); ++i)
+        {
+            auto const arg = argOf(mEngine, mEngine.io[i].tensor, mState.registers);
+            bool const direct = allocatorOf(i) == nullptr || mState.given[i] != 0;
+            if (arg && direct && mState.now[i] != nullptr && arg->bytes() > 0)
+                std::memset(mState.now[i], 0xFF, static_cast<size_t>(arg->bytes()));
+        }
+#endif
+    }
+
+    ContextState& mState;
+    EngineState const& mEngine;
+    RunRequest const& mRequest;
+    bool mApart;
+    void* mArena{nullptr};
+};
+} // namespace
+
+Result<Done> runOnce(ContextState& state, RunRequest const& request)
+{
+    return Run{state, request}.run();
+}
+
+} // namespace tenon
