@@ -1,0 +1,71 @@
+// A file mapped for reading.
+#include "file_map.h"
+
+#include "failure.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+[[noreturn]] void failOn(int descriptor, std::string const& path, char const* what)
+{
+    std::string text = fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
+    if (descriptor >= 0)
+    {
+        ::close(descriptor);
+    }
+    fail(nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED, std::move(text));
+}
+
+} // namespace
+
+FileMap::FileMap(std::string const& path)
+{
+    int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+    {
+        failOn(descriptor, path, "open");
+    }
+    struct stat status
+    {
+    };
+    if (::fstat(descriptor, &status) != 0)
+    {
+        failOn(descriptor, path, "inspect");
+    }
+    if (!S_ISREG(status.st_mode))
+    {
+        errno = EINVAL;
+        failOn(descriptor, path, "read as a plain file");
+    }
+    mSize = static_cast<size_t>(status.st_size);
+    if (mSize > 0)
+    {
+        void* const data = ::mmap(nullptr, mSize, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (data == MAP_FAILED)
+        {
+            failOn(descriptor, path, "map");
+        }
+        mData = static_cast<char const*>(data);
+    }
+    ::close(descriptor);
+}
+
+FileMap::~FileMap()
+{
+    if (mData != nullptr)
+    {
+        ::munmap(const_cast<char*>(mData), mSize);
+    }
+}
+
+} // namespace tenon::onnx

@@ -1,0 +1,69 @@
+// Turns the graph of a model into layers of a network, node by node.
+#pragma once
+
+#include "error.h"
+#include "network.h"
+#include "operators.h"
+
+namespace tenon::onnx
+{
+
+enum class NodeState : uint8_t
+{
+    kImported,
+    kFailed,
+    kSkipped, //!< It reads what a failed node would have made; its operator is known.
+};
+
+class Import
+{
+  public:
+    Import(nvinfer1::INetworkDefinition& network, Model& model, Log& log, ErrorList& errors);
+
+    //! Goes on behind nodes that fail, so that all of them are listed. True without errors.
+    bool run();
+
+    //! Of each node of the graph.
+    std::vector<NodeState> const& states() const noexcept
+    {
+        return mStates;
+    }
+    //! Nodes in the order of their data; those of a cycle are missing.
+    std::vector<int> const& order() const noexcept
+    {
+        return mOrder;
+    }
+    //! Output i of the first node of that name; null when there is none.
+    nvinfer1::ITensor const* outputOf(std::string const& node, int64_t i) const;
+
+  private:
+    template <typename Step>
+    bool guarded(int node, Step const& step);
+    void readOpsets();
+    void sortNodes();
+    void addInputs();
+    void addInput(::onnx::ValueInfoProto const& info);
+    void addInitializers();
+    void importNode(int index);
+    bool collectInputs(::onnx::NodeProto const& proto, std::vector<Value>& inputs);
+    ImportFunction operatorOf(::onnx::NodeProto const& proto) const;
+    void bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
+    void markOutputs();
+    void markOutput(::onnx::ValueInfoProto const& info);
+
+    Model& mModel;
+    ErrorList& mErrors;
+    Network mNetwork;
+    ::onnx::GraphProto const& mGraph;
+    int64_t mOpset{0};
+    std::vector<int> mOrder;
+    std::vector<NodeState> mStates;
+    std::unordered_map<std::string, Value> mValues;
+    std::unordered_map<std::string, int> mInitializers; //!< Read when a node asks for them.
+    std::unordered_set<std::string> mBroken;            //!< Names that failed nodes would have made.
+    std::unordered_set<std::string> mInputNames;
+    std::unordered_set<nvinfer1::ITensor const*> mNamed; //!< Tensors that carry a name of the graph.
+    std::unordered_map<std::string, std::vector<nvinfer1::ITensor const*>> mNodeOutputs;
+};
+
+} // namespace tenon::onnx

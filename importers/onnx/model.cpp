@@ -1,0 +1,298 @@
+// A model in memory: parsing, external data, and tensors as constants.
+#include "model.h"
+
+#include "failure.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::DataType;
+using nvonnxparser::ErrorCode;
+using ::onnx::TensorProto;
+
+Shape dimsOfTensor(TensorProto const& tensor)
+{
+    Shape dims(tensor.dims().begin(), tensor.dims().end());
+    static_cast<void>(dimsOf(dims)); // Checks the rank.
+    return dims;
+}
+
+std::string shown(TensorProto const& tensor)
+{
+    return fmt::format("tensor '{}'", tensor.name());
+}
+
+//! Copies a repeated field of a wider type into elements of type T.
+template <typename T, typename Field>
+std::vector<T> narrowed(Field const& field)
+{
+    std::vector<T> result;
+    result.reserve(static_cast<size_t>(field.size()));
+    for (auto const element : field)
+    {
+        result.push_back(static_cast<T>(element));
+    }
+    return result;
+}
+
+void checkCount(TensorProto const& tensor, int64_t found, int64_t wanted)
+{
+    if (found != wanted)
+    {
+        fail(ErrorCode::kINVALID_GRAPH,
+            fmt::format("{} has {} elements where its shape asks for {}", shown(tensor), found, wanted));
+    }
+}
+
+} // namespace
+
+DataType typeOfOnnx(int32_t onnxType)
+{
+    switch (onnxType)
+    {
+    case TensorProto::FLOAT:
+    case TensorProto::DOUBLE: return DataType::kFLOAT;
+    case TensorProto::FLOAT16: return DataType::kHALF;
+    case TensorProto::BFLOAT16: return DataType::kBF16;
+    case TensorProto::INT8: return DataType::kINT8;
+    case TensorProto::UINT8: return DataType::kUINT8;
+    case TensorProto::INT32: return DataType::kINT32;
+    case TensorProto::INT64: return DataType::kINT64;
+    case TensorProto::BOOL: return DataType::kBOOL;
+    case TensorProto::FLOAT8E4M3FN: return DataType::kFP8;
+    default: break;
+    }
+    std::string const name = TensorProto::DataType_IsValid(onnxType)
+        ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnxType))
+        : std::to_string(onnxType);
+    fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("data type {} is not supported", name));
+}
+
+Model::Model(Warn warn)
+    : mWarn{std::move(warn)}
+{
+}
+
+void Model::loadFile(std::string const& path)
+{
+    mFile = std::make_unique<FileMap>(path);
+    parse(mFile->bytes(), path);
+}
+
+void Model::loadBytes(std::span<char const> bytes, std::string const& path)
+{
+    mBytes.assign(bytes.begin(), bytes.end()); // The caller's buffer may go when parsing ends, weights must not.
+    parse(mBytes, path);
+}
+
+void Model::parse(std::span<char const> bytes, std::string const& path)
+{
+    mHasPath = !path.empty();
+    mFolder = std::filesystem::path{path}.parent_path().string();
+    std::optional<SlimModel> slim = takeOutWeights(bytes);
+    mProto = google::protobuf::Arena::CreateMessage<::onnx::ModelProto>(&mArena);
+    if (!slim || slim->bytes.size() > static_cast<size_t>(INT32_MAX)
+        || !mProto->ParseFromArray(slim->bytes.data(), static_cast<int>(slim->bytes.size())))
+    {
+        fail(ErrorCode::kMODEL_DESERIALIZE_FAILED,
+            fmt::format("{} bytes{} are not an ONNX model", bytes.size(), mHasPath ? " of '" + path + "'" : ""));
+    }
+    mRawData = std::move(slim->rawData);
+    if (!mProto->has_graph())
+    {
+        fail(ErrorCode::kMODEL_DESERIALIZE_FAILED, "the model has no graph");
+    }
+    mRawData.resize(static_cast<size_t>(mProto->graph().initializer_size()));
+}
+
+Constant Model::keep(DataType type, Shape dims, void const* data, size_t bytes)
+{
+    constexpr size_t kUnit{sizeof(std::max_align_t)};
+    int64_t const count = volumeOf(dims);
+    auto memory = std::make_unique<std::max_align_t[]>(bytes / kUnit + 1);
+    if (bytes > 0)
+    {
+        std::memcpy(memory.get(), data, bytes);
+    }
+    mOwned.push_back(std::move(memory));
+    return {type, std::move(dims), mOwned.back().get(), count};
+}
+
+//! Uses the bytes where they lie, unless their address is no address of such elements.
+Constant Model::over(DataType type, Shape dims, std::span<char const> bytes)
+{
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bytesOf(type)) != 0)
+    {
+        return keep(type, std::move(dims), bytes.data(), bytes.size());
+    }
+    int64_t const count = volumeOf(dims);
+    return {type, std::move(dims), bytes.data(), count};
+}
+
+Constant Model::reshaped(Constant constant, Shape dims)
+{
+    if (volumeOf(dims) != constant.count)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("cannot reshape {} to {}", textOf(constant.dims), textOf(dims)));
+    }
+    constant.dims = std::move(dims);
+    return constant;
+}
+
+Constant Model::initializer(int index)
+{
+    TensorProto const& tensor = mProto->graph().initializer(index);
+    if (auto const found = mReplacements.find(tensor.name()); found != mReplacements.end())
+    {
+        return read(tensor, found->second);
+    }
+    return read(tensor, mRawData[static_cast<size_t>(index)]);
+}
+
+Constant Model::tensor(TensorProto const& tensor)
+{
+    return read(tensor, std::nullopt);
+}
+
+Constant Model::read(TensorProto const& tensor, std::optional<std::span<char const>> raw)
+{
+    if (tensor.has_segment())
+    {
+        fail(ErrorCode::kUNSUPPORTED_GRAPH, fmt::format("{} is stored in segments", shown(tensor)));
+    }
+    DataType const type = typeOfOnnx(tensor.data_type());
+    Shape dims = dimsOfTensor(tensor);
+    if (!raw && tensor.data_location() == TensorProto::EXTERNAL)
+    {
+        raw = external(tensor);
+    }
+    if (!raw && tensor.has_raw_data())
+    {
+        raw = std::span<char const>{tensor.raw_data()};
+    }
+    if (tensor.data_type() == TensorProto::DOUBLE)
+    {
+        return doubles(tensor, raw.value_or(std::span<char const>{}));
+    }
+    if (!raw)
+    {
+        return typed(tensor, type);
+    }
+    int64_t bytes{0};
+    if (__builtin_mul_overflow(volumeOf(dims), bytesOf(type), &bytes) || static_cast<size_t>(bytes) != raw->size())
+    {
+        fail(ErrorCode::kINVALID_GRAPH,
+            fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor), nameOf(type), textOf(dims),
+                raw->size()));
+    }
+    return over(type, std::move(dims), *raw);
+}
+
+Constant Model::typed(TensorProto const& tensor, DataType type)
+{
+    Shape dims = dimsOfTensor(tensor);
+    int64_t const count = volumeOf(dims);
+    switch (type)
+    {
+    case DataType::kFLOAT:
+        checkCount(tensor, tensor.float_data_size(), count);
+        return {type, std::move(dims), tensor.float_data().data(), count};
+    case DataType::kINT64:
+        checkCount(tensor, tensor.int64_data_size(), count);
+        return {type, std::move(dims), tensor.int64_data().data(), count};
+    case DataType::kINT32:
+        checkCount(tensor, tensor.int32_data_size(), count);
+        return {type, std::move(dims), tensor.int32_data().data(), count};
+    case DataType::kHALF:
+    case DataType::kBF16:
+        checkCount(tensor, tensor.int32_data_size(), count);
+        return own(type, std::move(dims), narrowed<uint16_t>(tensor.int32_data()));
+    default:
+        checkCount(tensor, tensor.int32_data_size(), count);
+        return own(type, std::move(dims), narrowed<uint8_t>(tensor.int32_data()));
+    }
+}
+
+Constant Model::doubles(TensorProto const& tensor, std::span<char const> raw)
+{
+    if (!std::exchange(mWarnedOfDouble, true))
+    {
+        mWarn(fmt::format("the model has elements of type double ({} is the first); they become float", shown(tensor)));
+    }
+    Shape dims = dimsOfTensor(tensor);
+    std::vector<double> wide(tensor.double_data().begin(), tensor.double_data().end());
+    if (!raw.empty())
+    {
+        wide.resize(raw.size() / sizeof(double));
+        std::memcpy(wide.data(), raw.data(), wide.size() * sizeof(double));
+    }
+    checkCount(tensor, static_cast<int64_t>(wide.size()), volumeOf(dims));
+    return own(DataType::kFLOAT, std::move(dims), narrowed<float>(wide));
+}
+
+std::span<char const> Model::external(TensorProto const& tensor)
+{
+    std::map<std::string, std::string> entries;
+    for (auto const& entry : tensor.external_data())
+    {
+        entries[entry.key()] = entry.value();
+    }
+    std::filesystem::path const location = std::filesystem::path{entries["location"]}.lexically_normal();
+    if (!mHasPath)
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{} lies in the external file '{}', which is relative to the model's path; give the path, or use "
+                        "parseFromFile",
+                shown(tensor), location.string()));
+    }
+    if (location.empty() || location.is_absolute() || *location.begin() == "..")
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: external data at '{}' is not below the model's folder", shown(tensor), location.string()));
+    }
+    std::string const path = (std::filesystem::path{mFolder} / location).string();
+    std::unique_ptr<FileMap>& file = mExternalFiles[path];
+    if (file == nullptr)
+    {
+        file = std::make_unique<FileMap>(path);
+    }
+    uint64_t const size = file->bytes().size();
+    uint64_t const offset = std::strtoull(entries["offset"].c_str(), nullptr, 10);
+    uint64_t const length
+        = entries.count("length") != 0 ? std::strtoull(entries["length"].c_str(), nullptr, 10) : size - std::min(offset, size);
+    if (offset > size || length > size - offset)
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: bytes {} to {} are not in '{}', which has {}", shown(tensor), offset, offset + length, path, size));
+    }
+    return file->bytes().subspan(offset, length);
+}
+
+bool Model::replaceInitializer(std::string const& name, void const* data, size_t size)
+{
+    for (TensorProto const& tensor : mProto->graph().initializer())
+    {
+        if (tensor.name() != name)
+        {
+            continue;
+        }
+        int64_t const width = tensor.data_type() == TensorProto::DOUBLE ? 8 : bytesOf(typeOfOnnx(tensor.data_type()));
+        int64_t bytes{0};
+        if (__builtin_mul_overflow(volumeOf(dimsOfTensor(tensor)), width, &bytes) || static_cast<size_t>(bytes) != size)
+        {
+            return false;
+        }
+        mReplacements[name] = {static_cast<char const*>(data), size};
+        return true;
+    }
+    return false;
+}
+
+} // namespace tenon::onnx

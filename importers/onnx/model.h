@@ -1,0 +1,77 @@
+// A model in memory: the parsed message, the files behind it, and the elements of its tensors.
+#pragma once
+
+#include "file_map.h"
+#include "value.h"
+#include "wire.h"
+
+#include <functional>
+#include <google/protobuf/arena.h>
+#include <map>
+#include <onnx.pb.h>
+#include <unordered_map>
+
+namespace tenon::onnx
+{
+
+//! Takes a sentence for the user's log.
+using Warn = std::function<void(std::string const&)>;
+
+//! Constants point into what this owns: it must live until the network is built.
+class Model
+{
+  public:
+    explicit Model(Warn warn);
+
+    //! Maps the file. The functions that load throw Failure.
+    void loadFile(std::string const& path);
+    //! Copies the bytes; external data is looked for beside `path`, which may be empty.
+    void loadBytes(std::span<char const> bytes, std::string const& path);
+
+    ::onnx::ModelProto const& proto() const noexcept
+    {
+        return *mProto;
+    }
+
+    //! Initializer i of the main graph, or its replacement.
+    Constant initializer(int index);
+    Constant tensor(::onnx::TensorProto const& tensor);
+    //! Elements in memory of the model's own.
+    template <typename T>
+    Constant own(nvinfer1::DataType type, Shape dims, std::vector<T> const& elements)
+    {
+        return keep(type, std::move(dims), elements.data(), elements.size() * sizeof(T));
+    }
+    //! Another shape over the same elements.
+    static Constant reshaped(Constant constant, Shape dims);
+
+    //! Data that stands for an initializer from now on; false when there is no such initializer or the size is wrong.
+    bool replaceInitializer(std::string const& name, void const* data, size_t size);
+
+  private:
+    void parse(std::span<char const> bytes, std::string const& path);
+    Constant keep(nvinfer1::DataType type, Shape dims, void const* data, size_t bytes);
+    Constant over(nvinfer1::DataType type, Shape dims, std::span<char const> bytes);
+    Constant typed(::onnx::TensorProto const& tensor, nvinfer1::DataType type);
+    Constant doubles(::onnx::TensorProto const& tensor, std::span<char const> raw);
+    std::span<char const> external(::onnx::TensorProto const& tensor);
+    Constant read(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> raw);
+
+    Warn mWarn;
+    std::string mFolder; //!< Of the model's file; empty when unknown.
+    bool mHasPath{false};
+    bool mWarnedOfDouble{false};
+    std::unique_ptr<FileMap> mFile;
+    std::vector<char> mBytes;
+    google::protobuf::Arena mArena;
+    ::onnx::ModelProto* mProto{nullptr};
+    std::vector<std::optional<std::span<char const>>> mRawData;
+    std::map<std::string, std::unique_ptr<FileMap>> mExternalFiles;
+    std::unordered_map<std::string, std::span<char const>> mReplacements;
+    std::vector<std::unique_ptr<std::max_align_t[]>> mOwned;
+};
+
+//! The engine's type for an ONNX one; fails by name for types that it has not. Double becomes float.
+nvinfer1::DataType typeOfOnnx(int32_t onnxType);
+
+} // namespace tenon::onnx

@@ -1,0 +1,45 @@
+// The network under construction: names and constants.
+#include "network.h"
+
+#include "failure.h"
+
+#include <fmt/format.h>
+
+namespace tenon::onnx
+{
+
+std::string Network::uniqueName(std::string const& name)
+{
+    int& uses = mNames[name];
+    ++uses;
+    if (uses == 1)
+    {
+        return name;
+    }
+    std::string numbered = fmt::format("{}_{}", name, uses);
+    return mNames.count(numbered) == 0 ? (mNames[numbered] = 1, numbered) : uniqueName(numbered);
+}
+
+nvinfer1::ITensor& Network::tensor(Value const& value)
+{
+    if (value.tensor() != nullptr)
+    {
+        return *value.tensor();
+    }
+    Constant const& constant = value.constant();
+    nvinfer1::IConstantLayer* const layer = api.addConstant(dimsOf(constant.dims), constant.weights());
+    if (layer == nullptr)
+    {
+        fail(nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
+            fmt::format("the network refuses the constant '{}' ({}, {}); see the log", value.name(), nameOf(constant.type),
+                textOf(constant.dims)));
+    }
+    std::string const name = uniqueName(value.name());
+    layer->setName(name.c_str());
+    layer->setMetadata(fmt::format("[ONNX Layer: {}]", name).c_str());
+    layer->getOutput(0)->setName(name.c_str());
+    value.setTensor(layer->getOutput(0));
+    return *value.tensor();
+}
+
+} // namespace tenon::onnx

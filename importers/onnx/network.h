@@ -1,0 +1,40 @@
+// The network under construction: what all nodes of a model share.
+#pragma once
+
+#include "log.h"
+#include "model.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tenon::onnx
+{
+
+class Network
+{
+  public:
+    Network(nvinfer1::INetworkDefinition& api, Model& model, Log& log)
+        : api{api}
+        , model{model}
+        , log{log}
+    {
+    }
+
+    nvinfer1::INetworkDefinition& api;
+    Model& model;
+    Log& log;
+
+    //! The name itself if it is new, else with a number behind.
+    std::string uniqueName(std::string const& name);
+    //! The tensor of a value; a constant becomes a layer of its own name.
+    nvinfer1::ITensor& tensor(Value const& value);
+
+    //! One-element tensors of a tensor's extents, and its shape: made once per tensor.
+    std::unordered_map<nvinfer1::ITensor const*, Value> shapes;
+    std::unordered_map<nvinfer1::ITensor const*, std::unordered_map<int32_t, Value>> extents;
+
+  private:
+    std::unordered_map<std::string, int> mNames;
+};
+
+} // namespace tenon::onnx

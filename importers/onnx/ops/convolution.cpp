@@ -1,0 +1,190 @@
+// Conv and ConvTranspose.
+#include "window.h"
+
+#include <algorithm>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::PaddingMode;
+using nvinfer1::Weights;
+
+//! What both operators have: x, kernel and bias, with two or three spatial axes.
+struct Operands
+{
+    bool wasWidened{false};
+    Value x;
+    Value kernel;
+    Value bias;
+    WindowAttributes window;
+    int64_t groups{1};
+};
+
+Operands operandsOf(Node& node)
+{
+    Operands operands;
+    operands.wasWidened = node.in(0).rank() == 3;
+    operands.x = widened(node, node.in(0));
+    operands.kernel = node.in(1);
+    if (operands.kernel.rank() != node.in(0).rank())
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("a kernel of shape {} for an input of shape {}", textOf(operands.kernel.shape()),
+                textOf(node.in(0).shape())));
+    }
+    Shape const shape = operands.kernel.shape();
+    if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 1; }))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, fmt::format("a kernel of shape {}", textOf(shape)));
+    }
+    operands.window = windowOf(node, shape.size() - 2, Shape(shape.begin() + 2, shape.end()));
+    if (!std::equal(shape.begin() + 2, shape.end(), operands.window.kernel.begin()))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("kernel_shape {} with a kernel of shape {}", textOf(operands.window.kernel), textOf(shape)));
+    }
+    if (operands.wasWidened)
+    {
+        operands.kernel = node.unsqueeze(operands.kernel, {2});
+        operands.window.widen();
+    }
+    operands.bias = node.has(2) ? node.in(2) : Value{};
+    operands.groups = node.intOr("group", 1);
+    if (operands.groups < 1)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("group is {}", operands.groups));
+    }
+    return operands;
+}
+
+//! Constants go in as weights, tensors of the network as inputs 1 and 2.
+Weights weightsOf(Value const& value, DataType type)
+{
+    return value.exists() && value.isConstant() ? value.constant().weights() : Weights{type, nullptr, 0};
+}
+
+template <typename Layer>
+void setOperands(Node& node, Layer* layer, Operands const& operands)
+{
+    layer->setNbGroups(operands.groups);
+    layer->setDilationNd(dimsOf(operands.window.dilations));
+    setWindow(layer, operands.window, PaddingMode::kEXPLICIT_ROUND_DOWN);
+    if (!operands.kernel.isConstant())
+    {
+        layer->setInput(1, node.tensor(operands.kernel));
+    }
+    if (operands.bias.exists() && !operands.bias.isConstant())
+    {
+        layer->setInput(2, node.tensor(operands.bias));
+    }
+}
+
+void checkBias(Operands const& operands, int64_t maps)
+{
+    if (operands.bias.exists() && operands.bias.isConstant() && operands.bias.constant().count != maps)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("a bias of {} elements for {} output channels", operands.bias.constant().count, maps));
+    }
+}
+
+Outputs importConv(Node& node)
+{
+    Operands const operands = operandsOf(node);
+    int64_t const maps = operands.kernel.shape()[0];
+    checkBias(operands, maps);
+    DataType const type = operands.kernel.type();
+    nvinfer1::IConvolutionLayer* const layer
+        = node.added(node.api().addConvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
+                         weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+            "convolution");
+    setOperands(node, layer, operands);
+    return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
+}
+
+//! Extents that the transposed convolution has before any padding is cut off, less those that it shall have.
+int64_t surplus(Operands const& operands, size_t axis, int64_t in, int64_t out)
+{
+    WindowAttributes const& window = operands.window;
+    return (in - 1) * window.strides[axis] + (window.kernel[axis] - 1) * window.dilations[axis] + 1 - out;
+}
+
+//! Paddings from the attributes output_padding, output_shape and auto_pad.
+void setTransposedPadding(Node const& node, Operands& operands)
+{
+    WindowAttributes& window = operands.window;
+    size_t const count = window.kernel.size();
+    Shape extra = node.intsOr("output_padding", Shape(operands.wasWidened ? 1 : count, 0));
+    Shape wanted = node.intsOr("output_shape", {});
+    if (operands.wasWidened)
+    {
+        extra.insert(extra.begin(), 0);
+    }
+    if (!wanted.empty() && wanted.size() + (operands.wasWidened ? 1 : 0) > count)
+    {
+        wanted.erase(wanted.begin(), wanted.end() - static_cast<int64_t>(count - (operands.wasWidened ? 1 : 0)));
+    }
+    if (!wanted.empty() && operands.wasWidened)
+    {
+        wanted.insert(wanted.begin(), 1);
+    }
+    if (extra.size() != count || (!wanted.empty() && wanted.size() != count))
+    {
+        fail(ErrorCode::kINVALID_NODE, "output_padding or output_shape does not fit the spatial axes");
+    }
+    bool const same = window.autoPad == "SAME_UPPER" || window.autoPad == "SAME_LOWER";
+    for (size_t axis = 0; axis < count; ++axis)
+    {
+        int64_t const in = operands.x.shape()[axis + 2];
+        if (!wanted.empty() && in < 0)
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, "output_shape with an input whose extents are open");
+        }
+        if (wanted.empty() && !same)
+        {
+            window.padsAfter[axis] -= extra[axis];
+            continue;
+        }
+        // With auto_pad the result is stride times as large: then the surplus does not depend on the extent.
+        int64_t const total = wanted.empty() ? surplus(operands, axis, 1, window.strides[axis])
+                                             : surplus(operands, axis, in, wanted[axis]);
+        int64_t const less = total >= 0 ? total / 2 : 0;
+        bool const upper = window.autoPad == "SAME_UPPER";
+        window.padsBefore[axis] = upper ? less : total - less;
+        window.padsAfter[axis] = total - window.padsBefore[axis];
+        if (window.padsBefore[axis] < 0)
+        {
+            window.padsBefore[axis] = 0;
+            window.padsAfter[axis] = total;
+        }
+    }
+    window.autoPad = "NOTSET";
+}
+
+Outputs importConvTranspose(Node& node)
+{
+    Operands operands = operandsOf(node);
+    setTransposedPadding(node, operands);
+    int64_t const maps = operands.kernel.shape()[1] * operands.groups;
+    checkBias(operands, maps);
+    DataType const type = operands.kernel.type();
+    nvinfer1::IDeconvolutionLayer* const layer
+        = node.added(node.api().addDeconvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
+                         weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+            "deconvolution");
+    setOperands(node, layer, operands);
+    return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
+}
+
+constexpr Operator kOperators[]{
+    {"Conv", importConv},
+    {"ConvTranspose", importConvTranspose},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kConvolutionOperators{kOperators};
+
+} // namespace tenon::onnx

@@ -1,0 +1,211 @@
+// Operators that make elements from nothing: constants, ranges, masks, random numbers.
+#include "../network.h"
+#include "../operators.h"
+
+#include <cmath>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::FillOperation;
+
+Outputs importConstant(Node& node)
+{
+    auto const count = [](auto const& list) { return static_cast<int64_t>(list.size()); };
+    Model& model = node.network().model;
+    if (::onnx::TensorProto const* const tensor = node.tensorAttribute("value"))
+    {
+        return {Value{model.tensor(*tensor), node.name()}};
+    }
+    if (node.hasAttribute("value_float"))
+    {
+        return {Value{model.own(DataType::kFLOAT, {}, std::vector<float>{node.floatOr("value_float", 0)}), node.name()}};
+    }
+    if (node.hasAttribute("value_int"))
+    {
+        return {Value{model.own(DataType::kINT64, {}, std::vector<int64_t>{node.intOr("value_int", 0)}), node.name()}};
+    }
+    if (node.hasAttribute("value_floats"))
+    {
+        std::vector<float> const list = node.floatsOr("value_floats", {});
+        return {Value{model.own(DataType::kFLOAT, {count(list)}, list), node.name()}};
+    }
+    if (node.hasAttribute("value_ints"))
+    {
+        std::vector<int64_t> const list = node.intsOr("value_ints", {});
+        return {Value{model.own(DataType::kINT64, {count(list)}, list), node.name()}};
+    }
+    fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "a Constant of strings, of sparse elements, or without a value");
+}
+
+//! One element repeated: a slice with stride 0.
+Value repeated(Node& node, Value const& element, Extents const& shape)
+{
+    if (shape.empty())
+    {
+        return element;
+    }
+    return expandTo(node, node.reshapedConstant(element, Shape(shape.size(), 1)), shape);
+}
+
+Outputs importConstantOfShape(Node& node)
+{
+    ::onnx::TensorProto const* const tensor = node.tensorAttribute("value");
+    Value const element = tensor != nullptr ? node.named(node.network().model.tensor(*tensor), "value")
+                                            : node.scalar(0.0, DataType::kFLOAT);
+    if (element.constant().count != 1)
+    {
+        fail(ErrorCode::kINVALID_NODE, "the value of ConstantOfShape has more than one element");
+    }
+    Extents const shape = elementsOf(node, node.in(0));
+    constexpr int64_t kSmall{4096};
+    if (areKnown(shape) && volumeOf(knownOf(shape)) <= kSmall)
+    {
+        // Integers stay exact: only their few small values occur here, and doubles hold them up to 2^53.
+        return {node.filled(numbersOf(element.constant()).front(), element.type(), knownOf(shape))};
+    }
+    return {repeated(node, node.reshapedConstant(element, {}), shape)};
+}
+
+bool allConstant(Node const& node)
+{
+    return node.in(0).isConstant() && node.in(1).isConstant() && node.in(2).isConstant();
+}
+
+//! start, start + delta, … as long as limit is not reached; all three are known.
+Outputs constantRange(Node& node)
+{
+    double const start = node.number(0, "start", 0);
+    double const limit = node.number(1, "limit", 0);
+    double const delta = node.number(2, "delta", 1);
+    double const count = std::max(0.0, std::ceil((limit - start) / delta));
+    constexpr double kMost{1 << 28};
+    if (delta == 0.0 || !(count <= kMost))
+    {
+        fail(ErrorCode::kINVALID_VALUE, fmt::format("Range from {} to {} by {}", start, limit, delta));
+    }
+    std::vector<double> elements(static_cast<size_t>(count));
+    for (size_t i = 0; i < elements.size(); ++i)
+    {
+        elements[i] = start + static_cast<double>(i) * delta;
+    }
+    return {node.numbers(elements, {static_cast<int64_t>(elements.size())}, node.in(0).type())};
+}
+
+Outputs importRange(Node& node)
+{
+    if (allConstant(node))
+    {
+        return constantRange(node);
+    }
+    DataType const type = node.in(0).type();
+    if (type != DataType::kINT64 && type != DataType::kINT32)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, "Range of floating numbers that are not constants");
+    }
+    Extent const start = elementsOf(node, node.in(0)).at(0);
+    Extent const limit = elementsOf(node, node.in(1)).at(0);
+    Extent const delta = elementsOf(node, node.in(2)).at(0);
+    Extent const count = larger(node, 0, ceilDivide(node, subtract(node, limit, start), delta));
+    nvinfer1::IFillLayer* const layer
+        = node.added(node.api().addFill(nvinfer1::Dims{1, {1}}, FillOperation::kLINSPACE, DataType::kINT64), "range");
+    layer->setInput(0, node.tensor(tensorOf(node, {count})));
+    layer->setInput(1, node.tensor(scalarOf(node, start)));
+    layer->setInput(2, node.tensor(tensorOf(node, {delta})));
+    return {node.cast(layer->getOutput(0), type)};
+}
+
+//! Row and column numbers of the last two axes, broadcast against each other.
+struct Positions
+{
+    Value row;
+    Value column;
+};
+
+Positions positionsOf(Node& node, Value const& x)
+{
+    if (x.rank() < 2)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} of shape {}", node.op(), textOf(x.shape())));
+    }
+    Value const rows = iota(node, extentOf(node, x, x.rank() - 2));
+    return {node.unsqueeze(rows, {1}), iota(node, extentOf(node, x, x.rank() - 1))};
+}
+
+Outputs importTrilu(Node& node)
+{
+    Value const x = node.in(0);
+    Positions const positions = positionsOf(node, x);
+    Value const k = node.has(1) ? node.cast(node.in(1), DataType::kINT64) : node.integerScalar(0);
+    Value const diagonal = node.binary(positions.row, k, ElementWiseOperation::kSUM);
+    bool const upper = node.intOr("upper", 1) != 0;
+    auto const outside = upper ? ElementWiseOperation::kLESS : ElementWiseOperation::kGREATER;
+    Value const drops = node.binary(positions.column, diagonal, outside);
+    return {node.select(drops, node.scalar(0.0, x.type()), x)};
+}
+
+Outputs importEyeLike(Node& node)
+{
+    Value const x = node.in(0);
+    Positions const positions = positionsOf(node, x);
+    Value const shifted
+        = node.binary(positions.row, node.integerScalar(node.intOr("k", 0)), ElementWiseOperation::kSUM);
+    Value const same = node.binary(positions.column, shifted, ElementWiseOperation::kEQUAL);
+    DataType const type
+        = node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : x.type();
+    return {node.cast(same, type)};
+}
+
+//! The seed has no effect: each engine has its own sequence.
+Outputs random(Node& node, Extents const& shape, DataType type)
+{
+    bool const isNormal = node.op().substr(0, 12) == "RandomNormal";
+    nvinfer1::IFillLayer* const layer = node.added(node.api().addFill(dimsOf(Shape(shape.size(), 1)),
+        isNormal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, type), "random");
+    if (areKnown(shape))
+    {
+        layer->setDimensions(dimsOf(knownOf(shape)));
+    }
+    else
+    {
+        layer->setInput(0, node.tensor(tensorOf(node, shape)));
+    }
+    layer->setAlpha(isNormal ? node.floatOr("mean", 0.0F) : node.floatOr("low", 0.0F));
+    layer->setBeta(isNormal ? node.floatOr("scale", 1.0F) : node.floatOr("high", 1.0F));
+    return {layer->getOutput(0)};
+}
+
+Outputs importRandom(Node& node)
+{
+    Shape const shape = node.intsOr("shape", {});
+    return random(node, {shape.begin(), shape.end()},
+        typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", ::onnx::TensorProto::FLOAT))));
+}
+
+Outputs importRandomLike(Node& node)
+{
+    DataType const type = node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0)))
+                                                     : node.in(0).type();
+    return random(node, extentsOf(node, node.in(0)), type);
+}
+
+constexpr Operator kOperators[]{
+    {"Constant", importConstant},
+    {"ConstantOfShape", importConstantOfShape},
+    {"EyeLike", importEyeLike},
+    {"RandomNormal", importRandom},
+    {"RandomNormalLike", importRandomLike},
+    {"RandomUniform", importRandom},
+    {"RandomUniformLike", importRandomLike},
+    {"Range", importRange},
+    {"Trilu", importTrilu},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kGenerateOperators{kOperators};
+
+} // namespace tenon::onnx

@@ -1,0 +1,93 @@
+// MatMul, Gemm and Einsum.
+#include "../operators.h"
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::MatrixOperation;
+
+//! A vector counts as one axis less than a matrix: batch axes are put in front until both have as many.
+Outputs importMatMul(Node& node)
+{
+    Value a = node.in(0);
+    Value b = node.in(1);
+    if (a.rank() < 1 || b.rank() < 1)
+    {
+        fail(ErrorCode::kINVALID_NODE, "MatMul of a scalar");
+    }
+    auto const operationOf = [](Value const& x) { return x.rank() == 1 ? MatrixOperation::kVECTOR : MatrixOperation::kNONE; };
+    MatrixOperation const opA = operationOf(a);
+    MatrixOperation const opB = operationOf(b);
+    int32_t const batchAxes = std::max({a.rank() - 2, b.rank() - 2, 0});
+    a = node.withRank(a, batchAxes + (opA == MatrixOperation::kVECTOR ? 1 : 2));
+    b = node.withRank(b, batchAxes + (opB == MatrixOperation::kVECTOR ? 1 : 2));
+    return {node.output(node.api().addMatrixMultiply(node.tensor(a), opA, node.tensor(b), opB), "matmul")};
+}
+
+//! alpha · op(a) · op(b) + beta · c.
+Outputs importGemm(Node& node)
+{
+    Value const a = node.in(0);
+    Value const b = node.in(1);
+    if (a.rank() != 2 || b.rank() != 2)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("Gemm of shapes {} and {}", textOf(a.shape()), textOf(b.shape())));
+    }
+    auto const operationOf = [&node](char const* name) {
+        return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
+    };
+    float const alpha = node.floatOr("alpha", 1.0F);
+    float const beta = node.floatOr("beta", 1.0F);
+    Value result = node.output(
+        node.api().addMatrixMultiply(node.tensor(a), operationOf("transA"), node.tensor(b), operationOf("transB")), "matmul");
+    if (alpha != 1.0F)
+    {
+        result = node.binary(result, node.scalar(alpha, result.type()), ElementWiseOperation::kPROD);
+    }
+    if (node.has(2) && beta != 0.0F)
+    {
+        Value c = node.in(2);
+        if (beta != 1.0F)
+        {
+            c = node.binary(c, node.scalar(beta, c.type()), ElementWiseOperation::kPROD);
+        }
+        result = node.binary(result, c, ElementWiseOperation::kSUM);
+    }
+    return {result};
+}
+
+Outputs importEinsum(Node& node)
+{
+    std::string const equation = node.stringOr("equation", "");
+    std::vector<nvinfer1::ITensor*> inputs;
+    for (Value const& input : node.inputs())
+    {
+        inputs.push_back(&node.tensor(input));
+    }
+    if (inputs.empty() || equation.empty())
+    {
+        fail(ErrorCode::kINVALID_NODE, "Einsum without inputs or equation");
+    }
+    std::string letters;
+    for (char const c : equation) // Blanks mean nothing.
+    {
+        letters += c == ' ' ? "" : std::string{c};
+    }
+    return {node.output(
+        node.api().addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), letters.c_str()), "einsum")};
+}
+
+constexpr Operator kOperators[]{
+    {"Einsum", importEinsum},
+    {"Gemm", importGemm},
+    {"MatMul", importMatMul},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kMatmulOperators{kOperators};
+
+} // namespace tenon::onnx

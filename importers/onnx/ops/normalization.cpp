@@ -1,0 +1,198 @@
+// Batch, instance, group, layer and root-mean-square normalization.
+#include "../operators.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+
+//! [1, C, 1, …] for per-channel values of a tensor of the given rank.
+Value perChannel(Node& node, Value const& values, int32_t rank)
+{
+    std::vector<int32_t> axes{0};
+    for (int32_t axis = 2; axis < rank; ++axis)
+    {
+        axes.push_back(axis);
+    }
+    if (values.rank() != 1 || rank < 2)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("per-channel values of shape {}", textOf(values.shape())));
+    }
+    return node.unsqueeze(values, axes);
+}
+
+//! x · scale / √(variance + ε) + (bias − mean · scale / √(variance + ε)), one layer where all of it is known.
+Outputs constantBatchNorm(Node& node, Value const& x, double epsilon)
+{
+    std::vector<double> const scale = node.numbers(1, "scale");
+    std::vector<double> const bias = node.numbers(2, "bias");
+    std::vector<double> const mean = node.numbers(3, "mean");
+    std::vector<double> const variance = node.numbers(4, "variance");
+    size_t const channels = scale.size();
+    if (bias.size() != channels || mean.size() != channels || variance.size() != channels)
+    {
+        fail(ErrorCode::kINVALID_NODE, "scale, bias, mean and variance of BatchNormalization differ in length");
+    }
+    std::vector<double> factor(channels);
+    std::vector<double> shift(channels);
+    for (size_t c = 0; c < channels; ++c)
+    {
+        factor[c] = scale[c] / std::sqrt(variance[c] + epsilon);
+        shift[c] = bias[c] - mean[c] * factor[c];
+    }
+    Shape const dims{static_cast<int64_t>(channels)};
+    Value const factors = node.numbers(factor, dims, x.type());
+    Value const shifts = node.numbers(shift, dims, x.type());
+    if (x.rank() == 4 || x.rank() == 5)
+    {
+        nvinfer1::Weights const none{x.type(), nullptr, 0};
+        return {node.output(node.api().addScaleNd(node.tensor(x), nvinfer1::ScaleMode::kCHANNEL,
+            shifts.constant().weights(), factors.constant().weights(), none, 1))};
+    }
+    Value const scaled = node.binary(x, perChannel(node, factors, x.rank()), ElementWiseOperation::kPROD);
+    return {node.binary(scaled, perChannel(node, shifts, x.rank()), ElementWiseOperation::kSUM)};
+}
+
+Outputs importBatchNorm(Node& node)
+{
+    if (node.intOr("training_mode", 0) != 0)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "BatchNormalization in training mode");
+    }
+    Value const x = node.in(0);
+    auto const epsilon = static_cast<double>(node.floatOr("epsilon", 1e-5F));
+    if (node.in(1).isConstant() && node.in(2).isConstant() && node.in(3).isConstant() && node.in(4).isConstant())
+    {
+        return constantBatchNorm(node, x, epsilon);
+    }
+    auto const spread = [&](int input) { return perChannel(node, node.in(input), x.rank()); };
+    Value const variance = node.binary(spread(4), node.scalar(epsilon, node.in(4).type()), ElementWiseOperation::kSUM);
+    Value const centred = node.binary(x, spread(3), ElementWiseOperation::kSUB);
+    Value const factor = node.binary(spread(1), node.unary(variance, UnaryOperation::kSQRT), ElementWiseOperation::kDIV);
+    Value const scaled = node.binary(centred, factor, ElementWiseOperation::kPROD);
+    return {node.binary(scaled, spread(2), ElementWiseOperation::kSUM)};
+}
+
+uint32_t axesFrom(int32_t first, int32_t rank)
+{
+    uint32_t mask{0};
+    for (int32_t axis = first; axis < rank; ++axis)
+    {
+        mask |= 1U << axis;
+    }
+    return mask;
+}
+
+Outputs importInstanceNorm(Node& node)
+{
+    Value const x = node.in(0);
+    if (x.rank() < 3)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("InstanceNormalization of shape {}", textOf(x.shape())));
+    }
+    nvinfer1::INormalizationLayer* const layer = node.added(
+        node.api().addNormalizationV2(node.tensor(x), node.tensor(perChannel(node, node.in(1), x.rank())),
+            node.tensor(perChannel(node, node.in(2), x.rank())), axesFrom(2, x.rank())),
+        "normalization");
+    layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
+    return {layer->getOutput(0)};
+}
+
+//! The older call, whose groups have one scale and one bias each.
+nvinfer1::INormalizationLayer* oldNormalization(
+    Node& node, nvinfer1::ITensor& x, nvinfer1::ITensor& scale, nvinfer1::ITensor& bias, uint32_t axes)
+{
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return node.api().addNormalization(x, scale, bias, axes);
+#pragma GCC diagnostic pop
+}
+
+//! Scale and bias are per group at opset 18, per channel from 21 on.
+Outputs importGroupNorm(Node& node)
+{
+    Value const x = node.in(0);
+    Value const scale = perChannel(node, node.in(1), x.rank());
+    Value const bias = perChannel(node, node.in(2), x.rank());
+    uint32_t const axes = axesFrom(2, x.rank());
+    nvinfer1::ITensor& data = node.tensor(x);
+    nvinfer1::INormalizationLayer* const layer
+        = node.added(node.opset() < 21 ? oldNormalization(node, data, node.tensor(scale), node.tensor(bias), axes)
+                                       : node.api().addNormalizationV2(data, node.tensor(scale), node.tensor(bias), axes),
+            "normalization");
+    layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
+    layer->setNbGroups(node.intOr("num_groups", 1));
+    return {layer->getOutput(0)};
+}
+
+//! Mean and 1/√(variance + ε), which LayerNormalization may be asked for beside its result.
+void addStatistics(Node& node, Outputs& outputs, Value const& x, std::vector<int32_t> const& axes)
+{
+    Value const mean = node.reduce(x, ReduceOperation::kAVG, axes, true);
+    Value const centred = node.binary(x, mean, ElementWiseOperation::kSUB);
+    Value const squares = node.binary(centred, centred, ElementWiseOperation::kPROD);
+    Value const variance = node.reduce(squares, ReduceOperation::kAVG, axes, true);
+    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), x.type());
+    Value const root = node.unary(node.binary(variance, epsilon, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
+    outputs.push_back(mean);
+    outputs.push_back(node.unary(root, UnaryOperation::kRECIP));
+}
+
+Outputs importLayerNorm(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
+    Value const scale = node.withRank(node.in(1), x.rank());
+    Value const bias
+        = node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), x.rank());
+    nvinfer1::INormalizationLayer* const layer = node.added(
+        node.api().addNormalizationV2(node.tensor(x), node.tensor(scale), node.tensor(bias), axesFrom(first, x.rank())),
+        "normalization");
+    layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
+    Outputs outputs{layer->getOutput(0)};
+    if (node.wants(1) || node.wants(2))
+    {
+        std::vector<int32_t> axes(static_cast<size_t>(x.rank() - first));
+        std::iota(axes.begin(), axes.end(), first);
+        addStatistics(node, outputs, x, axes);
+    }
+    return outputs;
+}
+
+//! x / √(mean(x²) + ε) · scale.
+Outputs importRmsNorm(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
+    std::vector<int32_t> axes(static_cast<size_t>(x.rank() - first));
+    std::iota(axes.begin(), axes.end(), first);
+    Value const wide = node.cast(x, DataType::kFLOAT);
+    Value const squares = node.binary(wide, wide, ElementWiseOperation::kPROD);
+    Value const mean = node.reduce(squares, ReduceOperation::kAVG, axes, true);
+    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), DataType::kFLOAT);
+    Value const root = node.unary(node.binary(mean, epsilon, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
+    Value const normalized = node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type());
+    return {node.binary(normalized, node.in(1), ElementWiseOperation::kPROD)};
+}
+
+constexpr Operator kOperators[]{
+    {"BatchNormalization", importBatchNorm},
+    {"GroupNormalization", importGroupNorm},
+    {"InstanceNormalization", importInstanceNorm},
+    {"LayerNormalization", importLayerNorm},
+    {"RMSNormalization", importRmsNorm},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kNormalizationOperators{kOperators};
+
+} // namespace tenon::onnx

@@ -1,0 +1,117 @@
+// Operators that look for elements: TopK, ArgMax, ArgMin, NonZero, OneHot, and CumSum along an axis.
+#include "../operators.h"
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::TopKOperation;
+
+Outputs importTopK(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const axis = node.axis(node.intOr("axis", -1), x.rank());
+    if (node.intOr("sorted", 1) == 0)
+    {
+        node.warnOnce("TopK gives its elements in order, also where 'sorted' is 0");
+    }
+    auto const operation = node.intOr("largest", 1) != 0 ? TopKOperation::kMAX : TopKOperation::kMIN;
+    bool const isAttribute = node.opset() < 10;
+    bool const isKnown = isAttribute || node.in(1).isConstant();
+    int64_t const k = isAttribute ? node.intOr("k", 0) : isKnown ? static_cast<int64_t>(node.number(1, "k", 0)) : 1;
+    if (k < 0 || k > INT32_MAX)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("TopK of {} elements", k));
+    }
+    nvinfer1::ITopKLayer* const layer = node.added(
+        node.api().addTopK(node.tensor(x), operation, static_cast<int32_t>(k), 1U << axis, DataType::kINT64), "topk");
+    if (!isKnown)
+    {
+        Value const scalar = node.in(1).rank() == 0 ? node.in(1) : node.squeeze(node.in(1), {0});
+        layer->setInput(1, node.tensor(node.cast(scalar, DataType::kINT32)));
+    }
+    return {layer->getOutput(0), layer->getOutput(1)};
+}
+
+//! Where ties count from the end, the search runs backwards.
+Value reversed(Node& node, Value const& x, int32_t axis)
+{
+    Extent const last = subtract(node, extentOf(node, x, axis), 1);
+    auto const rank = static_cast<size_t>(x.rank());
+    Cut cut{.start = Extents(rank, 0), .size = extentsOf(node, x), .stride = Extents(rank, 1), .fill = {}};
+    cut.start[static_cast<size_t>(axis)] = last;
+    cut.stride[static_cast<size_t>(axis)] = -1;
+    return slice(node, x, cut, "reversed");
+}
+
+Outputs importArg(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const axis = node.axis(node.intOr("axis", 0), x.rank());
+    bool const isLast = node.intOr("select_last_index", 0) != 0;
+    auto const operation = node.op() == "ArgMax" ? TopKOperation::kMAX : TopKOperation::kMIN;
+    Value const searched = isLast ? reversed(node, x, axis) : x;
+    nvinfer1::ITopKLayer* const layer
+        = node.added(node.api().addTopK(node.tensor(searched), operation, 1, 1U << axis, DataType::kINT64), "topk");
+    Value index = layer->getOutput(1);
+    if (isLast)
+    {
+        Value const last = tensorOf(node, Extents{subtract(node, extentOf(node, x, axis), 1)});
+        index = node.binary(last, index, ElementWiseOperation::kSUB);
+    }
+    return {node.intOr("keepdims", 1) != 0 ? index : node.squeeze(index, {axis})};
+}
+
+Outputs importNonZero(Node& node)
+{
+    return {node.output(node.api().addNonZero(node.tensor(node.in(0)), DataType::kINT64), "nonzero")};
+}
+
+Outputs importOneHot(Node& node)
+{
+    Value indices = node.in(0);
+    auto const depth = static_cast<int64_t>(node.number(1, "depth", 0));
+    if (depth < 1)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("OneHot of depth {}", depth));
+    }
+    if (indices.type() != DataType::kINT64 && indices.type() != DataType::kINT32)
+    {
+        indices = node.cast(indices, DataType::kINT64);
+    }
+    // Negative indices count from the end; what is out of range on either side matches nothing.
+    Value const size = node.scalar(static_cast<double>(depth), indices.type());
+    Value const isNegative = node.binary(indices, node.scalar(0, indices.type()), ElementWiseOperation::kLESS);
+    indices = node.select(isNegative, node.binary(indices, size, ElementWiseOperation::kSUM), indices);
+    int32_t const axis = node.axis(node.intOr("axis", -1), indices.rank() + 1);
+    return {node.output(node.api().addOneHot(node.tensor(indices), node.tensor(node.in(2)),
+                            node.tensor(node.integerScalar(depth)), axis),
+        "onehot")};
+}
+
+Outputs importCumSum(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const axis = node.axis(static_cast<int64_t>(node.number(1, "axis", 0)), x.rank());
+    return {node.output(node.api().addCumulative(node.tensor(x), node.tensor(node.scalar(axis, DataType::kINT32)),
+                            nvinfer1::CumulativeOperation::kSUM, node.intOr("exclusive", 0) != 0,
+                            node.intOr("reverse", 0) != 0),
+        "cumsum")};
+}
+
+constexpr Operator kOperators[]{
+    {"ArgMax", importArg},
+    {"ArgMin", importArg},
+    {"CumSum", importCumSum},
+    {"NonZero", importNonZero},
+    {"OneHot", importOneHot},
+    {"TopK", importTopK},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kSearchOperators{kOperators};
+
+} // namespace tenon::onnx

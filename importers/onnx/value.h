@@ -1,0 +1,95 @@
+// What a name of an ONNX graph stands for: a tensor of the network, or a constant that becomes one when a layer reads it.
+#pragma once
+
+#include "NvInfer.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon::onnx
+{
+
+using Shape = std::vector<int64_t>;
+
+//! Elements known at import. The memory belongs to the model.
+struct Constant
+{
+    nvinfer1::DataType type{nvinfer1::DataType::kFLOAT};
+    Shape dims;
+    void const* data{nullptr};
+    int64_t count{0};
+
+    nvinfer1::Weights weights() const noexcept
+    {
+        return {type, count == 0 ? nullptr : data, count};
+    }
+};
+
+int64_t bytesOf(nvinfer1::DataType type);
+char const* nameOf(nvinfer1::DataType type);
+bool isFloating(nvinfer1::DataType type);
+//! Product of the extents; fails on a negative extent or an overflow.
+int64_t volumeOf(Shape const& dims);
+nvinfer1::Dims dimsOf(Shape const& shape);
+Shape shapeOf(nvinfer1::Dims const& dims);
+std::string textOf(Shape const& shape);
+
+//! Elements in a wider type. The integers of a floating constant are truncated, as Cast does.
+std::vector<int64_t> integersOf(Constant const& constant);
+std::vector<double> numbersOf(Constant const& constant);
+
+//! Shares what it stands for with its copies, so that a constant becomes one layer however many nodes read it.
+class Value
+{
+  public:
+    Value() = default;
+    Value(nvinfer1::ITensor* tensor); // NOLINT: a tensor is a value.
+    Value(Constant constant, std::string name);
+
+    //! False: an optional input or output that is not there.
+    bool exists() const noexcept
+    {
+        return mCell != nullptr;
+    }
+    bool isConstant() const noexcept
+    {
+        return mCell != nullptr && mCell->constant.has_value();
+    }
+    Constant const& constant() const
+    {
+        return mCell->constant.value();
+    }
+    //! The name of the constant, for its layer.
+    std::string const& name() const
+    {
+        return mCell->name;
+    }
+
+    nvinfer1::DataType type() const;
+    //! −1 for an extent that the model leaves open.
+    Shape shape() const;
+    int32_t rank() const;
+
+    //! Null while the constant is no layer yet.
+    nvinfer1::ITensor* tensor() const noexcept
+    {
+        return mCell->tensor;
+    }
+    void setTensor(nvinfer1::ITensor* tensor) const noexcept
+    {
+        mCell->tensor = tensor;
+    }
+
+  private:
+    struct Cell
+    {
+        std::string name;
+        std::optional<Constant> constant;
+        nvinfer1::ITensor* tensor{nullptr};
+    };
+    std::shared_ptr<Cell> mCell;
+};
+
+} // namespace tenon::onnx
