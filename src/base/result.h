@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -36,7 +37,11 @@ template <typename T>
 class [[nodiscard]] Result
 {
   public:
-    Result(T value) : mState{std::in_place_index<0>, std::move(value)}
+    //! From a value, or from what converts to one (a pointer to a derived class, say).
+    template <typename U = T>
+        requires(std::is_convertible_v<U, T> && !std::is_same_v<std::remove_cvref_t<U>, Error>
+            && !std::is_same_v<std::remove_cvref_t<U>, Result>)
+    Result(U&& value) : mState{std::in_place_index<0>, std::forward<U>(value)}
     {
     }
     Result(Error error) : mState{std::in_place_index<1>, std::move(error)}

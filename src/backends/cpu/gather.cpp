@@ -1,0 +1,228 @@
+// Gather: rows picked by integer indices, in all three modes.
+#include "layers/gather.h"
+
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "backends/cpu/copy_step.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_inputs.h"
+
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+using nvinfer1::GatherMode;
+
+std::variant<std::vector<Offer>, Refusal> offersOfGather(Problem const& problem)
+{
+    TensorType const& type = problem.output();
+    if (movableBytes(type.dtype) == 0)
+        return refuse("rows", "elements are smaller than a byte");
+    Gather const& layer = problem.fields<Gather>();
+    if (layer.mode == GatherMode::kDEFAULT && layer.nbElementWiseDims != 0 && layer.gatherAxis != 1)
+        return refuse("rows", "axes lie between the elementwise dimension and the gathered one");
+    return std::vector<Offer>{{.candidate = "rows",
+        .inputs = {Layout::kLinear, Layout::kLinear},
+        .outputs = {Layout::kLinear},
+        .cost = copyCost(type.dtype, problem.typicalExtents(type), 2.0)}};
+}
+
+Result<KernelSpec> buildGather(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"gather", encodeLayerArgs(problem, offer), {}};
+}
+
+//! Every mode as: out[b, i, :] = data[b, position(b, i), :], rows of `row` bytes.
+struct GatherPlan
+{
+    GatherMode mode{GatherMode::kDEFAULT};
+    bool isWide{false};         //!< Indices are 64-bit.
+    int64_t batches{1};         //!< Leading axes that data and output share one to one.
+    int64_t indexBatch{0};      //!< Indices from one batch to the next; 0: all batches share them.
+    int64_t dataBatch{0};       //!< Bytes of data per batch.
+    int64_t count{1};           //!< Rows per batch.
+    int64_t row{1};             //!< Bytes of a row.
+    std::vector<int64_t> axes;  //!< Extents of the axes that an index names.
+    std::vector<int64_t> steps; //!< Bytes of a step along each of them.
+    // kELEMENT: one element per index; its coordinates apart from the gathered axis are the index's own.
+    std::vector<int64_t> extents;
+    std::vector<int64_t> strides; //!< Of data, in bytes; the gathered axis has 0.
+};
+
+class GatherStep final : public Prepared
+{
+  public:
+    explicit GatherStep(GatherPlan plan) : mPlan{std::move(plan)}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        auto const* data = static_cast<uint8_t const*>(call.inputs[0]);
+        auto* out = static_cast<uint8_t*>(call.outputs[0]);
+        auto const [first, last] = lane.part(mPlan.batches * mPlan.count);
+        auto const depth = static_cast<int64_t>(mPlan.axes.size());
+        for (int64_t item = first; item < last; ++item)
+        {
+            int64_t const batch = item / mPlan.count;
+            int64_t const i = item % mPlan.count;
+            int64_t offset = mPlan.mode == GatherMode::kELEMENT ? elementOffset(i) : batch * mPlan.dataBatch;
+            bool inside{true};
+            for (int64_t k = 0; k < depth; ++k)
+            {
+                int64_t const extent = mPlan.axes[static_cast<size_t>(k)];
+                int64_t index = indexAt(call.inputs[1], batch * mPlan.indexBatch + i * depth + k);
+                index = index < 0 ? index + extent : index;
+                inside = inside && index >= 0 && index < extent;
+                offset += index * mPlan.steps[static_cast<size_t>(k)];
+            }
+            copyRow(out + item * mPlan.row, inside ? data + offset : nullptr);
+        }
+        return Done{};
+    }
+
+  private:
+    int64_t indexAt(void const* indices, int64_t at) const
+    {
+        return mPlan.isWide ? static_cast<int64_t const*>(indices)[at] : static_cast<int32_t const*>(indices)[at];
+    }
+    int64_t elementOffset(int64_t at) const
+    {
+        int64_t offset{0};
+        for (size_t k = mPlan.extents.size(); k-- > 0;)
+        {
+            offset += at % mPlan.extents[k] * mPlan.strides[k];
+            at /= mPlan.extents[k];
+        }
+        return offset;
+    }
+    //! An index out of bounds stores zeros (rule E4).
+    void copyRow(uint8_t* to, uint8_t const* from) const
+    {
+        auto const bytes = static_cast<size_t>(mPlan.row);
+        if (from != nullptr)
+            std::memcpy(to, from, bytes);
+        else
+            std::memset(to, 0, bytes);
+    }
+
+    GatherPlan mPlan;
+};
+
+int64_t product(std::vector<int64_t> const& extents, size_t first, size_t last)
+{
+    return volumeOf({extents.begin() + static_cast<std::ptrdiff_t>(first),
+        extents.begin() + static_cast<std::ptrdiff_t>(last)});
+}
+
+//! kDEFAULT: every position before the axis is a batch; with an elementwise dimension the first axis picks the indices.
+GatherPlan planDefault(Gather const& layer, TensorArg const& data, TensorArg const& indices)
+{
+    auto const axis = static_cast<size_t>(layer.gatherAxis);
+    int32_t const bytes = movableBytes(data.dtype);
+    GatherPlan plan;
+    plan.row = product(data.extents, axis + 1, data.extents.size()) * bytes;
+    plan.axes = {data.extents[axis]};
+    plan.steps = {plan.row};
+    plan.batches = product(data.extents, 0, axis);
+    plan.dataBatch = data.extents[axis] * plan.row;
+    plan.count = volumeOf(indices.extents);
+    return plan;
+}
+
+GatherPlan planPositions(Gather const& layer, TensorArg const& data, TensorArg const& indices)
+{
+    auto const shared = static_cast<size_t>(layer.nbElementWiseDims);
+    auto const depth = static_cast<size_t>(indices.extents.back());
+    GatherPlan plan;
+    plan.mode = GatherMode::kND;
+    plan.batches = product(data.extents, 0, shared);
+    plan.dataBatch = product(data.extents, shared, data.extents.size()) * movableBytes(data.dtype);
+    plan.count = product(indices.extents, shared, indices.extents.size() - 1);
+    plan.indexBatch = plan.count * static_cast<int64_t>(depth);
+    plan.row = product(data.extents, shared + depth, data.extents.size()) * movableBytes(data.dtype);
+    for (size_t k = 0; k < depth; ++k)
+    {
+        plan.axes.push_back(data.extents[shared + k]);
+        plan.steps.push_back(product(data.extents, shared + k + 1, data.extents.size()) * movableBytes(data.dtype));
+    }
+    return plan;
+}
+
+GatherPlan planElements(Gather const& layer, TensorArg const& data, TensorArg const& indices)
+{
+    auto const axis = static_cast<size_t>(layer.gatherAxis);
+    GatherPlan plan;
+    plan.mode = GatherMode::kELEMENT;
+    plan.count = volumeOf(indices.extents);
+    plan.row = movableBytes(data.dtype);
+    plan.extents = indices.extents;
+    plan.strides = stridesIn(Layout::kLinear, data.extents);
+    for (int64_t& stride : plan.strides)
+        stride *= plan.row;
+    plan.axes = {data.extents[axis]};
+    plan.steps = {plan.strides[axis]};
+    plan.strides[axis] = 0;
+    return plan;
+}
+
+class GatherKernel final : public Kernel
+{
+  public:
+    GatherKernel(Gather layer, std::string name) : mLayer{layer}, mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, 0, mName}));
+        TensorArg const& data = inputs[0];
+        TensorArg const& indices = inputs[1];
+        bool const isWide = indices.dtype == DType::kINT64;
+        bool const isApart = mLayer.mode == GatherMode::kDEFAULT && mLayer.nbElementWiseDims != 0 && mLayer.gatherAxis != 1;
+        if (isApart || movableBytes(data.dtype) == 0 || (!isWide && indices.dtype != DType::kINT32) || data.layout != Layout::kLinear
+            || indices.layout != Layout::kLinear || outputs[0].layout != Layout::kLinear)
+            return badArgument("[layer '{}'] the gather kernel takes row-major data and int32 or int64 indices", mName);
+        GatherPlan plan;
+        switch (mLayer.mode)
+        {
+        case GatherMode::kDEFAULT:
+            plan = planDefault(mLayer, data, indices);
+            if (mLayer.nbElementWiseDims == 1)
+            {
+                plan.count = product(indices.extents, 1, indices.extents.size());
+                plan.indexBatch = plan.count;
+            }
+            break;
+        case GatherMode::kND: plan = planPositions(mLayer, data, indices); break;
+        case GatherMode::kELEMENT: plan = planElements(mLayer, data, indices); break;
+        }
+        plan.isWide = isWide;
+        return std::make_shared<GatherStep const>(std::move(plan));
+    }
+
+  private:
+    Gather mLayer;
+    std::string mName;
+};
+
+Result<std::unique_ptr<Kernel>> loadGather(KernelSource const& source)
+{
+    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
+    Gather const layer = TENON_TRY(fieldsOf<Gather>(args));
+    return std::make_unique<GatherKernel>(layer, std::string{source.layer});
+}
+
+constexpr Candidate kGatherCandidates[]{{Gather::kName, "rows", offersOfGather, buildGather}};
+constexpr KernelEntry kGatherKernels[]{{"gather", loadGather}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Gather, kGatherCandidates, kGatherKernels);

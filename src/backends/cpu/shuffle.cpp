@@ -1,0 +1,209 @@
+// Shuffle, Squeeze, Unsqueeze, Identity: no work when the order in memory stays, else one strided copy.
+#include "layers/shuffle.h"
+
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "backends/cpu/copy_step.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/shuffle_atoms.h"
+#include "layers/identity.h"
+#include "layers/squeeze.h"
+#include "layers/unsqueeze.h"
+
+namespace tenon::cpu
+{
+
+namespace
+{
+//! Operands beside the data matter for the shape only.
+uint32_t unreadOperands(Problem const& problem)
+{
+    uint32_t unread{0};
+    for (size_t i = 1; i < problem.node->inputs.size(); ++i)
+        unread |= 1U << i;
+    return unread;
+}
+
+Offer offerOf(Problem const& problem, char const* name, Layout from, Layout to)
+{
+    std::vector<Layout> inputs(problem.node->inputs.size(), Layout::kLinear);
+    inputs[0] = from;
+    return {.candidate = name, .inputs = std::move(inputs), .outputs = {to}, .unread = unreadOperands(problem)};
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem)
+{
+    if (movableBytes(problem.output().dtype) == 0)
+        return refuse("copy", "elements are smaller than a byte");
+    if (problem.node->inputs.size() > 1 && !hasKnownContents(problem, 1))
+        return refuse("copy", "the reshape dimensions are known only when it runs");
+    Shuffle const& layer = problem.fields<Shuffle>();
+    Shape const& x = problem.input(0).shape;
+    Result<Shape> middle = layer.reshaped(inputsOf(problem));
+    if (!middle)
+        return refuse("copy", middle.error().message);
+    auto const atoms = atomsOf(x, layer.firstTranspose, *middle, layer.secondTranspose);
+    double const cost = copyCost(problem.output().dtype, problem.typicalExtents(problem.output()), 1.5);
+    std::vector<Offer> offers;
+    for (Layout const from : movableLayouts(static_cast<int32_t>(x.size())))
+        for (Layout const to : movableLayouts(problem.output().rank()))
+        {
+            bool const isLinear = from == Layout::kLinear && to == Layout::kLinear;
+            Offer offer = offerOf(problem, "copy", from, to);
+            offer.isView = atoms ? keepsMemoryOrder(*atoms, from, x.size(), to, problem.output().shape.size())
+                                 : isLinear && layer.isReshape(x);
+            offer.cost = offer.isView ? 0.0 : cost;
+            bool const oneTranspose = isTrivialOrder(layer.firstTranspose, x) || isTrivialOrder(layer.secondTranspose, *middle);
+            if (offer.isView || atoms || (isLinear && oneTranspose))
+                offers.push_back(std::move(offer));
+        }
+    if (offers.empty())
+        return refuse("copy", "the reshape cuts across axes between two transposes");
+    return offers;
+}
+
+//! Squeeze and unsqueeze: extents of 1 come or go.
+std::variant<std::vector<Offer>, Refusal> offersOfRank(Problem const& problem)
+{
+    Shape const& x = problem.input(0).shape;
+    Shape const& y = problem.output().shape;
+    auto const atoms = atomsOf(x, kSameOrder, y, kSameOrder);
+    std::vector<Offer> offers;
+    for (Layout const from : movableLayouts(static_cast<int32_t>(x.size())))
+        for (Layout const to : movableLayouts(static_cast<int32_t>(y.size())))
+        {
+            bool const isLinear = from == Layout::kLinear && to == Layout::kLinear;
+            if (!isLinear && (!atoms || !keepsMemoryOrder(*atoms, from, x.size(), to, y.size())))
+                continue;
+            offers.push_back(offerOf(problem, "view", from, to));
+            offers.back().isView = true;
+        }
+    return offers;
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfIdentity(Problem const& problem)
+{
+    if (problem.input(0).dtype != problem.output().dtype)
+        return refuse("view", "the element type changes");
+    std::vector<Offer> offers;
+    for (Layout const layout : movableLayouts(problem.output().rank()))
+    {
+        offers.push_back(offerOf(problem, "view", layout, layout));
+        offers.back().isView = true;
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildShuffle(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"shuffle", encodeLayerArgs(problem, offer), {}};
+}
+
+Result<KernelSpec> buildView(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"view", encodeLayerArgs(problem, offer), {}};
+}
+
+//! Strides of each atom in a tensor: those of its axis, times the extents of the later atoms of the same axis.
+std::vector<int64_t> atomStrides(
+    std::vector<Atom<int64_t>> const& atoms, size_t Atom<int64_t>::*axis, std::vector<int64_t> const& strides)
+{
+    std::vector<int64_t> result(atoms.size());
+    for (size_t k = 0; k < atoms.size(); ++k)
+    {
+        result[k] = strides[atoms[k].*axis];
+        for (size_t later = k + 1; later < atoms.size(); ++later)
+            if (atoms[later].*axis == atoms[k].*axis)
+                result[k] *= atoms[later].extent;
+    }
+    return result;
+}
+
+class ShuffleKernel final : public Kernel
+{
+  public:
+    ShuffleKernel(Shuffle layer, uint32_t unread, std::string name) :
+        mLayer{layer},
+        mUnread{unread},
+        mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread, mName}));
+        TensorArg const& x = inputs.front();
+        TensorArg const& y = outputs.front();
+        int32_t const bytes = movableBytes(y.dtype);
+        if (blockOf(x.layout) != 1 || blockOf(y.layout) != 1 || bytes == 0)
+            return badArgument("[layer '{}'] the copy kernel of shuffles takes unblocked layouts", mName);
+        PreparedInputs const in{inputs, mUnread, mName};
+        std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get())), mName));
+        if (volumeOf(middle) != volumeOf(x.extents))
+            return badArgument("[layer '{}'] {} elements cannot become {}", mName, volumeOf(x.extents), volumeOf(middle));
+        std::vector<CopyAxis> const axes = TENON_TRY(copyAxes(x, y, middle));
+        std::vector<CopyStep::Part> parts;
+        parts.push_back({0, StridedCopy{bytes, axes}});
+        return std::make_shared<CopyStep const>(std::move(parts));
+    }
+
+  private:
+    Result<std::vector<CopyAxis>> copyAxes(
+        TensorArg const& x, TensorArg const& y, std::vector<int64_t> const& middle) const
+    {
+        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+        std::vector<int64_t> const to = stridesIn(y.layout, y.extents);
+        std::vector<CopyAxis> axes;
+        if (auto const atoms = atomsOf(x.extents, mLayer.firstTranspose, middle, mLayer.secondTranspose))
+        {
+            std::vector<int64_t> const fromAtoms = atomStrides(*atoms, &Atom<int64_t>::input, from);
+            std::vector<int64_t> const toAtoms = atomStrides(*atoms, &Atom<int64_t>::output, to);
+            for (size_t k = 0; k < atoms->size(); ++k)
+                axes.push_back({(*atoms)[k].extent, fromAtoms[k], toAtoms[k]});
+            return axes;
+        }
+        if (x.layout != Layout::kLinear || y.layout != Layout::kLinear)
+            return badArgument("[layer '{}'] the reshape cuts across axes, which needs row-major tensors", mName);
+        if (isTrivialOrder(mLayer.secondTranspose, shapeOf(middle)))
+        {
+            int64_t stride = volumeOf(x.extents); // The transposed input, packed, is the output.
+            for (size_t k = 0; k < x.extents.size(); ++k)
+            {
+                auto const axis = static_cast<size_t>(mLayer.firstTranspose[k]);
+                stride /= std::max<int64_t>(x.extents[axis], 1);
+                axes.push_back({x.extents[axis], from[axis], stride});
+            }
+            return axes;
+        }
+        if (!isTrivialOrder(mLayer.firstTranspose, shapeOf(x.extents)))
+            return badArgument("[layer '{}'] the reshape cuts across axes between two transposes", mName);
+        std::vector<int64_t> const between = stridesIn(Layout::kLinear, middle);
+        for (size_t k = 0; k < middle.size(); ++k)
+        {
+            auto const axis = static_cast<size_t>(mLayer.secondTranspose[k]);
+            axes.push_back({middle[axis], between[axis], to[k]});
+        }
+        return axes;
+    }
+
+    Shuffle mLayer;
+    uint32_t mUnread;
+    std::string mName;
+};
+
+Result<std::unique_ptr<Kernel>> loadShuffle(KernelSource const& source)
+{
+    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
+    return std::make_unique<ShuffleKernel>(TENON_TRY(fieldsOf<Shuffle>(args)), args.unread, std::string{source.layer});
+}
+
+constexpr Candidate kShuffleCandidates[]{{Shuffle::kName, "copy", offersOfShuffle, buildShuffle},
+    {Squeeze::kName, "view", offersOfRank, buildView}, {Unsqueeze::kName, "view", offersOfRank, buildView},
+    {Identity::kName, "view", offersOfIdentity, buildView}};
+constexpr KernelEntry kShuffleKernels[]{{"shuffle", loadShuffle}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Shuffle, kShuffleCandidates, kShuffleKernels);

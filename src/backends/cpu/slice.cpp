@@ -1,0 +1,120 @@
+// Slice: a strided copy when every element lies inside the input.
+#include "layers/slice.h"
+
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "backends/cpu/copy_step.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_inputs.h"
+
+namespace tenon::cpu
+{
+
+namespace
+{
+std::variant<std::vector<Offer>, Refusal> offersOfSlice(Problem const& problem)
+{
+    Slice const& layer = problem.fields<Slice>();
+    TensorType const& type = problem.output();
+    if (movableBytes(type.dtype) == 0)
+        return refuse("copy", "elements are smaller than a byte");
+    if (layer.mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return refuse("copy", "the mode reads beyond the input");
+    uint32_t unread{0};
+    for (size_t i = 1; i < problem.node->inputs.size(); ++i)
+    {
+        if (!hasKnownContents(problem, i))
+            return refuse("copy", fmt::format("the contents of input {} are known only when it runs", i));
+        unread |= 1U << i;
+    }
+    std::vector<Offer> offers;
+    for (Layout const layout : movableLayouts(type.rank()))
+    {
+        std::vector<Layout> inputs(problem.node->inputs.size(), Layout::kLinear);
+        inputs[0] = layout;
+        offers.push_back({.candidate = "copy",
+            .inputs = std::move(inputs),
+            .outputs = {layout},
+            .cost = copyCost(type.dtype, problem.typicalExtents(type)),
+            .unread = unread});
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildSlice(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"slice", encodeLayerArgs(problem, offer), {}};
+}
+
+class SliceKernel final : public Kernel
+{
+  public:
+    SliceKernel(Slice layer, uint32_t unread, std::string name) :
+        mLayer{std::move(layer)},
+        mUnread{unread},
+        mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread, mName}));
+        TensorArg const& x = inputs.front();
+        TensorArg const& out = outputs.front();
+        int32_t const bytes = movableBytes(out.dtype);
+        if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
+            || mLayer.mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+            return badArgument("[layer '{}'] the copy kernel of slices takes one layout and strict bounds", mName);
+        PreparedInputs const in{inputs, mUnread, mName};
+        Slice::Cut const cut = TENON_TRY(mLayer.cut(in.get()));
+        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start, mName));
+        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride, mName));
+        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+        std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
+        std::vector<CopyAxis> axes;
+        int64_t offset{0};
+        int64_t const count = volumeOf(out.extents);
+        for (size_t k = 0; k < from.size(); ++k)
+        {
+            TENON_TRY(checkBounds(k, start[k], stride[k], out.extents[k], x.extents[k], count));
+            offset += start[k] * from[k];
+            axes.push_back({out.extents[k], stride[k] * from[k], to[k]});
+        }
+        std::vector<CopyStep::Part> parts;
+        parts.push_back({0, StridedCopy{bytes, std::move(axes), offset, 0}});
+        return std::make_shared<CopyStep const>(std::move(parts));
+    }
+
+  private:
+    Result<Done> checkBounds(
+        size_t axis, int64_t start, int64_t stride, int64_t size, int64_t extent, int64_t count) const
+    {
+        constexpr int64_t kFar{int64_t{1} << 40};
+        if (count == 0)
+            return Done{};
+        bool const far = std::max(start, stride) > kFar || std::min(start, stride) < -kFar;
+        if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0 || start + (size - 1) * stride >= extent)
+            return errorOf(ErrorCode::kINVALID_CONFIG,
+                "[layer '{}'] the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", mName,
+                size, start, stride, axis, extent);
+        return Done{};
+    }
+
+    Slice mLayer;
+    uint32_t mUnread;
+    std::string mName;
+};
+
+Result<std::unique_ptr<Kernel>> loadSlice(KernelSource const& source)
+{
+    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
+    return std::make_unique<SliceKernel>(TENON_TRY(fieldsOf<Slice>(args)), args.unread, std::string{source.layer});
+}
+
+constexpr Candidate kSliceCandidates[]{{Slice::kName, "copy", offersOfSlice, buildSlice}};
+constexpr KernelEntry kSliceKernels[]{{"slice", loadSlice}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Slice, kSliceCandidates, kSliceKernels);
