@@ -1,6 +1,7 @@
 // CopyStep: a step that only moves elements, as strided copies from its inputs to output 0.
 #pragma once
 
+#include "backends/cpu/layer_kernel.h"
 #include "backends/cpu/strided_copy.h"
 #include "ir/type.h"
 

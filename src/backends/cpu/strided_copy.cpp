@@ -67,27 +67,6 @@ struct Odometer
 };
 } // namespace
 
-std::vector<int64_t> stridesIn(Layout layout, std::span<int64_t const> extents)
-{
-    size_t const rank = extents.size();
-    std::vector<int64_t> strides(rank, 1);
-    int64_t stride{1};
-    bool const last = layout == Layout::kChannelsLast && rank >= 3;
-    if (last)
-    {
-        strides[1] = 1;
-        stride = extents[1];
-    }
-    for (size_t i = rank; i-- > 0;)
-    {
-        if (last && i == 1)
-            continue;
-        strides[i] = stride;
-        stride *= extents[i];
-    }
-    return strides;
-}
-
 StridedCopy::StridedCopy(int32_t elementBytes, std::vector<CopyAxis> axes, int64_t fromOffset, int64_t toOffset) :
     mElementBytes{elementBytes},
     mFromOffset{fromOffset},

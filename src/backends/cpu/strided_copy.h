@@ -19,9 +19,6 @@ struct CopyAxis
     int64_t to{0};
 };
 
-//! Strides in elements of each logical axis; for the layouts without blocks.
-std::vector<int64_t> stridesIn(Layout layout, std::span<int64_t const> extents);
-
 class StridedCopy
 {
   public:
