@@ -38,7 +38,7 @@ class CopyStep final : public Prepared
 inline double copyCost(DType type, std::vector<int64_t> const& extents, double factor = 1.0)
 {
     constexpr double kBytesPerMicrosecond{8e3};
-    return 0.3 + factor * static_cast<double>(bytesOf(type, volumeOf(extents))) / kBytesPerMicrosecond;
+    return 0.3 + factor * static_cast<double>(tenon::bytesOf(type, volumeOf(extents))) / kBytesPerMicrosecond;
 }
 
 //! Layouts that kernels moving data offer for a tensor of this rank.
