@@ -1,6 +1,5 @@
 """Tenon as a contestant: plan built and loaded through the public API, and what that cost."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -9,6 +8,7 @@ import time
 
 import numpy as np
 import plans
+from live_memory import live_memory
 from zoo import Model, Shapes
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -86,20 +86,9 @@ def memory(model: Model, path: pathlib.Path, threads: int) -> tuple[int, float]:
     """Resident bytes of `tenon bench` above `tenon --version`, and the bound of what they may be."""
     if not PROGRAM.exists():
         raise FileNotFoundError(f"{PROGRAM} does not exist: run make build")
-    shapes = shapes_argument(model.timed)
-    bench = [str(PROGRAM), "bench", str(path), "--shapes", shapes, "--seconds", "0.5"]
+    bench = [str(PROGRAM), "bench", str(path), "--shapes", shapes_argument(model.timed), "--seconds", "0.5"]
     used = resident_bytes(bench, threads) - resident_bytes([str(PROGRAM), "--version"], threads)
-    return used, 1.3 * sum(plan_memory(path, shapes)) + 24 * MIB
-
-
-def plan_memory(path: pathlib.Path, shapes: str) -> tuple[int, int]:
-    """Bytes of weights, and the largest sum of tensors alive at one step, as `tenon inspect` states them."""
-    command = [str(PROGRAM), "inspect", str(path), "--json", "--shapes", shapes]
-    facts = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    try:
-        return facts["memory"]["weights"], facts["memory"]["largestAlive"]
-    except KeyError as missing:
-        raise RuntimeError(f"{' '.join(command)}: no memory.{missing.args[0]} in the answer") from None
+    return used, 1.3 * sum(live_memory(model.path, model.timed)) + 24 * MIB
 
 
 def version() -> str:

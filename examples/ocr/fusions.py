@@ -5,14 +5,15 @@ import json
 
 
 def layers_of(inspected: str) -> list[dict]:
-    """The inspector's layers; with LAYER_NAMES_ONLY a layer is its name alone."""
+    """The inspector's layers, keys in lower case; with LAYER_NAMES_ONLY a layer is its name alone."""
     layers = json.loads(inspected)["Layers"]
-    return [layer if isinstance(layer, dict) else {"Name": layer} for layer in layers]
+    detailed = [layer if isinstance(layer, dict) else {"name": layer} for layer in layers]
+    return [{key.lower(): value for key, value in layer.items()} for layer in detailed]
 
 
 def merged_parts(layer: dict) -> int:
     """How many layers of the network one step stands for; their names are joined by ' + '."""
-    return layer["Name"].count(" + ") + 1
+    return layer["name"].count(" + ") + 1
 
 
 def summary(inspected: str, nodes: int, most: int = 4) -> list[str]:
@@ -22,7 +23,7 @@ def summary(inspected: str, nodes: int, most: int = 4) -> list[str]:
     gain, count = collections.Counter(), collections.Counter()
     for layer in layers:
         if merged_parts(layer) > 1:
-            kind = layer.get("LayerType", "step")
+            kind = layer.get("layertype") or layer.get("layer") or "step"
             gain[kind] += merged_parts(layer) - 1
             count[kind] += 1
     for kind, removed in gain.most_common(most):

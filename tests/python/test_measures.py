@@ -59,3 +59,29 @@ def test_fusions_count_what_each_step_took_up() -> None:
     assert lines == ["9 ONNX nodes run as 3 steps", "2 x Convolution took up 3 other layers"]
     names = json.dumps({"Layers": ["conv1 + bn1", "pool"], "Bindings": []})
     assert fusions.summary(names, nodes=4)[1:] == ["1 x step took up 1 other layers"]
+
+
+def test_live_memory_of_a_small_graph(tmp_path: pathlib.Path) -> None:
+    """x (4 MB) -> convolution to 8 MB -> relu in place -> mean: weights 2 x 1 x 1 x 1 floats, at most 12 MB alive."""
+    import numpy as np
+    from live_memory import live_memory
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 1, 1000, 1000])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2, 1, 1])],
+        [numpy_helper.from_array(np.array([1.5, -2], np.float32).reshape(2, 1, 1, 1), "w")],
+    )
+    path = tmp_path / "small.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    weights, alive = live_memory(path, {"x": (1, 1, 1000, 1000)})
+    assert 8 <= weights <= 64  # The reader adds a few numbers, such as axes.
+    assert 12_000_000 <= alive <= 12_000_100
+    assert live_memory(path, {"x": (3, 1, 1000, 1000)})[1] == pytest.approx(3 * alive, rel=1e-4)
