@@ -9,7 +9,8 @@ import collections
 import pathlib
 
 import openvino
-from zoo import Shapes
+
+Shapes = dict[str, tuple[int, ...]]  # Input name to shape.
 
 VIEWS = {"Reshape", "Squeeze", "Unsqueeze", "ShapeOf"}
 # Whoever writes over its input while it still needs other elements of it would be wrong.
