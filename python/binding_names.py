@@ -55,7 +55,7 @@ OWNED = {"create_network", "create_builder_config", "build_serialized_network", 
          "create_serialization_config", "create_timing_cache", "load_runtime"}
 
 #: Enumerations whose C++ type has another name or place.
-ENUM_VALUES = {"Severity": {"": "nvinfer1::ILogger::Severity"}, "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"}}
+ENUM_VALUES = {"ErrorCode": {"": "nvonnxparser::ErrorCode"}, "Severity": {"": "nvinfer1::ILogger::Severity"}, "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"}}
 
 #: Classes bound wholly by hand in python/src.
 HAND_CLASSES = {"Severity"}
