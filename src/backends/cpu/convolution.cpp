@@ -1,0 +1,309 @@
+// Convolution in channels-last layout: windows as rows of a matrix product, read where they lie.
+#include "layers/convolution.h"
+
+#include "backends/cpu/convolution_geometry.h"
+#include "backends/cpu/gemm_epilogue.h"
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+//! Up to so many channels, lines are copied between margins of zeros, so that a whole line of a window is one segment.
+constexpr int64_t kFewChannels{8};
+
+//! Lines with margins, so that windows never leave them.
+struct Staging
+{
+    bool isUsed{false};
+    int64_t height{0};
+    int64_t width{0};
+    int64_t left{0};
+    int64_t top{0};
+};
+
+bool wantsStaging(Geometry const& g)
+{
+    GemmWindow const& w = g.window;
+    return g.groups == 1 && w.dilationX == 1 && !g.isDirect && g.channels <= kFewChannels
+        && w.kernelHeight <= kMostSegments;
+}
+
+//! Replaces the window by one on staged lines.
+Staging stage(Geometry& g)
+{
+    GemmWindow& w = g.window;
+    Staging s;
+    s.isUsed = true;
+    s.left = w.padLeft;
+    s.top = w.padTop;
+    s.width = std::max((w.outWidth - 1) * w.strideX + w.kernelWidth, w.inWidth + w.padLeft);
+    s.height = std::max((w.outHeight - 1) * w.strideY + (w.kernelHeight - 1) * w.dilationY + 1, w.inHeight + w.padTop);
+    w.lineStride = s.width * g.channels;
+    w.imageStride = s.height * w.lineStride;
+    w.inHeight = s.height;
+    w.inWidth = s.width;
+    w.padLeft = 0;
+    w.padTop = 0;
+    w.kernelWidth = 1; // One segment per line of the window.
+    return s;
+}
+
+struct Loaded
+{
+    LayerKernel kernel;
+    Convolution layer;
+    PackedOperand weights;
+};
+
+class PreparedConvolution final : public Prepared
+{
+  public:
+    PreparedConvolution(std::shared_ptr<Loaded const> loaded, Geometry const& geometry, GemmEpilogue epilogue,
+        bool isLinear) :
+        mLoaded{std::move(loaded)},
+        mGeometry{geometry},
+        mEpilogue{std::move(epilogue)},
+        mIsLinear{isLinear},
+        mInHeight{geometry.window.inHeight},
+        mInWidth{geometry.window.inWidth}
+    {
+        mDepth = mGeometry.window.kernelHeight * mGeometry.window.kernelWidth * mGeometry.channels / mGeometry.groups;
+        if (wantsStaging(mGeometry))
+            mStaging = stage(mGeometry);
+        else
+            mZeros.resize(static_cast<size_t>(mGeometry.channels), 0.0F);
+        mGeometry.window.zeros = mZeros.data();
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(float) : 0;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        Geometry const& g = mGeometry;
+        auto const* x = static_cast<float const*>(call.inputs[0]);
+        if (mStaging.isUsed)
+        {
+            auto* const staged = static_cast<float*>(call.scratch);
+            copyLines(x, staged, lane);
+            lane.barrier();
+            x = staged;
+        }
+        BoundEpilogue const epilogue = mEpilogue.bind(call);
+        int64_t const maps = g.maps / g.groups;
+        int64_t const channels = g.channels / g.groups;
+        auto const* bias = static_cast<float const*>(call.inputs[2 < mInputs ? 2 : 0]);
+        for (int64_t group = 0; group < g.groups; ++group)
+        {
+            Gemm gemm;
+            gemm.rows = g.images * g.window.outHeight * g.window.outWidth;
+            gemm.columns = maps;
+            gemm.segments = mStaging.isUsed ? g.window.kernelHeight : g.window.kernelHeight * g.window.kernelWidth;
+            gemm.length = mDepth / gemm.segments;
+            gemm.a = x + group * channels;
+            gemm.aStride = g.channels;
+            gemm.window = g.isDirect ? nullptr : &g.window;
+            gemm.b = mLoaded->weights.data() + group * packedSize(mDepth, maps);
+            gemm.c = static_cast<float*>(call.outputs[0]) + group * maps;
+            gemm.cStride = g.maps;
+            gemm.bias = mHasBias ? bias + group * maps : nullptr;
+            epilogue.putInto(gemm);
+            if (gemm.residual != nullptr)
+                gemm.residual += group * maps;
+            isaFunctions().runGemm(gemm, shareOf(gemm, lane.index, lane.count));
+        }
+        return Done{};
+    }
+    void setBias(bool hasBias, size_t inputs)
+    {
+        mHasBias = hasBias;
+        mInputs = inputs;
+    }
+
+  private:
+    //! Copies this lane's lines between their margins.
+    void copyLines(float const* x, float* staged, Lane const& lane) const
+    {
+        Geometry const& g = mGeometry;
+        auto const [first, last] = lane.part(g.images * mStaging.height);
+        auto const lineBytes = static_cast<size_t>(g.window.lineStride) * sizeof(float);
+        for (int64_t at = first; at < last; ++at)
+        {
+            int64_t const image = at / mStaging.height;
+            int64_t const y = at % mStaging.height - mStaging.top;
+            float* const line = staged + at * g.window.lineStride;
+            std::memset(line, 0, lineBytes);
+            if (y < 0 || y >= mInHeight)
+                continue;
+            float* const to = line + mStaging.left * g.channels;
+            if (!mIsLinear)
+            {
+                std::memcpy(to, x + (image * mInHeight + y) * mInWidth * g.channels,
+                    static_cast<size_t>(mInWidth * g.channels) * sizeof(float));
+                continue;
+            }
+            for (int64_t c = 0; c < g.channels; ++c)
+            {
+                float const* const from = x + ((image * g.channels + c) * mInHeight + y) * mInWidth;
+                for (int64_t i = 0; i < mInWidth; ++i)
+                    to[i * g.channels + c] = from[i];
+            }
+        }
+    }
+
+    std::shared_ptr<Loaded const> mLoaded;
+    Geometry mGeometry;
+    GemmEpilogue mEpilogue;
+    bool mIsLinear;
+    bool mHasBias{false};
+    size_t mInputs{0};
+    int64_t mInHeight;
+    int64_t mInWidth;
+    int64_t mDepth{0};
+    Staging mStaging;
+    std::vector<float> mZeros;
+};
+
+class ConvolutionKernel final : public Kernel
+{
+  public:
+    explicit ConvolutionKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        LayerKernel const& kernel = mLoaded->kernel;
+        TENON_TRY(kernel.check(inputs, outputs));
+        TensorArg const& x = inputs[0];
+        TensorArg const& y = outputs[0];
+        bool const hasPixels = x.extents.size() >= 3 && volumeOf({x.extents.begin() + 2, x.extents.end()}) != 1;
+        Geometry const geometry = geometryOf(mLoaded->layer, x.extents, y.extents);
+        if (geometry.window.padTop < 0 || geometry.window.padLeft < 0)
+            return kernel.refuse("a padding is negative");
+        bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
+        if (x.dtype != DType::kFLOAT || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
+            return kernel.refuse("its input is {}", nameOf(x.layout));
+        bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
+        if (y.dtype != DType::kFLOAT || blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
+            return kernel.refuse("its output is {}", nameOf(y.layout));
+        if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
+            return kernel.refuse("its kernel has more than {} taps", kMostSegments);
+        std::vector<int32_t> const axes = y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
+        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
+            kernel, mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+        auto prepared = std::make_shared<PreparedConvolution>(mLoaded, geometry, std::move(epilogue), isLinear);
+        prepared->setBias(isPresent(inputs, 2), inputs.size());
+        return std::shared_ptr<Prepared const>{std::move(prepared)};
+    }
+
+  private:
+    std::shared_ptr<Loaded const> mLoaded;
+};
+
+Packing packingOfConvolution(Convolution const& layer)
+{
+    return {Packing::Kind::kConvolution, layer.nbGroups};
+}
+
+Result<std::unique_ptr<Kernel>> loadConvolution(KernelSource const& source)
+{
+    auto loaded = std::make_shared<Loaded>();
+    loaded->kernel = TENON_TRY(LayerKernel::load(source));
+    loaded->layer = TENON_TRY(fieldsOf<Convolution>(loaded->kernel.args()));
+    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, packingOfConvolution(loaded->layer)));
+    return std::unique_ptr<Kernel>{std::make_unique<ConvolutionKernel>(std::move(loaded))};
+}
+
+std::optional<std::string> whyNot(Problem const& problem)
+{
+    auto const& layer = problem.fields<Convolution>();
+    TensorType const& x = problem.input(0);
+    if (x.dtype != DType::kFLOAT)
+        return "only float";
+    if (x.rank() != 3 && x.rank() != 4)
+        return "only 1-D and 2-D";
+    Constant const* const kernel = problem.constant(1);
+    if (kernel == nullptr)
+        return "the kernel is not a constant";
+    if (isDepthwise(layer, x))
+        return "depthwise";
+    Window const window = layer.window();
+    int64_t taps{1};
+    for (int64_t const size : window.size)
+        taps *= size;
+    std::optional<int64_t> const channels = x.shape[1].constant();
+    bool const isStaged = layer.nbGroups == 1 && channels && *channels <= kFewChannels && window.dilation.back() == 1
+        && (window.rank() == 1 || window.size[0] <= kMostSegments);
+    if (taps > kMostSegments && !isStaged)
+        return fmt::format("{} taps", taps);
+    return std::nullopt;
+}
+
+bool isSinglePixel(TensorType const& type)
+{
+    for (size_t i = 2; i < type.shape.size(); ++i)
+        if (type.shape[i].constant() != 1)
+            return false;
+    return true;
+}
+
+std::variant<std::vector<Offer>, Refusal> offerConvolution(Problem const& problem)
+{
+    if (std::optional<std::string> why = whyNot(problem))
+        return refuse("rows", *std::move(why));
+    auto const& layer = problem.fields<Convolution>();
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kChannelsLast);
+    offer.outputs = {Layout::kChannelsLast};
+    offer.inPlace = inPlaceOf(problem, layer.epilogue, Convolution::kFirstExtra);
+    auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
+    auto const perOutput = static_cast<double>(problem.constant(1)->count() / std::max<int64_t>(layer.nbOutputMaps, 1));
+    offer.cost = costOf(outputs * perOutput, bytesOf(problem));
+    std::vector<Offer> offers{offer};
+    TensorType const& x = problem.input(0);
+    std::optional<int64_t> const channels = x.shape[1].constant();
+    Window const window = layer.window();
+    bool const isDirect = std::all_of(window.size.begin(), window.size.end(), [](int64_t s) { return s == 1; });
+    if (layer.nbGroups == 1 && channels && *channels <= kFewChannels && window.dilation.back() == 1 && !isDirect)
+    {
+        offer.inputs[0] = Layout::kLinear;
+        offers.push_back(offer);
+    }
+    else if (isSinglePixel(x) && isSinglePixel(problem.output()))
+    {
+        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+        offer.outputs = {Layout::kLinear};
+        offers.push_back(offer);
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildConvolution(Problem const& problem, Offer const& offer)
+{
+    auto const& layer = problem.fields<Convolution>();
+    KernelSpec spec{.kernel = "convolution", .args = encodeLayerArgs(problem, offer), .packed = {}};
+    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), packingOfConvolution(layer))));
+    return spec;
+}
+
+constexpr Candidate kCandidates[]{
+    {.layer = Convolution::kName, .name = "rows", .offers = offerConvolution, .build = buildConvolution},
+};
+constexpr KernelEntry kKernels[]{{"convolution", &loadConvolution}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Convolution, kCandidates, kKernels);

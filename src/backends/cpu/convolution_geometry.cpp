@@ -1,0 +1,50 @@
+// Geometry: from a layer and its extents.
+#include "backends/cpu/convolution_geometry.h"
+
+#include "backends/cpu/packing.h"
+
+namespace tenon::cpu
+{
+
+Geometry geometryOf(Convolution const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out)
+{
+    Window const window = layer.window();
+    size_t const spatial = window.rank();
+    std::vector<int64_t> const x = asImage(in);
+    std::vector<int64_t> const y = asImage(out);
+    Geometry g;
+    GemmWindow& w = g.window;
+    w.inHeight = x[2];
+    w.inWidth = x[3];
+    w.outHeight = y[2];
+    w.outWidth = y[3];
+    size_t const last = spatial - 1;
+    w.kernelWidth = window.size[last];
+    w.strideX = window.stride[last];
+    w.dilationX = window.dilation[last];
+    w.padLeft = window.padding(last, x[3]).pre;
+    if (spatial == 2)
+    {
+        w.kernelHeight = window.size[0];
+        w.strideY = window.stride[0];
+        w.dilationY = window.dilation[0];
+        w.padTop = window.padding(0, x[2]).pre;
+    }
+    g.images = x[0];
+    g.channels = x[1];
+    g.maps = y[1];
+    g.groups = layer.nbGroups;
+    w.pixelStride = g.channels;
+    w.lineStride = g.channels * w.inWidth;
+    w.imageStride = w.lineStride * w.inHeight;
+    g.isDirect = w.kernelHeight == 1 && w.kernelWidth == 1 && w.strideX == 1 && w.strideY == 1 && w.padTop == 0
+        && w.padLeft == 0 && w.inHeight == w.outHeight && w.inWidth == w.outWidth;
+    return g;
+}
+
+bool isDepthwise(Convolution const& layer, TensorType const& in)
+{
+    return layer.nbGroups > 1 && layer.nbGroups == layer.nbOutputMaps && in.shape.at(1).constant() == layer.nbGroups;
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,75 @@
+// GemmEpilogue: a layer's epilogue arranged for Gemm: what fits into the tile's last pass over its registers, then steps.
+#pragma once
+
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/layer_kernel.h"
+#include "device/kernel.h"
+
+#include <array>
+
+namespace tenon::cpu
+{
+
+inline constexpr size_t kMostSteps{8};
+
+//! Steps bound to the addresses of one run.
+struct BoundEpilogue
+{
+    float const* residual{nullptr};
+    int64_t residualStride{0};
+    float low;
+    float high;
+    std::array<GemmStep, kMostSteps> steps;
+    int64_t stepCount{0};
+
+    //! Makes row `rows` the first one.
+    void advance(int64_t rows) noexcept
+    {
+        if (residual != nullptr)
+            residual += rows * residualStride;
+        for (int64_t i = 0; i < stepCount; ++i)
+        {
+            GemmStep& step = steps[static_cast<size_t>(i)];
+            if (step.rowOffsets != nullptr)
+                step.rowOffsets += rows;
+            else if (step.extra != nullptr)
+                step.extra += rows * step.rowStride;
+        }
+    }
+    void putInto(Gemm& gemm) const noexcept
+    {
+        gemm.residual = residual;
+        gemm.residualStride = residualStride;
+        gemm.low = low;
+        gemm.high = high;
+        gemm.steps = steps.data();
+        gemm.stepCount = stepCount;
+    }
+};
+
+class GemmEpilogue
+{
+  public:
+    //! `axes`: the output's axes in memory order; the last of them are the columns, the others make the rows.
+    static Result<GemmEpilogue> make(LayerKernel const& kernel, Epilogue const& epilogue, size_t firstExtra,
+        std::span<TensorArg const> inputs, TensorArg const& output, std::vector<int32_t> const& axes);
+    BoundEpilogue bind(Call const& call) const noexcept;
+
+  private:
+    Result<Done> addExtra(LayerKernel const& kernel, GemmStep& step, TensorArg const& extra, TensorArg const& output,
+        std::vector<int32_t> const& axes);
+
+    bool mHasResidual{false};
+    size_t mResidualInput{0};
+    int64_t mResidualStride{0};
+    float mLow{0.0F};
+    float mHigh{0.0F};
+    std::vector<GemmStep> mSteps;
+    std::vector<size_t> mInputs; //!< Of each step.
+    std::vector<std::vector<int32_t>> mOffsets;
+};
+
+//! (output 0, input i) when the first step adds input i, which then may become the output.
+std::vector<std::pair<int32_t, int32_t>> inPlaceOf(Problem const& problem, Epilogue const& epilogue, size_t firstExtra);
+
+} // namespace tenon::cpu

@@ -1,0 +1,51 @@
+// The functions that are compiled once per instruction set, and the table that picks one at run time.
+#pragma once
+
+#include "backends/cpu/depthwise.h"
+#include "backends/cpu/gemm.h"
+#include "backends/cpu/spatial.h"
+
+#include <cstdint>
+
+// One row per function: result, name, arguments.
+#define TENON_ISA_FUNCTIONS(Row)                                                                                       \
+    Row(void, runGemm, (Gemm const& gemm, GemmShare const& share))                                                     \
+    /* Panels [firstPanel, lastPanel) of b, row-major [depth][columns], or [columns][depth] when transposed. */        \
+    Row(void, packColumns, (float const* b, int64_t stride, bool isTransposed, int64_t depth, int64_t columns,         \
+        int64_t firstPanel, int64_t lastPanel, float* packed))                                                         \
+    /* Output lines [first, last) of all images. */                                                                    \
+    Row(void, runDepthwise, (Depthwise const& depthwise, int64_t first, int64_t last))                                 \
+    /* Output lines [first, last) of all images or planes; `scratch` has inWidth floats. */                             \
+    Row(void, runPool, (Pool const& pool, int64_t first, int64_t last))                                                \
+    Row(void, runResampling, (Resampling const& resampling, int64_t first, int64_t last, float* scratch))              \
+    Row(void, runReduction, (Reduction const& reduction, int64_t firstOuter, int64_t lastOuter, int64_t firstInner,    \
+        int64_t lastInner))                                                                                            \
+    /* to[c][r] = from[r][c] */                                                                                        \
+    Row(void, transposeFloats, (float const* from, int64_t fromStride, int64_t rows, int64_t columns, float* to,       \
+        int64_t toStride))
+
+namespace tenon::cpu
+{
+
+#define TENON_ROW(Return, name, arguments) Return(*name) arguments;
+struct IsaFunctions
+{
+    TENON_ISA_FUNCTIONS(TENON_ROW)
+};
+#undef TENON_ROW
+
+//! Those of the active instruction set.
+IsaFunctions const& isaFunctions() noexcept;
+
+#define TENON_ROW(Return, name, arguments) Return name arguments;
+namespace avx2
+{
+TENON_ISA_FUNCTIONS(TENON_ROW)
+} // namespace avx2
+namespace avx512
+{
+TENON_ISA_FUNCTIONS(TENON_ROW)
+} // namespace avx512
+#undef TENON_ROW
+
+} // namespace tenon::cpu

@@ -1,0 +1,63 @@
+// LayerKernel: loading and checking.
+#include "backends/cpu/layer_kernel.h"
+
+#include "ir/host_tensor.h"
+
+namespace tenon::cpu
+{
+
+Result<LayerKernel> LayerKernel::load(KernelSource const& source)
+{
+    LayerKernel kernel;
+    kernel.mName = source.layer;
+    kernel.mArgs = TENON_TRY(decodeLayerArgs(source.args));
+    kernel.mLayer = TENON_TRY(loadLayer(kernel.mArgs.layer, kernel.mArgs.fields));
+    for (WeightArg const& weight : source.weights)
+        kernel.mWeights.push_back({weight, std::string{weight.packing}});
+    for (LoadedWeight& weight : kernel.mWeights)
+        weight.arg.packing = {};
+    return kernel;
+}
+
+Result<Done> LayerKernel::check(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const
+{
+    std::vector<WeightArg> weights;
+    for (LoadedWeight const& weight : mWeights)
+    {
+        weights.push_back(weight.arg);
+        weights.back().packing = weight.packing;
+    }
+    return checkShapes({layer(), inputs, outputs, weights, mArgs.unread, mName});
+}
+
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)
+{
+    if (layout == Layout::kLinear || extents.size() < 3)
+        return stridesOf(extents);
+    std::vector<int64_t> strides(extents.size());
+    strides[1] = 1;
+    int64_t stride = extents[1];
+    for (size_t i = extents.size(); i-- > 2;)
+    {
+        strides[i] = stride;
+        stride *= extents[i];
+    }
+    strides[0] = stride;
+    return strides;
+}
+
+double bytesOf(Problem const& problem)
+{
+    double bytes{0.0};
+    auto const add = [&](TensorType const& type) {
+        bytes += static_cast<double>(tenon::bytesOf(type.dtype, volumeOf(problem.typicalExtents(type))));
+    };
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        if (problem.hasInput(i))
+            add(problem.input(i));
+    for (size_t i = 0; i < problem.node->outputs.size(); ++i)
+        add(problem.output(i));
+    return bytes;
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,90 @@
+// LayerKernel: what most kernels keep between loading and preparing: the layer, its arguments and its constant operands.
+#pragma once
+
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "layers/layer_table.h"
+
+#include <string>
+#include <vector>
+
+namespace tenon::cpu
+{
+
+//! A constant operand; `packing` outlives the source that it came from.
+struct LoadedWeight
+{
+    WeightArg arg;
+    std::string packing;
+
+    bool isConstant() const noexcept
+    {
+        return arg.data != nullptr;
+    }
+};
+
+class LayerKernel
+{
+  public:
+    static Result<LayerKernel> load(KernelSource const& source);
+
+    LayerArgs const& args() const noexcept
+    {
+        return mArgs;
+    }
+    Layer const& layer() const noexcept
+    {
+        return *mLayer;
+    }
+    std::string const& name() const noexcept
+    {
+        return mName;
+    }
+    LoadedWeight const& weight(size_t i) const noexcept
+    {
+        static LoadedWeight const none;
+        return i < mWeights.size() ? mWeights[i] : none;
+    }
+    size_t weightCount() const noexcept
+    {
+        return mWeights.size();
+    }
+    //! The layer accepts the inputs and gives these outputs.
+    Result<Done> check(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const;
+    template <typename... Args>
+    Error refuse(fmt::format_string<Args...> format, Args&&... arguments) const
+    {
+        return badArgument("[layer '{}'] {}", mName, fmt::format(format, std::forward<Args>(arguments)...));
+    }
+
+  private:
+    LayerArgs mArgs;
+    LayerPtr mLayer;
+    std::vector<LoadedWeight> mWeights;
+    std::string mName;
+};
+
+//! An operand is there and floats in this layout.
+inline bool isFloats(std::span<TensorArg const> args, size_t i, Layout layout)
+{
+    return i < args.size() && args[i].present && args[i].dtype == DType::kFLOAT && args[i].layout == layout;
+}
+inline bool isPresent(std::span<TensorArg const> args, size_t i)
+{
+    return i < args.size() && args[i].present;
+}
+
+//! Strides in elements by logical axis, as the layout puts them; none for blocked layouts.
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
+
+//! Estimated microseconds on one thread of so many multiplications with additions and bytes moved.
+inline double costOf(double multiplications, double bytes)
+{
+    constexpr double kMultiplicationsPerMicrosecond{5e4};
+    constexpr double kBytesPerMicrosecond{8e3};
+    return 0.5 + multiplications / kMultiplicationsPerMicrosecond + bytes / kBytesPerMicrosecond;
+}
+//! Bytes of all tensors of a node at the typical shape.
+double bytesOf(Problem const& problem);
+
+} // namespace tenon::cpu

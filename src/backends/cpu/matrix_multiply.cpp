@@ -1,0 +1,303 @@
+// MatrixMultiply: constant right operands packed while building, others packed by the team before the product.
+#include "layers/matrix_multiply.h"
+
+#include "backends/cpu/gemm_epilogue.h"
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/packing.h"
+
+#include <algorithm>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+using nvinfer1::MatrixOperation;
+
+//! Where the matrices of a batch lie.
+struct Batch
+{
+    std::vector<int64_t> a; //!< Offsets in elements, one per matrix of the output.
+    std::vector<int32_t> b; //!< Which of the packed matrices.
+    std::vector<int64_t> packed; //!< Offsets of the matrices of b that are packed.
+};
+
+struct Shapes
+{
+    int64_t rows{1};
+    int64_t depth{1};
+    int64_t columns{1};
+    bool isTransposedA{false};
+    bool isTransposedB{false};
+    Batch batch;
+};
+
+//! Extents of the axes that are no matrix.
+std::vector<int64_t> batchExtents(std::vector<int64_t> const& extents, MatrixOperation operation)
+{
+    size_t const matrix = operation == MatrixOperation::kVECTOR ? 1 : 2;
+    return {extents.begin(), extents.end() - static_cast<std::ptrdiff_t>(matrix)};
+}
+
+//! Number of the matrix that each position of the broadcast batch reads.
+std::vector<int64_t> matrixNumbers(std::vector<int64_t> const& mine, std::vector<int64_t> const& all)
+{
+    std::vector<int64_t> numbers{0};
+    int64_t stride{1};
+    for (size_t i = 0; i < mine.size(); ++i)
+        stride *= mine[i];
+    for (size_t i = 0; i < all.size(); ++i)
+    {
+        stride /= std::max<int64_t>(mine[i], 1);
+        std::vector<int64_t> next;
+        for (int64_t const number : numbers)
+            for (int64_t k = 0; k < all[i]; ++k)
+                next.push_back(number + (mine[i] == 1 ? 0 : k * stride));
+        numbers = std::move(next);
+    }
+    return numbers;
+}
+
+Result<Shapes> shapesOf(LayerKernel const& kernel, MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
+{
+    Shapes s;
+    s.isTransposedA = layer.operation0 == MatrixOperation::kTRANSPOSE;
+    // A vector on the right is one column, stored as the row of its transpose.
+    s.isTransposedB = layer.operation1 != MatrixOperation::kNONE;
+    auto const last = [](TensorArg const& arg, size_t i) { return arg.extents[arg.extents.size() - i]; };
+    if (layer.operation0 != MatrixOperation::kVECTOR)
+        s.rows = last(a, s.isTransposedA ? 1 : 2);
+    s.depth = last(a, s.isTransposedA ? 2 : 1);
+    if (layer.operation1 != MatrixOperation::kVECTOR)
+        s.columns = last(b, s.isTransposedB ? 2 : 1);
+    std::vector<int64_t> const batchA = batchExtents(a.extents, layer.operation0);
+    std::vector<int64_t> const batchB = batchExtents(b.extents, layer.operation1);
+    if (batchA.size() != batchB.size())
+        return kernel.refuse("its operands have different numbers of batch axes");
+    std::vector<int64_t> all;
+    for (size_t i = 0; i < batchA.size(); ++i)
+        all.push_back(batchA[i] == 1 ? batchB[i] : batchA[i]);
+    for (int64_t const number : matrixNumbers(batchA, all))
+        s.batch.a.push_back(number * s.rows * s.depth);
+    for (int64_t const number : matrixNumbers(batchB, all))
+        s.batch.b.push_back(static_cast<int32_t>(number));
+    for (int64_t i = 0; i < volumeOf(batchB); ++i)
+        s.batch.packed.push_back(i * s.depth * s.columns);
+    return s;
+}
+
+//! Matrices of a that lie one behind the other and meet one b are one matrix.
+void joinRows(Shapes& s)
+{
+    if (s.isTransposedA || s.batch.packed.size() != 1)
+        return;
+    for (size_t i = 0; i < s.batch.a.size(); ++i)
+        if (s.batch.a[i] != static_cast<int64_t>(i) * s.rows * s.depth)
+            return;
+    s.rows *= static_cast<int64_t>(s.batch.a.size());
+    s.batch.a = {0};
+    s.batch.b = {0};
+}
+
+struct Loaded
+{
+    LayerKernel kernel;
+    MatrixMultiply layer;
+    std::optional<PackedOperand> weights;
+};
+
+class PreparedProduct final : public Prepared
+{
+  public:
+    PreparedProduct(std::shared_ptr<Loaded const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias) :
+        mLoaded{std::move(loaded)},
+        mShapes{std::move(shapes)},
+        mEpilogue{std::move(epilogue)},
+        mHasBias{hasBias}
+    {
+        if (!mLoaded->weights)
+            mPackedFloats = packedSize(mShapes.depth, mShapes.columns) * static_cast<int64_t>(mShapes.batch.packed.size());
+        if (mShapes.isTransposedA)
+            mTurnedFloats = mShapes.rows * mShapes.depth * static_cast<int64_t>(mShapes.batch.a.size());
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(mPackedFloats + mTurnedFloats) * sizeof(float);
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        auto* const packed = static_cast<float*>(call.scratch);
+        float* const turned = packed + mPackedFloats;
+        if (mPackedFloats > 0)
+            packB(static_cast<float const*>(call.inputs[1]), packed, lane);
+        if (mTurnedFloats > 0)
+            turnA(static_cast<float const*>(call.inputs[0]), turned, lane);
+        if (mPackedFloats + mTurnedFloats > 0)
+            lane.barrier();
+        auto const matrices = static_cast<int64_t>(mShapes.batch.a.size());
+        // Whole matrices per lane when that is even, else each matrix is shared.
+        bool const isWhole = lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
+        auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
+        for (int64_t i = first; i < last; ++i)
+        {
+            Gemm const gemm = product(call, i, packed, turned);
+            BoundEpilogue bound = mEpilogue.bind(call);
+            bound.advance(i * mShapes.rows);
+            Gemm whole = gemm;
+            bound.putInto(whole);
+            isaFunctions().runGemm(whole, isWhole ? shareOf(whole, 0, 1) : shareOf(whole, lane.index, lane.count));
+        }
+        return Done{};
+    }
+
+  private:
+    Gemm product(Call const& call, int64_t i, float const* packed, float const* turned) const
+    {
+        auto const at = static_cast<size_t>(i);
+        Gemm gemm;
+        gemm.rows = mShapes.rows;
+        gemm.columns = mShapes.columns;
+        gemm.length = mShapes.depth;
+        gemm.aStride = mShapes.depth;
+        gemm.a = mTurnedFloats > 0 ? turned + i * mShapes.rows * mShapes.depth
+                                   : static_cast<float const*>(call.inputs[0]) + mShapes.batch.a[at];
+        gemm.b = mLoaded->weights ? mLoaded->weights->data()
+                                  : packed + mShapes.batch.b[at] * packedSize(mShapes.depth, mShapes.columns);
+        gemm.c = static_cast<float*>(call.outputs[0]) + i * mShapes.rows * mShapes.columns;
+        gemm.cStride = mShapes.columns;
+        gemm.alpha = mLoaded->layer.alpha;
+        gemm.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
+        return gemm;
+    }
+    void packB(float const* b, float* packed, Lane const& lane) const
+    {
+        int64_t const panels = panelsOf(mShapes.columns);
+        auto const [first, last] = lane.part(panels * static_cast<int64_t>(mShapes.batch.packed.size()));
+        int64_t const stride = mShapes.isTransposedB ? mShapes.depth : mShapes.columns;
+        for (int64_t at = first; at < last;)
+        {
+            int64_t const matrix = at / panels;
+            int64_t const panel = at - matrix * panels;
+            int64_t const end = std::min(panels, panel + last - at);
+            isaFunctions().packColumns(b + mShapes.batch.packed[static_cast<size_t>(matrix)], stride,
+                mShapes.isTransposedB, mShapes.depth, mShapes.columns, panel, end,
+                packed + matrix * packedSize(mShapes.depth, mShapes.columns));
+            at += end - panel;
+        }
+    }
+    void turnA(float const* a, float* turned, Lane const& lane) const
+    {
+        for (size_t i = 0; i < mShapes.batch.a.size(); ++i)
+        {
+            auto const [first, last] = lane.part(mShapes.rows, 16);
+            float* const to = turned + static_cast<int64_t>(i) * mShapes.rows * mShapes.depth + first * mShapes.depth;
+            isaFunctions().transposeFloats(
+                a + mShapes.batch.a[i] + first, mShapes.rows, mShapes.depth, last - first, to, mShapes.depth);
+        }
+    }
+
+    std::shared_ptr<Loaded const> mLoaded;
+    Shapes mShapes;
+    GemmEpilogue mEpilogue;
+    bool mHasBias;
+    int64_t mPackedFloats{0};
+    int64_t mTurnedFloats{0};
+};
+
+class ProductKernel final : public Kernel
+{
+  public:
+    explicit ProductKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        LayerKernel const& kernel = mLoaded->kernel;
+        TENON_TRY(kernel.check(inputs, outputs));
+        for (size_t i : {size_t{0}, size_t{1}})
+            if (!isFloats(inputs, i, Layout::kLinear))
+                return kernel.refuse("operand {} is not linear floats", i);
+        if (!isFloats(outputs, 0, Layout::kLinear))
+            return kernel.refuse("its output is not linear floats");
+        Shapes shapes = TENON_TRY(shapesOf(kernel, mLoaded->layer, inputs[0], inputs[1]));
+        joinRows(shapes);
+        std::vector<int32_t> axes;
+        for (size_t i = 0; i < outputs[0].extents.size(); ++i)
+            axes.push_back(static_cast<int32_t>(i));
+        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
+            kernel, mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedProduct>(
+            mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2))};
+    }
+
+  private:
+    std::shared_ptr<Loaded const> mLoaded;
+};
+
+//! Whether a constant of these extents can be stored packed.
+bool canPack(MatrixMultiply const& layer, std::vector<int64_t> const& extents)
+{
+    return layer.operation1 != MatrixOperation::kVECTOR && asMatrix(extents).size() == 2;
+}
+
+Packing packingOfProduct(MatrixMultiply const& layer)
+{
+    return {layer.operation1 == MatrixOperation::kNONE ? Packing::Kind::kColumns : Packing::Kind::kColumnsTransposed};
+}
+
+Result<std::unique_ptr<Kernel>> loadProduct(KernelSource const& source)
+{
+    auto loaded = std::make_shared<Loaded>();
+    loaded->kernel = TENON_TRY(LayerKernel::load(source));
+    loaded->layer = TENON_TRY(fieldsOf<MatrixMultiply>(loaded->kernel.args()));
+    LoadedWeight const& weight = loaded->kernel.weight(1);
+    if (weight.isConstant() && canPack(loaded->layer, weight.arg.extents))
+        loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, packingOfProduct(loaded->layer)));
+    return std::unique_ptr<Kernel>{std::make_unique<ProductKernel>(std::move(loaded))};
+}
+
+std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
+{
+    auto const& layer = problem.fields<MatrixMultiply>();
+    if (problem.input(0).dtype != DType::kFLOAT)
+        return refuse("panels", "only float");
+    bool const hasVector
+        = layer.operation0 == MatrixOperation::kVECTOR || layer.operation1 == MatrixOperation::kVECTOR;
+    if (hasVector && layer.epilogue.extraInputs() > 0)
+        return refuse("panels", "a vector with an epilogue that reads a tensor");
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+    offer.outputs = {Layout::kLinear};
+    offer.inPlace = inPlaceOf(problem, layer.epilogue, MatrixMultiply::kFirstExtra);
+    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
+    int64_t const depth = a.empty() ? 1 : a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE && a.size() > 1 ? 2 : 1)];
+    auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
+    offer.cost = costOf(outputs * static_cast<double>(depth), bytesOf(problem));
+    return std::vector<Offer>{offer};
+}
+
+Result<KernelSpec> buildProduct(Problem const& problem, Offer const& offer)
+{
+    auto const& layer = problem.fields<MatrixMultiply>();
+    KernelSpec spec{.kernel = "product", .args = encodeLayerArgs(problem, offer), .packed = {}};
+    Constant const* const b = problem.constant(1);
+    if (b != nullptr && canPack(layer, b->extents))
+        spec.packed.push_back(TENON_TRY(packWeight(1, *b, packingOfProduct(layer))));
+    return spec;
+}
+
+constexpr Candidate kCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "panels", .offers = offerProduct, .build = buildProduct},
+};
+constexpr KernelEntry kKernels[]{{"product", &loadProduct}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(MatrixMultiply, kCandidates, kKernels);

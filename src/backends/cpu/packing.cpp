@@ -1,0 +1,196 @@
+// Packing: moving elements between the row-major and the packed form.
+#include "backends/cpu/packing.h"
+
+#include "backends/cpu/cpu.h"
+#include "backends/cpu/gemm.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr std::string_view kConvolutionPrefix{"convolution16/"};
+
+//! Position in panels of 16 columns.
+int64_t panelPosition(int64_t depth, int64_t k, int64_t column)
+{
+    return (column / kPanel * depth + k) * kPanel + column % kPanel;
+}
+} // namespace
+
+std::vector<int64_t> asImage(std::vector<int64_t> extents)
+{
+    if (extents.size() == 3)
+        extents.insert(extents.begin() + 2, 1);
+    return extents;
+}
+
+std::vector<int64_t> asMatrix(std::vector<int64_t> extents)
+{
+    while (extents.size() > 2 && extents.front() == 1)
+        extents.erase(extents.begin());
+    return extents;
+}
+
+std::string Packing::name() const
+{
+    switch (kind)
+    {
+    case Kind::kColumns: return "columns16";
+    case Kind::kColumnsTransposed: return "columns16t";
+    case Kind::kConvolution: return fmt::format("{}{}", kConvolutionPrefix, groups);
+    case Kind::kDeconvolution: return "deconvolution16";
+    default: return "depthwise";
+    }
+}
+
+Result<Packing> packingOf(std::string_view name)
+{
+    for (Packing::Kind const kind : {Packing::Kind::kColumns, Packing::Kind::kColumnsTransposed,
+             Packing::Kind::kDeconvolution, Packing::Kind::kDepthwise})
+        if (Packing{kind}.name() == name)
+            return Packing{kind};
+    if (name.substr(0, kConvolutionPrefix.size()) == kConvolutionPrefix)
+    {
+        std::string_view const digits = name.substr(kConvolutionPrefix.size());
+        Packing packing{Packing::Kind::kConvolution};
+        auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), packing.groups);
+        if (problem == std::errc{} && end == digits.data() + digits.size() && packing.groups >= 1)
+            return packing;
+    }
+    return badArgument("unknown packing '{}' of a weight", name);
+}
+
+int64_t Packing::size(std::vector<int64_t> const& given) const
+{
+    if (tenon::bytesOf(DType::kFLOAT, Layout::kLinear, given) < 0)
+        return -1;
+    bool const isMatrix = kind == Kind::kColumns || kind == Kind::kColumnsTransposed;
+    std::vector<int64_t> const extents = isMatrix ? asMatrix(given) : asImage(given);
+    if (extents.size() != (isMatrix ? 2U : 4U))
+        return -1;
+    switch (kind)
+    {
+    case Kind::kColumns: return packedSize(extents[0], extents[1]);
+    case Kind::kColumnsTransposed: return packedSize(extents[1], extents[0]);
+    case Kind::kConvolution:
+        if (extents[0] % groups != 0)
+            return -1;
+        return groups * packedSize(extents[1] * extents[2] * extents[3], extents[0] / groups);
+    case Kind::kDeconvolution: return extents[2] * extents[3] * packedSize(extents[0], extents[1]);
+    default: return extents[1] == 1 ? volumeOf(extents) : -1;
+    }
+}
+
+//! visit(position of the element in the packed form), elements in row-major order.
+template <typename Visit>
+void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) const
+{
+    if (kind == Kind::kColumns || kind == Kind::kColumnsTransposed)
+    {
+        std::vector<int64_t> const e = asMatrix(given);
+        bool const isTransposed = kind == Kind::kColumnsTransposed;
+        for (int64_t i = 0; i < e[0]; ++i)
+            for (int64_t j = 0; j < e[1]; ++j)
+                visit(isTransposed ? panelPosition(e[1], j, i) : panelPosition(e[0], i, j));
+        return;
+    }
+    std::vector<int64_t> const e = asImage(given);
+    int64_t const maps = e[0] / groups;
+    int64_t const depth = e[1] * e[2] * e[3];
+    for (int64_t i = 0; i < e[0]; ++i)
+        for (int64_t j = 0; j < e[1]; ++j)
+            for (int64_t y = 0; y < e[2]; ++y)
+                for (int64_t x = 0; x < e[3]; ++x)
+                {
+                    int64_t const tap = y * e[3] + x;
+                    if (kind == Kind::kDepthwise)
+                        visit(tap * e[0] + i);
+                    else if (kind == Kind::kDeconvolution)
+                        visit(tap * packedSize(e[0], e[1]) + panelPosition(e[0], i, j));
+                    else
+                        visit(i / maps * packedSize(depth, maps) + panelPosition(depth, tap * e[1] + j, i % maps));
+                }
+}
+
+void Packing::pack(std::vector<int64_t> const& extents, float const* plain, float* packed) const
+{
+    std::memset(packed, 0, static_cast<size_t>(size(extents)) * sizeof(float));
+    forEach(extents, [&](int64_t position) { packed[position] = *plain++; });
+}
+
+void Packing::unpack(std::vector<int64_t> const& extents, float const* packed, float* plain) const
+{
+    forEach(extents, [&](int64_t position) { *plain++ = packed[position]; });
+}
+
+Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing const& packing)
+{
+    int64_t const size = packing.size(constant.extents);
+    if (constant.dtype != DType::kFLOAT || size < 0)
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "weight {} cannot be packed as {}", input, packing.name());
+    auto memory = std::shared_ptr<float[]>(new (std::align_val_t{64}) float[static_cast<size_t>(size)],
+        [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
+    packing.pack(constant.extents, static_cast<float const*>(constant.data), memory.get());
+    auto data = std::make_shared<Constant>(Constant{constant.dtype, constant.extents, memory.get(), memory});
+    return PackedWeight{input, packing.name(), std::move(data), static_cast<size_t>(size) * sizeof(float)};
+}
+
+Result<PackedOperand> PackedOperand::load(LayerKernel const& kernel, size_t input, Packing const& packing)
+{
+    LoadedWeight const& weight = kernel.weight(input);
+    int64_t const size = packing.size(weight.arg.extents);
+    if (!weight.isConstant() || weight.arg.dtype != DType::kFLOAT || size < 0)
+        return kernel.refuse("operand {} is not a constant that can be packed as '{}'", input, packing.name());
+    PackedOperand operand;
+    if (weight.packing == packing.name())
+    {
+        if (weight.arg.bytes < static_cast<size_t>(size) * sizeof(float))
+            return kernel.refuse("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, size * 4);
+        operand.mData = static_cast<float const*>(weight.arg.data);
+        return operand;
+    }
+    std::vector<float> plain;
+    auto const* from = static_cast<float const*>(weight.arg.data);
+    auto const count = static_cast<size_t>(volumeOf(weight.arg.extents));
+    if (!weight.packing.empty())
+    {
+        Packing const stored = TENON_TRY(packingOf(weight.packing));
+        int64_t const storedSize = stored.size(weight.arg.extents);
+        if (storedSize < 0 || weight.arg.bytes < static_cast<size_t>(storedSize) * sizeof(float))
+            return kernel.refuse("weight {} does not have the size of packing '{}'", input, weight.packing);
+        plain.resize(count);
+        stored.unpack(weight.arg.extents, from, plain.data());
+        from = plain.data();
+    }
+    else if (weight.arg.bytes < count * sizeof(float))
+        return kernel.refuse("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, count * 4);
+    operand.mOwned = std::shared_ptr<float[]>(new (std::align_val_t{64}) float[static_cast<size_t>(size)],
+        [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
+    packing.pack(weight.arg.extents, from, operand.mOwned.get());
+    operand.mData = operand.mOwned.get();
+    return operand;
+}
+
+} // namespace tenon::cpu
+
+namespace tenon
+{
+
+Result<std::shared_ptr<Constant const>> unpackCpuWeight(
+    std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes)
+{
+    cpu::Packing const stored = TENON_TRY(cpu::packingOf(packing));
+    int64_t const size = stored.size(extents);
+    if (size < 0 || bytes < static_cast<size_t>(size) * sizeof(float))
+        return badArgument("a weight of {} bytes does not have the size of packing '{}'", bytes, packing);
+    std::shared_ptr<Constant const> plain = makeConstant(DType::kFLOAT, std::move(extents), nullptr);
+    auto* to = static_cast<float*>(const_cast<void*>(plain->data)); // Fresh memory of our own.
+    stored.unpack(plain->extents, static_cast<float const*>(data), to);
+    return plain;
+}
+
+} // namespace tenon
