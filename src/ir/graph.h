@@ -61,6 +61,15 @@ class Graph
     Result<NodeId> addNode(LayerPtr layer, std::string name, std::vector<ValueId> inputs,
         std::vector<std::string> origins = {});
     void markOutput(ValueId value, std::string name);
+    void rename(ValueId value, std::string name)
+    {
+        mValues.at(static_cast<size_t>(value)).name = std::move(name);
+    }
+    //! Symbolic values of an input that is a shape tensor; before its readers are added.
+    void setContents(ValueId value, Shape contents)
+    {
+        mValues.at(static_cast<size_t>(value)).contents = std::move(contents);
+    }
 
     // Reading.
     std::vector<NodeId> const& order() const noexcept

@@ -1,0 +1,245 @@
+// Builder: from network and configuration to a plan.
+#include "api/builder.h"
+
+#include "api/boundary.h"
+#include "api/cuda_engine.h"
+#include "api/host_memory.h"
+#include "api/plugin_registry.h"
+#include "api/progress_adapter.h"
+
+#include "base/knobs.h"
+#include "passes/runner.h"
+#include "planner/planner.h"
+
+#include <chrono>
+#include <map>
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+constexpr char const* kBuildPhase{"Building Engine"};
+
+double secondsSince(std::chrono::steady_clock::time_point start)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+//! VERBOSE: each decision; INFO: one line of counts.
+void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
+{
+    std::map<std::string, int32_t> counts;
+    for (PlanDecision const& decision : decisions)
+    {
+        ++counts[decision.kind];
+        log.verbose(fmt::format("[layer '{}'] {}: {}", decision.layer, decision.kind, decision.text));
+    }
+    std::string line;
+    for (auto const& [kind, count] : counts)
+        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", kind, count);
+    log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
+}
+
+void warnOfIgnored(Log const& log, BuilderConfig const& config)
+{
+    std::string list;
+    for (std::string const& option : config.ignoredOptions())
+        list += (list.empty() ? "" : ", ") + option;
+    if (!list.empty())
+        log.warning("these options of the configuration have no effect yet, the plan computes in float32: " + list);
+}
+} // namespace
+
+Builder::Builder(ILogger& logger, DeviceChoice device) : mReporting{&logger}, mDevice{std::move(device)}
+{
+    mReporting.log().info(describe(mDevice));
+}
+
+Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
+{
+    auto const start = std::chrono::steady_clock::now();
+    Log const& log = network.reporting().log();
+    ProgressAdapter progress{config.settings().monitor};
+    progress.phaseStart(kBuildPhase, "", 3);
+    warnOfIgnored(log, config);
+    NetworkGraph written = TENON_TRY(network.toGraph(config.settings().profiles));
+    if (!progress.stepComplete(kBuildPhase, 0))
+        return cancelled();
+
+    Decisions decisions;
+    OptimizeOptions optimizing;
+    optimizing.fusion = switchOf(Knob::kFusion, true);
+    optimizing.decisions = &decisions;
+    optimizing.progress = &progress;
+    optimizing.progressParent = kBuildPhase;
+    optimizing.log = &log;
+    TENON_TRY(optimize(written.graph, optimizing));
+    if (!progress.stepComplete(kBuildPhase, 1))
+        return cancelled();
+
+    PlanOptions planning;
+    planning.networkName = network.name();
+    planning.io = std::move(written.io);
+    planning.profiles = std::move(written.profiles);
+    planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
+    planning.networkLayers = network.getNbLayers();
+    planning.decisions = std::move(decisions);
+    planning.progress = &progress;
+    planning.progressParent = kBuildPhase;
+    planning.log = &log;
+    Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), std::move(planning)));
+    if (!progress.stepComplete(kBuildPhase, 2))
+        return cancelled();
+    progress.phaseFinish(kBuildPhase);
+    logDecisions(log, plan.decisions);
+    log.info(fmt::format("network '{}': {} layers became {} steps in {:.2f} s", network.name(), network.getNbLayers(),
+        plan.programs.front().steps.size(), secondsSince(start)));
+    return plan;
+}
+
+Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config)
+{
+    Plan const plan = TENON_TRY(makePlan(Network::of(network), BuilderConfig::of(config)));
+    Bytes bytes = TENON_TRY(writePlan(plan));
+    mReporting.log().info(fmt::format("plan: {:.1f} MiB", static_cast<double>(bytes.size()) / (1 << 20)));
+    return bytes;
+}
+
+bool Builder::platformHasFastFp16() const noexcept
+{
+    return false; // Nothing is computed in half precision yet.
+}
+
+bool Builder::platformHasFastInt8() const noexcept
+{
+    return false;
+}
+
+bool Builder::platformHasTf32() const noexcept
+{
+    return false;
+}
+
+int32_t Builder::getMaxDLABatchSize() const noexcept
+{
+    return 0;
+}
+
+int32_t Builder::getNbDLACores() const noexcept
+{
+    return 0;
+}
+
+void Builder::setGpuAllocator(IGpuAllocator* allocator) noexcept
+{
+    mAllocator = allocator;
+}
+
+IBuilderConfig* Builder::createBuilderConfig() noexcept
+{
+    using Made = IBuilderConfig*;
+    return fenced(mReporting.log(), "IBuilder::createBuilderConfig", Made{nullptr},
+        [&] { return makeHandle<IBuilderConfig, BuilderConfig>(shared_from_this()); });
+}
+
+INetworkDefinition* Builder::createNetworkV2(uint32_t flags) noexcept
+{
+    using Made = INetworkDefinition*;
+    return fenced(mReporting.log(), "IBuilder::createNetworkV2", Made{nullptr},
+        [&] { return makeHandle<INetworkDefinition, Network>(shared_from_this(), flags); });
+}
+
+IOptimizationProfile* Builder::createOptimizationProfile() noexcept
+{
+    using Made = IOptimizationProfile*;
+    return fenced(mReporting.log(), "IBuilder::createOptimizationProfile", Made{nullptr}, [&] {
+        mProfiles.push_back(std::make_unique<OptimizationProfile>(mReporting));
+        return Made{mProfiles.back().get()};
+    });
+}
+
+void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept
+{
+    mReporting.setRecorder(recorder);
+}
+
+IErrorRecorder* Builder::getErrorRecorder() const noexcept
+{
+    return mReporting.recorder();
+}
+
+void Builder::reset() noexcept
+{
+    mMaxThreads = 0;
+    mAllocator = nullptr;
+}
+
+IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept
+{
+    using Made = IHostMemory*;
+    Log const& log = Network::of(network).reporting().log();
+    return fenced(log, "IBuilder::buildSerializedNetwork", Made{nullptr}, [&]() -> Result<Made> {
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(build(network, config)));
+    });
+}
+
+bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
+{
+    return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
+        TENON_TRY(Network::of(network).toGraph(BuilderConfig::of(config).settings().profiles));
+        return Done{};
+    });
+}
+
+ILogger* Builder::getLogger() const noexcept
+{
+    return mReporting.log().logger();
+}
+
+bool Builder::setMaxThreads(int32_t maxThreads) noexcept
+{
+    if (maxThreads < 1)
+        return mReporting.fail(badArgument("IBuilder::setMaxThreads: {} is below 1", maxThreads));
+    mMaxThreads = maxThreads;
+    return true;
+}
+
+int32_t Builder::getMaxThreads() const noexcept
+{
+    return mMaxThreads == 0 ? 1 : mMaxThreads;
+}
+
+IPluginRegistry& Builder::getPluginRegistry() noexcept
+{
+    return globalRegistry();
+}
+
+ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept
+{
+    using Made = ICudaEngine*;
+    Log const& log = Network::of(network).reporting().log();
+    return fenced(log, "IBuilder::buildEngineWithConfig", Made{nullptr}, [&]() -> Result<Made> {
+        auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
+        LoadRequest request{*blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, shared_from_this()};
+        return TENON_TRY(loadEngine(request));
+    });
+}
+
+bool Builder::buildSerializedNetworkToStream(
+    INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) noexcept
+{
+    Log const& log = Network::of(network).reporting().log();
+    return fencedDone(log, "IBuilder::buildSerializedNetworkToStream", [&]() -> Result<Done> {
+        Bytes const bytes = TENON_TRY(build(network, config));
+        auto const size = static_cast<int64_t>(bytes.size());
+        int64_t const written = writer.write(bytes.data(), size);
+        if (written != size)
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
+        return Done{};
+    });
+}
+
+} // namespace tenon::api

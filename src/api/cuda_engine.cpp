@@ -1,0 +1,348 @@
+// CudaEngine: queries by name, with the answers that the API gives for names it does not know.
+#include "api/cuda_engine.h"
+
+#include "api/boundary.h"
+#include "api/engine_inspector.h"
+#include "api/execution_context.h"
+#include "api/host_memory.h"
+#include "api/runtime_config.h"
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+constexpr char const* kLinearText{"row-major linear"};
+}
+
+Result<ICudaEngine*> loadEngine(LoadRequest const& request)
+{
+    auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));
+    EngineOptions options;
+    options.device = request.device.device;
+    options.log = request.reporting.log();
+    options.allocator = request.allocator;
+    options.threads = request.threads;
+    options.parent = request.parent;
+    std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
+    return makeHandle<ICudaEngine, CudaEngine>(std::move(engine), request.reporting, request.owner, request.blob);
+}
+
+CudaEngine::CudaEngine(
+    std::shared_ptr<Engine> engine, Reporting const& parent, std::shared_ptr<void const> blobOwner, ByteView blob) :
+    mEngine{std::move(engine)},
+    mReporting{parent},
+    mBlobOwner{std::move(blobOwner)},
+    mBlob{blob}
+{
+    for (int32_t profile = 0; profile < mEngine->profileCount(); ++profile)
+        for (int32_t io = 0; io < mEngine->ioCount(); ++io)
+            mBindingNames.push_back(
+                mEngine->io(io).name + (profile == 0 ? "" : fmt::format(" [profile {}]", profile)));
+}
+
+ICudaEngine* CudaEngine::getPImpl() noexcept
+{
+    return &front();
+}
+
+int32_t CudaEngine::getNbLayers() const noexcept
+{
+    return mEngine->layerCount();
+}
+
+IHostMemory* CudaEngine::serialize() const noexcept
+{
+    using Made = IHostMemory*;
+    return fenced(mReporting.log(), "ICudaEngine::serialize", Made{nullptr},
+        [&] { return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner); });
+}
+
+ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
+{
+    using Made = ISerializationConfig*;
+    return fenced(mReporting.log(), "ICudaEngine::createSerializationConfig", Made{nullptr},
+        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(mReporting); });
+}
+
+IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
+{
+    if (config.getFlags() == 0)
+        return serialize();
+    mReporting.notImplemented("ICudaEngine::serializeWithConfig with flags");
+    return nullptr;
+}
+
+IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
+{
+    using Made = IRuntimeConfig*;
+    return fenced(mReporting.log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
+        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(); });
+}
+
+IExecutionContext* CudaEngine::createContext(Strategy strategy, IRuntimeConfig* config)
+{
+    using Made = IExecutionContext*;
+    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
+        return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
+    });
+}
+
+IExecutionContext* CudaEngine::createExecutionContext(Strategy strategy) noexcept
+{
+    return createContext(strategy, nullptr);
+}
+
+IExecutionContext* CudaEngine::createExecutionContextWithoutDeviceMemory() noexcept
+{
+    return createContext(Strategy::kUSER_MANAGED, nullptr);
+}
+
+IExecutionContext* CudaEngine::createExecutionContextWithRuntimeConfig(IRuntimeConfig* runtimeConfig) noexcept
+{
+    if (runtimeConfig == nullptr)
+        return createContext(Strategy::kSTATIC, nullptr);
+    return createContext(runtimeConfig->getExecutionContextAllocationStrategy(), runtimeConfig);
+}
+
+size_t CudaEngine::getDeviceMemorySize() const noexcept
+{
+    return static_cast<size_t>(getDeviceMemorySizeV2());
+}
+
+int64_t CudaEngine::getDeviceMemorySizeV2() const noexcept
+{
+    return fenced(mReporting.log(), "ICudaEngine::getDeviceMemorySizeV2", int64_t{0},
+        [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(); });
+}
+
+size_t CudaEngine::getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept
+{
+    return static_cast<size_t>(getDeviceMemorySizeForProfileV2(profileIndex));
+}
+
+int64_t CudaEngine::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept
+{
+    return fenced(mReporting.log(), "ICudaEngine::getDeviceMemorySizeForProfileV2", int64_t{0},
+        [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(profileIndex); });
+}
+
+bool CudaEngine::isRefittable() const noexcept
+{
+    return false;
+}
+
+char const* CudaEngine::getName() const noexcept
+{
+    return mEngine->name().c_str();
+}
+
+int32_t CudaEngine::getNbOptimizationProfiles() const noexcept
+{
+    return mEngine->profileCount();
+}
+
+int64_t const* CudaEngine::getProfileTensorValuesV2(
+    char const* tensorName, int32_t profileIndex, Select select) const noexcept
+{
+    using Values = int64_t const*;
+    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
+        Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
+        return values && !(*values).empty() ? (*values).data() : nullptr;
+    });
+}
+
+int32_t const* CudaEngine::getProfileTensorValues(char const*, int32_t, Select) const noexcept
+{
+    return nullptr; // Plans hold 64-bit values, which exclude the 32-bit call (rule F3).
+}
+
+EngineCapability CudaEngine::getEngineCapability() const noexcept
+{
+    return EngineCapability::kSTANDARD;
+}
+
+void CudaEngine::setErrorRecorder(IErrorRecorder* recorder) noexcept
+{
+    mReporting.setRecorder(recorder);
+    mEngine->log().setRecorder(recorder);
+}
+
+IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept
+{
+    return mReporting.recorder();
+}
+
+bool CudaEngine::hasImplicitBatchDimension() const noexcept
+{
+    return false;
+}
+
+uint32_t CudaEngine::getTacticSources() const noexcept
+{
+    return 0; // None of the libraries that the bits name takes part.
+}
+
+ProfilingVerbosity CudaEngine::getProfilingVerbosity() const noexcept
+{
+    return static_cast<ProfilingVerbosity>(mEngine->plan().profilingVerbosity);
+}
+
+IEngineInspector* CudaEngine::createEngineInspector() const noexcept
+{
+    using Made = IEngineInspector*;
+    return fenced(mReporting.log(), "ICudaEngine::createEngineInspector", Made{nullptr},
+        [&] { return makeHandle<IEngineInspector, EngineInspector>(shared_from_this()); });
+}
+
+Dims CudaEngine::getTensorShape(char const* tensorName) const noexcept
+{
+    int32_t const io = mEngine->findIO(tensorName);
+    return io < 0 ? kInvalidDims : mEngine->io(io).dims;
+}
+
+DataType CudaEngine::getTensorDataType(char const* tensorName) const noexcept
+{
+    int32_t const io = mEngine->findIO(tensorName);
+    return io < 0 ? DataType::kFLOAT : mEngine->io(io).dtype;
+}
+
+TensorLocation CudaEngine::getTensorLocation(char const* tensorName) const noexcept
+{
+    return isShapeInferenceIO(tensorName) ? TensorLocation::kHOST : TensorLocation::kDEVICE;
+}
+
+bool CudaEngine::isShapeInferenceIO(char const* tensorName) const noexcept
+{
+    int32_t const io = mEngine->findIO(tensorName);
+    return io >= 0 && mEngine->io(io).isShape;
+}
+
+TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
+{
+    int32_t const io = mEngine->findIO(tensorName);
+    if (io < 0)
+        return TensorIOMode::kNONE;
+    return mEngine->io(io).isInput ? TensorIOMode::kINPUT : TensorIOMode::kOUTPUT;
+}
+
+void CudaEngine::warnOfProfiles(char const* call) const
+{
+    if (mEngine->profileCount() > 1)
+        mReporting.log().warning(fmt::format("ICudaEngine::{}: the engine has {} profiles; this answers for profile 0",
+            call, mEngine->profileCount()));
+}
+
+int32_t CudaEngine::getTensorBytesPerComponent(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorBytesPerComponent");
+    return getTensorBytesPerComponentV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorComponentsPerElement(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorComponentsPerElement");
+    return getTensorComponentsPerElementV2(tensorName, 0);
+}
+
+TensorFormat CudaEngine::getTensorFormat(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorFormat");
+    return getTensorFormatV2(tensorName, 0);
+}
+
+char const* CudaEngine::getTensorFormatDesc(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorFormatDesc");
+    return getTensorFormatDescV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorVectorizedDim(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorVectorizedDim");
+    return getTensorVectorizedDimV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorBytesPerComponentV2(char const*, int32_t) const noexcept
+{
+    return -1; // Every I/O tensor is linear (rule P3).
+}
+
+int32_t CudaEngine::getTensorComponentsPerElementV2(char const*, int32_t) const noexcept
+{
+    return -1;
+}
+
+TensorFormat CudaEngine::getTensorFormatV2(char const*, int32_t) const noexcept
+{
+    return TensorFormat::kLINEAR;
+}
+
+char const* CudaEngine::getTensorFormatDescV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    bool const known = mEngine->findIO(tensorName) >= 0 && profileIndex >= 0 && profileIndex < mEngine->profileCount();
+    return known ? kLinearText : "";
+}
+
+int32_t CudaEngine::getTensorVectorizedDimV2(char const*, int32_t) const noexcept
+{
+    return -1;
+}
+
+Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
+{
+    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
+        Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
+        return shape ? *shape : kInvalidDims;
+    });
+}
+
+int32_t CudaEngine::getNbIOTensors() const noexcept
+{
+    return mEngine->ioCount();
+}
+
+char const* CudaEngine::getIOTensorName(int32_t index) const noexcept
+{
+    if (index >= 0 && index < mEngine->ioCount())
+        return mEngine->io(index).name.c_str();
+    mReporting.log().error(badArgument("ICudaEngine::getIOTensorName: there is no I/O tensor {}", index));
+    return nullptr;
+}
+
+HardwareCompatibilityLevel CudaEngine::getHardwareCompatibilityLevel() const noexcept
+{
+    return HardwareCompatibilityLevel::kNONE;
+}
+
+int32_t CudaEngine::getNbAuxStreams() const noexcept
+{
+    return 0;
+}
+
+bool CudaEngine::isDebugTensor(char const*) const noexcept
+{
+    return false;
+}
+
+int64_t CudaEngine::getStreamableWeightsSize() const noexcept
+{
+    return 0;
+}
+
+int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
+{
+    if (stat == EngineStat::kTOTAL_WEIGHTS_SIZE)
+        return mEngine->weightBytes();
+    return -1; // The plan is not stripped (rule P9).
+}
+
+char const* CudaEngine::getAliasedInputTensor(char const*) const noexcept
+{
+    return nullptr;
+}
+
+} // namespace tenon::api

@@ -1,0 +1,31 @@
+// EngineInspector: what an engine is made of, as text or JSON.
+#pragma once
+
+#include "api/cuda_engine.h"
+
+namespace tenon::api
+{
+
+class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
+                              public Fronted<nvinfer1::IEngineInspector, EngineInspector>
+{
+  public:
+    explicit EngineInspector(std::shared_ptr<CudaEngine const> engine);
+
+    nvinfer1::IEngineInspector* getPImpl() noexcept override;
+    bool setExecutionContext(nvinfer1::IExecutionContext const* context) noexcept override;
+    nvinfer1::IExecutionContext const* getExecutionContext() const noexcept override;
+    char const* getLayerInformation(
+        int32_t layerIndex, nvinfer1::LayerInformationFormat format) const noexcept override;
+    char const* getEngineInformation(nvinfer1::LayerInformationFormat format) const noexcept override;
+    void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override;
+    nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override;
+
+  private:
+    std::shared_ptr<CudaEngine const> mEngine;
+    Reporting mReporting;
+    nvinfer1::IExecutionContext const* mContext{nullptr};
+    mutable std::string mText; //!< Of the last answer (rule T5).
+};
+
+} // namespace tenon::api

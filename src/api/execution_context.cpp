@@ -1,0 +1,274 @@
+// ExecutionContext: shapes, addresses and runs; errors become the public answers.
+#include "api/execution_context.h"
+
+#include "api/boundary.h"
+
+#include <algorithm>
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+ExecutionContext::ExecutionContext(
+    std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, IRuntimeConfig* config) :
+    mEngine{std::move(engine)},
+    mReporting{mEngine->reporting()},
+    mContext{std::move(context)},
+    mConfig{config}
+{
+    mContext->log().setRecorder(mReporting.recorder());
+}
+
+ExecutionContext::~ExecutionContext() = default;
+
+IExecutionContext* ExecutionContext::getPImpl() noexcept
+{
+    return &front();
+}
+
+void ExecutionContext::setDebugSync(bool sync) noexcept
+{
+    mDebugSync = sync;
+}
+
+bool ExecutionContext::getDebugSync() const noexcept
+{
+    return mDebugSync;
+}
+
+void ExecutionContext::setProfiler(IProfiler* profiler) noexcept
+{
+    mProfiler = profiler;
+}
+
+IProfiler* ExecutionContext::getProfiler() const noexcept
+{
+    return mProfiler;
+}
+
+ICudaEngine const& ExecutionContext::getEngine() const noexcept
+{
+    return mEngine->front();
+}
+
+void ExecutionContext::setName(char const* name) noexcept
+{
+    fencedDone(mReporting.log(), "IExecutionContext::setName", [&]() -> Result<Done> {
+        mContext->setName(TENON_TRY(checkedName(name, "the context")).c_str());
+        return Done{};
+    });
+}
+
+char const* ExecutionContext::getName() const noexcept
+{
+    return mContext->name().c_str();
+}
+
+void ExecutionContext::setDeviceMemory(void* memory) noexcept
+{
+    setDeviceMemoryV2(memory, -1);
+}
+
+void ExecutionContext::setDeviceMemoryV2(void* memory, int64_t size) noexcept
+{
+    fencedDone(mReporting.log(), "IExecutionContext::setDeviceMemoryV2",
+        [&] { return mContext->setDeviceMemory(memory, size); });
+}
+
+size_t ExecutionContext::updateDeviceMemorySizeForShapes() noexcept
+{
+    return static_cast<size_t>(fenced(mReporting.log(), "IExecutionContext::updateDeviceMemorySizeForShapes",
+        int64_t{0}, [&]() -> Result<int64_t> { return mContext->updateDeviceMemorySizeForShapes(); }));
+}
+
+int32_t ExecutionContext::getOptimizationProfile() const noexcept
+{
+    return mContext->profile();
+}
+
+bool ExecutionContext::setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setOptimizationProfileAsync",
+        [&] { return mContext->setProfile(profileIndex, stream); });
+}
+
+bool ExecutionContext::allInputDimensionsSpecified() const noexcept
+{
+    return mContext->allInputShapesSet();
+}
+
+bool ExecutionContext::allInputShapesSpecified() const noexcept
+{
+    return mContext->allInputShapesSet();
+}
+
+void ExecutionContext::setErrorRecorder(IErrorRecorder* recorder) noexcept
+{
+    mReporting.setRecorder(recorder);
+    mContext->log().setRecorder(recorder);
+}
+
+IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
+{
+    return mReporting.recorder();
+}
+
+Result<Done> ExecutionContext::run(void* stream, void* const* bindings)
+{
+    if (mProfiler == nullptr || !mEmitsProfile)
+        return bindings == nullptr ? mContext->enqueue(stream) : mContext->execute(bindings);
+    Observer const report = [&](ObservedStep const& step) {
+        mProfiler->reportLayerTime(step.step->name.c_str(), static_cast<float>(step.microseconds / 1000.0));
+        return true;
+    };
+    RunRequest request;
+    request.stream = stream;
+    request.bindings = bindings;
+    request.observer = &report;
+    return mContext->run(request);
+}
+
+bool ExecutionContext::executeV2(void* const* bindings) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::executeV2", [&]() -> Result<Done> {
+        if (bindings == nullptr)
+            return badArgument("the array of addresses is null");
+        return run(nullptr, bindings);
+    });
+}
+
+bool ExecutionContext::enqueueV3(cudaStream_t stream) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV3", [&] { return run(stream, nullptr); });
+}
+
+void ExecutionContext::setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept
+{
+    mEmitsProfile = enqueueEmitsProfile;
+}
+
+bool ExecutionContext::getEnqueueEmitsProfile() const noexcept
+{
+    return mEmitsProfile;
+}
+
+bool ExecutionContext::setInputShape(char const* tensorName, Dims const& dims) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setInputShape",
+        [&] { return mContext->setInputShape(tensorName, dims); });
+}
+
+Dims ExecutionContext::getTensorShape(char const* tensorName) const noexcept
+{
+    return fenced(mReporting.log(), "IExecutionContext::getTensorShape", kInvalidDims,
+        [&]() -> Result<Dims> { return mContext->tensorShape(tensorName); });
+}
+
+Dims ExecutionContext::getTensorStrides(char const* tensorName) const noexcept
+{
+    return fenced(mReporting.log(), "IExecutionContext::getTensorStrides", kInvalidDims,
+        [&]() -> Result<Dims> { return mContext->tensorStrides(tensorName); });
+}
+
+bool ExecutionContext::setTensorAddress(char const* tensorName, void* data) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setTensorAddress",
+        [&] { return mContext->setTensorAddress(tensorName, data); });
+}
+
+void const* ExecutionContext::getTensorAddress(char const* tensorName) const noexcept
+{
+    return mContext->tensorAddress(tensorName);
+}
+
+bool ExecutionContext::setInputTensorAddress(char const* tensorName, void const* data) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setInputTensorAddress",
+        [&] { return mContext->setInputAddress(tensorName, data); });
+}
+
+bool ExecutionContext::setOutputTensorAddress(char const* tensorName, void* data) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setOutputTensorAddress",
+        [&] { return mContext->setOutputAddress(tensorName, data); });
+}
+
+void* ExecutionContext::getOutputTensorAddress(char const* tensorName) const noexcept
+{
+    return mContext->outputAddress(tensorName);
+}
+
+int32_t ExecutionContext::inferShapes(int32_t nbMaxNames, char const** tensorNames) noexcept
+{
+    return fenced(mReporting.log(), "IExecutionContext::inferShapes", int32_t{-1}, [&]() -> Result<int32_t> {
+        if (nbMaxNames < 0 || (tensorNames == nullptr && nbMaxNames != 0))
+            return badArgument("room for {} names at {}", nbMaxNames, static_cast<void const*>(tensorNames));
+        std::vector<char const*> const lacking = TENON_TRY(mContext->inferShapes());
+        for (size_t i = 0; i < lacking.size() && i < static_cast<size_t>(nbMaxNames); ++i)
+            tensorNames[i] = lacking[i];
+        return static_cast<int32_t>(lacking.size());
+    });
+}
+
+cudaEvent_t ExecutionContext::getInputConsumedEvent() const noexcept
+{
+    return nullptr; // None can be set yet.
+}
+
+bool ExecutionContext::setOutputAllocator(char const* tensorName, IOutputAllocator* allocator) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setOutputAllocator",
+        [&] { return mContext->setOutputAllocator(tensorName, allocator); });
+}
+
+IOutputAllocator* ExecutionContext::getOutputAllocator(char const* tensorName) noexcept
+{
+    return mContext->outputAllocator(tensorName);
+}
+
+int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcept
+{
+    return fenced(mReporting.log(), "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&]() -> Result<int64_t> {
+        Result<int64_t> const size = mContext->maxOutputSize(tensorName);
+        return size ? *size : int64_t{-1};
+    });
+}
+
+bool ExecutionContext::setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept
+{
+    mContext->setTemporaryAllocator(allocator);
+    return true;
+}
+
+IGpuAllocator* ExecutionContext::getTemporaryStorageAllocator() const noexcept
+{
+    return mContext->temporaryAllocator();
+}
+
+void ExecutionContext::setPersistentCacheLimit(size_t size) noexcept
+{
+    mCacheLimit = size;
+}
+
+size_t ExecutionContext::getPersistentCacheLimit() const noexcept
+{
+    return mCacheLimit;
+}
+
+IRuntimeConfig* ExecutionContext::getRuntimeConfig() const noexcept
+{
+    return mConfig;
+}
+
+void ExecutionContext::setAuxStreams(cudaStream_t*, int32_t) noexcept
+{
+    // Extra streams are ignored (rule S6), and no engine has any.
+}
+
+IDebugListener* ExecutionContext::getDebugListener() noexcept
+{
+    return nullptr; // None can be set yet.
+}
+
+} // namespace tenon::api

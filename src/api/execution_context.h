@@ -1,0 +1,93 @@
+// ExecutionContext: the public face of a run-time context.
+#pragma once
+
+#include "api/cuda_engine.h"
+#include "runtime/context.h"
+
+namespace tenon::api
+{
+
+class ExecutionContext final : public missing::ExecutionContext,
+                               public Fronted<nvinfer1::IExecutionContext, ExecutionContext>
+{
+  public:
+    ExecutionContext(
+        std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, nvinfer1::IRuntimeConfig* config);
+    ~ExecutionContext() override;
+
+    Context& context() const noexcept
+    {
+        return *mContext;
+    }
+
+    nvinfer1::IExecutionContext* getPImpl() noexcept override;
+    void setDebugSync(bool sync) noexcept override;
+    bool getDebugSync() const noexcept override;
+    void setProfiler(nvinfer1::IProfiler* profiler) noexcept override;
+    nvinfer1::IProfiler* getProfiler() const noexcept override;
+    nvinfer1::ICudaEngine const& getEngine() const noexcept override;
+    void setName(char const* name) noexcept override;
+    char const* getName() const noexcept override;
+    void setDeviceMemory(void* memory) noexcept override;
+    void setDeviceMemoryV2(void* memory, int64_t size) noexcept override;
+    size_t updateDeviceMemorySizeForShapes() noexcept override;
+    int32_t getOptimizationProfile() const noexcept override;
+    bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept override;
+    bool allInputDimensionsSpecified() const noexcept override;
+    bool allInputShapesSpecified() const noexcept override;
+    void setErrorRecorder(nvinfer1::IErrorRecorder* recorder) noexcept override;
+    nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override;
+    bool executeV2(void* const* bindings) noexcept override;
+    bool enqueueV3(cudaStream_t stream) noexcept override;
+    void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept override;
+    bool getEnqueueEmitsProfile() const noexcept override;
+    bool setInputShape(char const* tensorName, Dims const& dims) noexcept override;
+    Dims getTensorShape(char const* tensorName) const noexcept override;
+    Dims getTensorStrides(char const* tensorName) const noexcept override;
+    bool setTensorAddress(char const* tensorName, void* data) noexcept override;
+    void const* getTensorAddress(char const* tensorName) const noexcept override;
+    bool setInputTensorAddress(char const* tensorName, void const* data) noexcept override;
+    bool setOutputTensorAddress(char const* tensorName, void* data) noexcept override;
+    void* getOutputTensorAddress(char const* tensorName) const noexcept override;
+    int32_t inferShapes(int32_t nbMaxNames, char const** tensorNames) noexcept override;
+    cudaEvent_t getInputConsumedEvent() const noexcept override;
+    bool setOutputAllocator(char const* tensorName, nvinfer1::IOutputAllocator* allocator) noexcept override;
+    nvinfer1::IOutputAllocator* getOutputAllocator(char const* tensorName) noexcept override;
+    int64_t getMaxOutputSize(char const* tensorName) const noexcept override;
+    bool setTemporaryStorageAllocator(nvinfer1::IGpuAllocator* allocator) noexcept override;
+    nvinfer1::IGpuAllocator* getTemporaryStorageAllocator() const noexcept override;
+    void setPersistentCacheLimit(size_t size) noexcept override;
+    size_t getPersistentCacheLimit() const noexcept override;
+    nvinfer1::IRuntimeConfig* getRuntimeConfig() const noexcept override;
+    void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept override;
+    nvinfer1::IDebugListener* getDebugListener() noexcept override;
+
+    // The calls of 8.x (legacy.cpp).
+    bool enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept override;
+    bool setOptimizationProfile(int32_t profileIndex) noexcept override;
+    bool setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept override;
+    Dims getBindingDimensions(int32_t bindingIndex) const noexcept override;
+    Dims getStrides(int32_t bindingIndex) const noexcept override;
+
+  protected:
+    void notImplemented(char const* call) const noexcept override
+    {
+        mReporting.notImplemented(call);
+    }
+
+  private:
+    //! Runs with the profiler's observer when there is one.
+    Result<Done> run(void* stream, void* const* bindings);
+    Result<char const*> nameOf(int32_t bindingIndex) const;
+
+    std::shared_ptr<CudaEngine> mEngine;
+    Reporting mReporting;
+    std::unique_ptr<Context> mContext;
+    nvinfer1::IRuntimeConfig* mConfig;
+    nvinfer1::IProfiler* mProfiler{nullptr};
+    bool mEmitsProfile{true};
+    bool mDebugSync{false};
+    size_t mCacheLimit{0};
+};
+
+} // namespace tenon::api

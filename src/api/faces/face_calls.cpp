@@ -1,0 +1,78 @@
+// What the faces call, in libtenon.so.
+#include "api/faces/face_calls.h"
+
+#include "api/boundary.h"
+#include "api/builder.h"
+#include "api/generation.h"
+#include "api/global_logger.h"
+#include "api/plugin_registry.h"
+#include "api/runtime.h"
+
+using namespace nvinfer1;
+
+namespace tenon::api
+{
+
+namespace
+{
+//! A builder or runtime, or null after a message to the logger that was given.
+template <typename I, typename Impl>
+I* create(char const* call, void* logger, int32_t version) noexcept
+{
+    auto* const user = static_cast<ILogger*>(logger);
+    setGlobalLogger(user);
+    ILogger& target = user == nullptr ? globalLogger() : *user;
+    return fenced(Log{&target}, call, static_cast<I*>(nullptr), [&]() -> Result<I*> {
+        TENON_TRY(checkCallerVersion(version));
+        if (user == nullptr)
+            return badArgument("the logger is null");
+        return makeHandle<I, Impl>(*user, TENON_TRY(chooseDevice()));
+    });
+}
+} // namespace
+
+} // namespace tenon::api
+
+using namespace tenon;
+using namespace tenon::api;
+
+void* tenonFaceCreateInferBuilder(void* logger, int32_t version) noexcept
+{
+    return create<IBuilder, Builder>("createInferBuilder", logger, version);
+}
+
+void* tenonFaceCreateInferRuntime(void* logger, int32_t version) noexcept
+{
+    return create<IRuntime, Runtime>("createInferRuntime", logger, version);
+}
+
+void* tenonFaceCreateInferRefitter(void*, void* logger, int32_t) noexcept
+{
+    auto* const user = static_cast<ILogger*>(logger);
+    tenon::Log const log{user == nullptr ? &globalLogger() : user};
+    log.error({ErrorCode::kUNSUPPORTED_STATE, "createInferRefitter is not implemented"});
+    return nullptr;
+}
+
+IPluginRegistry* tenonFacePluginRegistry() noexcept
+{
+    return &globalRegistry();
+}
+
+ILogger* tenonFaceLogger() noexcept
+{
+    return &globalLogger();
+}
+
+bool tenonFaceSetInternalLibraryPath(char const*) noexcept
+{
+    return true; // Nothing is loaded from a path of its own.
+}
+
+bool tenonFaceInitPlugins(void* logger, char const*) noexcept
+{
+    setGlobalLogger(static_cast<ILogger*>(logger));
+    tenon::Log const log{&globalLogger()};
+    log.verbose("initLibNvInferPlugins: this release has no stock plugins");
+    return true;
+}

@@ -1,0 +1,158 @@
+// Inspection: JSON written with nlohmann's library.
+#include "api/inspection.h"
+
+#include "api/convert.h"
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+namespace tenon::api
+{
+
+using Json = nlohmann::ordered_json;
+
+namespace
+{
+//! Extents as text: "2x?x224": ? where a symbol stands behind.
+std::string extentsText(Program const& program, PlanTensor const& tensor)
+{
+    auto const symbols = static_cast<int32_t>(program.symbols.size());
+    std::string text;
+    for (int32_t const reg : tensor.extents)
+    {
+        bool const isConstant = reg >= symbols
+            && program.shapes.at(static_cast<size_t>(reg - symbols)).op == PlanShapeOp::kConstant;
+        text += text.empty() ? "" : "x";
+        text += isConstant ? std::to_string(program.shapes[static_cast<size_t>(reg - symbols)].value) : "?";
+    }
+    return text;
+}
+
+Json tensorOf(Program const& program, int32_t index)
+{
+    if (index < 0)
+        return nullptr;
+    PlanTensor const& tensor = program.tensors.at(static_cast<size_t>(index));
+    constexpr std::array kKinds{"io", "activation", "weight", "values", "view"};
+    Json json;
+    json["name"] = tensor.name;
+    json["kind"] = kKinds.at(static_cast<size_t>(tensor.kind));
+    json["type"] = nameOf(tensor.dtype);
+    json["shape"] = extentsText(program, tensor);
+    json["layout"] = nameOf(tensor.layout);
+    return json;
+}
+
+Json stepOf(Plan const& plan, Program const& program, size_t index, bool detailed)
+{
+    PlanStep const& step = program.steps.at(index);
+    if (!detailed)
+        return step.name;
+    Json json;
+    json["name"] = step.name;
+    json["kernel"] = step.kernel;
+    json["candidate"] = step.candidate;
+    json["tactic"] = step.tactic;
+    if (step.graphNode >= 0)
+    {
+        PlanNode const& node = plan.graph.nodes.at(static_cast<size_t>(step.graphNode));
+        json["layer"] = node.layer;
+        json["origins"] = node.origins;
+    }
+    json["inputs"] = Json::array();
+    for (int32_t const input : step.inputs)
+        json["inputs"].push_back(tensorOf(program, input));
+    json["outputs"] = Json::array();
+    for (int32_t const output : step.outputs)
+        json["outputs"].push_back(tensorOf(program, output));
+    return json;
+}
+
+Json extentsJson(Dims const& dims)
+{
+    return std::vector<int64_t>(dims.d, dims.d + std::max(dims.nbDims, 0));
+}
+
+Json ioOf(Plan const& plan)
+{
+    Json list = Json::array();
+    for (PlanIO const& io : plan.io)
+        list.push_back({{"name", io.name}, {"mode", io.isInput ? "input" : "output"}, {"type", nameOf(io.dtype)},
+            {"shape", extentsJson(io.dims)}, {"location", io.isShape ? "host" : "device"}});
+    return list;
+}
+
+Json profilesOf(Plan const& plan)
+{
+    Json list = Json::array();
+    for (PlanProfile const& profile : plan.profiles)
+    {
+        Json inputs = Json::object();
+        for (PlanProfileInput const& input : profile.inputs)
+            inputs[plan.io.at(static_cast<size_t>(input.io)).name]
+                = {{"min", extentsJson(input.min)}, {"opt", extentsJson(input.opt)}, {"max", extentsJson(input.max)}};
+        list.push_back(std::move(inputs));
+    }
+    return list;
+}
+} // namespace
+
+std::string InspectedProgram::layerJson(size_t step, bool detailed) const
+{
+    return stepOf(mPlan, mProgram, step, detailed).dump();
+}
+
+std::string InspectedProgram::layerText(size_t step, bool detailed) const
+{
+    PlanStep const& planned = mProgram.steps.at(step);
+    if (!detailed)
+        return planned.name;
+    std::string text = fmt::format("{}: {} ({})", planned.name, planned.kernel, planned.candidate);
+    for (auto const* list : {&planned.inputs, &planned.outputs})
+    {
+        text += list == &planned.inputs ? "; in" : "; out";
+        for (int32_t const index : *list)
+            if (index >= 0)
+            {
+                PlanTensor const& tensor = mProgram.tensors.at(static_cast<size_t>(index));
+                text += fmt::format(" {} {}[{}]", tensor.name, nameOf(tensor.dtype), extentsText(mProgram, tensor));
+            }
+    }
+    return text;
+}
+
+std::string planJson(Plan const& plan, int64_t fileBytes)
+{
+    Json json;
+    json["name"] = plan.networkName;
+    json["bytes"] = fileBytes;
+    json["network_layers"] = plan.networkLayers;
+    json["io"] = ioOf(plan);
+    json["profiles"] = profilesOf(plan);
+    json["activation_bytes_per_profile"] = plan.memoryPerProfile;
+    json["weights"] = {{"count", plan.weights.size()}, {"bytes", [&] {
+                            uint64_t bytes{0};
+                            for (PlanWeight const& weight : plan.weights)
+                                bytes += weight.bytes;
+                            return bytes;
+                        }()}};
+    json["programs"] = Json::array();
+    for (Program const& program : plan.programs)
+    {
+        Json steps = Json::array();
+        for (size_t i = 0; i < program.steps.size(); ++i)
+            steps.push_back(stepOf(plan, program, i, true));
+        json["programs"].push_back({{"device", program.device}, {"steps", std::move(steps)}});
+    }
+    json["decisions"] = Json::array();
+    for (PlanDecision const& decision : plan.decisions)
+        json["decisions"].push_back({{"kind", decision.kind}, {"layer", decision.layer}, {"text", decision.text}});
+    json["plugins"] = Json::array();
+    for (PlanPlugin const& plugin : plan.plugins)
+        json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version},
+            {"namespace", plugin.nameSpace}, {"library", plugin.library}});
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace tenon::api

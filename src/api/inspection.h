@@ -1,0 +1,29 @@
+// Inspection: a plan as JSON or text: I/O, layers, fusions with their reasons, tactics, memory, plugins.
+#pragma once
+
+#include "plan/plan.h"
+
+#include <string>
+
+namespace tenon::api
+{
+
+class InspectedProgram
+{
+  public:
+    InspectedProgram(Plan const& plan, Program const& program) : mPlan{plan}, mProgram{program}
+    {
+    }
+    //! One step; with profiling verbosity kNONE empty, with kLAYER_NAMES_ONLY its name (rule T5).
+    std::string layerJson(size_t step, bool detailed) const;
+    std::string layerText(size_t step, bool detailed) const;
+
+  private:
+    Plan const& mPlan;
+    Program const& mProgram;
+};
+
+//! The whole plan with its decisions, always in full.
+std::string planJson(Plan const& plan, int64_t fileBytes);
+
+} // namespace tenon::api

@@ -1,0 +1,283 @@
+// Network: written as a graph for the passes, with the bounds of its profiles on the symbols.
+#include "api/boundary.h"
+#include "api/network.h"
+#include "api/optimization_profile.h"
+
+#include "layers/cast.h"
+#include "layers/identity.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tenon::api
+{
+
+namespace
+{
+using Profiles = std::vector<OptimizationProfile const*>;
+using Bounds = OptimizationProfile::Bounds;
+
+//! Makes the graph of one network.
+class GraphWriter
+{
+  public:
+    GraphWriter(Network& network, Profiles const& profiles) : mNetwork{network}, mProfiles{profiles}
+    {
+    }
+
+    Result<NetworkGraph> write()
+    {
+        TENON_TRY(checkNames());
+        for (size_t i = 0; i < mNetwork.inputs().size(); ++i)
+            TENON_TRY(addInput(static_cast<int32_t>(i)));
+        TENON_TRY(addProfiles());
+        for (LayerBase* layer : mNetwork.order())
+            TENON_TRY(addLayer(*layer));
+        for (Tensor const* output : mNetwork.outputs())
+            TENON_TRY(addOutput(*output));
+        return std::move(mResult);
+    }
+
+  private:
+    Result<Done> checkNames();
+    Result<Done> addInput(int32_t position);
+    Result<Done> checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const;
+    Result<ShapeExpr> extentOf(Tensor const& input, int32_t position, int32_t axis);
+    void addContents(Tensor const& input, int32_t position, ValueId value);
+    Result<Done> addProfiles();
+    Result<Done> addLayer(LayerBase& layer);
+    Result<Done> addOutput(Tensor const& output);
+    bool hasValues(Tensor const& input) const;
+    bool isDynamic(Tensor const& input) const;
+
+    Network& mNetwork;
+    Profiles const& mProfiles;
+    NetworkGraph mResult;
+    std::map<Tensor const*, ValueId> mValues;
+    std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
+};
+
+bool GraphWriter::isDynamic(Tensor const& input) const
+{
+    Dims const& dims = input.declared();
+    return std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent < 0; });
+}
+
+bool GraphWriter::hasValues(Tensor const& input) const
+{
+    return std::any_of(mProfiles.begin(), mProfiles.end(), [&](OptimizationProfile const* profile) {
+        Bounds const* bounds = profile->find(input.name());
+        return bounds != nullptr && bounds->values[0].has_value();
+    });
+}
+
+Result<Done> GraphWriter::checkNames()
+{
+    if (mNetwork.outputs().empty())
+        return badConfig("the network has no output: mark one");
+    for (auto const* list : {&mNetwork.inputs(), &mNetwork.outputs()})
+        for (Tensor const* tensor : *list)
+            TENON_TRY(mNetwork.checkUnique(tensor->name(), tensor));
+    for (OptimizationProfile const* profile : mProfiles)
+        for (auto const& [name, bounds] : profile->all())
+        {
+            bool const known = std::any_of(mNetwork.inputs().begin(), mNetwork.inputs().end(),
+                [&, &input = name](Tensor const* tensor) { return tensor->name() == input; });
+            if (!known)
+                return badConfig("an optimization profile names '{}', which is no network input", name);
+        }
+    return Done{};
+}
+
+Result<Done> GraphWriter::checkProfileOf(
+    Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const
+{
+    if (bounds == nullptr || (isDynamic(input) && !bounds->dims[0]))
+        return badConfig("input '{}' is dynamic ({}) and optimization profile {} does not set its dimensions",
+            input.name(), show(input.declared()), profile);
+    if (isShape && !bounds->values[0])
+        return badConfig("input '{}' is a shape tensor and optimization profile {} does not set its values",
+            input.name(), profile);
+    for (size_t select = 0; select < 3; ++select)
+    {
+        Dims const dims = bounds->dims[select].value_or(input.declared());
+        bool fits = dims.nbDims == input.declared().nbDims;
+        for (int32_t i = 0; fits && i < dims.nbDims; ++i)
+            fits = input.declared().d[i] < 0 || input.declared().d[i] == dims.d[i];
+        if (!fits)
+            return badConfig("input '{}' is {} in the network and {} in optimization profile {}", input.name(),
+                show(input.declared()), show(dims), profile);
+    }
+    return Done{};
+}
+
+Result<ShapeExpr> GraphWriter::extentOf(Tensor const& input, int32_t position, int32_t axis)
+{
+    auto const at = static_cast<size_t>(axis);
+    std::string const& name = input.dimensionNames()[at];
+    int64_t const declared = input.declared().d[at];
+    Range range{declared, declared};
+    if (declared < 0)
+    {
+        range = {INT64_MAX, 0};
+        for (OptimizationProfile const* profile : mProfiles)
+        {
+            Bounds const& bounds = *profile->find(input.name());
+            range.min = std::min(range.min, bounds.dims[0]->d[at]);
+            range.max = std::max(range.max, bounds.dims[2]->d[at]);
+        }
+    }
+    auto const named = name.empty() ? mNamedExtents.end() : mNamedExtents.find(name);
+    if (named != mNamedExtents.end())
+    {
+        Range const other = named->second.range(mResult.graph.symbols());
+        if (std::max(other.min, range.min) > std::min(other.max, range.max))
+            return badConfig("input '{}': dimension '{}' lies in [{}, {}] here and in [{}, {}] elsewhere", input.name(),
+                name, range.min, range.max, other.min, other.max);
+        return named->second;
+    }
+    ShapeExpr extent{range.min};
+    if (range.min != range.max)
+        extent = ShapeExpr::symbol(
+            mResult.graph.symbols().find(SymbolKind::kInputExtent, position, axis, name, range));
+    if (!name.empty())
+        mNamedExtents.emplace(name, extent);
+    return extent;
+}
+
+Result<Done> GraphWriter::addInput(int32_t position)
+{
+    Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
+    bool const isShape = hasValues(input) && mNetwork.isReadForShapes(input);
+    bool const lacksValues = !isShape && input.inferred.contents && mNetwork.isReadForShapes(input);
+    if (isDynamic(input) || isShape || lacksValues)
+    {
+        if (mProfiles.empty())
+            return badConfig("input '{}' {}, and there is no optimization profile", input.name(),
+                lacksValues ? "is a shape tensor" : "is dynamic");
+        for (size_t i = 0; i < mProfiles.size(); ++i)
+            TENON_TRY(checkProfileOf(input, mProfiles[i]->find(input.name()), i, isShape || lacksValues));
+    }
+    TensorType type{input.declaredType(), {}};
+    for (int32_t axis = 0; axis < input.declared().nbDims; ++axis)
+        type.shape.push_back(TENON_TRY(extentOf(input, position, axis)));
+    ValueId const value = mResult.graph.addInput(input.name(), std::move(type));
+    mValues[&input] = value;
+    if (isShape)
+        addContents(input, position, value);
+    PlanIO io{.name = input.name(), .isInput = true, .isShape = isShape, .dtype = input.declaredType()};
+    io.dims = input.declared();
+    io.formats = input.getAllowedFormats();
+    io.dimensionNames.assign(input.dimensionNames().begin(), input.dimensionNames().begin() + io.dims.nbDims);
+    mResult.io.push_back(std::move(io));
+    return Done{};
+}
+
+void GraphWriter::addContents(Tensor const& input, int32_t position, ValueId value)
+{
+    Shape contents;
+    size_t const count = mProfiles.front()->find(input.name())->values[0]->size();
+    for (size_t i = 0; i < count; ++i)
+    {
+        Range range{INT64_MAX, INT64_MIN};
+        for (OptimizationProfile const* profile : mProfiles)
+        {
+            Bounds const& bounds = *profile->find(input.name());
+            range.min = std::min(range.min, bounds.values[0]->at(i));
+            range.max = std::max(range.max, bounds.values[2]->at(i));
+        }
+        contents.push_back(ShapeExpr::symbol(mResult.graph.symbols().find(SymbolKind::kInputValue, position,
+            static_cast<int32_t>(i), fmt::format("{}[{}]", input.name(), i), range)));
+    }
+    mResult.graph.setContents(value, std::move(contents));
+}
+
+Result<Done> GraphWriter::addProfiles()
+{
+    for (OptimizationProfile const* profile : mProfiles)
+    {
+        TENON_TRY(profile->check());
+        PlanProfile plan;
+        for (size_t i = 0; i < mNetwork.inputs().size(); ++i)
+        {
+            Bounds const* bounds = profile->find(mNetwork.inputs()[i]->name());
+            if (bounds == nullptr)
+                continue;
+            Dims const declared = mNetwork.inputs()[i]->declared();
+            PlanProfileInput input{.io = static_cast<int32_t>(i)};
+            input.min = bounds->dims[0].value_or(declared);
+            input.opt = bounds->dims[1].value_or(declared);
+            input.max = bounds->dims[2].value_or(declared);
+            if (mResult.io[i].isShape)
+            {
+                input.minValues = *bounds->values[0];
+                input.optValues = *bounds->values[1];
+                input.maxValues = *bounds->values[2];
+            }
+            plan.inputs.push_back(std::move(input));
+        }
+        mResult.profiles.push_back(std::move(plan));
+    }
+    if (mResult.profiles.empty())
+        mResult.profiles.emplace_back(); // Rule F6: a static network gets one by itself.
+    return Done{};
+}
+
+Result<Done> GraphWriter::addLayer(LayerBase& layer)
+{
+    Graph& graph = mResult.graph;
+    std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
+    if (constant != nullptr)
+    {
+        mValues[&layer.output(0)] = graph.addConstant(layer.output(0).name(), constant);
+        return Done{};
+    }
+    std::vector<ValueId> inputs;
+    for (Operand const& operand : TENON_TRY(layer.operands()))
+    {
+        if (operand.constant != nullptr)
+            inputs.push_back(graph.addConstant(operand.name, operand.constant));
+        else if (operand.tensor == nullptr)
+            inputs.push_back(kNone);
+        else if (auto const at = mValues.find(operand.tensor); at != mValues.end())
+            inputs.push_back(at->second);
+        else
+            return badConfig("layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
+    }
+    NodeId const node = TENON_TRY(graph.addNode(layer.fieldsAsLayer(), layer.name(), std::move(inputs)));
+    for (int32_t i = 0; i < layer.outputCount(); ++i)
+    {
+        ValueId value = graph.node(node).output(static_cast<size_t>(i));
+        std::optional<DType> const wanted = layer.outputType(i);
+        if (wanted && *wanted != graph.typeOf(value).dtype)
+            value = graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value})))
+                        .output();
+        graph.rename(value, layer.output(i).name());
+        mValues[&layer.output(i)] = value;
+    }
+    return Done{};
+}
+
+Result<Done> GraphWriter::addOutput(Tensor const& output)
+{
+    Graph& graph = mResult.graph;
+    ValueId value = mValues.at(&output);
+    if (graph.constantOf(value) != nullptr) // An output needs a step that writes it.
+        value = graph.node(TENON_TRY(graph.addNode(makeLayer(Identity{}), output.name() + " copied", {value}))).output();
+    graph.markOutput(value, output.name());
+    PlanIO io{.name = output.name(), .isInput = false, .isShape = output.isMarkedForShapes};
+    io.dtype = output.inferred.type.dtype;
+    io.dims = dimsOf(output.inferred.type.shape);
+    io.formats = output.getAllowedFormats();
+    mResult.io.push_back(std::move(io));
+    return Done{};
+}
+} // namespace
+
+Result<NetworkGraph> Network::toGraph(Profiles const& profiles)
+{
+    infer();
+    return GraphWriter{*this, profiles}.write();
+}
+
+} // namespace tenon::api

@@ -1,0 +1,73 @@
+// RuntimeConfig and SerializationConfig: options of new contexts and of serialization.
+#pragma once
+
+#include "api/handle.h"
+#include "api/not_implemented.h"
+#include "api/reporting.h"
+
+namespace tenon::api
+{
+
+class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig, public Fronted<nvinfer1::IRuntimeConfig, RuntimeConfig>
+{
+  public:
+    using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
+
+    nvinfer1::IRuntimeConfig* getPImpl() noexcept override
+    {
+        return &front();
+    }
+    void setExecutionContextAllocationStrategy(Strategy strategy) noexcept override
+    {
+        mStrategy = strategy;
+    }
+    Strategy getExecutionContextAllocationStrategy() const noexcept override
+    {
+        return mStrategy;
+    }
+
+  private:
+    Strategy mStrategy{Strategy::kSTATIC};
+};
+
+class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,
+                                  public Fronted<nvinfer1::ISerializationConfig, SerializationConfig>
+{
+  public:
+    using Flag = nvinfer1::SerializationFlag;
+
+    explicit SerializationConfig(Reporting const& parent) : mReporting{parent}
+    {
+    }
+    bool setFlags(uint32_t serializationFlags) noexcept override
+    {
+        if ((serializationFlags >> nvinfer1::EnumMax<Flag>()) != 0)
+            return mReporting.fail(
+                badArgument("ISerializationConfig::setFlags: {:#x} has unknown bits", serializationFlags));
+        mFlags = serializationFlags;
+        return true;
+    }
+    uint32_t getFlags() const noexcept override
+    {
+        return mFlags;
+    }
+    bool clearFlag(Flag serializationFlag) noexcept override
+    {
+        mFlags &= ~(1U << static_cast<uint32_t>(serializationFlag));
+        return true;
+    }
+    bool setFlag(Flag serializationFlag) noexcept override
+    {
+        return setFlags(mFlags | (1U << static_cast<uint32_t>(serializationFlag)));
+    }
+    bool getFlag(Flag serializationFlag) const noexcept override
+    {
+        return ((mFlags >> static_cast<uint32_t>(serializationFlag)) & 1U) != 0;
+    }
+
+  private:
+    Reporting mReporting;
+    uint32_t mFlags{0};
+};
+
+} // namespace tenon::api

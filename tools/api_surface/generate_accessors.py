@@ -1,0 +1,193 @@
+"""Writes the parts of src/api that follow from tables: the accessors of layer classes from the layers' field lists, and
+a body that reports failure for every call that nobody has implemented yet."""
+
+import argparse
+import glob
+import os
+import re
+
+from signatures import failure_of, read_interfaces
+
+# Operands that a tensor can replace: (layer, property) to the position of the tensor (rule E7).
+REPLACED_BY_INPUT = {
+    ("Shuffle", "ReshapeDimensions"): 1,
+    ("Slice", "Start"): 1,
+    ("Slice", "Size"): 2,
+    ("Slice", "Stride"): 3,
+    ("Slice", "Axes"): 5,
+    ("Fill", "Dimensions"): 0,
+    ("Fill", "Alpha"): 1,
+    ("Fill", "Beta"): 2,
+    ("TopK", "K"): 1,
+    ("Resize", "OutputDimensions"): 1,
+}
+
+HEAD = """// Written by tools/api_surface/generate_accessors.py. Do not edit.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+"""
+FOOT = "#pragma GCC diagnostic pop\n"
+
+
+def read_layers(folder):
+    """Layer structs by kind: {kind: (header, {property: member}, struct)}."""
+    layers = {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.h"))):
+        text = open(path, encoding="utf-8").read()
+        for struct in re.findall(r"^TENON_LAYER\((\w+)\)", text, re.M):
+            pairs = re.findall(r"field\(\s*\d+,\s*\"(\w+)\",\s*&" + struct + r"::(\w+)\)", text)
+            layers[re.sub(r"Layer$", "", struct)] = (os.path.basename(path), dict(pairs), struct)
+    return layers
+
+
+def strip_comments(text):
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def read_overrides(paths):
+    """What is written by hand: {interface: {(call, arity)}} and the names of all classes."""
+    overrides, classes = {}, set()
+    for path in paths:
+        text = strip_comments(open(path, encoding="utf-8").read())
+        for match in re.finditer(r"^class (\w+)(?: final)?\s*:([^{;]*)\{", text, re.M):
+            classes.add(match.group(1))
+            body = text[match.end():text.find("\n};", match.end())]
+            calls = set()
+            for call, params in re.findall(r"\b(\w+)\(([^(){};]*)\)\s*(?:const)?\s*noexcept\s*override", body, re.S):
+                calls.add((call, len([part for part in params.split(",") if part.strip()])))
+            bases = re.findall(r"missing::(\w+)", match.group(2)) + re.findall(r"(\w+)Accessors", match.group(2))
+            for base in bases:
+                overrides.setdefault(base, set()).update(calls)
+    return overrides, classes
+
+
+def write_missing(interfaces):
+    """A class per interface whose calls report that they are not implemented."""
+    out = ['#pragma once\n#include "NvInfer.h"\n', HEAD, "namespace tenon::api::missing\n{\nusing namespace nvinfer1;\n\n"]
+    for interface in interfaces:
+        out.append(f"class {interface.name[1:]} : public apiv::{interface.name}\n{{\n  public:\n")
+        for slot in interface.slots:
+            value = failure_of(slot.returns)
+            if value is None:
+                continue
+            body = f'        notImplemented("{interface.public}::{slot.name}");\n'
+            if value:
+                body += f"        return {value};\n"
+            out.append(slot.override(body))
+        out.append("\n  protected:\n    virtual void notImplemented(char const* call) const noexcept = 0;\n};\n\n")
+    out.append("} // namespace tenon::api::missing\n" + FOOT)
+    return "".join(out)
+
+
+def accessor(kind, members, slot):
+    """The override of a plain getter or setter, or None when no field stands behind it."""
+    match = re.fullmatch(r"(set|get|is)(\w+)", slot.name)
+    if not match:
+        return None
+    verb, prop = match.groups()
+    member = members.get(prop)
+    if member is None and prop.endswith("Nd"):
+        member = members.get(prop[:-2])
+    position = REPLACED_BY_INPUT.get((kind, prop))
+    if verb == "set" and slot.arity == 1:
+        lines = [f"assign(mFields.{member}, {slot.names[0]});"]
+        if prop == "PaddingNd" and member is None and "PrePadding" in members:
+            lines = [f"assign(mFields.{members[each]}, {slot.names[0]});" for each in ("PrePadding", "PostPadding")]
+        elif member is None:
+            return None
+        if position is not None:
+            lines.append(f"dropInput({position});")
+        body = "        edited();\n"
+        body = "".join(f"        {line}\n" for line in lines) + body
+        return body + ("        return true;\n" if slot.returns == "bool" else "")
+    if verb != "set" and slot.arity == 0:
+        if prop == "PaddingNd" and member is None and "PrePadding" in members:
+            member = members["PrePadding"]
+        if member is None:
+            return None
+        if slot.returns.endswith("&"):
+            return f"        return mFields.{member};\n"
+        value = f"valueOf<{slot.returns}>(mFields.{member})"
+        if position is not None:
+            unset = "Dims{-1, {}}" if slot.returns == "Dims" else f"static_cast<{slot.returns}>(-1)"
+            value = f"hasInput({position}) ? {unset} : {value}"
+        return f"        return {value};\n"
+    return None
+
+
+def write_layers(interfaces, layers, overrides, classes):
+    """Implementation classes over the layer structs, and what remains without a body per interface."""
+    by_name = {each.name: each for each in interfaces}
+    done = {}
+    out = [HEAD, "namespace tenon::api\n{\nusing namespace nvinfer1;\n\n"]
+    kinds = [kind for kind in layers if f"V{kind}Layer" in by_name]
+    for kind in kinds:
+        interface = by_name[f"V{kind}Layer"]
+        hand = overrides.get(kind, set())
+        base = f"LayerOfKind<I{kind}Layer, missing::{kind}Layer, ::tenon::{layers[kind][2]}>"
+        out.append(f"class {kind}Accessors : public {base}\n{{\n  public:\n    using LayerOfKind::LayerOfKind;\n\n")
+        made = done.setdefault(interface.name, set())
+        for slot in interface.slots:
+            if (slot.name, slot.arity) in hand:
+                continue
+            body = accessor(kind, layers[kind][1], slot)
+            if body is not None:
+                made.add((slot.name, slot.arity))
+                out.append(slot.override(body))
+        out.append("};\n\n")
+    out.append("} // namespace tenon::api\n" + FOOT)
+    plain = [kind for kind in kinds if f"{kind}Layer" not in classes]
+    return "".join(out), plain, done
+
+
+def write_plain(plain):
+    out = [HEAD, "namespace tenon::api\n{\n"]
+    for kind in plain:
+        out.append(f"class {kind}Layer final : public {kind}Accessors\n{{\n  public:\n")
+        out.append(f"    using {kind}Accessors::{kind}Accessors;\n}};\n")
+    out.append("} // namespace tenon::api\n" + FOOT)
+    return "".join(out)
+
+
+def write_list(interfaces, overrides, done):
+    """The calls that stay without a body, as initialisers of a list of strings."""
+    lines = []
+    for interface in interfaces:
+        key = interface.name[1:]
+        hand = overrides.get(key, set()) | overrides.get(re.sub(r"Layer$", "", key), set())
+        hand |= done.get(interface.name, set())
+        for slot in interface.slots:
+            if (slot.name, slot.arity) not in hand:
+                lines.append(f'"{interface.public}::{slot.name}",\n')
+    return "".join(dict.fromkeys(lines))
+
+
+def write_if_changed(path, text):
+    if os.path.exists(path) and open(path, encoding="utf-8").read() == text:
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    open(path, "w", encoding="utf-8").write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slots", required=True, help="the header of slots, include/NvInferImpl.h")
+    parser.add_argument("--layers", required=True, help="folder of the layer structs, src/layers")
+    parser.add_argument("--api", required=True, help="folder of what is written by hand, src/api")
+    parser.add_argument("--out", required=True, help="folder for the results")
+    args = parser.parse_args()
+    interfaces = read_interfaces(args.slots)
+    layers = read_layers(args.layers)
+    overrides, classes = read_overrides(sorted(glob.glob(os.path.join(args.api, "*.h"))))
+    accessors, plain, done = write_layers(interfaces, layers, overrides, classes)
+    write_if_changed(os.path.join(args.out, "not_implemented.h"), write_missing(interfaces))
+    includes = "".join(f'#include "layers/{header}"\n' for header in sorted({each[0] for each in layers.values()}))
+    write_if_changed(os.path.join(args.out, "layer_headers.inc"), includes)
+    write_if_changed(os.path.join(args.out, "layer_accessors.inc"), accessors)
+    write_if_changed(os.path.join(args.out, "layer_classes.inc"), write_plain(plain))
+    write_if_changed(os.path.join(args.out, "not_implemented_list.inc"), write_list(interfaces, overrides, done))
+
+
+if __name__ == "__main__":
+    main()
