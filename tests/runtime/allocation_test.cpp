@@ -1,0 +1,68 @@
+// Runs after the first of a shape allocate nothing.
+#include "runtime/allocation_count.h"
+#include "runtime/fixture.h"
+
+namespace tenon::test
+{
+
+TEST(Allocation, theCounterCounts)
+{
+    if (!isCounting())
+        GTEST_SKIP() << "sanitizers own malloc";
+    int64_t const before = allocationCount();
+    std::vector<int> const values(1000, 3);
+    EXPECT_GT(allocationCount(), before);
+    EXPECT_EQ(values[999], 3);
+}
+
+TEST(Allocation, seenShapesRunWithoutAllocating)
+{
+    if (!isCounting())
+        GTEST_SKIP() << "sanitizers own malloc";
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    DeviceArray<float> const x{randomFloats(64, 1)};
+    DeviceArray<float> const out{64};
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setInputAddress("y", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    auto const runAt = [&](int64_t n) {
+        bool ok = static_cast<bool>(context->setInputShape("x", dimsOf({n, 4})));
+        ok = ok && context->setInputShape("y", dimsOf({n, 4}));
+        return ok && context->enqueue(nullptr);
+    };
+    for (int64_t const n : {3, 16, 8})
+        EXPECT_TRUE(runAt(n));
+    int64_t const before = allocationCount();
+    bool ok{true};
+    for (int i = 0; i < 30; ++i)
+        ok = ok && runAt(i % 3 == 0 ? 3 : i % 3 == 1 ? 16 : 8);
+    EXPECT_EQ(allocationCount(), before);
+    EXPECT_TRUE(ok);
+}
+
+TEST(Allocation, seenDataDependentRunsDoNotAllocateEither)
+{
+    if (!isCounting())
+        GTEST_SKIP() << "sanitizers own malloc";
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    DeviceArray<float> const one{halfZeros(16, 1)};
+    DeviceArray<float> const other{halfZeros(16, 2)};
+    DeviceArray<int32_t> const indices{16};
+    DeviceArray<int32_t> const negated{16};
+    DeviceArray<float> const doubled{16};
+    EXPECT_OK(context->setInputShape("x", dimsOf({16})));
+    auto const runOn = [&](DeviceArray<float> const& x) {
+        void* const bindings[]{x.data(), indices.data(), negated.data(), doubled.data()};
+        return static_cast<bool>(context->execute(bindings));
+    };
+    EXPECT_TRUE(runOn(one));
+    EXPECT_TRUE(runOn(other));
+    int64_t const before = allocationCount();
+    bool ok{true};
+    for (int i = 0; i < 20; ++i)
+        ok = ok && runOn(i % 2 == 0 ? one : other);
+    EXPECT_EQ(allocationCount(), before);
+    EXPECT_TRUE(ok);
+}
+
+} // namespace tenon::test

@@ -1,0 +1,396 @@
+// Runs: results, addresses, data-dependent outputs, memory, observers, failures.
+#include "runtime/fixture.h"
+
+namespace tenon::test
+{
+
+namespace
+{
+//! Runs pointwiseNetwork for n rows and compares with plain arithmetic.
+void runPointwise(Context& context, int64_t n, uint32_t seed)
+{
+    auto const count = static_cast<size_t>(4 * n);
+    auto const xs = randomFloats(count, seed);
+    auto const ys = randomFloats(count, seed + 1);
+    DeviceArray<float> const x{xs};
+    DeviceArray<float> const y{ys};
+    DeviceArray<float> const out{count};
+    EXPECT_OK(context.setInputShape("x", dimsOf({n, 4})));
+    EXPECT_OK(context.setInputShape("y", dimsOf({n, 4})));
+    EXPECT_OK(context.setInputAddress("x", x.data()));
+    EXPECT_OK(context.setInputAddress("y", y.data()));
+    EXPECT_OK(context.setOutputAddress("out", out.data()));
+    EXPECT_OK(context.enqueue(deviceUnderTest().stream()));
+    auto const results = out.read();
+    for (size_t i = 0; i < count; ++i)
+        ASSERT_EQ(results[i], (xs[i] * 3.0F + ys[i]) * 0.5F) << i;
+    EXPECT_EQ(x.read(), xs) << "inputs are never written";
+}
+} // namespace
+
+TEST(Run, resultsAtManyShapesWithViewsAndInPlaceSteps)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    for (int64_t const n : {5, 16, 1, 5, 7, 16, 2})
+        runPointwise(*context, n, static_cast<uint32_t>(n));
+}
+
+TEST(Run, goingBackToASeenShapePreparesNothing)
+{
+    auto const engine = engineOf(pointwiseNetwork());
+    auto const context = contextOf(engine);
+    runPointwise(*context, 5, 1);
+    runPointwise(*context, 9, 2);
+    int64_t const prepared = ToyDevice::prepareCount();
+    for (int i = 0; i < 10; ++i)
+        runPointwise(*context, i % 2 == 0 ? 5 : 9, 3);
+    runPointwise(*contextOf(engine), 9, 4); // Contexts share what is prepared.
+    EXPECT_EQ(ToyDevice::prepareCount(), prepared);
+    EXPECT_EQ(engine->preparedRuns(), 2U);
+}
+
+TEST(Run, theNumberOfKeptShapesIsBounded)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {-1}, 1, 1000);
+    auto const extents = builder.extentsOf(x);
+    builder.step("scale", {x}, {builder.output("out", extents)}).args = ProgramBuilder::args(2.0F);
+    auto const engine = engineOf(builder.finish());
+    auto const context = contextOf(engine);
+    DeviceArray<float> const memory{randomFloats(1000, 1)};
+    DeviceArray<float> const out{1000};
+    void* const bindings[]{memory.data(), out.data()};
+    for (int64_t n = 1; n <= 1000; ++n)
+    {
+        EXPECT_OK(context->setInputShape("x", dimsOf({n})));
+        EXPECT_OK(context->execute(bindings));
+    }
+    EXPECT_LE(engine->preparedRuns(), 64U);
+}
+
+TEST(Run, weightsAreUsedInPlace)
+{
+    auto const context = contextOf(engineOf(staticNetwork()));
+    auto const xs = randomFloats(6, 11);
+    float const weight[]{1.5F, -2.0F, 3.25F, 4.0F, 5.5F, -6.0F};
+    DeviceArray<float> const x{xs};
+    DeviceArray<float> const out{6};
+    void* const bindings[]{x.data(), out.data()};
+    EXPECT_OK(context->execute(bindings));
+    auto const results = out.read();
+    for (size_t i = 0; i < 6; ++i)
+        EXPECT_EQ(results[i], (xs[i] + xs[i] + weight[i]) * 2.0F);
+}
+
+TEST(Run, S1_missingAddressesAndShapesAreRefused)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    DeviceArray<float> const memory{randomFloats(64, 5)};
+    DeviceArray<float> const out{64};
+    auto const fails = [&](char const* cause) {
+        auto const done = context->enqueue(nullptr);
+        ASSERT_FALSE(done);
+        EXPECT_NE(done.error().message.find(cause), std::string::npos) << done.error().message;
+    };
+    fails("shape of input 'x'");
+    EXPECT_OK(context->setInputShape("x", dimsOf({4, 4})));
+    fails("address of input 'x'");
+    EXPECT_OK(context->setTensorAddress("x", memory.data()));
+    fails("address of input 'y'");
+    EXPECT_OK(context->setTensorAddress("y", memory.data()));
+    fails("output 'out'");
+    EXPECT_OK(context->setTensorAddress("out", out.data()));
+    EXPECT_OK(context->enqueue(nullptr));
+}
+
+TEST(Run, S1_anInputThatNothingReadsNeedsNoAddress)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {3});
+    builder.input("unused", {5});
+    auto const extents = builder.extentsOf(x);
+    builder.step("scale", {x}, {builder.output("out", extents)}).args = ProgramBuilder::args(3.0F);
+    auto const context = contextOf(engineOf(builder.finish()));
+    DeviceArray<float> const memory{randomFloats(3, 5)};
+    DeviceArray<float> const out{3};
+    EXPECT_OK(context->setTensorAddress("x", memory.data()));
+    EXPECT_OK(context->setTensorAddress("out", out.data()));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_EQ(out.read()[0], memory.read()[0] * 3.0F);
+}
+
+TEST(Run, S7_executeTakesPointersInIndexOrder)
+{
+    auto const engine = engineOf(pointwiseNetwork());
+    auto const context = contextOf(engine);
+    auto const xs = randomFloats(8, 21);
+    auto const ys = randomFloats(8, 22);
+    DeviceArray<float> const x{xs};
+    DeviceArray<float> const y{ys};
+    DeviceArray<float> const out{8};
+    EXPECT_OK(context->setInputShape("x", dimsOf({2, 4})));
+    std::vector<void*> bindings(3);
+    bindings[static_cast<size_t>(engine->findIO("out"))] = out.data();
+    bindings[static_cast<size_t>(engine->findIO("x"))] = x.data();
+    bindings[static_cast<size_t>(engine->findIO("y"))] = y.data();
+    EXPECT_OK(context->execute(bindings.data()));
+    EXPECT_EQ(out.read()[7], (xs[7] * 3.0F + ys[7]) * 0.5F);
+    EXPECT_FALSE(context->execute(nullptr));
+    bindings[1] = nullptr;
+    EXPECT_FALSE(context->execute(bindings.data()));
+    EXPECT_EQ(context->tensorAddress("x"), nullptr) << "addresses of the tensor-name API are untouched";
+}
+
+TEST(Run, Q15_shapeValuesAreReadWhenTheRunStarts)
+{
+    auto const context = contextOf(engineOf(shapeNetwork()));
+    int64_t s[]{2, 3};
+    auto const xs = randomFloats(12, 31);
+    DeviceArray<float> const x{xs};
+    DeviceArray<int64_t> const sizes{2};
+    DeviceArray<float> const out{12};
+    EXPECT_OK(context->setInputAddress("s", s));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("sizes", sizes.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    EXPECT_OK(context->setInputShape("x", dimsOf({6})));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_EQ(sizes.read(), std::vector<int64_t>({6, 5}));
+    s[0] = 4;
+    EXPECT_FALSE(context->enqueue(nullptr)) << "x has 6 elements, not 12";
+    EXPECT_OK(context->setInputShape("x", dimsOf({12})));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_EQ(sizes.read(), std::vector<int64_t>({12, 7}));
+    EXPECT_EQ(out.read()[11], xs[11] * 2.0F);
+}
+
+TEST(Run, R3_R4_R10_allocatorsGetTrueSizesAndShapes)
+{
+    auto const engine = engineOf(nonZeroNetwork());
+    auto const context = contextOf(engine);
+    for (uint32_t const seed : {41U, 42U, 43U, 41U})
+    {
+        auto const xs = halfZeros(13, seed);
+        auto const expected = positionsOf(xs);
+        DeviceArray<float> const x{xs};
+        GrowingOutput indices;
+        GrowingOutput negated;
+        GrowingOutput doubled;
+        EXPECT_OK(context->setInputShape("x", dimsOf({13})));
+        EXPECT_OK(context->setInputAddress("x", x.data()));
+        EXPECT_OK(context->setOutputAllocator("indices", &indices));
+        EXPECT_OK(context->setOutputAllocator("negated", &negated));
+        EXPECT_OK(context->setOutputAllocator("doubled", &doubled));
+        EXPECT_OK(context->enqueue(nullptr));
+        EXPECT_EQ(indices.calls, std::vector<std::string>({"reallocate indices", "notify indices"}));
+        EXPECT_EQ(indices.lastSize, expected.size() * 4);
+        EXPECT_EQ(indices.read<int32_t>(), expected);
+        auto back = negated.read<int32_t>();
+        for (int32_t& value : back)
+            value = -value;
+        EXPECT_EQ(back, expected);
+        EXPECT_EQ(doubled.read<float>()[12], xs[12] * 2.0F) << "a fixed-size output with an allocator";
+        EXPECT_TRUE(doubled.shape == std::vector<int64_t>({13}));
+    }
+}
+
+TEST(Run, R4_emptyResultsAskForAPositiveSize)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    DeviceArray<float> const x{std::vector<float>(5, 0.0F)};
+    DeviceArray<float> const doubled{5};
+    GrowingOutput indices;
+    GrowingOutput negated;
+    EXPECT_OK(context->setInputShape("x", dimsOf({5})));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
+    EXPECT_OK(context->setOutputAllocator("indices", &indices));
+    EXPECT_OK(context->setOutputAllocator("negated", &negated));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_GT(indices.lastSize, 0U);
+    EXPECT_TRUE(indices.shape == std::vector<int64_t>({0}));
+}
+
+TEST(Run, R5_R6_allocatorThatRefusesMakesTheRunFail)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    DeviceArray<float> const x{halfZeros(8, 51)};
+    DeviceArray<int32_t> const preset{8};
+    DeviceArray<int32_t> const negated{8};
+    DeviceArray<float> const doubled{8};
+    auto const before = preset.read();
+    GrowingOutput indices;
+    indices.refuse = true;
+    EXPECT_OK(context->setInputShape("x", dimsOf({8})));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("indices", preset.data()));
+    EXPECT_OK(context->setOutputAddress("negated", negated.data()));
+    EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
+    EXPECT_OK(context->setOutputAllocator("indices", &indices));
+    auto const done = context->enqueue(nullptr);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kFAILED_ALLOCATION);
+    EXPECT_EQ(indices.lastCurrent, preset.data()) << "the preset buffer is offered";
+    EXPECT_EQ(preset.read(), before) << "and not written";
+}
+
+TEST(Run, R8_upperBoundsServeWithoutAllocators)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    for (uint32_t const seed : {61U, 62U, 63U})
+    {
+        auto const xs = halfZeros(16, seed);
+        auto const expected = positionsOf(xs);
+        DeviceArray<float> const x{xs};
+        DeviceArray<int32_t> const indices{16};
+        DeviceArray<int32_t> const negated{16};
+        DeviceArray<float> const doubled{16};
+        EXPECT_OK(context->setInputShape("x", dimsOf({16})));
+        EXPECT_LE(*context->maxOutputSize("indices"), 16 * 4);
+        void* const bindings[]{x.data(), indices.data(), negated.data(), doubled.data()};
+        EXPECT_OK(context->execute(bindings));
+        EXPECT_EQ(indices.read(expected.size()), expected);
+        EXPECT_EQ(negated.read(1)[0], -expected[0]);
+        EXPECT_EQ(doubled.read()[15], xs[15] * 2.0F);
+    }
+}
+
+TEST(Run, Q19_Q20_userManagedMemory)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()), MemoryStrategy::kUSER_MANAGED);
+    EXPECT_FALSE(context->updateDeviceMemorySizeForShapes()) << "shapes are missing";
+    EXPECT_OK(context->setInputShape("x", dimsOf({6, 4})));
+    DeviceArray<float> const x{randomFloats(24, 71)};
+    DeviceArray<float> const out{24};
+    void* const bindings[]{x.data(), x.data(), out.data()};
+    EXPECT_FALSE(context->execute(bindings)) << "no memory yet";
+    int64_t const bytes = *context->updateDeviceMemorySizeForShapes();
+    ASSERT_GT(bytes, 0);
+    DeviceArray<char> const memory{static_cast<size_t>(bytes)};
+    EXPECT_OK(context->setDeviceMemory(memory.data(), bytes - 1));
+    EXPECT_FALSE(context->execute(bindings)) << "one byte short";
+    EXPECT_OK(context->setDeviceMemory(memory.data(), bytes));
+    EXPECT_OK(context->execute(bindings));
+    EXPECT_EQ(out.read()[3], (x.read()[3] * 3.0F + x.read()[3]) * 0.5F);
+    EXPECT_FALSE(contextOf(engineOf(pointwiseNetwork()))->setDeviceMemory(memory.data(), bytes));
+}
+
+TEST(Run, Q21_staticTakesTheMostOverProfilesAndOnChangeTheSelected)
+{
+    auto plan = pointwiseNetwork();
+    plan->profiles.push_back(plan->profiles[0]);
+    for (PlanProfileInput& input : plan->profiles[1].inputs)
+        input.max.d[0] = 256;
+    auto const engine = engineOf(plan);
+    int64_t const small = *engine->deviceMemorySize(0);
+    int64_t const large = *engine->deviceMemorySize(1);
+    ASSERT_LT(small, large);
+    int64_t const before = toyDevice().liveBytes;
+    {
+        auto const fixed = contextOf(engine, MemoryStrategy::kSTATIC);
+        EXPECT_EQ(toyDevice().liveBytes - before, large);
+    }
+    EXPECT_EQ(toyDevice().liveBytes, before);
+    auto const changing = contextOf(engine, MemoryStrategy::kON_PROFILE_CHANGE);
+    EXPECT_EQ(toyDevice().liveBytes - before, small);
+    EXPECT_OK(changing->setProfile(1));
+    EXPECT_EQ(toyDevice().liveBytes - before, large);
+}
+
+namespace
+{
+class CountingAllocator final : public nvinfer1::IGpuAllocator
+{
+  public:
+    void* allocate(uint64_t const size, uint64_t const alignment, nvinfer1::AllocatorFlags const) noexcept override
+    {
+        ++calls;
+        wasOdd = wasOdd || size == 0 || (alignment & (alignment - 1)) != 0;
+        if (refuse)
+            return nullptr;
+        live += 1;
+        return toyDevice().allocate(size);
+    }
+    bool deallocate(void* const memory) noexcept override
+    {
+        live -= 1;
+        toyDevice().release(memory);
+        return true;
+    }
+
+    bool refuse{false};
+    bool wasOdd{false};
+    int calls{0};
+    int live{0};
+};
+} // namespace
+
+TEST(Run, O11_theUsersAllocatorServes)
+{
+    CountingAllocator allocator;
+    {
+        auto const engine = engineOf(pointwiseNetwork(), &allocator);
+        auto const context = contextOf(engine);
+        runPointwise(*context, 4, 81);
+        EXPECT_GT(allocator.calls, 0);
+        EXPECT_FALSE(allocator.wasOdd);
+        allocator.refuse = true;
+        auto const refused = Context::create(engine, MemoryStrategy::kSTATIC);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::kFAILED_ALLOCATION);
+    }
+    EXPECT_EQ(allocator.live, 0);
+}
+
+TEST(Run, failuresNameTheLayer)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {3});
+    auto const extents = builder.extentsOf(x);
+    builder.step("fail", {x}, {builder.output("out", extents)}).name = "conv3 + relu3";
+    auto const context = contextOf(engineOf(builder.finish()));
+    DeviceArray<float> const memory{randomFloats(3, 5)};
+    DeviceArray<float> const out{3};
+    void* const bindings[]{memory.data(), out.data()};
+    auto const done = context->execute(bindings);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find("[layer 'conv3 + relu3']"), std::string::npos) << done.error().message;
+}
+
+TEST(Run, observersSeeEveryStepWithItsInputsIntact)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    auto const xs = halfZeros(10, 91);
+    auto const expected = positionsOf(xs);
+    DeviceArray<float> const x{xs};
+    DeviceArray<int32_t> const indices{10};
+    DeviceArray<int32_t> const negated{10};
+    DeviceArray<float> const doubled{10};
+    EXPECT_OK(context->setInputShape("x", dimsOf({10})));
+    EXPECT_OK(context->setTensorAddress("x", x.data()));
+    EXPECT_OK(context->setTensorAddress("indices", indices.data()));
+    EXPECT_OK(context->setTensorAddress("negated", negated.data()));
+    EXPECT_OK(context->setTensorAddress("doubled", doubled.data()));
+    std::vector<int32_t> steps;
+    Observer const observer = [&](ObservedStep const& seen) {
+        steps.push_back(seen.index);
+        if (seen.step->kernel == "nonzero")
+        {
+            EXPECT_EQ(seen.outputs[0].extents[0], static_cast<int64_t>(expected.size()));
+        }
+        if (seen.step->kernel == "negate")
+        {
+            EXPECT_EQ(seen.inputs[0].extents[0], static_cast<int64_t>(expected.size()));
+            EXPECT_EQ(static_cast<int32_t const*>(seen.inputData[0])[1],
+                -static_cast<int32_t const*>(seen.outputData[0])[1]);
+        }
+        return true;
+    };
+    EXPECT_OK(context->runObserved(observer, true));
+    EXPECT_EQ(steps, std::vector<int32_t>({0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(indices.read(expected.size()), expected);
+    Observer const stops = [&](ObservedStep const& seen) { return seen.index < 2; };
+    EXPECT_FALSE(context->runObserved(stops));
+}
+
+} // namespace tenon::test

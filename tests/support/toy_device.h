@@ -1,0 +1,44 @@
+// ToyDevice: a device of a few trivial kernels, which check their shapes as real ones must.
+#pragma once
+
+#include "device/device.h"
+
+#include <atomic>
+
+namespace tenon::test
+{
+
+//! Kernels: add(a, b), scale(a; factor), nonzero(a) → indices and their number, negate(a) of int32,
+//! shape_values(values), fail(a) which always fails when run. All but nonzero work in place.
+class ToyDevice final : public Device
+{
+  public:
+    std::string_view name() const noexcept override
+    {
+        return "toy";
+    }
+    std::string describe() const override
+    {
+        return "toy device for tests";
+    }
+    size_t alignment() const noexcept override
+    {
+        return 64;
+    }
+    void* allocate(size_t bytes) noexcept override;
+    void release(void* memory) noexcept override;
+    void copyToHost(void* to, void const* from, size_t bytes) override;
+    void copyFromHost(void* to, void const* from, size_t bytes) override;
+    Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
+    int32_t defaultThreads() const noexcept override
+    {
+        return 1;
+    }
+    Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
+
+    //! Calls of Kernel::prepare, and bytes allocated and not released.
+    static std::atomic<int64_t>& prepareCount();
+    std::atomic<int64_t> liveBytes{0};
+};
+
+} // namespace tenon::test
