@@ -1,0 +1,114 @@
+// Pooling of channels-last images: windows over the channels of each position.
+#include "layers/pooling.h"
+
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+
+namespace tenon::cpu
+{
+
+namespace
+{
+using nvinfer1::PoolingType;
+
+std::variant<std::vector<Offer>, Refusal> offersOfPooling(Problem const& problem)
+{
+    Pooling const& layer = problem.fields<Pooling>();
+    TensorType const& type = problem.output();
+    if (type.dtype != DType::kFLOAT || type.rank() != 4)
+        return refuse("channels-last", fmt::format("takes float32 images of rank 4, this is {}", type.show()));
+    if (layer.poolingType == PoolingType::kMAX_AVERAGE_BLEND)
+        return refuse("channels-last", "does not blend maximum and average");
+    Window const window = layer.window();
+    auto const elements = static_cast<double>(window.size[0] * window.size[1]);
+    double const count = static_cast<double>(volumeOf(problem.typicalExtents(type)));
+    return std::vector<Offer>{{.candidate = "channels-last",
+        .inputs = {Layout::kChannelsLast},
+        .outputs = {Layout::kChannelsLast},
+        .cost = costOf(count * elements * 0.5, bytesOf(problem))}};
+}
+
+Result<KernelSpec> buildPooling(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"pooling", encodeLayerArgs(problem, offer), {}};
+}
+
+class PoolingStep final : public Prepared
+{
+  public:
+    PoolingStep(Pool pool, int64_t lines) : mPool{pool}, mLines{lines}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        Pool pool = mPool;
+        pool.in = static_cast<float const*>(call.inputs[0]);
+        pool.out = static_cast<float*>(call.outputs[0]);
+        auto const [first, last] = lane.part(mLines);
+        isaFunctions().runPool(pool, first, last);
+        return Done{};
+    }
+
+  private:
+    Pool mPool;
+    int64_t mLines;
+};
+
+class PoolingKernel final : public Kernel
+{
+  public:
+    explicit PoolingKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        Pooling const* layer = as<Pooling>(mKernel.layer());
+        if (layer == nullptr || layer->windowSize.nbDims != 2 || layer->poolingType == PoolingType::kMAX_AVERAGE_BLEND
+            || !isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
+            return mKernel.refuse("the pooling kernel takes channels-last float32 images");
+        std::vector<int64_t> const& in = inputs[0].extents;
+        std::vector<int64_t> const& out = outputs[0].extents;
+        Window const window = layer->window();
+        WindowPadding const vertical = window.padding(0, in[2]);
+        WindowPadding const horizontal = window.padding(1, in[3]);
+        Pool const pool{.channels = in[1],
+            .inHeight = in[2],
+            .inWidth = in[3],
+            .outHeight = out[2],
+            .outWidth = out[3],
+            .windowHeight = window.size[0],
+            .windowWidth = window.size[1],
+            .strideHeight = window.stride[0],
+            .strideWidth = window.stride[1],
+            .top = vertical.pre,
+            .left = horizontal.pre,
+            .bottom = vertical.post,
+            .right = horizontal.post,
+            .isAverage = layer->poolingType == PoolingType::kAVERAGE,
+            .countsPadding = !layer->averageCountExcludesPadding};
+        return std::make_shared<PoolingStep const>(pool, out[0] * out[2]);
+    }
+
+  private:
+    LayerKernel mKernel;
+};
+
+Result<std::unique_ptr<Kernel>> loadPooling(KernelSource const& source)
+{
+    return std::make_unique<PoolingKernel>(TENON_TRY(LayerKernel::load(source)));
+}
+
+constexpr Candidate kPoolingCandidates[]{{Pooling::kName, "channels-last", offersOfPooling, buildPooling}};
+constexpr KernelEntry kPoolingKernels[]{{"pooling", loadPooling}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Pooling, kPoolingCandidates, kPoolingKernels);

@@ -1,0 +1,172 @@
+// Reduce over axes that are neighbours in memory: rows, or columns many at a time.
+#include "layers/reduce.h"
+
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+using nvinfer1::ReduceOperation;
+
+//! Which axes lie around the reduced ones in memory; none when the reduced ones are apart.
+struct Around
+{
+    std::vector<size_t> outer;
+    std::vector<size_t> reduced;
+    std::vector<size_t> inner;
+};
+
+std::optional<Around> around(uint32_t axes, Layout layout, size_t rank)
+{
+    std::vector<size_t> order;
+    for (size_t axis = 0; axis < rank; ++axis)
+        if (axis != 1 || layout == Layout::kLinear)
+            order.push_back(axis);
+    if (order.size() < rank)
+        order.push_back(1);
+    Around found;
+    for (size_t const axis : order)
+    {
+        bool const isReduced = (axes >> axis & 1U) != 0;
+        if (isReduced && !found.inner.empty())
+            return std::nullopt;
+        (isReduced ? found.reduced : found.reduced.empty() ? found.outer : found.inner).push_back(axis);
+    }
+    return found;
+}
+
+int64_t productOf(std::vector<int64_t> const& extents, std::vector<size_t> const& axes)
+{
+    int64_t product{1};
+    for (size_t const axis : axes)
+        product *= extents[axis];
+    return product;
+}
+
+//! The output in the same layout, or row-major where only images and channels are left, which is the same memory.
+std::vector<Layout> outputLayouts(Reduce const& layer, Layout in, size_t rank)
+{
+    uint32_t const spatial = ((1U << rank) - 1U) & ~3U;
+    if (in == Layout::kLinear)
+        return {Layout::kLinear};
+    if ((layer.reduceAxes & spatial) == spatial || (layer.reduceAxes & 2U) != 0)
+        return layer.keepDimensions ? std::vector{Layout::kLinear, Layout::kChannelsLast} : std::vector{Layout::kLinear};
+    return layer.keepDimensions ? std::vector{Layout::kChannelsLast} : std::vector<Layout>{};
+}
+
+std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
+{
+    Reduce const& layer = problem.fields<Reduce>();
+    TensorType const& in = problem.input(0);
+    auto const rank = static_cast<size_t>(in.rank());
+    if (in.dtype != DType::kFLOAT || problem.output().dtype != DType::kFLOAT)
+        return refuse("neighbours", "takes float32 only");
+    std::vector<Offer> offers;
+    for (Layout const from : {Layout::kLinear, Layout::kChannelsLast})
+    {
+        if ((from == Layout::kChannelsLast && rank < 3) || !around(layer.reduceAxes, from, rank))
+            continue;
+        for (Layout const to : outputLayouts(layer, from, rank))
+            offers.push_back({.candidate = "neighbours",
+                .inputs = {from},
+                .outputs = {to},
+                .cost = costOf(0.0, bytesOf(problem))});
+    }
+    if (offers.empty())
+        return refuse("neighbours", "the reduced axes lie apart in memory");
+    return offers;
+}
+
+Result<KernelSpec> buildReduce(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"reduce", encodeLayerArgs(problem, offer), {}};
+}
+
+class ReduceStep final : public Prepared
+{
+  public:
+    ReduceStep(Reduction reduction, int64_t outer) : mReduction{reduction}, mOuter{outer}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        constexpr int64_t kGrain{64}; // Columns go four vectors at a time.
+        Reduction r = mReduction;
+        r.in = static_cast<float const*>(call.inputs[0]);
+        r.out = static_cast<float*>(call.outputs[0]);
+        bool const cutsColumns = mOuter < lane.count && r.inner > 1;
+        auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, mOuter} : lane.part(mOuter);
+        auto const [firstInner, lastInner]
+            = cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
+        isaFunctions().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
+        return Done{};
+    }
+
+  private:
+    Reduction mReduction;
+    int64_t mOuter;
+};
+
+class ReduceKernel final : public Kernel
+{
+  public:
+    explicit ReduceKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        Reduce const* layer = as<Reduce>(mKernel.layer());
+        if (layer == nullptr || inputs[0].dtype != DType::kFLOAT || blockOf(inputs[0].layout) != 1)
+            return mKernel.refuse("the reduce kernel takes float32 in unblocked layouts");
+        std::vector<int64_t> const& in = inputs[0].extents;
+        std::optional<Around> const axes = around(layer->reduceAxes, inputs[0].layout, in.size());
+        std::vector<Layout> const layouts = outputLayouts(*layer, inputs[0].layout, in.size());
+        if (!axes || std::find(layouts.begin(), layouts.end(), outputs[0].layout) == layouts.end())
+            return mKernel.refuse("the reduced axes lie apart in memory, or the output's layout does not follow");
+        int64_t const length = productOf(in, axes->reduced);
+        Reduction const reduction{.kind = kindOf(layer->operation),
+            .length = length,
+            .inner = productOf(in, axes->inner),
+            .factor = layer->operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
+        return std::make_shared<ReduceStep const>(reduction, productOf(in, axes->outer));
+    }
+
+  private:
+    static ReductionKind kindOf(ReduceOperation operation)
+    {
+        switch (operation)
+        {
+        case ReduceOperation::kPROD: return ReductionKind::kProduct;
+        case ReduceOperation::kMAX: return ReductionKind::kMaximum;
+        case ReduceOperation::kMIN: return ReductionKind::kMinimum;
+        default: return ReductionKind::kSum; // An average over nothing is 0 · inf, NaN as rule E3 wants.
+        }
+    }
+    LayerKernel mKernel;
+};
+
+Result<std::unique_ptr<Kernel>> loadReduce(KernelSource const& source)
+{
+    return std::make_unique<ReduceKernel>(TENON_TRY(LayerKernel::load(source)));
+}
+
+constexpr Candidate kReduceCandidates[]{{Reduce::kName, "neighbours", offersOfReduce, buildReduce}};
+constexpr KernelEntry kReduceKernels[]{{"reduce", loadReduce}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Reduce, kReduceCandidates, kReduceKernels);
