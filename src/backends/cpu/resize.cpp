@@ -6,6 +6,8 @@
 #include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/layer_kernel.h"
 
+#include <algorithm>
+
 namespace tenon::cpu
 {
 
