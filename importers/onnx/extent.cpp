@@ -247,9 +247,10 @@ Value reshapeTo(Node& node, Value const& x, Extents const& extents)
         }
         return node.reshape(x, shape);
     }
+    nvinfer1::ITensor& dimensions = node.tensor(tensorOf(node, extents)); // Before the layer that reads it.
     nvinfer1::IShuffleLayer* const layer = node.added(node.api().addShuffle(node.tensor(x)), "reshape");
     layer->setZeroIsPlaceholder(false);
-    layer->setInput(1, node.tensor(tensorOf(node, extents)));
+    layer->setInput(1, dimensions);
     return layer->getOutput(0);
 }
 
@@ -264,20 +265,26 @@ Value slice(Node& node, Value const& x, Cut const& cut, std::string_view role)
         }
         return dimsOf(shape);
     };
-    nvinfer1::ISliceLayer* const layer = node.added(
-        node.api().addSlice(node.tensor(x), dims(cut.start, 0), dims(cut.size, 1), dims(cut.stride, 1)), role);
-    layer->setMode(cut.mode);
+    // What the layer reads is made before it, so that it is never seen half finished.
     Extents const* const lists[]{&cut.start, &cut.size, &cut.stride};
-    for (int32_t i = 0; i < 3; ++i)
+    nvinfer1::ITensor* operands[]{nullptr, nullptr, nullptr, nullptr};
+    for (size_t i = 0; i < 3; ++i)
     {
-        if (!areKnown(*lists[i]))
-        {
-            layer->setInput(i + 1, node.tensor(tensorOf(node, *lists[i])));
-        }
+        operands[i] = areKnown(*lists[i]) ? nullptr : &node.tensor(tensorOf(node, *lists[i]));
     }
     if (cut.mode == nvinfer1::SampleMode::kFILL && cut.fill.exists())
     {
-        layer->setInput(4, node.tensor(cut.fill));
+        operands[3] = &node.tensor(cut.fill);
+    }
+    nvinfer1::ISliceLayer* const layer = node.added(
+        node.api().addSlice(node.tensor(x), dims(cut.start, 0), dims(cut.size, 1), dims(cut.stride, 1)), role);
+    layer->setMode(cut.mode);
+    for (int32_t i = 0; i < 4; ++i)
+    {
+        if (operands[i] != nullptr)
+        {
+            layer->setInput(i + 1, *operands[i]);
+        }
     }
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
@@ -320,6 +327,19 @@ Value expandTo(Node& node, Value const& x, Extents const& shape)
     return changes ? slice(node, source, cut, "expand") : source;
 }
 
+Value range(Node& node, Extent const& count, Extent const& start, Extent const& step)
+{
+    nvinfer1::ITensor& dimensions = node.tensor(tensorOf(node, Extents{count}));
+    nvinfer1::ITensor& alpha = node.tensor(scalarOf(node, start));
+    nvinfer1::ITensor& beta = node.tensor(tensorOf(node, Extents{step}));
+    nvinfer1::IFillLayer* const layer = node.added(
+        node.api().addFill(nvinfer1::Dims{1, {1}}, nvinfer1::FillOperation::kLINSPACE, DataType::kINT64), "range");
+    layer->setInput(0, dimensions);
+    layer->setInput(1, alpha);
+    layer->setInput(2, beta);
+    return layer->getOutput(0);
+}
+
 Value iota(Node& node, Extent const& count, int64_t start, int64_t step)
 {
     if (count.known)
@@ -335,12 +355,7 @@ Value iota(Node& node, Extent const& count, int64_t start, int64_t step)
         }
         return node.integerConstant(elements);
     }
-    nvinfer1::IFillLayer* const layer = node.added(
-        node.api().addFill(nvinfer1::Dims{1, {1}}, nvinfer1::FillOperation::kLINSPACE, DataType::kINT64), "range");
-    layer->setInput(0, node.tensor(count.tensor));
-    layer->setInput(1, node.tensor(node.integerScalar(start)));
-    layer->setInput(2, node.tensor(node.integerConstant({step})));
-    return layer->getOutput(0);
+    return range(node, count, start, step);
 }
 
 } // namespace tenon::onnx

@@ -71,6 +71,7 @@ Value sliceAxis(Node& node, Value const& x, int32_t axis, Extent const& begin, E
 //! x repeated along extents of 1 up to the given shape, which has at least x's rank.
 Value expandTo(Node& node, Value const& x, Extents const& shape);
 //! start, start + step, … as int64 [count].
+Value range(Node& node, Extent const& count, Extent const& start, Extent const& step);
 Value iota(Node& node, Extent const& count, int64_t start = 0, int64_t step = 1);
 
 } // namespace tenon::onnx

@@ -138,7 +138,7 @@ void setTransposedPadding(Node const& node, Operands& operands)
     for (size_t axis = 0; axis < count; ++axis)
     {
         int64_t const in = operands.x.shape()[axis + 2];
-        if (!wanted.empty() && in < 0)
+        if (!wanted.empty() && (in < 0 || in > INT32_MAX))
         {
             fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, "output_shape with an input whose extents are open");
         }

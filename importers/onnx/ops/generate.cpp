@@ -110,12 +110,7 @@ Outputs importRange(Node& node)
     Extent const limit = elementsOf(node, node.in(1)).at(0);
     Extent const delta = elementsOf(node, node.in(2)).at(0);
     Extent const count = larger(node, 0, ceilDivide(node, subtract(node, limit, start), delta));
-    nvinfer1::IFillLayer* const layer
-        = node.added(node.api().addFill(nvinfer1::Dims{1, {1}}, FillOperation::kLINSPACE, DataType::kINT64), "range");
-    layer->setInput(0, node.tensor(tensorOf(node, {count})));
-    layer->setInput(1, node.tensor(scalarOf(node, start)));
-    layer->setInput(2, node.tensor(tensorOf(node, {delta})));
-    return {node.cast(layer->getOutput(0), type)};
+    return {node.cast(range(node, count, start, delta), type)};
 }
 
 //! Row and column numbers of the last two axes, broadcast against each other.
@@ -163,15 +158,16 @@ Outputs importEyeLike(Node& node)
 Outputs random(Node& node, Extents const& shape, DataType type)
 {
     bool const isNormal = node.op().substr(0, 12) == "RandomNormal";
+    nvinfer1::ITensor* const open = areKnown(shape) ? nullptr : &node.tensor(tensorOf(node, shape));
     nvinfer1::IFillLayer* const layer = node.added(node.api().addFill(dimsOf(Shape(shape.size(), 1)),
         isNormal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, type), "random");
-    if (areKnown(shape))
+    if (open != nullptr)
     {
-        layer->setDimensions(dimsOf(knownOf(shape)));
+        layer->setInput(0, *open);
     }
     else
     {
-        layer->setInput(0, node.tensor(tensorOf(node, shape)));
+        layer->setDimensions(dimsOf(knownOf(shape)));
     }
     layer->setAlpha(isNormal ? node.floatOr("mean", 0.0F) : node.floatOr("low", 0.0F));
     layer->setBeta(isNormal ? node.floatOr("scale", 1.0F) : node.floatOr("high", 1.0F));

@@ -111,27 +111,34 @@ void checkLength(size_t found, size_t wanted)
     }
 }
 
-void setSizes(Node& node, nvinfer1::IResizeLayer* layer, Value const& x, Value const& sizes)
+//! What the layer's result is measured by: found out before the layer is added, so that it is never seen without.
+struct Measure
 {
-    Extents extents = extentsOf(node, x);
+    std::vector<float> scales;
+    Extents sizes;
+    Value computed; //!< int64, one size per axis.
+};
+
+Measure fromSizes(Node& node, Value const& x, Value const& sizes)
+{
+    Measure measure{.scales = {}, .sizes = extentsOf(node, x), .computed = {}};
     Extents const given = elementsOf(node, sizes);
     std::vector<size_t> const axes = axesOf(node, x);
     checkLength(given.size(), axes.size());
     for (size_t i = 0; i < axes.size(); ++i)
     {
-        extents[axes[i]] = given[i];
+        measure.sizes[axes[i]] = given[i];
     }
-    if (areKnown(extents))
+    if (!areKnown(measure.sizes))
     {
-        layer->setOutputDimensions(dimsOf(knownOf(extents)));
-        return;
+        measure.computed = tensorOf(node, measure.sizes);
     }
-    layer->setInput(1, node.tensor(tensorOf(node, extents)));
+    return measure;
 }
 
-void setScales(Node& node, nvinfer1::IResizeLayer* layer, Value const& x, std::vector<double> const& given)
+Measure fromScales(Node& node, Value const& x, std::vector<double> const& given)
 {
-    std::vector<float> scales(static_cast<size_t>(x.rank()), 1.0F);
+    Measure measure{.scales = std::vector<float>(static_cast<size_t>(x.rank()), 1.0F), .sizes = {}, .computed = {}};
     std::vector<size_t> const axes = axesOf(node, x);
     checkLength(given.size(), axes.size());
     for (size_t i = 0; i < axes.size(); ++i)
@@ -140,13 +147,13 @@ void setScales(Node& node, nvinfer1::IResizeLayer* layer, Value const& x, std::v
         {
             fail(ErrorCode::kINVALID_NODE, fmt::format("a scale of {}", given[i]));
         }
-        scales[axes[i]] = static_cast<float>(given[i]);
+        measure.scales[axes[i]] = static_cast<float>(given[i]);
     }
-    layer->setScales(scales.data(), static_cast<int32_t>(scales.size()));
+    return measure;
 }
 
 //! Scales that the network computes: sizes are floor(extent · scale).
-void setComputedScales(Node& node, nvinfer1::IResizeLayer* layer, Value const& x, Value const& scales)
+Measure fromComputedScales(Node& node, Value const& x, Value const& scales)
 {
     if (!node.intsOr("axes", {}).empty())
     {
@@ -155,7 +162,7 @@ void setComputedScales(Node& node, nvinfer1::IResizeLayer* layer, Value const& x
     Value const shape = node.cast(shapeTensor(node, x), DataType::kFLOAT);
     Value const sizes = node.binary(shape, node.cast(scales, DataType::kFLOAT), ElementWiseOperation::kPROD);
     Value const whole = node.unary(sizes, nvinfer1::UnaryOperation::kFLOOR);
-    layer->setInput(1, node.tensor(node.cast(whole, DataType::kINT64)));
+    return {.scales = {}, .sizes = {}, .computed = node.cast(whole, DataType::kINT64)};
 }
 
 bool isGiven(Node const& node, int input)
@@ -163,24 +170,37 @@ bool isGiven(Node const& node, int input)
     return node.has(input) && node.in(input).shape() != Shape{0};
 }
 
-void setExtents(Node& node, nvinfer1::IResizeLayer* layer, Value const& x, int scalesInput)
+Measure measureOf(Node& node, Value const& x, int scalesInput)
 {
     if (scalesInput == 2 && isGiven(node, 3))
     {
-        setSizes(node, layer, x, node.in(3));
+        return fromSizes(node, x, node.in(3));
     }
-    else if (!isGiven(node, scalesInput))
+    if (!isGiven(node, scalesInput))
     {
         fail(ErrorCode::kINVALID_NODE, "Resize without scales and sizes");
     }
-    else if (node.in(scalesInput).isConstant())
+    return node.in(scalesInput).isConstant() ? fromScales(node, x, node.numbers(scalesInput, "scales"))
+                                             : fromComputedScales(node, x, node.in(scalesInput));
+}
+
+nvinfer1::IResizeLayer* addResize(Node& node, Value const& x, Measure const& measure)
+{
+    nvinfer1::ITensor* const sizes = measure.computed.exists() ? &node.tensor(measure.computed) : nullptr;
+    nvinfer1::IResizeLayer* const layer = node.added(node.api().addResize(node.tensor(x)), "resize");
+    if (sizes != nullptr)
     {
-        setScales(node, layer, x, node.numbers(scalesInput, "scales"));
+        layer->setInput(1, *sizes);
+    }
+    else if (!measure.sizes.empty())
+    {
+        layer->setOutputDimensions(dimsOf(knownOf(measure.sizes)));
     }
     else
     {
-        setComputedScales(node, layer, x, node.in(scalesInput));
+        layer->setScales(measure.scales.data(), static_cast<int32_t>(measure.scales.size()));
     }
+    return layer;
 }
 
 //! X, roi, scales, sizes from opset 11 on; X, scales at 10.
@@ -189,7 +209,7 @@ Outputs importResize(Node& node)
     refuseWhatResizeLacks(node);
     Value const x = node.in(0);
     bool const isFirst = node.opset() < 11;
-    nvinfer1::IResizeLayer* const layer = node.added(node.api().addResize(node.tensor(x)), "resize");
+    nvinfer1::IResizeLayer* const layer = addResize(node, x, measureOf(node, x, isFirst ? 1 : 2));
     InterpolationMode const mode = modeOf(node.stringOr("mode", "nearest"));
     layer->setResizeMode(mode);
     setCoordinates(layer, isFirst ? "asymmetric" : node.stringOr("coordinate_transformation_mode", "half_pixel"));
@@ -200,7 +220,6 @@ Outputs importResize(Node& node)
         layer->setCubicCoeff(node.floatOr("cubic_coeff_a", -0.75F));
         layer->setExcludeOutside(node.intOr("exclude_outside", 0) != 0);
     }
-    setExtents(node, layer, x, isFirst ? 1 : 2);
     return {layer->getOutput(0)};
 }
 
@@ -208,19 +227,13 @@ Outputs importResize(Node& node)
 Outputs importUpsample(Node& node)
 {
     Value const x = node.in(0);
-    nvinfer1::IResizeLayer* const layer = node.added(node.api().addResize(node.tensor(x)), "resize");
+    std::vector<float> const scales = node.floatsOr("scales", {});
+    Measure const measure
+        = node.opset() < 9 ? fromScales(node, x, {scales.begin(), scales.end()}) : measureOf(node, x, 1);
+    nvinfer1::IResizeLayer* const layer = addResize(node, x, measure);
     layer->setResizeMode(modeOf(node.stringOr("mode", "nearest")));
     setCoordinates(layer, "asymmetric");
     layer->setNearestRounding(ResizeRoundMode::kFLOOR);
-    if (node.opset() < 9)
-    {
-        std::vector<float> const scales = node.floatsOr("scales", {});
-        setScales(node, layer, x, {scales.begin(), scales.end()});
-    }
-    else
-    {
-        setExtents(node, layer, x, 1);
-    }
     return {layer->getOutput(0)};
 }
 

@@ -25,12 +25,17 @@ Outputs importTopK(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("TopK of {} elements", k));
     }
-    nvinfer1::ITopKLayer* const layer = node.added(
-        node.api().addTopK(node.tensor(x), operation, static_cast<int32_t>(k), 1U << axis, DataType::kINT64), "topk");
+    nvinfer1::ITensor* count{nullptr};
     if (!isKnown)
     {
         Value const scalar = node.in(1).rank() == 0 ? node.in(1) : node.squeeze(node.in(1), {0});
-        layer->setInput(1, node.tensor(node.cast(scalar, DataType::kINT32)));
+        count = &node.tensor(node.cast(scalar, DataType::kINT32));
+    }
+    nvinfer1::ITopKLayer* const layer = node.added(
+        node.api().addTopK(node.tensor(x), operation, static_cast<int32_t>(k), 1U << axis, DataType::kINT64), "topk");
+    if (count != nullptr)
+    {
+        layer->setInput(1, *count);
     }
     return {layer->getOutput(0), layer->getOutput(1)};
 }
