@@ -47,6 +47,7 @@ struct KernelSource
     std::vector<WeightArg> weights;  //!< One per input; data is null for operands that are not constants.
     size_t outputs{1};
     std::string_view layer;          //!< User-level name, for messages.
+    size_t produces{0};              //!< Values that the plan expects in Call::produced.
 };
 
 //! One thread's place in the team that runs a step together.

@@ -17,21 +17,24 @@ struct Placed
     int32_t last;
 };
 
-//! Start of the tightest gap of at least `bytes` between the blocks of `busy`, which are sorted by begin.
-int64_t bestFit(std::vector<Placed const*> const& busy, int64_t bytes)
+//! Start of the tightest gap of at least `bytes` between those blocks of `placed`, sorted by begin, that live together
+//! with `block`.
+int64_t bestFit(std::vector<Placed> const& placed, ArenaBlock const& block, int64_t bytes)
 {
     int64_t best{-1};
     int64_t bestSlack{INT64_MAX};
     int64_t edge{0};
-    for (Placed const* block : busy)
+    for (Placed const& other : placed)
     {
-        int64_t const slack = block->begin - edge - bytes;
+        if (other.first > block.last || block.first > other.last)
+            continue;
+        int64_t const slack = other.begin - edge - bytes;
         if (slack >= 0 && slack < bestSlack)
         {
             best = edge;
             bestSlack = slack;
         }
-        edge = std::max(edge, block->end);
+        edge = std::max(edge, other.end);
     }
     return best < 0 ? edge : best;
 }
@@ -46,18 +49,13 @@ ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
     std::vector<Placed> placed; // Sorted by begin.
     placed.reserve(blocks.size());
-    std::vector<Placed const*> busy;
     for (size_t const i : order)
     {
         ArenaBlock const& block = blocks[i];
         if (block.bytes <= 0)
             break;
         int64_t const bytes = (block.bytes + alignment - 1) / alignment * alignment;
-        busy.clear();
-        for (Placed const& other : placed)
-            if (other.first <= block.last && block.first <= other.last)
-                busy.push_back(&other);
-        int64_t const begin = bestFit(busy, bytes);
+        int64_t const begin = bestFit(placed, block, bytes);
         layout.offsets[i] = begin;
         layout.bytes = std::max(layout.bytes, begin + bytes);
         Placed const mine{begin, begin + bytes, block.first, block.last};

@@ -10,6 +10,9 @@ inline constexpr size_t kMaxTextBytes{1 << 16};
 inline constexpr size_t kMaxOperands{1 << 12}; //!< Of one step.
 inline constexpr size_t kMaxValues{1 << 12};   //!< Values of one kValues tensor.
 
+//! writePlan without its check: tests write plans that lie.
+Bytes writeUncheckedPlan(Plan const& plan);
+
 Result<Done> checkProgram(Plan const& plan, Program const& program);
 
 //! Tensor whose memory tensor `index` uses: itself unless it is a view. −1 when views form a circle, a chain of more

@@ -97,7 +97,7 @@ struct EngineState
     std::vector<StepSlots> stepSlots;
     std::vector<Slot> inputSlots;
     std::vector<Slot> outputSlots;
-    size_t produced{0}; //!< Values that steps produce, over all steps.
+    size_t produced{0}; //!< Room for values that steps produce, over all steps.
 
     //! Layouts that hold for every shape of a profile, computed when first asked for.
     mutable std::mutex boundMutex;

@@ -168,14 +168,19 @@ class Loader
 
     void makeSlots()
     {
+        // A plan may name a kernel that tells values where it expects none: such values land in the first, unused ones.
+        constexpr size_t kSpare{8};
+        mEngine.produced = kSpare;
         for (PlanStep const& step : mProgram.steps)
         {
-            mEngine.stepSlots.push_back({mEngine.inputSlots.size(), mEngine.outputSlots.size(), mEngine.produced});
+            bool const tells = !step.produces.empty();
+            mEngine.stepSlots.push_back(
+                {mEngine.inputSlots.size(), mEngine.outputSlots.size(), tells ? mEngine.produced : 0});
             for (int32_t const input : step.inputs)
                 mEngine.inputSlots.push_back(slotOf(input));
             for (int32_t const output : step.outputs)
                 mEngine.outputSlots.push_back(slotOf(output));
-            mEngine.produced += step.produces.size();
+            mEngine.produced += tells ? std::max(step.produces.size(), kSpare) : 0;
         }
     }
 
@@ -215,7 +220,7 @@ class Loader
         std::vector<Span> const registers = evaluateAll(mEngine, any, DataSymbols::kAnywhere, given);
         for (PlanStep const& step : mProgram.steps)
         {
-            KernelSource source{step.kernel, step.args, {}, step.outputs.size(), step.name};
+            KernelSource source{step.kernel, step.args, {}, step.outputs.size(), step.name, step.produces.size()};
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
             auto kernel = mEngine.device().load(source);

@@ -93,6 +93,7 @@ class Run
     void startValues()
     {
         std::ranges::fill(mState.known, uint8_t{0});
+        std::ranges::fill(mState.produced, int64_t{-1}); // A step that tells nothing is found out.
         std::ranges::copy(mState.run->head.registers, mState.registers.begin());
     }
 

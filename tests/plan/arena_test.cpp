@@ -1,0 +1,102 @@
+// Arena layouts: blocks alive together never overlap.
+#include "plan/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+namespace tenon
+{
+
+namespace
+{
+std::vector<ArenaBlock> randomBlocks(std::mt19937& random, size_t count, int64_t most)
+{
+    std::vector<ArenaBlock> blocks;
+    for (size_t i = 0; i < count; ++i)
+    {
+        auto const first = static_cast<int32_t>(i);
+        blocks.push_back({static_cast<int64_t>(random() % static_cast<uint64_t>(most)), first,
+            first + static_cast<int32_t>(random() % 8)});
+    }
+    return blocks;
+}
+
+//! No layout can need less than what is alive at once.
+int64_t peak(std::vector<ArenaBlock> const& blocks)
+{
+    int64_t most{0};
+    for (ArenaBlock const& at : blocks)
+    {
+        int64_t alive{0};
+        for (ArenaBlock const& other : blocks)
+            if (other.first <= at.first && at.first <= other.last)
+                alive += other.bytes;
+        most = std::max(most, alive);
+    }
+    return most;
+}
+} // namespace
+
+TEST(Arena, blocksAliveTogetherNeverOverlap)
+{
+    std::mt19937 random{7};
+    for (int round = 0; round < 300; ++round)
+    {
+        auto const blocks = randomBlocks(random, 1 + random() % 60, round % 2 == 0 ? 1000 : 40);
+        int64_t const alignment = int64_t{1} << (random() % 9);
+        ArenaLayout const layout = layOut(blocks, alignment);
+        ASSERT_EQ(layout.offsets.size(), blocks.size());
+        for (size_t i = 0; i < blocks.size(); ++i)
+        {
+            ASSERT_EQ(layout.offsets[i] % alignment, 0);
+            ASSERT_LE(layout.offsets[i] + blocks[i].bytes, layout.bytes);
+            for (size_t j = 0; j < i; ++j)
+            {
+                bool const together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
+                bool const apart = layout.offsets[i] + blocks[i].bytes <= layout.offsets[j]
+                    || layout.offsets[j] + blocks[j].bytes <= layout.offsets[i];
+                ASSERT_TRUE(!together || apart || blocks[i].bytes == 0 || blocks[j].bytes == 0) << i << " and " << j;
+            }
+        }
+    }
+}
+
+TEST(Arena, layoutsAreNearThePeak)
+{
+    std::mt19937 random{11};
+    for (int round = 0; round < 20; ++round)
+    {
+        auto const blocks = randomBlocks(random, 200, 1 << 20);
+        EXPECT_LE(static_cast<double>(layOut(blocks, 64).bytes), 1.35 * static_cast<double>(peak(blocks)));
+    }
+}
+
+TEST(Arena, sameBlocksSameLayout)
+{
+    std::mt19937 random{13};
+    auto const blocks = randomBlocks(random, 100, 3);
+    EXPECT_EQ(layOut(blocks, 64).offsets, layOut(blocks, 64).offsets);
+    EXPECT_EQ(layOut({}, 64).bytes, 0);
+}
+
+TEST(Arena, fiveHundredBlocksTakeLittleTime)
+{
+    std::mt19937 random{17};
+    auto const blocks = randomBlocks(random, 500, 1 << 20);
+    using Clock = std::chrono::steady_clock;
+    double best{1e9};
+    for (int i = 0; i < 20; ++i)
+    {
+        auto const start = Clock::now();
+        int64_t const bytes = layOut(blocks, 64).bytes;
+        best = std::min(best, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+        ASSERT_GT(bytes, 0);
+    }
+    RecordProperty("microseconds", std::to_string(best));
+    EXPECT_LT(best, 2000.0) << "far above what it takes, so that sanitizers and busy machines pass";
+}
+
+} // namespace tenon

@@ -1,0 +1,280 @@
+// Plan files: round trip, damage, lies.
+#include "plan/plan.h"
+
+#include "plan/check.h"
+#include "plan/checksum.h"
+#include "plan/format.h"
+#include "support/random_program.h"
+#include "support/toy_networks.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+
+namespace tenon::test
+{
+
+namespace
+{
+Result<Plan> readCopy(Bytes const& bytes)
+{
+    auto const owner = std::make_shared<Bytes>(bytes);
+    return readPlan(*owner, owner);
+}
+
+Bytes written(Plan const& plan)
+{
+    auto blob = writePlan(plan);
+    EXPECT_TRUE(blob) << (blob ? "" : blob.error().message);
+    return blob ? *blob : Bytes{};
+}
+
+//! Expects a reason that holds `part`.
+void expectRefused(Bytes const& bytes, std::string const& part)
+{
+    auto const plan = readCopy(bytes);
+    ASSERT_FALSE(plan) << "expected: " << part;
+    EXPECT_NE(plan.error().message.find(part), std::string::npos) << plan.error().message;
+}
+} // namespace
+
+TEST(Plan, O7_readAndWrittenAgainItHasTheSameBytes)
+{
+    for (uint32_t seed = 0; seed < 50; ++seed)
+    {
+        Bytes const first = written(*randomPlan(seed));
+        auto const plan = readCopy(first);
+        ASSERT_TRUE(plan) << plan.error().message;
+        EXPECT_EQ(written(*plan), first);
+        EXPECT_EQ(written(*randomPlan(seed)), first) << "deterministic";
+    }
+}
+
+TEST(Plan, contentsSurvive)
+{
+    auto const before = randomPlan(3);
+    auto const after = readCopy(written(*before));
+    ASSERT_TRUE(after);
+    ASSERT_EQ(after->weights.size(), 1U);
+    EXPECT_EQ(after->weights[0].extents, std::vector<int64_t>({2, 4}));
+    EXPECT_EQ(std::memcmp(after->weights[0].data, before->weights[0].data, 32), 0);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(after->weights[0].data) % 16, 0U);
+    EXPECT_EQ(after->graph.nodes[0].fields, (Bytes{1, 2, 3, 4}));
+    EXPECT_EQ(after->graph.nodes[0].origins, (std::vector<std::string>{"sum", "relu"}));
+    EXPECT_EQ(after->graph.nodes[0].inputs, (std::vector<int32_t>{0, 2, -1}));
+    EXPECT_EQ(after->decisions[0].text, "relu joins sum");
+    EXPECT_EQ(after->plugins[0].library, "libplug.so");
+    EXPECT_EQ(after->memoryPerProfile, std::vector<int64_t>{4096});
+    EXPECT_EQ(after->networkLayers, 7);
+    EXPECT_EQ(after->programs[0].steps.size(), before->programs[0].steps.size());
+    EXPECT_EQ(after->programs[0].steps.back().name, before->programs[0].steps.back().name);
+    EXPECT_EQ(after->profiles[0].inputs[0].max.d[0], 8);
+}
+
+TEST(Plan, weightsOfEqualBytesAreStoredOnce)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {64, 64});
+    auto const extents = builder.extentsOf(x);
+    auto const data = randomFloats(64 * 64, 5);
+    builder.step("add", {x, builder.weight(data, {64, 64})}, {builder.output("out", extents)});
+    size_t const one = written(*builder.finish()).size();
+    builder.weight(data, {4096});
+    EXPECT_LT(written(*builder.finish()).size(), one + 64 * 64);
+}
+
+TEST(Plan, O1_everyTruncationIsRefused)
+{
+    Bytes const whole = written(*randomPlan(1));
+    for (size_t size = 0; size < whole.size(); ++size)
+        ASSERT_FALSE(readCopy(Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(size)))) << size;
+}
+
+TEST(Plan, O1_everyBitFlipIsRefused)
+{
+    Bytes whole = written(*randomPlan(2));
+    ByteReader in{ByteView{whole}.subspan(sizeof(PlanHeader))};
+    PlanSectionEntry entries[2];
+    for (PlanSectionEntry& entry : entries)
+        ASSERT_TRUE(in.raw(entry));
+    std::mt19937 random{5};
+    for (int i = 0; i < 4000; ++i)
+    {
+        // Padding between sections is not covered, and not read either.
+        auto const& entry = entries[random() % 2];
+        size_t const at = random() % 4 == 0 ? random() % (sizeof(PlanHeader) + sizeof(entries))
+                                            : entry.offset + random() % entry.size;
+        auto const bit = static_cast<uint8_t>(1U << (random() % 8));
+        whole[at] ^= bit;
+        ASSERT_FALSE(readCopy(whole)) << at;
+        whole[at] ^= bit;
+    }
+    EXPECT_TRUE(readCopy(whole));
+}
+
+TEST(Plan, O1_randomBytesAreRefused)
+{
+    std::mt19937 random{9};
+    for (int i = 0; i < 500; ++i)
+    {
+        Bytes bytes(random() % 4096);
+        for (uint8_t& byte : bytes)
+            byte = static_cast<uint8_t>(random());
+        EXPECT_FALSE(readCopy(bytes));
+    }
+    expectRefused(Bytes{1, 2, 3}, "not a plan");
+    expectRefused(Bytes(1000, 7), "TENONPLN");
+}
+
+TEST(Plan, anotherFormatVersionIsRefusedByName)
+{
+    Bytes blob = written(*staticNetwork());
+    blob[8] = 9;
+    expectRefused(blob, "plan format 9");
+}
+
+TEST(Plan, aBlobAtAnOddAddressIsCopied)
+{
+    Bytes const blob = written(*staticNetwork());
+    auto const owner = std::make_shared<Bytes>(blob.size() + 32);
+    for (size_t shift = 0; shift < 17; ++shift)
+    {
+        std::copy(blob.begin(), blob.end(), owner->begin() + static_cast<int64_t>(shift));
+        auto const plan = readPlan(ByteView{*owner}.subspan(shift, blob.size()), owner);
+        ASSERT_TRUE(plan);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(plan->weights[0].data) % 16, 0U);
+    }
+}
+
+TEST(Plan, aMappedFileIsUsedInPlace)
+{
+    std::string const path = testing::TempDir() + "tenon_mapped.plan";
+    Bytes const blob = written(*staticNetwork());
+    std::ofstream{path, std::ios::binary}.write(
+        reinterpret_cast<char const*>(blob.data()), static_cast<std::streamsize>(blob.size()));
+    auto file = mapPlanFile(path);
+    std::remove(path.c_str());
+    ASSERT_TRUE(file) << file.error().message;
+    auto const plan = readPlan(file->bytes, file->owner);
+    ASSERT_TRUE(plan);
+    auto const* const data = static_cast<uint8_t const*>(plan->weights[0].data);
+    EXPECT_TRUE(data >= file->bytes.data() && data < file->bytes.data() + file->bytes.size());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0U);
+    ByteView const view = file->bytes;
+    *file = {}; // The plan keeps the mapping.
+    EXPECT_EQ(view[0], 'T');
+    EXPECT_FALSE(mapPlanFile("/nowhere/at/all"));
+    EXPECT_FALSE(mapPlanFile("/tmp"));
+}
+
+TEST(Plan, liesAreRefusedWithAReason)
+{
+    struct Lie
+    {
+        char const* reason;
+        std::function<void(Plan&)> tell;
+    };
+    auto const step = [](Plan& plan, size_t i) -> PlanStep& { return plan.programs[0].steps[i]; };
+    Lie const lies[]{
+        {"not unique", [](Plan& p) { p.io[1].name = p.io[0].name; }},
+        {"comes after outputs", [](Plan& p) { p.io[0].isInput = false; }},
+        {"data type", [](Plan& p) { p.io[0].dtype = static_cast<DType>(77); }},
+        {"more dimension names", [](Plan& p) { p.io[0].dims.nbDims = 1; }},
+        {"no profile", [](Plan& p) { p.profiles.clear(); }},
+        {"no bounds for dynamic", [](Plan& p) { p.profiles[0].inputs.pop_back(); }},
+        {"bad bounds", [](Plan& p) { p.profiles[0].inputs[0].min.d[0] = 99; }},
+        {"bad bounds", [](Plan& p) { p.profiles[0].inputs[0].min.d[0] = -4; }},
+        {"unknown tensor", [&](Plan& p) { step(p, 0).inputs[0] = 1000; }},
+        {"before a step has written", [&](Plan& p) { std::swap(step(p, 0), step(p, 2)); }},
+        {"which is an input or a constant", [&](Plan& p) { step(p, 0).outputs[0] = 0; }},
+        {"written or read before", [&](Plan& p) { step(p, 1).outputs = step(p, 0).outputs; }},
+        {"needed still", [&](Plan& p) { step(p, 1).inPlace = {{0, 0}, {0, 0}}; }},
+        {"unknown operands", [&](Plan& p) { step(p, 1).inPlace = {{0, 9}}; }},
+        {"names no kernel", [&](Plan& p) { step(p, 0).kernel.clear(); }},
+        {"graph node", [&](Plan& p) { step(p, 0).graphNode = 3; }},
+        {"unknown register", [](Plan& p) { p.programs[0].tensors[0].extents[0] = -1; }},
+        {"is computed from", [](Plan& p) { p.programs[0].shapes.back().a = 1000; }},
+        {"shape operation", [](Plan& p) { p.programs[0].shapes[0].op = static_cast<PlanShapeOp>(50); }},
+        {"view of", [](Plan& p) { p.programs[0].tensors.back().index = int(p.programs[0].tensors.size()) - 1; }},
+        {"stands twice", [](Plan& p) { p.programs[0].tensors[1].index = 0; }},
+        {"not an input", [](Plan& p) { p.programs[0].symbols[0].source = 2; }},
+        {"two programs", [](Plan& p) { p.programs.push_back(p.programs[0]); }},
+        {"no step writes output", [&](Plan& p) { p.programs[0].steps.pop_back(); }},
+        {"memory sizes", [](Plan& p) { p.memoryPerProfile = {-1}; }},
+        {"zero byte", [](Plan& p) { p.networkName = std::string("a\0b", 3); }},
+    };
+    for (Lie const& lie : lies)
+    {
+        auto plan = pointwiseNetwork();
+        lie.tell(*plan);
+        expectRefused(writeUncheckedPlan(*plan), lie.reason);
+        EXPECT_FALSE(writePlan(*plan)) << "and not written either";
+    }
+}
+
+TEST(Plan, weightsThatAreTooSmallAreRefused)
+{
+    auto plan = staticNetwork();
+    plan->weights[0].extents = {3, 3};
+    expectRefused(writeUncheckedPlan(*plan), "24 bytes where its extents need 36");
+}
+
+TEST(Plan, dataSymbolsAreChecked)
+{
+    auto const base = nonZeroNetwork();
+    int32_t const symbol = 1;
+    auto plan = *base;
+    plan.programs[0].symbols[symbol].upper = symbol; // Its own bound.
+    expectRefused(writeUncheckedPlan(plan), "bound");
+    plan = *base;
+    plan.programs[0].steps[1].produces.clear();
+    expectRefused(writeUncheckedPlan(plan), "does not produce");
+    plan = *base;
+    plan.programs[0].symbols[symbol].source = 4;
+    expectRefused(writeUncheckedPlan(plan), "does not produce");
+    plan = *base;
+    plan.programs[0].tensors[1].extents = {symbol}; // Written before the symbol is known.
+    expectRefused(writeUncheckedPlan(plan), "not known when it runs");
+}
+
+TEST(Checksum, everyByteAndTheLengthCount)
+{
+    std::mt19937 random{3};
+    for (size_t const size : {1UL, 7UL, 8UL, 63UL, 64UL, 65UL, 200UL})
+    {
+        Bytes bytes(size);
+        for (uint8_t& byte : bytes)
+            byte = static_cast<uint8_t>(random());
+        uint64_t const sum = checksum(bytes);
+        for (size_t i = 0; i < size; ++i)
+        {
+            bytes[i] ^= 1;
+            EXPECT_NE(checksum(bytes), sum);
+            bytes[i] ^= 1;
+        }
+        bytes.push_back(0);
+        EXPECT_NE(checksum(bytes), sum);
+    }
+}
+
+TEST(Checksum, itRunsAtMemorySpeed)
+{
+    Bytes const bytes(size_t{64} << 20, 0x5B);
+    using Clock = std::chrono::steady_clock;
+    double best{0.0};
+    for (int i = 0; i < 5; ++i)
+    {
+        auto const start = Clock::now();
+        uint64_t const sum = chunkedChecksum(bytes);
+        std::chrono::duration<double> const spent = Clock::now() - start;
+        best = std::max(best, static_cast<double>(bytes.size()) / spent.count() / 1e9);
+        ASSERT_NE(sum, 0U);
+    }
+    RecordProperty("gigabytes_per_second", std::to_string(best));
+    EXPECT_GT(best, 0.2) << "far below what it does, so that sanitizers and busy machines pass";
+}
+
+} // namespace tenon::test
