@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +41,12 @@ struct LayerCase
         return kind + "_" + name;
     }
 };
+
+//! What test frameworks print.
+inline void PrintTo(LayerCase const& one, std::ostream* out)
+{
+    *out << one.fullName() << " {" << one.layer->show() << "}";
+}
 
 namespace detail
 {

@@ -1,0 +1,151 @@
+// Rules of single layers that case files cannot hold: what is refused, and with which words.
+#include "layers/assertion.h"
+#include "layers/activation.h"
+#include "layers/convolution.h"
+#include "layers/cumulative.h"
+#include "layers/matrix_multiply.h"
+#include "layers/one_hot.h"
+#include "layers/pointwise.h"
+#include "layers/soft_max.h"
+#include "layers/top_k.h"
+#include "layers/unary.h"
+#include "layers/window.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::test
+{
+namespace
+{
+
+//! The error of a layer named 'x' whose inputs t0, t1, … have these types; empty when it accepts them.
+template <typename L>
+std::string errorOfInference(L const& layer, std::vector<TensorType> const& types,
+    std::vector<std::shared_ptr<Constant const>> const& constants = {})
+{
+    std::vector<std::string> names;
+    for (size_t i = 0; i < types.size(); ++i)
+        names.push_back(fmt::format("t{}", i));
+    std::vector<Input> inputs;
+    for (size_t i = 0; i < types.size(); ++i)
+        inputs.push_back({&types[i], nullptr, i < constants.size() ? constants[i].get() : nullptr, names[i]});
+    SymbolTable symbols;
+    Result<std::vector<TensorType>> const result = makeLayer(layer)->infer(Inputs{inputs, "x", &symbols, 0});
+    return result ? std::string{} : result.error().message;
+}
+
+TEST(LayerRules, E33_onlyReluTakesIntegers)
+{
+    TensorType const ints{DType::kINT32, {4}};
+    EXPECT_EQ(errorOfInference(Activation{nvinfer1::ActivationType::kRELU}, {ints}), "");
+    std::string const message = errorOfInference(Activation{nvinfer1::ActivationType::kTANH}, {ints});
+    EXPECT_EQ(message.find("layer 'x' (Activation), input 0 't0': has type int32"), 0U) << message;
+}
+
+TEST(LayerRules, E34_notTakesBoolOnly)
+{
+    Unary const invert{nvinfer1::UnaryOperation::kNOT};
+    EXPECT_NE(errorOfInference(invert, {{DType::kFLOAT, {4}}}), "");
+    EXPECT_EQ(errorOfInference(invert, {{DType::kBOOL, {4}}}), "");
+    EXPECT_NE(errorOfInference(Unary{nvinfer1::UnaryOperation::kEXP}, {{DType::kINT32, {4}}}), "");
+}
+
+TEST(LayerRules, E9_kHasALimitAndOneAxis)
+{
+    TopK layer;
+    layer.k = 3841;
+    layer.reduceAxes = 1;
+    EXPECT_NE(errorOfInference(layer, {{DType::kFLOAT, {5000}}}), "");
+    layer.k = 3840;
+    EXPECT_EQ(errorOfInference(layer, {{DType::kFLOAT, {5000}}}), "");
+    layer.reduceAxes = 3;
+    EXPECT_NE(errorOfInference(layer, {{DType::kFLOAT, {5000, 5000}}}), "");
+    layer.reduceAxes = 1;
+    EXPECT_NE(errorOfInference(layer, {{DType::kFLOAT, {4000, 1, 1, 1, 1}}}), "") << "none of the last four axes";
+}
+
+TEST(LayerRules, E11_otherAxesMustMatchInNumber)
+{
+    EXPECT_NE(errorOfInference(MatrixMultiply{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {4, 5}}}), "");
+    std::string const message
+        = errorOfInference(MatrixMultiply{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {2, 5, 6}}});
+    EXPECT_NE(message.find("has 5 rows, input 0 't0' has 4 columns"), std::string::npos) << message;
+}
+
+TEST(LayerRules, E21_provablyFalseIsRejected)
+{
+    uint8_t const values[]{1, 0};
+    auto const constant = makeConstant(DType::kBOOL, {2}, values);
+    std::string const message = errorOfInference(Assertion{"batch is even"}, {{DType::kBOOL, {2}}}, {constant});
+    EXPECT_NE(message.find("batch is even"), std::string::npos) << message;
+    EXPECT_EQ(errorOfInference(Assertion{}, {{DType::kBOOL, {2}}}), "");
+}
+
+TEST(LayerRules, E21_falseAtRunTimeFailsTheRun)
+{
+    HostTensor value{DType::kBOOL, {2}};
+    value.integers = {1, 0};
+    Result<std::vector<HostTensor>> const result = Assertion{"x > 0"}.reference({&value});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::kFAILED_EXECUTION);
+}
+
+TEST(LayerRules, E22_depthIsAPositiveConstant)
+{
+    TensorType const scalar{DType::kINT32, {}};
+    std::vector<TensorType> const types{{DType::kINT32, {3}}, {DType::kFLOAT, {2}}, scalar};
+    EXPECT_NE(errorOfInference(OneHot{}, types), "");
+    int32_t const none{0};
+    EXPECT_NE(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &none)}), "");
+    int32_t const four{4};
+    EXPECT_EQ(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &four)}), "");
+}
+
+TEST(LayerRules, E36_axisIsAConstant)
+{
+    EXPECT_NE(errorOfInference(Cumulative{}, {{DType::kFLOAT, {3}}, {DType::kINT32, {}}}), "");
+}
+
+TEST(LayerRules, E32_extentsFollowThePaddingMode)
+{
+    using nvinfer1::PaddingMode;
+    auto const extentOf = [](PaddingMode mode, int64_t in) {
+        nvinfer1::Dims const one{1, {1}};
+        Window const window = Window::of({1, {3}}, {1, {2}}, {1, {1}}, one, one, mode);
+        return *window.outputExtent(0, in).constant();
+    };
+    EXPECT_EQ(extentOf(PaddingMode::kEXPLICIT_ROUND_DOWN, 8), 4);
+    EXPECT_EQ(extentOf(PaddingMode::kEXPLICIT_ROUND_UP, 8), 5);
+    EXPECT_EQ(extentOf(PaddingMode::kSAME_UPPER, 9), 5);
+    EXPECT_EQ(extentOf(PaddingMode::kSAME_LOWER, 8), 4);
+    Window const upper = Window::of({1, {4}}, {1, {2}}, {}, {}, {}, PaddingMode::kSAME_UPPER);
+    EXPECT_EQ(upper.padding(0, 5).pre, 1);
+    EXPECT_EQ(upper.padding(0, 5).post, 2);
+}
+
+TEST(LayerRules, hostileFieldsAreRefused)
+{
+    Convolution layer;
+    layer.nbOutputMaps = 4;
+    layer.kernelSize = {2, {3, 3}};
+    layer.stride = {2, {0, 1}};
+    EXPECT_FALSE(layer.verify());
+    layer.stride = {3, {1, 1, 1}};
+    EXPECT_FALSE(layer.verify());
+    layer.stride = {};
+    EXPECT_TRUE(layer.verify());
+    layer.nbGroups = 3;
+    EXPECT_FALSE(layer.verify());
+    EXPECT_FALSE(Activation{static_cast<nvinfer1::ActivationType>(99)}.verify());
+}
+
+TEST(LayerRules, expressionsMixNoTypes)
+{
+    Pointwise const sum{Expr::input(0) + Expr::input(1)};
+    std::string const message = errorOfInference(sum, {{DType::kFLOAT, {3}}, {DType::kINT32, {3}}});
+    EXPECT_NE(message.find("float32 and int32"), std::string::npos) << message;
+    EXPECT_NE(errorOfInference(sum, {{DType::kFLOAT, {3}}}), "") << "one input is missing";
+}
+
+} // namespace
+} // namespace tenon::test
