@@ -66,7 +66,7 @@ HAND: dict[str, set[str]] = {
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
     "INetworkDefinition": {"add_concatenation", "add_einsum"},
-    "Builder": {"create_network", "build_serialized_network"},
+    "Builder": {"create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
     "OnnxParser": {"parse", "parse_from_file", "parse_with_weight_descriptors", "supports_model", "supports_model_v2",

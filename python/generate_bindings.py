@@ -22,6 +22,10 @@ FILES = {
 }
 
 
+#: Classes whose objects hold on to Python objects in attributes of their own.
+KEEPS_ARRAYS = {"IExecutionContext"}
+
+
 def camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(part if part.isupper() else part[:1].upper() + part[1:] for part in rest)
@@ -215,7 +219,8 @@ def main() -> None:
             cls = classes[member]
             space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
-            lines.append(f'    py::class_<{kind}{holder(cls, kind)}>(m, "{member}", docOf("{member}"));')
+            extra = "py::dynamic_attr(), " if member in KEEPS_ARRAYS else ""
+            lines.append(f'    py::class_<{kind}{holder(cls, kind)}>(m, "{member}", {extra}docOf("{member}"));')
         lines += ["}", "", f"void bind{pascal(name)}(py::module_& m)", "{"]
         for member in members:
             cls = classes[member]

@@ -47,6 +47,9 @@ nvinfer1::Weights toWeights(py::handle owner, py::object const& object);
 //! A NumPy array that views the weights, or the Weights themselves where NumPy has no such type.
 py::object fromWeights(py::handle owner, nvinfer1::Weights const& weights);
 
+//! NumPy's type of the same form; None for the types that NumPy lacks.
+py::object numpyType(nvinfer1::DataType type);
+
 template <typename T>
 nvinfer1::Weights toWeights(T& owner, py::object const& object)
 {
@@ -74,6 +77,8 @@ char const* docOf(char const* name) noexcept;
 void bindEnums(py::module_& m);
 void bindValues(py::module_& m);
 void bindInterfaces(py::module_& m);
+void bindAllocators(py::module_& m);
+void bindStreams(py::module_& m);
 void declareLayers(py::module_& m);
 void declareNetwork(py::module_& m);
 void declareBuild(py::module_& m);

@@ -1,5 +1,6 @@
 // Members of builder, config, optimization profile and parser whose form in Python differs from that in C++.
 #include "bindings.h"
+#include "interruptible.h"
 
 namespace tenon::python
 {
@@ -66,6 +67,21 @@ void bindProfile(py::module_& m)
         },
         py::arg("input"), docOf("IOptimizationProfile.get_shape_input"));
     c.def("__bool__", &T::isValid);
+    c.def("__nonzero__", &T::isValid);
+}
+
+//! A build without the GIL, which Ctrl-C ends: null became an exception then.
+template <typename Build>
+auto interruptible(IBuilderConfig& config, Build&& build)
+{
+    Interruptible monitor{config};
+    auto const built = [&] {
+        py::gil_scoped_release const released;
+        return build();
+    }();
+    if (built == nullptr)
+        monitor.raise();
+    return built;
 }
 
 void bindBuilder(py::module_& m)
@@ -85,10 +101,29 @@ void bindBuilder(py::module_& m)
     c.def(
         "build_serialized_network",
         [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
-            return self.buildSerializedNetwork(network, config);
+            return interruptible(config, [&] { return self.buildSerializedNetwork(network, config); });
         },
-        py::arg("network"), py::arg("config"), py::call_guard<py::gil_scoped_release>(),
-        py::return_value_policy::take_ownership, docOf("Builder.build_serialized_network"));
+        py::arg("network"), py::arg("config"), py::return_value_policy::take_ownership,
+        docOf("Builder.build_serialized_network"));
+    c.def(
+        "build_serialized_network",
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config, py::list kernelText) {
+            IHostMemory* text{nullptr};
+            IHostMemory* const plan = interruptible(
+                config, [&] { return self.buildSerializedNetwork(network, config, text); });
+            if (text != nullptr)
+                kernelText.append(py::cast(text, py::return_value_policy::take_ownership));
+            return plan;
+        },
+        py::arg("network"), py::arg("config"), py::arg("kernel_text"), py::return_value_policy::take_ownership,
+        "Builds as the call without kernel_text does, and appends the kernels' text, where there is any, to that list.");
+    c.def(
+        "build_engine_with_config",
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
+            return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
+        },
+        py::arg("network"), py::arg("config"), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership,
+        docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def(
         "create_timing_cache",

@@ -1,10 +1,8 @@
-// Interfaces that users implement: logger, error recorder, progress monitor, profiler, allocators, streams, listener.
-//
-// An exception of a Python override never crosses native frames: it is printed, and a neutral value answers (rule X2).
-#include "bindings.h"
+// Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
+#include "overrides.h"
 
-#include <cstdio>
-#include <optional>
+#include <atomic>
+#include <set>
 
 namespace tenon::python
 {
@@ -12,62 +10,6 @@ namespace tenon::python
 namespace
 {
 using namespace nvinfer1;
-
-//! Calls the Python override `name` of `self`; none when it is missing or raised.
-template <typename Base, typename... Args>
-std::optional<py::object> callOverride(Base const* self, char const* name, bool required, Args&&... args)
-{
-    try
-    {
-        py::function const function = py::get_override(self, name);
-        if (function)
-            return function(std::forward<Args>(args)...);
-        if (required)
-            std::fprintf(stderr, "[tenon] the Python class does not implement %s\n", name);
-    }
-    catch (py::error_already_set& error)
-    {
-        error.discard_as_unraisable(name);
-    }
-    catch (std::exception const& error)
-    {
-        std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
-    }
-    return std::nullopt;
-}
-
-template <typename T>
-T valueOr(std::optional<py::object> const& answer, T fallback, char const* name)
-{
-    if (!answer || answer->is_none())
-        return fallback;
-    try
-    {
-        return answer->cast<T>();
-    }
-    catch (std::exception const& error)
-    {
-        std::fprintf(stderr, "[tenon] %s answered with a value of the wrong type: %s\n", name, error.what());
-        return fallback;
-    }
-}
-
-//! An address from an int, a capsule of any name, or None; anything else counts as null (rule R9).
-void* addressOf(std::optional<py::object> const& answer)
-{
-    if (!answer || answer->is_none())
-        return nullptr;
-    if (py::isinstance<py::int_>(*answer))
-        return reinterpret_cast<void*>(answer->cast<size_t>());
-    if (PyCapsule_CheckExact(answer->ptr()) != 0)
-        return PyCapsule_GetPointer(answer->ptr(), PyCapsule_GetName(answer->ptr()));
-    return nullptr;
-}
-
-size_t handleOf(void const* pointer)
-{
-    return reinterpret_cast<size_t>(pointer);
-}
 
 class PyLogger : public ILogger
 {
@@ -120,7 +62,8 @@ class PyErrorRecorder : public IErrorRecorder
     int32_t getNbErrors() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return valueOr(callOverride(this, "num_errors", true), 0, "num_errors");
+        char const* const name = py::get_override(this, "get_num_errors") ? "get_num_errors" : "num_errors";
+        return valueOr(callOverride(this, name, true), 0, name);
     }
     ErrorCode getErrorCode(int32_t index) const noexcept override
     {
@@ -205,65 +148,6 @@ class DefaultProfiler : public IProfiler
     }
 };
 
-template <typename Base>
-class PyAllocatorOf : public Base
-{
-  public:
-    void* allocate(uint64_t size, uint64_t alignment, AllocatorFlags flags) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "allocate", true, size, alignment, flags));
-    }
-    void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size));
-    }
-    bool deallocate(void* memory) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        return valueOr(callOverride(self(), "deallocate", true, handleOf(memory)), false, "deallocate");
-    }
-
-  private:
-    Base const* self() const
-    {
-        return this;
-    }
-};
-
-class PyOutputAllocator : public IOutputAllocator
-{
-  public:
-    void* reallocateOutput(char const* name, void* current, uint64_t size, uint64_t alignment) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment));
-    }
-    void* reallocateOutputAsync(
-        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
-    {
-        {
-            py::gil_scoped_acquire const gil;
-            if (py::get_override(base(), "reallocate_output_async"))
-                return addressOf(callOverride(base(), "reallocate_output_async", true, name, handleOf(current), size,
-                    alignment, handleOf(stream)));
-        }
-        return reallocateOutput(name, current, size, alignment);
-    }
-    void notifyShape(char const* name, Dims const& shape) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        callOverride(base(), "notify_shape", true, name, Dims{shape});
-    }
-
-  private:
-    IOutputAllocator const* base() const
-    {
-        return this;
-    }
-};
-
 class PyDebugListener : public IDebugListener
 {
   public:
@@ -277,33 +161,12 @@ class PyDebugListener : public IDebugListener
     }
 };
 
-class PyStreamWriter : public IStreamWriter
+//! The text lives as long as the interpreter: the struct only points at it.
+void setKind(InterfaceInfo& info, std::string const& kind)
 {
-  public:
-    int64_t write(void const* data, int64_t count) override
-    {
-        py::gil_scoped_acquire const gil;
-        py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
-        return valueOr(callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
-    }
-};
-
-class PyStreamReader : public IStreamReader
-{
-  public:
-    int64_t read(void* destination, int64_t count) override
-    {
-        py::gil_scoped_acquire const gil;
-        std::optional<py::object> const answer
-            = callOverride(static_cast<IStreamReader const*>(this), "read", true, count);
-        if (!answer || answer->is_none() || !PyObject_CheckBuffer(answer->ptr()))
-            return -1;
-        py::buffer_info const info = py::reinterpret_borrow<py::buffer>(*answer).request();
-        int64_t const got = std::min(static_cast<int64_t>(info.size * info.itemsize), count);
-        std::memcpy(destination, info.ptr, static_cast<size_t>(got));
-        return got;
-    }
-};
+    static std::set<std::string> kinds;
+    info.kind = kinds.insert(kind).first->c_str();
+}
 
 void bindLoggers(py::module_& m)
 {
@@ -338,20 +201,15 @@ void bindRecorder(py::module_& m)
     c.def("report_error", &IErrorRecorder::reportError);
 }
 
-void bindAllocators(py::module_& m)
-{
-    py::class_<IGpuAllocator, PyAllocatorOf<IGpuAllocator>, IVersionedInterface>(m, "IGpuAllocator", docOf("IGpuAllocator"))
-        .def(py::init<>());
-    py::class_<IOutputAllocator, PyOutputAllocator>(m, "IOutputAllocator", docOf("IOutputAllocator")).def(py::init<>());
-}
 } // namespace
 
 void bindInterfaces(py::module_& m)
 {
     py::class_<InterfaceInfo>(m, "InterfaceInfo", docOf("InterfaceInfo"))
-        .def_readonly("kind", &InterfaceInfo::kind)
-        .def_readonly("major", &InterfaceInfo::major)
-        .def_readonly("minor", &InterfaceInfo::minor);
+        .def_property(
+            "kind", [](InterfaceInfo const& self) { return self.kind; }, &setKind)
+        .def_readwrite("major", &InterfaceInfo::major)
+        .def_readwrite("minor", &InterfaceInfo::minor);
     py::class_<IVersionedInterface, Borrowed<IVersionedInterface>>(m, "IVersionedInterface", docOf("IVersionedInterface"))
         .def_property_readonly("api_language", &IVersionedInterface::getAPILanguage)
         .def_property_readonly("interface_info", &IVersionedInterface::getInterfaceInfo);
@@ -370,9 +228,18 @@ void bindInterfaces(py::module_& m)
     py::class_<DefaultProfiler, IProfiler>(m, "Profiler", docOf("Profiler"))
         .def(py::init<>())
         .def("report_layer_time", &DefaultProfiler::reportLayerTime, py::arg("layer_name"), py::arg("ms"));
-    py::class_<IDebugListener, PyDebugListener>(m, "IDebugListener", docOf("IDebugListener")).def(py::init<>());
-    py::class_<IStreamWriter, PyStreamWriter>(m, "IStreamWriter", docOf("IStreamWriter")).def(py::init<>());
-    py::class_<IStreamReader, PyStreamReader>(m, "IStreamReader", docOf("IStreamReader")).def(py::init<>());
+    py::class_<IDebugListener, PyDebugListener>(m, "IDebugListener", docOf("IDebugListener"))
+        .def(py::init<>())
+        .def(
+            "process_debug_tensor",
+            [](IDebugListener& self, py::object const& address, TensorLocation location, DataType type, Dims const& shape,
+                char const* name, size_t stream) {
+                self.processDebugTensor(
+                    addressOf(address), location, type, shape, name, reinterpret_cast<cudaStream_t>(stream));
+            },
+            py::arg("addr"), py::arg("location"), py::arg("type"), py::arg("shape"), py::arg("name"), py::arg("stream"),
+            docOf("IDebugListener.process_debug_tensor"));
+    bindStreams(m);
 }
 
 } // namespace tenon::python

@@ -120,20 +120,59 @@ Dims narrowDims(py::sequence const& shape)
     return dims;
 }
 
+//! Arrays that a context uses, by tensor name; they live until another address takes their place.
+py::dict arraysOf(py::object const& context)
+{
+    if (!py::hasattr(context, "_arrays"))
+        context.attr("_arrays") = py::dict{};
+    return context.attr("_arrays");
+}
+
+bool setPlainAddress(py::object const& self, std::string const& name, void* address)
+{
+    if (!self.cast<IExecutionContext&>().setTensorAddress(name.c_str(), address))
+        return false;
+    arraysOf(self).attr("pop")(name, py::none());
+    return true;
+}
+
+//! An int, an array's first element, or null for None.
+void* addressOfMemory(py::object const& memory)
+{
+    if (memory.is_none())
+        return nullptr;
+    if (py::isinstance<py::array>(memory))
+    {
+        auto const array = memory.cast<py::array>();
+        if ((array.flags() & py::array::c_style) == 0 || !array.writeable())
+            throw py::type_error("the memory must be contiguous and writeable");
+        return const_cast<void*>(array.data());
+    }
+    return reinterpret_cast<void*>(py::int_(memory).cast<size_t>());
+}
+
+//! The address of activation memory; what owns it is kept with the context until other memory is given.
+void* takeMemory(py::object const& context, py::object const& memory)
+{
+    void* const address = addressOfMemory(memory);
+    context.attr("_device_memory") = memory.is_none() ? py::object(py::int_(0)) : memory;
+    return address;
+}
+
 bool setAddress(py::object const& self, std::string const& name, py::object const& memory)
 {
-    auto& context = self.cast<IExecutionContext&>();
     if (memory.is_none())
-        return context.setTensorAddress(name.c_str(), nullptr);
-    if (py::isinstance<py::int_>(memory))
-        return context.setTensorAddress(name.c_str(), reinterpret_cast<void*>(memory.cast<size_t>()));
+        return setPlainAddress(self, name, nullptr);
+    if (PyIndex_Check(memory.ptr()) != 0 && !py::isinstance<py::array>(memory))
+        return setPlainAddress(self, name, reinterpret_cast<void*>(py::int_(memory).cast<size_t>()));
     if (!py::isinstance<py::array>(memory))
         throw py::type_error("the memory of tensor '" + name + "' must be an int or a NumPy array");
+    auto& context = self.cast<IExecutionContext&>();
     auto const array = memory.cast<py::array>();
     if ((array.flags() & py::array::c_style) == 0)
         throw py::type_error("the array for tensor '" + name + "' is not contiguous; numpy.ascontiguousarray makes one");
     ICudaEngine const& engine = context.getEngine();
-    py::object const expected = self.attr("_numpy_type")(engine.getTensorDataType(name.c_str()));
+    py::object const expected = numpyType(engine.getTensorDataType(name.c_str()));
     if (!expected.is_none() && !array.dtype().equal(expected))
         throw py::type_error("the array for tensor '" + name + "' has elements of " + std::string{py::str(array.dtype())}
             + ", not " + std::string{py::str(expected)});
@@ -142,7 +181,7 @@ bool setAddress(py::object const& self, std::string const& name, py::object cons
         throw py::type_error("the array for output '" + name + "' is read-only");
     if (!context.setTensorAddress(name.c_str(), const_cast<void*>(array.data())))
         return false;
-    self.attr("_arrays").attr("__setitem__")(name, array); // Kept until another address replaces it.
+    arraysOf(self)[py::str(name)] = array;
     return true;
 }
 
@@ -191,6 +230,23 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         py::arg("profile_index"), py::arg("stream_handle"), docOf("IExecutionContext.set_optimization_profile_async"));
 }
 
+//! One address per tensor, or per tensor and profile: then those of the present profile are read.
+bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
+{
+    ICudaEngine const& engine = self.getEngine();
+    auto const count = static_cast<size_t>(engine.getNbIOTensors());
+    size_t const all = count * static_cast<size_t>(engine.getNbOptimizationProfiles());
+    if (bindings.size() != count && bindings.size() != all)
+        throw py::value_error("execute_v2 was given " + std::to_string(bindings.size()) + " bindings; the engine has "
+            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
+    size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
+    std::vector<void*> addresses;
+    for (size_t i = 0; i < count; ++i)
+        addresses.push_back(addressOfMemory(bindings[from + i]));
+    py::gil_scoped_release const released;
+    return self.executeV2(addresses.data());
+}
+
 void bindContext(py::module_& m)
 {
     using T = IExecutionContext;
@@ -199,16 +255,7 @@ void bindContext(py::module_& m)
     c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
         docOf("IExecutionContext.set_tensor_address"));
     c.def(
-        "execute_v2",
-        [](T& self, std::vector<size_t> const& bindings) {
-            auto const count = static_cast<size_t>(self.getEngine().getNbIOTensors());
-            if (bindings.size() != count)
-                throw py::value_error("execute_v2 was given " + std::to_string(bindings.size()) + " bindings for "
-                    + std::to_string(count) + " tensors");
-            py::gil_scoped_release const released;
-            return self.executeV2(reinterpret_cast<void* const*>(bindings.data()));
-        },
-        py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
+        "execute_v2", &executeBindings, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
     c.def(
         "set_aux_streams",
         [](T& self, std::vector<size_t> const& streams) {
@@ -220,14 +267,15 @@ void bindContext(py::module_& m)
         py::arg("aux_streams"));
     c.def(
         "set_device_memory",
-        [](T& self, size_t memory, int64_t size) { self.setDeviceMemoryV2(reinterpret_cast<void*>(memory), size); },
+        [](py::object const& self, py::object const& memory, int64_t size) {
+            self.cast<T&>().setDeviceMemoryV2(takeMemory(self, memory), size);
+        },
         py::arg("memory"), py::arg("size"), docOf("IExecutionContext.set_device_memory"));
     c.def_property(
         "device_memory",
-        [](py::object const& self) { return self.attr("_device_memory"); },
-        [](py::object const& self, size_t memory) {
-            self.cast<T&>().setDeviceMemory(reinterpret_cast<void*>(memory));
-            self.attr("_device_memory") = memory;
+        [](py::object const& self) { return py::getattr(self, "_device_memory", py::int_(0)); },
+        [](py::object const& self, py::object const& memory) {
+            self.cast<T&>().setDeviceMemory(takeMemory(self, memory));
         });
 }
 } // namespace

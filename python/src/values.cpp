@@ -8,6 +8,22 @@
 namespace tenon::python
 {
 
+py::object numpyType(nvinfer1::DataType type)
+{
+    using nvinfer1::DataType;
+    switch (type)
+    {
+    case DataType::kFLOAT: return py::dtype("float32");
+    case DataType::kHALF: return py::dtype("float16");
+    case DataType::kINT8: return py::dtype("int8");
+    case DataType::kINT32: return py::dtype("int32");
+    case DataType::kINT64: return py::dtype("int64");
+    case DataType::kBOOL: return py::dtype("bool");
+    case DataType::kUINT8: return py::dtype("uint8");
+    default: return py::none();
+    }
+}
+
 namespace
 {
 using nvinfer1::DataType;
@@ -154,22 +170,6 @@ void bindPermutation(py::module_& m)
     py::implicitly_convertible<py::list, Permutation>();
 }
 
-//! NumPy's type of the same form; none for the types that NumPy lacks.
-py::object numpyType(DataType type)
-{
-    switch (type)
-    {
-    case DataType::kFLOAT: return py::dtype("float32");
-    case DataType::kHALF: return py::dtype("float16");
-    case DataType::kINT8: return py::dtype("int8");
-    case DataType::kINT32: return py::dtype("int32");
-    case DataType::kINT64: return py::dtype("int64");
-    case DataType::kBOOL: return py::dtype("bool");
-    case DataType::kUINT8: return py::dtype("uint8");
-    default: return py::none();
-    }
-}
-
 DataType typeOf(py::array const& array)
 {
     for (DataType const type : {DataType::kFLOAT, DataType::kHALF, DataType::kINT8, DataType::kINT32, DataType::kINT64,
@@ -239,13 +239,31 @@ void bindHostMemory(py::module_& m)
 }
 } // namespace
 
+namespace
+{
+//! The network that an object belongs to, else the object itself. Layers in Python come and go, their network stays.
+py::handle rootOf(py::handle object)
+{
+    if (py::isinstance<nvinfer1::INetworkDefinition>(object))
+        return object;
+    std::vector<PyObject*> const parents = py::detail::with_internals([&](py::detail::internals& internals) {
+        auto const found = internals.patients.find(object.ptr());
+        return found == internals.patients.end() ? std::vector<PyObject*>{} : found->second;
+    });
+    for (PyObject* const parent : parents)
+        if (py::isinstance<nvinfer1::INetworkDefinition>(parent))
+            return parent;
+    return object;
+}
+} // namespace
+
 Weights toWeights(py::handle owner, py::object const& object)
 {
     if (object.is_none())
         return Weights{DataType::kFLOAT, nullptr, 0};
     if (py::isinstance<Weights>(object))
     {
-        py::detail::keep_alive_impl(owner, object);
+        py::detail::keep_alive_impl(rootOf(owner), object);
         return object.cast<Weights>();
     }
     py::array const array = py::array::ensure(object, py::array::c_style);
@@ -254,7 +272,7 @@ Weights toWeights(py::handle owner, py::object const& object)
         PyErr_Clear();
         throw py::type_error("weights must be Weights, a NumPy array, or None");
     }
-    py::detail::keep_alive_impl(owner, array);
+    py::detail::keep_alive_impl(rootOf(owner), array);
     return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
 }
 
@@ -270,7 +288,6 @@ void bindValues(py::module_& m)
     bindPermutation(m);
     bindWeights(m);
     bindHostMemory(m);
-    m.def("_numpy_type", &numpyType);
     m.def("_bits_of", &bitsOf);
 }
 

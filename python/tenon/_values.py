@@ -10,6 +10,10 @@ import numpy as np
 _MANAGED = ("ILogger", "Logger", "ICudaEngine", "IExecutionContext", "Runtime", "IHostMemory", "Builder",
             "INetworkDefinition", "OnnxParser", "IBuilderConfig")
 
+#: Classes whose `__del__` programs call by name.
+_DELETABLE = ("Builder", "IBuilderConfig", "ICudaEngine", "IExecutionContext", "IHostMemory", "INetworkDefinition",
+              "OnnxParser", "Runtime")
+
 
 def volume(iterable: Iterable[int]) -> int:
     """Product of the extents; 1 when there are none."""
@@ -26,6 +30,10 @@ def _exit(self, exc_type, exc_value, traceback):
     """Leaving frees nothing; the last reference does."""
 
 
+def _del(self):
+    """Frees nothing by itself; the last reference does."""
+
+
 def nptype(trt_type):
     """NumPy's type of the same form; TypeError for the types that NumPy lacks."""
     types = {"FLOAT": np.float32, "HALF": np.float16, "INT8": np.int8, "INT32": np.int32, "BOOL": np.bool_,
@@ -40,6 +48,8 @@ def install(native) -> None:
     for name in _MANAGED:
         cls = getattr(native, name)
         cls.__enter__, cls.__exit__ = _enter, _exit
+    for name in _DELETABLE:
+        getattr(native, name).__del__ = _del
     bits = native._bits_of
     native.DataType.itemsize = property(
         lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits.")
@@ -48,4 +58,3 @@ def install(native) -> None:
     for member in severity:
         setattr(native.ILogger, member.name, member)
         setattr(native.Logger, member.name, member)
-    native.IExecutionContext._numpy_type = staticmethod(native._numpy_type)

@@ -1,0 +1,165 @@
+// Allocators that users implement: memory of engines and contexts, and outputs whose size depends on data.
+#include "overrides.h"
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+
+//! The asynchronous calls go to their own overrides where there are any, else to the plain ones.
+class PyAllocator : public IGpuAllocator
+{
+  public:
+    void* allocate(uint64_t size, uint64_t alignment, AllocatorFlags flags) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return addressOf(callOverride(self(), "allocate", true, size, alignment, flags));
+    }
+    void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size));
+    }
+    bool deallocate(void* memory) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        // Classes written for TensorRT 8 may have `free` alone.
+        if (!py::get_override(self(), "deallocate") && py::get_override(self(), "free"))
+        {
+            callOverride(self(), "free", true, handleOf(memory));
+            return true;
+        }
+        return valueOr(callOverride(self(), "deallocate", true, handleOf(memory)), false, "deallocate");
+    }
+    void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
+    {
+        {
+            py::gil_scoped_acquire const gil;
+            if (py::get_override(self(), "allocate_async"))
+                return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
+        }
+        return allocate(size, alignment, flags);
+    }
+    bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
+    {
+        {
+            py::gil_scoped_acquire const gil;
+            if (py::get_override(self(), "deallocate_async"))
+                return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)), false,
+                    "deallocate_async");
+        }
+        return deallocate(memory);
+    }
+
+  private:
+    IGpuAllocator const* self() const
+    {
+        return this;
+    }
+};
+
+class PyAsyncAllocator : public IGpuAsyncAllocator
+{
+  public:
+    void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
+    }
+    bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)), false,
+            "deallocate_async");
+    }
+    void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size));
+    }
+
+  private:
+    IGpuAsyncAllocator const* self() const
+    {
+        return this;
+    }
+};
+
+class PyOutputAllocator : public IOutputAllocator
+{
+  public:
+    void* reallocateOutput(char const* name, void* current, uint64_t size, uint64_t alignment) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return addressOf(callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment));
+    }
+    void* reallocateOutputAsync(
+        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
+    {
+        {
+            py::gil_scoped_acquire const gil;
+            if (py::get_override(base(), "reallocate_output_async"))
+                return addressOf(callOverride(base(), "reallocate_output_async", true, name, handleOf(current), size,
+                    alignment, handleOf(stream)));
+        }
+        return reallocateOutput(name, current, size, alignment);
+    }
+    void notifyShape(char const* name, Dims const& shape) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        callOverride(base(), "notify_shape", true, name, Dims{shape});
+    }
+
+  private:
+    IOutputAllocator const* base() const
+    {
+        return this;
+    }
+};
+
+template <typename T, typename Class>
+void bindAllocatorCalls(Class& c)
+{
+    c.def(
+        "allocate", [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
+            return handleOf(self.allocate(size, alignment, flags));
+        },
+        py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"));
+    c.def(
+        "allocate_async", [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream) {
+            return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream)));
+        },
+        py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"), docOf("IGpuAllocator.allocate_async"));
+    c.def(
+        "deallocate", [](T& self, py::object const& memory) { return self.deallocate(addressOf(memory)); },
+        py::arg("memory"), docOf("IGpuAllocator.deallocate"));
+    c.def(
+        "deallocate_async",
+        [](T& self, py::object const& memory, size_t stream) {
+            return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream));
+        },
+        py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"));
+    c.def(
+        "reallocate",
+        [](T& self, py::object const& address, uint64_t alignment, uint64_t size) {
+            return handleOf(self.reallocate(addressOf(address), alignment, size));
+        },
+        py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"));
+}
+} // namespace
+
+void bindAllocators(py::module_& m)
+{
+    py::class_<IGpuAllocator, PyAllocator, IVersionedInterface> plain(m, "IGpuAllocator", docOf("IGpuAllocator"));
+    plain.def(py::init<>());
+    bindAllocatorCalls<IGpuAllocator>(plain);
+    py::class_<IGpuAsyncAllocator, PyAsyncAllocator, IGpuAllocator> async(
+        m, "IGpuAsyncAllocator", docOf("IGpuAsyncAllocator"));
+    async.def(py::init<>());
+    bindAllocatorCalls<IGpuAsyncAllocator>(async);
+    py::class_<IOutputAllocator, PyOutputAllocator>(m, "IOutputAllocator", docOf("IOutputAllocator")).def(py::init<>());
+}
+
+} // namespace tenon::python

@@ -1,0 +1,100 @@
+// Readers and writers of plans that users implement.
+#include "overrides.h"
+
+#include <cstring>
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+
+//! Copies what a reader answered, any buffer; -1 when it is none, or longer than was asked for.
+int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count)
+{
+    if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
+        return -1;
+    py::buffer_info const info = py::reinterpret_borrow<py::buffer>(*answer).request();
+    auto const got = static_cast<int64_t>(info.size * info.itemsize);
+    if (got > count)
+    {
+        std::fprintf(stderr, "[tenon] read answered with %lld bytes; %lld were asked for\n", static_cast<long long>(got),
+            static_cast<long long>(count));
+        return -1;
+    }
+    std::memcpy(destination, info.ptr, static_cast<size_t>(got));
+    return got;
+}
+
+class PyStreamReader : public IStreamReader
+{
+  public:
+    int64_t read(void* destination, int64_t count) override
+    {
+        py::gil_scoped_acquire const gil;
+        return take(callOverride(static_cast<IStreamReader const*>(this), "read", true, count), destination, count);
+    }
+};
+
+class PyStreamReaderV2 : public IStreamReaderV2
+{
+  public:
+    int64_t read(void* destination, int64_t count, cudaStream_t stream) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return take(callOverride(self(), "read", true, count, handleOf(stream)), destination, count);
+    }
+    bool seek(int64_t offset, SeekPosition where) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return valueOr(callOverride(self(), "seek", true, offset, where), false, "seek");
+    }
+
+  private:
+    IStreamReaderV2 const* self() const
+    {
+        return this;
+    }
+};
+
+class PyStreamWriter : public IStreamWriter
+{
+  public:
+    int64_t write(void const* data, int64_t count) override
+    {
+        py::gil_scoped_acquire const gil;
+        py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
+        return valueOr(callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
+    }
+};
+} // namespace
+
+void bindStreams(py::module_& m)
+{
+    py::class_<IStreamReader, PyStreamReader>(m, "IStreamReader", docOf("IStreamReader"))
+        .def(py::init<>())
+        .def(
+            "read",
+            [](IStreamReader& self, py::object const& destination, int64_t size) {
+                return self.read(addressOf(destination), size);
+            },
+            py::arg("destination"), py::arg("size"), docOf("IStreamReader.read"));
+    py::class_<IStreamReaderV2, PyStreamReaderV2>(m, "IStreamReaderV2", docOf("IStreamReaderV2"))
+        .def(py::init<>())
+        .def(
+            "read",
+            [](IStreamReaderV2& self, py::object const& destination, int64_t size, size_t stream) {
+                return self.read(addressOf(destination), size, reinterpret_cast<cudaStream_t>(stream));
+            },
+            py::arg("destination"), py::arg("num_bytes"), py::arg("stream"), docOf("IStreamReaderV2.read"))
+        .def("seek", &IStreamReaderV2::seek, py::arg("offset"), py::arg("where"), docOf("IStreamReaderV2.seek"));
+    py::class_<IStreamWriter, PyStreamWriter>(m, "IStreamWriter", docOf("IStreamWriter"))
+        .def(py::init<>())
+        .def(
+            "write",
+            [](IStreamWriter& self, py::object const& data, int64_t size) { return self.write(addressOf(data), size); },
+            py::arg("data"), py::arg("size"), docOf("IStreamWriter.write"));
+}
+
+} // namespace tenon::python
