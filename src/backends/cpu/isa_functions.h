@@ -4,6 +4,7 @@
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/spatial.h"
+#include "backends/cpu/tape_run.h"
 
 #include <cstdint>
 
@@ -20,6 +21,8 @@
     Row(void, runResampling, (Resampling const& resampling, int64_t first, int64_t last, float* scratch))              \
     Row(void, runReduction, (Reduction const& reduction, int64_t firstOuter, int64_t lastOuter, int64_t firstInner,    \
         int64_t lastInner))                                                                                            \
+    /* Elements [first, last) of the output, in its order. */                                                           \
+    Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
     /* to[c][r] = from[r][c] */                                                                                        \
     Row(void, transposeFloats, (float const* from, int64_t fromStride, int64_t rows, int64_t columns, float* to,       \
         int64_t toStride))

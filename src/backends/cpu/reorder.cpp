@@ -1,0 +1,118 @@
+// Kernel "reorder": a copy of a tensor into another layout, by the team.
+#include "backend/check_shapes.h"
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/strided_copy.h"
+
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+//! Per image, a matrix of channels by pixels becomes its transpose, or the other way round.
+class PreparedTurn final : public Prepared
+{
+  public:
+    PreparedTurn(int64_t images, int64_t rows, int64_t columns) : mImages{images}, mRows{rows}, mColumns{columns}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        auto const* from = static_cast<float const*>(call.inputs[0]);
+        auto* to = static_cast<float*>(call.outputs[0]);
+        // Lanes share the longer side.
+        bool const byRows = mRows >= mColumns;
+        auto const [first, last] = lane.part(byRows ? mRows : mColumns, 16);
+        for (int64_t i = 0; i < mImages; ++i, from += mRows * mColumns, to += mRows * mColumns)
+            if (byRows)
+                isaFunctions().transposeFloats(from + first * mColumns, mColumns, last - first, mColumns, to + first, mRows);
+            else
+                isaFunctions().transposeFloats(from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
+        return Done{};
+    }
+
+  private:
+    int64_t mImages;
+    int64_t mRows;
+    int64_t mColumns;
+};
+
+class PreparedCopy final : public Prepared
+{
+  public:
+    explicit PreparedCopy(StridedCopy copy) : mCopy{std::move(copy)}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        mCopy.run(call.inputs[0], call.outputs[0], lane);
+        return Done{};
+    }
+
+  private:
+    StridedCopy mCopy;
+};
+
+class ReorderKernel final : public Kernel
+{
+  public:
+    explicit ReorderKernel(std::string name) : mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
+            return badArgument("[reorder '{}'] it takes one tensor and gives one", mName);
+        TensorArg const& in = inputs[0];
+        TensorArg const& out = outputs[0];
+        TENON_TRY(checkExtents(in, mName));
+        TENON_TRY(checkExtents(out, mName));
+        if (in.dtype != out.dtype || in.extents != out.extents || bitsOf(in.dtype) % 8 != 0)
+            return badArgument("[reorder '{}'] input and output are not the same tensor", mName);
+        if (blockOf(in.layout) != 1 || blockOf(out.layout) != 1)
+            return badArgument("[reorder '{}'] from {} to {}", mName, nameOf(in.layout), nameOf(out.layout));
+        if (in.layout != out.layout && in.extents.size() >= 3 && bitsOf(in.dtype) == 32)
+        {
+            int64_t const pixels = volumeOf({in.extents.begin() + 2, in.extents.end()});
+            bool const toLast = out.layout == Layout::kChannelsLast;
+            int64_t const channels = in.extents[1];
+            if (pixels != 1 && channels != 1)
+                return std::shared_ptr<Prepared const>{std::make_shared<PreparedTurn>(
+                    in.extents[0], toLast ? channels : pixels, toLast ? pixels : channels)};
+        }
+        std::vector<int64_t> const from = stridesIn(in.layout, in.extents);
+        std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
+        std::vector<CopyAxis> axes;
+        for (size_t i = 0; i < in.extents.size(); ++i)
+            axes.push_back({in.extents[i], from[i], to[i]});
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<PreparedCopy>(StridedCopy{bitsOf(in.dtype) / 8, std::move(axes)})};
+    }
+
+  private:
+    std::string mName;
+};
+
+Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source)
+{
+    return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>(std::string{source.layer})};
+}
+
+constexpr KernelEntry kKernels[]{{"reorder", &loadReorder}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Reorder, {}, kKernels);

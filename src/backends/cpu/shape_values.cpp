@@ -1,0 +1,74 @@
+// Kernel "shape_values": writes the values of a shape tensor, known before the run, to where kernels read them.
+#include "backend/check_shapes.h"
+#include "backends/cpu/kernel_file.h"
+#include "ir/host_tensor.h"
+
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+class PreparedValues final : public Prepared
+{
+  public:
+    explicit PreparedValues(Bytes bytes) : mBytes{std::move(bytes)}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        if (lane.index == 0 && !mBytes.empty())
+            std::memcpy(call.outputs[0], mBytes.data(), mBytes.size());
+        return Done{};
+    }
+
+  private:
+    Bytes mBytes;
+};
+
+class ValuesKernel final : public Kernel
+{
+  public:
+    explicit ValuesKernel(std::string name) : mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
+            return badArgument("[shape values '{}'] it takes one tensor and gives one", mName);
+        TENON_TRY(checkExtents(outputs[0], mName));
+        auto const count = static_cast<int64_t>(inputs[0].extents.size());
+        bool const isKnown = isInteger(outputs[0].dtype) || outputs[0].dtype == DType::kFLOAT
+            || outputs[0].dtype == DType::kBOOL;
+        if (count != volumeOf(outputs[0].extents) || !isKnown)
+            return badArgument("[shape values '{}'] {} values do not make {} elements of {}", mName, count,
+                volumeOf(outputs[0].extents), nameOf(outputs[0].dtype));
+        HostTensor values{outputs[0].dtype, outputs[0].extents};
+        for (int64_t i = 0; i < count; ++i)
+            values.setInteger(i, inputs[0].extents[static_cast<size_t>(i)]);
+        Bytes bytes(static_cast<size_t>(tenon::bytesOf(outputs[0].dtype, count)));
+        values.toBytes(bytes.data());
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedValues>(std::move(bytes))};
+    }
+
+  private:
+    std::string mName;
+};
+
+Result<std::unique_ptr<Kernel>> loadValues(KernelSource const& source)
+{
+    return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>(std::string{source.layer})};
+}
+
+constexpr KernelEntry kKernels[]{{"shape_values", &loadValues}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(ShapeValues, {}, kKernels);

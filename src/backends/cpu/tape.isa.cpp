@@ -1,0 +1,609 @@
+// The tape machine: each step runs over a row of elements in the nearest cache before the next one starts.
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/simd_math.h"
+#include "backends/cpu/tape_run.h"
+
+extern "C"
+{
+    // Of the C library; its header's inline functions must not be compiled for an instruction set.
+    float sinf(float);
+    float cosf(float);
+    float tanf(float);
+    float sinhf(float);
+    float coshf(float);
+    float asinf(float);
+    float acosf(float);
+    float atanf(float);
+    float asinhf(float);
+    float acoshf(float);
+    float atanhf(float);
+    float logf(float);
+    float powf(float, float);
+}
+
+namespace tenon::cpu::TENON_ISA_NAMESPACE
+{
+
+namespace
+{
+using F = float* __restrict;
+using I = int64_t* __restrict;
+using T = int32_t* __restrict;
+
+TENON_INLINE int64_t padded(int64_t n)
+{
+    return (n + kLanes - 1) / kLanes * kLanes;
+}
+
+//! Rows of our own are whole vectors long; operands and the output may end inside of one.
+template <typename Apply>
+TENON_INLINE void map1(float const* a, float* to, int64_t n, Apply const& apply)
+{
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        store(to + i, apply(load(a + i)));
+    if (i < n)
+        store(to + i, apply(load(a + i, firstLanes(n - i))), firstLanes(n - i));
+}
+
+template <typename Apply>
+TENON_INLINE void map2(float const* a, float const* b, float* to, int64_t n, Apply const& apply)
+{
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        store(to + i, apply(load(a + i), load(b + i)));
+    if (i < n)
+    {
+        Mask const m = firstLanes(n - i);
+        store(to + i, apply(load(a + i, m), load(b + i, m)), m);
+    }
+}
+
+template <typename Apply>
+TENON_INLINE void binary(TapeStep const& step, float const* a, float const* b, float* to, int64_t n, Apply const& apply)
+{
+    if (step.b >= 0)
+        return map2(a, b, to, n, apply);
+    F16 const value = splat(static_cast<float>(step.value));
+    map1(a, to, n, [&](F16 x) { return apply(x, value); });
+}
+
+float halfToReal(uint16_t bits)
+{
+    return _cvtsh_ss(bits);
+}
+uint16_t realToHalf(float x)
+{
+    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+}
+float bitsToReal(uint32_t bits)
+{
+    return __builtin_bit_cast(float, bits);
+}
+uint16_t realToBfloat(float x)
+{
+    auto const bits = __builtin_bit_cast(uint32_t, x);
+    if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
+        return static_cast<uint16_t>((bits >> 16) | 0x40U);
+    return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
+void runLibrary(ExprOp function, float const* a, float* to, int64_t n)
+{
+    float (*call)(float){nullptr};
+    switch (function)
+    {
+    case ExprOp::kSin: call = sinf; break;
+    case ExprOp::kCos: call = cosf; break;
+    case ExprOp::kTan: call = tanf; break;
+    case ExprOp::kSinh: call = sinhf; break;
+    case ExprOp::kCosh: call = coshf; break;
+    case ExprOp::kAsin: call = asinf; break;
+    case ExprOp::kAcos: call = acosf; break;
+    case ExprOp::kAtan: call = atanf; break;
+    case ExprOp::kAsinh: call = asinhf; break;
+    case ExprOp::kAcosh: call = acoshf; break;
+    case ExprOp::kAtanh: call = atanhf; break;
+    default: call = logf; break;
+    }
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = call(a[i]);
+}
+
+TENON_INLINE F16 powerOf(F16 a, F16 b)
+{
+    alignas(64) float x[kLanes];
+    alignas(64) float y[kLanes];
+    store(x, a);
+    store(y, b);
+    for (int64_t i = 0; i < kLanes; ++i)
+        x[i] = powf(x[i], y[i]);
+    return load(x);
+}
+
+float floorOf(float x)
+{
+    return __builtin_floorf(x);
+}
+
+template <typename Test>
+TENON_INLINE void compareReal(TapeStep const& step, float const* a, float const* b, int32_t* to, int64_t n, Test const& test)
+{
+    if (step.b >= 0)
+    {
+        for (int64_t i = 0; i < n; ++i)
+            to[i] = -static_cast<int32_t>(test(a[i], b[i]));
+        return;
+    }
+    auto const value = static_cast<float>(step.value);
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = -static_cast<int32_t>(test(a[i], value));
+}
+
+TENON_INLINE int64_t dividedBy(int64_t a, int64_t b)
+{
+    if (b == 0)
+        return 0;
+    return b == -1 ? static_cast<int64_t>(0U - static_cast<uint64_t>(a)) : a / b;
+}
+
+TENON_INLINE int64_t flooredBy(int64_t a, int64_t b)
+{
+    int64_t const q = dividedBy(a, b);
+    return b != 0 && b != -1 && a % b != 0 && ((a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+void runIntegers(TapeStep const& step, int64_t const* a, int64_t const* b, int64_t* to, int64_t n)
+{
+    auto const wrap = [](uint64_t x) { return static_cast<int64_t>(x); };
+    auto const u = [](int64_t x) { return static_cast<uint64_t>(x); };
+    for (int64_t i = 0; i < n; ++i)
+        switch (step.function)
+        {
+        case ExprOp::kNeg: to[i] = wrap(0U - u(a[i])); break;
+        case ExprOp::kAbs: to[i] = a[i] < 0 ? wrap(0U - u(a[i])) : a[i]; break;
+        case ExprOp::kSign: to[i] = (a[i] > 0) - (a[i] < 0); break;
+        case ExprOp::kAdd: to[i] = wrap(u(a[i]) + u(b[i])); break;
+        case ExprOp::kSub: to[i] = wrap(u(a[i]) - u(b[i])); break;
+        case ExprOp::kMul: to[i] = wrap(u(a[i]) * u(b[i])); break;
+        case ExprOp::kDiv: to[i] = dividedBy(a[i], b[i]); break;
+        case ExprOp::kFloorDiv: to[i] = flooredBy(a[i], b[i]); break;
+        case ExprOp::kMin: to[i] = a[i] < b[i] ? a[i] : b[i]; break;
+        case ExprOp::kMax: to[i] = a[i] > b[i] ? a[i] : b[i]; break;
+        case ExprOp::kAnd: to[i] = a[i] & b[i]; break;
+        case ExprOp::kOr: to[i] = a[i] | b[i]; break;
+        default: to[i] = a[i] ^ b[i]; break;
+        }
+}
+
+void compareIntegers(TapeStep const& step, int64_t const* a, int64_t const* b, int32_t* to, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = -static_cast<int32_t>(step.function == ExprOp::kEqual ? a[i] == b[i]
+                : step.function == ExprOp::kLess                      ? a[i] < b[i]
+                                                                      : a[i] > b[i]);
+}
+
+void narrow(DType type, int64_t const* a, int64_t* to, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = type == DType::kINT32 ? static_cast<int32_t>(a[i])
+            : type == DType::kINT8    ? static_cast<int8_t>(a[i])
+            : type == DType::kUINT8   ? static_cast<uint8_t>(a[i])
+                                      : a[i];
+}
+
+void roundTo(DType type, float const* a, float* to, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = type == DType::kHALF ? halfToReal(realToHalf(a[i]))
+            : type == DType::kBF16   ? bitsToReal(static_cast<uint32_t>(realToBfloat(a[i])) << 16)
+                                     : a[i];
+}
+
+//! Towards zero; what no 64-bit integer can hold goes to the nearest that one can, NaN to 0.
+int64_t truncated(float x)
+{
+    if (x != x)
+        return 0;
+    return x >= 0x1p63F ? INT64_MAX : x <= -0x1p63F ? INT64_MIN : static_cast<int64_t>(x);
+}
+
+TENON_INLINE F16 logOf(F16 x)
+{
+    F16 exponent;
+    F16 m;
+    split(x, exponent, m);
+    // log(m) = 2 atanh(s) with s = (m − 1) / (m + 1), |s| ≤ 0.2: its series in s².
+    F16 const s = (m - splat(1.0F)) / (m + splat(1.0F));
+    F16 const t = s * s;
+    F16 p = fma(t, splat(2.0F / 11.0F), splat(2.0F / 9.0F));
+    p = fma(p, t, splat(2.0F / 7.0F));
+    p = fma(p, t, splat(2.0F / 5.0F));
+    p = fma(p, t, splat(2.0F / 3.0F));
+    F16 const tail = p * t * s;
+    F16 const low = fma(exponent, splat(1.42860677e-6F), tail);
+    return fma(exponent, splat(0.693145752F), s + s + low);
+}
+
+void runLog(float const* a, float* to, int64_t n)
+{
+    // Zeros, subnormals, negatives and what is not finite go through the library.
+    for (int64_t i = 0; i < n; i += kLanes)
+    {
+        int64_t const count = n - i < kLanes ? n - i : kLanes;
+        bool isPlain{true};
+        for (int64_t k = 0; k < count; ++k)
+            isPlain = isPlain && a[i + k] >= 0x1p-126F && a[i + k] <= 0x1.fffffep127F;
+        if (!isPlain)
+            runLibrary(ExprOp::kLog, a + i, to + i, count);
+        else if (count == kLanes)
+            store(to + i, logOf(load(a + i)));
+        else
+            store(to + i, logOf(load(a + i, firstLanes(count))), firstLanes(count));
+    }
+}
+
+//! The state of one lane: where each row is.
+struct Rows
+{
+    void* at[kMostTapeRows];
+
+    float* real(int32_t row) const
+    {
+        return static_cast<float*>(at[row]);
+    }
+    int64_t* integer(int32_t row) const
+    {
+        return static_cast<int64_t*>(at[row]);
+    }
+    int32_t* truth(int32_t row) const
+    {
+        return static_cast<int32_t*>(at[row]);
+    }
+};
+
+void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    float const* const a = rows.real(step.a);
+    float const* const b = step.b >= 0 ? rows.real(step.b) : nullptr;
+    float* const to = rows.real(step.to);
+    F16 const value = splat(static_cast<float>(step.value));
+    switch (step.op)
+    {
+    case TapeOp::kNeg: map1(a, to, n, [](F16 x) { return zero() - x; }); break;
+    case TapeOp::kAbs: map1(a, to, n, [](F16 x) { return abs(x); }); break;
+    case TapeOp::kExp: map1(a, to, n, [](F16 x) { return exp(x); }); break;
+    case TapeOp::kLog: runLog(a, to, n); break;
+    case TapeOp::kSqrt: map1(a, to, n, [](F16 x) { return sqrt(x); }); break;
+    case TapeOp::kReciprocal: map1(a, to, n, [](F16 x) { return splat(1.0F) / x; }); break;
+    case TapeOp::kTanh: map1(a, to, n, [](F16 x) { return tanh(x); }); break;
+    case TapeOp::kErf: map1(a, to, n, [](F16 x) { return erf(x); }); break;
+    case TapeOp::kSigmoid: map1(a, to, n, [](F16 x) { return sigmoid(x); }); break;
+    case TapeOp::kCeil:
+        for (int64_t i = 0; i < n; ++i)
+            to[i] = __builtin_ceilf(a[i]);
+        break;
+    case TapeOp::kFloor:
+        for (int64_t i = 0; i < n; ++i)
+            to[i] = floorOf(a[i]);
+        break;
+    case TapeOp::kRound: map1(a, to, n, [](F16 x) { return roundEven(x); }); break;
+    case TapeOp::kSign:
+        for (int64_t i = 0; i < n; ++i)
+            to[i] = a[i] > 0.0F ? 1.0F : a[i] < 0.0F ? -1.0F : a[i];
+        break;
+    case TapeOp::kLibrary: runLibrary(step.function, a, to, n); break;
+    case TapeOp::kAdd: binary(step, a, b, to, n, [](F16 x, F16 y) { return x + y; }); break;
+    case TapeOp::kSub: binary(step, a, b, to, n, [](F16 x, F16 y) { return x - y; }); break;
+    case TapeOp::kReverseSub: map1(a, to, n, [&](F16 x) { return value - x; }); break;
+    case TapeOp::kMul: binary(step, a, b, to, n, [](F16 x, F16 y) { return x * y; }); break;
+    case TapeOp::kDiv: binary(step, a, b, to, n, [](F16 x, F16 y) { return x / y; }); break;
+    case TapeOp::kReverseDiv: map1(a, to, n, [&](F16 x) { return value / x; }); break;
+    case TapeOp::kMin: binary(step, a, b, to, n, [](F16 x, F16 y) { return min(y, x); }); break;
+    case TapeOp::kMax: binary(step, a, b, to, n, [](F16 x, F16 y) { return max(y, x); }); break;
+    case TapeOp::kPow: binary(step, a, b, to, n, [](F16 x, F16 y) { return powerOf(x, y); }); break;
+    case TapeOp::kFloorDiv:
+        binary(step, a, b, to, n, [](F16 x, F16 y) { return x / y; });
+        for (int64_t i = 0; i < n; ++i)
+            to[i] = floorOf(to[i]);
+        break;
+    default: roundTo(step.type, a, to, n); break;
+    }
+}
+
+void runMulAdd(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    float const* const a = rows.real(step.a);
+    float* const to = rows.real(step.to);
+    F16 const value = splat(static_cast<float>(step.value));
+    F16 const addend = splat(static_cast<float>(step.addend));
+    if (step.b < 0 && step.c < 0)
+        return map1(a, to, n, [&](F16 x) { return fma(x, value, addend); });
+    if (step.c < 0)
+        return map2(a, rows.real(step.b), to, n, [&](F16 x, F16 y) { return fma(x, y, addend); });
+    if (step.b < 0)
+        return map2(a, rows.real(step.c), to, n, [&](F16 x, F16 z) { return fma(x, value, z); });
+    float const* const b = rows.real(step.b);
+    float const* const c = rows.real(step.c);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        store(to + i, fma(load(a + i), load(b + i), load(c + i)));
+    if (i < n)
+    {
+        Mask const m = firstLanes(n - i);
+        store(to + i, fma(load(a + i, m), load(b + i, m), load(c + i, m)), m);
+    }
+}
+
+template <typename Element>
+TENON_INLINE void choose(int32_t const* truth, Element const* yes, Element const* no, Element* to, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = truth[i] != 0 ? yes[i] : no[i];
+}
+
+template <typename From, typename To, typename Convert>
+TENON_INLINE void convert(From const* from, To* to, int64_t n, Convert const& apply)
+{
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = apply(from[i]);
+}
+
+void runTruthStep(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    int32_t* const to = rows.truth(step.to);
+    int32_t const* const a = rows.truth(step.a);
+    int32_t const* const b = step.b >= 0 ? rows.truth(step.b) : a;
+    for (int64_t i = 0; i < n; ++i)
+        to[i] = step.op == TapeOp::kNot ? ~a[i]
+            : step.op == TapeOp::kAnd   ? a[i] & b[i]
+            : step.op == TapeOp::kOr    ? a[i] | b[i]
+                                        : a[i] ^ b[i];
+}
+
+void runCompare(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    float const* const a = rows.real(step.a);
+    float const* const b = step.b >= 0 ? rows.real(step.b) : nullptr;
+    int32_t* const to = rows.truth(step.to);
+    switch (step.op)
+    {
+    case TapeOp::kIsNan: compareReal(step, a, b, to, n, [](float x, float) { return x != x; }); break;
+    case TapeOp::kIsInf:
+        compareReal(step, a, b, to, n, [](float x, float) { return __builtin_fabsf(x) == __builtin_inff(); });
+        break;
+    case TapeOp::kEqual: compareReal(step, a, b, to, n, [](float x, float y) { return x == y; }); break;
+    case TapeOp::kLess: compareReal(step, a, b, to, n, [](float x, float y) { return x < y; }); break;
+    default: compareReal(step, a, b, to, n, [](float x, float y) { return x > y; }); break;
+    }
+}
+
+void runConversion(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    switch (step.op)
+    {
+    case TapeOp::kRealToInteger: convert(rows.real(step.a), rows.integer(step.to), n, truncated); break;
+    case TapeOp::kIntegerToReal:
+        convert(rows.integer(step.a), rows.real(step.to), n, [](int64_t x) { return static_cast<float>(x); });
+        break;
+    case TapeOp::kRealToTruth:
+        convert(rows.real(step.a), rows.truth(step.to), n, [](float x) { return -static_cast<int32_t>(x != 0.0F); });
+        break;
+    case TapeOp::kIntegerToTruth:
+        convert(rows.integer(step.a), rows.truth(step.to), n, [](int64_t x) { return -static_cast<int32_t>(x != 0); });
+        break;
+    case TapeOp::kTruthToReal:
+        convert(rows.truth(step.a), rows.real(step.to), n, [](int32_t x) { return x != 0 ? 1.0F : 0.0F; });
+        break;
+    case TapeOp::kTruthToInteger:
+        convert(rows.truth(step.a), rows.integer(step.to), n, [](int32_t x) { return static_cast<int64_t>(x != 0); });
+        break;
+    case TapeOp::kFillReal:
+        for (int64_t i = 0; i < n; ++i)
+            rows.real(step.to)[i] = static_cast<float>(step.value);
+        break;
+    case TapeOp::kFillInteger:
+        for (int64_t i = 0; i < n; ++i)
+            rows.integer(step.to)[i] = static_cast<int64_t>(step.value);
+        break;
+    default:
+        for (int64_t i = 0; i < n; ++i)
+            rows.truth(step.to)[i] = -static_cast<int32_t>(step.value != 0.0);
+        break;
+    }
+}
+
+void runStep(TapeStep const& step, Rows const& rows, int64_t n)
+{
+    switch (step.op)
+    {
+    case TapeOp::kMulAdd: return runMulAdd(step, rows, n);
+    case TapeOp::kIsNan:
+    case TapeOp::kIsInf:
+    case TapeOp::kEqual:
+    case TapeOp::kLess:
+    case TapeOp::kGreater: return runCompare(step, rows, n);
+    case TapeOp::kNot:
+    case TapeOp::kAnd:
+    case TapeOp::kOr:
+    case TapeOp::kXor: return runTruthStep(step, rows, n);
+    case TapeOp::kSelectReal:
+        return choose(rows.truth(step.c), rows.real(step.a), rows.real(step.b), rows.real(step.to), n);
+    case TapeOp::kSelectInteger:
+        return choose(rows.truth(step.c), rows.integer(step.a), rows.integer(step.b), rows.integer(step.to), n);
+    case TapeOp::kSelectTruth:
+        return choose(rows.truth(step.c), rows.truth(step.a), rows.truth(step.b), rows.truth(step.to), n);
+    case TapeOp::kIntegerUnary:
+    case TapeOp::kIntegerBinary:
+        return runIntegers(step, rows.integer(step.a), step.b >= 0 ? rows.integer(step.b) : nullptr, rows.integer(step.to), n);
+    case TapeOp::kIntegerCompare:
+        return compareIntegers(step, rows.integer(step.a), rows.integer(step.b), rows.truth(step.to), n);
+    case TapeOp::kNarrow: return narrow(step.type, rows.integer(step.a), rows.integer(step.to), n);
+    case TapeOp::kRealToInteger:
+    case TapeOp::kIntegerToReal:
+    case TapeOp::kRealToTruth:
+    case TapeOp::kIntegerToTruth:
+    case TapeOp::kTruthToReal:
+    case TapeOp::kTruthToInteger:
+    case TapeOp::kFillReal:
+    case TapeOp::kFillInteger:
+    case TapeOp::kFillTruth: return runConversion(step, rows, n);
+    default: return runRealStep(step, rows, n);
+    }
+}
+
+//! Elements [offset + i · stride] of memory as elements of a row.
+void readPiece(void const* data, DType type, int64_t offset, int64_t stride, void* row, int64_t at, int64_t n)
+{
+    auto const read = [&](auto const* from, auto* to, auto const& apply) {
+        if (stride == 0)
+        {
+            auto const value = apply(from[offset]);
+            for (int64_t i = 0; i < n; ++i)
+                to[at + i] = value;
+        }
+        else
+            for (int64_t i = 0; i < n; ++i)
+                to[at + i] = apply(from[offset + i * stride]);
+    };
+    auto* const real = static_cast<float*>(row);
+    auto* const integer = static_cast<int64_t*>(row);
+    auto const widen = [](auto x) { return static_cast<int64_t>(x); };
+    switch (type)
+    {
+    case DType::kFLOAT: read(static_cast<float const*>(data), real, [](float x) { return x; }); break;
+    case DType::kHALF: read(static_cast<uint16_t const*>(data), real, halfToReal); break;
+    case DType::kBF16:
+        read(static_cast<uint16_t const*>(data), real, [](uint16_t x) { return bitsToReal(static_cast<uint32_t>(x) << 16); });
+        break;
+    case DType::kINT8: read(static_cast<int8_t const*>(data), integer, widen); break;
+    case DType::kUINT8: read(static_cast<uint8_t const*>(data), integer, widen); break;
+    case DType::kINT32: read(static_cast<int32_t const*>(data), integer, widen); break;
+    case DType::kINT64: read(static_cast<int64_t const*>(data), integer, widen); break;
+    default:
+        read(static_cast<uint8_t const*>(data), static_cast<int32_t*>(row),
+            [](uint8_t x) { return -static_cast<int32_t>(x != 0); });
+        break;
+    }
+}
+
+void writeRow(void const* row, DType type, void* out, int64_t at, int64_t n)
+{
+    auto const* const real = static_cast<float const*>(row);
+    auto const* const integer = static_cast<int64_t const*>(row);
+    switch (type)
+    {
+    case DType::kFLOAT: map1(real, static_cast<float*>(out) + at, n, [](F16 x) { return x; }); break;
+    case DType::kHALF: convert(real, static_cast<uint16_t*>(out) + at, n, realToHalf); break;
+    case DType::kBF16: convert(real, static_cast<uint16_t*>(out) + at, n, realToBfloat); break;
+    case DType::kINT8: convert(integer, static_cast<int8_t*>(out) + at, n, [](int64_t x) { return static_cast<int8_t>(x); }); break;
+    case DType::kUINT8: convert(integer, static_cast<uint8_t*>(out) + at, n, [](int64_t x) { return static_cast<uint8_t>(x); }); break;
+    case DType::kINT32: convert(integer, static_cast<int32_t*>(out) + at, n, [](int64_t x) { return static_cast<int32_t>(x); }); break;
+    case DType::kINT64: convert(integer, static_cast<int64_t*>(out) + at, n, [](int64_t x) { return x; }); break;
+    default:
+        convert(static_cast<int32_t const*>(row), static_cast<uint8_t*>(out) + at, n,
+            [](int32_t x) { return static_cast<uint8_t>(x != 0); });
+        break;
+    }
+}
+
+//! Fills a row with elements [position, position + n) of the output's order.
+void readStrided(TapeRun const& run, TapeOperand const& operand, void* row, int64_t position, int64_t n)
+{
+    int32_t const inner = run.axes - 1;
+    int64_t index[kMostTapeAxes];
+    int64_t rest = position;
+    int64_t base{0};
+    for (int32_t axis = inner; axis >= 0; --axis)
+    {
+        index[axis] = rest % run.extents[axis];
+        rest /= run.extents[axis];
+        if (axis < inner)
+            base += index[axis] * operand.strides[axis];
+    }
+    int64_t const stride = operand.strides[inner];
+    int64_t column = index[inner];
+    for (int64_t at = 0; at < n;)
+    {
+        int64_t const left = run.extents[inner] - column;
+        int64_t const count = left < n - at ? left : n - at;
+        readPiece(operand.data, operand.type, base + column * stride, stride, row, at, count);
+        at += count;
+        column = 0;
+        for (int32_t axis = inner - 1; axis >= 0; --axis)
+        {
+            base += operand.strides[axis];
+            if (++index[axis] < run.extents[axis])
+                break;
+            base -= operand.strides[axis] * run.extents[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+constexpr int64_t kRowBytes{kTapeLength * 8};
+constexpr int64_t kPeriodBytes{(kLongestPeriod + kTapeLength) * 8};
+constexpr int32_t kMostPeriodic{4};
+
+//! Bytes of an element of a row.
+int64_t rowElement(DType type)
+{
+    return type == DType::kINT8 || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64 ? 8 : 4;
+}
+} // namespace
+
+void runTape(TapeRun const& run, int64_t first, int64_t last)
+{
+    alignas(64) unsigned char memory[kMostTapeRows * kRowBytes];
+    alignas(64) unsigned char periods[kMostPeriodic * kPeriodBytes];
+    Rows rows;
+    for (int32_t i = 0; i < run.rows; ++i)
+        rows.at[i] = memory + i * kRowBytes;
+    int64_t const inner = run.axes > 0 ? run.extents[run.axes - 1] : 1;
+    unsigned char* periodOf[kMostTapeOperands]{};
+    int32_t periodic{0};
+    for (int32_t i = 0; i < run.inputs; ++i)
+    {
+        TapeOperand const& operand = run.operands[i];
+        if (operand.data == nullptr)
+            continue;
+        if (operand.access == TapeAccess::kOne)
+            readPiece(operand.data, operand.type, 0, 0, rows.at[i], 0, kTapeLength);
+        if (operand.access != TapeAccess::kPeriodic || periodic == kMostPeriodic || inner > kLongestPeriod)
+            continue;
+        periodOf[i] = periods + periodic++ * kPeriodBytes;
+        for (int64_t at = 0; at < inner + kTapeLength; at += inner)
+        {
+            int64_t const count = inner + kTapeLength - at < inner ? inner + kTapeLength - at : inner;
+            readPiece(operand.data, operand.type, 0, operand.strides[run.axes - 1], periodOf[i], at, count);
+        }
+    }
+    bool const isDirect = run.outType == DType::kFLOAT && run.result >= run.inputs;
+    for (int64_t at = first; at < last; at += kTapeLength)
+    {
+        int64_t const n = last - at < kTapeLength ? last - at : kTapeLength;
+        for (int32_t i = 0; i < run.inputs; ++i)
+        {
+            TapeOperand const& operand = run.operands[i];
+            if (operand.data == nullptr || operand.access == TapeAccess::kOne)
+                continue;
+            if (operand.access == TapeAccess::kSame && operand.type == DType::kFLOAT)
+                rows.at[i] = const_cast<float*>(static_cast<float const*>(operand.data)) + at; // Only read.
+            else if (operand.access == TapeAccess::kSame)
+                readPiece(operand.data, operand.type, at, 1, rows.at[i], 0, n);
+            else if (periodOf[i] != nullptr)
+                rows.at[i] = periodOf[i] + at % inner * rowElement(operand.type);
+            else
+                readStrided(run, operand, rows.at[i], at, n);
+        }
+        if (isDirect)
+            rows.at[run.result] = static_cast<float*>(run.out) + at;
+        for (int64_t i = 0; i < run.stepCount; ++i)
+            runStep(run.steps[i], rows, n);
+        if (!isDirect)
+            writeRow(rows.at[run.result], run.outType, run.out, at, n);
+    }
+}
+
+} // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -1,0 +1,48 @@
+// TapeRun: a tape over tensors: where its operands lie and how they broadcast.
+#pragma once
+
+#include "codegen/tape.h"
+
+#include <cstdint>
+
+namespace tenon::cpu
+{
+
+inline constexpr int32_t kMostTapeOperands{16};
+inline constexpr int32_t kMostTapeRows{40};
+inline constexpr int32_t kMostTapeAxes{8};
+inline constexpr int64_t kTapeLength{256};  //!< Elements of a row.
+inline constexpr int64_t kLongestPeriod{1024};
+
+//! How an operand follows the output.
+enum class TapeAccess : uint8_t
+{
+    kSame,     //!< Element by element.
+    kOne,      //!< One element for all.
+    kPeriodic, //!< The innermost axis over and over.
+    kStrided,  //!< Anything else.
+};
+
+struct TapeOperand
+{
+    void const* data{nullptr};
+    DType type{DType::kFLOAT};
+    TapeAccess access{TapeAccess::kSame};
+    int64_t strides[kMostTapeAxes]{}; //!< In elements, per axis of the output.
+};
+
+struct TapeRun
+{
+    TapeStep const* steps{nullptr};
+    int64_t stepCount{0};
+    int32_t inputs{0};
+    int32_t rows{0};
+    int32_t result{0};
+    int32_t axes{0};
+    int64_t extents[kMostTapeAxes]{};
+    TapeOperand operands[kMostTapeOperands];
+    void* out{nullptr};
+    DType outType{DType::kFLOAT};
+};
+
+} // namespace tenon::cpu

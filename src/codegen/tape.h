@@ -1,0 +1,111 @@
+// Tape: a pointwise expression as straight-line code over short rows of elements, for machines that keep those rows in
+// their nearest cache. Three kinds of rows: floats, 64-bit integers, and truth values.
+#pragma once
+
+#include "ir/expr.h"
+#include "ir/type.h"
+
+#include <vector>
+
+namespace tenon
+{
+
+enum class TapeKind : uint8_t
+{
+    kReal,    //!< float
+    kInteger, //!< int64_t
+    kTruth,   //!< int32_t: 0 or −1
+};
+
+//! Kind of row that holds elements of a type; an error for types that have none.
+Result<TapeKind> tapeKindOf(DType type);
+
+enum class TapeOp : uint8_t
+{
+    // Real, one operand.
+    kNeg,
+    kAbs,
+    kExp,
+    kLog,
+    kSqrt,
+    kReciprocal,
+    kTanh,
+    kErf,
+    kSigmoid,
+    kCeil,
+    kFloor,
+    kRound,
+    kSign,
+    kLibrary, //!< A function of the C library: `function`.
+    // Real, two operands; the second may be `value`.
+    kAdd,
+    kSub,
+    kReverseSub, //!< value − a
+    kMul,
+    kDiv,
+    kReverseDiv, //!< value / a
+    kMin,
+    kMax,
+    kPow,
+    kFloorDiv,
+    // Real, three operands.
+    kMulAdd, //!< a · b + c; b may be `value`, c may be `addend`.
+    // Real to truth.
+    kIsNan,
+    kIsInf,
+    kEqual,
+    kLess,
+    kGreater,
+    // Truth.
+    kNot,
+    kAnd,
+    kOr,
+    kXor,
+    // Choices: c is the truth.
+    kSelectReal,
+    kSelectInteger,
+    kSelectTruth,
+    // Integer.
+    kIntegerUnary,   //!< `function`: ExprOp
+    kIntegerBinary,  //!< `function`: ExprOp
+    kIntegerCompare, //!< `function`: ExprOp
+    // Conversions and constants.
+    kRealToInteger, //!< Towards zero.
+    kIntegerToReal,
+    kRealToTruth,
+    kIntegerToTruth,
+    kTruthToReal,
+    kTruthToInteger,
+    kNarrow, //!< Integer wrapped into the range of `type`.
+    kRoundTo, //!< Real rounded to the precision of `type`.
+    kFillReal,
+    kFillInteger,
+    kFillTruth,
+};
+
+struct TapeStep
+{
+    TapeOp op{TapeOp::kAdd};
+    ExprOp function{ExprOp::kAdd};
+    DType type{DType::kFLOAT};
+    int32_t to{0};  //!< Row written. Rows [0, inputs) are the inputs and are never written.
+    int32_t a{-1};
+    int32_t b{-1}; //!< −1 in binary steps: `value`.
+    int32_t c{-1}; //!< −1 in kMulAdd: `addend`.
+    double value{0.0};
+    double addend{0.0};
+};
+
+struct Tape
+{
+    std::vector<TapeStep> steps;
+    int32_t inputs{0};
+    int32_t rows{0};    //!< Inputs and rows in between.
+    int32_t result{0};  //!< Row that holds the result; an input when the expression is one.
+    DType resultType{DType::kFLOAT};
+};
+
+//! `inputs`: element types; those of absent inputs are not looked at. An error names the operation that has no tape form.
+Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs);
+
+} // namespace tenon
