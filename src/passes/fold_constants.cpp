@@ -1,0 +1,177 @@
+// fold-constants: a node whose result is known while building becomes a constant: through the layer's reference, from what
+// is known of a shape tensor, or as the same memory under other extents.
+#include "layers/fill.h"
+#include "layers/shuffle.h"
+#include "passes/rules.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::passes
+{
+
+namespace
+{
+constexpr int64_t kMostGrowth{int64_t{1} << 20};    // Bytes that folding may add to the plan beyond its inputs.
+constexpr int64_t kMostElements{int64_t{1} << 22};  // The reference works in doubles: more takes too long.
+
+bool isWithin(Graph const& graph, Node const& node)
+{
+    int64_t inputs{0};
+    for (ValueId const input : node.inputs)
+        if (Constant const* constant = graph.constantOf(input))
+        {
+            if (constant->count() > kMostElements)
+                return false;
+            inputs += constant->bytes();
+        }
+    int64_t outputs{0};
+    for (ValueId const output : node.outputs)
+    {
+        std::optional<std::vector<int64_t>> const extents = staticExtents(graph.typeOf(output).shape);
+        if (!extents || volumeOf(*extents) > kMostElements)
+            return false;
+        outputs += bytesOf(graph.typeOf(output).dtype, volumeOf(*extents));
+    }
+    return outputs <= inputs + kMostGrowth;
+}
+
+bool hasReferenceForm(DType type)
+{
+    return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == DType::kINT8
+        || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64 || type == DType::kBOOL;
+}
+
+//! Constant contents of a shape tensor.
+std::shared_ptr<Constant const> constantContents(Value const& value)
+{
+    std::optional<std::vector<int64_t>> const extents = staticExtents(value.type.shape);
+    if (!value.contents || !extents || !hasReferenceForm(value.type.dtype)
+        || volumeOf(*extents) != static_cast<int64_t>(value.contents->size()))
+        return nullptr;
+    HostTensor host{value.type.dtype, *extents};
+    for (size_t i = 0; i < value.contents->size(); ++i)
+    {
+        std::optional<int64_t> const element = (*value.contents)[i].constant();
+        if (!element)
+            return nullptr;
+        host.setInteger(static_cast<int64_t>(i), *element);
+    }
+    return host.toConstant();
+}
+
+//! The same data: a reshape of any size costs nothing.
+std::shared_ptr<Constant const> reshaped(Graph const& graph, Node const& node)
+{
+    ValueId const source = node.input(0);
+    std::optional<std::vector<int64_t>> const extents = staticExtents(graph.typeOf(node.output()).shape);
+    if (!extents || graph.constantOf(source) == nullptr || graph.typeOf(node.output()).dtype != graph.typeOf(source).dtype)
+        return nullptr;
+    std::string_view const kind = node.layer->name();
+    auto const* shuffle = as<Shuffle>(*node.layer);
+    bool const same = kind == "Identity" || kind == "Squeeze" || kind == "Unsqueeze" || kind == "Cast"
+        || (shuffle != nullptr && shuffle->isReshape(graph.typeOf(source).shape));
+    return same ? reshapedConstant(graph.value(source).constant, *extents) : nullptr;
+}
+
+template <typename T>
+void transposeInto(T* to, T const* from, std::vector<int64_t> const& extents, std::vector<int64_t> const& strides)
+{
+    std::vector<int64_t> at(extents.size(), 0);
+    int64_t const count = volumeOf(extents);
+    size_t const last = extents.size() - 1;
+    for (int64_t done = 0; done < count; done += extents[last])
+    {
+        int64_t base{0};
+        for (size_t axis = 0; axis < last; ++axis)
+            base += at[axis] * strides[axis];
+        for (int64_t i = 0; i < extents[last]; ++i)
+            to[done + i] = from[base + i * strides[last]];
+        for (size_t axis = last; axis-- > 0;)
+        {
+            if (++at[axis] < extents[axis])
+                break;
+            at[axis] = 0;
+        }
+    }
+}
+
+//! A transpose of any size, element by element: large weights are transposed by exporters.
+std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
+{
+    auto const* shuffle = as<Shuffle>(*node.layer);
+    Constant const* source = graph.constantOf(node.input(0));
+    if (shuffle == nullptr || source == nullptr || source->extents.empty() || source->count() == 0)
+        return nullptr;
+    std::optional<std::vector<int64_t>> const result = staticExtents(graph.typeOf(node.output()).shape);
+    bool const isPlain = shuffle->reshapeDimensions.nbDims < 0 && node.input(1) == kNone;
+    if (!isPlain || !result || (source->dtype != DType::kFLOAT && source->dtype != DType::kINT32))
+        return nullptr;
+    std::vector<int64_t> const from = stridesOf(source->extents);
+    std::vector<int64_t> strides;
+    for (size_t axis = 0; axis < from.size(); ++axis)
+        strides.push_back(from[static_cast<size_t>(
+            shuffle->firstTranspose[static_cast<size_t>(shuffle->secondTranspose[axis])])]);
+    std::shared_ptr<Constant const> made = makeConstant(source->dtype, *result, nullptr);
+    transposeInto(static_cast<uint32_t*>(const_cast<void*>(made->data)), static_cast<uint32_t const*>(source->data),
+        *result, strides);
+    return made;
+}
+
+Rewrite replaceBy(Graph const& graph, Node const& node, std::shared_ptr<Constant const> constant)
+{
+    Patch patch{graph, node};
+    patch.replace(node.output(), patch.constant(graph.value(node.output()).name, std::move(constant)));
+    return patch;
+}
+
+Rewrite throughReference(Graph const& graph, Node const& node)
+{
+    std::vector<HostTensor> storage;
+    storage.reserve(node.inputs.size());
+    HostTensors in;
+    for (ValueId const input : node.inputs)
+    {
+        Constant const* constant = graph.constantOf(input);
+        if (input != kNone && !hasReferenceForm(constant->dtype))
+            return skip();
+        if (input != kNone)
+            storage.push_back(HostTensor::fromConstant(*constant));
+        in.push_back(input == kNone ? nullptr : &storage.back());
+    }
+    Result<std::vector<HostTensor>> result = node.layer->reference(in);
+    if (!result)
+        return skip(result.error().message);
+    Patch patch{graph, node};
+    for (size_t i = 0; i < node.outputs.size() && i < result->size(); ++i)
+        patch.replace(node.outputs[i],
+            patch.constant(graph.value(node.outputs[i]).name, (*result)[i].toConstant()));
+    return patch;
+}
+} // namespace
+
+Rewrite foldConstants(Graph const& graph, Node const& node)
+{
+    if (node.outputs.empty() || node.layer->hasSideEffects())
+        return skip();
+    if (node.outputs.size() == 1)
+        if (std::shared_ptr<Constant const> known = constantContents(graph.value(node.output())))
+            return replaceBy(graph, node, std::move(known));
+    bool const isKnown = std::all_of(node.inputs.begin(), node.inputs.end(),
+        [&](ValueId input) { return input == kNone || graph.constantOf(input) != nullptr; });
+    auto const* fill = as<Fill>(*node.layer);
+    if (!isKnown || (fill != nullptr && fill->operation != nvinfer1::FillOperation::kLINSPACE))
+        return skip(); // Random numbers are drawn anew in each run.
+    if (node.outputs.size() == 1 && !node.inputs.empty())
+    {
+        if (std::shared_ptr<Constant const> same = reshaped(graph, node))
+            return replaceBy(graph, node, std::move(same));
+        if (std::shared_ptr<Constant const> moved = transposed(graph, node))
+            return replaceBy(graph, node, std::move(moved));
+    }
+    if (!isWithin(graph, node))
+        return skip("the result is large: it is computed in each run rather than stored");
+    return throughReference(graph, node);
+}
+
+} // namespace tenon::passes

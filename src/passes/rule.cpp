@@ -1,0 +1,60 @@
+// Questions that rules ask of a graph.
+#include "passes/rule.h"
+
+#include <algorithm>
+
+namespace tenon::passes
+{
+
+Node const* onlyReader(Graph const& graph, ValueId value)
+{
+    if (graph.isOutput(value))
+        return nullptr;
+    std::vector<NodeId> const readers = graph.readers(value);
+    return readers.size() == 1 ? &graph.node(readers.front()) : nullptr;
+}
+
+std::optional<double> splatOf(Graph const& graph, ValueId value)
+{
+    constexpr int64_t kMostCompared{1 << 16};
+    Constant const* constant = graph.constantOf(value);
+    if (constant == nullptr || constant->count() < 1 || constant->count() > kMostCompared)
+        return std::nullopt;
+    HostTensor const host = HostTensor::fromConstant(*constant);
+    double const first = host.real(0);
+    for (int64_t i = 1; i < host.count(); ++i)
+        if (host.real(i) != first)
+            return std::nullopt;
+    return first;
+}
+
+std::optional<double> scalarOf(Graph const& graph, ValueId value)
+{
+    Constant const* constant = graph.constantOf(value);
+    if (constant == nullptr || constant->count() != 1 || !isFloating(constant->dtype))
+        return std::nullopt;
+    return HostTensor::fromConstant(*constant).real(0);
+}
+
+std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node)
+{
+    if (node.outputs.size() != 1 || node.layer->hasSideEffects() || graph.value(node.output()).contents)
+        return std::nullopt;
+    std::optional<Expr> body = node.layer->body(static_cast<int32_t>(node.inputs.size()));
+    if (!body || body->hasReduction())
+        return std::nullopt;
+    return body;
+}
+
+size_t positionOf(Graph const& graph, NodeId node)
+{
+    return static_cast<size_t>(std::find(graph.order().begin(), graph.order().end(), node) - graph.order().begin());
+}
+
+std::shared_ptr<Constant const> reshapedConstant(
+    std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents)
+{
+    return std::make_shared<Constant const>(Constant{from->dtype, std::move(extents), from->data, from});
+}
+
+} // namespace tenon::passes

@@ -1,0 +1,70 @@
+// Rule: one row of the pipeline, and the questions that rules ask of a graph.
+#pragma once
+
+#include "ir/graph.h"
+#include "ir/patch.h"
+#include "layers/layer_table.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace tenon
+{
+
+enum class RuleKind : uint8_t
+{
+    kFold,     //!< Computes at build time what does not depend on inputs. Runs always.
+    kSimplify, //!< Takes out what does nothing, or says the same in fewer words.
+    kFuse,     //!< Makes one step out of several layers.
+};
+
+struct Rule
+{
+    std::string_view name;
+    RuleKind kind{RuleKind::kSimplify};
+    std::string_view sentence;
+    Rewrite (*apply)(Graph const& graph, Node const& node){nullptr};
+};
+
+//! Rules that run together until none of them applies.
+struct PassRow
+{
+    std::string_view name;
+    std::span<Rule const> rules;
+};
+
+//! The pipeline, in order.
+std::span<PassRow const> pipeline() noexcept;
+
+namespace passes
+{
+
+template <typename L>
+L const* layerOf(Node const* node) noexcept
+{
+    return node != nullptr ? as<L>(*node->layer) : nullptr;
+}
+
+//! The value is read once: fusing its producer into the reader computes nothing twice.
+inline bool isReadOnce(Graph const& graph, ValueId value)
+{
+    return graph.readerCount(value) == 1;
+}
+//! The one node that reads the value; null when there are several reads or the value is an output.
+Node const* onlyReader(Graph const& graph, ValueId value);
+//! The element of a floating or integer constant whose elements are all the same; at most 64 Ki elements are compared.
+std::optional<double> splatOf(Graph const& graph, ValueId value);
+//! A floating constant with one element, of any rank.
+std::optional<double> scalarOf(Graph const& graph, ValueId value);
+//! The meaning of a node with one output as an expression without reductions; none for shape arithmetic whose result is
+//! known without running.
+std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node);
+//! Where a node stands in the order.
+size_t positionOf(Graph const& graph, NodeId node);
+//! The same data under other extents.
+std::shared_ptr<Constant const> reshapedConstant(std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents);
+
+} // namespace passes
+
+} // namespace tenon

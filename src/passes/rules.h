@@ -1,0 +1,32 @@
+// All rules; each is defined in the file of its name. The pipeline says in a sentence what each one does.
+#pragma once
+
+#include "passes/rule.h"
+
+namespace tenon::passes
+{
+
+// Folding and cleaning.
+Rewrite foldConstants(Graph const& graph, Node const& node);
+Rewrite removeNoOps(Graph const& graph, Node const& node);
+Rewrite mergeEqualNodes(Graph const& graph, Node const& node);
+
+// Shuffles.
+Rewrite squeezeToShuffle(Graph const& graph, Node const& node);
+Rewrite fixReshapeDimensions(Graph const& graph, Node const& node);
+Rewrite mergeShuffles(Graph const& graph, Node const& node);
+
+// Linear algebra.
+Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node);
+Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);
+Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);
+Rewrite foldChannelAffine(Graph const& graph, Node const& node);
+
+// Epilogues.
+Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node);
+Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node);
+
+// Regions.
+Rewrite fusePointwise(Graph const& graph, Node const& node);
+
+} // namespace tenon::passes

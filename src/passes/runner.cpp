@@ -1,0 +1,172 @@
+// The runner: rows of the pipeline to their fixpoints.
+#include "passes/runner.h"
+
+#include "ir/verify.h"
+#include "passes/rule.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+namespace tenon
+{
+
+namespace
+{
+constexpr int32_t kMostRounds{64}; // Rules that undo each other must not hang a build.
+constexpr char const* kPhase{"Optimizing"};
+
+std::string_view wordFor(RuleKind kind)
+{
+    return kind == RuleKind::kFuse ? "fuse" : kind == RuleKind::kFold ? "fold" : "simplify";
+}
+
+class Runner
+{
+  public:
+    Runner(Graph& graph, OptimizeOptions const& options) : mGraph{graph}, mOptions{options}
+    {
+    }
+
+    Result<Done> runRow(PassRow const& row)
+    {
+        auto const start = std::chrono::steady_clock::now();
+        int64_t const before = mPatches;
+        mCounts.clear();
+        for (int32_t round = 0; round < kMostRounds; ++round)
+            if (!TENON_TRY(runRound(row)))
+                break;
+        if (mOptions.observer && mPatches != before)
+            mOptions.observer(row.name, mGraph);
+        if (mOptions.verify)
+        {
+            Result<Done> sound = verify(mGraph);
+            if (!sound)
+                return std::move(sound).error().in(fmt::format("after pass '{}'", row.name));
+        }
+        std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - start;
+        summarise(row, spent.count());
+        return Done{};
+    }
+
+    Result<Done> runAll()
+    {
+        std::span<PassRow const> const rows = pipeline();
+        if (mOptions.progress != nullptr)
+            mOptions.progress->phaseStart(kPhase, mOptions.progressParent, static_cast<int32_t>(rows.size()));
+        Result<Done> result = runRows(rows);
+        if (mOptions.progress != nullptr)
+            mOptions.progress->phaseFinish(kPhase);
+        return result;
+    }
+
+  private:
+    Result<Done> runRows(std::span<PassRow const> rows)
+    {
+        removeDeadNodes(mGraph);
+        for (size_t i = 0; i < rows.size(); ++i)
+        {
+            TENON_TRY(runRow(rows[i]));
+            if (mOptions.progress != nullptr
+                && !mOptions.progress->stepComplete(kPhase, static_cast<int32_t>(i)))
+                return cancelled();
+        }
+        return Done{};
+    }
+
+    bool isOn(Rule const& rule) const
+    {
+        return (mOptions.fusion || rule.kind == RuleKind::kFold)
+            && std::find(mOptions.disabled.begin(), mOptions.disabled.end(), rule.name) == mOptions.disabled.end();
+    }
+
+    //! One walk over the nodes as they stood at its start; true when something changed.
+    Result<bool> runRound(PassRow const& row)
+    {
+        bool changed{false};
+        std::vector<NodeId> const order = mGraph.order();
+        for (NodeId const id : order)
+            for (Rule const& rule : row.rules)
+            {
+                if (!mGraph.isAlive(id) || mPatches == mOptions.mostPatches)
+                    break;
+                if (isOn(rule))
+                    changed = tryRule(rule, id) || changed;
+            }
+        return changed;
+    }
+
+    bool tryRule(Rule const& rule, NodeId id)
+    {
+        Node const& node = mGraph.node(id);
+        Rewrite const rewrite = rule.apply(mGraph, node);
+        if (auto const* skipped = std::get_if<Skip>(&rewrite))
+        {
+            noteSkip(rule, node, skipped->reason);
+            return false;
+        }
+        std::string const name = node.name;
+        Result<Done> applied = applyPatch(mGraph, std::get<Patch>(rewrite));
+        if (!applied)
+        {
+            // A rule that proposes what does not fit loses its chance; the graph is as it was.
+            noteSkip(rule, node, applied.error().message);
+            return false;
+        }
+        ++mPatches;
+        ++mCounts[rule.name];
+        if (rule.kind == RuleKind::kFuse)
+            note(wordFor(rule.kind), name, std::string{rule.name});
+        return true;
+    }
+
+    void noteSkip(Rule const& rule, Node const& node, std::string const& reason)
+    {
+        if (!reason.empty() && mSkips.insert({rule.name, node.name, reason}).second)
+            note("skip", node.name, fmt::format("{}: {}", rule.name, reason));
+    }
+
+    void note(std::string_view kind, std::string layer, std::string text)
+    {
+        if (mOptions.decisions != nullptr)
+            mOptions.decisions->push_back({std::string{kind}, std::move(layer), std::move(text)});
+    }
+
+    void summarise(PassRow const& row, double milliseconds)
+    {
+        for (Rule const& rule : row.rules)
+            if (rule.kind != RuleKind::kFuse && mCounts.count(rule.name) != 0)
+                note(wordFor(rule.kind), "", fmt::format("{}: {} times", rule.name, mCounts[rule.name]));
+        if (mOptions.log == nullptr)
+            return;
+        std::string text;
+        for (auto const& [name, count] : mCounts)
+            text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, name);
+        mOptions.log->verbose(fmt::format("pass '{}': {:.1f} ms, {} layers, {}", row.name, milliseconds,
+            mGraph.order().size(), text.empty() ? "nothing to do" : text));
+    }
+
+    Graph& mGraph;
+    OptimizeOptions const& mOptions;
+    int64_t mPatches{0};
+    std::map<std::string_view, int32_t> mCounts;
+    std::set<std::tuple<std::string_view, std::string, std::string>> mSkips;
+};
+} // namespace
+
+Result<Done> optimize(Graph& graph, OptimizeOptions const& options)
+{
+    return Runner{graph, options}.runAll();
+}
+
+Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions const& options)
+{
+    for (PassRow const& row : pipeline())
+        for (Rule const& each : row.rules)
+            if (each.name == rule)
+                return Runner{graph, options}.runRow({each.name, {&each, 1}});
+    return badArgument("there is no rule '{}'", rule);
+}
+
+} // namespace tenon

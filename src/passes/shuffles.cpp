@@ -1,0 +1,92 @@
+// Shuffles: algebra of transposes and reshapes.
+#include "passes/shuffles.h"
+
+namespace tenon::passes
+{
+
+AxisOrder composed(AxisOrder const& inner, AxisOrder const& outer)
+{
+    AxisOrder order{};
+    for (size_t i = 0; i < order.size(); ++i)
+        order[i] = inner[static_cast<size_t>(outer[i])];
+    return order;
+}
+
+AxisOrder inverted(AxisOrder const& order)
+{
+    AxisOrder result{};
+    for (size_t i = 0; i < order.size(); ++i)
+        result[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    return result;
+}
+
+bool isIdentity(AxisOrder const& order)
+{
+    return order == kSameOrder;
+}
+
+Shape permuted(Shape const& shape, AxisOrder const& order)
+{
+    Shape result;
+    for (size_t i = 0; i < shape.size(); ++i)
+        result.push_back(shape[static_cast<size_t>(order[i])]);
+    return result;
+}
+
+std::optional<nvinfer1::Dims> dimensionsFor(Shape const& from, Shape const& to)
+{
+    nvinfer1::Dims dims{};
+    bool hasRest{false};
+    dims.nbDims = static_cast<int32_t>(to.size());
+    for (size_t i = 0; i < to.size(); ++i)
+    {
+        std::optional<int64_t> const extent = to[i].constant();
+        if (extent && *extent == 0)
+            return std::nullopt; // Would be read as a placeholder.
+        if (extent)
+            dims.d[i] = *extent;
+        else if (i < from.size() && from[i] == to[i])
+            dims.d[i] = 0;
+        else if (std::exchange(hasRest, true))
+            return std::nullopt;
+        else
+            dims.d[i] = -1;
+    }
+    return dims;
+}
+
+std::optional<Shuffle> reshapeTo(Shape const& from, Shape const& to)
+{
+    std::optional<nvinfer1::Dims> const dims = dimensionsFor(from, to);
+    if (!dims)
+        return std::nullopt;
+    Shuffle shuffle;
+    shuffle.reshapeDimensions = *dims;
+    return shuffle;
+}
+
+std::optional<AxisOrder> transposeOf(Graph const& graph, Node const* node)
+{
+    Shuffle const* shuffle = layerOf<Shuffle>(node);
+    if (shuffle == nullptr)
+        return std::nullopt;
+    bool const reshapes = shuffle->reshapeDimensions.nbDims >= 0 || node->input(1) != kNone;
+    if (reshapes
+        && middleShape(graph, *node) != permuted(graph.typeOf(node->input(0)).shape, shuffle->firstTranspose))
+        return std::nullopt;
+    return composed(shuffle->firstTranspose, shuffle->secondTranspose);
+}
+
+bool isReshape(Graph const& graph, Node const* node)
+{
+    Shuffle const* shuffle = layerOf<Shuffle>(node);
+    return shuffle != nullptr && shuffle->isReshape(graph.typeOf(node->input(0)).shape);
+}
+
+Shape middleShape(Graph const& graph, Node const& node)
+{
+    Shuffle const& shuffle = *layerOf<Shuffle>(&node);
+    return permuted(graph.typeOf(node.output()).shape, inverted(shuffle.secondTranspose));
+}
+
+} // namespace tenon::passes

@@ -1,0 +1,143 @@
+// Before/after tests: parsing, random inputs, evaluation by the layers' references.
+#include "passes/rewrite.h"
+
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "layers/layer_text.h"
+#include "passes/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace tenon::test
+{
+
+namespace
+{
+constexpr TextOptions kCompared{.types = false, .names = false};
+
+//! Values for the symbols: small, different ones, within their ranges.
+std::vector<int64_t> symbolValues(Graph const& graph)
+{
+    std::vector<int64_t> values;
+    for (int32_t id = 0; id < graph.symbols().size(); ++id)
+    {
+        Range const range = graph.symbols().at(id).range;
+        values.push_back(std::clamp<int64_t>(2 + id, range.min, range.max));
+    }
+    return values;
+}
+
+HostTensor randomInput(TensorType const& type, std::vector<int64_t> const& symbols, uint32_t seed)
+{
+    std::vector<int64_t> extents;
+    for (ShapeExpr const& extent : type.shape)
+        extents.push_back(extent.evaluate(symbols));
+    HostTensor tensor{type.dtype, extents};
+    std::mt19937 engine{seed};
+    std::uniform_real_distribution<double> reals{-3.0, 3.0};
+    for (int64_t i = 0; i < tensor.count(); ++i)
+        if (isFloating(type.dtype))
+            tensor.set(i, reals(engine));
+        else
+            tensor.setInteger(i, static_cast<int64_t>(engine() % 2));
+    return tensor;
+}
+
+std::vector<HostTensor> evaluateGraph(Graph const& graph)
+{
+    std::vector<int64_t> const symbols = symbolValues(graph);
+    std::map<ValueId, HostTensor> values;
+    uint32_t seed{1};
+    for (ValueId const input : graph.inputs())
+        values[input] = randomInput(graph.typeOf(input), symbols, seed++);
+    auto const find = [&](ValueId id) -> HostTensor const* {
+        if (id == kNone)
+            return nullptr;
+        if (graph.constantOf(id) != nullptr)
+            values.try_emplace(id, HostTensor::fromConstant(*graph.constantOf(id)));
+        return &values.at(id);
+    };
+    for (NodeId const id : graph.order())
+    {
+        Node const& node = graph.node(id);
+        HostTensors in;
+        for (ValueId const input : node.inputs)
+            in.push_back(find(input));
+        Result<std::vector<HostTensor>> out = node.layer->reference(in);
+        if (!out)
+        {
+            ADD_FAILURE() << node.name << ": " << out.error().message;
+            return {};
+        }
+        for (size_t i = 0; i < out->size(); ++i)
+            values[node.outputs[i]] = std::move((*out)[i]);
+    }
+    std::vector<HostTensor> outputs;
+    for (GraphOutput const& output : graph.outputs())
+        outputs.push_back(*find(output.value));
+    return outputs;
+}
+
+void expectSame(std::vector<HostTensor> const& a, std::vector<HostTensor> const& b)
+{
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i)
+    {
+        ASSERT_EQ(a[i].extents, b[i].extents);
+        for (int64_t k = 0; k < a[i].count(); ++k)
+        {
+            double const x = a[i].real(k);
+            double const y = b[i].real(k);
+            if (std::isnan(x) && std::isnan(y))
+                continue;
+            ASSERT_LE(std::abs(x - y), 1e-5 + 1e-5 * std::abs(x)) << "output " << i << ", element " << k;
+        }
+    }
+}
+
+Result<Done> run(Graph& graph, std::string_view rule)
+{
+    OptimizeOptions options;
+    options.verify = true;
+    return rule.empty() ? optimize(graph, options) : optimizeWith(graph, rule, options);
+}
+} // namespace
+
+Graph parsed(std::string_view text)
+{
+    Result<Graph> graph = parseGraph(text, parseLayer);
+    if (!graph)
+    {
+        ADD_FAILURE() << graph.error().message;
+        return Graph{};
+    }
+    Result<Done> const sound = verify(*graph);
+    EXPECT_TRUE(sound) << sound.error().message;
+    return *std::move(graph);
+}
+
+std::string normalForm(std::string_view text)
+{
+    return print(parsed(text), kCompared);
+}
+
+void expectRewrite(std::string_view rule, std::string_view before, std::string_view after)
+{
+    Graph graph = parsed(before);
+    std::vector<HostTensor> const expected = evaluateGraph(graph);
+    Result<Done> const done = run(graph, rule);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(print(graph, kCompared), normalForm(after));
+    expectSame(expected, evaluateGraph(graph));
+}
+
+void expectUnchanged(std::string_view rule, std::string_view before)
+{
+    expectRewrite(rule, before, before);
+}
+
+} // namespace tenon::test

@@ -1,0 +1,21 @@
+// Before/after tests of rules: the rewritten graph is the expected text, and computes what it computed before.
+#pragma once
+
+#include "ir/graph.h"
+
+#include <string>
+#include <string_view>
+
+namespace tenon::test
+{
+
+//! Runs one rule (or the whole pipeline when the name is empty) on `before`; the result must print as `after` does, and
+//! give the same outputs on random inputs.
+void expectRewrite(std::string_view rule, std::string_view before, std::string_view after);
+//! The rule leaves the graph alone.
+void expectUnchanged(std::string_view rule, std::string_view before);
+//! Text with numbered values; fails the test when it does not parse.
+std::string normalForm(std::string_view text);
+Graph parsed(std::string_view text);
+
+} // namespace tenon::test

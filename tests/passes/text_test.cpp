@@ -1,0 +1,51 @@
+// The text form prints what it parses.
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "layers/layer_text.h"
+#include "passes/rewrite.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::test
+{
+
+TEST(Text, printsWhatItParses)
+{
+    std::string_view const text = R"(
+input %x : float32[N=1..8,3,8,8]
+const %w : float32[4,3,3,3] = random(1)
+const %half : float32[1,1,1,1] = 0.5
+%y = Convolution(%x, %w, _) {NbOutputMaps=4, KernelSizeNd=(3,3), PrePadding=(1,1), PostPadding=(1,1), epilogue={steps=[{kind=3, alpha=0, beta=6}]}}
+%z = Pointwise(%y, %half) {expr=t2=add(x0,x1); mul(t2,sigmoid(t2))}
+%s = Shuffle(%z) {ReshapeDimensions=(0,-1)}
+output %s
+)";
+    Graph const graph = parsed(text);
+    EXPECT_EQ(print(graph, {.types = true}),
+        "input %x : float32[s0,3,8,8]\n"
+        "%y_output = Convolution(%x, %w, _) {NbOutputMaps=4, KernelSizeNd=(3,3), PrePadding=(1,1), PostPadding=(1,1), "
+        "epilogue={steps=[{kind=3, beta=6}]}} : float32[s0,4,8,8]\n"
+        "%z_output = Pointwise(%y_output, %half) {expr=t2=add(x0,x1); mul(t2,sigmoid(t2))} : float32[s0,4,8,8]\n"
+        "%s_output = Shuffle(%z_output) {ReshapeDimensions=(0,-1)} : float32[s0,256]\n"
+        "output %s_output\n");
+}
+
+TEST(Text, namesTheLineOfAMistake)
+{
+    Result<Graph> const graph = parseGraph("input %x : float32[2]\n%y = Cast(%z) {ToType=3}\noutput %y\n", parseLayer);
+    ASSERT_FALSE(graph);
+    EXPECT_NE(graph.error().message.find("line 2"), std::string::npos);
+    EXPECT_NE(graph.error().message.find("%z"), std::string::npos);
+}
+
+TEST(Verify, findsATensorReadBeforeItIsMade)
+{
+    Graph graph = parsed("input %x : float32[2,2]\n%y = Unary(%x) {Operation=0}\noutput %y\n");
+    graph.markOutput(graph.inputs().front(), "y"); // A second output of one name.
+    Result<Done> const sound = verify(graph);
+    EXPECT_TRUE(sound);
+    graph.markOutput(graph.inputs().front(), "y");
+    EXPECT_FALSE(verify(graph));
+}
+
+} // namespace tenon::test
