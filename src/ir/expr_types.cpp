@@ -22,7 +22,7 @@ struct NodeTypes
     std::vector<bool> weak;
 };
 
-Result<DType> commonType(Expr const& expr, NodeTypes const& known, std::initializer_list<int32_t> operands)
+Result<DType> commonType(ExprOp op, NodeTypes const& known, std::initializer_list<int32_t> operands)
 {
     std::optional<DType> strong;
     for (int32_t const operand : operands)
@@ -32,13 +32,13 @@ Result<DType> commonType(Expr const& expr, NodeTypes const& known, std::initiali
             continue;
         DType const type = known.types[at].dtype;
         if (strong && *strong != type)
-            return badArgument("operands of {} and {} meet in {}", nameOf(*strong), nameOf(type), expr.show());
+            return badArgument("operands of {} and {} meet in {}", nameOf(*strong), nameOf(type), nameOf(op));
         strong = type;
     }
     return strong ? *strong : known.types[static_cast<size_t>(*operands.begin())].dtype;
 }
 
-Result<DType> typeOfNode(Expr const& expr, ExprNode const& node, NodeTypes const& known)
+Result<DType> typeOfNode(ExprNode const& node, NodeTypes const& known)
 {
     switch (node.op)
     {
@@ -47,15 +47,15 @@ Result<DType> typeOfNode(Expr const& expr, ExprNode const& node, NodeTypes const
     case ExprOp::kSelect:
         if (DType const type = known.types[static_cast<size_t>(node.a)].dtype; type != DType::kBOOL)
             return badArgument("the condition of a select is {}", nameOf(type));
-        return commonType(expr, known, {node.b, node.c});
+        return commonType(node.op, known, {node.b, node.c});
     case ExprOp::kEqual:
     case ExprOp::kLess:
-    case ExprOp::kGreater: TENON_TRY(commonType(expr, known, {node.a, node.b})); return DType::kBOOL;
+    case ExprOp::kGreater: TENON_TRY(commonType(node.op, known, {node.a, node.b})); return DType::kBOOL;
     case ExprOp::kIsNan:
     case ExprOp::kIsInf: return DType::kBOOL;
     default:
         if (operandCount(node.op) == 2)
-            return commonType(expr, known, {node.a, node.b});
+            return commonType(node.op, known, {node.a, node.b});
         return known.types[static_cast<size_t>(node.a)].dtype;
     }
 }
@@ -137,7 +137,7 @@ Result<std::vector<TensorType>> typesOf(Expr const& expr, ExprTypes const& in, S
             known.weak.push_back(false);
             continue;
         }
-        DType const type = TENON_TRY(typeOfNode(expr, node, known));
+        DType const type = TENON_TRY(typeOfNode(node, known));
         known.types.push_back({type, TENON_TRY(shapeOfNode(node, known, symbols))});
         bool weak = node.op != ExprOp::kCast && (type != DType::kBOOL || node.op == ExprOp::kConstant);
         for (int32_t const operand : {node.a, node.b, node.c})

@@ -59,7 +59,7 @@ Result<TensorType> Attention::infer(Inputs const& in) const
         extents[i] = viewExtents(view, in.type(i).shape);
         ShapeExpr const& all = in.type(i).shape[static_cast<size_t>(view.axes[1])];
         check.input(i, extents[i][1].isConstant(), "has {} heads, which must be known while building", all.show());
-        check.input(i, !all.isConstant() || view.firstHead + (view.heads > 0 ? view.heads : 1) <= *all.constant(),
+        check.input(i, !all.isConstant() || int64_t{view.firstHead} + std::max(view.heads, 1) <= *all.constant(),
             "has {} heads, the layer reads {} from {}", all.show(), view.heads, view.firstHead);
         check.input(i, view.heads > 0 || view.firstHead == 0, "a first head without a number of heads");
     }
