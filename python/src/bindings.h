@@ -42,6 +42,12 @@ using Owned = std::unique_ptr<T, DeleteReleased>;
 template <typename T>
 using Borrowed = std::unique_ptr<T, py::nodelete>;
 
+//! As py::keep_alive, but not when the arguments did not fit: pybind11 3.1.0 runs the policy then too, on no object.
+template <size_t Nurse, size_t Patient>
+struct KeepAlive
+{
+};
+
 //! Weights from a Weights object, a NumPy array, anything that NumPy takes, or None. The owner keeps the memory alive.
 nvinfer1::Weights toWeights(py::handle owner, py::object const& object);
 //! A NumPy array that views the weights, or the Weights themselves where NumPy has no such type.
@@ -103,10 +109,41 @@ Class classOf(py::module_& m, char const* name)
 
 namespace PYBIND11_NAMESPACE
 {
+namespace detail
+{
+template <size_t Nurse, size_t Patient>
+struct process_attribute<tenon::python::KeepAlive<Nurse, Patient>>
+    : process_attribute_default<tenon::python::KeepAlive<Nurse, Patient>>
+{
+    static void postcall(function_call& call, handle result)
+    {
+        if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
+            keep_alive_impl(Nurse, Patient, call, result);
+    }
+};
+} // namespace detail
+
 //! A layer is handed out as its public class, found by its type: objects may come from another library.
 template <>
 struct polymorphic_type_hook<nvinfer1::ILayer>
 {
     static void const* get(nvinfer1::ILayer const* layer, std::type_info const*& type);
 };
+
+namespace detail
+{
+//! pybind11 3.1.0 ties the result to its parent even when the arguments fitted another overload and there is no result.
+template <size_t Patient>
+struct process_attribute<keep_alive<0, Patient>> : process_attribute_default<keep_alive<0, Patient>>
+{
+    static void precall(function_call&)
+    {
+    }
+    static void postcall(function_call& call, handle result)
+    {
+        if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
+            keep_alive_impl(0, Patient, call, result);
+    }
+};
+} // namespace detail
 } // namespace PYBIND11_NAMESPACE
