@@ -129,21 +129,4 @@ struct polymorphic_type_hook<nvinfer1::ILayer>
 {
     static void const* get(nvinfer1::ILayer const* layer, std::type_info const*& type);
 };
-
-namespace detail
-{
-//! pybind11 3.1.0 ties the result to its parent even when the arguments fitted another overload and there is no result.
-template <size_t Patient>
-struct process_attribute<keep_alive<0, Patient>> : process_attribute_default<keep_alive<0, Patient>>
-{
-    static void precall(function_call&)
-    {
-    }
-    static void postcall(function_call& call, handle result)
-    {
-        if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
-            keep_alive_impl(0, Patient, call, result);
-    }
-};
-} // namespace detail
 } // namespace PYBIND11_NAMESPACE
