@@ -249,6 +249,7 @@ Value Node::transpose(Value const& x, std::vector<int32_t> const& order)
 {
     nvinfer1::IShuffleLayer* const layer = added(api().addShuffle(tensor(x)), "transpose");
     nvinfer1::Permutation permutation{};
+    std::iota(std::begin(permutation.order), std::end(permutation.order), 0);
     std::copy(order.begin(), order.end(), permutation.order);
     layer->setFirstTranspose(permutation);
     return layer->getOutput(0);

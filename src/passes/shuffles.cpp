@@ -15,8 +15,9 @@ AxisOrder composed(AxisOrder const& inner, AxisOrder const& outer)
 AxisOrder inverted(AxisOrder const& order)
 {
     AxisOrder result{};
-    for (size_t i = 0; i < order.size(); ++i)
-        result[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    // Backwards: users leave zeros behind the last axis, which must not hide where axis 0 went.
+    for (size_t i = order.size(); i-- > 0;)
+        result.at(static_cast<size_t>(order[i])) = static_cast<int32_t>(i);
     return result;
 }
 
