@@ -11,6 +11,10 @@ namespace
 //! The bare name in what the compiler gives as a function's name.
 std::string bareName(std::string_view signature)
 {
+    if (size_t const pointer = signature.find("(* "); pointer != std::string_view::npos)
+    {
+        signature = signature.substr(pointer + 3); // It returns a pointer to a function.
+    }
     signature = signature.substr(0, signature.find('('));
     size_t const space = signature.find_last_of(" *&:");
     return std::string{space == std::string_view::npos ? signature : signature.substr(space + 1)};

@@ -1,0 +1,99 @@
+"""One ONNX model through parser, builder, plan and context, beside ONNX Runtime or stored results."""
+
+import numpy as np
+import onnx
+import tensorrt as trt
+
+LOGGER = trt.Logger(trt.Logger.ERROR)
+
+# |a - b| <= absolute + relative * |b|, by the type of the result.
+TOLERANCES = {np.dtype(np.float32): (1e-5, 1e-4), np.dtype(np.float16): (2.5e-3, 1e-3)}
+
+
+class Refused(RuntimeError):
+    """What the parser, the builder or the runtime said no to."""
+
+
+class Allocator(trt.IOutputAllocator):
+    """Memory for outputs whose extents are known only after the run."""
+
+    def __init__(self):
+        trt.IOutputAllocator.__init__(self)
+        self.memory = {}
+        self.shapes = {}
+
+    def reallocate_output(self, tensor_name, memory, size, alignment):
+        self.memory[tensor_name] = np.empty(max(size, 1), np.uint8)
+        return self.memory[tensor_name].ctypes.data
+
+    def notify_shape(self, tensor_name, shape):
+        self.shapes[tensor_name] = tuple(shape)
+
+
+def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]]) -> bytes:
+    """The model's plan, with a profile that spans the shapes of all runs."""
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    if not parser.parse(model.SerializeToString()):
+        raise Refused("; ".join(parser.get_error(i).desc() for i in range(parser.num_errors)))
+    config = builder.create_builder_config()
+    profile = builder.create_optimization_profile()
+    for i in range(network.num_inputs):
+        tensor = network.get_input(i)
+        seen = [run[tensor.name] for run in runs]
+        if -1 in tuple(tensor.shape):
+            shapes = np.array([array.shape for array in seen])
+            profile.set_shape(tensor.name, tuple(shapes.min(0)), tuple(shapes[0]), tuple(shapes.max(0)))
+        if tensor.is_shape_tensor:
+            values = np.array([array.reshape(-1) for array in seen])
+            profile.set_shape_input(tensor.name, list(values.min(0)), list(values[0]), list(values.max(0)))
+    config.add_optimization_profile(profile)
+    plan = builder.build_serialized_network(network, config)
+    if plan is None:
+        raise Refused("the builder returned no plan")
+    return bytes(plan)
+
+
+def run(plan: bytes, runs: list[dict[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
+    runtime = trt.Runtime(LOGGER)
+    engine = runtime.deserialize_cuda_engine(plan)
+    if engine is None:
+        raise Refused("the runtime refused the plan")
+    context = engine.create_execution_context()
+    return [run_once(engine, context, feed) for feed in runs]
+
+
+def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    allocator = Allocator()
+    kept = []
+    names = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
+    for name in names:
+        if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
+            context.set_output_allocator(name, allocator)
+            continue
+        data = np.ascontiguousarray(feed[name], trt.nptype(engine.get_tensor_dtype(name)))
+        kept.append(data)
+        if not context.set_input_shape(name, data.shape) or not context.set_tensor_address(name, data.ctypes.data):
+            raise Refused(f"input '{name}' of shape {data.shape}")
+    if not context.execute_async_v3(0):
+        raise Refused("execute_async_v3 failed")
+    results = {}
+    for name in names:
+        if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
+            dtype = np.dtype(trt.nptype(engine.get_tensor_dtype(name)))
+            shape = allocator.shapes[name]
+            count = int(np.prod(shape, dtype=np.int64))
+            results[name] = allocator.memory[name].view(np.uint8)[: count * dtype.itemsize].view(dtype).reshape(shape)
+    return results
+
+
+def check_equal(found: np.ndarray, expected: np.ndarray, what: str) -> None:
+    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+    if found.dtype in TOLERANCES:
+        absolute, relative = TOLERANCES[found.dtype]
+        np.testing.assert_allclose(
+            found, expected.astype(found.dtype), rtol=relative, atol=absolute, equal_nan=True, err_msg=what
+        )
+    else:
+        np.testing.assert_array_equal(found, expected.astype(found.dtype), err_msg=what)
