@@ -1,0 +1,142 @@
+// Convolutions on the CPU against the reference.
+#include "backends/kernel_case.h"
+#include "layers/convolution.h"
+
+namespace tenon::test
+{
+
+namespace
+{
+struct Form
+{
+    std::vector<int64_t> x;
+    int64_t maps;
+    std::vector<int64_t> kernel;
+    int64_t groups{1};
+    std::vector<int64_t> stride{};
+    std::vector<int64_t> dilation{};
+    std::vector<int64_t> pre{};
+    std::vector<int64_t> post{};
+};
+
+nvinfer1::Dims dimsOf(std::vector<int64_t> const& values)
+{
+    nvinfer1::Dims dims{};
+    dims.nbDims = static_cast<int32_t>(values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+        dims.d[i] = values[i];
+    return dims;
+}
+
+Convolution layerOf(Form const& form)
+{
+    Convolution layer;
+    layer.nbOutputMaps = form.maps;
+    layer.kernelSize = dimsOf(form.kernel);
+    layer.nbGroups = form.groups;
+    layer.stride = dimsOf(form.stride);
+    layer.dilation = dimsOf(form.dilation);
+    layer.prePadding = dimsOf(form.pre);
+    layer.postPadding = dimsOf(form.post);
+    return layer;
+}
+
+std::vector<Operand> operandsOf(Form const& form, bool hasBias = true)
+{
+    std::vector<int64_t> kernel{form.maps, form.x[1] / form.groups};
+    kernel.insert(kernel.end(), form.kernel.begin(), form.kernel.end());
+    std::vector<Operand> operands{input(randomTensor(form.x)), weight(randomTensor(kernel))};
+    operands.push_back(hasBias ? weight(randomTensor({form.maps})) : absent());
+    return operands;
+}
+
+void expectForm(Form const& form, std::string_view candidate = "rows", bool hasBias = true)
+{
+    expectKernels(layerOf(form), operandsOf(form, hasBias), candidate);
+}
+} // namespace
+
+TEST(CpuConvolution, pointwise)
+{
+    expectForm({{2, 32, 7, 7}, 64, {1, 1}});
+    expectForm({{1, 17, 5, 9}, 23, {1, 1}});
+    expectForm({{1, 24, 13, 13}, 144, {1, 1}}, "rows", false);
+    expectForm({{1, 96, 8, 8}, 24, {1, 1}, 1, {2, 2}});
+}
+
+TEST(CpuConvolution, windows)
+{
+    expectForm({{1, 16, 9, 11}, 33, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 9, 12, 12}, 16, {3, 3}, 1, {2, 2}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{1, 12, 20, 20}, 20, {3, 3}, 1, {1, 1}, {4, 4}, {4, 4}, {4, 4}});
+    expectForm({{1, 10, 9, 8}, 40, {1, 3}, 1, {2, 1}, {1, 1}, {0, 0}, {1, 2}});
+    expectForm({{1, 10, 9, 8}, 7, {5, 1}, 1, {1, 2}, {1, 1}, {2, 0}, {1, 0}});
+    expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
+}
+
+TEST(CpuConvolution, fewChannels)
+{
+    expectForm({{2, 3, 21, 19}, 32, {7, 7}, 1, {2, 2}, {1, 1}, {3, 3}, {3, 3}});
+    expectForm({{1, 3, 32, 32}, 48, {16, 16}, 1, {16, 16}});
+    expectForm({{1, 1, 9, 9}, 5, {3, 3}, 1, {1, 1}, {1, 1}, {0, 1}, {2, 0}});
+    expectForm({{1, 4, 8, 8}, 20, {2, 2}, 1, {2, 2}});
+}
+
+TEST(CpuConvolution, groups)
+{
+    expectForm({{2, 12, 6, 6}, 21, {3, 3}, 3, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+}
+
+TEST(CpuConvolution, oneDimension)
+{
+    expectForm({{2, 20, 31}, 18, {5}, 1, {1}, {1}, {2}, {2}});
+    expectForm({{2, 3, 31}, 18, {5}, 1, {2}, {1}, {2}, {1}});
+    expectForm({{2, 20, 31}, 20, {3}, 20, {1}, {2}, {2}, {2}}, "depthwise");
+}
+
+TEST(CpuConvolution, depthwise)
+{
+    expectForm({{2, 32, 9, 9}, 32, {3, 3}, 32, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
+    expectForm({{1, 37, 14, 15}, 37, {3, 3}, 37, {2, 2}, {1, 1}, {1, 1}, {1, 1}}, "depthwise");
+    expectForm({{1, 24, 9, 25}, 24, {7, 7}, 24, {1, 1}, {1, 1}, {3, 3}, {3, 3}}, "depthwise");
+    expectForm({{1, 16, 12, 12}, 16, {5, 5}, 16, {1, 1}, {2, 2}, {4, 4}, {4, 4}}, "depthwise", false);
+    expectForm({{1, 40, 8, 13}, 40, {5, 5}, 40, {2, 1}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
+}
+
+TEST(CpuConvolution, epilogues)
+{
+    Form const form{{2, 20, 6, 7}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    Form const depthwise{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    for (int32_t kind = static_cast<int32_t>(EpilogueKind::kRelu); kind <= static_cast<int32_t>(EpilogueKind::kLinear); ++kind)
+    {
+        SCOPED_TRACE(kind);
+        for (Form const& each : {form, depthwise})
+        {
+            Convolution layer = layerOf(each);
+            float const alpha = static_cast<EpilogueKind>(kind) == EpilogueKind::kClip ? -0.5F : 0.2F;
+            layer.epilogue.steps = {{static_cast<EpilogueKind>(kind), alpha, 0.5F}};
+            expectKernels(layer, operandsOf(each), each.groups == 1 ? "rows" : "depthwise");
+        }
+    }
+}
+
+TEST(CpuConvolution, residualsAndFactors)
+{
+    for (Form const& form : {Form{{2, 20, 6, 7}, 35, {1, 1}}, Form{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
+    {
+        std::vector<int64_t> const out{2, form.maps, 6, 7};
+        for (std::vector<int64_t> const& extra : std::vector<std::vector<int64_t>>{
+                 out, {1, form.maps, 1, 1}, {2, form.maps, 1, 1}, {1, 1, 1, 1}, {2, 1, 6, 7}, {1, form.maps, 6, 7}})
+            for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
+            {
+                Convolution layer = layerOf(form);
+                layer.epilogue.steps = {{kind}, {EpilogueKind::kRelu}, {EpilogueKind::kSilu}, {kind}, {EpilogueKind::kClip, 0.1F, 0.4F}};
+                std::vector<Operand> operands = operandsOf(form);
+                operands.push_back(input(randomTensor(extra)));
+                operands.push_back(weight(randomTensor(out)));
+                expectKernels(layer, operands, form.groups == 1 ? "rows" : "depthwise");
+            }
+    }
+}
+
+} // namespace tenon::test

@@ -1,0 +1,53 @@
+// KernelCase: one layer with random operands, run by every offer of the CPU backend at every instruction set and compared
+// with the layer's own reference.
+#pragma once
+
+#include "ir/graph.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tenon::test
+{
+
+struct Operand
+{
+    HostTensor tensor;
+    bool isConstant{false};
+    bool isAbsent{false};
+};
+
+//! Uniform in [low, high).
+HostTensor randomTensor(std::vector<int64_t> extents, double low = -1.0, double high = 1.0, DType type = DType::kFLOAT);
+inline Operand input(HostTensor tensor)
+{
+    return {std::move(tensor)};
+}
+inline Operand weight(HostTensor tensor)
+{
+    return {std::move(tensor), true};
+}
+inline Operand absent()
+{
+    return {{}, false, true};
+}
+
+struct Tolerance
+{
+    double absolute{1e-5};
+    double relative{1e-4};
+};
+
+//! Fails when no offer stands besides the reference, or any of them differs. `candidate`: the one that must be offered.
+void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {});
+template <typename L>
+void expectKernels(L layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {})
+{
+    expectKernels(makeLayer(std::move(layer)), std::move(operands), candidate, tolerance);
+}
+
+} // namespace tenon::test

@@ -1,0 +1,78 @@
+// Matrix products on the CPU against the reference.
+#include "backends/kernel_case.h"
+#include "layers/matrix_multiply.h"
+
+namespace tenon::test
+{
+
+using nvinfer1::MatrixOperation;
+
+namespace
+{
+HostTensor operand(std::vector<int64_t> batch, int64_t rows, int64_t columns, MatrixOperation operation)
+{
+    if (operation == MatrixOperation::kTRANSPOSE)
+        std::swap(rows, columns);
+    batch.push_back(rows);
+    batch.push_back(columns);
+    return randomTensor(batch);
+}
+} // namespace
+
+TEST(CpuProduct, sizesAndTransposes)
+{
+    for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 7, 5}, {1, 64, 200}, {49, 33, 65}, {6, 1, 16}, {30, 100, 17}, {13, 16, 96}})
+        for (MatrixOperation const a : {MatrixOperation::kNONE, MatrixOperation::kTRANSPOSE})
+            for (MatrixOperation const b : {MatrixOperation::kNONE, MatrixOperation::kTRANSPOSE})
+            {
+                SCOPED_TRACE(fmt::format("{} x {} x {}, {}, {}", m, k, n, static_cast<int32_t>(a), static_cast<int32_t>(b)));
+                MatrixMultiply layer;
+                layer.operation0 = a;
+                layer.operation1 = b;
+                expectKernels(layer, {input(operand({}, m, k, a)), input(operand({}, k, n, b))}, "panels");
+                expectKernels(layer, {input(operand({}, m, k, a)), weight(operand({}, k, n, b)), weight(randomTensor({n}))}, "panels");
+            }
+}
+
+TEST(CpuProduct, batches)
+{
+    MatrixMultiply layer;
+    layer.alpha = 0.25F;
+    expectKernels(layer, {input(randomTensor({2, 3, 10, 20})), input(randomTensor({2, 3, 20, 30}))}, "panels");
+    expectKernels(layer, {input(randomTensor({2, 1, 10, 20})), input(randomTensor({1, 3, 20, 30}))}, "panels");
+    expectKernels(layer, {input(randomTensor({2, 5, 20})), weight(randomTensor({1, 20, 30}))}, "panels");
+    expectKernels(layer, {input(randomTensor({1, 5, 20})), weight(randomTensor({4, 20, 30}))}, "panels");
+    layer.operation0 = MatrixOperation::kTRANSPOSE;
+    expectKernels(layer, {input(randomTensor({3, 20, 5})), weight(randomTensor({1, 20, 30}))}, "panels");
+}
+
+TEST(CpuProduct, vectors)
+{
+    MatrixMultiply layer;
+    layer.operation0 = MatrixOperation::kVECTOR;
+    expectKernels(layer, {input(randomTensor({3, 20})), input(randomTensor({3, 20, 30}))}, "panels");
+    layer.operation0 = MatrixOperation::kNONE;
+    layer.operation1 = MatrixOperation::kVECTOR;
+    expectKernels(layer, {input(randomTensor({3, 7, 20})), weight(randomTensor({3, 20}))}, "panels");
+}
+
+TEST(CpuProduct, epilogues)
+{
+    for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
+        for (std::vector<int64_t> const& extra :
+            std::vector<std::vector<int64_t>>{{2, 9, 40}, {1, 1, 40}, {2, 1, 40}, {2, 9, 1}, {1, 9, 40}, {1, 1, 1}})
+        {
+            MatrixMultiply layer;
+            layer.epilogue.steps = {{kind}, {EpilogueKind::kGeluErf}, {EpilogueKind::kAdd}};
+            expectKernels(layer,
+                {input(randomTensor({2, 9, 20})), weight(randomTensor({1, 20, 40})), weight(randomTensor({40})),
+                    input(randomTensor(extra)), input(randomTensor({2, 9, 40}))},
+                "panels");
+            expectKernels(layer,
+                {input(randomTensor({2, 9, 20})), input(randomTensor({2, 20, 40})), absent(),
+                    input(randomTensor(extra)), input(randomTensor({2, 9, 40}))},
+                "panels");
+        }
+}
+
+} // namespace tenon::test
