@@ -74,7 +74,10 @@ class Reader
     {
         if (list == nullptr || !spend(list->size() * sizeof(T)))
             return {};
-        return {list->begin(), list->end()};
+        std::vector<T> values(list->size());
+        if (!values.empty()) // The verifier leaves elements of 8 bytes at addresses of 4: copy, never load.
+            std::memcpy(values.data(), list->Data(), values.size() * sizeof(T));
+        return values;
     }
 
     std::vector<std::string> textsOf(fb::Vector<fb::Offset<fb::String>> const* list)
@@ -102,11 +105,11 @@ class Reader
     Result<nvinfer1::Dims64> dimsOf(fb::Vector<int64_t> const* list)
     {
         nvinfer1::Dims64 dims{};
-        dims.nbDims = list == nullptr ? 0 : static_cast<int32_t>(std::min(list->size(), 1000U));
-        if (dims.nbDims > nvinfer1::Dims64::MAX_DIMS)
-            return badArgument("plan has dims of rank {}", dims.nbDims);
-        for (int32_t i = 0; i < dims.nbDims; ++i)
-            dims.d[i] = list->Get(static_cast<uint32_t>(i));
+        std::vector<int64_t> const extents = listOf(list);
+        if (extents.size() > nvinfer1::Dims64::MAX_DIMS)
+            return badArgument("plan has dims of rank {}", extents.size());
+        dims.nbDims = static_cast<int32_t>(extents.size());
+        std::ranges::copy(extents, dims.d);
         return dims;
     }
 
@@ -202,8 +205,12 @@ class Reader
         program.device = textOf(x.device());
         program.symbols = TENON_TRY(tablesOf<PlanSymbol>(x.symbols(), [&](auto const& y) { return read(y); }));
         if (x.shapes() != nullptr && spend(x.shapes()->size() * sizeof(PlanShapeInstruction)))
-            for (stored::Instruction const* y : *x.shapes())
-                program.shapes.push_back({static_cast<PlanShapeOp>(y->op()), y->a(), y->b(), y->value()});
+            for (uint32_t i = 0; i < x.shapes()->size(); ++i)
+            {
+                stored::Instruction y;
+                std::memcpy(&y, x.shapes()->Data() + i * sizeof(y), sizeof(y));
+                program.shapes.push_back({static_cast<PlanShapeOp>(y.op()), y.a(), y.b(), y.value()});
+            }
         program.tensors = TENON_TRY(tablesOf<PlanTensor>(x.tensors(), [&](auto const& y) { return read(y); }));
         program.steps = TENON_TRY(tablesOf<PlanStep>(x.steps(), [&](auto const& y) { return read(y); }));
         return program;

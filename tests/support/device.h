@@ -74,7 +74,8 @@ class DeviceArray
     explicit DeviceArray(size_t count) : mCount{count}, mData{allocate(count)}
     {
         std::vector<T> junk(count);
-        std::memset(static_cast<void*>(junk.data()), 0xCD, count * sizeof(T));
+        if (count > 0)
+            std::memset(static_cast<void*>(junk.data()), 0xCD, count * sizeof(T));
         write(junk);
     }
     explicit DeviceArray(std::vector<T> const& values) : mCount{values.size()}, mData{allocate(values.size())}
@@ -92,7 +93,8 @@ class DeviceArray
     }
     void write(std::span<T const> values)
     {
-        deviceUnderTest().copyIn(mData.get(), values.data(), values.size_bytes());
+        if (!values.empty())
+            deviceUnderTest().copyIn(mData.get(), values.data(), values.size_bytes());
     }
     std::vector<T> read() const
     {
@@ -102,7 +104,8 @@ class DeviceArray
     {
         std::vector<T> values(count);
         deviceUnderTest().synchronize();
-        deviceUnderTest().copyOut(values.data(), mData.get(), count * sizeof(T));
+        if (count > 0)
+            deviceUnderTest().copyOut(values.data(), mData.get(), count * sizeof(T));
         return values;
     }
 
