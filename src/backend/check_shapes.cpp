@@ -45,6 +45,8 @@ class ConcreteInputs
             view.contents = &mContents[i];
             return Done{};
         }
+        if (!arg.hasMemory)
+            return badArgument("[layer '{}'] operand {} is read, but the plan gives only its values", mCheck.name, i);
         TENON_TRY(checkExtents(arg, mCheck.name));
         mTypes[i] = {arg.dtype, shapeOf(arg.extents)};
         WeightArg const* weight = i < mCheck.weights.size() ? &mCheck.weights[i] : nullptr;

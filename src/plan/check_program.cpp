@@ -266,8 +266,6 @@ class Checker
         if (!isIndex(input, mProgram.tensors))
             return badArgument("it reads the unknown tensor {}", input);
         PlanTensor const& tensor = at(mProgram.tensors, input);
-        if (tensor.kind == PlanTensorKind::kValues && at(mProgram.steps, index).kernel != "shape_values")
-            return badArgument("it reads tensor '{}', which has no memory", tensor.name);
         int32_t const root = rootOf(mProgram, input);
         PlanTensor const& memory = at(mProgram.tensors, root);
         bool const made = memory.kind == PlanTensorKind::kActivation

@@ -58,7 +58,7 @@ enum class PlanTensorKind : uint8_t
     kIO,         //!< `index` into the plan's I/O list.
     kActivation, //!< Lives in the arena.
     kWeight,     //!< `index` into the plan's weight table.
-    kValues,     //!< No memory: its extents are values of a shape tensor, for the kernel "shape_values".
+    kValues,     //!< No memory: its extents are values of a shape tensor, for kernels that need no more than those.
     kView,       //!< Shares the memory of tensor `index`.
 };
 

@@ -116,6 +116,7 @@ class StepPreparer
             return TensorArg{DType::kFLOAT, Layout::kLinear, {}, false};
         TensorArg arg = TENON_TRY(argOf(mEngine, tensor, mRegisters));
         TENON_TRY(checkMemory(tensor, arg));
+        arg.hasMemory = mEngine.program->tensors[asSize(tensor)].kind != PlanTensorKind::kValues;
         return arg;
     }
 
