@@ -26,7 +26,7 @@ class ConcreteInputs
         mConstants.resize(count);
         std::vector<Input> views(count);
         for (size_t i = 0; i < count; ++i)
-            if (mCheck.inputs[i].present)
+            if (mCheck.inputs[i].present || isValues(i))
                 TENON_TRY(add(i, views[i]));
         return Inputs{std::move(views), std::string{mCheck.name}, &symbols, 0};
     }
@@ -34,11 +34,15 @@ class ConcreteInputs
     SymbolTable symbols;
 
   private:
+    bool isValues(size_t i) const
+    {
+        return i < 32 && (mCheck.unread >> i & 1U) != 0 && isInteger(mCheck.inputs[i].dtype);
+    }
     Result<Done> add(size_t i, Input& view)
     {
         TensorArg const& arg = mCheck.inputs[i];
         view.type = &mTypes[i];
-        if (i < 32 && (mCheck.unread >> i & 1U) != 0)
+        if (isValues(i))
         {
             mTypes[i] = {arg.dtype, {static_cast<int64_t>(arg.extents.size())}};
             mContents[i] = shapeOf(arg.extents);

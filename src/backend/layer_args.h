@@ -6,9 +6,10 @@
 //         MyChoices const choices = TENON_TRY(choicesOf<MyChoices>(args));
 // Prepare: TENON_TRY(checkShapes(…)) of backend/check_shapes.h.
 //
-// An operand that the offer calls unread arrives, when its contents are known symbolically or as a constant, as a TensorArg
-// whose `extents` are those contents (row-major), with no address: kernels of Slice, Shuffle, Fill, Resize and the like
-// know their starts, sizes and dims when they are prepared. An unread operand of unknown contents arrives as absent.
+// An operand that the offer calls unread arrives, when its contents are known symbolically or as a constant, as an absent
+// TensorArg (present is false) of integer type whose `extents` are those contents, row-major: kernels of Slice, Shuffle,
+// Fill, Resize and the like know their starts, sizes and dims when they are prepared. An unread operand of unknown contents
+// is plainly absent (kFLOAT, no extents).
 #pragma once
 
 #include "backend/candidate.h"

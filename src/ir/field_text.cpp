@@ -45,16 +45,30 @@ std::string_view TextReader::word()
     return mText.substr(first, mAt - first);
 }
 
+namespace
+{
+template <typename T>
+bool readNumber(std::string_view text, size_t& at, T& value)
+{
+    auto const [end, failure] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (failure == std::errc{})
+        at = static_cast<size_t>(end - text.data());
+    return failure == std::errc{};
+}
+} // namespace
+
 Result<double> TextReader::number()
 {
     peek();
     double value{0.0};
-    char const* const last = mText.data() + mText.size();
-    auto const [end, failure] = std::from_chars(mText.data() + mAt, last, value);
-    if (failure != std::errc{})
-        return error("a number");
-    mAt = static_cast<size_t>(end - mText.data());
-    return value;
+    return readNumber(mText, mAt, value) ? Result<double>{value} : error("a number");
+}
+
+Result<int64_t> TextReader::integer()
+{
+    peek();
+    int64_t value{0};
+    return readNumber(mText, mAt, value) ? Result<int64_t>{value} : error("a whole number");
 }
 
 Result<std::string> TextReader::quoted()

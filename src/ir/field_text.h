@@ -25,6 +25,7 @@ class TextReader
     //! Letters, digits, '_' and '.'.
     std::string_view word();
     Result<double> number();
+    Result<int64_t> integer();
     //! A text in double quotes, without escapes.
     Result<std::string> quoted();
     //! All up to the character that closes the bracket just opened; takes that too.

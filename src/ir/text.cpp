@@ -155,7 +155,7 @@ class Parser
     Result<ShapeExpr> extent(TextReader& in, int32_t axis)
     {
         if (std::isalpha(static_cast<unsigned char>(in.peek())) == 0)
-            return ShapeExpr{static_cast<int64_t>(TENON_TRY(in.number()))};
+            return ShapeExpr{TENON_TRY(in.integer())};
         std::string const symbol{in.word()};
         auto const known = mSymbols.find(symbol);
         if (known != mSymbols.end())
@@ -163,9 +163,9 @@ class Parser
         Range range{1, 4096};
         if (in.take("="))
         {
-            range.min = static_cast<int64_t>(TENON_TRY(in.number()));
+            range.min = TENON_TRY(in.integer());
             TENON_TRY(in.expect(".."));
-            range.max = static_cast<int64_t>(TENON_TRY(in.number()));
+            range.max = TENON_TRY(in.integer());
         }
         auto const source = static_cast<int32_t>(mGraph.inputs().size());
         int32_t const id = mGraph.symbols().find(SymbolKind::kInputExtent, source, axis, symbol, range);

@@ -86,36 +86,38 @@ void ProgramWriter::placeOutputs()
 {
     for (GraphOutput const& output : mGraph.outputs())
     {
-        ValueId root = output.value;
-        std::vector<ValueId> views;
-        Choice const* choice{nullptr};
-        for (Node const* node = mGraph.producerOf(root); node != nullptr; node = mGraph.producerOf(root))
-        {
-            choice = hasKnownContents(mGraph.value(root)) ? nullptr : mSource.choices.of(node->id);
-            if (choice == nullptr || !choice->offer().isView)
-                break;
-            views.push_back(root);
-            root = node->input(0);
-            choice = nullptr;
-        }
-        bool const isMade = choice != nullptr
-            && choice->offer().outputs.at(static_cast<size_t>(mGraph.value(root).outputIndex)) == Layout::kLinear;
-        if (!isMade || mTensors.count({root, Layout::kLinear}) != 0)
+        std::vector<Key> chain{{output.value, Layout::kLinear}};
+        if (!followViews(chain) || mTensors.count(chain.back()) != 0)
             continue;
         PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
         target.index = findIO(mSource.io, output.name, false);
         int32_t const io = addTensor(std::move(target));
-        mTensors[{output.value, Layout::kLinear}] = io;
+        mTensors[chain.front()] = io;
         mWritten.insert(output.name);
-        if (views.empty())
-            continue;
-        views.push_back(root);
-        for (size_t i = 1; i < views.size(); ++i)
+        for (size_t i = 1; i < chain.size(); ++i)
         {
-            PlanTensor view = describe(views[i], PlanTensorKind::kView, Layout::kLinear);
+            PlanTensor view = describe(chain[i].first, PlanTensorKind::kView, chain[i].second);
             view.index = io;
-            mTensors[{views[i], Layout::kLinear}] = addTensor(std::move(view));
+            mTensors[chain[i]] = addTensor(std::move(view));
         }
+    }
+}
+
+//! Extends the chain to what the views show; true when its end is what a step writes.
+bool ProgramWriter::followViews(std::vector<Key>& chain) const
+{
+    for (;;)
+    {
+        auto const [value, layout] = chain.back();
+        Node const* node = mGraph.producerOf(value);
+        Choice const* choice = node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr
+                                                                                         : mSource.choices.of(node->id);
+        if (choice == nullptr
+            || choice->offer().outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)) != layout)
+            return false;
+        if (!choice->offer().isView)
+            return true;
+        chain.emplace_back(node->input(0), choice->offer().inputs.at(0));
     }
 }
 
@@ -306,11 +308,11 @@ void ProgramWriter::tellSymbols(Node const& node, PlanStep& step)
 void ProgramWriter::addView(Choice const& choice)
 {
     Node const& node = mGraph.node(choice.node);
-    Layout const layout = choice.offer().inputs.at(0);
+    Layout const layout = choice.offer().outputs.at(0);
     mProduced[node.output()] = layout;
     if (mTensors.count({node.output(), layout}) != 0)
         return; // Placed in the memory of a network output already.
-    int32_t const source = tensorOf(node.input(0), layout);
+    int32_t const source = tensorOf(node.input(0), choice.offer().inputs.at(0));
     PlanTensor view = describe(node.output(), PlanTensorKind::kView, layout);
     PlanTensor const& from = mProgram.tensors[static_cast<size_t>(source)];
     view.index = from.kind == PlanTensorKind::kView ? from.index : source;

@@ -42,6 +42,7 @@ class ProgramWriter
 
     void addInputs();
     void placeOutputs();
+    bool followViews(std::vector<Key>& chain) const;
     Result<Done> addNode(Choice const& choice);
     Result<Done> addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step);
     void addResults(Choice const& choice, PlanStep& step);

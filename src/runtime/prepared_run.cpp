@@ -98,7 +98,14 @@ class StepPreparer
         PlanStep const& stored = mEngine.program->steps[asSize(index)];
         PreparedStep step;
         for (int32_t const input : stored.inputs)
+        {
             step.inputs.push_back(TENON_TRY(operand(input)));
+            // Values have no memory: but for "shape_values", kernels see an absent operand whose extents are the values
+            // (see LayerArgs), so that one that would read it refuses.
+            if (input >= 0 && mEngine.program->tensors[asSize(input)].kind == PlanTensorKind::kValues
+                && stored.kernel != "shape_values")
+                step.inputs.back().present = false;
+        }
         for (int32_t const output : stored.outputs)
             step.outputs.push_back(TENON_TRY(operand(output)));
         // Most steps of a new shape often have the extents of the shape before.

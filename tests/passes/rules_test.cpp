@@ -199,7 +199,7 @@ output %y
         R"(
 input %x : float32[N,3,8,8]
 const %w : float32[4,3,3,3] = random(1)
-const %b : float32[4] = [0.16888547,-0.5757056,-0.67085713,0.34462783]
+const %b : float32[4] = [-1.3632017,0.11491672,-0.12045329,0.13197109]
 %y = Convolution(%x, %w, %b) {NbOutputMaps=4, KernelSizeNd=(3,3)}
 output %y
 )");
@@ -281,7 +281,7 @@ TEST(Rules, fuseActivationTakesClip)
 input %x : float32[N,3,8,8]
 const %w : float32[4,3,3,3] = random(1)
 %c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3)}
-%y = Activation(%c) {ActivationType=10, Alpha=0, Beta=6}
+%y = Activation(%c) {ActivationType=8, Alpha=0, Beta=6}
 output %y
 )",
         R"(
@@ -301,7 +301,7 @@ const %three : float32[1,1,1,1] = 3
 const %six : float32[1,1,1,1] = 6
 %c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3)}
 %a = ElementWise(%c, %three) {Operation=0}
-%b = Activation(%a) {ActivationType=10, Alpha=0, Beta=6}
+%b = Activation(%a) {ActivationType=8, Alpha=0, Beta=6}
 %m = ElementWise(%c, %b) {Operation=1}
 %y = ElementWise(%m, %six) {Operation=5}
 output %y
@@ -309,7 +309,7 @@ output %y
         R"(
 input %x : float32[N,3,8,8]
 const %w : float32[4,3,3,3] = random(1)
-%y = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=9, alpha=0.16666667, beta=0.5}]}}
+%y = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(3,3), epilogue={steps=[{kind=9, alpha=0.16666666, beta=0.5}]}}
 output %y
 )");
 }
@@ -469,7 +469,7 @@ output %y
         R"(
 input %x : float32[N,4,8,8]
 const %w : float32[4,4,3,3] = random(9)
-const %b : float32[4] = [-0.9000425,0.66141945,-0.6217906,0.081416406]
+const %b : float32[4] = [-0.85855025,0.6798981,-0.7573428,0.13862266]
 %y = Convolution(%x, %w, %b, %x) {NbOutputMaps=4, KernelSizeNd=(3,3), PrePadding=(1,1), PostPadding=(1,1), epilogue={steps=[{kind=0}, {kind=2}]}}
 output %y
 )");

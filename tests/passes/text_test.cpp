@@ -38,14 +38,15 @@ TEST(Text, namesTheLineOfAMistake)
     EXPECT_NE(graph.error().message.find("%z"), std::string::npos);
 }
 
-TEST(Verify, findsATensorReadBeforeItIsMade)
+TEST(Verify, wantsUniqueOutputNames)
 {
     Graph graph = parsed("input %x : float32[2,2]\n%y = Unary(%x) {Operation=0}\noutput %y\n");
-    graph.markOutput(graph.inputs().front(), "y"); // A second output of one name.
-    Result<Done> const sound = verify(graph);
-    EXPECT_TRUE(sound);
+    graph.markOutput(graph.inputs().front(), "z");
+    EXPECT_TRUE(verify(graph));
     graph.markOutput(graph.inputs().front(), "y");
-    EXPECT_FALSE(verify(graph));
+    Result<Done> const sound = verify(graph);
+    ASSERT_FALSE(sound);
+    EXPECT_NE(sound.error().message.find("'y'"), std::string::npos);
 }
 
 } // namespace tenon::test

@@ -36,9 +36,10 @@ PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread,
     std::vector<Input> views(args.size());
     for (size_t i = 0; i < args.size(); ++i)
     {
-        if (!args[i].present)
+        bool const isValues = i < 32 && (unread >> i & 1U) != 0 && isInteger(args[i].dtype);
+        if (!args[i].present && !isValues)
             continue;
-        if (i < 32 && (unread >> i & 1U) != 0)
+        if (isValues)
         {
             mTypes[i] = {args[i].dtype, {static_cast<int64_t>(args[i].extents.size())}};
             mContents[i] = shapeOf(args[i].extents);
