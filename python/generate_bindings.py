@@ -114,7 +114,7 @@ class Writer:
             return [f'    c.def_property_readonly("{name}", {getter});']
         declared, passed = parameter(setters[0]["params"][0], 0)
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
-        keep = ", py::keep_alive<1, 2>()" if pointer else ""
+        keep = ", KeepAlive<1, 2>()" if pointer else ""
         setter = (f"py::cpp_function([](T& self, {declared}) {{ checked(\"{python}.{name}\", "
                   f"[&] {{ return self.{setters[0]['name']}({passed}); }}); }}{keep})")
         if "r" not in access:
@@ -141,7 +141,7 @@ class Writer:
                 extra += ", py::call_guard<py::gil_scoped_release>()"
             for nurse, patient in method.get("keep_alive", []):
                 if not any("Weights" in p["type"] for p in m["params"]):
-                    extra += f", py::keep_alive<{nurse}, {patient}>()"
+                    extra += f", KeepAlive<{nurse}, {patient}>()"
             lines.append(f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
                          f"{result_policy(python, name)}, docOf(\"{python}.{name}\"));")
         return lines
@@ -174,6 +174,13 @@ def enums(classes: list[dict]) -> list[str]:
     return lines
 
 
+def names(module: dict) -> list[str]:
+    """All top-level names of the table, so that the package can tell a name that is not bound yet from a typing mistake."""
+    every = sorted(c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", ""))
+    lines = [f'        "{" ".join(every[i : i + 5])} "' for i in range(0, len(every), 5)]
+    return ['    m.attr("_api_names") = py::str(', *lines[:-1], lines[-1] + ");"]
+
+
 HEAD = """// Written by generate_bindings.py from the API tables. {what}
 #include "bindings.h"
 
@@ -200,7 +207,7 @@ def main() -> None:
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
-    emit("enums", "Enumerations.", ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + ["}"])
+    emit("enums", "Enumerations.", ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + names(python) + ["}"])
     for name, members in FILES.items():
         if members is None:
             members = ["ILayer"] + sorted(c["name"] for c in python["classes"] if c["kind"] != "enum"
@@ -212,8 +219,8 @@ def main() -> None:
             cls = classes[member]
             space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
-            lines += [f"static void bind{member}(py::class_<{kind}{holder(cls, kind)}>& c)", "{",
-                      f"    using T = {kind};", *writer.body(cls), "}", ""]
+            lines += [f"static void bind{member}([[maybe_unused]] py::class_<{kind}{holder(cls, kind)}>& c)", "{",
+                      f"    using T [[maybe_unused]] = {kind};", *writer.body(cls), "}", ""]
         lines += [f"void declare{pascal(name)}(py::module_& m)", "{"]
         for member in members:
             cls = classes[member]
@@ -237,6 +244,8 @@ def main() -> None:
 def holder(cls: dict, kind: str) -> str:
     """Template arguments after the class: base and holder."""
     base = f", nvinfer1::{cls['bases'][0]}" if cls["bases"] else ""
+    if cls["name"] == "OnnxParser":
+        return base + f", std::shared_ptr<{kind}>"
     owned = cls["name"] in ("Builder", "IBuilderConfig", "INetworkDefinition", "OnnxParser", "Runtime", "ICudaEngine",
                             "IExecutionContext", "EngineInspector", "IRuntimeConfig", "ISerializationConfig", "ITimingCache")
     return base + (f", Owned<{kind}>" if owned else f", Borrowed<{kind}>")

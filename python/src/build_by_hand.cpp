@@ -94,10 +94,10 @@ void bindBuilder(py::module_& m)
             throw std::runtime_error("no builder could be made; the logger has the reason");
         return Owned<IBuilder>{builder};
     }),
-        py::arg("logger"), py::keep_alive<1, 2>());
+        py::arg("logger"), KeepAlive<1, 2>());
     c.def(
         "create_network", [](T& self, uint32_t flags) { return self.createNetworkV2(flags); }, py::arg("flags") = 0U,
-        py::keep_alive<0, 1>(), py::return_value_policy::take_ownership, docOf("Builder.create_network"));
+        KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("Builder.create_network"));
     c.def(
         "build_serialized_network",
         [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
@@ -122,7 +122,7 @@ void bindBuilder(py::module_& m)
         [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
             return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
         },
-        py::arg("network"), py::arg("config"), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership,
+        py::arg("network"), py::arg("config"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def(
@@ -151,14 +151,18 @@ void bindBuilder(py::module_& m)
 void bindParser(py::module_& m)
 {
     using T = nvonnxparser::IParser;
-    auto c = classOf<py::class_<T, Owned<T>>>(m, "OnnxParser");
+    auto c = classOf<py::class_<T, std::shared_ptr<T>>>(m, "OnnxParser");
     c.def(py::init([](INetworkDefinition& network, ILogger& logger) {
-        T* parser = nvonnxparser::createParser(network, logger);
+        std::shared_ptr<T> parser{nvonnxparser::createParser(network, logger), DeleteReleased{}};
         if (parser == nullptr)
             throw std::runtime_error("no parser could be made; the logger has the reason");
-        return Owned<T>{parser};
+        // The network uses weights that the parser owns, and lives no shorter than the parser's Python object.
+        auto* const shared = new std::shared_ptr<T>{parser};
+        py::capsule const owner{shared, [](void* pointer) { delete static_cast<std::shared_ptr<T>*>(pointer); }};
+        py::detail::keep_alive_impl(py::cast(&network, py::return_value_policy::reference), owner);
+        return parser;
     }),
-        py::arg("network"), py::arg("logger"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<2, 1>());
+        py::arg("network"), py::arg("logger"), KeepAlive<1, 2>(), KeepAlive<1, 3>());
     auto const bytesCall = [](auto method) {
         return [method](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();

@@ -20,11 +20,15 @@ void bindRuntime(py::module_& m)
             throw std::runtime_error("no runtime could be made; the logger has the reason");
         return Owned<IRuntime>{runtime};
     }),
-        py::arg("logger"), py::keep_alive<1, 2>());
+        py::arg("logger"), KeepAlive<1, 2>());
     c.def(
         "deserialize_cuda_engine",
         [](T& self, IStreamReader& reader) { return self.deserializeCudaEngine(reader); }, py::arg("stream_reader"),
-        py::call_guard<py::gil_scoped_release>(), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership);
+        py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(), py::return_value_policy::take_ownership);
+    c.def(
+        "deserialize_cuda_engine", [](T& self, IStreamReaderV2& reader) { return self.deserializeCudaEngine(reader); },
+        py::arg("stream_reader_v2"), py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(),
+        py::return_value_policy::take_ownership);
     c.def(
         "deserialize_cuda_engine",
         [](T& self, py::buffer const& blob) {
@@ -32,7 +36,7 @@ void bindRuntime(py::module_& m)
             py::gil_scoped_release const released;
             return self.deserializeCudaEngine(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
-        py::arg("serialized_engine"), py::keep_alive<0, 1>(), py::return_value_policy::take_ownership,
+        py::arg("serialized_engine"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Runtime.deserialize_cuda_engine"));
 }
 
@@ -67,11 +71,11 @@ void bindEngine(py::module_& m)
         "create_execution_context",
         [](T& self, ExecutionContextAllocationStrategy strategy) { return self.createExecutionContext(strategy); },
         py::arg("strategy") = ExecutionContextAllocationStrategy::kSTATIC, py::call_guard<py::gil_scoped_release>(),
-        py::keep_alive<0, 1>(), py::return_value_policy::take_ownership, docOf("ICudaEngine.create_execution_context"));
+        KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("ICudaEngine.create_execution_context"));
     c.def(
         "create_execution_context", [](T& self, IRuntimeConfig* config) { return self.createExecutionContext(config); },
         py::arg("runtime_config").none(true) = py::none(), py::call_guard<py::gil_scoped_release>(),
-        py::keep_alive<0, 1>(), py::return_value_policy::take_ownership);
+        KeepAlive<0, 1>(), py::return_value_policy::take_ownership);
     c.def(
         "get_tensor_profile_shape",
         [](T const& self, char const* name, int32_t profile) {

@@ -215,7 +215,7 @@ void bindWeights(py::module_& m)
             throw py::type_error("weights must be a contiguous array; numpy.ascontiguousarray makes one");
         return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
     }),
-        py::arg("a"), py::keep_alive<1, 2>());
+        py::arg("a"), KeepAlive<1, 2>());
     c.def_property_readonly("dtype", [](Weights const& self) { return self.type; });
     c.def_property_readonly("size", [](Weights const& self) { return self.count; });
     c.def_property_readonly("nbytes", [](Weights const& self) { return (self.count * bitsOf(self.type) + 7) / 8; });

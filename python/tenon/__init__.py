@@ -6,6 +6,14 @@ from ._values import install as _install, nptype, volume  # noqa: F401
 __version__ = "0.1.0"
 
 _install(_native)
+
+
+def __getattr__(name: str):
+    if name in _native._api_names.split():
+        raise AttributeError(f"{__name__}.{name} is not implemented in this version; `tenon api` lists such calls")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 float32 = _native.DataType.FLOAT
 float16 = _native.DataType.HALF
 bfloat16 = _native.DataType.BF16
