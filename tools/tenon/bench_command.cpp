@@ -38,8 +38,7 @@ double at(std::vector<double> const& sorted, double part)
 int bench(Options const& options, Common const& common)
 {
     using Clock = std::chrono::steady_clock;
-    using Severity = nvinfer1::ILogger::Severity;
-    Logger logger{common.verbose ? Severity::kVERBOSE : Severity::kWARNING};
+    Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common.threads, logger};
     session.prepare(shapes, 0);
@@ -70,10 +69,13 @@ void addBench(CLI::App& app, Common const& common, int& status)
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("bench", "Measure the latency of a plan (or a model, built first)");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
-    command->add_option("--shapes", options->shapes, "Shape of each input, as in `tenon build`");
+    addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
     command->add_option("--seconds", options->seconds, "How long to measure");
     command->add_option("--warmup", options->warmup, "Runs before measuring");
     command->add_flag("--json", options->json, "Print JSON");
+    command->footer(R"(Example:
+  tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5
+Random inputs, one run after the other. A plan is mapped, not read; "resident" is the memory of the whole process.)");
     command->callback([options, &common, &status] { status = bench(*options, common); });
 }
 

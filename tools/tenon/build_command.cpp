@@ -19,8 +19,7 @@ struct Options
 
 int build(Options const& options, Common const& common)
 {
-    using Severity = nvinfer1::ILogger::Severity;
-    Logger logger{common.verbose ? Severity::kVERBOSE : common.quiet ? Severity::kERROR : Severity::kWARNING};
+    Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
     auto const plan = buildPlan(options.model, parseShapes(options.shapes), common.threads, logger, !common.quiet);
     if (gInterrupted)
@@ -44,9 +43,12 @@ void addBuild(CLI::App& app, Common const& common, int& status)
     CLI::App* command = app.add_subcommand("build", "Build a plan from an ONNX model");
     command->add_option("model", options->model, "The ONNX file")->required()->check(CLI::ExistingFile);
     command->add_option("-o,--output", options->output, "Where the plan goes (MODEL.plan)");
-    command->add_option("--shapes", options->shapes,
-        "Range of each input with extents known at run time: name=MIN:OPT:MAX, or name=SHAPE for one shape only; "
-        "several joined by commas. Example: input=1x3x224x224:8x3x224x224:32x3x224x224");
+    addShapes(*command, options->shapes,
+        "Range of each input with extents known at run time: name=MIN:OPT:MAX, or name=SHAPE for one shape only");
+    command->footer(R"(Example:
+  tenon build model.onnx -o model.plan --shapes input=1x3x224x224:8x3x224x224:32x3x224x224
+The plan runs at every shape from MIN to MAX and is optimized for OPT. A bar shows phase and remaining time on a terminal;
+Ctrl-C cancels and leaves no file. -v prints each fusion, refusal and tactic with its reason.)");
     command->callback([options, &common, &status] { status = build(*options, common); });
 }
 

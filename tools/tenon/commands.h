@@ -1,6 +1,8 @@
 // The subcommands: each adds itself to the program's options and returns its exit status through `status`.
 #pragma once
 
+#include "NvInfer.h"
+
 #include <CLI/CLI.hpp>
 
 namespace tenon::cli
@@ -11,7 +13,20 @@ struct Common
     int32_t threads{0};
     bool verbose{false};
     bool quiet{false};
+
+    nvinfer1::ILogger::Severity severity() const
+    {
+        using Severity = nvinfer1::ILogger::Severity;
+        return verbose ? Severity::kVERBOSE : quiet ? Severity::kERROR : Severity::kWARNING;
+    }
 };
+
+//! The option --shapes, one piece of text at a time: what follows it is not swallowed.
+inline void addShapes(CLI::App& command, std::vector<std::string>& shapes, std::string const& meaning)
+{
+    command.add_option("--shapes", shapes, meaning + ". Form: name=1x3x224x224, several joined by commas")
+        ->allow_extra_args(false);
+}
 
 void addBuild(CLI::App& app, Common const& common, int& status);
 void addRun(CLI::App& app, Common const& common, int& status);

@@ -65,8 +65,7 @@ void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims c
 
 int run(Options const& options, Common const& common)
 {
-    using Severity = nvinfer1::ILogger::Severity;
-    Logger logger{common.verbose ? Severity::kVERBOSE : Severity::kWARNING};
+    Logger logger{common.severity()};
     Shapes shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common.threads, logger};
     if (options.inputs.empty())
@@ -100,10 +99,14 @@ void addRun(CLI::App& app, Common const& common, int& status)
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("run", "Run a plan (or a model, built first) once");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
-    command->add_option("--shapes", options->shapes, "Shape of each input, as in `tenon build`");
-    command->add_option("--input", options->inputs, "name=file.npy for each input; random data where none is given");
+    addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
+    command->add_option("--input", options->inputs, "name=file.npy for each input; random data where none is given")
+        ->allow_extra_args(false);
     command->add_option("--outputs", options->outputs, "Folder for the outputs, one .npy each");
     command->add_option("--seed", options->seed, "Seed of random inputs");
+    command->footer(R"(Example:
+  tenon run model.plan --input input=picture.npy --outputs results
+Prints shape, smallest, largest and mean value of each output. Element types that NumPy lacks are not written.)");
     command->callback([options, &common, &status] { status = run(*options, common); });
 }
 

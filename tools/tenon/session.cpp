@@ -1,6 +1,8 @@
 // Session: building, loading, shapes, buffers.
 #include "session.h"
 
+#include "tenon/tenon.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -209,43 +211,44 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
 }
 } // namespace
 
-std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
-    std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress)
+Model::Model(std::string const& path, nvinfer1::ILogger& logger) : mBuilder{nvinfer1::createInferBuilder(logger)}
 {
-    std::unique_ptr<nvinfer1::IBuilder> const builder{nvinfer1::createInferBuilder(logger)};
-    if (builder == nullptr)
+    if (mBuilder == nullptr)
         throw std::runtime_error("no builder could be made");
+    mNetwork.reset(mBuilder->createNetworkV2(0));
+    mParser.reset(nvonnxparser::createParser(*mNetwork, logger));
+    if (mParser->parseFromFile(path.c_str(), 0))
+        return;
+    std::string text = "'" + path + "' could not be read";
+    for (int32_t i = 0; i < mParser->getNbErrors(); ++i)
+        text += std::string{"\n  "} + mParser->getError(i)->desc();
+    throw std::runtime_error(text);
+}
+
+std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
+    std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress)
+{
+    Model const model{path, logger};
+    nvinfer1::IBuilder& builder = model.builder();
     if (threads > 0)
-        builder->setMaxThreads(threads);
-    std::unique_ptr<nvinfer1::INetworkDefinition> const network{builder->createNetworkV2(0)};
-    std::unique_ptr<nvonnxparser::IParser> const parser{nvonnxparser::createParser(*network, logger)};
-    if (!parser->parseFromFile(model.c_str(), 0))
-    {
-        std::string text = "'" + model + "' could not be read";
-        for (int32_t i = 0; i < parser->getNbErrors(); ++i)
-            text += std::string{"\n  "} + parser->getError(i)->desc();
-        throw std::runtime_error(text);
-    }
-    std::unique_ptr<nvinfer1::IBuilderConfig> const config{builder->createBuilderConfig()};
-    addProfile(*builder, *network, *config, shapes);
+        builder.setMaxThreads(threads);
+    std::unique_ptr<nvinfer1::IBuilderConfig> const config{builder.createBuilderConfig()};
+    addProfile(builder, model.network(), *config, shapes);
     ProgressBar bar;
     if (progress)
         config->setProgressMonitor(&bar);
-    return std::unique_ptr<nvinfer1::IHostMemory>{builder->buildSerializedNetwork(*network, *config)};
+    return std::unique_ptr<nvinfer1::IHostMemory>{builder.buildSerializedNetwork(model.network(), *config)};
 }
 
 Session::Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger)
 {
     std::unique_ptr<nvinfer1::IHostMemory> built;
-    std::vector<char> bytes;
     if (isOnnx(path))
     {
         built = buildPlan(path, shapes, threads, logger, true);
         if (built == nullptr)
             throw std::runtime_error("'" + path + "' could not be built");
     }
-    else
-        bytes = readFile(path);
     auto const start = std::chrono::steady_clock::now();
     mRuntime.reset(nvinfer1::createInferRuntime(logger));
     if (mRuntime == nullptr)
@@ -253,7 +256,7 @@ Session::Session(std::string const& path, Shapes const& shapes, int32_t threads,
     if (threads > 0)
         mRuntime->setMaxThreads(threads);
     mEngine.reset(built != nullptr ? mRuntime->deserializeCudaEngine(built->data(), built->size())
-                                   : mRuntime->deserializeCudaEngine(bytes.data(), bytes.size()));
+                                   : tenon::load(*mRuntime, path.c_str()));
     if (mEngine == nullptr)
         throw std::runtime_error("'" + path + "' could not be loaded");
     std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - start;

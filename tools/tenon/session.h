@@ -68,6 +68,26 @@ Shapes parseShapes(std::vector<std::string> const& texts);
 std::string show(nvinfer1::Dims const& dims);
 size_t bytesOf(nvinfer1::DataType type, nvinfer1::Dims const& dims);
 
+//! A network read from an ONNX file; throws std::runtime_error with all that is wrong with it.
+class Model
+{
+  public:
+    Model(std::string const& path, nvinfer1::ILogger& logger);
+    nvinfer1::IBuilder& builder() const
+    {
+        return *mBuilder;
+    }
+    nvinfer1::INetworkDefinition& network() const
+    {
+        return *mNetwork;
+    }
+
+  private:
+    std::unique_ptr<nvinfer1::IBuilder> mBuilder;
+    std::unique_ptr<nvinfer1::INetworkDefinition> mNetwork;
+    std::unique_ptr<nvonnxparser::IParser> mParser;
+};
+
 //! The bytes of a plan built from an ONNX file; null when it failed or was cancelled (the logger has said why).
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
     std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress);

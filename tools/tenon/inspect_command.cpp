@@ -1,0 +1,182 @@
+// tenon inspect: what a model or plan is made of, and what the builder decided.
+#include "commands.h"
+#include "session.h"
+#include "texts.h"
+
+#include <cstdio>
+#include <map>
+
+namespace tenon::cli
+{
+
+namespace
+{
+struct Options
+{
+    std::string path;
+    bool json{false};
+    bool decisions{false};
+};
+
+std::string textOf(Json const& value)
+{
+    return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+}
+
+std::string shapeOf(Json const& extents)
+{
+    if (extents.is_string())
+        return extents.get<std::string>();
+    std::string text;
+    for (Json const& extent : extents)
+        text += (text.empty() ? "" : "x") + (extent == -1 ? "?" : extent.dump());
+    return text.empty() ? "scalar" : text;
+}
+
+double mebibytes(Json const& bytes)
+{
+    return bytes.get<double>() / (1 << 20);
+}
+
+void printIO(Json const& io)
+{
+    for (Json const& tensor : io)
+        std::printf("  %-6s %s: %s %s%s\n", textOf(tensor["mode"]).c_str(), textOf(tensor["name"]).c_str(),
+            textOf(tensor["type"]).c_str(), shapeOf(tensor["shape"]).c_str(),
+            textOf(tensor.value("location", Json{})) == "host" ? " (in host memory)" : "");
+}
+
+void printProfiles(Json const& plan)
+{
+    size_t number{0};
+    for (Json const& profile : plan["profiles"])
+    {
+        std::printf("profile %zu", number);
+        if (plan["activation_bytes_per_profile"].size() > number)
+            std::printf(": activations up to %.1f MiB", mebibytes(plan["activation_bytes_per_profile"][number]));
+        std::printf("\n");
+        for (auto const& [name, range] : profile.items())
+            std::printf("  %s: %s to %s, best at %s\n", name.c_str(), shapeOf(range["min"]).c_str(),
+                shapeOf(range["max"]).c_str(), shapeOf(range["opt"]).c_str());
+        ++number;
+    }
+}
+
+void printSteps(Json const& program)
+{
+    std::printf("steps on %s:\n", textOf(program["device"]).c_str());
+    size_t number{0};
+    for (Json const& step : program["steps"])
+    {
+        std::string outputs;
+        for (Json const& output : step["outputs"])
+            if (!output.is_null())
+                outputs += " " + textOf(output["type"]) + "[" + textOf(output["shape"]) + "] " + textOf(output["layout"]);
+        std::string const tactic = textOf(step["tactic"]);
+        std::printf("%4zu  %-24s %s ->%s\n", number++, textOf(step["kernel"]).c_str(), textOf(step["name"]).c_str(),
+            outputs.c_str());
+        if (!tactic.empty() && tactic != "0")
+            std::printf("      tactic: %s\n", tactic.c_str());
+    }
+}
+
+//! Decisions of one kind together; how often each reason occurred, unless all are wanted.
+void printDecisions(Json const& decisions, bool all)
+{
+    std::map<std::string, std::map<std::string, int>> kinds;
+    for (Json const& decision : decisions)
+    {
+        std::string const kind = textOf(decision["kind"]);
+        if (all)
+            std::printf("  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(),
+                textOf(decision["text"]).c_str());
+        else
+            ++kinds[kind][kind == "tactic" ? "(--decisions lists them)" : textOf(decision["text"])];
+    }
+    for (auto const& [kind, reasons] : kinds)
+        for (auto const& [reason, count] : reasons)
+            std::printf("  %-10s %4d x %s\n", kind.c_str(), count, reason.c_str());
+}
+
+void printPlan(Json const& plan, bool allDecisions)
+{
+    size_t steps{0};
+    for (Json const& program : plan["programs"])
+        steps = std::max(steps, program["steps"].size());
+    std::printf("plan '%s': %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", textOf(plan["name"]).c_str(),
+        mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), textOf(plan["network_layers"]).c_str(), steps);
+    printIO(plan["io"]);
+    printProfiles(plan);
+    for (Json const& program : plan["programs"])
+        printSteps(program);
+    std::printf("decisions:\n");
+    printDecisions(plan["decisions"], allDecisions);
+    if (plan["plugins"].empty())
+        std::printf("plugins needed: none\n");
+    for (Json const& plugin : plan["plugins"])
+        std::printf("plugin needed: %s, version %s, namespace '%s', library '%s'\n", textOf(plugin["name"]).c_str(),
+            textOf(plugin["version"]).c_str(), textOf(plugin["namespace"]).c_str(), textOf(plugin["library"]).c_str());
+}
+
+void printNetwork(Json const& network)
+{
+    std::printf("network '%s': %zu layers\n", textOf(network["name"]).c_str(), network["layers"].size());
+    printIO(network["io"]);
+    size_t number{0};
+    for (Json const& layer : network["layers"])
+    {
+        std::string outputs;
+        for (Json const& output : layer["outputs"])
+            outputs += " "
+                + (output.is_object() ? textOf(output.value("type", Json{})) + "[" + shapeOf(output.value("shape", Json{}))
+                           + "]"
+                                      : textOf(output));
+        std::printf("%4zu  %-20s %s ->%s\n", number++, textOf(layer["kind"]).c_str(), textOf(layer["name"]).c_str(),
+            outputs.c_str());
+    }
+}
+
+Json inspectModel(std::string const& path, nvinfer1::ILogger& logger)
+{
+    Model const model{path, logger};
+    TenonText problem{nullptr};
+    TenonText const text = tenonInspectNetwork(&model.network(), &problem);
+    return parsed(text, problem);
+}
+
+int inspect(Options const& options, Common const& common)
+{
+    Logger logger{common.severity()};
+    bool const isModel = isOnnx(options.path);
+    TenonText problem{nullptr};
+    Json json;
+    if (isModel)
+        json = inspectModel(options.path, logger);
+    else
+    {
+        TenonText const text = tenonInspectFile(options.path.c_str(), &problem);
+        json = parsed(text, problem);
+    }
+    if (options.json)
+        std::printf("%s\n", json.dump(2).c_str());
+    else if (isModel)
+        printNetwork(json);
+    else
+        printPlan(json, options.decisions);
+    return 0;
+}
+} // namespace
+
+void addInspect(CLI::App& app, Common const& common, int& status)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand("inspect", "Show the layers of a model, or what became of them in a plan");
+    command->add_option("path", options->path, "A .onnx file or a plan")->required()->check(CLI::ExistingFile);
+    command->add_flag("--json", options->json, "Print everything as JSON");
+    command->add_flag("--decisions", options->decisions, "List each decision with its layer");
+    command->footer(R"(Of a plan: inputs and outputs, profiles with their memory, each step with its kernel and layout, how often which
+fusion or refusal happened and why, and the plugins it needs. Plugins need not be present.)");
+    command->callback([options, &common, &status] { status = inspect(*options, common); });
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,61 @@
+// tenon knobs, tenon devices, tenon api: what the environment can set, what a run would use, what is not there yet.
+#include "commands.h"
+#include "texts.h"
+
+#include <cstdio>
+
+namespace tenon::cli
+{
+
+namespace
+{
+int knobs()
+{
+    for (Json const& knob : parsed(tenonKnobs()))
+    {
+        std::printf("%-22s %s\n", knob["variable"].get<std::string>().c_str(), knob["meaning"].get<std::string>().c_str());
+        std::string const value = knob["value"].is_null() ? "not set" : "set to '" + knob["value"].get<std::string>() + "'";
+        std::printf("%-22s %s; default: %s; %s\n", "", knob["type"].get<std::string>().c_str(),
+            knob["default"].get<std::string>().c_str(), value.c_str());
+    }
+    return 0;
+}
+
+int devices()
+{
+    Json const all = parsed(tenonDevices());
+    for (Json const& device : all["devices"])
+        std::printf("%-8s %s, %d threads%s\n", device["name"].get<std::string>().c_str(),
+            device["description"].get<std::string>().c_str(), device["threads"].get<int>(),
+            device["name"] == all["chosen"] ? "  <- chosen" : "");
+    std::printf("%s\n", all["reason"].get<std::string>().c_str());
+    return all["chosen"].is_null() ? 1 : 0;
+}
+
+int api()
+{
+    Json const calls = parsed(tenonNotImplemented());
+    for (Json const& call : calls)
+        std::printf("%s\n", call.get<std::string>().c_str());
+    std::fprintf(stderr, "%zu calls answer with \"is not implemented\" through logger and error recorder\n", calls.size());
+    return 0;
+}
+} // namespace
+
+void addKnobs(CLI::App& app, int& status)
+{
+    app.add_subcommand("knobs", "List the environment variables that Tenon reads")->callback([&status] {
+        status = knobs();
+    });
+    app.add_subcommand("devices", "List the devices, and which one a build or run would take and why")
+        ->callback([&status] { status = devices(); });
+}
+
+void addApi(CLI::App& app, int& status)
+{
+    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")->callback([&status] {
+        status = api();
+    });
+}
+
+} // namespace tenon::cli

@@ -1,0 +1,132 @@
+// tenon verify: each step of a plan against the reference, on the values that really reach it.
+#include "commands.h"
+#include "npy.h"
+#include "session.h"
+#include "texts.h"
+
+#include <cstdio>
+#include <list>
+
+namespace tenon::cli
+{
+
+namespace
+{
+struct Options
+{
+    std::string path;
+    std::vector<std::string> shapes;
+    std::vector<std::string> inputs;
+    TenonVerifyOptions verify{};
+    bool json{false};
+    bool firstOnly{false};
+};
+
+//! Inputs as the library wants them, and what they point at.
+struct Inputs
+{
+    std::list<NpyArray> arrays;
+    std::list<std::string> names;
+    std::vector<TenonInput> list;
+
+    void add(std::string const& name, NpyArray array, bool hasData)
+    {
+        names.push_back(name);
+        arrays.push_back(std::move(array));
+        NpyArray const& kept = arrays.back();
+        list.push_back(
+            {names.back().c_str(), hasData ? kept.data.data() : nullptr, kept.dims.nbDims, kept.dims.d});
+    }
+};
+
+Inputs inputsOf(Options const& options, Shapes const& shapes)
+{
+    Inputs inputs;
+    for (std::string const& text : options.inputs)
+    {
+        size_t const equals = text.find('=');
+        if (equals == std::string::npos)
+            throw std::invalid_argument("'" + text + "' is not name=file.npy");
+        inputs.add(text.substr(0, equals), readNpy(text.substr(equals + 1)), true);
+    }
+    for (auto const& [name, range] : shapes)
+        if (std::find(inputs.names.begin(), inputs.names.end(), name) == inputs.names.end())
+            inputs.add(name, {nvinfer1::DataType::kFLOAT, range.opt, {}}, false);
+    return inputs;
+}
+
+void print(Json const& report, bool verbose)
+{
+    size_t compared{0};
+    double worst{0.0};
+    std::string worstStep;
+    for (Json const& step : report["steps"])
+    {
+        bool const isCompared = step["compared"].get<bool>();
+        compared += isCompared ? 1 : 0;
+        double const units = isCompared && step["worst"].is_number() ? step["worst"].get<double>() : 0.0;
+        if (units > worst)
+        {
+            worst = units;
+            worstStep = step["name"].get<std::string>();
+        }
+        bool const isBad = isCompared && !step["ok"].get<bool>();
+        if (verbose || isBad)
+            std::printf("%-5s %-9.2e %s\n", isBad ? "WRONG" : isCompared ? "ok" : "-",
+                isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
+                step["name"].get<std::string>().c_str());
+    }
+    std::printf("%zu of %zu steps compared with the reference", compared, report["steps"].size());
+    if (!worstStep.empty())
+        std::printf("; nearest to its tolerance: '%s' at %.3f of it", worstStep.c_str(), worst);
+    std::printf("\n");
+    Json const& first = report["first_divergence"];
+    if (!first.is_null())
+        std::printf("first divergence: step '%s' (%s), output %s, element %s: got %s, want %s\n",
+            first["step"].get<std::string>().c_str(), first["layer"].get<std::string>().c_str(),
+            first["output"].dump().c_str(), first["index"].dump().c_str(), first["got"].dump().c_str(),
+            first["want"].dump().c_str());
+}
+
+int verify(Options const& options, Common const& common)
+{
+    Logger logger{common.severity()};
+    Shapes const shapes = parseShapes(options.shapes);
+    Session session{options.path, shapes, common.threads, logger};
+    Inputs const inputs = inputsOf(options, shapes);
+    TenonVerifyOptions verify = options.verify;
+    verify.firstsOnly = options.firstOnly ? 1 : 0;
+    TenonText problem{nullptr};
+    TenonText const text = tenonVerify(
+        &session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
+    Json const report = parsed(text, problem);
+    if (options.json)
+        std::printf("%s\n", report.dump(2).c_str());
+    else
+        print(report, common.verbose);
+    return report["ok"].get<bool>() ? 0 : 1;
+}
+} // namespace
+
+void addVerify(CLI::App& app, Common const& common, int& status)
+{
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand("verify", "Compare each step of a plan with the reference");
+    command->add_option("plan", options->path, "A plan, or a .onnx file (built first)")
+        ->required()
+        ->check(CLI::ExistingFile);
+    addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
+    command->add_option("--input", options->inputs, "name=file.npy; random data where none is given")
+        ->allow_extra_args(false);
+    command->add_option("--atol", options->verify.absolute, "Absolute tolerance (that of the element type)");
+    command->add_option("--rtol", options->verify.relative, "Relative tolerance (that of the element type)");
+    command->add_option("--seed", options->verify.seed, "Seed of random inputs");
+    command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
+    command->add_flag("--json", options->json, "Print everything as JSON");
+    command->footer(R"(The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
+inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
+output differs by more than atol + rtol * |reference|; -v lists all steps.)");
+    command->callback([options, &common, &status] { status = verify(*options, common); });
+}
+
+} // namespace tenon::cli
