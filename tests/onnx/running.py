@@ -72,7 +72,7 @@ def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarr
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
             context.set_output_allocator(name, allocator)
             continue
-        data = np.ascontiguousarray(feed[name], trt.nptype(engine.get_tensor_dtype(name)))
+        data = np.array(feed[name], trt.nptype(engine.get_tensor_dtype(name)), order="C")
         kept.append(data)
         if not context.set_input_shape(name, data.shape) or not context.set_tensor_address(name, data.ctypes.data):
             raise Refused(f"input '{name}' of shape {data.shape}")

@@ -26,6 +26,26 @@ void refuseWhatPoolingLacks(Node const& node, WindowAttributes const& window)
     }
 }
 
+//! ONNX leaves out windows that start in the padding behind the input, also when extents are rounded up.
+bool roundsUp(Node const& node, WindowAttributes const& window, Shape const& shape)
+{
+    if (node.intOr("ceil_mode", 0) == 0)
+    {
+        return false;
+    }
+    bool changes{false};
+    for (size_t i = 0; i < window.kernel.size(); ++i)
+    {
+        int64_t const in = shape[i + 2];
+        int64_t const span = in + window.padsBefore[i] + window.padsAfter[i] - window.kernel[i];
+        bool const isExact = in >= 0 && span % window.strides[i] == 0;
+        bool const startsBehind
+            = in >= 0 && (span / window.strides[i] + 1) * window.strides[i] >= in + window.padsBefore[i];
+        changes = changes || (!isExact && !startsBehind);
+    }
+    return changes;
+}
+
 Value pool(Node& node, Value const& input, PoolingType type)
 {
     bool const wasWidened = input.rank() == 3;
@@ -38,8 +58,7 @@ Value pool(Node& node, Value const& input, PoolingType type)
     }
     nvinfer1::IPoolingLayer* const layer
         = node.added(node.api().addPoolingNd(node.tensor(x), type, dimsOf(window.kernel)), "pooling");
-    bool const roundsUp = node.intOr("ceil_mode", 0) != 0;
-    setWindow(layer, window, roundsUp ? PaddingMode::kEXPLICIT_ROUND_UP : PaddingMode::kEXPLICIT_ROUND_DOWN);
+    setWindow(layer, window, roundsUp(node, window, x.shape()) ? PaddingMode::kEXPLICIT_ROUND_UP : PaddingMode::kEXPLICIT_ROUND_DOWN);
     layer->setAverageCountExcludesPadding(node.intOr("count_include_pad", 0) == 0);
     return narrowed(node, layer->getOutput(0), wasWidened);
 }
