@@ -1,4 +1,4 @@
-"""What the generated bindings need to be told: irregular names, who owns results, and what is bound by hand or later."""
+"""What the generated bindings must be told: irregular names, who owns results, what is bound by hand or later."""
 
 #: (Python class or "*", attribute or method) -> C++ stem of get/set, or method name.
 NAMES = {
@@ -49,13 +49,29 @@ NAMES = {
 }
 
 #: Methods whose result belongs to the caller.
-OWNED = {"create_network", "create_builder_config", "build_serialized_network", "build_engine_with_config",
-         "create_execution_context", "create_execution_context_without_device_memory", "create_engine_inspector",
-         "serialize", "serialize_with_config", "deserialize_cuda_engine", "create_runtime_config",
-         "create_serialization_config", "create_timing_cache", "load_runtime"}
+OWNED = {
+    "create_network",
+    "create_builder_config",
+    "build_serialized_network",
+    "build_engine_with_config",
+    "create_execution_context",
+    "create_execution_context_without_device_memory",
+    "create_engine_inspector",
+    "serialize",
+    "serialize_with_config",
+    "deserialize_cuda_engine",
+    "create_runtime_config",
+    "create_serialization_config",
+    "create_timing_cache",
+    "load_runtime",
+}
 
 #: Enumerations whose C++ type has another name or place.
-ENUM_VALUES = {"ErrorCode": {"": "nvonnxparser::ErrorCode"}, "Severity": {"": "nvinfer1::ILogger::Severity"}, "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"}}
+ENUM_VALUES = {
+    "ErrorCode": {"": "nvonnxparser::ErrorCode"},
+    "Severity": {"": "nvinfer1::ILogger::Severity"},
+    "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"},
+}
 
 #: Classes bound wholly by hand in python/src.
 HAND_CLASSES = {"Severity"}
@@ -69,20 +85,44 @@ HAND: dict[str, set[str]] = {
     "Builder": {"create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
-    "OnnxParser": {"parse", "parse_from_file", "parse_with_weight_descriptors", "supports_model", "supports_model_v2",
-                   "get_subgraph_nodes", "get_used_vc_plugin_libraries", "load_model_proto"},
+    "OnnxParser": {
+        "parse",
+        "parse_from_file",
+        "parse_with_weight_descriptors",
+        "supports_model",
+        "supports_model_v2",
+        "get_subgraph_nodes",
+        "get_used_vc_plugin_libraries",
+        "load_model_proto",
+    },
     "ParserError": {"local_function_stack"},
     "Runtime": {"deserialize_cuda_engine"},
     "ICudaEngine": {"get_tensor_profile_shape", "get_tensor_profile_values", "create_execution_context"},
-    "IExecutionContext": {"all_binding_shapes_specified", "all_shape_inputs_specified", "infer_shapes",
-                          "set_aux_streams", "set_device_memory", "device_memory", "execute_v2", "set_tensor_address",
-                          "set_input_shape", "set_optimization_profile_async"},
+    "IExecutionContext": {
+        "all_binding_shapes_specified",
+        "all_shape_inputs_specified",
+        "infer_shapes",
+        "set_aux_streams",
+        "set_device_memory",
+        "device_memory",
+        "execute_v2",
+        "set_tensor_address",
+        "set_input_shape",
+        "set_optimization_profile_async",
+    },
 }
 
 #: Members that come with a later part of the project; their absence is an AttributeError that names them.
 LATER: dict[str, set[str]] = {
-    "INetworkDefinition": {"add_plugin", "add_plugin_v2", "add_plugin_v3", "add_dist_collective", "add_loop",
-                           "add_if_conditional", "add_attention"},
+    "INetworkDefinition": {
+        "add_plugin",
+        "add_plugin_v2",
+        "add_plugin_v3",
+        "add_dist_collective",
+        "add_loop",
+        "add_if_conditional",
+        "add_attention",
+    },
     "ITimingCache": {"queryKeys", "query", "update"},
     "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
     "IPluginV2Layer": {"plugin"},

@@ -2,10 +2,11 @@
 
     generate_bindings.py TABLES_DIR OUT_DIR
 
-An attribute or method of the Python table whose name maps onto a C++ method (snake_case to camelCase, `num_x` to `NbX`) is
-bound by a generated lambda; enums wholly. What does not map stands in python/src, by hand, and is named in HAND. A name
-that is in neither place stops the build, so that nothing of the table is forgotten.
+An attribute or method of the Python table whose name maps onto a C++ method (snake_case to camelCase, `num_x` to
+`NbX`) is bound by a generated lambda; enums wholly. What does not map stands in python/src, by hand, and is named in
+HAND. A name that is in neither place stops the build, so that nothing of the table is forgotten.
 """
+
 import json
 import pathlib
 import sys
@@ -17,8 +18,15 @@ FILES = {
     "layers": None,  # Every class that derives from ILayer, and ILayer.
     "network": ["ITensor", "INetworkDefinition"],
     "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError"],
-    "run": ["Runtime", "ICudaEngine", "IExecutionContext", "EngineInspector", "IRuntimeConfig", "ISerializationConfig",
-            "ITimingCache"],
+    "run": [
+        "Runtime",
+        "ICudaEngine",
+        "IExecutionContext",
+        "EngineInspector",
+        "IRuntimeConfig",
+        "ISerializationConfig",
+        "ITimingCache",
+    ],
 }
 
 
@@ -94,8 +102,12 @@ class Writer:
     def attribute(self, python: str, cpp: str, attribute: dict) -> list[str]:
         name = attribute["name"]
         stem = NAMES.get((python, name), NAMES.get(("*", name), pascal(name)))
-        getters = [m for prefix in ("get", "is", "") for m in self.cpp.methods(cpp, prefix + stem if prefix else
-                   stem[:1].lower() + stem[1:]) if not m["params"]]
+        getters = [
+            m
+            for prefix in ("get", "is", "")
+            for m in self.cpp.methods(cpp, prefix + stem if prefix else stem[:1].lower() + stem[1:])
+            if not m["params"]
+        ]
         setters = [m for m in self.cpp.methods(cpp, "set" + stem) if len(m["params"]) == 1]
         access = attribute["access"]
         if ("r" in access and not getters) or ("w" in access and not setters):
@@ -109,14 +121,19 @@ class Writer:
                 body = f"fromWeights(self, {body})"
             elif "void" in m["return"] or "cuda" in m["return"]:
                 body = f"reinterpret_cast<size_t>({body})"
-            getter = f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, py::return_value_policy::reference_internal)"
+            getter = (
+                f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, "
+                "py::return_value_policy::reference_internal)"
+            )
         if "w" not in access:
             return [f'    c.def_property_readonly("{name}", {getter});']
         declared, passed = parameter(setters[0]["params"][0], 0)
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
         keep = ", KeepAlive<1, 2>()" if pointer else ""
-        setter = (f"py::cpp_function([](T& self, {declared}) {{ checked(\"{python}.{name}\", "
-                  f"[&] {{ return self.{setters[0]['name']}({passed}); }}); }}{keep})")
+        setter = (
+            f'py::cpp_function([](T& self, {declared}) {{ checked("{python}.{name}", '
+            f"[&] {{ return self.{setters[0]['name']}({passed}); }}); }}{keep})"
+        )
         if "r" not in access:
             getter = "nullptr"
         return [f'    c.def_property("{name}", {getter}, {setter});']
@@ -136,14 +153,18 @@ class Writer:
             call = f"self.{target}({', '.join(p for _, p in params)})"
             if m["return"] in ("void*", "void const*", "cudaEvent_t", "cudaStream_t"):
                 call = f"reinterpret_cast<size_t>({call})"
-            extra = "".join(f', py::arg("{a["name"]}")' + (f" = {default_of(a)}" if default_of(a) else "") for a in args)
+            extra = "".join(
+                f', py::arg("{a["name"]}")' + (f" = {default_of(a)}" if default_of(a) else "") for a in args
+            )
             if method.get("releases_gil"):
                 extra += ", py::call_guard<py::gil_scoped_release>()"
             for nurse, patient in method.get("keep_alive", []):
                 if not any("Weights" in p["type"] for p in m["params"]):
                     extra += f", KeepAlive<{nurse}, {patient}>()"
-            lines.append(f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
-                         f"{result_policy(python, name)}, docOf(\"{python}.{name}\"));")
+            lines.append(
+                f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
+                f'{result_policy(python, name)}, docOf("{python}.{name}"));'
+            )
         return lines
 
     def body(self, cls: dict) -> list[str]:
@@ -175,8 +196,10 @@ def enums(classes: list[dict]) -> list[str]:
 
 
 def names(module: dict) -> list[str]:
-    """All top-level names of the table, so that the package can tell a name that is not bound yet from a typing mistake."""
-    every = sorted(c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", ""))
+    """All top-level names of the table: the package tells a name that is not bound yet from a typing mistake."""
+    every = sorted(
+        c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", "")
+    )
     lines = [f'        "{" ".join(every[i : i + 5])} "' for i in range(0, len(every), 5)]
     return ['    m.attr("_api_names") = py::str(', *lines[:-1], lines[-1] + ");"]
 
@@ -207,20 +230,36 @@ def main() -> None:
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
-    emit("enums", "Enumerations.", ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + names(python) + ["}"])
+    emit(
+        "enums",
+        "Enumerations.",
+        ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + names(python) + ["}"],
+    )
     for name, members in FILES.items():
         if members is None:
-            members = ["ILayer"] + sorted(c["name"] for c in python["classes"] if c["kind"] != "enum"
-                                          and c["bases"] and c["name"] not in HAND_CLASSES
-                                          and c["name"].endswith("Layer") and c["name"] != "ILayer")
+            members = ["ILayer"] + sorted(
+                c["name"]
+                for c in python["classes"]
+                if c["kind"] != "enum"
+                and c["bases"]
+                and c["name"] not in HAND_CLASSES
+                and c["name"].endswith("Layer")
+                and c["name"] != "ILayer"
+            )
             members.sort(key=lambda n: (n != "ILayer", "Boundary" not in n, n))
         lines = []
         for member in members:
             cls = classes[member]
             space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
-            lines += [f"static void bind{member}([[maybe_unused]] py::class_<{kind}{holder(cls, kind)}>& c)", "{",
-                      f"    using T [[maybe_unused]] = {kind};", *writer.body(cls), "}", ""]
+            lines += [
+                f"static void bind{member}([[maybe_unused]] py::class_<{kind}{holder(cls, kind)}>& c)",
+                "{",
+                f"    using T [[maybe_unused]] = {kind};",
+                *writer.body(cls),
+                "}",
+                "",
+            ]
         lines += [f"void declare{pascal(name)}(py::module_& m)", "{"]
         for member in members:
             cls = classes[member]
@@ -233,8 +272,12 @@ def main() -> None:
             cls = classes[member]
             space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
-            lines += ["    {", f'        auto c = m.attr("{member}").cast<py::class_<{kind}{holder(cls, kind)}>>();',
-                      f"        bind{member}(c);", "    }"]
+            lines += [
+                "    {",
+                f'        auto c = m.attr("{member}").cast<py::class_<{kind}{holder(cls, kind)}>>();',
+                f"        bind{member}(c);",
+                "    }",
+            ]
         lines.append("}")
         emit(name, "Classes: " + name + ".", lines)
     if writer.unmapped:
@@ -246,8 +289,19 @@ def holder(cls: dict, kind: str) -> str:
     base = f", nvinfer1::{cls['bases'][0]}" if cls["bases"] else ""
     if cls["name"] == "OnnxParser":
         return base + f", std::shared_ptr<{kind}>"
-    owned = cls["name"] in ("Builder", "IBuilderConfig", "INetworkDefinition", "OnnxParser", "Runtime", "ICudaEngine",
-                            "IExecutionContext", "EngineInspector", "IRuntimeConfig", "ISerializationConfig", "ITimingCache")
+    owned = cls["name"] in (
+        "Builder",
+        "IBuilderConfig",
+        "INetworkDefinition",
+        "OnnxParser",
+        "Runtime",
+        "ICudaEngine",
+        "IExecutionContext",
+        "EngineInspector",
+        "IRuntimeConfig",
+        "ISerializationConfig",
+        "ITimingCache",
+    )
     return base + (f", Owned<{kind}>" if owned else f", Borrowed<{kind}>")
 
 

@@ -1,7 +1,8 @@
 """Write docs.cpp: docstrings of the Python module, derived from the documentation comments of the public headers.
 
-    generate_docs.py PROJECT_DIR OUT_FILE
+generate_docs.py PROJECT_DIR OUT_FILE
 """
+
 import json
 import pathlib
 import re
@@ -10,8 +11,14 @@ import sys
 from binding_names import NAMES
 from generate_bindings import camel, pascal
 
-HEADERS = ["NvInferRuntimeBase.h", "NvInferRuntimePlugin.h", "NvInferRuntime.h", "NvInfer.h", "NvInferLegacyDims.h",
-           "NvOnnxParser.h"]
+HEADERS = [
+    "NvInferRuntimeBase.h",
+    "NvInferRuntimePlugin.h",
+    "NvInferRuntime.h",
+    "NvInfer.h",
+    "NvInferLegacyDims.h",
+    "NvOnnxParser.h",
+]
 
 
 def comments(text: str) -> dict[tuple[str, str], str]:
@@ -23,7 +30,9 @@ def comments(text: str) -> dict[tuple[str, str], str]:
         if stripped.startswith("//!"):
             doc.append(stripped[3:].strip())
             continue
-        if (m := re.match(r"(?:class|struct)\s+(?:TRT_DEPRECATED\s+)?(\w+)(?!.*;)", stripped)) and not line[:1].isspace():
+        if (m := re.match(r"(?:class|struct)\s+(?:TRT_DEPRECATED\s+)?(\w+)(?!.*;)", stripped)) and not line[
+            :1
+        ].isspace():
             current = m.group(1)
             if doc:
                 found.setdefault((current, ""), " ".join(doc))
@@ -44,25 +53,53 @@ def main() -> None:
     rows = {}
     for cls in module["classes"]:
         cpp = cls.get("cpp_type", cls["name"]).split("::")[-1]
-        if (text := docs.get((cpp, ""))):
+        if text := docs.get((cpp, "")):
             rows[cls["name"]] = text
         for member in cls["methods"] + cls["attributes"]:
             name = member["name"]
             stem = NAMES.get((cls["name"], name), NAMES.get(("*", name), name))
             for candidate in (stem, camel(name), "get" + pascal(stem), "is" + pascal(stem), "get" + stem):
-                if (text := docs.get((cpp, candidate))):
+                if text := docs.get((cpp, candidate)):
                     rows[f"{cls['name']}.{name}"] = text
                     break
-    lines = ["// Written by generate_docs.py from the headers.", '#include "bindings.h"', "", "#include <string_view>",
-             "", "namespace tenon::python", "{", "", "namespace", "{", "struct Row", "{", "    std::string_view name;",
-             "    char const* text;", "};", "constexpr Row kRows[]{"]
+    lines = [
+        "// Written by generate_docs.py from the headers.",
+        '#include "bindings.h"',
+        "",
+        "#include <string_view>",
+        "",
+        "namespace tenon::python",
+        "{",
+        "",
+        "namespace",
+        "{",
+        "struct Row",
+        "{",
+        "    std::string_view name;",
+        "    char const* text;",
+        "};",
+        "constexpr Row kRows[]{",
+    ]
     for name in sorted(rows):
-        text = re.sub(r"\\(param|return|see|note|brief|p|c)\s*", lambda m: {"return": "Returns: "}.get(m.group(1), ""),
-                      rows[name])
+        text = re.sub(
+            r"\\(param|return|see|note|brief|p|c)\s*", lambda m: {"return": "Returns: "}.get(m.group(1), ""), rows[name]
+        )
         lines.append(f"    {{{json.dumps(name)}, {json.dumps(text, ensure_ascii=False)}}},")
-    lines += ["};", "} // namespace", "", "char const* docOf(char const* name) noexcept", "{",
-              "    for (Row const& row : kRows)", "        if (row.name == name)", "            return row.text;",
-              '    return "";', "}", "", "} // namespace tenon::python", ""]
+    lines += [
+        "};",
+        "} // namespace",
+        "",
+        "char const* docOf(char const* name) noexcept",
+        "{",
+        "    for (Row const& row : kRows)",
+        "        if (row.name == name)",
+        "            return row.text;",
+        '    return "";',
+        "}",
+        "",
+        "} // namespace tenon::python",
+        "",
+    ]
     text = "\n".join(lines)
     if not out.exists() or out.read_text() != text:
         out.write_text(text)

@@ -1,14 +1,93 @@
-// Free functions of the module.
+// Tenon's own calls (include/tenon) and free functions of the module. Their JSON texts are parsed in tenon/_extras.py.
 #include "bindings.h"
+
+#include "tenon/tenon.h"
+
+#include <list>
 
 namespace tenon::python
 {
 
+namespace
+{
+using nvinfer1::ICudaEngine;
+
+//! A text of the library, or RuntimeError with the problem.
+std::string textOf(TenonText text, TenonText problem)
+{
+    std::string const why = take(problem);
+    if (text == nullptr)
+        throw std::runtime_error(why.empty() ? "the library gave no answer" : why);
+    return take(text);
+}
+
+std::string inspectPlan(py::buffer const& plan)
+{
+    py::buffer_info const info = plan.request();
+    TenonText problem{nullptr};
+    TenonText const text = tenonInspectPlan(info.ptr, static_cast<size_t>(info.size * info.itemsize), &problem);
+    return textOf(text, problem);
+}
+
+template <typename Object>
+std::string inspectObject(Object const& object, TenonText (*call)(void const*, TenonText*))
+{
+    TenonText problem{nullptr};
+    TenonText const text = call(&object, &problem);
+    return textOf(text, problem);
+}
+
+//! `inputs`: name -> array (its contents) or sequence of extents (random contents).
+std::string verify(
+    ICudaEngine const& engine, py::dict const& inputs, double absolute, double relative, uint32_t seed, bool firstOnly)
+{
+    std::list<std::string> names;
+    std::list<std::vector<int64_t>> shapes;
+    std::list<py::array> arrays;
+    std::vector<TenonInput> list;
+    for (auto const& [name, value] : inputs)
+    {
+        names.push_back(name.cast<std::string>());
+        void const* data{nullptr};
+        if (py::isinstance<py::array>(value))
+        {
+            arrays.push_back(py::array::ensure(value, py::array::c_style));
+            data = arrays.back().data();
+            shapes.emplace_back(arrays.back().shape(), arrays.back().shape() + arrays.back().ndim());
+        }
+        else
+            shapes.push_back(value.cast<std::vector<int64_t>>());
+        list.push_back(
+            {names.back().c_str(), data, static_cast<int32_t>(shapes.back().size()), shapes.back().data()});
+    }
+    TenonVerifyOptions const options{absolute, relative, seed, firstOnly ? 1 : 0};
+    TenonText problem{nullptr};
+    TenonText text{nullptr};
+    {
+        py::gil_scoped_release const released;
+        text = tenonVerify(&engine, list.data(), static_cast<int32_t>(list.size()), &options, &problem);
+    }
+    return textOf(text, problem);
+}
+} // namespace
+
 void bindExtras(py::module_& m)
 {
-    m.def("get_nv_onnx_parser_version", &getNvOnnxParserVersion, docOf("get_nv_onnx_parser_version"));
+    m.def("get_nv_onnx_parser_version", [] { return getNvOnnxParserVersion(); }, docOf("get_nv_onnx_parser_version"));
     m.attr("_api_version") = std::to_string(NV_TENSORRT_MAJOR) + "." + std::to_string(NV_TENSORRT_MINOR) + "."
         + std::to_string(NV_TENSORRT_PATCH);
+    m.attr("_version") = tenonVersion();
+    m.def("_knobs", [] { return textOf(tenonKnobs(), nullptr); });
+    m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });
+    m.def("_not_implemented", [] { return textOf(tenonNotImplemented(), nullptr); });
+    m.def("_inspect_plan", &inspectPlan);
+    m.def("_inspect_engine", [](ICudaEngine const& engine) { return inspectObject(engine, &tenonInspectEngine); });
+    m.def("_inspect_network",
+        [](nvinfer1::INetworkDefinition const& network) { return inspectObject(network, &tenonInspectNetwork); });
+    m.def("_verify", &verify);
+    m.def(
+        "_load", [](nvinfer1::IRuntime& runtime, std::string const& path) { return load(runtime, path.c_str()); },
+        py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(), py::return_value_policy::take_ownership);
 }
 
 } // namespace tenon::python

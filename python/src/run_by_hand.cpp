@@ -1,6 +1,8 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
 #include "bindings.h"
 
+#include "tenon/load.h"
+
 #include <limits>
 
 namespace tenon::python
@@ -9,6 +11,42 @@ namespace tenon::python
 namespace
 {
 using namespace nvinfer1;
+
+//! Whether nobody can change the bytes behind a buffer: bytes, a plan that was built, a mapping that is read-only.
+bool isImmutable(py::handle blob)
+{
+    if (PyBytes_CheckExact(blob.ptr()) != 0 || py::isinstance<IHostMemory>(blob))
+        return true;
+    py::object const mapping = py::module_::import("mmap").attr("mmap");
+    return py::isinstance(blob, mapping) && py::reinterpret_borrow<py::buffer>(blob).request().readonly;
+}
+
+void releaseView(void* view)
+{
+    if (Py_IsInitialized() == 0)
+        return; // The process ends; there is no object left to give back to.
+    py::gil_scoped_acquire const gil;
+    auto* const buffer = static_cast<Py_buffer*>(view);
+    PyBuffer_Release(buffer);
+    delete buffer;
+}
+
+//! Immutable bytes are used where they lie, and kept as long as the engine needs them; others are copied.
+ICudaEngine* loadBuffer(IRuntime& runtime, py::buffer const& blob)
+{
+    auto view = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(blob.ptr(), view.get(), PyBUF_SIMPLE) != 0)
+        throw py::error_already_set();
+    bool const isShared = isImmutable(blob);
+    Py_buffer* const raw = view.release();
+    py::gil_scoped_release const released;
+    auto const size = static_cast<size_t>(raw->len);
+    if (isShared)
+        return static_cast<ICudaEngine*>(tenonDeserializeShared(&runtime, raw->buf, size, &releaseView, raw));
+    ICudaEngine* const engine = runtime.deserializeCudaEngine(raw->buf, size);
+    releaseView(raw);
+    return engine;
+}
 
 void bindRuntime(py::module_& m)
 {
@@ -31,11 +69,7 @@ void bindRuntime(py::module_& m)
         py::return_value_policy::take_ownership);
     c.def(
         "deserialize_cuda_engine",
-        [](T& self, py::buffer const& blob) {
-            py::buffer_info const info = blob.request();
-            py::gil_scoped_release const released;
-            return self.deserializeCudaEngine(info.ptr, static_cast<size_t>(info.size * info.itemsize));
-        },
+        &loadBuffer,
         py::arg("serialized_engine"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Runtime.deserialize_cuda_engine"));
 }

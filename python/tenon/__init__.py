@@ -1,16 +1,23 @@
 """Tenon: an open inference engine that speaks the TensorRT API and runs on any machine."""
-from ._native import *  # noqa: F401,F403
-from . import _native
-from ._values import install as _install, nptype, volume  # noqa: F401
 
-__version__ = "0.1.0"
+from . import _guard
+
+_guard.check()
+
+from . import _native  # noqa: E402
+from ._extras import devices, inspect, knobs, load, not_implemented, verify  # noqa: E402,F401
+from ._native import *  # noqa: E402,F403
+from ._values import install as _install  # noqa: E402
+from ._values import nptype, volume  # noqa: E402,F401
+
+__version__ = _native._version
 
 _install(_native)
 
 
 def __getattr__(name: str):
     if name in _native._api_names.split():
-        raise AttributeError(f"{__name__}.{name} is not implemented in this version; `tenon api` lists such calls")
+        raise AttributeError(f"tenon.{name} is not implemented in this version; `tenon api` lists such calls")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,18 +1,37 @@
 """What is easier said in Python: context managers, type sizes, small functions."""
+
 import warnings
+from collections.abc import Iterable
 from functools import reduce
 from operator import mul
-from typing import Iterable
 
 import numpy as np
 
 #: Classes that can stand in a `with` statement.
-_MANAGED = ("ILogger", "Logger", "ICudaEngine", "IExecutionContext", "Runtime", "IHostMemory", "Builder",
-            "INetworkDefinition", "OnnxParser", "IBuilderConfig")
+_MANAGED = (
+    "ILogger",
+    "Logger",
+    "ICudaEngine",
+    "IExecutionContext",
+    "Runtime",
+    "IHostMemory",
+    "Builder",
+    "INetworkDefinition",
+    "OnnxParser",
+    "IBuilderConfig",
+)
 
 #: Classes whose `__del__` programs call by name.
-_DELETABLE = ("Builder", "IBuilderConfig", "ICudaEngine", "IExecutionContext", "IHostMemory", "INetworkDefinition",
-              "OnnxParser", "Runtime")
+_DELETABLE = (
+    "Builder",
+    "IBuilderConfig",
+    "ICudaEngine",
+    "IExecutionContext",
+    "IHostMemory",
+    "INetworkDefinition",
+    "OnnxParser",
+    "Runtime",
+)
 
 
 def volume(iterable: Iterable[int]) -> int:
@@ -21,8 +40,11 @@ def volume(iterable: Iterable[int]) -> int:
 
 
 def _enter(self):
-    warnings.warn(f"`with {type(self).__name__}` frees nothing: objects live as long as they are referred to.",
-                  DeprecationWarning, stacklevel=2)
+    warnings.warn(
+        f"`with {type(self).__name__}` frees nothing: objects live as long as they are referred to.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
     return self
 
 
@@ -36,8 +58,15 @@ def _del(self):
 
 def nptype(trt_type):
     """NumPy's type of the same form; TypeError for the types that NumPy lacks."""
-    types = {"FLOAT": np.float32, "HALF": np.float16, "INT8": np.int8, "INT32": np.int32, "BOOL": np.bool_,
-             "UINT8": np.uint8, "INT64": np.int64}
+    types = {
+        "FLOAT": np.float32,
+        "HALF": np.float16,
+        "INT8": np.int8,
+        "INT32": np.int32,
+        "BOOL": np.bool_,
+        "UINT8": np.uint8,
+        "INT64": np.int64,
+    }
     if trt_type.name not in types:
         raise TypeError(f"NumPy has no type like {trt_type.name}.")
     return types[trt_type.name]
@@ -52,7 +81,8 @@ def install(native) -> None:
         getattr(native, name).__del__ = _del
     bits = native._bits_of
     native.DataType.itemsize = property(
-        lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits.")
+        lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits."
+    )
     severity = native.ILogger.Severity
     native.Logger.Severity = severity
     for member in severity:

@@ -21,6 +21,11 @@ from tenon import (  # noqa: F401
     volume,
 )
 
+_tenon._guard.check(ours_is_here=True)
+
+for _name in ("devices", "inspect", "knobs", "load", "not_implemented", "verify"):
+    del globals()[_name]  # Tenon's own calls stay out of `from tensorrt import *`.
+
 __version__ = _tenon._native._api_version
 tensorrt = _sys.modules[__name__]
 _sys.modules[__name__ + ".tensorrt"] = tensorrt

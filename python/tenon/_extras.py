@@ -1,0 +1,62 @@
+"""Tenon's own calls beside the TensorRT API: mapped loading, inspection, verification, devices and switches."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+
+
+def load(runtime: _native.Runtime, path: str | os.PathLike) -> _native.ICudaEngine | None:
+    """The engine of a plan file, mapped, not read: weights stay in the page cache. None after a logged error."""
+    return _native._load(runtime, os.fspath(path))
+
+
+def inspect(what: Any) -> dict[str, Any]:
+    """What a network, an engine, or a plan (bytes-like, or a file's path) is made of, and what the builder decided.
+
+    A plan needs neither its plugins nor a device. RuntimeError says what is wrong with a damaged one.
+    """
+    if isinstance(what, _native.INetworkDefinition):
+        return json.loads(_native._inspect_network(what))
+    if isinstance(what, _native.ICudaEngine):
+        return json.loads(_native._inspect_engine(what))
+    if isinstance(what, str | os.PathLike):
+        with open(what, "rb") as file:
+            what = file.read()
+    return json.loads(_native._inspect_plan(what))
+
+
+def verify(
+    engine: _native.ICudaEngine,
+    inputs: Mapping[str, np.ndarray | Sequence[int]] | None = None,
+    *,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    seed: int = 0,
+    first_only: bool = False,
+) -> dict[str, Any]:
+    """Runs the engine once and compares each step with the reference, on the values that really reach that step.
+
+    `inputs` gives arrays, or shapes for random contents; what it lacks is random at the kOPT shape. Both tolerances 0
+    means those of the element type. The answer's "ok" says whether all steps agree, "first_divergence" which is wrong.
+    """
+    return json.loads(_native._verify(engine, dict(inputs or {}), atol, rtol, seed, first_only))
+
+
+def devices() -> dict[str, Any]:
+    """The devices of this build, the one that a builder or runtime made now would take, and why."""
+    return json.loads(_native._devices())
+
+
+def knobs() -> list[dict[str, Any]]:
+    """The environment variables that Tenon reads, with type, default, meaning and present value."""
+    return json.loads(_native._knobs())
+
+
+def not_implemented() -> list[str]:
+    """The calls of the TensorRT API that this release answers with "is not implemented"."""
+    return json.loads(_native._not_implemented())
