@@ -27,12 +27,14 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
     options.threads = request.threads;
     options.parent = request.parent;
     std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
-    return makeHandle<ICudaEngine, CudaEngine>(std::move(engine), request.reporting, request.owner, request.blob);
+    return makeHandle<ICudaEngine, CudaEngine>(
+        std::move(engine), request.device, request.reporting, request.owner, request.blob);
 }
 
-CudaEngine::CudaEngine(
-    std::shared_ptr<Engine> engine, Reporting const& parent, std::shared_ptr<void const> blobOwner, ByteView blob) :
+CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
+    std::shared_ptr<void const> blobOwner, ByteView blob) :
     mEngine{std::move(engine)},
+    mDevice{std::move(device)},
     mReporting{parent},
     mBlobOwner{std::move(blobOwner)},
     mBlob{blob}

@@ -8,8 +8,6 @@
 #include "api/reporting.h"
 #include "runtime/engine.h"
 
-#include <array>
-
 namespace tenon::api
 {
 
@@ -21,8 +19,8 @@ class CudaEngine final : public missing::CudaEngine,
     using Select = nvinfer1::OptProfileSelector;
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
 
-    CudaEngine(std::shared_ptr<Engine> engine, Reporting const& parent, std::shared_ptr<void const> blobOwner,
-        ByteView blob);
+    CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
+        std::shared_ptr<void const> blobOwner, ByteView blob);
 
     Engine& engine() const noexcept
     {
@@ -35,6 +33,14 @@ class CudaEngine final : public missing::CudaEngine,
     Reporting const& reporting() const noexcept
     {
         return mReporting;
+    }
+    DeviceChoice const& device() const noexcept
+    {
+        return mDevice;
+    }
+    size_t planBytes() const noexcept
+    {
+        return mBlob.size();
     }
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
@@ -124,11 +130,11 @@ class CudaEngine final : public missing::CudaEngine,
     void warnOfProfiles(char const* call) const;
 
     std::shared_ptr<Engine> mEngine;
+    DeviceChoice mDevice;
     Reporting mReporting;
     std::shared_ptr<void const> mBlobOwner;
     ByteView mBlob;
     std::vector<std::string> mBindingNames; //!< By 8.x index, with the suffix of their profile.
-    std::vector<std::array<std::vector<int32_t>, 3>> mNarrowValues; //!< Per profile and input: values in 32 bits.
 };
 
 //! What loading a plan takes.

@@ -2,6 +2,7 @@
 #include "api/inspection.h"
 
 #include "api/convert.h"
+#include "api/network.h"
 
 #include <array>
 
@@ -120,6 +121,40 @@ std::string InspectedProgram::layerText(size_t step, bool detailed) const
             }
     }
     return text;
+}
+
+std::string networkJson(Network& network)
+{
+    network.infer();
+    auto const tensorJson = [](Tensor const& tensor) -> Json {
+        bool const valid = tensor.inferred.valid;
+        return {{"name", tensor.name()}, {"type", valid ? Json{nameOf(tensor.inferred.type.dtype)} : Json{}},
+            {"shape", valid ? extentsJson(api::dimsOf(tensor.inferred.type.shape)) : Json{}}};
+    };
+    Json json;
+    json["name"] = network.name();
+    json["io"] = Json::array();
+    for (auto const* list : {&network.inputs(), &network.outputs()})
+        for (Tensor const* tensor : *list)
+        {
+            Json io = tensorJson(*tensor);
+            io["mode"] = list == &network.inputs() ? "input" : "output";
+            json["io"].push_back(std::move(io));
+        }
+    json["layers"] = Json::array();
+    for (LayerBase const* layer : network.order())
+    {
+        LayerPtr const fields = layer->fieldsAsLayer();
+        Json one{{"name", layer->name()}, {"kind", layer->kind()}, {"fields", fields == nullptr ? "" : fields->show()}};
+        one["inputs"] = Json::array();
+        for (Tensor const* input : layer->inputs())
+            one["inputs"].push_back(input == nullptr ? Json{} : Json{input->name()});
+        one["outputs"] = Json::array();
+        for (int32_t i = 0; i < layer->outputCount(); ++i)
+            one["outputs"].push_back(tensorJson(layer->output(i)));
+        json["layers"].push_back(std::move(one));
+    }
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string planJson(Plan const& plan, int64_t fileBytes)

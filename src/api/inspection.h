@@ -23,6 +23,10 @@ class InspectedProgram
     Program const& mProgram;
 };
 
+class Network;
+
+//! A network as the user built it.
+std::string networkJson(Network& network);
 //! The whole plan with its decisions, always in full.
 std::string planJson(Plan const& plan, int64_t fileBytes);
 

@@ -1,10 +1,7 @@
-// The backends of this build.
+// The backends of this build. The reference stands behind the CPU's own kernels, so that every layer runs.
 #include "backend/backend_table.h"
 
-#if __has_include("backends/cpu/cpu.h")
 #include "backends/cpu/cpu.h"
-#define TENON_HAS_CPU 1
-#endif
 #include "backends/ref/ref.h"
 
 #include <array>
@@ -12,13 +9,36 @@
 namespace tenon
 {
 
+namespace
+{
+Backend cpuWithReference()
+{
+    Backend backend = cpuBackend();
+    backend.append(refCandidates());
+    return backend;
+}
+
+Device& cpuDeviceWithReference()
+{
+    static Device& device = []() -> Device& {
+        addCpuKernels(refKernels());
+        return cpuDevice();
+    }();
+    return device;
+}
+
+Result<std::shared_ptr<Constant const>> refusePacking(
+    std::string_view packing, std::vector<int64_t>, void const*, size_t)
+{
+    return badArgument("the reference backend packs no weights, but one is packed as '{}'", packing);
+}
+} // namespace
+
 std::span<BackendEntry const> allBackends() noexcept
 {
     static constexpr std::array kEntries{
-#ifdef TENON_HAS_CPU
-        BackendEntry{"cpu", cpuBackend, cpuDevice},
-#endif
-        BackendEntry{"ref", refBackend, refDevice},
+        BackendEntry{"cpu", cpuWithReference, cpuDeviceWithReference, unpackCpuWeight},
+        BackendEntry{"ref", refBackend, refDevice, refusePacking},
     };
     return kEntries;
 }

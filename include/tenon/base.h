@@ -1,0 +1,34 @@
+//! \file
+//! Tenon's own calls: C functions of libtenon.so, beside the TensorRT API. Texts that they return are JSON in UTF-8.
+#ifndef TENON_BASE_H
+#define TENON_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define TENON_NOEXCEPT noexcept
+extern "C"
+{
+#else
+#define TENON_NOEXCEPT
+#endif
+
+//! A text of the library's; give it back with tenonFree(). Null stands for none.
+typedef char* TenonText;
+
+//! Frees a text that a call of this library returned. Null is allowed.
+void tenonFree(TenonText text) TENON_NOEXCEPT;
+
+//! The version of Tenon, for instance "0.1.0"; lives as long as the process.
+char const* tenonVersion(void) TENON_NOEXCEPT;
+
+//! The calls of the TensorRT API that this release answers with "is not implemented": a JSON list of texts such as
+//! "INetworkDefinition::addLoop".
+TenonText tenonNotImplemented(void) TENON_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TENON_BASE_H

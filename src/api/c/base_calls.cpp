@@ -1,0 +1,85 @@
+// C functions: version, knobs, devices, and the list of calls that are not implemented.
+#include "api/c/texts.h"
+#include "api/device_choice.h"
+#include "base/knobs.h"
+#include "tenon/device.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tenon::api
+{
+
+namespace
+{
+using Json = nlohmann::ordered_json;
+
+constexpr char const* kNotImplemented[]{
+#include "api/not_implemented_list.inc"
+    // Of the interfaces without slots behind them.
+    "IPluginRegistry::loadLibrary",
+    "IPluginRegistry::deregisterLibrary",
+    "IPluginRegistry::acquirePluginResource",
+    "IPluginRegistry::releasePluginResource",
+    "createInferRefitter",
+};
+
+Result<std::string> devices()
+{
+    Json json;
+    Result<DeviceChoice> const choice = chooseDevice();
+    json["chosen"] = choice ? Json{(*choice).device->name()} : Json{};
+    json["reason"] = choice ? (*choice).reason : choice.error().message;
+    json["devices"] = Json::array();
+    for (BackendEntry const& entry : allBackends())
+    {
+        Device const& device = entry.device();
+        json["devices"].push_back(
+            {{"name", entry.name}, {"description", device.describe()}, {"threads", device.defaultThreads()}});
+    }
+    return json.dump(2);
+}
+
+Result<std::string> knobs()
+{
+    Json json = Json::array();
+    for (KnobInfo const& knob : allKnobs())
+    {
+        std::optional<std::string> const value = tenon::textOf(knob.knob);
+        json.push_back({{"variable", knob.variable}, {"type", knob.type}, {"default", knob.standard},
+            {"meaning", knob.meaning}, {"value", value ? Json{*value} : Json{}}});
+    }
+    return json.dump(2);
+}
+} // namespace
+
+} // namespace tenon::api
+
+using namespace tenon::api;
+
+void tenonFree(TenonText text) noexcept
+{
+    std::free(text);
+}
+
+char const* tenonVersion() noexcept
+{
+    return TENON_VERSION_TEXT;
+}
+
+TenonText tenonNotImplemented() noexcept
+{
+    return textOrProblem(nullptr, []() -> tenon::Result<std::string> {
+        return nlohmann::ordered_json(std::vector<std::string>(std::begin(kNotImplemented), std::end(kNotImplemented)))
+            .dump(2);
+    });
+}
+
+TenonText tenonDevices() noexcept
+{
+    return textOrProblem(nullptr, devices);
+}
+
+TenonText tenonKnobs() noexcept
+{
+    return textOrProblem(nullptr, knobs);
+}

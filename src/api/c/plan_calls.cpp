@@ -1,0 +1,141 @@
+// C functions: loading, inspecting and verifying plans.
+#include "api/c/texts.h"
+#include "api/inspection.h"
+#include "api/network.h"
+#include "api/runtime.h"
+#include "api/verification.h"
+#include "tenon/inspect.h"
+#include "tenon/load.h"
+#include "tenon/verify.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace tenon::api
+{
+
+namespace
+{
+using Json = nlohmann::ordered_json;
+
+Result<std::string> inspectBlob(ByteView blob, std::shared_ptr<void const> owner)
+{
+    Plan const plan = TENON_TRY(readPlan(blob, std::move(owner)));
+    return planJson(plan, static_cast<int64_t>(blob.size()));
+}
+
+//! JSON has no infinities.
+Json numberOf(double value)
+{
+    return std::isfinite(value) ? Json{value} : Json{std::to_string(value)};
+}
+
+std::string reportJson(VerifyReport const& report)
+{
+    Json json;
+    json["ok"] = !report.first.has_value();
+    json["first_divergence"] = nullptr;
+    if (report.first)
+        json["first_divergence"] = {{"step", report.first->step}, {"layer", report.first->layer},
+            {"output", report.first->output}, {"index", report.first->index}, {"got", numberOf(report.first->got)},
+            {"want", numberOf(report.first->want)}};
+    json["steps"] = Json::array();
+    for (VerifiedStep const& step : report.steps)
+        json["steps"].push_back({{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()},
+            {"why", step.why}, {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<VerifyInput>> givenInputs(TenonInput const* inputs, int32_t count)
+{
+    std::vector<VerifyInput> given;
+    for (int32_t i = 0; i < count; ++i)
+    {
+        if (inputs[i].name == nullptr || inputs[i].rank < 0 || inputs[i].rank > Dims::MAX_DIMS)
+            return badArgument("input {} has no name or a rank of {}", i, inputs[i].rank);
+        VerifyInput input{inputs[i].name, inputs[i].data, {}};
+        if (inputs[i].shape != nullptr)
+            input.shape = dimsOf(std::vector<int64_t>(inputs[i].shape, inputs[i].shape + inputs[i].rank));
+        given.push_back(std::move(input));
+    }
+    return given;
+}
+} // namespace
+
+} // namespace tenon::api
+
+using tenon::ByteView;
+using tenon::MappedFile;
+using tenon::mapPlanFile;
+using tenon::Result;
+using tenon::badArgument;
+using namespace tenon::api;
+
+TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        return inspectBlob({static_cast<uint8_t const*>(blob), size}, nullptr);
+    });
+}
+
+TenonText tenonInspectFile(char const* path, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        if (path == nullptr)
+            return badArgument("the path is null");
+        MappedFile file = TENON_TRY(mapPlanFile(path));
+        return inspectBlob(file.bytes, std::move(file.owner));
+    });
+}
+
+TenonText tenonInspectEngine(void const* engine, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+        return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
+    });
+}
+
+TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network)));
+    });
+}
+
+void* tenonDeserializeFile(void* runtime, char const* path) noexcept
+{
+    return Runtime::of(*static_cast<nvinfer1::IRuntime*>(runtime)).deserializeFile(path);
+}
+
+void* tenonDeserializeShared(
+    void* runtime, void const* blob, size_t size, void (*release)(void* user), void* user) noexcept
+{
+    try
+    {
+        std::shared_ptr<void const> owner{blob, [release, user](void const*) {
+                                              if (release != nullptr)
+                                                  release(user);
+                                          }};
+        return Runtime::of(*static_cast<nvinfer1::IRuntime*>(runtime))
+            .deserializeShared({static_cast<uint8_t const*>(blob), size}, std::move(owner));
+    }
+    catch (std::exception const&)
+    {
+        return nullptr; // Not even memory for the owner, which has been released.
+    }
+}
+
+TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count, TenonVerifyOptions const* options,
+    TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        VerifyOptions wanted;
+        if (options != nullptr)
+            wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
+        std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
+        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+        return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
+    });
+}

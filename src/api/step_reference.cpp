@@ -1,0 +1,115 @@
+// StepReference: operands of a step as host tensors, and the layer's plain loops on them.
+#include "api/step_reference.h"
+
+#include "layers/layer_table.h"
+
+#include <algorithm>
+
+namespace tenon::api
+{
+
+namespace
+{
+//! Position in memory of element [n, c, s] of a tensor with `channels` and `spatial` elements per channel.
+int64_t offsetIn(Layout layout, int64_t n, int64_t c, int64_t s, int64_t channels, int64_t spatial)
+{
+    if (layout == Layout::kChannelsLast)
+        return (n * spatial + s) * channels + c;
+    int64_t const block = blockOf(layout);
+    int64_t const blocks = (channels + block - 1) / block;
+    return ((n * blocks + c / block) * spatial + s) * block + c % block;
+}
+} // namespace
+
+HostTensor linearTensor(TensorArg const& arg, void const* data)
+{
+    if (arg.layout == Layout::kLinear || arg.extents.size() < 3)
+        return HostTensor::fromBytes(arg.dtype, arg.extents, data);
+    int64_t const batch = arg.extents[0];
+    int64_t const channels = arg.extents[1];
+    int64_t const spatial = volumeOf({arg.extents.begin() + 2, arg.extents.end()});
+    int64_t const elements = arg.bytes() / std::max<int64_t>(bytesOf(arg.dtype, 1), 1);
+    HostTensor const stored = HostTensor::fromBytes(arg.dtype, {elements}, data);
+    HostTensor linear{arg.dtype, arg.extents};
+    for (int64_t n = 0; n < batch; ++n)
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t s = 0; s < spatial; ++s)
+            {
+                int64_t const from = offsetIn(arg.layout, n, c, s, channels, spatial);
+                int64_t const to = (n * channels + c) * spatial + s;
+                if (linear.isReal())
+                    linear.reals[static_cast<size_t>(to)] = stored.reals[static_cast<size_t>(from)];
+                else
+                    linear.integers[static_cast<size_t>(to)] = stored.integers[static_cast<size_t>(from)];
+            }
+    return linear;
+}
+
+std::string StepReference::layerOf(ObservedStep const& step) const
+{
+    std::string names;
+    for (std::string const& origin : mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode)).origins)
+        names += (names.empty() ? "" : " + ") + origin;
+    return names;
+}
+
+Result<HostTensor> StepReference::weight(int32_t index)
+{
+    auto const known = mWeights.find(index);
+    if (known != mWeights.end())
+        return known->second;
+    PlanWeight const& stored = mPlan.weights.at(static_cast<size_t>(index));
+    HostTensor host;
+    if (stored.packing.empty())
+        host = HostTensor::fromBytes(stored.dtype, stored.extents, stored.data);
+    else
+        host = HostTensor::fromConstant(
+            *TENON_TRY(mBackend->unpack(stored.packing, stored.extents, stored.data, stored.bytes)));
+    return mWeights.emplace(index, std::move(host)).first->second;
+}
+
+Result<std::optional<HostTensor>> StepReference::operand(
+    PlanNode const& node, ObservedStep const& step, size_t i, bool flat)
+{
+    int32_t const value = node.inputs[i];
+    if (value < 0)
+        return std::optional<HostTensor>{};
+    int32_t const weightIndex = mPlan.graph.values.at(static_cast<size_t>(value)).weight;
+    if (weightIndex >= 0)
+        return std::optional{TENON_TRY(weight(weightIndex))};
+    if (i >= step.inputs.size() || !step.inputs[i].present)
+        return badArgument("operand {} of the layer does not reach the step", i);
+    TensorArg const& arg = step.inputs[i];
+    if (step.inputData[i] != nullptr)
+        return std::optional{linearTensor(arg, step.inputData[i])};
+    // Not read as data: the extents are the values of a shape tensor.
+    auto const count = static_cast<int64_t>(arg.extents.size());
+    HostTensor host{arg.dtype, flat ? std::vector<int64_t>{count} : std::vector<int64_t>{}};
+    for (int64_t k = 0; k < host.count(); ++k)
+        host.setInteger(k, arg.extents[static_cast<size_t>(k)]);
+    return std::optional{std::move(host)};
+}
+
+Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step)
+{
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    LayerPtr const layer = TENON_TRY(loadLayer(node.layer, node.fields));
+    std::optional<Error> first;
+    for (bool const flat : {true, false}) // Values of one element may be of rank 1 or 0: the layer knows.
+    {
+        std::vector<std::optional<HostTensor>> held;
+        for (size_t i = 0; i < node.inputs.size(); ++i)
+            held.push_back(TENON_TRY(operand(node, step, i, flat)));
+        HostTensors inputs;
+        for (auto const& each : held)
+            inputs.push_back(each ? &*each : nullptr);
+        Result<std::vector<HostTensor>> result = layer->reference(inputs);
+        if (result)
+            return result;
+        if (!first)
+            first = std::move(result).error();
+    }
+    return *std::move(first);
+}
+
+} // namespace tenon::api

@@ -1,0 +1,39 @@
+// StepReference: what a step of a program should have computed, by the plain loops of its layer in the portable graph.
+#pragma once
+
+#include "api/device_choice.h"
+#include "ir/host_tensor.h"
+#include "plan/plan.h"
+#include "runtime/context.h"
+
+#include <map>
+
+namespace tenon::api
+{
+
+//! A tensor in any layout as a row-major host tensor.
+HostTensor linearTensor(TensorArg const& arg, void const* data);
+
+class StepReference
+{
+  public:
+    StepReference(Plan const& plan, DeviceChoice const& device) : mPlan{plan}, mBackend{device.backend}
+    {
+    }
+    //! User-level names of the step's node.
+    std::string layerOf(ObservedStep const& step) const;
+    //! The layer's reference on what the step read. Fields and weights come from the portable graph.
+    Result<std::vector<HostTensor>> evaluate(ObservedStep const& step);
+
+  private:
+    //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
+    Result<std::optional<HostTensor>> operand(
+        PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
+    Result<HostTensor> weight(int32_t index);
+
+    Plan const& mPlan;
+    BackendEntry const* mBackend;
+    std::map<int32_t, HostTensor> mWeights;
+};
+
+} // namespace tenon::api

@@ -1,0 +1,225 @@
+// Verification: inputs, the observed run, and the comparison of each step.
+#include "api/verification.h"
+
+#include "api/step_reference.h"
+#include "runtime/context.h"
+
+#include "base/half.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+namespace tenon::api
+{
+
+namespace
+{
+struct Tolerance
+{
+    double absolute;
+    double relative;
+};
+
+Tolerance toleranceOf(DType type, VerifyOptions const& options)
+{
+    if (options.absolute != 0.0 || options.relative != 0.0)
+        return {options.absolute, options.relative};
+    switch (type)
+    {
+    case DType::kFLOAT: return {1e-5, 1e-4};
+    case DType::kHALF: return {2.5e-3, 1e-3};
+    case DType::kBF16: return {2e-2, 1e-2};
+    default: return {0.0, 0.0};
+    }
+}
+
+//! Memory of one I/O tensor.
+using Buffer = std::vector<uint8_t>;
+
+Buffer randomContents(DType type, std::vector<int64_t> const& extents, std::mt19937& generator)
+{
+    HostTensor host{type, extents};
+    std::normal_distribution<double> normal;
+    std::uniform_int_distribution<int64_t> whole{0, type == DType::kBOOL ? 1 : 99};
+    for (int64_t i = 0; i < host.count(); ++i)
+        if (host.isReal())
+            host.set(i, normal(generator));
+        else
+            host.setInteger(i, whole(generator));
+    Buffer bytes(static_cast<size_t>(bytesOf(type, host.count())));
+    host.toBytes(bytes.data());
+    return bytes;
+}
+
+//! Takes any size that a run asks for.
+class GrowingOutput final : public nvinfer1::IOutputAllocator
+{
+  public:
+    void* reallocateOutput(char const*, void*, uint64_t size, uint64_t) noexcept override
+    {
+        mMemory.resize(size + kAlignment);
+        auto const address = reinterpret_cast<uintptr_t>(mMemory.data());
+        return mMemory.data() + (kAlignment - address % kAlignment) % kAlignment;
+    }
+    void notifyShape(char const*, nvinfer1::Dims const&) noexcept override
+    {
+    }
+
+  private:
+    static constexpr size_t kAlignment{64};
+    Buffer mMemory;
+};
+
+class Verifier
+{
+  public:
+    Verifier(CudaEngine const& engine, VerifyOptions const& options) :
+        mEngine{engine.engine()},
+        mReference{engine.engine().plan(), engine.device()},
+        mOptions{options}
+    {
+    }
+
+    Result<VerifyReport> run(std::vector<VerifyInput> const& given)
+    {
+        std::unique_ptr<Context> context
+            = TENON_TRY(Context::create(engineShared(), MemoryStrategy::kSTATIC));
+        TENON_TRY(setInputs(*context, given));
+        for (int32_t io = mEngine.inputCount(); io < mEngine.ioCount(); ++io)
+            TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
+        bool stopped{false};
+        Observer const observer = [&](ObservedStep const& step) {
+            mReport.steps.push_back(compare(step));
+            stopped = mOptions.firstOnly && mReport.first.has_value();
+            return !stopped;
+        };
+        Result<Done> ran = context->runObserved(observer, true);
+        if (!ran && !stopped)
+            return std::move(ran).error();
+        return std::move(mReport);
+    }
+
+  private:
+    std::shared_ptr<Engine> engineShared()
+    {
+        return mEngine.shared_from_this();
+    }
+
+    Result<Done> setInputs(Context& context, std::vector<VerifyInput> const& given)
+    {
+        std::mt19937 generator{mOptions.seed};
+        for (VerifyInput const& input : given)
+            TENON_TRY(mEngine.ioOf(input.name.c_str()));
+        for (int32_t io = 0; io < mEngine.inputCount(); ++io)
+        {
+            PlanIO const& tensor = mEngine.io(io);
+            VerifyInput input{.name = tensor.name};
+            for (VerifyInput const& each : given)
+                if (each.name == tensor.name)
+                    input = each;
+            char const* name = tensor.name.c_str();
+            Dims const shape = input.shape
+                ? *input.shape
+                : TENON_TRY(mEngine.profileShape(name, 0, nvinfer1::OptProfileSelector::kOPT));
+            TENON_TRY(context.setInputShape(name, shape));
+            void const* data = input.data;
+            if (data == nullptr)
+            {
+                mInputs[io] = TENON_TRY(contentsFor(io, shape, generator));
+                data = mInputs[io].data();
+            }
+            TENON_TRY(context.setInputAddress(name, data));
+        }
+        return Done{};
+    }
+
+    Result<Buffer> contentsFor(int32_t io, Dims const& shape, std::mt19937& generator)
+    {
+        PlanIO const& tensor = mEngine.io(io);
+        if (!tensor.isShape)
+            return randomContents(tensor.dtype, extentsOf(shape), generator);
+        std::span<int64_t const> const values
+            = TENON_TRY(mEngine.profileValues(tensor.name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT));
+        HostTensor host{tensor.dtype, extentsOf(shape)};
+        for (size_t i = 0; i < values.size(); ++i)
+            host.setInteger(static_cast<int64_t>(i), values[i]);
+        Buffer bytes(static_cast<size_t>(bytesOf(tensor.dtype, host.count())));
+        host.toBytes(bytes.data());
+        return bytes;
+    }
+
+    VerifiedStep compare(ObservedStep const& step)
+    {
+        VerifiedStep verified{.name = step.step->name};
+        if (step.step->graphNode < 0)
+        {
+            verified.why = "a copy into another layout";
+            return verified;
+        }
+        verified.layer = mReference.layerOf(step);
+        Result<std::vector<HostTensor>> const wanted = mReference.evaluate(step);
+        if (!wanted)
+        {
+            verified.why = wanted.error().message;
+            verified.ok = false;
+            note(step, verified, {step.index, verified.layer});
+            return verified;
+        }
+        for (size_t i = 0; i < step.outputs.size() && i < (*wanted).size(); ++i)
+            compareOutput(step, i, (*wanted)[i], verified);
+        return verified;
+    }
+
+    void note(ObservedStep const&, VerifiedStep& verified, Divergence divergence)
+    {
+        verified.ok = false;
+        if (!mReport.first)
+            mReport.first = std::move(divergence);
+    }
+
+    void compareOutput(ObservedStep const& step, size_t output, HostTensor const& want, VerifiedStep& verified)
+    {
+        if (!step.outputs[output].present || step.outputData[output] == nullptr)
+            return;
+        HostTensor const got = linearTensor(step.outputs[output], step.outputData[output]);
+        auto const position = static_cast<int32_t>(output);
+        if (got.extents != want.extents)
+        {
+            note(step, verified, {step.index, verified.layer, position, -1, 0.0, 0.0});
+            verified.why = "extents differ from the reference's";
+            return;
+        }
+        Tolerance const tolerance = toleranceOf(got.dtype, mOptions);
+        for (int64_t i = 0; i < got.count(); ++i)
+        {
+            double const a = got.real(i);
+            double const b = want.real(i);
+            if (a == b || (std::isnan(a) && std::isnan(b)))
+                continue;
+            double const error = std::abs(a - b);
+            double const allowed = tolerance.absolute + tolerance.relative * std::abs(b);
+            verified.maxError = std::max(verified.maxError, error);
+            verified.worst = std::max(verified.worst, allowed > 0.0 ? error / allowed : INFINITY);
+            if (!(error <= allowed) && verified.ok)
+                note(step, verified, {step.index, verified.layer, position, i, a, b});
+        }
+    }
+
+    Engine& mEngine;
+    StepReference mReference;
+    VerifyOptions const& mOptions;
+    std::map<int32_t, Buffer> mInputs;
+    std::map<int32_t, GrowingOutput> mOutputs;
+    VerifyReport mReport;
+};
+} // namespace
+
+Result<VerifyReport> verifyEngine(
+    CudaEngine const& engine, std::vector<VerifyInput> const& inputs, VerifyOptions const& options)
+{
+    return Verifier{engine, options}.run(inputs);
+}
+
+} // namespace tenon::api

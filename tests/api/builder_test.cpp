@@ -1,0 +1,209 @@
+// Rules G: builder and configuration.
+#include "fixture.h"
+
+#include <map>
+
+namespace apitest
+{
+
+class BuilderRules : public ApiTest
+{
+};
+
+TEST_F(BuilderRules, G1_flagsReplaceAddAndRemove)
+{
+    EXPECT_TRUE(config->getFlag(BuilderFlag::kTF32));
+    config->setFlags(1U << static_cast<uint32_t>(BuilderFlag::kDEBUG));
+    EXPECT_FALSE(config->getFlag(BuilderFlag::kTF32));
+    EXPECT_TRUE(config->getFlag(BuilderFlag::kDEBUG));
+    config->setFlag(BuilderFlag::kSTRICT_NANS);
+    EXPECT_TRUE(config->getFlag(BuilderFlag::kDEBUG));
+    config->clearFlag(BuilderFlag::kDEBUG);
+    EXPECT_EQ(config->getFlags(), 1U << static_cast<uint32_t>(BuilderFlag::kSTRICT_NANS));
+}
+
+//! G2's defaults.
+void expectDefaults(IBuilderConfig& config)
+{
+    EXPECT_EQ(config.getBuilderOptimizationLevel(), 3);
+    EXPECT_EQ(config.getAvgTimingIterations(), 1);
+    EXPECT_EQ(config.getMaxNbTactics(), -1);
+    EXPECT_EQ(config.getMaxAuxStreams(), -1);
+    EXPECT_EQ(config.getProfilingVerbosity(), ProfilingVerbosity::kLAYER_NAMES_ONLY);
+    EXPECT_EQ(config.getHardwareCompatibilityLevel(), HardwareCompatibilityLevel::kNONE);
+    EXPECT_EQ(config.getTilingOptimizationLevel(), TilingOptimizationLevel::kNONE);
+    EXPECT_EQ(config.getRuntimePlatform(), RuntimePlatform::kSAME_AS_BUILD);
+    EXPECT_EQ(config.getEngineCapability(), EngineCapability::kSTANDARD);
+    EXPECT_EQ(config.getProfileStream(), nullptr);
+    EXPECT_EQ(config.getProgressMonitor(), nullptr);
+    EXPECT_EQ(config.getNbOptimizationProfiles(), 0);
+    EXPECT_TRUE(config.getFlag(BuilderFlag::kTF32));
+}
+
+TEST_F(BuilderRules, G2_defaults)
+{
+    expectDefaults(*config);
+    config->setBuilderOptimizationLevel(9);
+    EXPECT_EQ(config->getBuilderOptimizationLevel(), 5);
+}
+
+TEST_F(BuilderRules, G4_poolLimitsThatDoNotFitChangeNothing)
+{
+    KeepingRecorder recorder;
+    builder->setErrorRecorder(&recorder);
+    size_t const standard = config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+    EXPECT_GT(standard, size_t{1} << 28);
+    config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, SIZE_MAX / 2);
+    EXPECT_EQ(recorder.getErrorCode(0), ErrorCode::kUNSUPPORTED_STATE);
+    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), standard);
+    size_t const dram = config->getMemoryPoolLimit(MemoryPoolType::kDLA_LOCAL_DRAM);
+    config->setMemoryPoolLimit(MemoryPoolType::kDLA_LOCAL_DRAM, 16);
+    EXPECT_EQ(recorder.getErrorCode(1), ErrorCode::kINVALID_ARGUMENT);
+    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kDLA_LOCAL_DRAM), dram);
+    config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, size_t{1} << 26);
+    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), size_t{1} << 26);
+    builder->setErrorRecorder(nullptr);
+}
+
+//! Checks the order of the calls; `cancelAt` is the number of stepComplete calls that are answered with true.
+class CheckingMonitor final : public IProgressMonitor
+{
+  public:
+    explicit CheckingMonitor(int32_t cancelAt = INT32_MAX) : mCancelAt{cancelAt}
+    {
+    }
+    void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override
+    {
+        EXPECT_GT(steps, 0);
+        EXPECT_FALSE(mOpen.contains(phase));
+        if (parent != nullptr)
+        {
+            EXPECT_TRUE(mOpen.contains(parent)) << parent;
+        }
+        mOpen[phase] = -1;
+        ++started;
+    }
+    bool stepComplete(char const* phase, int32_t step) noexcept override
+    {
+        EXPECT_TRUE(mOpen.contains(phase));
+        EXPECT_GT(step, mOpen[phase]);
+        mOpen[phase] = step;
+        return ++steps <= mCancelAt;
+    }
+    void phaseFinish(char const* phase) noexcept override
+    {
+        EXPECT_EQ(mOpen.erase(phase), 1U) << phase;
+        ++finished;
+    }
+    int32_t started{0};
+    int32_t finished{0};
+    int32_t steps{0};
+
+  private:
+    int32_t mCancelAt;
+    std::map<std::string, int32_t> mOpen;
+};
+
+TEST_F(BuilderRules, G11_progressIsToldInOrderAndEveryPhaseFinishes)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    CheckingMonitor monitor;
+    config->setProgressMonitor(&monitor);
+    EXPECT_EQ(config->getProgressMonitor(), &monitor);
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_NE(plan, nullptr);
+    EXPECT_GT(monitor.started, 1);
+    EXPECT_EQ(monitor.started, monitor.finished);
+    EXPECT_GT(monitor.steps, 2);
+}
+
+TEST_F(BuilderRules, G11_falseFromStepCompleteCancelsTheBuildWhereverItComes)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    CheckingMonitor all;
+    config->setProgressMonitor(&all);
+    std::unique_ptr<IHostMemory> plan{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(plan, nullptr);
+    for (int32_t at = 0; at < all.steps; ++at)
+    {
+        CheckingMonitor monitor{at};
+        config->setProgressMonitor(&monitor);
+        plan.reset(builder->buildSerializedNetwork(*network, *config));
+        EXPECT_EQ(plan, nullptr) << at;
+        EXPECT_EQ(monitor.steps, at + 1);
+        EXPECT_EQ(monitor.started, monitor.finished);
+    }
+    config->setProgressMonitor(nullptr);
+    plan.reset(builder->buildSerializedNetwork(*network, *config));
+    EXPECT_NE(plan, nullptr);
+}
+
+TEST_F(BuilderRules, G17_resetRestoresEveryDefault)
+{
+    config->setFlags(0);
+    config->setBuilderOptimizationLevel(0);
+    config->setAvgTimingIterations(8);
+    config->setMaxNbTactics(5);
+    config->setMaxAuxStreams(3);
+    config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+    config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS);
+    config->setTilingOptimizationLevel(TilingOptimizationLevel::kFULL);
+    CheckingMonitor monitor;
+    config->setProgressMonitor(&monitor);
+    config->addOptimizationProfile(builder->createOptimizationProfile());
+    size_t const workspace = config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+    config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, size_t{1} << 26);
+    config->reset();
+    expectDefaults(*config);
+    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), workspace);
+}
+
+TEST_F(BuilderRules, G18_networkAndConfigurationOutliveTheirBuilder)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    EXPECT_EQ(&network->getBuilder(), builder.get());
+    builder.reset();
+    std::unique_ptr<IHostMemory> const plan{network->getBuilder().buildSerializedNetwork(*network, *config)};
+    EXPECT_NE(plan, nullptr) << logger.errors();
+}
+
+//! Takes bytes until `most`, then fails.
+class LimitedWriter final : public IStreamWriter
+{
+  public:
+    explicit LimitedWriter(size_t most) : mMost{most}
+    {
+    }
+    int64_t write(void const* data, int64_t count) final
+    {
+        auto const* first = static_cast<uint8_t const*>(data);
+        size_t const taken = std::min(static_cast<size_t>(count), mMost - bytes.size());
+        bytes.insert(bytes.end(), first, first + taken);
+        return static_cast<int64_t>(taken);
+    }
+    std::vector<uint8_t> bytes;
+
+  private:
+    size_t mMost;
+};
+
+TEST_F(BuilderRules, G10_streamsReceiveTheWholePlanOrTheBuildFails)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    LimitedWriter all{SIZE_MAX};
+    ASSERT_TRUE(builder->buildSerializedNetworkToStream(*network, *config, all));
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(all.bytes.data(), all.bytes.size())};
+    EXPECT_NE(engine, nullptr);
+    LimitedWriter some{all.bytes.size() / 2};
+    EXPECT_FALSE(builder->buildSerializedNetworkToStream(*network, *config, some));
+}
+
+TEST_F(BuilderRules, informsInAtMostTenLines)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    EXPECT_LE(logger.count(ILogger::Severity::kINFO), 12); // Two of them by the making of builder and runtime.
+    EXPECT_GE(logger.count(ILogger::Severity::kINFO, "device"), 1);
+    EXPECT_GE(logger.count(ILogger::Severity::kVERBOSE), 1);
+}
+
+} // namespace apitest

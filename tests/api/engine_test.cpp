@@ -1,0 +1,94 @@
+// Rules P: queries of an engine.
+#include "fixture.h"
+
+namespace apitest
+{
+
+class EngineRules : public ApiTest
+{
+  protected:
+    std::unique_ptr<ICudaEngine> engine = dynamicEngine();
+};
+
+TEST_F(EngineRules, P1_unknownNamesGetTheStandardAnswers)
+{
+    for (char const* name : {"nobody", static_cast<char const*>(nullptr)})
+    {
+        EXPECT_EQ(engine->getTensorShape(name).nbDims, -1);
+        EXPECT_EQ(engine->getTensorDataType(name), DataType::kFLOAT);
+        EXPECT_EQ(engine->getTensorLocation(name), TensorLocation::kDEVICE);
+        EXPECT_EQ(engine->getTensorIOMode(name), TensorIOMode::kNONE);
+        EXPECT_EQ(engine->getTensorFormat(name), TensorFormat::kLINEAR);
+        EXPECT_EQ(engine->getTensorVectorizedDim(name), -1);
+        EXPECT_EQ(engine->getTensorComponentsPerElement(name), -1);
+        EXPECT_EQ(engine->getTensorBytesPerComponent(name), -1);
+        EXPECT_STREQ(engine->getTensorFormatDesc(name), "");
+        EXPECT_FALSE(engine->isDebugTensor(name));
+        EXPECT_EQ(engine->getAliasedInputTensor(name), nullptr);
+    }
+}
+
+TEST_F(EngineRules, P2_P3_P6_P7_P10_shapesNamesAndFormats)
+{
+    EXPECT_EQ(extents(engine->getTensorShape("x")), (std::vector<int64_t>{-1, 3, -1, 10}));
+    EXPECT_EQ(extents(engine->getTensorShape("y")), (std::vector<int64_t>{-1, 4, -1, 10}));
+    ASSERT_EQ(engine->getNbIOTensors(), 2);
+    EXPECT_STREQ(engine->getIOTensorName(0), "x");
+    EXPECT_STREQ(engine->getIOTensorName(1), "y");
+    EXPECT_EQ(engine->getIOTensorName(2), nullptr);
+    EXPECT_EQ(engine->getTensorIOMode("x"), TensorIOMode::kINPUT);
+    EXPECT_EQ(engine->getTensorIOMode("y"), TensorIOMode::kOUTPUT);
+    for (char const* name : {"x", "y"})
+    {
+        EXPECT_EQ(engine->getTensorBytesPerComponent(name), -1);
+        EXPECT_EQ(engine->getTensorComponentsPerElement(name), -1);
+        EXPECT_EQ(engine->getTensorVectorizedDim(name), -1);
+        EXPECT_STRNE(engine->getTensorFormatDesc(name), "");
+        EXPECT_FALSE(engine->isShapeInferenceIO(name));
+    }
+}
+
+TEST_F(EngineRules, P4_queriesWithoutAProfileWarnWhenThereAreSeveral)
+{
+    engine->getTensorFormat("x");
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "profile"), 0);
+    addProfile({1, 3, 20, 10}, {1, 3, 20, 10}, {1, 3, 24, 10});
+    std::unique_ptr<ICudaEngine> const two = buildEngine();
+    ASSERT_NE(two, nullptr);
+    EXPECT_EQ(two->getNbOptimizationProfiles(), 2);
+    EXPECT_EQ(two->getTensorFormat("x"), TensorFormat::kLINEAR);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "profile 0"), 1);
+    EXPECT_EQ(extents(two->getProfileShape("x", 1, OptProfileSelector::kMAX)), (std::vector<int64_t>{1, 3, 24, 10}));
+}
+
+TEST_F(EngineRules, P5_profileQueriesOfWhatIsNotThere)
+{
+    EXPECT_EQ(extents(engine->getProfileShape("x", 0, OptProfileSelector::kOPT)), (std::vector<int64_t>{2, 3, 12, 10}));
+    EXPECT_EQ(engine->getProfileShape("x", 1, OptProfileSelector::kOPT).nbDims, -1);
+    EXPECT_EQ(engine->getProfileShape("x", -1, OptProfileSelector::kOPT).nbDims, -1);
+    EXPECT_EQ(engine->getProfileShape("nobody", 0, OptProfileSelector::kOPT).nbDims, -1);
+    EXPECT_EQ(engine->getProfileShape("y", 0, OptProfileSelector::kOPT).nbDims, -1);
+    EXPECT_EQ(engine->getProfileTensorValuesV2("x", 0, OptProfileSelector::kOPT), nullptr);
+    EXPECT_EQ(engine->getProfileTensorValues("x", 0, OptProfileSelector::kOPT), nullptr);
+}
+
+TEST_F(EngineRules, P8_layersAreTheOptimizedOnesAndTheInspectorNamesThem)
+{
+    ASSERT_GE(engine->getNbLayers(), 1);
+    std::unique_ptr<IEngineInspector> const inspector{engine->createEngineInspector()};
+    std::string all;
+    for (int32_t i = 0; i < engine->getNbLayers(); ++i)
+        all += inspector->getLayerInformation(i, LayerInformationFormat::kONELINE);
+    EXPECT_NE(all.find("conv"), std::string::npos);
+    EXPECT_EQ(inspector->getLayerInformation(engine->getNbLayers(), LayerInformationFormat::kJSON), nullptr);
+    std::string const json = inspector->getEngineInformation(LayerInformationFormat::kJSON);
+    EXPECT_NE(json.find("\"Layers\""), std::string::npos);
+}
+
+TEST_F(EngineRules, P9_strippedWeightsOfAnOrdinaryEngine)
+{
+    EXPECT_EQ(engine->getEngineStat(EngineStat::kSTRIPPED_WEIGHTS_SIZE), -1);
+    EXPECT_GE(engine->getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE), static_cast<int64_t>(4 * 27 * sizeof(float)));
+}
+
+} // namespace apitest

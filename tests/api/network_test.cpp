@@ -1,0 +1,195 @@
+// Rules C: networks, layers, tensors.
+#include "fixture.h"
+
+namespace apitest
+{
+
+class Network : public ApiTest
+{
+};
+
+TEST_F(Network, C1_addInputRefusesDuplicateNamesAndBadDims)
+{
+    ASSERT_NE(network->addInput("x", DataType::kFLOAT, dims({2, 3})), nullptr);
+    EXPECT_EQ(network->addInput("x", DataType::kFLOAT, dims({2, 3})), nullptr);
+    EXPECT_EQ(network->addInput("bad", DataType::kFLOAT, dims({2, -5})), nullptr);
+    ITensor* y = network->addUnary(*network->getInput(0), UnaryOperation::kABS)->getOutput(0);
+    y->setName("x");
+    network->markOutput(*y);
+    EXPECT_FALSE(y->isNetworkOutput());
+    y->setName("y");
+    network->markOutput(*y);
+    EXPECT_TRUE(y->isNetworkOutput());
+    EXPECT_EQ(network->addInput("y", DataType::kFLOAT, dims({2, 3})), nullptr);
+    EXPECT_EQ(network->getNbInputs(), 1);
+}
+
+TEST_F(Network, C2_defaultNamesFollowTheLayerAndItsOrdinal)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2, 30}));
+    ILayer* first = network->addUnary(*x, UnaryOperation::kABS);
+    ILayer* second = network->addTopK(*first->getOutput(0), TopKOperation::kMAX, 3, 0b10);
+    EXPECT_STREQ(first->getName(), "(Unnamed Layer* 0) [Unary]");
+    EXPECT_STREQ(first->getOutput(0)->getName(), "(Unnamed Layer* 0) [Unary]_output");
+    EXPECT_STREQ(second->getOutput(1)->getName(), "(Unnamed Layer* 1) [TopK]_output_1");
+}
+
+TEST_F(Network, C3_setDimensionsWorksOnInputsAndInfersDependentsAnew)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2, 3}));
+    ITensor* y = network->addUnary(*x, UnaryOperation::kABS)->getOutput(0);
+    ITensor* z = network->addReduce(*y, ReduceOperation::kSUM, 0b10, false)->getOutput(0);
+    EXPECT_EQ(extents(z->getDimensions()), (std::vector<int64_t>{2}));
+    x->setDimensions(dims({7, 4}));
+    EXPECT_EQ(extents(y->getDimensions()), (std::vector<int64_t>{7, 4}));
+    EXPECT_EQ(extents(z->getDimensions()), (std::vector<int64_t>{7}));
+    y->setDimensions(dims({1, 1}));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "not a network input"), 1);
+    EXPECT_EQ(extents(y->getDimensions()), (std::vector<int64_t>{7, 4}));
+}
+
+TEST_F(Network, C4_extentsDerivedFromWildcardsAreMinusOne)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1, 3, -1, 10}));
+    IConvolutionLayer* conv
+        = network->addConvolutionNd(*x, 4, dims({3, 3}), weights(convRelu.kernel), weights(convRelu.bias));
+    EXPECT_EQ(extents(conv->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 4, -1, 8}));
+    conv->setStrideNd(dims({2, 2}));
+    EXPECT_EQ(extents(conv->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 4, -1, 4}));
+}
+
+TEST_F(Network, C5_aNetworkInputCannotBeAnOutput)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    network->markOutput(*x);
+    EXPECT_EQ(network->getNbOutputs(), 0);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "markOutput"), 1);
+}
+
+TEST_F(Network, C6_indicesOutOfRangeAndAbsentInputsAnswerNull)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2, 4}));
+    ISliceLayer* slice = network->addSlice(*x, dims({0, 0}), dims({1, 2}), dims({1, 1}));
+    for (int32_t const index : {-1, 1, 99})
+    {
+        EXPECT_EQ(network->getInput(index), nullptr);
+        EXPECT_EQ(network->getOutput(index), nullptr);
+        EXPECT_EQ(slice->getInput(index), nullptr);
+        EXPECT_EQ(slice->getOutput(index), nullptr);
+        EXPECT_EQ(network->getLayer(index), nullptr);
+    }
+    EXPECT_EQ(slice->getInput(0), x);
+}
+
+TEST_F(Network, C7_removeTensorLeavesTensorsThatLayersUse)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    ITensor* spare = network->addInput("spare", DataType::kFLOAT, dims({2}));
+    network->addUnary(*x, UnaryOperation::kABS);
+    network->removeTensor(*x);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "removeTensor"), 1);
+    EXPECT_EQ(network->getNbInputs(), 2);
+    network->removeTensor(*spare);
+    EXPECT_EQ(network->getNbInputs(), 1);
+}
+
+TEST_F(Network, C8_onlySomeLayersGrowTheirInputsAndSkippedOnesAreNull)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({4, 6}));
+    ITensor* other = network->addInput("other", DataType::kFLOAT, dims({4, 6}));
+    ILayer* unary = network->addUnary(*x, UnaryOperation::kABS);
+    unary->setInput(1, *other);
+    EXPECT_EQ(unary->getNbInputs(), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setInput"), 1);
+    unary->setInput(0, *other);
+    EXPECT_EQ(unary->getInput(0), other);
+
+    int64_t const size[]{2, 3};
+    ITensor* sizes
+        = network->addConstant(dims({2}), Weights{DataType::kINT64, size, 2})->getOutput(0);
+    ISliceLayer* slice = network->addSlice(*x, dims({1, 1}), dims({1, 1}), dims({1, 1}));
+    slice->setInput(2, *sizes);
+    EXPECT_EQ(slice->getNbInputs(), 3);
+    EXPECT_EQ(slice->getInput(1), nullptr);
+    EXPECT_EQ(slice->getInput(2), sizes);
+    EXPECT_EQ(extents(slice->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(slice->getSize().nbDims, -1);
+    slice->setSize(dims({3, 2}));
+    EXPECT_EQ(slice->getNbInputs(), 1);
+    EXPECT_EQ(extents(slice->getOutput(0)->getDimensions()), (std::vector<int64_t>{3, 2}));
+}
+
+TEST_F(Network, C11_dimensionsWithOneNameAreEqualAtRunTime)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1, 2}));
+    ITensor* other = network->addInput("other", DataType::kFLOAT, dims({-1, 2}));
+    x->setDimensionName(0, "batch");
+    other->setDimensionName(0, "batch");
+    EXPECT_STREQ(x->getDimensionName(0), "batch");
+    EXPECT_EQ(x->getDimensionName(1), nullptr);
+    ITensor* y = network->addElementWise(*x, *other, ElementWiseOperation::kSUM)->getOutput(0);
+    y->setName("y");
+    network->markOutput(*y);
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    for (char const* name : {"x", "other"})
+    {
+        profile->setDimensions(name, OptProfileSelector::kMIN, dims({1, 2}));
+        profile->setDimensions(name, OptProfileSelector::kOPT, dims({2, 2}));
+        profile->setDimensions(name, OptProfileSelector::kMAX, dims({4, 2}));
+    }
+    config->addOptimizationProfile(profile);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> const a = randomFloats(8, 1);
+    std::vector<float> const b = randomFloats(8, 2);
+    std::vector<float> sum(8);
+    ASSERT_TRUE(context->setInputShape("x", dims({3, 2})));
+    context->setInputTensorAddress("x", a.data());
+    context->setInputTensorAddress("other", b.data());
+    context->setOutputTensorAddress("y", sum.data());
+    bool const accepted = context->setInputShape("other", dims({4, 2}));
+    EXPECT_FALSE(accepted && context->enqueueV3(nullptr));
+    ASSERT_TRUE(context->setInputShape("other", dims({3, 2})));
+    ASSERT_TRUE(context->enqueueV3(nullptr)) << logger.errors();
+    for (size_t i = 0; i < 6; ++i)
+        EXPECT_FLOAT_EQ(sum[i], a[i] + b[i]);
+    x->setDimensionName(0, nullptr);
+    EXPECT_EQ(x->getDimensionName(0), nullptr);
+}
+
+TEST_F(Network, C13_weightsAreReadUntilTheBuildEndsAndNotAfterwards)
+{
+    auto kernel = std::make_unique<std::vector<float>>(convRelu.kernel);
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 3, 8, 10}));
+    IConvolutionLayer* conv
+        = network->addConvolutionNd(*x, 4, dims({3, 3}), weights(*kernel), weights(convRelu.bias));
+    conv->setPaddingNd(dims({1, 1}));
+    ITensor* y = network->addActivation(*conv->getOutput(0), ActivationType::kRELU)->getOutput(0);
+    y->setName("y");
+    network->markOutput(*y);
+    EXPECT_EQ(conv->getKernelWeights().values, kernel->data());
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    std::fill(kernel->begin(), kernel->end(), 1e9F);
+    kernel.reset();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    runAndCompare(*context, 1, 8, 5);
+}
+
+TEST_F(Network, C14_allFormatsAreAllowedUntilSaidOtherwise)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    EXPECT_EQ(x->getAllowedFormats(), (1U << EnumMax<TensorFormat>()) - 1U);
+    x->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kLINEAR));
+    EXPECT_EQ(x->getAllowedFormats(), 1U);
+}
+
+TEST_F(Network, namesTheCallsThatAreNotImplemented)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    EXPECT_EQ(network->addEinsum(&x, 1, "i->i"), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "INetworkDefinition::addEinsum is not implemented"), 1);
+}
+
+} // namespace apitest

@@ -1,0 +1,84 @@
+// Tenon's own calls: inspection, verification, devices, knobs.
+#include "fixture.h"
+
+#include "tenon/tenon.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace apitest
+{
+
+using Json = nlohmann::json;
+
+class OwnCalls : public ApiTest
+{
+};
+
+TEST_F(OwnCalls, verifyComparesEveryStepWithTheReference)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    TenonText problem{nullptr};
+    Json const report = Json::parse(tenon::take(tenonVerify(engine.get(), nullptr, 0, nullptr, &problem)));
+    EXPECT_EQ(problem, nullptr);
+    EXPECT_TRUE(report["ok"]) << report.dump(1);
+    int32_t compared{0};
+    for (Json const& step : report["steps"])
+        compared += step["compared"].get<bool>() ? 1 : 0;
+    EXPECT_GE(compared, 1);
+}
+
+TEST_F(OwnCalls, verifyNamesTheFirstStepThatExceedsATolerance)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    TenonVerifyOptions const tight{1e-30, 0.0, 5, 1};
+    Json const report = Json::parse(tenon::take(tenonVerify(engine.get(), nullptr, 0, &tight, nullptr)));
+    EXPECT_FALSE(report["ok"]);
+    EXPECT_NE(report["first_divergence"]["layer"].get<std::string>().find("conv"), std::string::npos);
+}
+
+TEST_F(OwnCalls, verifyTellsWhatIsWrongWithItsInputs)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    TenonInput const input{"nobody", nullptr, 0, nullptr};
+    TenonText problem{nullptr};
+    EXPECT_EQ(tenonVerify(engine.get(), &input, 1, nullptr, &problem), nullptr);
+    EXPECT_NE(tenon::take(problem).find("nobody"), std::string::npos);
+}
+
+TEST_F(OwnCalls, inspectShowsLayersDecisionsAndProfiles)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    Json const json = Json::parse(tenon::take(tenonInspectEngine(engine.get(), nullptr)));
+    EXPECT_EQ(json["network_layers"], 2);
+    EXPECT_EQ(json["io"].size(), 2U);
+    EXPECT_EQ(json["profiles"][0]["x"]["max"], Json({4, 3, 16, 10}));
+    EXPECT_EQ(json["programs"].size(), 1U);
+    EXPECT_FALSE(json["decisions"].empty());
+    std::unique_ptr<IHostMemory> const plan{engine->serialize()};
+    EXPECT_EQ(Json::parse(tenon::take(tenonInspectPlan(plan->data(), plan->size(), nullptr))), json);
+    TenonText problem{nullptr};
+    EXPECT_EQ(tenonInspectPlan(plan->data(), 7, &problem), nullptr);
+    EXPECT_FALSE(tenon::take(problem).empty());
+    Json const net = Json::parse(tenon::take(tenonInspectNetwork(network.get(), nullptr)));
+    EXPECT_EQ(net["layers"].size(), 2U);
+    EXPECT_EQ(net["layers"][0]["kind"], "Convolution");
+}
+
+TEST_F(OwnCalls, listsDevicesKnobsAndWhatIsNotImplemented)
+{
+    Json const devices = Json::parse(tenon::take(tenonDevices()));
+    EXPECT_TRUE(devices["chosen"].is_string());
+    EXPECT_GE(devices["devices"].size(), 2U);
+    EXPECT_GE(Json::parse(tenon::take(tenonKnobs())).size(), 9U);
+    Json const missing = Json::parse(tenon::take(tenonNotImplemented()));
+    auto const lists = [&](char const* call) { return std::find(missing.begin(), missing.end(), call) != missing.end(); };
+    EXPECT_TRUE(lists("INetworkDefinition::addLoop"));
+    EXPECT_FALSE(lists("INetworkDefinition::addActivation"));
+    EXPECT_FALSE(lists("IConvolutionLayer::setStrideNd"));
+    EXPECT_FALSE(lists("ICudaEngine::getNbLayers"));
+    EXPECT_STRNE(tenonVersion(), "");
+}
+
+} // namespace apitest

@@ -1,0 +1,156 @@
+// Rules O: loading plans.
+#include "fixture.h"
+
+#include "tenon/tenon.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+namespace apitest
+{
+
+class RuntimeRules : public ApiTest
+{
+  protected:
+    std::unique_ptr<ICudaEngine> engine = dynamicEngine();
+    std::unique_ptr<IHostMemory> plan{engine->serialize()};
+
+    std::vector<uint8_t> bytes() const
+    {
+        auto const* first = static_cast<uint8_t const*>(plan->data());
+        return {first, first + plan->size()};
+    }
+    ICudaEngine* load(std::vector<uint8_t> const& blob)
+    {
+        return runtime->deserializeCudaEngine(blob.data(), blob.size());
+    }
+};
+
+TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
+{
+    std::vector<uint8_t> const whole = bytes();
+    std::mt19937 generator{3};
+    for (size_t const size : {size_t{0}, size_t{1}, size_t{16}, whole.size() / 2, whole.size() - 1})
+        EXPECT_EQ(load({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}), nullptr) << size;
+    for (int32_t i = 0; i < 50; ++i)
+    {
+        std::vector<uint8_t> damaged = whole;
+        damaged[generator() % damaged.size()] ^= static_cast<uint8_t>(1U << generator() % 8);
+        std::unique_ptr<ICudaEngine> const loaded{load(damaged)};
+        EXPECT_EQ(loaded, nullptr);
+    }
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "deserializeCudaEngine"), 55);
+    std::unique_ptr<ICudaEngine> const again{load(whole)};
+    ASSERT_NE(again, nullptr);
+    std::unique_ptr<IExecutionContext> const context{again->createExecutionContext()};
+    runAndCompare(*context, 2, 10, 9);
+}
+
+TEST_F(RuntimeRules, O2_theBlobMayGoAfterLoading)
+{
+    std::vector<uint8_t> blob = bytes();
+    std::unique_ptr<ICudaEngine> const loaded{load(blob)};
+    std::fill(blob.begin(), blob.end(), uint8_t{0xEE});
+    ASSERT_NE(loaded, nullptr);
+    std::unique_ptr<IExecutionContext> const context{loaded->createExecutionContext()};
+    runAndCompare(*context, 1, 9, 10);
+}
+
+TEST_F(RuntimeRules, O6_theRuntimeMayGoBeforeItsEngines)
+{
+    std::unique_ptr<ICudaEngine> loaded{load(bytes())};
+    runtime.reset();
+    std::unique_ptr<IExecutionContext> const context{loaded->createExecutionContext()};
+    loaded.reset();
+    runAndCompare(*context, 1, 9, 11);
+}
+
+TEST_F(RuntimeRules, O7_serializeAndDeserializeGiveTheSameEngine)
+{
+    std::unique_ptr<ICudaEngine> const loaded{load(bytes())};
+    ASSERT_NE(loaded, nullptr);
+    ASSERT_EQ(loaded->getNbIOTensors(), engine->getNbIOTensors());
+    EXPECT_STREQ(loaded->getName(), engine->getName());
+    EXPECT_EQ(loaded->getNbOptimizationProfiles(), engine->getNbOptimizationProfiles());
+    for (int32_t i = 0; i < engine->getNbIOTensors(); ++i)
+    {
+        char const* name = engine->getIOTensorName(i);
+        EXPECT_STREQ(loaded->getIOTensorName(i), name);
+        EXPECT_EQ(extents(loaded->getTensorShape(name)), extents(engine->getTensorShape(name)));
+        EXPECT_EQ(loaded->getTensorDataType(name), engine->getTensorDataType(name));
+        EXPECT_EQ(loaded->getTensorFormat(name), engine->getTensorFormat(name));
+        EXPECT_EQ(extents(loaded->getProfileShape(name, 0, OptProfileSelector::kMAX)),
+            extents(engine->getProfileShape(name, 0, OptProfileSelector::kMAX)));
+    }
+    std::unique_ptr<IHostMemory> const twice{loaded->serialize()};
+    ASSERT_EQ(twice->size(), plan->size());
+    EXPECT_EQ(std::memcmp(twice->data(), plan->data(), plan->size()), 0);
+}
+
+TEST_F(RuntimeRules, filesAreMapped)
+{
+    std::string const path = testing::TempDir() + "tenon_api_test.plan";
+    {
+        std::ofstream file{path, std::ios::binary};
+        file.write(static_cast<char const*>(plan->data()), static_cast<std::streamsize>(plan->size()));
+    }
+    std::unique_ptr<ICudaEngine> const loaded{tenon::load(*runtime, path.c_str())};
+    std::remove(path.c_str());
+    ASSERT_NE(loaded, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{loaded->createExecutionContext()};
+    runAndCompare(*context, 3, 9, 12);
+    EXPECT_EQ(tenon::load(*runtime, "/nowhere/at.all"), nullptr);
+}
+
+TEST_F(RuntimeRules, sharedMemoryIsReleasedOnceWhenNothingNeedsIt)
+{
+    std::vector<uint8_t> blob = bytes();
+    int32_t released{0};
+    auto const release = [](void* user) { ++*static_cast<int32_t*>(user); };
+    std::unique_ptr<ICudaEngine> loaded{static_cast<ICudaEngine*>(
+        tenonDeserializeShared(runtime.get(), blob.data(), blob.size(), release, &released))};
+    ASSERT_NE(loaded, nullptr);
+    std::unique_ptr<IExecutionContext> context{loaded->createExecutionContext()};
+    loaded.reset();
+    runAndCompare(*context, 1, 8, 13);
+    EXPECT_EQ(released, 0);
+    context.reset();
+    EXPECT_EQ(released, 1);
+    EXPECT_EQ(tenonDeserializeShared(runtime.get(), blob.data(), 5, release, &released), nullptr);
+    EXPECT_EQ(released, 2);
+}
+
+//! Gives a few bytes at a time.
+class SlowReader final : public IStreamReaderV2
+{
+  public:
+    SlowReader(void const* data, size_t size) : mData{static_cast<uint8_t const*>(data)}, mSize{size}
+    {
+    }
+    int64_t read(void* to, int64_t count, cudaStream_t) noexcept override
+    {
+        size_t const taken = std::min({static_cast<size_t>(count), mSize - mAt, size_t{1000}});
+        std::memcpy(to, mData + mAt, taken);
+        mAt += taken;
+        return static_cast<int64_t>(taken);
+    }
+    bool seek(int64_t, SeekPosition) noexcept override
+    {
+        return false;
+    }
+
+  private:
+    uint8_t const* mData;
+    size_t mSize;
+    size_t mAt{0};
+};
+
+TEST_F(RuntimeRules, readersMayGiveAFewBytesAtATime)
+{
+    SlowReader reader{plan->data(), plan->size()};
+    std::unique_ptr<ICudaEngine> const loaded{runtime->deserializeCudaEngine(reader)};
+    EXPECT_NE(loaded, nullptr) << logger.errors();
+}
+
+} // namespace apitest
