@@ -1,4 +1,34 @@
-# What is installed: libraries, headers, the program.
+# What `cmake --install` puts where: libraries, headers, the program, package config and pkg-config file. The component
+# `python` is what goes into the wheel instead.
 include(GNUInstallDirs)
-install(TARGETS tenon nvinfer nvinfer_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon FILES_MATCHING PATTERN "*.h")
+include(CMakePackageConfigHelpers)
+
+set(libraries tenon nvinfer nvinfer_plugin nvonnxparser)
+install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT tenon
+    FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    COMPONENT tenon)
+if(TARGET tenon_cli)
+    install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tenon)
+endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TenonConfig.cmake.in ${PROJECT_BINARY_DIR}/TenonConfig.cmake
+    INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TenonConfig.cmake ${PROJECT_BINARY_DIR}/TenonConfigVersion.cmake
+    DESTINATION ${package} COMPONENT tenon)
+file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # From the file to the prefix, so that the tree can move.
+set(TENON_PC_PREFIX "\${pcfiledir}/${up}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT tenon)
+
+# A wheel holds no links: each library once, under the name that others look for.
+if(TARGET tenon_native)
+    install(TARGETS tenon_native LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
+    foreach(library IN LISTS libraries)
+        install(PROGRAMS $<TARGET_FILE:${library}> DESTINATION tenon/lib RENAME $<TARGET_SONAME_FILE_NAME:${library}>
+            COMPONENT python EXCLUDE_FROM_ALL)
+    endforeach()
+endif()
