@@ -23,21 +23,21 @@ std::string bareName(std::string_view signature)
 } // namespace
 
 ParserError::ParserError(Failure const& failure, int node, std::string nodeName, std::string nodeOperator)
-    : mCode{failure.code}
-    , mDescription{failure.text}
-    , mFile{failure.where.file_name()}
-    , mLine{static_cast<int>(failure.where.line())}
-    , mFunction{bareName(failure.where.function_name())}
-    , mNode{node}
-    , mNodeName{std::move(nodeName)}
-    , mNodeOperator{std::move(nodeOperator)}
+    : mCode{failure.code},
+      mDescription{failure.text},
+      mFile{failure.where.file_name()},
+      mLine{static_cast<int>(failure.where.line())},
+      mFunction{bareName(failure.where.function_name())},
+      mNode{node},
+      mNodeName{std::move(nodeName)},
+      mNodeOperator{std::move(nodeOperator)}
 {
 }
 
 std::string ParserError::text() const
 {
-    std::string const where = mNode < 0 ? std::string{"model"}
-                                        : fmt::format("node {} '{}' ({})", mNode, mNodeName, mNodeOperator);
+    std::string const where =
+        mNode < 0 ? std::string{"model"} : fmt::format("node {} '{}' ({})", mNode, mNodeName, mNodeOperator);
     return fmt::format("{}: {} [{}:{} {}]", where, mDescription, mFile, mLine, mFunction);
 }
 

@@ -15,9 +15,9 @@ class Failure : public std::exception
 {
   public:
     Failure(nvonnxparser::ErrorCode code, std::string text, std::source_location where)
-        : code{code}
-        , text{std::move(text)}
-        , where{where}
+        : code{code},
+          text{std::move(text)},
+          where{where}
     {
     }
 

@@ -52,10 +52,14 @@ int64_t wrapped(char operation, int64_t a, int64_t b)
     auto const y = static_cast<uint64_t>(b);
     switch (operation)
     {
-    case '+': return static_cast<int64_t>(x + y);
-    case '-': return static_cast<int64_t>(x - y);
-    case '*': return static_cast<int64_t>(x * y);
-    default: return b == -1 ? static_cast<int64_t>(0 - x) : a / b;
+    case '+':
+        return static_cast<int64_t>(x + y);
+    case '-':
+        return static_cast<int64_t>(x - y);
+    case '*':
+        return static_cast<int64_t>(x * y);
+    default:
+        return b == -1 ? static_cast<int64_t>(0 - x) : a / b;
     }
 }
 
@@ -63,10 +67,14 @@ double exact(char operation, double a, double b)
 {
     switch (operation)
     {
-    case '+': return a + b;
-    case '-': return a - b;
-    case '*': return a * b;
-    default: return a / b;
+    case '+':
+        return a + b;
+    case '-':
+        return a - b;
+    case '*':
+        return a * b;
+    default:
+        return a / b;
     }
 }
 
@@ -180,8 +188,8 @@ std::optional<Outputs> foldShape(Node& node)
 bool areSmallConstants(Node const& node)
 {
     return node.nbInputs() > 0
-        && std::all_of(node.inputs().begin(), node.inputs().end(),
-            [](Value const& input) { return input.isConstant() && input.constant().count <= kSmall; });
+           && std::all_of(node.inputs().begin(), node.inputs().end(),
+               [](Value const& input) { return input.isConstant() && input.constant().count <= kSmall; });
 }
 
 } // namespace
@@ -208,9 +216,10 @@ std::optional<Outputs> fold(Node& node)
     }
     if (op == "Sqrt" || op == "Floor" || op == "Ceil")
     {
-        return foldUnary(node, op == "Sqrt" ? +[](double x) { return std::sqrt(x); }
-                : op == "Floor"             ? +[](double x) { return std::floor(x); }
-                                            : +[](double x) { return std::ceil(x); });
+        return foldUnary(
+            node, op == "Sqrt"    ? +[](double x) { return std::sqrt(x); }
+                  : op == "Floor" ? +[](double x) { return std::floor(x); }
+                                  : +[](double x) { return std::ceil(x); });
     }
     if (op == "Concat")
     {

@@ -14,9 +14,9 @@ class Network
 {
   public:
     Network(nvinfer1::INetworkDefinition& api, Model& model, Log& log)
-        : api{api}
-        , model{model}
-        , log{log}
+        : api{api},
+          model{model},
+          log{log}
     {
     }
 

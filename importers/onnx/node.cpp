@@ -14,14 +14,13 @@ using ::onnx::AttributeProto;
 
 } // namespace
 
-Node::Node(
-    Network& network, ::onnx::NodeProto const& proto, int index, int64_t opset, std::vector<Value> inputs)
-    : mNetwork{network}
-    , mProto{proto}
-    , mIndex{index}
-    , mOpset{opset}
-    , mName{network.uniqueName(proto.name().empty() ? fmt::format("{}_{}", proto.op_type(), index) : proto.name())}
-    , mInputs{std::move(inputs)}
+Node::Node(Network& network, ::onnx::NodeProto const& proto, int index, int64_t opset, std::vector<Value> inputs)
+    : mNetwork{network},
+      mProto{proto},
+      mIndex{index},
+      mOpset{opset},
+      mName{network.uniqueName(proto.name().empty() ? fmt::format("{}_{}", proto.op_type(), index) : proto.name())},
+      mInputs{std::move(inputs)}
 {
 }
 
@@ -84,7 +83,8 @@ double Node::number(int input, std::string_view what, double otherwise) const
     std::vector<double> const elements = numbers(input, what);
     if (elements.size() != 1)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("input {} ({}) has {} elements, not 1", input, what, elements.size()));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("input {} ({}) has {} elements, not 1", input, what, elements.size()));
     }
     return elements.front();
 }
@@ -99,7 +99,8 @@ AttributeProto const* Node::attribute(std::string_view name, AttributeProto::Att
         }
         if (!attribute.ref_attr_name().empty())
         {
-            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' refers to a function's attribute", name));
+            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+                fmt::format("attribute '{}' refers to a function's attribute", name));
         }
         if (attribute.type() != type && attribute.type() != AttributeProto::UNDEFINED) // Undefined in old models.
         {

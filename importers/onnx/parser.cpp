@@ -18,9 +18,9 @@ constexpr OnnxParserFlags bitOf(OnnxParserFlag flag)
 } // namespace
 
 Parser::Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger)
-    : mApi{network}
-    , mLog{logger}
-    , mFlags{bitOf(OnnxParserFlag::kNATIVE_INSTANCENORM)}
+    : mApi{network},
+      mLog{logger},
+      mFlags{bitOf(OnnxParserFlag::kNATIVE_INSTANCENORM)}
 {
 }
 
@@ -80,29 +80,34 @@ bool Parser::importModel()
     return mImport->run();
 }
 
-bool Parser::parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size, char const* model_path) noexcept
+bool Parser::parse(
+    void const* serialized_onnx_model, size_t serialized_onnx_model_size, char const* model_path) noexcept
 {
-    return guarded([&] {
-        load(serialized_onnx_model, serialized_onnx_model_size, model_path);
-        return importModel();
-    });
+    return guarded(
+        [&]
+        {
+            load(serialized_onnx_model, serialized_onnx_model_size, model_path);
+            return importModel();
+        });
 }
 
 bool Parser::parseFromFile(char const* onnxModelFile, int /*verbosity*/) noexcept
 {
-    return guarded([&] {
-        if (onnxModelFile == nullptr)
+    return guarded(
+        [&]
         {
-            fail(ErrorCode::kINVALID_VALUE, "the file's name is null");
-        }
-        if (mModel != nullptr)
-        {
-            fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
-        }
-        mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
-        mModel->loadFile(onnxModelFile);
-        return importModel();
-    });
+            if (onnxModelFile == nullptr)
+            {
+                fail(ErrorCode::kINVALID_VALUE, "the file's name is null");
+            }
+            if (mModel != nullptr)
+            {
+                fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
+            }
+            mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
+            mModel->loadFile(onnxModelFile);
+            return importModel();
+        });
 }
 
 bool Parser::parseWithWeightDescriptors(void const* serialized_onnx_model, size_t serialized_onnx_model_size) noexcept
@@ -184,26 +189,30 @@ void Parser::partition()
 bool Parser::supportsModelV2(
     void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath) noexcept
 {
-    return guarded([&] {
-        load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
-        bool const isSupported = importModel();
-        partition();
-        return isSupported;
-    });
+    return guarded(
+        [&]
+        {
+            load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
+            bool const isSupported = importModel();
+            partition();
+            return isSupported;
+        });
 }
 
 bool Parser::supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
     SubGraphCollection_t& sub_graph_collection, char const* model_path) noexcept
 {
     bool const isSupported = supportsModelV2(serialized_onnx_model, serialized_onnx_model_size, model_path);
-    guarded([&] {
-        for (Subgraph const& subgraph : mSubgraphs)
+    guarded(
+        [&]
         {
-            sub_graph_collection.emplace_back(
-                std::vector<size_t>(subgraph.nodes.begin(), subgraph.nodes.end()), subgraph.isSupported);
-        }
-        return true;
-    });
+            for (Subgraph const& subgraph : mSubgraphs)
+            {
+                sub_graph_collection.emplace_back(
+                    std::vector<size_t>(subgraph.nodes.begin(), subgraph.nodes.end()), subgraph.isSupported);
+            }
+            return true;
+        });
     return isSupported;
 }
 
@@ -218,69 +227,82 @@ int64_t Parser::getNbSubgraphs() noexcept
 
 bool Parser::isSubgraphSupported(int64_t const index) noexcept
 {
-    return guarded([&] {
-        if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
+    return guarded(
+        [&]
         {
-            fail(ErrorCode::kINVALID_VALUE, fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
-        }
-        return mSubgraphs[static_cast<size_t>(index)].isSupported;
-    });
+            if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
+            {
+                fail(ErrorCode::kINVALID_VALUE,
+                    fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
+            }
+            return mSubgraphs[static_cast<size_t>(index)].isSupported;
+        });
 }
 
 int64_t* Parser::getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept
 {
     int64_t* nodes{nullptr};
     subgraphLength = 0;
-    guarded([&] {
-        if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
+    guarded(
+        [&]
         {
-            fail(ErrorCode::kINVALID_VALUE, fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
-        }
-        Subgraph& subgraph = mSubgraphs[static_cast<size_t>(index)];
-        subgraphLength = static_cast<int64_t>(subgraph.nodes.size());
-        nodes = subgraph.nodes.data();
-        return true;
-    });
+            if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
+            {
+                fail(ErrorCode::kINVALID_VALUE,
+                    fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
+            }
+            Subgraph& subgraph = mSubgraphs[static_cast<size_t>(index)];
+            subgraphLength = static_cast<int64_t>(subgraph.nodes.size());
+            nodes = subgraph.nodes.data();
+            return true;
+        });
     return nodes;
 }
 
 bool Parser::loadModelProto(
     void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath) noexcept
 {
-    return guarded([&] {
-        load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
-        return true;
-    });
+    return guarded(
+        [&]
+        {
+            load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
+            return true;
+        });
 }
 
 bool Parser::loadInitializer(char const* name, void const* data, size_t size) noexcept
 {
-    return guarded([&] {
-        if (mModel == nullptr || mImport != nullptr)
+    return guarded(
+        [&]
         {
-            fail(ErrorCode::kINVALID_VALUE, "loadInitializer comes after loadModelProto and before parseModelProto");
-        }
-        if (name == nullptr || (data == nullptr && size > 0))
-        {
-            fail(ErrorCode::kINVALID_VALUE, "the name or the data of the initializer is null");
-        }
-        if (!mModel->replaceInitializer(name, data, size))
-        {
-            fail(ErrorCode::kINVALID_VALUE, fmt::format("no initializer '{}' has {} bytes", name, size));
-        }
-        return true;
-    });
+            if (mModel == nullptr || mImport != nullptr)
+            {
+                fail(
+                    ErrorCode::kINVALID_VALUE, "loadInitializer comes after loadModelProto and before parseModelProto");
+            }
+            if (name == nullptr || (data == nullptr && size > 0))
+            {
+                fail(ErrorCode::kINVALID_VALUE, "the name or the data of the initializer is null");
+            }
+            if (!mModel->replaceInitializer(name, data, size))
+            {
+                fail(ErrorCode::kINVALID_VALUE, fmt::format("no initializer '{}' has {} bytes", name, size));
+            }
+            return true;
+        });
 }
 
 bool Parser::parseModelProto() noexcept
 {
-    return guarded([&] {
-        if (mModel == nullptr)
+    return guarded(
+        [&]
         {
-            fail(ErrorCode::kINVALID_VALUE, "parseModelProto needs a call of loadModelProto first");
-        }
-        return importModel();
-    });
+            if (mModel == nullptr)
+            {
+                fail(ErrorCode::kINVALID_VALUE, "parseModelProto needs a call of loadModelProto first");
+            }
+            return importModel();
+        });
 }
 
 bool Parser::setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept

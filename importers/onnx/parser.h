@@ -12,8 +12,8 @@ class Parser final : public nvonnxparser::IParser
     Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger);
     ~Parser() noexcept override = default;
 
-    bool parse(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
-        char const* model_path) noexcept override;
+    bool parse(
+        void const* serialized_onnx_model, size_t serialized_onnx_model_size, char const* model_path) noexcept override;
     bool parseFromFile(char const* onnxModelFile, int verbosity) noexcept override;
     bool supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
         SubGraphCollection_t& sub_graph_collection, char const* model_path) noexcept override;

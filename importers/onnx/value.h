@@ -1,4 +1,5 @@
-// What a name of an ONNX graph stands for: a tensor of the network, or a constant that becomes one when a layer reads it.
+// What a name of an ONNX graph stands for: a tensor of the network, or a constant that becomes one when a layer reads
+// it.
 #pragma once
 
 #include "NvInfer.h"

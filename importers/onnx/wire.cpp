@@ -26,7 +26,7 @@ struct Field
 {
     uint64_t number{0};
     uint64_t wire{0};
-    std::span<char const> whole; //!< With its tag.
+    std::span<char const> whole;   //!< With its tag.
     std::span<char const> payload; //!< Of kBytes only.
 };
 
@@ -90,9 +90,12 @@ class Reader
     {
         switch (field.wire)
         {
-        case kVarint: return varint().has_value();
-        case kFixed64: return advance(8);
-        case kFixed32: return advance(4);
+        case kVarint:
+            return varint().has_value();
+        case kFixed64:
+            return advance(8);
+        case kFixed32:
+            return advance(4);
         case kBytes:
         {
             std::optional<uint64_t> const size = varint();
@@ -104,7 +107,8 @@ class Reader
             field.payload = mBytes.subspan(begin, mAt - begin);
             return true;
         }
-        default: return false; // Groups have no place in onnx.proto.
+        default:
+            return false; // Groups have no place in onnx.proto.
         }
     }
 
@@ -155,33 +159,37 @@ bool copyFields(std::span<char const> message, std::string& out, Rewrite const& 
 bool slimTensor(std::span<char const> tensor, std::string& out, SlimModel& slim)
 {
     std::optional<std::span<char const>> raw;
-    bool const fine = copyFields(tensor, out, [&](Field const& field) -> std::optional<bool> {
-        if (field.number != kTensorRawData || field.wire != kBytes || field.payload.size() < kBigBytes)
+    bool const fine = copyFields(tensor, out,
+        [&](Field const& field) -> std::optional<bool>
         {
-            return false;
-        }
-        raw = field.payload;
-        return true;
-    });
+            if (field.number != kTensorRawData || field.wire != kBytes || field.payload.size() < kBigBytes)
+            {
+                return false;
+            }
+            raw = field.payload;
+            return true;
+        });
     slim.rawData.push_back(raw);
     return fine;
 }
 
 bool slimGraph(std::span<char const> graph, std::string& out, SlimModel& slim)
 {
-    return copyFields(graph, out, [&](Field const& field) -> std::optional<bool> {
-        if (field.number != kGraphInitializer || field.wire != kBytes)
+    return copyFields(graph, out,
+        [&](Field const& field) -> std::optional<bool>
         {
-            return false;
-        }
-        std::string tensor;
-        if (!slimTensor(field.payload, tensor, slim))
-        {
-            return std::nullopt;
-        }
-        putMessage(out, kGraphInitializer, tensor);
-        return true;
-    });
+            if (field.number != kGraphInitializer || field.wire != kBytes)
+            {
+                return false;
+            }
+            std::string tensor;
+            if (!slimTensor(field.payload, tensor, slim))
+            {
+                return std::nullopt;
+            }
+            putMessage(out, kGraphInitializer, tensor);
+            return true;
+        });
 }
 
 } // namespace
@@ -189,19 +197,21 @@ bool slimGraph(std::span<char const> graph, std::string& out, SlimModel& slim)
 std::optional<SlimModel> takeOutWeights(std::span<char const> model)
 {
     SlimModel slim;
-    bool const fine = copyFields(model, slim.bytes, [&](Field const& field) -> std::optional<bool> {
-        if (field.number != kModelGraph || field.wire != kBytes)
+    bool const fine = copyFields(model, slim.bytes,
+        [&](Field const& field) -> std::optional<bool>
         {
-            return false;
-        }
-        std::string graph;
-        if (!slimGraph(field.payload, graph, slim))
-        {
-            return std::nullopt;
-        }
-        putMessage(slim.bytes, kModelGraph, graph);
-        return true;
-    });
+            if (field.number != kModelGraph || field.wire != kBytes)
+            {
+                return false;
+            }
+            std::string graph;
+            if (!slimGraph(field.payload, graph, slim))
+            {
+                return std::nullopt;
+            }
+            putMessage(slim.bytes, kModelGraph, graph);
+            return true;
+        });
     return fine ? std::optional{std::move(slim)} : std::nullopt;
 }
 

@@ -104,8 +104,8 @@ TEST(OnnxImport, broadcastingPutsAxesInFront)
     model.node("Add", {"x", "b"}, {"y"});
     Reading reading;
     ASSERT_TRUE(reading.parse(model)) << reading.errors();
-    EXPECT_THAT(layersOf(reading),
-        testing::ElementsAre(LayerType::kCONSTANT, LayerType::kUNSQUEEZE, LayerType::kELEMENTWISE));
+    EXPECT_THAT(
+        layersOf(reading), testing::ElementsAre(LayerType::kCONSTANT, LayerType::kUNSQUEEZE, LayerType::kELEMENTWISE));
     EXPECT_THAT(outputShape(reading), testing::ElementsAre(2, 3, 4));
 }
 

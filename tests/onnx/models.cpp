@@ -85,9 +85,9 @@ std::string TinyModel::bytes() const
 }
 
 Reading::Reading()
-    : builder{nvinfer1::createInferBuilder(logger)}
-    , network{builder->createNetworkV2(0)}
-    , parser{nvonnxparser::createParser(*network, logger)}
+    : builder{nvinfer1::createInferBuilder(logger)},
+      network{builder->createNetworkV2(0)},
+      parser{nvonnxparser::createParser(*network, logger)}
 {
 }
 
@@ -141,7 +141,8 @@ TinyModel mixedModel()
 {
     std::mt19937 random{7};
     std::normal_distribution<float> normal;
-    auto const some = [&](size_t count) {
+    auto const some = [&](size_t count)
+    {
         std::vector<float> elements(count);
         std::generate(elements.begin(), elements.end(), [&] { return normal(random); });
         return elements;

@@ -34,7 +34,8 @@ class TinyModel
   public:
     explicit TinyModel(int64_t opset = 17);
 
-    TinyModel& input(std::string const& name, std::vector<int64_t> const& shape, int32_t type = onnx::TensorProto::FLOAT);
+    TinyModel& input(
+        std::string const& name, std::vector<int64_t> const& shape, int32_t type = onnx::TensorProto::FLOAT);
     TinyModel& output(std::string const& name);
     TinyModel& weights(std::string const& name, std::vector<int64_t> const& shape, std::vector<float> const& elements);
     TinyModel& integers(std::string const& name, std::vector<int64_t> const& elements);

@@ -322,7 +322,8 @@ TEST(OnnxParser, namesAndOriginsOfLayersComeFromNodes)
 TEST(OnnxParser, onlyIdentifiersNameDimensions)
 {
     TinyModel model = reluModel();
-    auto* const shape = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    auto* const shape =
+        model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
     shape->Clear();
     for (char const* const name : {"batch_1", "?", "", "a.b"})
     {

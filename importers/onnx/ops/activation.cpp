@@ -92,8 +92,8 @@ Outputs importGelu(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("Gelu with approximate '{}'", approximate));
     }
-    return {node.activation(
-        node.in(0), approximate == "tanh" ? ActivationType::kGELU_TANH : ActivationType::kGELU_ERF)};
+    return {
+        node.activation(node.in(0), approximate == "tanh" ? ActivationType::kGELU_TANH : ActivationType::kGELU_ERF)};
 }
 
 //! alpha · elu(x / alpha).
@@ -150,7 +150,7 @@ Value hardmax(Node& node, Value const& x, int32_t axis)
 Value normalized(Node& node, Value const& x, int32_t axis)
 {
     return node.op() == "LogSoftmax" ? logSoftmax(node, x, axis)
-        : node.op() == "Hardmax"     ? hardmax(node, x, axis)
+           : node.op() == "Hardmax"  ? hardmax(node, x, axis)
                                      : node.softmax(x, axis);
 }
 

@@ -30,9 +30,8 @@ Operands operandsOf(Node& node)
     operands.kernel = node.in(1);
     if (operands.kernel.rank() != node.in(0).rank())
     {
-        fail(ErrorCode::kINVALID_NODE,
-            fmt::format("a kernel of shape {} for an input of shape {}", textOf(operands.kernel.shape()),
-                textOf(node.in(0).shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("a kernel of shape {} for an input of shape {}",
+                                           textOf(operands.kernel.shape()), textOf(node.in(0).shape())));
     }
     Shape const shape = operands.kernel.shape();
     if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 1; }))
@@ -96,9 +95,9 @@ Outputs importConv(Node& node)
     int64_t const maps = operands.kernel.shape()[0];
     checkBias(operands, maps);
     DataType const type = operands.kernel.type();
-    nvinfer1::IConvolutionLayer* const layer
-        = node.added(node.api().addConvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
-                         weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+    nvinfer1::IConvolutionLayer* const layer =
+        node.added(node.api().addConvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
+                       weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
             "convolution");
     setOperands(node, layer, operands);
     return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
@@ -170,9 +169,9 @@ Outputs importConvTranspose(Node& node)
     int64_t const maps = operands.kernel.shape()[1] * operands.groups;
     checkBias(operands, maps);
     DataType const type = operands.kernel.type();
-    nvinfer1::IDeconvolutionLayer* const layer
-        = node.added(node.api().addDeconvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
-                         weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+    nvinfer1::IDeconvolutionLayer* const layer =
+        node.added(node.api().addDeconvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
+                       weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
             "deconvolution");
     setOperands(node, layer, operands);
     return {narrowed(node, layer->getOutput(0), operands.wasWidened)};

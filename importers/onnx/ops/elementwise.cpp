@@ -11,9 +11,9 @@ using nvinfer1::UnaryOperation;
 
 ElementWiseOperation nAryOperation(std::string_view op)
 {
-    return op == "Max" ? ElementWiseOperation::kMAX
-        : op == "Min"  ? ElementWiseOperation::kMIN
-                       : ElementWiseOperation::kSUM;
+    return op == "Max"   ? ElementWiseOperation::kMAX
+           : op == "Min" ? ElementWiseOperation::kMIN
+                         : ElementWiseOperation::kSUM;
 }
 
 //! Max, Min, Sum and Mean of any number of inputs.
@@ -49,8 +49,7 @@ Outputs importEqual(Node& node)
 //! Not the opposite comparison negated: that would be true for NaN.
 Outputs importOrEqual(Node& node)
 {
-    auto const strict
-        = node.op() == "GreaterOrEqual" ? ElementWiseOperation::kGREATER : ElementWiseOperation::kLESS;
+    auto const strict = node.op() == "GreaterOrEqual" ? ElementWiseOperation::kGREATER : ElementWiseOperation::kLESS;
     Value const a = node.in(0);
     Value const b = node.in(1);
     Value const differs = node.binary(a, b, strict);
@@ -66,8 +65,8 @@ Outputs importPow(Node& node)
         return {node.binary(base, node.cast(node.in(1), base.type()), ElementWiseOperation::kPOW)};
     }
     // The base's type is the result's: integers go through float.
-    Value const power = node.binary(node.cast(base, DataType::kFLOAT), node.cast(node.in(1), DataType::kFLOAT),
-        ElementWiseOperation::kPOW);
+    Value const power = node.binary(
+        node.cast(base, DataType::kFLOAT), node.cast(node.in(1), DataType::kFLOAT), ElementWiseOperation::kPOW);
     return {node.cast(power, base.type())};
 }
 
@@ -109,9 +108,9 @@ Outputs importIsInf(Node& node)
     Value const zero = node.scalar(0.0, x.type());
     Value const sign = node.binary(x, zero, positive ? ElementWiseOperation::kGREATER : ElementWiseOperation::kLESS);
     Value const both = node.binary(infinite, sign, ElementWiseOperation::kAND);
-    return {negative || positive ? both
-                                 : node.binary(infinite, node.unary(infinite, UnaryOperation::kNOT),
-                                       ElementWiseOperation::kAND)};
+    return {negative || positive
+                ? both
+                : node.binary(infinite, node.unary(infinite, UnaryOperation::kNOT), ElementWiseOperation::kAND)};
 }
 
 Value castLayer(Node& node, Value const& x, DataType type)

@@ -19,16 +19,16 @@ Outputs importGather(Node& node)
 Outputs importGatherElements(Node& node)
 {
     Value const data = node.in(0);
-    nvinfer1::IGatherLayer* const layer = node.added(
-        node.api().addGatherV2(node.tensor(data), node.tensor(node.in(1)), GatherMode::kELEMENT), "gather");
+    nvinfer1::IGatherLayer* const layer =
+        node.added(node.api().addGatherV2(node.tensor(data), node.tensor(node.in(1)), GatherMode::kELEMENT), "gather");
     layer->setGatherAxis(node.axis(node.intOr("axis", 0), data.rank()));
     return {layer->getOutput(0)};
 }
 
 Outputs importGatherNd(Node& node)
 {
-    nvinfer1::IGatherLayer* const layer = node.added(
-        node.api().addGatherV2(node.tensor(node.in(0)), node.tensor(node.in(1)), GatherMode::kND), "gather");
+    nvinfer1::IGatherLayer* const layer =
+        node.added(node.api().addGatherV2(node.tensor(node.in(0)), node.tensor(node.in(1)), GatherMode::kND), "gather");
     layer->setNbElementWiseDims(static_cast<int32_t>(node.intOr("batch_dims", 0)));
     return {layer->getOutput(0)};
 }
@@ -45,8 +45,8 @@ void refuseReduction(Node const& node)
 nvinfer1::IScatterLayer* scatter(Node& node, ScatterMode mode)
 {
     refuseReduction(node);
-    return node.added(node.api().addScatter(
-                          node.tensor(node.in(0)), node.tensor(node.in(1)), node.tensor(node.in(2)), mode),
+    return node.added(
+        node.api().addScatter(node.tensor(node.in(0)), node.tensor(node.in(1)), node.tensor(node.in(2)), mode),
         "scatter");
 }
 
@@ -64,16 +64,16 @@ Outputs importScatterNd(Node& node)
 
 Outputs importGridSample(Node& node)
 {
-    nvinfer1::IGridSampleLayer* const layer
-        = node.added(node.api().addGridSample(node.tensor(node.in(0)), node.tensor(node.in(1))), "gridsample");
+    nvinfer1::IGridSampleLayer* const layer =
+        node.added(node.api().addGridSample(node.tensor(node.in(0)), node.tensor(node.in(1))), "gridsample");
     std::string const mode = node.stringOr("mode", "linear");
     std::string const padding = node.stringOr("padding_mode", "zeros");
-    layer->setInterpolationMode(mode == "nearest"     ? nvinfer1::InterpolationMode::kNEAREST
-            : mode == "cubic" || mode == "bicubic" ? nvinfer1::InterpolationMode::kCUBIC
-                                                   : nvinfer1::InterpolationMode::kLINEAR);
-    layer->setSampleMode(padding == "border"  ? nvinfer1::SampleMode::kCLAMP
-            : padding == "reflection" ? nvinfer1::SampleMode::kREFLECT
-                                      : nvinfer1::SampleMode::kFILL);
+    layer->setInterpolationMode(mode == "nearest"                      ? nvinfer1::InterpolationMode::kNEAREST
+                                : mode == "cubic" || mode == "bicubic" ? nvinfer1::InterpolationMode::kCUBIC
+                                                                       : nvinfer1::InterpolationMode::kLINEAR);
+    layer->setSampleMode(padding == "border"       ? nvinfer1::SampleMode::kCLAMP
+                         : padding == "reflection" ? nvinfer1::SampleMode::kREFLECT
+                                                   : nvinfer1::SampleMode::kFILL);
     layer->setAlignCorners(node.intOr("align_corners", 0) != 0);
     return {layer->getOutput(0)};
 }

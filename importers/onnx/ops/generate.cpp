@@ -22,11 +22,13 @@ Outputs importConstant(Node& node)
     }
     if (node.hasAttribute("value_float"))
     {
-        return {Value{model.own(DataType::kFLOAT, {}, std::vector<float>{node.floatOr("value_float", 0)}), node.name()}};
+        std::vector<float> const one{node.floatOr("value_float", 0)};
+        return {Value{model.own(DataType::kFLOAT, {}, one), node.name()}};
     }
     if (node.hasAttribute("value_int"))
     {
-        return {Value{model.own(DataType::kINT64, {}, std::vector<int64_t>{node.intOr("value_int", 0)}), node.name()}};
+        std::vector<int64_t> const one{node.intOr("value_int", 0)};
+        return {Value{model.own(DataType::kINT64, {}, one), node.name()}};
     }
     if (node.hasAttribute("value_floats"))
     {
@@ -146,11 +148,11 @@ Outputs importEyeLike(Node& node)
 {
     Value const x = node.in(0);
     Positions const positions = positionsOf(node, x);
-    Value const shifted
-        = node.binary(positions.row, node.integerScalar(node.intOr("k", 0)), ElementWiseOperation::kSUM);
+    Value const shifted =
+        node.binary(positions.row, node.integerScalar(node.intOr("k", 0)), ElementWiseOperation::kSUM);
     Value const same = node.binary(positions.column, shifted, ElementWiseOperation::kEQUAL);
-    DataType const type
-        = node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : x.type();
+    DataType const type =
+        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : x.type();
     return {node.cast(same, type)};
 }
 
@@ -159,8 +161,10 @@ Outputs random(Node& node, Extents const& shape, DataType type)
 {
     bool const isNormal = node.op().substr(0, 12) == "RandomNormal";
     nvinfer1::ITensor* const open = areKnown(shape) ? nullptr : &node.tensor(tensorOf(node, shape));
-    nvinfer1::IFillLayer* const layer = node.added(node.api().addFill(dimsOf(Shape(shape.size(), 1)),
-        isNormal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, type), "random");
+    nvinfer1::IFillLayer* const layer =
+        node.added(node.api().addFill(dimsOf(Shape(shape.size(), 1)),
+                       isNormal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, type),
+            "random");
     if (open != nullptr)
     {
         layer->setInput(0, *open);
@@ -183,8 +187,8 @@ Outputs importRandom(Node& node)
 
 Outputs importRandomLike(Node& node)
 {
-    DataType const type = node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0)))
-                                                     : node.in(0).type();
+    DataType const type =
+        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : node.in(0).type();
     return random(node, extentsOf(node, node.in(0)), type);
 }
 

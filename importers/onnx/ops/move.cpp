@@ -19,8 +19,8 @@ Outputs importConcat(Node& node)
         inputs.push_back(&node.tensor(input));
     }
     int32_t const axis = node.axis(node.intOr("axis", node.opset() < 4 ? 1 : 0), node.in(0).rank());
-    nvinfer1::IConcatenationLayer* const layer
-        = node.added(node.api().addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size())), "concat");
+    nvinfer1::IConcatenationLayer* const layer =
+        node.added(node.api().addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size())), "concat");
     layer->setAxis(axis);
     return {layer->getOutput(0)};
 }
@@ -129,8 +129,8 @@ Outputs importPad(Node& node)
 
 Outputs importReverseSequence(Node& node)
 {
-    nvinfer1::IReverseSequenceLayer* const layer = node.added(
-        node.api().addReverseSequence(node.tensor(node.in(0)), node.tensor(node.in(1))), "reverse");
+    nvinfer1::IReverseSequenceLayer* const layer =
+        node.added(node.api().addReverseSequence(node.tensor(node.in(0)), node.tensor(node.in(1))), "reverse");
     layer->setBatchAxis(node.axis(node.intOr("batch_axis", 1), node.in(0).rank()));
     layer->setSequenceAxis(node.axis(node.intOr("time_axis", 0), node.in(0).rank()));
     return {layer->getOutput(0)};

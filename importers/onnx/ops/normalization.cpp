@@ -76,7 +76,8 @@ Outputs importBatchNorm(Node& node)
     auto const spread = [&](int input) { return perChannel(node, node.in(input), x.rank()); };
     Value const variance = node.binary(spread(4), node.scalar(epsilon, node.in(4).type()), ElementWiseOperation::kSUM);
     Value const centred = node.binary(x, spread(3), ElementWiseOperation::kSUB);
-    Value const factor = node.binary(spread(1), node.unary(variance, UnaryOperation::kSQRT), ElementWiseOperation::kDIV);
+    Value const factor =
+        node.binary(spread(1), node.unary(variance, UnaryOperation::kSQRT), ElementWiseOperation::kDIV);
     Value const scaled = node.binary(centred, factor, ElementWiseOperation::kPROD);
     return {node.binary(scaled, spread(2), ElementWiseOperation::kSUM)};
 }
@@ -98,10 +99,10 @@ Outputs importInstanceNorm(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("InstanceNormalization of shape {}", textOf(x.shape())));
     }
-    nvinfer1::INormalizationLayer* const layer = node.added(
-        node.api().addNormalizationV2(node.tensor(x), node.tensor(perChannel(node, node.in(1), x.rank())),
-            node.tensor(perChannel(node, node.in(2), x.rank())), axesFrom(2, x.rank())),
-        "normalization");
+    nvinfer1::INormalizationLayer* const layer =
+        node.added(node.api().addNormalizationV2(node.tensor(x), node.tensor(perChannel(node, node.in(1), x.rank())),
+                       node.tensor(perChannel(node, node.in(2), x.rank())), axesFrom(2, x.rank())),
+            "normalization");
     layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
     return {layer->getOutput(0)};
 }
@@ -124,9 +125,9 @@ Outputs importGroupNorm(Node& node)
     Value const bias = perChannel(node, node.in(2), x.rank());
     uint32_t const axes = axesFrom(2, x.rank());
     nvinfer1::ITensor& data = node.tensor(x);
-    nvinfer1::INormalizationLayer* const layer
-        = node.added(node.opset() < 21 ? oldNormalization(node, data, node.tensor(scale), node.tensor(bias), axes)
-                                       : node.api().addNormalizationV2(data, node.tensor(scale), node.tensor(bias), axes),
+    nvinfer1::INormalizationLayer* const layer =
+        node.added(node.opset() < 21 ? oldNormalization(node, data, node.tensor(scale), node.tensor(bias), axes)
+                                     : node.api().addNormalizationV2(data, node.tensor(scale), node.tensor(bias), axes),
             "normalization");
     layer->setEpsilon(node.floatOr("epsilon", 1e-5F));
     layer->setNbGroups(node.intOr("num_groups", 1));
@@ -151,8 +152,8 @@ Outputs importLayerNorm(Node& node)
     Value const x = node.in(0);
     int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
     Value const scale = node.withRank(node.in(1), x.rank());
-    Value const bias
-        = node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), x.rank());
+    Value const bias =
+        node.withRank(node.has(2) ? node.in(2) : node.filled(0.0, scale.type(), node.in(1).shape()), x.rank());
     nvinfer1::INormalizationLayer* const layer = node.added(
         node.api().addNormalizationV2(node.tensor(x), node.tensor(scale), node.tensor(bias), axesFrom(first, x.rank())),
         "normalization");

@@ -18,7 +18,8 @@ void refuseWhatPoolingLacks(Node const& node, WindowAttributes const& window)
 {
     if (std::any_of(window.dilations.begin(), window.dilations.end(), [](int64_t d) { return d != 1; }))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} with dilations {}", node.op(), textOf(window.dilations)));
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("{} with dilations {}", node.op(), textOf(window.dilations)));
     }
     if (node.wants(1))
     {
@@ -39,8 +40,8 @@ bool roundsUp(Node const& node, WindowAttributes const& window, Shape const& sha
         int64_t const in = shape[i + 2];
         int64_t const span = in + window.padsBefore[i] + window.padsAfter[i] - window.kernel[i];
         bool const isExact = in >= 0 && span % window.strides[i] == 0;
-        bool const startsBehind
-            = in >= 0 && (span / window.strides[i] + 1) * window.strides[i] >= in + window.padsBefore[i];
+        bool const startsBehind =
+            in >= 0 && (span / window.strides[i] + 1) * window.strides[i] >= in + window.padsBefore[i];
         changes = changes || (!isExact && !startsBehind);
     }
     return changes;
@@ -56,9 +57,10 @@ Value pool(Node& node, Value const& input, PoolingType type)
     {
         window.widen();
     }
-    nvinfer1::IPoolingLayer* const layer
-        = node.added(node.api().addPoolingNd(node.tensor(x), type, dimsOf(window.kernel)), "pooling");
-    setWindow(layer, window, roundsUp(node, window, x.shape()) ? PaddingMode::kEXPLICIT_ROUND_UP : PaddingMode::kEXPLICIT_ROUND_DOWN);
+    nvinfer1::IPoolingLayer* const layer =
+        node.added(node.api().addPoolingNd(node.tensor(x), type, dimsOf(window.kernel)), "pooling");
+    bool const isUp = roundsUp(node, window, x.shape());
+    setWindow(layer, window, isUp ? PaddingMode::kEXPLICIT_ROUND_UP : PaddingMode::kEXPLICIT_ROUND_DOWN);
     layer->setAverageCountExcludesPadding(node.intOr("count_include_pad", 0) == 0);
     return narrowed(node, layer->getOutput(0), wasWidened);
 }

@@ -60,11 +60,16 @@ Value applied(Node& node, Step step, Value const& x)
 {
     switch (step)
     {
-    case Step::kAbs: return node.unary(x, UnaryOperation::kABS);
-    case Step::kSquare: return node.binary(x, x, ElementWiseOperation::kPROD);
-    case Step::kLog: return node.unary(x, UnaryOperation::kLOG);
-    case Step::kSqrt: return node.unary(x, UnaryOperation::kSQRT);
-    default: return x;
+    case Step::kAbs:
+        return node.unary(x, UnaryOperation::kABS);
+    case Step::kSquare:
+        return node.binary(x, x, ElementWiseOperation::kPROD);
+    case Step::kLog:
+        return node.unary(x, UnaryOperation::kLOG);
+    case Step::kSqrt:
+        return node.unary(x, UnaryOperation::kSQRT);
+    default:
+        return x;
     }
 }
 
@@ -121,7 +126,8 @@ Outputs importMeanVariance(Node& node)
     Value const squares = node.binary(centred, centred, ElementWiseOperation::kPROD);
     Value const deviation = node.unary(node.reduce(squares, ReduceOperation::kAVG, axes, true), UnaryOperation::kSQRT);
     Value const floor = node.scalar(1e-9, x.type());
-    return {node.binary(centred, node.binary(deviation, floor, ElementWiseOperation::kSUM), ElementWiseOperation::kDIV)};
+    return {
+        node.binary(centred, node.binary(deviation, floor, ElementWiseOperation::kSUM), ElementWiseOperation::kDIV)};
 }
 
 Outputs importLpNormalization(Node& node)

@@ -228,8 +228,8 @@ Outputs importUpsample(Node& node)
 {
     Value const x = node.in(0);
     std::vector<float> const scales = node.floatsOr("scales", {});
-    Measure const measure
-        = node.opset() < 9 ? fromScales(node, x, {scales.begin(), scales.end()}) : measureOf(node, x, 1);
+    Measure const measure =
+        node.opset() < 9 ? fromScales(node, x, {scales.begin(), scales.end()}) : measureOf(node, x, 1);
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measure);
     layer->setResizeMode(modeOf(node.stringOr("mode", "nearest")));
     setCoordinates(layer, "asymmetric");

@@ -58,8 +58,8 @@ Outputs importArg(Node& node)
     bool const isLast = node.intOr("select_last_index", 0) != 0;
     auto const operation = node.op() == "ArgMax" ? TopKOperation::kMAX : TopKOperation::kMIN;
     Value const searched = isLast ? reversed(node, x, axis) : x;
-    nvinfer1::ITopKLayer* const layer
-        = node.added(node.api().addTopK(node.tensor(searched), operation, 1, 1U << axis, DataType::kINT64), "topk");
+    nvinfer1::ITopKLayer* const layer =
+        node.added(node.api().addTopK(node.tensor(searched), operation, 1, 1U << axis, DataType::kINT64), "topk");
     Value index = layer->getOutput(1);
     if (isLast)
     {
@@ -100,9 +100,9 @@ Outputs importCumSum(Node& node)
 {
     Value const x = node.in(0);
     int32_t const axis = node.axis(static_cast<int64_t>(node.number(1, "axis", 0)), x.rank());
-    return {node.output(node.api().addCumulative(node.tensor(x), node.tensor(node.scalar(axis, DataType::kINT32)),
-                            nvinfer1::CumulativeOperation::kSUM, node.intOr("exclusive", 0) != 0,
-                            node.intOr("reverse", 0) != 0),
+    return {node.output(
+        node.api().addCumulative(node.tensor(x), node.tensor(node.scalar(axis, DataType::kINT32)),
+            nvinfer1::CumulativeOperation::kSUM, node.intOr("exclusive", 0) != 0, node.intOr("reverse", 0) != 0),
         "cumsum")};
 }
 

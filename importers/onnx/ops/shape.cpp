@@ -132,8 +132,8 @@ Outputs importDepthToSpace(Node& node)
     bool const depthFirst = node.stringOr("mode", "DCR") == "DCR";
     Value const blocks = depthFirst ? reshapeTo(node, x, {e[0], block, block, channels, e[2], e[3]})
                                     : reshapeTo(node, x, {e[0], channels, block, block, e[2], e[3]});
-    std::vector<int32_t> const order
-        = depthFirst ? std::vector<int32_t>{0, 3, 4, 1, 5, 2} : std::vector<int32_t>{0, 1, 4, 2, 5, 3};
+    std::vector<int32_t> const order =
+        depthFirst ? std::vector<int32_t>{0, 3, 4, 1, 5, 2} : std::vector<int32_t>{0, 1, 4, 2, 5, 3};
     Extents const result{e[0], channels, multiply(node, e[2], block), multiply(node, e[3], block)};
     return {reshapeTo(node, node.transpose(blocks, order), result)};
 }

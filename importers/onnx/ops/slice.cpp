@@ -1,6 +1,7 @@
 // Slice and Split.
 #include "../operators.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tenon::onnx
@@ -155,9 +156,15 @@ Outputs importSplit(Node& node)
     Extents const parts = partsOf(node, extent);
     if (static_cast<int>(parts.size()) != node.nbOutputs())
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("Split has {} outputs for {} parts", node.nbOutputs(), parts.size()));
+        fail(
+            ErrorCode::kINVALID_NODE, fmt::format("Split has {} outputs for {} parts", node.nbOutputs(), parts.size()));
     }
-    if (areKnown(parts) && extent.known && product(node, {extent}).known != std::accumulate(parts.begin(), parts.end(), int64_t{0}, [](int64_t sum, Extent const& part) { return sum + *part.known; }))
+    Extent sum{0};
+    for (Extent const& part : parts)
+    {
+        sum = areKnown(parts) ? add(node, sum, part) : sum;
+    }
+    if (areKnown(parts) && extent.known && !sum.is(*extent.known))
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("the parts of Split do not add up to {}", *extent.known));
     }
