@@ -3,6 +3,7 @@
 
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
 #include "backends/cpu/tape_run.h"
 
@@ -21,6 +22,12 @@
     Row(void, runResampling, (Resampling const& resampling, int64_t first, int64_t last, float* scratch))              \
     Row(void, runReduction, (Reduction const& reduction, int64_t firstOuter, int64_t lastOuter, int64_t firstInner,    \
         int64_t lastInner))                                                                                            \
+    /* Rows [first, last); with an inner extent, blocks of sixteen of it. */                                            \
+    Row(void, runSoftMax, (SoftMaxRows const& rows, int64_t first, int64_t last))                                      \
+    Row(void, runNormRows, (NormRows const& rows, int64_t first, int64_t last))                                        \
+    /* Whole groups of channels of one image. */                                                                       \
+    Row(void, runNormGroups, (NormGroups const& groups, int64_t image, int64_t firstChannel, int64_t lastChannel))     \
+    Row(void, runAttentionRows, (AttentionRows const& rows, int64_t count))                                            \
     /* Elements [first, last) of the output, in its order. */                                                           \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
     /* to[c][r] = from[r][c] */                                                                                        \

@@ -80,7 +80,7 @@ int64_t Packing::size(std::vector<int64_t> const& given) const
         if (extents[0] % groups != 0)
             return -1;
         return groups * packedSize(extents[1] * extents[2] * extents[3], extents[0] / groups);
-    case Kind::kDeconvolution: return extents[2] * extents[3] * packedSize(extents[0], extents[1]);
+    case Kind::kDeconvolution: return extents[2] * packedSize(extents[0], extents[3] * extents[1]);
     default: return extents[1] == 1 ? volumeOf(extents) : -1;
     }
 }
@@ -110,7 +110,7 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
                     if (kind == Kind::kDepthwise)
                         visit(tap * e[0] + i);
                     else if (kind == Kind::kDeconvolution)
-                        visit(tap * packedSize(e[0], e[1]) + panelPosition(e[0], i, j));
+                        visit(y * packedSize(e[0], e[3] * e[1]) + panelPosition(e[0], i, x * e[1] + j));
                     else
                         visit(i / maps * packedSize(depth, maps) + panelPosition(depth, tap * e[1] + j, i % maps));
                 }

@@ -15,7 +15,7 @@ namespace tenon::cpu
 //!   "columns16"       [depth][columns]
 //!   "columns16t"      [columns][depth]
 //!   "convolution16/g" [g·maps][channels][y][x]: g matrices of depth y·x·channels (in this order) and `maps` columns
-//!   "deconvolution16" [channels][maps][y][x]: y·x matrices of depth `channels` and `maps` columns
+//!   "deconvolution16" [channels][maps][y][x]: y matrices of depth `channels` and x·maps columns (in this order)
 //!   "depthwise"       [channels][1][y][x] as [y][x][channels], no panels
 //! Kernels of rank 3 lack y; matrices may have leading extents of 1.
 struct Packing

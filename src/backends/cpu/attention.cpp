@@ -1,0 +1,285 @@
+// Attention: per head, blocks of query rows against packed keys and values, so that scores never leave the caches.
+#include "layers/attention.h"
+
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+#include "ir/host_tensor.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr int64_t kBlockFloats{int64_t{16} << 10}; //!< Scores of one block of rows.
+constexpr int64_t kRowGrain{12};
+
+//! An operand by its roles: batch, head, row, column.
+struct View
+{
+    std::array<int64_t, 4> extents{};
+    std::array<int64_t, 4> strides{};
+    int64_t offset{0};
+
+    int64_t at(int64_t batch, int64_t head, int64_t row = 0) const
+    {
+        return offset + batch * strides[0] + head * strides[1] + row * strides[2];
+    }
+};
+
+View viewOf(AttentionView const& view, std::vector<int64_t> const& extents)
+{
+    std::vector<int64_t> const strides = stridesOf(extents);
+    View result;
+    for (size_t i = 0; i < 4; ++i)
+    {
+        auto const axis = static_cast<size_t>(view.axes[i]);
+        result.extents[i] = extents[axis];
+        result.strides[i] = strides[axis];
+    }
+    if (view.heads > 0)
+        result.extents[1] = view.heads;
+    result.offset = view.firstHead * result.strides[1];
+    return result;
+}
+
+struct Form
+{
+    View q;
+    View k;
+    View v;
+    View out;
+    std::array<int64_t, 4> maskStrides{}; //!< 0 along broadcast axes.
+    bool hasMask{false};
+    bool isKeep{false};
+    int64_t blockRows{0};
+
+    int64_t keyFloats() const
+    {
+        return packedSize(k.extents[3], k.extents[2]);
+    }
+    int64_t valueFloats() const
+    {
+        return packedSize(v.extents[2], v.extents[3]);
+    }
+    int64_t scoreStride() const
+    {
+        return panelsOf(k.extents[2]) * kPanel;
+    }
+    int64_t laneFloats() const
+    {
+        return keyFloats() + valueFloats() + blockRows * scoreStride();
+    }
+};
+
+class PreparedAttention final : public Prepared
+{
+  public:
+    PreparedAttention(Attention layer, Form const& form, int32_t threads) :
+        mLayer{layer},
+        mForm{form},
+        mThreads{std::max(threads, 1)}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(mForm.laneFloats() * mThreads) * sizeof(float);
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        int32_t const lanes = std::min(lane.count, mThreads);
+        if (lane.index >= lanes)
+            return Done{};
+        Lane const mine{lane.index, lanes, nullptr, nullptr};
+        int64_t const heads = mForm.q.extents[0] * mForm.q.extents[1];
+        int64_t const rows = mForm.q.extents[2];
+        float* const scratch = static_cast<float*>(call.scratch) + lane.index * mForm.laneFloats();
+        // Whole heads per lane when that is even; else every lane takes some rows of each head.
+        if (heads % lanes == 0 || heads >= 8 * lanes)
+        {
+            auto const [first, last] = mine.part(heads);
+            for (int64_t head = first; head < last; ++head)
+                runHead(call, scratch, head, 0, rows);
+            return Done{};
+        }
+        auto const [first, last] = mine.part(rows, kRowGrain);
+        for (int64_t head = 0; head < heads && first < last; ++head)
+            runHead(call, scratch, head, first, last);
+        return Done{};
+    }
+
+  private:
+    void runHead(Call const& call, float* scratch, int64_t number, int64_t first, int64_t last) const
+    {
+        Form const& f = mForm;
+        IsaFunctions const& isa = isaFunctions();
+        int64_t const batch = number / f.q.extents[1];
+        int64_t const head = number % f.q.extents[1];
+        int64_t const shared = head * f.k.extents[1] / f.q.extents[1];
+        float* const keys = scratch;
+        float* const values = keys + f.keyFloats();
+        float* const scores = values + f.valueFloats();
+        int64_t const depth = f.k.extents[3];
+        int64_t const length = f.k.extents[2];
+        int64_t const columns = f.v.extents[3];
+        bool const isTurned = f.k.strides[3] == 1;
+        isa.packColumns(static_cast<float const*>(call.inputs[1]) + f.k.at(batch, shared),
+            isTurned ? f.k.strides[2] : f.k.strides[3], isTurned, depth, length, 0, panelsOf(length), keys);
+        isa.packColumns(static_cast<float const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false, length,
+            columns, 0, panelsOf(columns), values);
+        constexpr float kInfinity{std::numeric_limits<float>::infinity()};
+        for (int64_t row = first; row < last; row += f.blockRows)
+        {
+            int64_t const count = std::min(f.blockRows, last - row);
+            Gemm product;
+            product.low = -kInfinity;
+            product.high = kInfinity;
+            product.rows = count;
+            product.columns = length;
+            product.length = depth;
+            product.a = static_cast<float const*>(call.inputs[0]) + f.q.at(batch, head, row);
+            product.aStride = f.q.strides[2];
+            product.b = keys;
+            product.c = scores;
+            product.cStride = f.scoreStride();
+            product.alpha = mLayer.scale;
+            isa.runGemm(product, {0, count, 0, panelsOf(length)});
+            isa.runAttentionRows(rowsOf(call, scores, batch, head, row), count);
+            product.columns = columns;
+            product.length = length;
+            product.a = scores;
+            product.aStride = f.scoreStride();
+            product.b = values;
+            product.c = static_cast<float*>(call.outputs[0]) + f.out.at(batch, head, row);
+            product.cStride = f.out.strides[2];
+            product.alpha = 1.0F;
+            isa.runGemm(product, {0, count, 0, panelsOf(columns)});
+        }
+    }
+
+    AttentionRows rowsOf(Call const& call, float* scores, int64_t batch, int64_t head, int64_t row) const
+    {
+        Form const& f = mForm;
+        AttentionRows rows;
+        rows.scores = scores;
+        rows.stride = f.scoreStride();
+        rows.keys = f.k.extents[2];
+        rows.masksToZero = mLayer.maskedRowsAreZero;
+        if (mLayer.causal == AttentionCausal::kUpperLeft)
+            rows.visible = row + 1;
+        if (mLayer.causal == AttentionCausal::kLowerRight)
+            rows.visible = std::max<int64_t>(row + 1 + rows.keys - f.q.extents[2], 0);
+        if (!f.hasMask)
+            return rows;
+        int64_t const at = batch * f.maskStrides[0] + head * f.maskStrides[1] + row * f.maskStrides[2];
+        rows.maskRowStride = f.maskStrides[2];
+        rows.maskColumnStride = f.maskStrides[3];
+        if (f.isKeep)
+            rows.keep = static_cast<uint8_t const*>(call.inputs[3]) + at;
+        else
+            rows.mask = static_cast<float const*>(call.inputs[3]) + at;
+        return rows;
+    }
+
+    Attention mLayer;
+    Form mForm;
+    int32_t mThreads;
+};
+
+class AttentionKernel final : public Kernel
+{
+  public:
+    AttentionKernel(LayerKernel kernel, Attention layer) : mKernel{std::move(kernel)}, mLayer{layer}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        for (size_t i = 0; i < 3; ++i)
+            if (!isFloats(inputs, i, Layout::kLinear))
+                return mKernel.refuse("operand {} is not linear floats", i);
+        if (!isFloats(outputs, 0, Layout::kLinear))
+            return mKernel.refuse("its output is not linear floats");
+        Form form;
+        form.q = viewOf(mLayer.q, inputs[0].extents);
+        form.k = viewOf(mLayer.k, inputs[1].extents);
+        form.v = viewOf(mLayer.v, inputs[2].extents);
+        AttentionView out;
+        out.axes = mLayer.outputAxes;
+        form.out = viewOf(out, outputs[0].extents);
+        bool const isReadable = isDense(form.q, 3) && (isDense(form.k, 3) || isDense(form.k, 2)) && isDense(form.v, 3);
+        if (!isReadable || !isDense(form.out, 3))
+            return mKernel.refuse("columns of an operand are not dense");
+        if (isPresent(inputs, 3))
+        {
+            TensorArg const& mask = inputs[3];
+            if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != DType::kFLOAT))
+                return mKernel.refuse("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
+            form.hasMask = true;
+            form.isKeep = mask.dtype == DType::kBOOL;
+            std::vector<int64_t> const strides = stridesOf(mask.extents);
+            for (size_t i = 0; i < 4; ++i)
+                form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
+        }
+        int64_t const rows = std::max(kBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kRowGrain, int64_t{1});
+        form.blockRows = std::min(rows * kRowGrain, std::max<int64_t>(form.q.extents[2], 1));
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedAttention>(mLayer, form, threads)};
+    }
+
+  private:
+    static bool isDense(View const& view, size_t role)
+    {
+        return view.strides[role] == 1 || view.extents[role] == 1;
+    }
+
+    LayerKernel mKernel;
+    Attention mLayer;
+};
+
+Result<std::unique_ptr<Kernel>> loadAttention(KernelSource const& source)
+{
+    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
+    Attention const layer = TENON_TRY(fieldsOf<Attention>(kernel.args()));
+    return std::unique_ptr<Kernel>{std::make_unique<AttentionKernel>(std::move(kernel), layer)};
+}
+
+std::variant<std::vector<Offer>, Refusal> offerAttention(Problem const& problem)
+{
+    auto const& layer = problem.fields<Attention>();
+    if (problem.input(0).dtype != DType::kFLOAT)
+        return refuse("blocks", "only float");
+    if (layer.q.axes[3] != 3 || (layer.k.axes[3] != 3 && layer.k.axes[2] != 3) || layer.v.axes[3] != 3
+        || layer.outputAxes[3] != 3)
+        return refuse("blocks", "columns of an operand are not dense");
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+    offer.outputs = {Layout::kLinear};
+    std::vector<int64_t> const k = problem.typicalExtents(problem.input(1));
+    auto const keys = static_cast<double>(k[static_cast<size_t>(layer.k.axes[2])]);
+    auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
+    offer.cost = costOf(2.0 * outputs * keys, bytesOf(problem));
+    return std::vector<Offer>{offer};
+}
+
+Result<KernelSpec> buildAttention(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{.kernel = "attention", .args = encodeLayerArgs(problem, offer), .packed = {}};
+}
+
+constexpr Candidate kCandidates[]{
+    {.layer = Attention::kName, .name = "blocks", .offers = offerAttention, .build = buildAttention},
+};
+constexpr KernelEntry kKernels[]{{"attention", &loadAttention}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Attention, kCandidates, kKernels);

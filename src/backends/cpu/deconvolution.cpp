@@ -1,0 +1,181 @@
+// Deconvolution whose windows do not overlap, in channels-last layout: each input line times one matrix per kernel line
+// is a whole output line.
+#include "layers/deconvolution.h"
+
+#include "backends/cpu/gemm_epilogue.h"
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/packing.h"
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr Packing kPacking{Packing::Kind::kDeconvolution};
+
+struct Loaded
+{
+    LayerKernel kernel;
+    Deconvolution layer;
+    PackedOperand weights;
+    std::vector<float> bias; //!< Once per column of the kernel; empty: none.
+};
+
+struct Form
+{
+    int64_t images{0};
+    int64_t channels{0};
+    int64_t maps{0};
+    int64_t height{0};
+    int64_t width{0};
+    int64_t kernelHeight{1};
+    int64_t kernelWidth{1};
+};
+
+class PreparedDeconvolution final : public Prepared
+{
+  public:
+    PreparedDeconvolution(std::shared_ptr<Loaded const> loaded, Form form, GemmEpilogue epilogue) :
+        mLoaded{std::move(loaded)},
+        mForm{form},
+        mEpilogue{std::move(epilogue)}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        Form const& f = mForm;
+        BoundEpilogue const epilogue = mEpilogue.bind(call);
+        Gemm gemm;
+        gemm.rows = f.width;
+        gemm.columns = f.kernelWidth * f.maps;
+        gemm.length = f.channels;
+        gemm.aStride = f.channels;
+        gemm.cStride = gemm.columns;
+        gemm.bias = mLoaded->bias.empty() ? nullptr : mLoaded->bias.data();
+        epilogue.putInto(gemm);
+        auto const [first, last] = lane.part(f.images * f.height);
+        GemmShare const all{0, gemm.rows, 0, panelsOf(gemm.columns)};
+        for (int64_t line = first; line < last; ++line)
+            for (int64_t y = 0; y < f.kernelHeight; ++y)
+            {
+                gemm.a = static_cast<float const*>(call.inputs[0]) + line * f.width * f.channels;
+                gemm.b = mLoaded->weights.data() + y * packedSize(f.channels, gemm.columns);
+                gemm.c = static_cast<float*>(call.outputs[0]) + (line * f.kernelHeight + y) * f.width * gemm.columns;
+                isaFunctions().runGemm(gemm, all);
+            }
+        return Done{};
+    }
+
+  private:
+    std::shared_ptr<Loaded const> mLoaded;
+    Form mForm;
+    GemmEpilogue mEpilogue;
+};
+
+//! Why windows overlap or leave gaps; none when they tile the output.
+std::optional<std::string> whyNot(Deconvolution const& layer)
+{
+    Window const w = layer.window();
+    if (w.rank() > 2)
+        return "only 1-D and 2-D";
+    if (layer.nbGroups != 1)
+        return "groups";
+    for (size_t i = 0; i < w.rank(); ++i)
+        if (w.size[i] != w.stride[i] || w.dilation[i] != 1 || w.pre[i] != 0 || w.post[i] != 0)
+            return "windows overlap, leave gaps, or are cut";
+    if (layer.epilogue.extraInputs() > 0)
+        return "the epilogue reads a tensor";
+    return std::nullopt;
+}
+
+class DeconvolutionKernel final : public Kernel
+{
+  public:
+    explicit DeconvolutionKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        LayerKernel const& kernel = mLoaded->kernel;
+        TENON_TRY(kernel.check(inputs, outputs));
+        if (!isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
+            return kernel.refuse("its operands are not channels-last floats");
+        std::vector<int64_t> const x = asImage(inputs[0].extents);
+        std::vector<int64_t> const y = asImage(outputs[0].extents);
+        Window const w = mLoaded->layer.window();
+        Form const form{x[0], x[1], y[1], x[2], x[3], w.rank() == 2 ? w.size[0] : 1, w.size.back()};
+        if (y[2] != form.height * form.kernelHeight || y[3] != form.width * form.kernelWidth)
+            return kernel.refuse("its output is not tiled by windows");
+        std::vector<int32_t> axes;
+        for (size_t i = 0; i < outputs[0].extents.size(); ++i)
+            axes.push_back(static_cast<int32_t>(i));
+        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
+            kernel, mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<PreparedDeconvolution>(mLoaded, form, std::move(epilogue))};
+    }
+
+  private:
+    std::shared_ptr<Loaded const> mLoaded;
+};
+
+Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
+{
+    auto loaded = std::make_shared<Loaded>();
+    loaded->kernel = TENON_TRY(LayerKernel::load(source));
+    loaded->layer = TENON_TRY(fieldsOf<Deconvolution>(loaded->kernel.args()));
+    if (std::optional<std::string> const why = whyNot(loaded->layer))
+        return loaded->kernel.refuse("no kernel: {}", *why);
+    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kPacking));
+    if (LoadedWeight const& bias = loaded->kernel.weight(2); bias.isConstant())
+    {
+        auto const* from = static_cast<float const*>(bias.arg.data);
+        int64_t const maps = loaded->layer.nbOutputMaps;
+        if (bias.arg.dtype != DType::kFLOAT || !bias.packing.empty() || volumeOf(bias.arg.extents) != maps
+            || bias.arg.bytes < static_cast<size_t>(maps) * sizeof(float))
+            return loaded->kernel.refuse("its bias is not {} floats", maps);
+        for (int64_t i = 0; i < loaded->layer.window().size.back(); ++i)
+            loaded->bias.insert(loaded->bias.end(), from, from + maps);
+    }
+    return std::unique_ptr<Kernel>{std::make_unique<DeconvolutionKernel>(std::move(loaded))};
+}
+
+std::variant<std::vector<Offer>, Refusal> offerDeconvolution(Problem const& problem)
+{
+    auto const& layer = problem.fields<Deconvolution>();
+    if (problem.input(0).dtype != DType::kFLOAT)
+        return refuse("lines", "only float");
+    if (std::optional<std::string> why = whyNot(layer))
+        return refuse("lines", *std::move(why));
+    if (problem.constant(1) == nullptr || (problem.hasInput(2) && problem.constant(2) == nullptr))
+        return refuse("lines", "kernel or bias is not a constant");
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kChannelsLast);
+    offer.outputs = {Layout::kChannelsLast};
+    auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
+    offer.cost = costOf(outputs * static_cast<double>(problem.constant(1)->extents[0]), bytesOf(problem));
+    return std::vector<Offer>{offer};
+}
+
+Result<KernelSpec> buildDeconvolution(Problem const& problem, Offer const& offer)
+{
+    KernelSpec spec{.kernel = "deconvolution", .args = encodeLayerArgs(problem, offer), .packed = {}};
+    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kPacking)));
+    return spec;
+}
+
+constexpr Candidate kCandidates[]{
+    {.layer = Deconvolution::kName, .name = "lines", .offers = offerDeconvolution, .build = buildDeconvolution},
+};
+constexpr KernelEntry kKernels[]{{"deconvolution", &loadDeconvolution}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Deconvolution, kCandidates, kKernels);

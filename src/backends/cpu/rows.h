@@ -1,0 +1,67 @@
+// Rows: what softmax, normalization and attention hand to the code that is compiled once per instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu
+{
+
+//! Softmax of in[o][l][i] over l.
+struct SoftMaxRows
+{
+    int64_t length{1};
+    int64_t inner{1};
+    float const* in{nullptr};
+    float* out{nullptr};
+};
+
+//! Rows of dense elements, each with a mean and a variance of its own. A row is cut into segments of equal length; element
+//! j of segment s of row r is scaled by scale[(r mod period) · rowStep + s · segmentStep + j · elementStep].
+struct NormRows
+{
+    int64_t length{1};
+    int64_t segment{1};
+    int64_t period{1};
+    int64_t rowStep{0};
+    int64_t segmentStep{0};
+    int64_t elementStep{0}; //!< 0 or 1.
+    float epsilon{0.0F};
+    bool isRms{false};
+    float const* in{nullptr};
+    float const* scale{nullptr};
+    float const* bias{nullptr}; //!< May be null.
+    float* out{nullptr};
+};
+
+//! Channels-last images: a mean and a variance per image and group of channels.
+struct NormGroups
+{
+    int64_t pixels{0};
+    int64_t channels{0};
+    int64_t groupChannels{1};
+    bool isPerGroup{false}; //!< Scale and bias have one element per group, not per channel.
+    float epsilon{0.0F};
+    bool isRms{false};
+    float const* in{nullptr};
+    float const* scale{nullptr};
+    float const* bias{nullptr};
+    float* out{nullptr};
+};
+//! Channels of one call of runNormGroups; a group may be this wide, a lane takes several calls.
+inline constexpr int64_t kMostNormChannels{4096};
+
+//! Rows of scores that become weights: softmax(score + mask).
+struct AttentionRows
+{
+    float* scores{nullptr}; //!< Dense rows of `stride` floats.
+    int64_t stride{0};
+    int64_t keys{0};
+    float const* mask{nullptr};   //!< Added; of the first row.
+    uint8_t const* keep{nullptr}; //!< Or: what may be attended to.
+    int64_t maskRowStride{0};
+    int64_t maskColumnStride{0};
+    int64_t visible{-1}; //!< Keys that the first row may see, one more each row; −1: all.
+    bool masksToZero{false};
+};
+
+} // namespace tenon::cpu

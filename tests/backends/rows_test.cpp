@@ -1,0 +1,121 @@
+// Softmax, normalization, attention and deconvolution on the CPU against the reference.
+#include "backends/kernel_case.h"
+#include "layers/attention.h"
+#include "layers/deconvolution.h"
+#include "layers/normalization.h"
+#include "layers/soft_max.h"
+
+namespace tenon::test
+{
+
+TEST(CpuSoftMax, everyAxis)
+{
+    for (uint32_t axis = 0; axis < 4; ++axis)
+        expectKernels(SoftMax{1U << axis}, {input(randomTensor({2, 19, 5, 21}, -20, 20))}, "rows");
+    expectKernels(SoftMax{2}, {input(randomTensor({37, 1000}, -5, 5))}, "rows");
+}
+
+TEST(CpuNormalization, layerNorm)
+{
+    for (bool const isRms : {false, true})
+        for (int64_t const width : {7, 64, 768, 83})
+        {
+            Normalization layer{.axes = 4, .rms = isRms};
+            expectKernels(layer,
+                {input(randomTensor({2, 9, width}, -3, 5)), weight(randomTensor({1, 1, width})), weight(randomTensor({1, 1, width}))},
+                "rows");
+        }
+    Normalization const wide{.axes = 6};
+    expectKernels(wide, {input(randomTensor({3, 9, 20})), weight(randomTensor({1, 9, 20})), absent()}, "rows");
+    Normalization const channels{.axes = 2};
+    expectKernels(channels,
+        {input(randomTensor({2, 24, 5, 6}, -3, 5)), weight(randomTensor({1, 24, 1, 1})), weight(randomTensor({1, 24, 1, 1}))}, "rows");
+}
+
+TEST(CpuNormalization, instanceAndGroupNorm)
+{
+    Normalization const instance{.axes = 12};
+    expectKernels(instance,
+        {input(randomTensor({2, 21, 15, 17}, 4, 9)), weight(randomTensor({1, 21, 1, 1})), weight(randomTensor({1, 21, 1, 1}))}, "rows");
+    for (bool const v2 : {false, true})
+        for (int64_t const channels : {24, 80})
+        {
+            Normalization const group{.axes = 12, .nbGroups = 8, .v2 = v2};
+            int64_t const parameters = v2 ? channels : 8;
+            expectKernels(group,
+                {input(randomTensor({2, channels, 15, 17}, 4, 9)), weight(randomTensor({1, parameters, 1, 1})),
+                    weight(randomTensor({1, parameters, 1, 1}))},
+                "rows");
+        }
+}
+
+namespace
+{
+AttentionView viewOf(std::array<int32_t, 4> axes, int32_t firstHead = 0, int32_t heads = 0)
+{
+    return {axes, firstHead, heads};
+}
+} // namespace
+
+TEST(CpuAttention, separateOperands)
+{
+    for (AttentionCausal const causal : {AttentionCausal::kNone, AttentionCausal::kUpperLeft, AttentionCausal::kLowerRight})
+    {
+        Attention const layer{.scale = 0.3F, .causal = causal};
+        expectKernels(layer,
+            {input(randomTensor({2, 4, 29, 20})), input(randomTensor({2, 4, 37, 20})), input(randomTensor({2, 4, 37, 24}))}, "blocks");
+        expectKernels(layer,
+            {input(randomTensor({1, 3, 17, 16})), input(randomTensor({1, 1, 17, 16})), input(randomTensor({1, 1, 17, 16}))}, "blocks");
+    }
+}
+
+TEST(CpuAttention, packedProjection)
+{
+    Attention layer{.scale = 0.25F};
+    layer.q = viewOf({0, 2, 1, 3}, 0, 4);
+    layer.k = viewOf({0, 2, 1, 3}, 4, 4);
+    layer.v = viewOf({0, 2, 1, 3}, 8, 4);
+    layer.outputAxes = {0, 2, 1, 3};
+    HostTensor const packed = randomTensor({2, 50, 12, 16});
+    expectKernels(layer, {input(packed), input(packed), input(packed)}, "blocks");
+}
+
+TEST(CpuAttention, masksAndTransposedKeys)
+{
+    Attention layer{.scale = 0.5F, .maskedRowsAreZero = true};
+    layer.k = viewOf({0, 1, 3, 2});
+    HostTensor keep{DType::kBOOL, {2, 1, 9, 33}};
+    for (int64_t i = 0; i < keep.count(); ++i)
+        keep.setInteger(i, i / 33 % 9 == 4 ? 0 : i % 3 != 0);
+    std::vector<Operand> operands{
+        input(randomTensor({2, 3, 9, 16})), input(randomTensor({2, 3, 16, 33})), input(randomTensor({2, 3, 33, 16})), input(keep)};
+    expectKernels(layer, operands, "blocks");
+    operands[3] = input(randomTensor({1, 3, 9, 33}, -3, 3));
+    expectKernels(layer, operands, "blocks");
+    operands[3] = input(randomTensor({2, 1, 1, 33}, -3, 3));
+    expectKernels(layer, operands, "blocks");
+    operands[3] = input(randomTensor({1, 1, 9, 1}, -3, 3));
+    expectKernels(layer, operands, "blocks");
+}
+
+TEST(CpuDeconvolution, tiles)
+{
+    for (int64_t const maps : {1, 5, 24})
+    {
+        Deconvolution layer;
+        layer.nbOutputMaps = maps;
+        layer.kernelSize = {2, {2, 2}};
+        layer.stride = {2, {2, 2}};
+        std::vector<Operand> operands{input(randomTensor({2, 20, 5, 7})), weight(randomTensor({20, maps, 2, 2})), weight(randomTensor({maps}))};
+        expectKernels(layer, operands, "lines");
+        layer.epilogue.steps = {{EpilogueKind::kRelu}, {EpilogueKind::kSigmoid}};
+        expectKernels(layer, operands, "lines");
+        operands[2] = absent();
+        layer.kernelSize = {2, {3, 2}};
+        layer.stride = {2, {3, 2}};
+        operands[1] = weight(randomTensor({20, maps, 3, 2}));
+        expectKernels(layer, operands, "lines");
+    }
+}
+
+} // namespace tenon::test
