@@ -1,0 +1,90 @@
+"""A small network with a dynamic batch, for tests of the Python API: y = relu(x · weights)."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import tensorrt as trt
+
+WEIGHTS = np.random.default_rng(7).standard_normal((8, 4), np.float32)
+
+
+class Recorder(trt.ILogger):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        trt.ILogger.__init__(self)
+        self.lines: list[tuple[trt.ILogger.Severity, str]] = []
+
+    def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
+        self.lines.append((severity, msg))
+
+    def errors(self) -> str:
+        return "\n".join(text for severity, text in self.lines if severity <= trt.ILogger.ERROR)
+
+
+def network(builder: trt.Builder) -> trt.INetworkDefinition:
+    definition = builder.create_network()
+    x = definition.add_input("x", trt.float32, (-1, 8))
+    weights = definition.add_constant((8, 4), WEIGHTS)
+    product = definition.add_matrix_multiply(
+        x, trt.MatrixOperation.NONE, weights.get_output(0), trt.MatrixOperation.NONE
+    )
+    relu = definition.add_activation(product.get_output(0), trt.ActivationType.RELU)
+    relu.get_output(0).name = "y"
+    definition.mark_output(relu.get_output(0))
+    return definition
+
+
+def config(builder: trt.Builder, profiles: int = 1) -> trt.IBuilderConfig:
+    made = builder.create_builder_config()
+    for number in range(profiles):
+        profile = builder.create_optimization_profile()
+        profile.set_shape("x", (1, 8), (2 + number, 8), (16, 8))
+        assert made.add_optimization_profile(profile) == number
+    return made
+
+
+def plan(logger: trt.ILogger, profiles: int = 1) -> trt.IHostMemory:
+    builder = trt.Builder(logger)
+    built = builder.build_serialized_network(network(builder), config(builder, profiles))
+    assert built is not None
+    return built
+
+
+def engine(logger: trt.ILogger, profiles: int = 1) -> trt.ICudaEngine:
+    loaded = trt.Runtime(logger).deserialize_cuda_engine(plan(logger, profiles))
+    assert loaded is not None
+    return loaded
+
+
+def inputs(batch: int = 3, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((batch, 8), np.float32)
+
+
+def want(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x @ WEIGHTS, 0)
+
+
+def run(made: trt.ICudaEngine, x: np.ndarray) -> np.ndarray:
+    context = made.create_execution_context()
+    y = np.empty((len(x), 4), np.float32)
+    assert context.set_input_shape("x", x.shape)
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    assert context.execute_async_v3(0)
+    return y
+
+
+def script(text: str, *, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess:
+    """Runs Python text in a process of its own, where this module can be imported as `small`."""
+    here = str(pathlib.Path(__file__).resolve().parent)
+    search = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=os.environ | {"PYTHONPATH": search} | environment,
+    )

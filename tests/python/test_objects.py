@@ -1,0 +1,194 @@
+"""Lifetimes, `with`, values and severities as Python sees them."""
+
+import gc
+import sys
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+import small
+import tenon
+import tensorrt as trt
+
+
+def test_tensorrt_hands_out_the_objects_of_tenon() -> None:
+    assert trt.Builder is tenon.Builder and trt.DataType is tenon.DataType
+    assert trt.__version__ == "10.16.0" and tenon.__version__ == "0.1.0"
+    assert sys.modules["tensorrt.tensorrt"] is trt
+
+
+@pytest.mark.parametrize(
+    "kind", ["logger", "engine", "context", "runtime", "host memory", "builder", "network", "parser", "config"]
+)
+def test_X1_with_warns_and_frees_nothing(kind: str) -> None:
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network = small.network(builder)
+    engine = small.engine(logger)
+    thing = {
+        "logger": logger,
+        "engine": engine,
+        "context": engine.create_execution_context(),
+        "runtime": trt.Runtime(logger),
+        "host memory": small.plan(logger),
+        "builder": builder,
+        "network": network,
+        "parser": trt.OnnxParser(network, logger),
+        "config": builder.create_builder_config(),
+    }[kind]
+    with pytest.warns(DeprecationWarning, match="frees nothing"), thing as entered:
+        assert entered is thing
+    if kind == "engine":  # Still usable behind the block.
+        assert thing.num_io_tensors == 2
+    if kind == "network":
+        assert thing.num_layers == 3
+
+
+def test_X1_children_keep_their_parents() -> None:
+    logger = small.Recorder()
+    alive = weakref.ref(logger)
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    layer = network.get_layer(1)
+    plan = builder.build_serialized_network(network, config)
+    del builder, network, config, logger
+    gc.collect()
+    assert layer.get_output(0).shape == (-1, 4)  # The layer keeps the network.
+    context = trt.Runtime(alive()).deserialize_cuda_engine(plan).create_execution_context()
+    del layer, plan
+    gc.collect()
+    assert alive() is not None  # The context keeps engine, runtime and logger.
+    x, y = small.inputs(), np.empty((3, 4), np.float32)
+    context.set_input_shape("x", x.shape)
+    context.set_tensor_address("x", x)
+    context.set_tensor_address("y", y)
+    assert context.execute_async_v3(0)
+    np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+    del context
+    gc.collect()
+    assert alive() is None  # And nothing keeps them for ever.
+
+
+def test_X1_networks_and_parsers_are_freed_in_either_order() -> None:
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    for first in ("network", "parser"):
+        network = builder.create_network()
+        parser = trt.OnnxParser(network, logger)
+        gone = weakref.ref(network), weakref.ref(parser)
+        if first == "network":
+            del network
+            gc.collect()
+            assert gone[0]() is not None  # The parser keeps it.
+            assert not parser.parse(b"no model")
+            del parser
+        else:
+            del parser
+            gc.collect()
+            assert network.num_layers == 0
+            del network
+        gc.collect()
+        assert gone[0]() is None and gone[1]() is None
+
+
+def test_weights_live_as_long_as_the_network_needs_them() -> None:
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    x = network.add_input("x", trt.float32, (1, 3, 8, 8))
+    kernel = np.random.default_rng(3).standard_normal((4, 3, 3, 3), np.float32)
+    layer = network.add_convolution_nd(x, 4, (3, 3), np.zeros((4, 3, 3, 3), np.float32))
+    layer.kernel = kernel.copy()  # Nobody but the network holds this array.
+    network.mark_output(layer.get_output(0))
+    del layer
+    gc.collect()
+    np.random.default_rng(9).standard_normal(1 << 16)  # Would take the freed memory.
+    np.testing.assert_array_equal(network.get_layer(0).kernel, kernel.reshape(-1))
+
+
+def test_X8_volume_nptype_itemsize() -> None:
+    assert trt.volume((2, 3, 4)) == 24 and trt.volume([]) == 1 and trt.volume(iter((5, 0))) == 0
+    types = {
+        trt.float32: np.float32,
+        trt.float16: np.float16,
+        trt.int8: np.int8,
+        trt.int32: np.int32,
+        trt.int64: np.int64,
+        trt.bool: np.bool_,
+        trt.uint8: np.uint8,
+    }
+    for ours, numpys in types.items():
+        assert trt.nptype(ours) is numpys
+        assert ours.itemsize == np.dtype(numpys).itemsize
+    for kind in (trt.fp8, trt.bfloat16, trt.int4, trt.fp4):
+        with pytest.raises(TypeError, match=kind.name):
+            trt.nptype(kind)
+    assert trt.int4.itemsize == 0.5 and trt.fp4.itemsize == 0.5
+    assert trt.bfloat16.itemsize == 2 and trt.fp8.itemsize == 1
+
+
+def test_X9_severities_on_both_loggers() -> None:
+    assert trt.Logger.Severity is trt.ILogger.Severity
+    for name in ("INTERNAL_ERROR", "ERROR", "WARNING", "INFO", "VERBOSE"):
+        member = getattr(trt.ILogger.Severity, name)
+        assert getattr(trt.Logger, name) is member and getattr(trt.ILogger, name) is member
+    assert trt.Logger().min_severity == trt.Logger.WARNING
+
+
+def test_A3_more_than_eight_extents_are_refused() -> None:
+    assert tuple(trt.Dims(range(8))) == tuple(range(8))
+    with pytest.raises(ValueError, match="9 extents"):
+        trt.Dims(range(9))
+    with pytest.raises((ValueError, TypeError)):
+        trt.Builder(trt.Logger()).create_network().add_input("x", trt.float32, (1,) * 9)
+
+
+def test_length_of_invalid_dims_raises() -> None:
+    invalid = trt.Dims()
+    assert invalid.nbDims == -1
+    with pytest.raises(ValueError, match="invalid"):
+        len(invalid)
+
+
+def test_dims_behave_like_tuples() -> None:
+    dims = trt.Dims((4, 5, 6))
+    assert dims == (4, 5, 6) and dims == [4, 5, 6] and dims != (4, 5)
+    assert dims[-1] == 6 and dims[1:] == (5, 6) and str(dims) == "(4, 5, 6)"
+    dims[0] = 1 << 40  # Extents are 64 bits wide.
+    assert list(dims) == [1 << 40, 5, 6]
+    with pytest.raises(IndexError):
+        dims[3]
+    assert trt.DimsHW(3, 2).h == 3 and trt.Dims4(1, 2, 3, 4) == (1, 2, 3, 4)
+
+
+def test_enumerations_are_integers() -> None:
+    assert trt.ActivationType.RELU == 0 and int(trt.DataType.INT64) == 8
+    assert 1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH) == 1
+    assert trt.DataType(3) is trt.int32 and "FLOAT" in trt.DataType.__members__
+
+
+def test_names_that_are_not_bound_yet_say_so() -> None:
+    with pytest.raises(AttributeError, match="Refitter is not implemented in this version"):
+        _ = trt.Refitter
+    with pytest.raises(AttributeError, match="no attribute 'Refiter'"):
+        _ = trt.Refiter
+
+
+def test_guard_names_the_distribution_to_remove(tmp_path) -> None:
+    folder = tmp_path / "tensorrt-10.16.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: tensorrt\nVersion: 10.16.0\n")
+    done = small.script(f"import sys; sys.path.append({str(tmp_path)!r}); import tensorrt")
+    assert done.returncode != 0
+    assert "ImportError" in done.stderr and "pip uninstall tensorrt," in done.stderr
+    alone = small.script(f"import sys; sys.path.append({str(tmp_path)!r}); import tenon; print(tenon.__version__)")
+    assert alone.stdout == "0.1.0\n"  # tenon alone does not mind.
+
+
+def test_documentation_comes_from_the_headers() -> None:
+    assert "Builds a plan" in trt.Builder.build_serialized_network.__doc__
+    assert "name" in trt.ITensor.name.__doc__.lower()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert trt.IExecutionContext.__doc__
