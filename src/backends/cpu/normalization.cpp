@@ -141,6 +141,11 @@ class FormFinder
         for (size_t i = 0; i < mRank; ++i)
             if (mParameters[i] != (i < first ? 1 : mExtents[i]))
                 return std::nullopt;
+        // Scale and bias are row-major; in another layout only a single axis of them lies as it does there.
+        int64_t const wide = std::count_if(
+            mLogicalParameters.begin(), mLogicalParameters.end(), [](int64_t extent) { return extent != 1; });
+        if (mX.layout != Layout::kLinear && wide > 1)
+            return std::nullopt;
         NormRows& r = form.rows;
         r.length = product(mExtents, first, mRank);
         r.segment = r.length;
