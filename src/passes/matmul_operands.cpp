@@ -1,4 +1,5 @@
-// Rules on operands of matrix products: transpose-into-matmul, lift-matmul-over-reshape.
+// Rules on operands of matrix products: transpose-into-matmul, lift-matmul-over-reshape, fold-operand-factor.
+#include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
 #include "passes/shuffles.h"
@@ -55,31 +56,73 @@ Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node)
 {
     auto const* product = as<MatrixMultiply>(*node.layer);
     Node const* flatten = product == nullptr ? nullptr : graph.producerOf<Shuffle>(node.input(0));
-    if (flatten == nullptr || !isReshape(graph, flatten) || product->operation0 != Op::kNONE
-        || product->operation1 == Op::kVECTOR || !product->epilogue.empty())
+    if (flatten == nullptr || product->operation0 != Op::kNONE || product->operation1 == Op::kVECTOR
+        || !product->epilogue.empty())
         return skip();
     Shape const& rows = graph.typeOf(node.input(0)).shape;
-    Shape const& x = graph.typeOf(flatten->input(0)).shape;
     Constant const* weights = graph.constantOf(node.input(1));
-    if (rows.size() != 2 || x.size() <= 2 || x.back() != rows.back() || weights == nullptr
-        || weights->extents.size() != 2)
+    Shuffle const& shuffle = *layerOf<Shuffle>(flatten);
+    Shape const from = permuted(graph.typeOf(flatten->input(0)).shape, shuffle.firstTranspose);
+    auto const groups = isIdentity(shuffle.secondTranspose) ? axisGroups(rows, from) : std::nullopt;
+    if (rows.size() != 2 || !groups || (*groups)[0].size() < 2 || weights == nullptr || weights->extents.size() != 2)
         return skip();
-    std::vector<int64_t> extents(x.size() - 2, 1);
-    extents.insert(extents.end(), weights->extents.begin(), weights->extents.end());
-    Shape lifted{x};
+    size_t const leading = (*groups)[0].size();
+    Shape lifted{from.begin(), from.begin() + static_cast<std::ptrdiff_t>(leading)};
+    lifted.push_back(rows.back());
+    std::optional<nvinfer1::Dims> const dims = dimensionsFor(from, lifted);
     lifted.back() = graph.typeOf(node.output()).shape.back();
     std::optional<Shuffle> const back = reshapeTo(lifted, graph.typeOf(node.output()).shape);
-    if (!back)
+    if (!back || !dims)
         return skip("several extents of the reshape are known at run time only");
+    std::vector<int64_t> extents(leading - 1, 1);
+    extents.insert(extents.end(), weights->extents.begin(), weights->extents.end());
     Patch patch{graph, node};
     patch.covers({flatten->id, node.id});
-    ValueId const matrix = patch.constant(graph.value(node.input(1)).name,
-        reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
+    Shuffle unflattened = shuffle;
+    unflattened.reshapeDimensions = *dims;
+    unflattened.zeroIsPlaceholder = true;
     std::vector<ValueId> inputs = node.inputs;
-    inputs[0] = flatten->input(0);
-    inputs[1] = matrix;
+    bool const isPlain = isIdentity(shuffle.firstTranspose) && groups->back().size() == 1;
+    inputs[0] = isPlain ? flatten->input(0) : patch.add(unflattened, {flatten->input(0)});
+    inputs[1] = patch.constant(graph.value(node.input(1)).name,
+        reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
     patch.replace(node.output(), patch.add(*back, {patch.add(*product, std::move(inputs))}));
     return patch;
+}
+
+Rewrite foldOperandFactor(Graph const& graph, Node const& node)
+{
+    auto const* product = as<MatrixMultiply>(*node.layer);
+    if (product == nullptr || node.input(2) != kNone || !product->epilogue.empty())
+        return skip();
+    for (size_t operand = 0; operand < 2; ++operand)
+    {
+        Node const* producer = graph.producerOf<ElementWise>(node.input(operand));
+        // Before weights a factor is usually the end of an activation, which is worth more.
+        if (graph.constantOf(node.input(1 - operand)) != nullptr)
+            return skip();
+        if (producer == nullptr || !isReadOnce(graph, node.input(operand)))
+            continue;
+        auto const operation = layerOf<ElementWise>(producer)->operation;
+        bool const isQuotient = operation == nvinfer1::ElementWiseOperation::kDIV;
+        if (!isQuotient && operation != nvinfer1::ElementWiseOperation::kPROD)
+            continue;
+        for (size_t i = 0; i < (isQuotient ? 1U : 2U); ++i)
+        {
+            std::optional<double> const factor = scalarOf(graph, producer->input(1 - i));
+            if (!factor || graph.typeOf(producer->input(i)) != graph.typeOf(node.input(operand)))
+                continue;
+            MatrixMultiply scaled = *product;
+            scaled.alpha = static_cast<float>(scaled.alpha * (isQuotient ? 1.0 / *factor : *factor));
+            std::vector<ValueId> inputs = node.inputs;
+            inputs[operand] = producer->input(i);
+            Patch patch{graph, node};
+            patch.covers({producer->id, node.id});
+            patch.replace(node.output(), patch.add(scaled, std::move(inputs)));
+            return patch;
+        }
+    }
+    return skip();
 }
 
 } // namespace tenon::passes

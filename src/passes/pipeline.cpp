@@ -13,39 +13,81 @@ constexpr Rule kFold{"fold-constants", RuleKind::kFold,
 constexpr Rule kNoOps{"remove-no-ops", RuleKind::kSimplify, "Layers that give what they get are taken out.", removeNoOps};
 constexpr Rule kEqual{
     "merge-equal-nodes", RuleKind::kSimplify, "Of two layers that compute the same, one goes.", mergeEqualNodes};
+constexpr Rule kTransposeIntoMatmul{
+    "transpose-into-matmul", RuleKind::kSimplify, "A product reads its operand transposed.", transposeIntoMatmul};
+constexpr Rule kFixReshape{"fix-reshape-dimensions", RuleKind::kSimplify,
+    "A reshape says its extents in its fields.", fixReshapeDimensions};
+constexpr Rule kReshapeFirst{"reshape-before-transpose", RuleKind::kSimplify,
+    "A shuffle reshapes what lies together first, then transposes.", reshapeBeforeTranspose};
 constexpr Rule kMergeShuffles{
     "merge-shuffles", RuleKind::kSimplify, "Two shuffles in a row become one, or none.", mergeShuffles};
+constexpr Rule kChannelAffine{"fold-channel-affine", RuleKind::kFuse,
+    "Batch norm, scales and biases of channels go into the weights.", foldChannelAffine};
 
 constexpr Rule kClean[]{
-    {"transpose-into-matmul", RuleKind::kSimplify, "A product reads its operand transposed.", transposeIntoMatmul},
+    kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kFold,
     kNoOps,
     kEqual,
+};
+
+constexpr Rule kWeights[]{
+    kChannelAffine,
+    {"fold-matmul-alpha", RuleKind::kFuse, "A factor on a product becomes its alpha.", foldMatmulAlpha},
+    {"recognize-layer-norm", RuleKind::kFuse, "A normalization written out as arithmetic becomes one layer.",
+        recognizeLayerNorm},
+    {"recognize-group-norm", RuleKind::kFuse, "An instance norm on groups of channels becomes a group norm.",
+        recognizeGroupNorm},
+    {"fold-affine-into-normalization", RuleKind::kFuse, "Scale and shift after a normalization become its own.",
+        foldAffineIntoNormalization},
+    kFold,
+    kNoOps,
 };
 
 constexpr Rule kShuffles[]{
     {"squeeze-to-shuffle", RuleKind::kSimplify, "Squeeze and unsqueeze are reshapes.", squeezeToShuffle},
-    {"fix-reshape-dimensions", RuleKind::kSimplify, "A reshape says its extents in its fields.", fixReshapeDimensions},
+    kFixReshape,
+    kReshapeFirst,
     kMergeShuffles,
+    {"slice-before-split", RuleKind::kSimplify, "A part of a split axis is a slice of the whole.", sliceBeforeSplit},
     {"lift-matmul-over-reshape", RuleKind::kSimplify, "A product with weights works on all leading axes at once.",
         liftMatmulOverReshape},
-    {"transpose-into-matmul", RuleKind::kSimplify, "A product reads its operand transposed.", transposeIntoMatmul},
+    {"sink-transpose-below-matmul", RuleKind::kSimplify, "A transpose of rows moves behind a product with weights.",
+        sinkTransposeBelowMatmul},
+    {"sink-transpose-below-pointwise", RuleKind::kSimplify,
+        "A transpose behind a product moves behind the arithmetic that follows.", sinkTransposeBelowPointwise},
+    kTransposeIntoMatmul,
+    {"fold-operand-factor", RuleKind::kFuse, "A factor on an operand of a product becomes its alpha.",
+        foldOperandFactor},
+    kChannelAffine,
     kFold,
     kNoOps,
     kEqual,
 };
 
-constexpr Rule kAffine[]{
-    {"fold-channel-affine", RuleKind::kFuse, "Batch norm, scales and biases of channels go into the weights.",
-        foldChannelAffine},
-    {"fold-matmul-alpha", RuleKind::kFuse, "A factor on a product becomes its alpha.", foldMatmulAlpha},
+constexpr Rule kAttention[]{
+    {"fuse-attention", RuleKind::kFuse, "Softmax of scaled, masked products times values becomes one layer.",
+        fuseAttention},
+    kFixReshape,
+    kReshapeFirst,
+    kMergeShuffles,
+    {"lift-matmul-over-reshape", RuleKind::kSimplify, "A product with weights works on all leading axes at once.",
+        liftMatmulOverReshape},
+    {"sink-transpose-below-matmul", RuleKind::kSimplify, "A transpose of rows moves behind a product with weights.",
+        sinkTransposeBelowMatmul},
+    {"sink-transpose-below-pointwise", RuleKind::kSimplify,
+        "A transpose behind a product moves behind the arithmetic that follows.", sinkTransposeBelowPointwise},
     kFold,
     kNoOps,
+    kEqual,
+};
+
+constexpr Rule kProjections[]{
+    {"merge-projections", RuleKind::kFuse, "The products that make q, k and v become one.", mergeProjections},
 };
 
 constexpr Rule kEpilogues[]{
-    {"fold-channel-affine", RuleKind::kFuse, "Batch norm, scales and biases of channels go into the weights.",
-        foldChannelAffine},
+    kChannelAffine,
     {"fuse-activation", RuleKind::kFuse, "A convolution or product applies the activation that follows.",
         fuseActivationIntoEpilogue},
     {"fuse-residual", RuleKind::kFuse, "A convolution or product adds the residual branch.", fuseResidualIntoEpilogue},
@@ -58,8 +100,11 @@ constexpr Rule kRegions[]{
 
 constexpr PassRow kRows[]{
     {"clean up", kClean},
+    {"weights", kWeights},
     {"shuffles", kShuffles},
-    {"weights", kAffine},
+    {"weights behind shuffles", kWeights},
+    {"attention", kAttention},
+    {"projections", kProjections},
     {"epilogues", kEpilogues},
     {"regions", kRegions},
     {"clean up again", kClean},

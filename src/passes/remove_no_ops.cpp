@@ -22,30 +22,21 @@ using Op = nvinfer1::ElementWiseOperation;
 
 bool isWholeSlice(Graph const& graph, Node const& node, Slice const& slice)
 {
-    // Operands are constants or fields here: contents that are constant have been folded.
-    std::vector<Input> views;
-    for (ValueId const input : node.inputs)
-    {
-        if (input == kNone)
-        {
-            views.push_back({});
-            continue;
-        }
-        Value const& value = graph.value(input);
-        views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
-    }
-    Result<Slice::Cut> const cut = slice.cut(Inputs{std::move(views), node.name});
+    Result<Slice::Cut> const cut = slice.cut(operandsOf(graph, node));
     if (!cut)
         return false;
-    auto const all = [](Shape const& shape, int64_t value) {
-        return std::all_of(shape.begin(), shape.end(), [&](ShapeExpr const& each) { return each == ShapeExpr{value}; });
-    };
-    // An expand has stride 0 where the extent is 1 already: it moves nothing there either.
-    bool sameStride{true};
-    for (size_t axis = 0; axis < cut->stride.size(); ++axis)
-        sameStride = sameStride
-            && (cut->stride[axis] == ShapeExpr{1} || graph.typeOf(node.input(0)).shape[axis] == ShapeExpr{1});
-    return all(cut->start, 0) && sameStride;
+    Shape const& shape = graph.typeOf(node.input(0)).shape;
+    ShapeExpr const one{1};
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+    {
+        // An expand has stride min(1, extent − 1): 0 where there is one element only.
+        ShapeExpr const& stride = cut->stride[axis];
+        bool const steps = stride == one || shape[axis] == one || stride == min(one, shape[axis] - one)
+            || stride == min(shape[axis] - one, one);
+        if (cut->start[axis] != ShapeExpr{0} || !steps)
+            return false;
+    }
+    return true;
 }
 
 bool isNeutral(Graph const& graph, Node const& node, Op operation)
@@ -57,7 +48,21 @@ bool isNeutral(Graph const& graph, Node const& node, Op operation)
         return *right == 1.0;
     if (right && operation == Op::kPOW)
         return *right == 1.0;
+    if (right && operation == Op::kAND)
+        return *right != 0.0;
+    if (right && operation == Op::kOR)
+        return *right == 0.0;
     return false;
+}
+
+//! A commutative operation whose first operand changes nothing in the second.
+bool isNeutralOnLeft(Graph const& graph, Node const& node, Op operation)
+{
+    std::optional<double> const left = splatOf(graph, node.input(0));
+    if (!left || graph.typeOf(node.input(1)) != graph.typeOf(node.output()))
+        return false;
+    return (operation == Op::kSUM && *left == 0.0) || (operation == Op::kPROD && *left == 1.0)
+        || (operation == Op::kAND && *left != 0.0) || (operation == Op::kOR && *left == 0.0);
 }
 
 bool isUnitPooling(Pooling const& pooling)
@@ -107,10 +112,7 @@ Rewrite removeNoOps(Graph const& graph, Node const& node)
         return skip();
     ValueId source = node.input(0);
     auto const* elementWise = as<ElementWise>(*node.layer);
-    bool const isCommutative
-        = elementWise != nullptr && (elementWise->operation == Op::kSUM || elementWise->operation == Op::kPROD);
-    if (isCommutative && graph.typeOf(node.input(1)) == graph.typeOf(node.output())
-        && splatOf(graph, source) == (elementWise->operation == Op::kSUM ? 0.0 : 1.0))
+    if (elementWise != nullptr && isNeutralOnLeft(graph, node, elementWise->operation))
         source = node.input(1);
     else if (graph.typeOf(source) != graph.typeOf(node.output()) || !doesNothing(graph, node))
         return skip();

@@ -46,6 +46,22 @@ std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node)
     return body;
 }
 
+Inputs operandsOf(Graph const& graph, Node const& node)
+{
+    std::vector<Input> views;
+    for (ValueId const input : node.inputs)
+    {
+        if (input == kNone)
+        {
+            views.push_back({});
+            continue;
+        }
+        Value const& value = graph.value(input);
+        views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
+    }
+    return Inputs{std::move(views), node.name};
+}
+
 size_t positionOf(Graph const& graph, NodeId node)
 {
     return static_cast<size_t>(std::find(graph.order().begin(), graph.order().end(), node) - graph.order().begin());

@@ -60,6 +60,8 @@ std::optional<double> scalarOf(Graph const& graph, ValueId value);
 //! The meaning of a node with one output as an expression without reductions; none for shape arithmetic whose result is
 //! known without running.
 std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node);
+//! A node's operands as its layer's rules see them.
+Inputs operandsOf(Graph const& graph, Node const& node);
 //! Where a node stands in the order.
 size_t positionOf(Graph const& graph, NodeId node);
 //! The same data under other extents.

@@ -14,13 +14,25 @@ Rewrite mergeEqualNodes(Graph const& graph, Node const& node);
 // Shuffles.
 Rewrite squeezeToShuffle(Graph const& graph, Node const& node);
 Rewrite fixReshapeDimensions(Graph const& graph, Node const& node);
+Rewrite reshapeBeforeTranspose(Graph const& graph, Node const& node);
 Rewrite mergeShuffles(Graph const& graph, Node const& node);
+Rewrite sinkTransposeBelowMatmul(Graph const& graph, Node const& node);
+Rewrite sinkTransposeBelowPointwise(Graph const& graph, Node const& node);
+Rewrite sliceBeforeSplit(Graph const& graph, Node const& node);
 
 // Linear algebra.
 Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node);
 Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);
 Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);
+Rewrite foldOperandFactor(Graph const& graph, Node const& node);
 Rewrite foldChannelAffine(Graph const& graph, Node const& node);
+
+// Patterns of exporters.
+Rewrite recognizeLayerNorm(Graph const& graph, Node const& node);
+Rewrite recognizeGroupNorm(Graph const& graph, Node const& node);
+Rewrite foldAffineIntoNormalization(Graph const& graph, Node const& node);
+Rewrite fuseAttention(Graph const& graph, Node const& node);
+Rewrite mergeProjections(Graph const& graph, Node const& node);
 
 // Epilogues.
 Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node);

@@ -90,4 +90,28 @@ Shape middleShape(Graph const& graph, Node const& node)
     return permuted(graph.typeOf(node.output()).shape, inverted(shuffle.secondTranspose));
 }
 
+std::optional<std::vector<std::vector<size_t>>> axisGroups(Shape const& merged, Shape const& split)
+{
+    ShapeExpr const one{1};
+    std::vector<std::vector<size_t>> groups(merged.size());
+    size_t next{0};
+    for (size_t axis = 0; axis < merged.size(); ++axis)
+    {
+        ShapeExpr product{1};
+        while (product != merged[axis])
+        {
+            if (next == split.size())
+                return std::nullopt;
+            product = product * split[next];
+            groups[axis].push_back(next++);
+        }
+    }
+    for (; next < split.size(); ++next)
+        if (split[next] != one || groups.empty())
+            return std::nullopt;
+        else
+            groups.back().push_back(next);
+    return groups;
+}
+
 } // namespace tenon::passes

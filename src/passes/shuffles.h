@@ -4,6 +4,8 @@
 #include "layers/shuffle.h"
 #include "passes/rule.h"
 
+#include <vector>
+
 namespace tenon::passes
 {
 
@@ -25,5 +27,9 @@ std::optional<AxisOrder> transposeOf(Graph const& graph, Node const* node);
 bool isReshape(Graph const& graph, Node const* node);
 //! Shape of a Shuffle node after its first transpose and its reshape, before the second transpose.
 Shape middleShape(Graph const& graph, Node const& node);
+
+//! For each extent of `merged`, the axes of `split`, consecutive and in order, whose product it is; extents of 1 go along
+//! with what they stand beside. None when the one is not the other with axes split up.
+std::optional<std::vector<std::vector<size_t>>> axisGroups(Shape const& merged, Shape const& split);
 
 } // namespace tenon::passes

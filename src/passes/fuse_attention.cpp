@@ -1,0 +1,220 @@
+// fuse-attention: softmax(alpha · q · kᵀ + mask) · v with the transposes around it becomes one layer that reads q, k and v
+// where they lie; a guard against rows that may attend to nothing becomes its field.
+#include "layers/attention.h"
+#include "layers/element_wise.h"
+#include "layers/matrix_multiply.h"
+#include "layers/select.h"
+#include "layers/slice.h"
+#include "layers/soft_max.h"
+#include "layers/unary.h"
+#include "passes/rules.h"
+#include "passes/shuffles.h"
+
+#include <algorithm>
+
+namespace tenon::passes
+{
+
+namespace
+{
+using Matrix = nvinfer1::MatrixOperation;
+
+//! The layers of one attention, from its last product backwards.
+struct Parts
+{
+    Node const* values{nullptr};  //!< Weights · v.
+    Node const* softMax{nullptr};
+    Node const* scores{nullptr};  //!< q · kᵀ.
+    ValueId mask{kNone};
+    bool isGuarded{false};
+    std::vector<NodeId> nodes; //!< In order.
+};
+
+//! Select(isNaN(p), 0, p): gives p.
+ValueId unguarded(Graph const& graph, Parts& parts, ValueId value)
+{
+    Node const* select = graph.producerOf<Select>(value);
+    if (select == nullptr || splatOf(graph, select->input(1)) != 0.0)
+        return value;
+    Node const* test = graph.producerOf<Unary>(select->input(0));
+    ValueId const inner = select->input(2);
+    if (test == nullptr || layerOf<Unary>(test)->operation != nvinfer1::UnaryOperation::kISNAN
+        || test->input(0) != inner || graph.readerCount(inner) != 2 || !isReadOnce(graph, value)
+        || !isReadOnce(graph, test->output()))
+        return value;
+    parts.isGuarded = true;
+    parts.nodes.insert(parts.nodes.begin(), {test->id, select->id});
+    return inner;
+}
+
+//! The sum of products and mask; leaves `value` when there is no mask.
+ValueId unmasked(Graph const& graph, Parts& parts, ValueId value)
+{
+    Node const* sum = graph.producerOf<ElementWise>(value);
+    if (sum == nullptr || layerOf<ElementWise>(sum)->operation != nvinfer1::ElementWiseOperation::kSUM
+        || !isReadOnce(graph, value))
+        return value;
+    for (size_t i = 0; i < 2; ++i)
+        if (graph.producerOf<MatrixMultiply>(sum->input(i)) != nullptr
+            && graph.typeOf(sum->input(i)) == graph.typeOf(value))
+        {
+            parts.mask = sum->input(1 - i);
+            parts.nodes.insert(parts.nodes.begin(), sum->id);
+            return sum->input(i);
+        }
+    return value;
+}
+
+bool isPlainProduct(Node const& node)
+{
+    MatrixMultiply const& product = *layerOf<MatrixMultiply>(&node);
+    return node.input(2) == kNone && product.epilogue.empty() && product.operation0 != Matrix::kVECTOR
+        && product.operation1 != Matrix::kVECTOR;
+}
+
+std::optional<Parts> partsOf(Graph const& graph, Node const& node)
+{
+    auto const* product = as<MatrixMultiply>(*node.layer);
+    if (product == nullptr || product->operation0 != Matrix::kNONE || product->alpha != 1.0F || !isPlainProduct(node)
+        || graph.typeOf(node.output()).rank() != 4)
+        return std::nullopt;
+    Parts parts;
+    parts.values = &node;
+    parts.nodes = {node.id};
+    ValueId const weights = unguarded(graph, parts, node.input(0));
+    parts.softMax = graph.producerOf<SoftMax>(weights);
+    if (parts.softMax == nullptr || layerOf<SoftMax>(parts.softMax)->axis() != 3
+        || (!parts.isGuarded && !isReadOnce(graph, weights)))
+        return std::nullopt;
+    parts.nodes.insert(parts.nodes.begin(), parts.softMax->id);
+    ValueId const products = unmasked(graph, parts, parts.softMax->input(0));
+    parts.scores = graph.producerOf<MatrixMultiply>(products);
+    if (parts.scores == nullptr || !isPlainProduct(*parts.scores) || !isReadOnce(graph, products))
+        return std::nullopt;
+    parts.nodes.insert(parts.nodes.begin(), parts.scores->id);
+    return parts;
+}
+
+//! A value of rank 4 and the axes of batch, head, row and column in it.
+struct Operand
+{
+    ValueId value{kNone};
+    AttentionView view;
+};
+
+//! Columns of a wider tensor that a slice cuts off: where they start and where the whole is.
+struct Columns
+{
+    ValueId whole{kNone};
+    int64_t start{0};
+};
+
+std::optional<Columns> columnsOf(Graph const& graph, ValueId value)
+{
+    Node const* node = graph.producerOf<Slice>(value);
+    if (node == nullptr)
+        return std::nullopt;
+    Result<Slice::Cut> const cut = layerOf<Slice>(node)->cut(operandsOf(graph, *node));
+    Shape const& whole = graph.typeOf(node->input(0)).shape;
+    if (!cut || layerOf<Slice>(node)->mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return std::nullopt;
+    size_t const last = whole.size() - 1;
+    for (size_t axis = 0; axis < whole.size(); ++axis)
+        if (cut->stride[axis] != ShapeExpr{1}
+            || (axis != last && (cut->start[axis] != ShapeExpr{0} || cut->size[axis] != whole[axis])))
+            return std::nullopt;
+    if (!cut->start[last].isConstant() || !whole[last].isConstant())
+        return std::nullopt;
+    return Columns{node->input(0), *cut->start[last].constant()};
+}
+
+//! Heads that are columns of a joint projection: [b, s, 3·h·d] seen as [b, s, 3·h, d].
+std::optional<Operand> packedOperand(Graph const& graph, Patch& patch, Node const& shuffle, AttentionView const& view)
+{
+    Shape middle = middleShape(graph, shuffle);
+    std::optional<Columns> const columns = columnsOf(graph, shuffle.input(0));
+    if (!columns || view.axes[1] != 2 || view.axes[3] != 3 || !middle[3].isConstant() || !middle[2].isConstant())
+        return std::nullopt;
+    Shape const& whole = graph.typeOf(columns->whole).shape;
+    int64_t const width = *middle[3].constant();
+    int64_t const all = *whole.back().constant();
+    if (whole.size() != 3 || whole[0] != middle[0] || whole[1] != middle[1] || columns->start % width != 0
+        || all % width != 0)
+        return std::nullopt;
+    AttentionView packed = view;
+    packed.firstHead = static_cast<int32_t>(columns->start / width);
+    packed.heads = static_cast<int32_t>(*middle[2].constant());
+    middle[2] = all / width;
+    std::optional<Shuffle> const reshape = reshapeTo(whole, middle);
+    if (!reshape)
+        return std::nullopt;
+    return Operand{patch.add(*reshape, {columns->whole}), packed};
+}
+
+//! Looks through the transposes that put an operand into the order of the product.
+Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, int32_t column)
+{
+    Operand operand{value, {.axes = {0, 1, row, column}}};
+    Node const* node = graph.producerOf<Shuffle>(value);
+    if (node == nullptr)
+        return operand;
+    Shuffle shuffle = *layerOf<Shuffle>(node);
+    if (std::optional<AxisOrder> const order = transposeOf(graph, node))
+    {
+        for (int32_t& axis : operand.view.axes)
+            axis = (*order)[static_cast<size_t>(axis)];
+        operand.value = node->input(0);
+        return operand;
+    }
+    if (middleShape(graph, *node).size() != 4)
+        return operand;
+    for (int32_t& axis : operand.view.axes)
+        axis = shuffle.secondTranspose[static_cast<size_t>(axis)];
+    if (isIdentity(shuffle.firstTranspose))
+        if (std::optional<Operand> packed = packedOperand(graph, patch, *node, operand.view))
+            return *packed;
+    if (!isIdentity(shuffle.secondTranspose))
+    {
+        shuffle.secondTranspose = kSameOrder;
+        operand.value = patch.add(shuffle, node->inputs);
+    }
+    return operand;
+}
+} // namespace
+
+Rewrite fuseAttention(Graph const& graph, Node const& node)
+{
+    std::optional<Parts> parts = partsOf(graph, node);
+    if (!parts)
+        return skip();
+    MatrixMultiply const& scores = *layerOf<MatrixMultiply>(parts->scores);
+    MatrixMultiply const& values = *layerOf<MatrixMultiply>(parts->values);
+    bool const isWideMask = parts->mask != kNone && graph.typeOf(parts->mask).rank() != 4;
+    if (isWideMask)
+        return skip("the mask has another rank than the scores");
+    bool const qTurned = scores.operation0 == Matrix::kTRANSPOSE;
+    bool const kTurned = scores.operation1 == Matrix::kTRANSPOSE;
+    bool const vTurned = values.operation1 == Matrix::kTRANSPOSE;
+    Patch patch{graph, node};
+    std::sort(parts->nodes.begin(), parts->nodes.end(),
+        [&](NodeId a, NodeId b) { return positionOf(graph, a) < positionOf(graph, b); });
+    patch.covers(parts->nodes);
+    Operand const q = operandOf(graph, patch, parts->scores->input(0), qTurned ? 3 : 2, qTurned ? 2 : 3);
+    Operand const k = operandOf(graph, patch, parts->scores->input(1), kTurned ? 2 : 3, kTurned ? 3 : 2);
+    Operand const v = operandOf(graph, patch, parts->values->input(1), vTurned ? 3 : 2, vTurned ? 2 : 3);
+    Attention attention;
+    attention.scale = scores.alpha;
+    attention.q = q.view;
+    attention.k = k.view;
+    attention.v = v.view;
+    attention.outputAxes = {0, 2, 1, 3}; // [b, s, h, d]: what the projection behind reads without a copy.
+    attention.maskedRowsAreZero = parts->isGuarded;
+    std::vector<ValueId> inputs{q.value, k.value, v.value};
+    if (parts->mask != kNone)
+        inputs.push_back(parts->mask);
+    ValueId const result = patch.add(attention, std::move(inputs));
+    patch.replace(node.output(), patch.add(Shuffle::transpose({0, 2, 1, 3, 4, 5, 6, 7}), {result}));
+    return patch;
+}
+
+} // namespace tenon::passes
