@@ -110,6 +110,7 @@ class Writer:
         ]
         setters = [m for m in self.cpp.methods(cpp, "set" + stem) if len(m["params"]) == 1]
         access = attribute["access"]
+        doc = f'docOf("{python}.{name}")'
         if ("r" in access and not getters) or ("w" in access and not setters):
             self.unmapped.append(f"{python}.{name}")
             return []
@@ -126,7 +127,7 @@ class Writer:
                 "py::return_value_policy::reference_internal)"
             )
         if "w" not in access:
-            return [f'    c.def_property_readonly("{name}", {getter});']
+            return [f'    c.def_property_readonly("{name}", {getter}, {doc});']
         declared, passed = parameter(setters[0]["params"][0], 0)
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
         keep = ", KeepAlive<1, 2>()" if pointer else ""
@@ -136,7 +137,7 @@ class Writer:
         )
         if "r" not in access:
             getter = "nullptr"
-        return [f'    c.def_property("{name}", {getter}, {setter});']
+        return [f'    c.def_property("{name}", {getter}, {setter}, {doc});']
 
     def method(self, python: str, cpp: str, method: dict) -> list[str]:
         name, lines = method["name"], []

@@ -43,6 +43,17 @@ def comments(text: str) -> dict[tuple[str, str], str]:
     return found
 
 
+def readable(text: str) -> str:
+    """Doxygen's marks as Python readers know them; names of parameters as Python spells them."""
+
+    def parameter(match: re.Match) -> str:
+        return f"\n:param {re.sub(r'(?<=[a-z0-9])([A-Z])', lambda m: '_' + m.group(1).lower(), match.group(1))}: "
+
+    text = re.sub(r"\s*\\param(?:\[\w+\])?\s+(\w+)\s+", parameter, text)
+    text = re.sub(r"\s*\\returns?\s+", "\n:returns: ", text)
+    return re.sub(r"\\(see|note|brief|p|c)\s+", "", text).strip()
+
+
 def main() -> None:
     root, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     docs: dict[tuple[str, str], str] = {}
@@ -81,10 +92,7 @@ def main() -> None:
         "constexpr Row kRows[]{",
     ]
     for name in sorted(rows):
-        text = re.sub(
-            r"\\(param|return|see|note|brief|p|c)\s*", lambda m: {"return": "Returns: "}.get(m.group(1), ""), rows[name]
-        )
-        lines.append(f"    {{{json.dumps(name)}, {json.dumps(text, ensure_ascii=False)}}},")
+        lines.append(f"    {{{json.dumps(name)}, {json.dumps(readable(rows[name]), ensure_ascii=False)}}},")
     lines += [
         "};",
         "} // namespace",

@@ -1,24 +1,34 @@
 """Tenon: an open inference engine that speaks the TensorRT API and runs on any machine."""
 
-from . import _guard
+from typing import TYPE_CHECKING
+
+from . import _guard as _guard
 
 _guard.check()
 
-from . import _native  # noqa: E402
-from ._extras import devices, inspect, knobs, load, not_implemented, verify  # noqa: E402,F401
+from . import _native as _native  # noqa: E402
+from ._extras import devices as devices  # noqa: E402
+from ._extras import inspect as inspect  # noqa: E402
+from ._extras import knobs as knobs  # noqa: E402
+from ._extras import load as load  # noqa: E402
+from ._extras import not_implemented as not_implemented  # noqa: E402
+from ._extras import verify as verify  # noqa: E402
 from ._native import *  # noqa: E402,F403
 from ._values import install as _install  # noqa: E402
-from ._values import nptype, volume  # noqa: E402,F401
+from ._values import nptype as nptype  # noqa: E402
+from ._values import volume as volume  # noqa: E402
 
 __version__ = _native._version
 
 _install(_native)
 
 
-def __getattr__(name: str):
-    if name in _native._api_names.split():
-        raise AttributeError(f"tenon.{name} is not implemented in this version; `tenon api` lists such calls")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str):
+        if name in _native._api_names.split():
+            raise AttributeError(f"tenon.{name} is not implemented in this version; `tenon api` lists such calls")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 float32 = _native.DataType.FLOAT

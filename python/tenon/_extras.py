@@ -10,7 +10,12 @@ import numpy as np
 from . import _native
 
 
-def load(runtime: _native.Runtime, path: str | os.PathLike) -> _native.ICudaEngine | None:
+def _object(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def load(runtime: _native.Runtime, path: str | os.PathLike[str]) -> _native.ICudaEngine | None:
     """The engine of a plan file, mapped, not read: weights stay in the page cache. None after a logged error."""
     return _native._load(runtime, os.fspath(path))
 
@@ -21,13 +26,13 @@ def inspect(what: Any) -> dict[str, Any]:
     A plan needs neither its plugins nor a device. RuntimeError says what is wrong with a damaged one.
     """
     if isinstance(what, _native.INetworkDefinition):
-        return json.loads(_native._inspect_network(what))
+        return _object(_native._inspect_network(what))
     if isinstance(what, _native.ICudaEngine):
-        return json.loads(_native._inspect_engine(what))
+        return _object(_native._inspect_engine(what))
     if isinstance(what, str | os.PathLike):
         with open(what, "rb") as file:
             what = file.read()
-    return json.loads(_native._inspect_plan(what))
+    return _object(_native._inspect_plan(what))
 
 
 def verify(
@@ -44,19 +49,21 @@ def verify(
     `inputs` gives arrays, or shapes for random contents; what it lacks is random at the kOPT shape. Both tolerances 0
     means those of the element type. The answer's "ok" says whether all steps agree, "first_divergence" which is wrong.
     """
-    return json.loads(_native._verify(engine, dict(inputs or {}), atol, rtol, seed, first_only))
+    return _object(_native._verify(engine, dict(inputs or {}), atol, rtol, seed, first_only))
 
 
 def devices() -> dict[str, Any]:
     """The devices of this build, the one that a builder or runtime made now would take, and why."""
-    return json.loads(_native._devices())
+    return _object(_native._devices())
 
 
 def knobs() -> list[dict[str, Any]]:
     """The environment variables that Tenon reads, with type, default, meaning and present value."""
-    return json.loads(_native._knobs())
+    found: list[dict[str, Any]] = json.loads(_native._knobs())
+    return found
 
 
 def not_implemented() -> list[str]:
     """The calls of the TensorRT API that this release answers with "is not implemented"."""
-    return json.loads(_native._not_implemented())
+    found: list[str] = json.loads(_native._not_implemented())
+    return found

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterable
 from functools import reduce
 from operator import mul
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def volume(iterable: Iterable[int]) -> int:
     return reduce(mul, iterable, 1)
 
 
-def _enter(self):
+def _enter(self: Any) -> Any:
     warnings.warn(
         f"`with {type(self).__name__}` frees nothing: objects live as long as they are referred to.",
         DeprecationWarning,
@@ -48,15 +49,15 @@ def _enter(self):
     return self
 
 
-def _exit(self, exc_type, exc_value, traceback):
+def _exit(self: Any, exc_type: Any, exc_value: Any, traceback: Any) -> None:
     """Leaving frees nothing; the last reference does."""
 
 
-def _del(self):
+def _del(self: Any) -> None:
     """Frees nothing by itself; the last reference does."""
 
 
-def nptype(trt_type):
+def nptype(trt_type: Any) -> Any:
     """NumPy's type of the same form; TypeError for the types that NumPy lacks."""
     types = {
         "FLOAT": np.float32,
@@ -72,7 +73,7 @@ def nptype(trt_type):
     return types[trt_type.name]
 
 
-def install(native) -> None:
+def install(native: Any) -> None:
     """Add the members that the extension leaves to Python."""
     for name in _MANAGED:
         cls = getattr(native, name)

@@ -1,25 +1,24 @@
 """The module name that TensorRT programs import; every object is tenon's own."""
 
 import sys as _sys
+import typing as _typing
 
 import tenon as _tenon
 from tenon import *  # noqa: F403
-from tenon import (  # noqa: F401
-    bfloat16,
-    bool,
-    e8m0,
-    float16,
-    float32,
-    fp4,
-    fp8,
-    int4,
-    int8,
-    int32,
-    int64,
-    nptype,
-    uint8,
-    volume,
-)
+from tenon import bfloat16 as bfloat16
+from tenon import bool as bool
+from tenon import e8m0 as e8m0
+from tenon import float16 as float16
+from tenon import float32 as float32
+from tenon import fp4 as fp4
+from tenon import fp8 as fp8
+from tenon import int4 as int4
+from tenon import int8 as int8
+from tenon import int32 as int32
+from tenon import int64 as int64
+from tenon import nptype as nptype
+from tenon import uint8 as uint8
+from tenon import volume as volume
 
 _tenon._guard.check(ours_is_here=True)
 
@@ -31,5 +30,7 @@ tensorrt = _sys.modules[__name__]
 _sys.modules[__name__ + ".tensorrt"] = tensorrt
 
 
-def __getattr__(name: str):
-    return getattr(_tenon, name)
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str):
+        return getattr(_tenon, name)

@@ -271,9 +271,12 @@ def test_X2_overrides_that_raise_do_not_stop_a_build(capfd: pytest.CaptureFixtur
         def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
             raise ValueError("the logger is broken")
 
-    plan = small.plan(Raises())
+    with pytest.warns(
+        pytest.PytestUnraisableExceptionWarning, match="the logger is broken"
+    ):  # Printed, outside pytest.
+        plan = small.plan(Raises())
+        gc.collect()
     assert plan.nbytes > 0
-    assert "the logger is broken" in capfd.readouterr().err
 
     class Missing(trt.IProgressMonitor):
         """Overrides nothing: what it would have to answer is neutral, a failure."""
@@ -350,7 +353,8 @@ def test_X2_reader_and_recorder_overrides_are_called() -> None:
     assert runtime.deserialize_cuda_engine(b"not a plan") is None
     assert recorder.reported and "plan" in recorder.reported[-1][1]
     reader.raises = True
-    assert runtime.deserialize_cuda_engine(reader) is None
+    with pytest.warns(pytest.PytestUnraisableExceptionWarning, match="the disk is gone"):
+        assert runtime.deserialize_cuda_engine(reader) is None
 
 
 INTERRUPTED = """

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "texts.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tenon::cli
@@ -34,9 +35,10 @@ int devices()
 
 int api()
 {
-    Json const calls = parsed(tenonNotImplemented());
-    for (Json const& call : calls)
-        std::printf("%s\n", call.get<std::string>().c_str());
+    auto calls = parsed(tenonNotImplemented()).get<std::vector<std::string>>();
+    std::sort(calls.begin(), calls.end());
+    for (std::string const& call : calls)
+        std::printf("%s\n", call.c_str());
     std::fprintf(stderr, "%zu calls answer with \"is not implemented\" through logger and error recorder\n", calls.size());
     return 0;
 }

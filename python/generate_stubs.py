@@ -1,0 +1,256 @@
+"""Write _native.pyi, the types of the extension: names and types of the API table, as far as the module has them.
+
+generate_stubs.py TABLES_DIR PACKAGE_DIR
+"""
+
+import importlib.machinery
+import importlib.util
+import inspect
+import json
+import keyword
+import pathlib
+import re
+import sys
+import textwrap
+import types
+
+#: Types of the table that Python spells otherwise.
+TYPES = {
+    "List": "list",
+    "Tuple": "tuple",
+    "buffer": "Buffer",
+    "object": "Any",
+    "capsule": "Any",
+    "function": "Callable[..., Any]",
+    "Iterator": "Iterator[Any]",
+    "Iterable": "Iterable[Any]",
+    "slice": "slice",
+    "numpy.ndarray": "NDArray[Any]",
+    "Weights": "Weights | NDArray[Any] | None",
+    "Dims": "Shape",
+}
+#: What takes more than the table says: (class, method, argument) -> type.
+ARGUMENTS = {
+    ("IExecutionContext", "set_tensor_address", "memory"): "int | NDArray[Any] | None",
+    ("IExecutionContext", "set_device_memory", "memory"): "int | NDArray[Any] | None",
+    ("IExecutionContext", "execute_v2", "bindings"): "Sequence[int | NDArray[Any]]",
+    ("Dims", "__init__", "shape"): "Iterable[int]",
+}
+#: Attributes that None resets.
+MAY_BE_NONE = {"error_recorder", "progress_monitor", "profiler", "gpu_allocator", "temporary_allocator"}
+HEAD = '''"""Types of the extension module. Written by generate_stubs.py from the API table; do not edit."""
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, overload
+
+from numpy.typing import NDArray
+from typing_extensions import Buffer, Self
+
+Shape = Dims | Sequence[int]
+
+'''
+#: Special methods that the extension adds to the table's.
+SPECIAL = {
+    "ICudaEngine": [
+        "def __len__(self) -> int: ...",
+        "@overload\ndef __getitem__(self, index: int) -> str: ...",
+        "@overload\ndef __getitem__(self, name: str) -> int: ...",
+    ],
+    "INetworkDefinition": ["def __len__(self) -> int: ...", "def __getitem__(self, index: int) -> ILayer: ..."],
+    "Dims": [
+        "def __iter__(self) -> Iterator[int]: ...",
+        "@overload\ndef __getitem__(self, index: int) -> int: ...",
+        "@overload\ndef __getitem__(self, index: slice) -> tuple[int, ...]: ...",
+        "@property\ndef nbDims(self) -> int: ...",
+    ],
+    "IHostMemory": [
+        "def __buffer__(self, flags: int, /) -> memoryview: ...",
+        "def __len__(self) -> int: ...",
+    ],
+}
+#: Functions of the module that Tenon's own Python files call.
+OWN = """
+def _knobs() -> str: ...
+def _devices() -> str: ...
+def _not_implemented() -> str: ...
+def _inspect_plan(plan: Buffer) -> str: ...
+def _inspect_engine(engine: ICudaEngine) -> str: ...
+def _inspect_network(network: INetworkDefinition) -> str: ...
+def _verify(
+    engine: ICudaEngine, inputs: Mapping[str, Any], atol: float, rtol: float, seed: int, first_only: bool
+) -> str: ...
+def _load(runtime: Runtime, path: str) -> ICudaEngine | None: ...
+def _bits_of(type: DataType) -> int: ...
+
+_version: str
+_api_version: str
+_api_names: str
+"""
+
+
+def extension(package: pathlib.Path) -> types.ModuleType:
+    """The extension alone, without the package around it."""
+    path = next(package.glob("_native*.so"))
+    loader = importlib.machinery.ExtensionFileLoader("_native", str(path))
+    spec = importlib.util.spec_from_loader("_native", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def spelled(text: str | None, is_result: bool) -> str:
+    if text is None:
+        return "Any"
+    if is_result and text in ("Dims", "Weights"):
+        return {"Dims": "Dims", "Weights": "Any"}[text]
+    return re.sub(
+        r"numpy\.ndarray|\w+", lambda m: TYPES.get(m.group(), m.group()), text.replace("ILogger.Severity", "Severity__")
+    )
+
+
+class Stub:
+    def __init__(self, module: types.ModuleType, table: dict) -> None:
+        self.module, self.table, self.lines = module, table, []
+
+    def typed(self, text: str | None, is_result: bool = False) -> str:
+        """The type; Any for one that the module does not have yet."""
+        found = spelled(text, is_result)
+        known = {"list", "tuple", "dict", "int", "str", "bool", "float", "bytes", "None", "Any", "Buffer", "Shape"}
+        known |= {"Callable", "Iterator", "Iterable", "NDArray", "slice", "memoryview", "Severity__"}
+        words = set(re.findall(r"\w+", found))
+        if any(not hasattr(self.module, word) for word in words - known):
+            return "Any"
+        found = {"list": "list[Any]", "tuple": "tuple[Any, ...]"}.get(found, found)
+        return found.replace("Severity__", "ILogger.Severity")
+
+    def document(self, text: str | None, indent: str) -> None:
+        body = re.sub(r"^(\d+\. )?\w+\(.*\).*$", "", text or "", flags=re.M).replace("Overloaded function.", "").strip()
+        if body:
+            body = body.replace("\\", "\\\\").replace('"""', "'''")
+            wrapped = [piece for line in body.splitlines() for piece in textwrap.wrap(line, 110) or [""]]
+            self.lines += [f'{indent}"""{wrapped[0]}', *[f"{indent}{line}".rstrip() for line in wrapped[1:]]]
+            self.lines[-1] += '"""'
+
+    def method(self, cls: str, name: str, overloads: list[dict], documentation: str | None) -> None:
+        for number, one in enumerate(overloads):
+            if len(overloads) > 1:
+                self.lines.append("    @overload")
+            declared, has_default = ["self"], False
+            for i, argument in enumerate(one["args"]):
+                if argument["name"] == "self":
+                    continue
+                label = argument["name"] + ("_" if keyword.iskeyword(argument["name"]) else "")
+                kind = ARGUMENTS.get((cls, name, argument["name"]), self.typed(argument.get("type")))
+                has_default = has_default or "default" in argument
+                optional = argument.get("default") in ("None", None) and has_default and "None" not in kind
+                kind += " | None" if optional and kind != "Any" else ""
+                declared.append(f"{label or f'arg{i}'}: {kind}" + (" = ..." if has_default else ""))
+            result = "None" if name == "__init__" else self.typed(one.get("returns"), True)
+            self.lines.append(f"    def {name}({', '.join(declared)}) -> {result}:")
+            before = len(self.lines)
+            if number == 0:
+                self.document(documentation, "        ")
+            self.lines.append("        ...") if len(self.lines) > before else self.suffix(" ...")
+
+    def suffix(self, text: str) -> None:
+        self.lines[-1] += text
+
+    def enumeration(self, cls: dict, live: type, indent: str = "") -> None:
+        self.lines.append(f"{indent}class {cls['name']}(enum.IntEnum):")
+        for member in cls["enum_members"]:
+            self.lines.append(f"{indent}    {member['name']} = {member['value']}")
+        if cls["name"] == "DataType":
+            self.lines += [f"{indent}    @property", f"{indent}    def itemsize(self) -> float: ..."]
+        self.lines.append("")
+
+    def klass(self, cls: dict, live: type) -> None:
+        bases = [base for base in cls["bases"] if hasattr(self.module, base)]
+        self.lines.append(f"class {cls['name']}" + (f"({', '.join(bases)})" if bases else "") + ":")
+        before = len(self.lines)
+        self.document(live.__doc__, "    ")
+        if cls["name"] == "ILogger":
+            severity = next(c for c in self.table["classes"] if c["qualname"] == "ILogger.Severity")
+            self.enumeration(severity, live.Severity, "    ")
+            for member in severity["enum_members"]:
+                self.lines.append(f"    {member['name']}: ClassVar[ILogger.Severity]")
+        special = SPECIAL.get(cls["name"], [])
+        own = {word for line in special for word in re.findall(r"def (\w+)", line)}
+        if cls["constructors"] and "__init__" not in own:
+            self.method(cls["name"], "__init__", cls["constructors"], None)
+        for attribute in cls["attributes"]:
+            if inspect.getattr_static(live, attribute["name"], None) is None or attribute["name"] in own:
+                continue
+            self.attribute(attribute, live)
+        for method in cls["methods"]:
+            name = method["name"]
+            if hasattr(live, name) and name not in own and name not in ("__del__", "__enter__", "__exit__", "__eq__"):
+                self.method(cls["name"], name, method["overloads"], getattr(live, name).__doc__)
+        if any(method["name"] == "__enter__" for method in cls["methods"]):
+            self.lines += [
+                "    def __enter__(self) -> Self: ...",
+                "    def __exit__(self, *exception: object) -> None: ...",
+            ]
+        for line in special:
+            self.lines += textwrap.indent(line, "    ").splitlines()
+        if len(self.lines) == before:
+            self.suffix(" ...")
+        self.lines.append("")
+
+    def attribute(self, attribute: dict, live: type) -> None:
+        name, kind = attribute["name"], self.typed(attribute.get("type"), True)
+        if attribute.get("static"):
+            self.lines.append(f"    {name}: ClassVar[{kind}]")
+            return
+        if "r" not in attribute["access"]:
+            kind_in = self.typed(attribute.get("type"))
+            self.lines += [
+                f"    def _set_{name}(self, value: {kind_in}) -> None: ...",
+                f"    {name} = property(None, _set_{name})",
+            ]
+            return
+        # Two layers have a `type` that means another thing than that of every layer.
+        ignore = "  # type: ignore[override]" if name == "type" and self.hides(live) else ""
+        self.lines += [f"    @property{ignore}", f"    def {name}(self) -> {kind}:"]
+        self.document(inspect.getdoc(inspect.getattr_static(live, name)), "        ")
+        self.lines.append("        ...")
+        if "w" in attribute["access"]:
+            optional = name in (
+                "error_recorder",
+                "progress_monitor",
+                "profiler",
+                "gpu_allocator",
+                "temporary_allocator",
+            )
+            kind_in = self.typed(attribute.get("type")) + (" | None" if optional else "")
+            self.lines += [f"    @{name}.setter", f"    def {name}(self, value: {kind_in}) -> None: ..."]
+
+    def hides(self, live: type) -> bool:
+        layer = self.module.ILayer
+        return live is not layer and issubclass(live, layer)
+
+    def text(self) -> str:
+        for cls in sorted(self.table["classes"], key=lambda c: bool(c["bases"])):
+            live = getattr(self.module, cls["name"], None)
+            if live is None or cls["qualname"] != cls["name"]:
+                continue
+            (self.enumeration if cls["kind"] == "enum" else self.klass)(cls, live)
+        for function in self.table["functions"]:
+            if hasattr(self.module, function["name"]):
+                one = function["overloads"][0]
+                arguments = ", ".join(f"{a['name']}: {self.typed(a.get('type'))}" for a in one["args"])
+                self.lines.append(f"def {function['name']}({arguments}) -> {self.typed(one.get('returns'), True)}: ...")
+        return HEAD + "\n".join(self.lines) + OWN
+
+
+def main() -> None:
+    tables, package = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    table = json.loads((tables / "python-10.16.json").read_text())["modules"][0]
+    text = Stub(extension(package), table).text()
+    out = package / "_native.pyi"
+    if not out.exists() or out.read_text() != text:
+        out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
