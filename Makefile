@@ -4,7 +4,11 @@ PYTHON := .venv/bin/python
 IMAGE ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup configure build demo test check bench format models clean
+# SHORT=1 gives the long runs a short form.
+FUZZ := $(if $(SHORT),3000,100000)
+ROUNDS := $(if $(SHORT),400,8000)
+
+.PHONY: help setup configure build demo test check bench format models sanitize soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,9 +40,19 @@ check: build ## Format, include arrows, headers, API tables, lint, stubs.
 bench: build models ## Speed beside ONNX Runtime and OpenVINO.
 	@$(PYTHON) benchmarks/models.py $(BENCH)
 
+sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for less.
+	@cmake -S . -B $(BUILD)-asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=address,undefined \
+	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-asan.log
+	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet
+	@TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) ctest --test-dir $(BUILD)-asan --output-on-failure -j $(JOBS)
+
+soak: build models ## Long runs: fuzzing, changes of shape, threads: SHORT=1 for less.
+	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
+	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py
+
 format: ## Format all C++ and Python sources.
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
 	@$(PYTHON) -m ruff format python tests tools benchmarks examples importers
 
 clean: ## Remove the build folder.
-	@rm -rf $(BUILD)
+	@rm -rf $(BUILD) $(BUILD)-asan

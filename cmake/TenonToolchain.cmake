@@ -20,6 +20,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(TENON_SANITIZE)
-    add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer -g)
+    # vptr looks for type information that hidden classes do not share across libraries.
+    add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=vptr
+        -fno-omit-frame-pointer -g1)
     add_link_options(-fsanitize=${TENON_SANITIZE})
 endif()

@@ -215,14 +215,7 @@ class Stub:
         self.document(inspect.getdoc(inspect.getattr_static(live, name)), "        ")
         self.lines.append("        ...")
         if "w" in attribute["access"]:
-            optional = name in (
-                "error_recorder",
-                "progress_monitor",
-                "profiler",
-                "gpu_allocator",
-                "temporary_allocator",
-            )
-            kind_in = self.typed(attribute.get("type")) + (" | None" if optional else "")
+            kind_in = self.typed(attribute.get("type")) + (" | None" if name in MAY_BE_NONE else "")
             self.lines += [f"    @{name}.setter", f"    def {name}(self, value: {kind_in}) -> None: ..."]
 
     def hides(self, live: type) -> bool:

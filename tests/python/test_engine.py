@@ -271,9 +271,7 @@ def test_X2_overrides_that_raise_do_not_stop_a_build(capfd: pytest.CaptureFixtur
         def log(self, severity: trt.ILogger.Severity, msg: str) -> None:
             raise ValueError("the logger is broken")
 
-    with pytest.warns(
-        pytest.PytestUnraisableExceptionWarning, match="the logger is broken"
-    ):  # Printed, outside pytest.
+    with pytest.warns(pytest.PytestUnraisableExceptionWarning, match="the logger is broken"):
         plan = small.plan(Raises())
         gc.collect()
     assert plan.nbytes > 0
