@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+//! Marks the functions that libtenon.so exports.
+#define TENON_CALL __attribute__((visibility("default")))
+
 #ifdef __cplusplus
 #define TENON_NOEXCEPT noexcept
 extern "C"
@@ -14,18 +17,18 @@ extern "C"
 #define TENON_NOEXCEPT
 #endif
 
-//! A text of the library's; give it back with tenonFree(). Null stands for none.
-typedef char* TenonText;
+    //! A text of the library's; give it back with tenonFree(). Null stands for none.
+    typedef char* TenonText;
 
-//! Frees a text that a call of this library returned. Null is allowed.
-void tenonFree(TenonText text) TENON_NOEXCEPT;
+    //! Frees a text that a call of this library returned. Null is allowed.
+    TENON_CALL void tenonFree(TenonText text) TENON_NOEXCEPT;
 
-//! The version of Tenon, for instance "0.1.0"; lives as long as the process.
-char const* tenonVersion(void) TENON_NOEXCEPT;
+    //! The version of Tenon, for instance "0.1.0"; lives as long as the process.
+    TENON_CALL char const* tenonVersion(void) TENON_NOEXCEPT;
 
-//! The calls of the TensorRT API that this release answers with "is not implemented": a JSON list of texts such as
-//! "INetworkDefinition::addLoop".
-TenonText tenonNotImplemented(void) TENON_NOEXCEPT;
+    //! The calls of the TensorRT API that this release answers with "is not implemented": a JSON list of texts such as
+    //! "INetworkDefinition::addLoop".
+    TENON_CALL TenonText tenonNotImplemented(void) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

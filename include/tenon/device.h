@@ -10,13 +10,15 @@ extern "C"
 {
 #endif
 
-//! The devices of this build and the one that a builder or runtime made now would take: {"chosen": name or null, "reason":
-//! text, "devices": [{"name", "description", "threads"}]}. When TENON_DEVICE names none that is usable, "chosen" is null and
-//! "reason" says why.
-TenonText tenonDevices(void) TENON_NOEXCEPT;
+    //! The devices of this build and the one that a builder or runtime made now would take: {"chosen": name or null,
+    //! "reason":
+    //! text, "devices": [{"name", "description", "threads"}]}. When TENON_DEVICE names none that is usable, "chosen" is
+    //! null and
+    //! "reason" says why.
+    TENON_CALL TenonText tenonDevices(void) TENON_NOEXCEPT;
 
-//! Every switch: [{"variable", "type", "default", "meaning", "value": text or null}].
-TenonText tenonKnobs(void) TENON_NOEXCEPT;
+    //! Every switch: [{"variable", "type", "default", "meaning", "value": text or null}].
+    TENON_CALL TenonText tenonKnobs(void) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,12 @@
 //! \file
 //! What a plan, an engine or a network is made of. Works without the plugins that a plan needs.
 //!
-//! A plan's text holds: "name", "bytes", "network_layers", "io" [{"name", "mode", "type", "shape", "location"}], "profiles"
-//! [{input: {"min", "opt", "max"}}], "activation_bytes_per_profile", "weights" {"count", "bytes"}, "programs" [{"device",
-//! "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs", "outputs"}]}], "decisions" [{"kind",
+//! A plan's text holds: "name", "bytes", "network_layers", "io" [{"name", "mode", "type", "shape", "location"}],
+//! "profiles"
+//! [{input: {"min", "opt", "max"}}], "activation_bytes_per_profile", "weights" {"count", "bytes"}, "programs"
+//! [{"device",
+//! "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs", "outputs"}]}], "decisions"
+//! [{"kind",
 //! "layer", "text"}] (fusions, refusals and tactics with their reasons), "plugins" [{"name", "version", "namespace",
 //! "library"}]. A network's holds "name", "io" and "layers" [{"name", "kind", "fields", "inputs", "outputs"}].
 #ifndef TENON_INSPECT_H
@@ -16,17 +19,17 @@ extern "C"
 {
 #endif
 
-//! A plan in memory. \param problem receives why not, when null is returned; may be null itself.
-TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) TENON_NOEXCEPT;
+    //! A plan in memory. \param problem receives why not, when null is returned; may be null itself.
+    TENON_CALL TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) TENON_NOEXCEPT;
 
-//! A plan in a file.
-TenonText tenonInspectFile(char const* path, TenonText* problem) TENON_NOEXCEPT;
+    //! A plan in a file.
+    TENON_CALL TenonText tenonInspectFile(char const* path, TenonText* problem) TENON_NOEXCEPT;
 
-//! A loaded engine. \param engine an nvinfer1::ICudaEngine.
-TenonText tenonInspectEngine(void const* engine, TenonText* problem) TENON_NOEXCEPT;
+    //! A loaded engine. \param engine an nvinfer1::ICudaEngine.
+    TENON_CALL TenonText tenonInspectEngine(void const* engine, TenonText* problem) TENON_NOEXCEPT;
 
-//! A network as it stands, before any optimization. \param network an nvinfer1::INetworkDefinition.
-TenonText tenonInspectNetwork(void const* network, TenonText* problem) TENON_NOEXCEPT;
+    //! A network as it stands, before any optimization. \param network an nvinfer1::INetworkDefinition.
+    TENON_CALL TenonText tenonInspectNetwork(void const* network, TenonText* problem) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

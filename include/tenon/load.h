@@ -10,15 +10,16 @@ extern "C"
 {
 #endif
 
-//! Maps the file and loads the plan in it; weights stay in the page cache.
-//! \param runtime an nvinfer1::IRuntime. \return an nvinfer1::ICudaEngine, deleted by the caller; null after a report to the
-//! runtime's logger and recorder.
-void* tenonDeserializeFile(void* runtime, char const* path) TENON_NOEXCEPT;
+    //! Maps the file and loads the plan in it; weights stay in the page cache.
+    //! \param runtime an nvinfer1::IRuntime. \return an nvinfer1::ICudaEngine, deleted by the caller; null after a
+    //! report to the runtime's logger and recorder.
+    TENON_CALL void* tenonDeserializeFile(void* runtime, char const* path) TENON_NOEXCEPT;
 
-//! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called, which happens
-//! once, when nothing needs it any more, or before this returns null.
-void* tenonDeserializeShared(
-    void* runtime, void const* blob, size_t size, void (*release)(void* user), void* user) TENON_NOEXCEPT;
+    //! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called, which
+    //! happens
+    //! once, when nothing needs it any more, or before this returns null.
+    TENON_CALL void* tenonDeserializeShared(
+        void* runtime, void const* blob, size_t size, void (*release)(void* user), void* user) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

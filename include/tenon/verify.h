@@ -10,31 +10,32 @@ extern "C"
 {
 #endif
 
-//! One input: row-major contents in host memory.
-typedef struct TenonInput
-{
-    char const* name;
-    void const* data; //!< Null: random contents for the shape.
-    int32_t rank;
-    int64_t const* shape; //!< Null: the kOPT shape of profile 0.
-} TenonInput;
+    //! One input: row-major contents in host memory.
+    typedef struct TenonInput
+    {
+        char const* name;
+        void const* data; //!< Null: random contents for the shape.
+        int32_t rank;
+        int64_t const* shape; //!< Null: the kOPT shape of profile 0.
+    } TenonInput;
 
-typedef struct TenonVerifyOptions
-{
-    double absolute; //!< Tolerance |a − b| ≤ absolute + relative · |b|; both 0: those of the element type.
-    double relative;
-    uint32_t seed;      //!< For random inputs.
-    int32_t firstsOnly; //!< Not 0: stop at the first step that diverges.
-} TenonVerifyOptions;
+    typedef struct TenonVerifyOptions
+    {
+        double absolute; //!< Tolerance |a − b| ≤ absolute + relative · |b|; both 0: those of the element type.
+        double relative;
+        uint32_t seed;      //!< For random inputs.
+        int32_t firstsOnly; //!< Not 0: stop at the first step that diverges.
+    } TenonVerifyOptions;
 
-//! Runs the engine once; after each step evaluates its layer with plain loops in double on the step's own inputs and compares.
-//! Inputs that are not given are random (floats standard normal, integers in [0, 100), booleans) at the kOPT shape.
-//! \param engine an nvinfer1::ICudaEngine. \param options may be null.
-//! \return {"ok": bool, "first_divergence": null or {"step", "layer", "output", "index", "got", "want"}, "steps": [{"name",
-//! "layer", "compared": bool, "why": text, "ok", "max_error", "worst": error in units of its tolerance}]}; null with
-//! `problem` when the engine could not run.
-TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count, TenonVerifyOptions const* options,
-    TenonText* problem) TENON_NOEXCEPT;
+    //! Runs the engine once; after each step evaluates its layer with plain loops in double on the step's own inputs
+    //! and compares. Inputs that are not given are random (floats standard normal, integers in [0, 100), booleans) at
+    //! the kOPT shape. \param engine an nvinfer1::ICudaEngine. \param options may be null. \return {"ok": bool,
+    //! "first_divergence": null or {"step", "layer", "output", "index", "got", "want"}, "steps":
+    //! [{"name",
+    //! "layer", "compared": bool, "why": text, "ok", "max_error", "worst": error in units of its tolerance}]}; null
+    //! with `problem` when the engine could not run.
+    TENON_CALL TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count,
+        TenonVerifyOptions const* options, TenonText* problem) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -41,8 +41,8 @@ class Builder final : public missing::Builder,
     void reset() noexcept override;
     nvinfer1::IHostMemory* buildSerializedNetwork(
         nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config) noexcept override;
-    bool isNetworkSupported(nvinfer1::INetworkDefinition const& network,
-        nvinfer1::IBuilderConfig const& config) const noexcept override;
+    bool isNetworkSupported(
+        nvinfer1::INetworkDefinition const& network, nvinfer1::IBuilderConfig const& config) const noexcept override;
     nvinfer1::ILogger* getLogger() const noexcept override;
     bool setMaxThreads(int32_t maxThreads) noexcept override;
     int32_t getMaxThreads() const noexcept override;

@@ -47,7 +47,8 @@ constexpr uint32_t bitOf(Flag flag) noexcept
 }
 } // namespace
 
-BuilderConfig::BuilderConfig(std::shared_ptr<Builder> builder) : mBuilder{std::move(builder)}
+BuilderConfig::BuilderConfig(std::shared_ptr<Builder> builder)
+    : mBuilder{std::move(builder)}
 {
 }
 
@@ -64,12 +65,11 @@ void BuilderConfig::notImplemented(char const* call) const noexcept
 std::vector<std::string> BuilderConfig::ignoredOptions() const
 {
     std::vector<std::string> ignored;
-    for (auto const& [flag, name] :
-        {std::pair{BuilderFlag::kFP16, "kFP16"}, std::pair{BuilderFlag::kINT8, "kINT8"},
-            std::pair{BuilderFlag::kBF16, "kBF16"}, std::pair{BuilderFlag::kFP8, "kFP8"},
-            std::pair{BuilderFlag::kREFIT, "kREFIT"}, std::pair{BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
-            std::pair{BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
-            std::pair{BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE"}})
+    for (auto const& [flag, name] : {std::pair{BuilderFlag::kFP16, "kFP16"}, std::pair{BuilderFlag::kINT8, "kINT8"},
+             std::pair{BuilderFlag::kBF16, "kBF16"}, std::pair{BuilderFlag::kFP8, "kFP8"},
+             std::pair{BuilderFlag::kREFIT, "kREFIT"}, std::pair{BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
+             std::pair{BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
+             std::pair{BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE"}})
         if ((mSettings.flags & bitOf(flag)) != 0)
             ignored.emplace_back(name);
     if (mSettings.calibrator != nullptr)
@@ -205,14 +205,16 @@ cudaStream_t BuilderConfig::getProfileStream() const noexcept
 
 int32_t BuilderConfig::addOptimizationProfile(IOptimizationProfile const* profile) noexcept
 {
-    return fenced(log(), "IBuilderConfig::addOptimizationProfile", int32_t{-1}, [&]() -> Result<int32_t> {
-        if (profile == nullptr)
-            return badArgument("the profile is null");
-        OptimizationProfile const& own = OptimizationProfile::of(*profile);
-        TENON_TRY(own.check());
-        mSettings.profiles.push_back(&own);
-        return static_cast<int32_t>(mSettings.profiles.size()) - 1;
-    });
+    return fenced(log(), "IBuilderConfig::addOptimizationProfile", int32_t{-1},
+        [&]() -> Result<int32_t>
+        {
+            if (profile == nullptr)
+                return badArgument("the profile is null");
+            OptimizationProfile const& own = OptimizationProfile::of(*profile);
+            TENON_TRY(own.check());
+            mSettings.profiles.push_back(&own);
+            return static_cast<int32_t>(mSettings.profiles.size()) - 1;
+        });
 }
 
 int32_t BuilderConfig::getNbOptimizationProfiles() const noexcept
@@ -271,7 +273,8 @@ bool BuilderConfig::setTacticSources(uint32_t tacticSources) noexcept
     constexpr uint32_t kKnown{(1U << EnumMax<TacticSource>()) - 1U};
     if ((tacticSources & ~kKnown) != 0)
     {
-        log().error(badArgument("IBuilderConfig::setTacticSources: {:#x} names sources that do not exist", tacticSources));
+        log().error(
+            badArgument("IBuilderConfig::setTacticSources: {:#x} names sources that do not exist", tacticSources));
         return false;
     }
     mSettings.tacticSources = tacticSources;
@@ -290,21 +293,23 @@ ITimingCache const* BuilderConfig::getTimingCache() const noexcept
 
 void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, size_t poolSize) noexcept
 {
-    fencedDone(log(), "IBuilderConfig::setMemoryPoolLimit", [&]() -> Result<Done> {
-        auto const index = static_cast<int32_t>(pool);
-        if (index < 0 || index >= kPools)
-            return badArgument("pool {} does not exist", index);
-        if (pool == MemoryPoolType::kDLA_LOCAL_DRAM || pool == MemoryPoolType::kDLA_GLOBAL_DRAM)
-            if (poolSize < 4096)
+    fencedDone(log(), "IBuilderConfig::setMemoryPoolLimit",
+        [&]() -> Result<Done>
+        {
+            auto const index = static_cast<int32_t>(pool);
+            if (index < 0 || index >= kPools)
+                return badArgument("pool {} does not exist", index);
+            if (pool == MemoryPoolType::kDLA_LOCAL_DRAM || pool == MemoryPoolType::kDLA_GLOBAL_DRAM)
+                if (poolSize < 4096)
+                    return badArgument("{} bytes are too few for the pool", poolSize);
+            if (poolSize > physicalMemory() && pool != MemoryPoolType::kDLA_GLOBAL_DRAM)
+                return errorOf(ErrorCode::kUNSUPPORTED_STATE, "{} bytes are more than the {} of this machine", poolSize,
+                    physicalMemory());
+            if (pool == MemoryPoolType::kDLA_MANAGED_SRAM && poolSize != 0 && poolSize < 4096)
                 return badArgument("{} bytes are too few for the pool", poolSize);
-        if (poolSize > physicalMemory() && pool != MemoryPoolType::kDLA_GLOBAL_DRAM)
-            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "{} bytes are more than the {} of this machine", poolSize,
-                physicalMemory());
-        if (pool == MemoryPoolType::kDLA_MANAGED_SRAM && poolSize != 0 && poolSize < 4096)
-            return badArgument("{} bytes are too few for the pool", poolSize);
-        mSettings.poolLimits[index] = poolSize;
-        return Done{};
-    });
+            mSettings.poolLimits[index] = poolSize;
+            return Done{};
+        });
 }
 
 size_t BuilderConfig::getMemoryPoolLimit(MemoryPoolType pool) const noexcept
@@ -315,8 +320,8 @@ size_t BuilderConfig::getMemoryPoolLimit(MemoryPoolType pool) const noexcept
 
 void BuilderConfig::setPreviewFeature(PreviewFeature feature, bool enable) noexcept
 {
-    mSettings.previewFeatures = enable ? mSettings.previewFeatures | bitOf(feature)
-                                       : mSettings.previewFeatures & ~bitOf(feature);
+    mSettings.previewFeatures =
+        enable ? mSettings.previewFeatures | bitOf(feature) : mSettings.previewFeatures & ~bitOf(feature);
     mSettings.previewFeatures |= bitOf(PreviewFeature::kPROFILE_SHARING_0806); // Always on.
 }
 
@@ -350,25 +355,27 @@ HardwareCompatibilityLevel BuilderConfig::getHardwareCompatibilityLevel() const 
 
 void BuilderConfig::setPluginsToSerialize(char const* const* paths, int32_t nbPaths) noexcept
 {
-    fencedDone(log(), "IBuilderConfig::setPluginsToSerialize", [&]() -> Result<Done> {
-        std::vector<std::string> checked;
-        for (int32_t i = 0; i < nbPaths; ++i)
+    fencedDone(log(), "IBuilderConfig::setPluginsToSerialize",
+        [&]() -> Result<Done>
         {
-            std::string path = TENON_TRY(checkedName(paths[i], "a plugin library"));
-            if (std::find(checked.begin(), checked.end(), path) != checked.end())
-                return badArgument("plugin library '{}' is named twice", path);
-            checked.push_back(std::move(path));
-        }
-        mSettings.pluginsToSerialize = std::move(checked);
-        return Done{};
-    });
+            std::vector<std::string> checked;
+            for (int32_t i = 0; i < nbPaths; ++i)
+            {
+                std::string path = TENON_TRY(checkedName(paths[i], "a plugin library"));
+                if (std::find(checked.begin(), checked.end(), path) != checked.end())
+                    return badArgument("plugin library '{}' is named twice", path);
+                checked.push_back(std::move(path));
+            }
+            mSettings.pluginsToSerialize = std::move(checked);
+            return Done{};
+        });
 }
 
 char const* BuilderConfig::getPluginToSerialize(int32_t index) const noexcept
 {
     return index < 0 || index >= getNbPluginsToSerialize()
-        ? nullptr
-        : mSettings.pluginsToSerialize[static_cast<size_t>(index)].c_str();
+               ? nullptr
+               : mSettings.pluginsToSerialize[static_cast<size_t>(index)].c_str();
 }
 
 int32_t BuilderConfig::getNbPluginsToSerialize() const noexcept

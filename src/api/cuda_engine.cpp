@@ -32,17 +32,16 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
 }
 
 CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
-    std::shared_ptr<void const> blobOwner, ByteView blob) :
-    mEngine{std::move(engine)},
-    mDevice{std::move(device)},
-    mReporting{parent},
-    mBlobOwner{std::move(blobOwner)},
-    mBlob{blob}
+    std::shared_ptr<void const> blobOwner, ByteView blob)
+    : mEngine{std::move(engine)},
+      mDevice{std::move(device)},
+      mReporting{parent},
+      mBlobOwner{std::move(blobOwner)},
+      mBlob{blob}
 {
     for (int32_t profile = 0; profile < mEngine->profileCount(); ++profile)
         for (int32_t io = 0; io < mEngine->ioCount(); ++io)
-            mBindingNames.push_back(
-                mEngine->io(io).name + (profile == 0 ? "" : fmt::format(" [profile {}]", profile)));
+            mBindingNames.push_back(mEngine->io(io).name + (profile == 0 ? "" : fmt::format(" [profile {}]", profile)));
 }
 
 ICudaEngine* CudaEngine::getPImpl() noexcept
@@ -87,10 +86,12 @@ IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
 IExecutionContext* CudaEngine::createContext(Strategy strategy, IRuntimeConfig* config)
 {
     using Made = IExecutionContext*;
-    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
-        std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
-        return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
-    });
+    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr},
+        [&]() -> Result<Made>
+        {
+            std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
+            return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
+        });
 }
 
 IExecutionContext* CudaEngine::createExecutionContext(Strategy strategy) noexcept
@@ -151,10 +152,12 @@ int64_t const* CudaEngine::getProfileTensorValuesV2(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
     using Values = int64_t const*;
-    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
-        Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
-        return values && !(*values).empty() ? (*values).data() : nullptr;
-    });
+    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr},
+        [&]
+        {
+            Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
+            return values && !(*values).empty() ? (*values).data() : nullptr;
+        });
 }
 
 int32_t const* CudaEngine::getProfileTensorValues(char const*, int32_t, Select) const noexcept
@@ -234,8 +237,8 @@ TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
 void CudaEngine::warnOfProfiles(char const* call) const
 {
     if (mEngine->profileCount() > 1)
-        mReporting.log().warning(fmt::format("ICudaEngine::{}: the engine has {} profiles; this answers for profile 0",
-            call, mEngine->profileCount()));
+        mReporting.log().warning(fmt::format(
+            "ICudaEngine::{}: the engine has {} profiles; this answers for profile 0", call, mEngine->profileCount()));
 }
 
 int32_t CudaEngine::getTensorBytesPerComponent(char const* tensorName) const noexcept
@@ -296,10 +299,12 @@ int32_t CudaEngine::getTensorVectorizedDimV2(char const*, int32_t) const noexcep
 
 Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
-        Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
-        return shape ? *shape : kInvalidDims;
-    });
+    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims,
+        [&]() -> Result<Dims>
+        {
+            Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
+            return shape ? *shape : kInvalidDims;
+        });
 }
 
 int32_t CudaEngine::getNbIOTensors() const noexcept

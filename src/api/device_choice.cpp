@@ -31,7 +31,8 @@ Result<DeviceChoice> chooseDevice()
         return chosen(allBackends().front(), "TENON_DEVICE is not set and this build has no CUDA backend");
     if (wanted->starts_with("cuda"))
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
-            "TENON_DEVICE={}: the CUDA backend is not part of this build yet; unset TENON_DEVICE or set it to one of: {}",
+            "TENON_DEVICE={}: the CUDA backend is not part of this build yet; unset TENON_DEVICE or set it to one of: "
+            "{}",
             *wanted, known());
     for (BackendEntry const& entry : allBackends())
         if (entry.name == *wanted)

@@ -8,8 +8,8 @@ namespace tenon::api
 
 namespace
 {
-constexpr int32_t kScale10{10000}; //!< major · 10000 + minor · 100 + patch, from 10.0 on.
-constexpr int32_t kScale8{1000};   //!< major · 1000 + minor · 100 + patch, before.
+constexpr int32_t kScale10{10000};  //!< major · 10000 + minor · 100 + patch, from 10.0 on.
+constexpr int32_t kScale8{1000};    //!< major · 1000 + minor · 100 + patch, before.
 constexpr int32_t kShifted{100800}; //!< 10.8.0 put addCumulative into the middle of the network's slots.
 } // namespace
 
@@ -25,7 +25,8 @@ Result<Done> checkCallerVersion(int32_t version)
     int32_t const minor = version / 100 % 100;
     if (major != NV_TENSORRT_MAJOR || minor > NV_TENSORRT_MINOR)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
-            "the program was compiled for version number {}; this library serves 10.0 to {}.{} (but 10.8.0) and Tenon's "
+            "the program was compiled for version number {}; this library serves 10.0 to {}.{} (but 10.8.0) and "
+            "Tenon's "
             "headers with TRT_COMPAT_MAJOR=8; compile it with one of these",
             version, NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR);
     return Done{};

@@ -38,7 +38,9 @@ class Fronted
     }
 
   protected:
-    Fronted() noexcept : mShell{static_cast<Impl*>(this)}, mFront{&mShell}
+    Fronted() noexcept
+        : mShell{static_cast<Impl*>(this)},
+          mFront{&mShell}
     {
     }
 
@@ -53,7 +55,9 @@ template <typename I, typename Impl>
 class Handle final : public Shell<I, Impl>
 {
   public:
-    explicit Handle(std::shared_ptr<Impl> impl) noexcept : Shell<I, Impl>{impl.get()}, mOwned{std::move(impl)}
+    explicit Handle(std::shared_ptr<Impl> impl) noexcept
+        : Shell<I, Impl>{impl.get()},
+          mOwned{std::move(impl)}
     {
         static_cast<Fronted<I, Impl>&>(*mOwned).mFront = this;
     }

@@ -11,11 +11,15 @@ namespace tenon::api
 class HostMemory final : public nvinfer1::apiv::VHostMemory, public Fronted<nvinfer1::IHostMemory, HostMemory>
 {
   public:
-    explicit HostMemory(Bytes bytes) : mBytes{std::move(bytes)}, mView{mBytes}
+    explicit HostMemory(Bytes bytes)
+        : mBytes{std::move(bytes)},
+          mView{mBytes}
     {
     }
     //! Memory that belongs to something else, which stays as long as this does.
-    HostMemory(ByteView view, std::shared_ptr<void const> owner) : mOwner{std::move(owner)}, mView{view}
+    HostMemory(ByteView view, std::shared_ptr<void const> owner)
+        : mOwner{std::move(owner)},
+          mView{view}
     {
     }
     void* data() const noexcept override

@@ -22,8 +22,8 @@ std::string extentsText(Program const& program, PlanTensor const& tensor)
     std::string text;
     for (int32_t const reg : tensor.extents)
     {
-        bool const isConstant = reg >= symbols
-            && program.shapes.at(static_cast<size_t>(reg - symbols)).op == PlanShapeOp::kConstant;
+        bool const isConstant =
+            reg >= symbols && program.shapes.at(static_cast<size_t>(reg - symbols)).op == PlanShapeOp::kConstant;
         text += text.empty() ? "" : "x";
         text += isConstant ? std::to_string(program.shapes[static_cast<size_t>(reg - symbols)].value) : "?";
     }
@@ -91,8 +91,8 @@ Json profilesOf(Plan const& plan)
     {
         Json inputs = Json::object();
         for (PlanProfileInput const& input : profile.inputs)
-            inputs[plan.io.at(static_cast<size_t>(input.io)).name]
-                = {{"min", extentsJson(input.min)}, {"opt", extentsJson(input.opt)}, {"max", extentsJson(input.max)}};
+            inputs[plan.io.at(static_cast<size_t>(input.io)).name] = {
+                {"min", extentsJson(input.min)}, {"opt", extentsJson(input.opt)}, {"max", extentsJson(input.max)}};
         list.push_back(std::move(inputs));
     }
     return list;
@@ -126,10 +126,11 @@ std::string InspectedProgram::layerText(size_t step, bool detailed) const
 std::string networkJson(Network& network)
 {
     network.infer();
-    auto const tensorJson = [](Tensor const& tensor) -> Json {
+    auto const tensorJson = [](Tensor const& tensor) -> Json
+    {
         bool const valid = tensor.inferred.valid;
-        return {{"name", tensor.name()}, {"type", valid ? Json{nameOf(tensor.inferred.type.dtype)} : Json{}},
-            {"shape", valid ? extentsJson(api::dimsOf(tensor.inferred.type.shape)) : Json{}}};
+        return {{"name", tensor.name()}, {"type", valid ? Json(nameOf(tensor.inferred.type.dtype)) : Json()},
+            {"shape", valid ? extentsJson(api::dimsOf(tensor.inferred.type.shape)) : Json()}};
     };
     Json json;
     json["name"] = network.name();
@@ -148,7 +149,7 @@ std::string networkJson(Network& network)
         Json one{{"name", layer->name()}, {"kind", layer->kind()}, {"fields", fields == nullptr ? "" : fields->show()}};
         one["inputs"] = Json::array();
         for (Tensor const* input : layer->inputs())
-            one["inputs"].push_back(input == nullptr ? Json{} : Json{input->name()});
+            one["inputs"].push_back(input == nullptr ? Json() : Json(input->name()));
         one["outputs"] = Json::array();
         for (int32_t i = 0; i < layer->outputCount(); ++i)
             one["outputs"].push_back(tensorJson(layer->output(i)));
@@ -166,12 +167,13 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     json["io"] = ioOf(plan);
     json["profiles"] = profilesOf(plan);
     json["activation_bytes_per_profile"] = plan.memoryPerProfile;
-    json["weights"] = {{"count", plan.weights.size()}, {"bytes", [&] {
-                            uint64_t bytes{0};
-                            for (PlanWeight const& weight : plan.weights)
-                                bytes += weight.bytes;
-                            return bytes;
-                        }()}};
+    json["weights"] = {{"count", plan.weights.size()}, {"bytes", [&]
+                                                           {
+                                                               uint64_t bytes{0};
+                                                               for (PlanWeight const& weight : plan.weights)
+                                                                   bytes += weight.bytes;
+                                                               return bytes;
+                                                           }()}};
     json["programs"] = Json::array();
     for (Program const& program : plan.programs)
     {
@@ -185,8 +187,8 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
         json["decisions"].push_back({{"kind", decision.kind}, {"layer", decision.layer}, {"text", decision.text}});
     json["plugins"] = Json::array();
     for (PlanPlugin const& plugin : plan.plugins)
-        json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version},
-            {"namespace", plugin.nameSpace}, {"library", plugin.library}});
+        json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version}, {"namespace", plugin.nameSpace},
+            {"library", plugin.library}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

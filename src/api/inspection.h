@@ -11,7 +11,9 @@ namespace tenon::api
 class InspectedProgram
 {
   public:
-    InspectedProgram(Plan const& plan, Program const& program) : mPlan{plan}, mProgram{program}
+    InspectedProgram(Plan const& plan, Program const& program)
+        : mPlan{plan},
+          mProgram{program}
     {
     }
     //! One step; with profiling verbosity kNONE empty, with kLAYER_NAMES_ONLY its name (rule T5).

@@ -129,7 +129,8 @@ template <typename I, typename V, typename Fields>
 class LayerOfKind : public I, public V, public LayerBase
 {
   public:
-    explicit LayerOfKind(Network& network, int32_t outputs = 1) : LayerBase{network, Fields::kName, outputs}
+    explicit LayerOfKind(Network& network, int32_t outputs = 1)
+        : LayerBase{network, Fields::kName, outputs}
     {
         this->mLayer = static_cast<LayerBase*>(this);
         this->mImpl = static_cast<V*>(this);

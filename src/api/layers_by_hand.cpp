@@ -17,7 +17,8 @@ Result<std::shared_ptr<Constant const>> weightsOf(
     LayerBase const& layer, std::string_view what, Weights const& weights, std::vector<int64_t> extents)
 {
     if (weights.count > 0 && weights.values == nullptr)
-        return badArgument("layer '{}': the {} weights have {} elements and no address", layer.name(), what, weights.count);
+        return badArgument(
+            "layer '{}': the {} weights have {} elements and no address", layer.name(), what, weights.count);
     if (volumeOf(extents) != weights.count)
         return badConfig("layer '{}': the {} weights have {} elements where {} are needed", layer.name(), what,
             weights.count, volumeOf(extents));
@@ -40,7 +41,8 @@ Result<std::vector<Operand>> KernelOperands::operands(
     {
         int64_t const known = first * volumeOf(extentsOf(kernelSize));
         if (known < 1 || kernel.count % known != 0)
-            return badConfig("layer '{}': the kernel weights have {} elements, which {} maps and a {} kernel do not divide",
+            return badConfig(
+                "layer '{}': the kernel weights have {} elements, which {} maps and a {} kernel do not divide",
                 layer.name(), kernel.count, first, show(kernelSize));
         std::vector<int64_t> extents{first, kernel.count / known};
         if (isDeconvolution)
@@ -127,15 +129,17 @@ Result<std::vector<int64_t>> ScaleLayer::extentsFor(int64_t count, std::string_v
     if (mFields.mode == nvinfer1::ScaleMode::kCHANNEL)
     {
         if (mFields.channelAxis < 0 || mFields.channelAxis >= static_cast<int32_t>(shape.size()))
-            return badConfig("layer '{}': an input of rank {} has no axis {}", name(), shape.size(), mFields.channelAxis);
+            return badConfig(
+                "layer '{}': an input of rank {} has no axis {}", name(), shape.size(), mFields.channelAxis);
         extents[static_cast<size_t>(mFields.channelAxis)] = count;
         return extents;
     }
     for (size_t i = 1; i < shape.size(); ++i)
     {
         if (!shape[i].isConstant())
-            return badConfig("layer '{}': {} per element needs an input whose extents but the first are static, '{}' is {}",
-                name(), what, inputs()[0]->name(), tenon::show(shape));
+            return badConfig(
+                "layer '{}': {} per element needs an input whose extents but the first are static, '{}' is {}", name(),
+                what, inputs()[0]->name(), tenon::show(shape));
         extents[i] = *shape[i].constant();
     }
     return extents;
@@ -144,7 +148,8 @@ Result<std::vector<int64_t>> ScaleLayer::extentsFor(int64_t count, std::string_v
 Result<std::vector<Operand>> ScaleLayer::operands() const
 {
     std::vector<Operand> found{{inputs().at(0), nullptr, {}}};
-    for (auto const& [what, weights] : {std::pair{"shift", shift}, std::pair{"scale", scale}, std::pair{"power", power}})
+    for (auto const& [what, weights] :
+        {std::pair{"shift", shift}, std::pair{"scale", scale}, std::pair{"power", power}})
     {
         if (weights.count == 0)
         {
@@ -190,10 +195,10 @@ Weights ScaleLayer::getPower() const noexcept
     return power;
 }
 
-ConstantLayer::ConstantLayer(Network& network, Dims const& dimensions, Weights weights) :
-    LayerBase{network, "Constant", 1},
-    mDimensions{dimensions},
-    mWeights{weights}
+ConstantLayer::ConstantLayer(Network& network, Dims const& dimensions, Weights weights)
+    : LayerBase{network, "Constant", 1},
+      mDimensions{dimensions},
+      mWeights{weights}
 {
     mLayer = static_cast<LayerBase*>(this);
     mImpl = static_cast<missing::ConstantLayer*>(this);

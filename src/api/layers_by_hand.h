@@ -3,7 +3,6 @@
 
 #include "api/layer_base.h"
 
-#include "api/layer_headers.inc"
 #include "api/layer_accessors.inc"
 
 namespace tenon::api
@@ -16,8 +15,8 @@ class KernelOperands
     nvinfer1::Weights kernel{nvinfer1::DataType::kFLOAT, nullptr, 0};
     nvinfer1::Weights bias{nvinfer1::DataType::kFLOAT, nullptr, 0};
 
-    //! Operands x, kernel, bias. `maps` and `kernelSize` give the kernel's extents; the remaining one is `inner`: channels
-    //! per group in position 1 (convolution) or channels in position 0 (deconvolution).
+    //! Operands x, kernel, bias. `maps` and `kernelSize` give the kernel's extents; the remaining one is `inner`:
+    //! channels per group in position 1 (convolution) or channels in position 0 (deconvolution).
     Result<std::vector<Operand>> operands(
         LayerBase const& layer, int64_t first, Dims const& kernelSize, bool isDeconvolution) const;
 };

@@ -35,7 +35,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     Network(std::shared_ptr<Builder> builder, uint32_t flags);
     ~Network() override;
 
-    // ---- for tensors, layers and the builder --------------------------------------------------------------------------
+    // ---- for tensors, layers and the builder
+    // --------------------------------------------------------------------------
     Reporting const& reporting() const noexcept
     {
         return mReporting;
@@ -69,7 +70,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(std::vector<OptimizationProfile const*> const& profiles);
 
-    // ---- slots --------------------------------------------------------------------------------------------------------
+    // ---- slots
+    // --------------------------------------------------------------------------------------------------------
     ITensor* addInput(char const* name, nvinfer1::DataType type, Dims const& dimensions) noexcept override;
     void markOutput(ITensor& tensor) noexcept override;
     void unmarkOutput(ITensor& tensor) noexcept override;
@@ -111,8 +113,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::ITopKLayer* addTopKV2(ITensor& input, nvinfer1::TopKOperation op, int32_t k, uint32_t reduceAxes,
         nvinfer1::DataType indicesType) noexcept override;
     nvinfer1::IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept override;
-    nvinfer1::IGatherLayer* addGatherV2(
-        ITensor& data, ITensor& indices, nvinfer1::GatherMode mode) noexcept override;
+    nvinfer1::IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, nvinfer1::GatherMode mode) noexcept override;
     nvinfer1::IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, nvinfer1::MatrixOperation op0, ITensor& input1,
         nvinfer1::MatrixOperation op1) noexcept override;
     nvinfer1::IConstantLayer* addConstant(Dims const& dimensions, Weights weights) noexcept override;

@@ -21,7 +21,9 @@ using Bounds = OptimizationProfile::Bounds;
 class GraphWriter
 {
   public:
-    GraphWriter(Network& network, Profiles const& profiles) : mNetwork{network}, mProfiles{profiles}
+    GraphWriter(Network& network, Profiles const& profiles)
+        : mNetwork{network},
+          mProfiles{profiles}
     {
     }
 
@@ -65,10 +67,12 @@ bool GraphWriter::isDynamic(Tensor const& input) const
 
 bool GraphWriter::hasValues(Tensor const& input) const
 {
-    return std::any_of(mProfiles.begin(), mProfiles.end(), [&](OptimizationProfile const* profile) {
-        Bounds const* bounds = profile->find(input.name());
-        return bounds != nullptr && bounds->values[0].has_value();
-    });
+    return std::any_of(mProfiles.begin(), mProfiles.end(),
+        [&](OptimizationProfile const* profile)
+        {
+            Bounds const* bounds = profile->find(input.name());
+            return bounds != nullptr && bounds->values[0].has_value();
+        });
 }
 
 Result<Done> GraphWriter::checkNames()
@@ -89,15 +93,14 @@ Result<Done> GraphWriter::checkNames()
     return Done{};
 }
 
-Result<Done> GraphWriter::checkProfileOf(
-    Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const
+Result<Done> GraphWriter::checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const
 {
     if (bounds == nullptr || (isDynamic(input) && !bounds->dims[0]))
         return badConfig("input '{}' is dynamic ({}) and optimization profile {} does not set its dimensions",
             input.name(), show(input.declared()), profile);
     if (isShape && !bounds->values[0])
-        return badConfig("input '{}' is a shape tensor and optimization profile {} does not set its values",
-            input.name(), profile);
+        return badConfig(
+            "input '{}' is a shape tensor and optimization profile {} does not set its values", input.name(), profile);
     for (size_t select = 0; select < 3; ++select)
     {
         Dims const dims = bounds->dims[select].value_or(input.declared());
@@ -138,8 +141,7 @@ Result<ShapeExpr> GraphWriter::extentOf(Tensor const& input, int32_t position, i
     }
     ShapeExpr extent{range.min};
     if (range.min != range.max)
-        extent = ShapeExpr::symbol(
-            mResult.graph.symbols().find(SymbolKind::kInputExtent, position, axis, name, range));
+        extent = ShapeExpr::symbol(mResult.graph.symbols().find(SymbolKind::kInputExtent, position, axis, name, range));
     if (!name.empty())
         mNamedExtents.emplace(name, extent);
     return extent;
@@ -242,7 +244,8 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
         else if (auto const at = mValues.find(operand.tensor); at != mValues.end())
             inputs.push_back(at->second);
         else
-            return badConfig("layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
+            return badConfig(
+                "layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
     }
     NodeId const node = TENON_TRY(graph.addNode(layer.fieldsAsLayer(), layer.name(), std::move(inputs)));
     for (int32_t i = 0; i < layer.outputCount(); ++i)
@@ -263,7 +266,8 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
     Graph& graph = mResult.graph;
     ValueId value = mValues.at(&output);
     if (graph.constantOf(value) != nullptr) // An output needs a step that writes it.
-        value = graph.node(TENON_TRY(graph.addNode(makeLayer(Identity{}), output.name() + " copied", {value}))).output();
+        value =
+            graph.node(TENON_TRY(graph.addNode(makeLayer(Identity{}), output.name() + " copied", {value}))).output();
     graph.markOutput(value, output.name());
     PlanIO io{.name = output.name(), .isInput = false, .isShape = output.isMarkedForShapes};
     io.dtype = output.inferred.type.dtype;

@@ -15,7 +15,8 @@ namespace tenon::api
 class ProgressAdapter final : public Progress
 {
   public:
-    explicit ProgressAdapter(nvinfer1::IProgressMonitor* monitor) noexcept : mMonitor{monitor}
+    explicit ProgressAdapter(nvinfer1::IProgressMonitor* monitor) noexcept
+        : mMonitor{monitor}
     {
     }
     ~ProgressAdapter() override

@@ -4,7 +4,8 @@
 namespace tenon::api
 {
 
-Reporting::Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder) noexcept : mLog{logger}
+Reporting::Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder) noexcept
+    : mLog{logger}
 {
     setRecorder(recorder);
 }

@@ -12,7 +12,8 @@ class Reporting
   public:
     explicit Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) noexcept;
     //! A child starts with its parent's recorder (rule B1).
-    Reporting(Reporting const& parent) noexcept : Reporting{parent.mLog.logger(), parent.mLog.recorder()}
+    Reporting(Reporting const& parent) noexcept
+        : Reporting{parent.mLog.logger(), parent.mLog.recorder()}
     {
     }
     Reporting& operator=(Reporting const&) = delete;

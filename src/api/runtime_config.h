@@ -8,7 +8,8 @@
 namespace tenon::api
 {
 
-class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig, public Fronted<nvinfer1::IRuntimeConfig, RuntimeConfig>
+class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
+                            public Fronted<nvinfer1::IRuntimeConfig, RuntimeConfig>
 {
   public:
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
@@ -36,7 +37,8 @@ class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,
   public:
     using Flag = nvinfer1::SerializationFlag;
 
-    explicit SerializationConfig(Reporting const& parent) : mReporting{parent}
+    explicit SerializationConfig(Reporting const& parent)
+        : mReporting{parent}
     {
     }
     bool setFlags(uint32_t serializationFlags) noexcept override

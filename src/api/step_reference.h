@@ -17,7 +17,9 @@ HostTensor linearTensor(TensorArg const& arg, void const* data);
 class StepReference
 {
   public:
-    StepReference(Plan const& plan, DeviceChoice const& device) : mPlan{plan}, mBackend{device.backend}
+    StepReference(Plan const& plan, DeviceChoice const& device)
+        : mPlan{plan},
+          mBackend{device.backend}
     {
     }
     //! User-level names of the step's node.
@@ -27,8 +29,7 @@ class StepReference
 
   private:
     //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
-    Result<std::optional<HostTensor>> operand(
-        PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
+    Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
     Result<HostTensor> weight(int32_t index);
 
     Plan const& mPlan;

@@ -28,10 +28,14 @@ Tolerance toleranceOf(DType type, VerifyOptions const& options)
         return {options.absolute, options.relative};
     switch (type)
     {
-    case DType::kFLOAT: return {1e-5, 1e-4};
-    case DType::kHALF: return {2.5e-3, 1e-3};
-    case DType::kBF16: return {2e-2, 1e-2};
-    default: return {0.0, 0.0};
+    case DType::kFLOAT:
+        return {1e-5, 1e-4};
+    case DType::kHALF:
+        return {2.5e-3, 1e-3};
+    case DType::kBF16:
+        return {2e-2, 1e-2};
+    default:
+        return {0.0, 0.0};
     }
 }
 
@@ -63,9 +67,7 @@ class GrowingOutput final : public nvinfer1::IOutputAllocator
         auto const address = reinterpret_cast<uintptr_t>(mMemory.data());
         return mMemory.data() + (kAlignment - address % kAlignment) % kAlignment;
     }
-    void notifyShape(char const*, nvinfer1::Dims const&) noexcept override
-    {
-    }
+    void notifyShape(char const*, nvinfer1::Dims const&) noexcept override {}
 
   private:
     static constexpr size_t kAlignment{64};
@@ -75,22 +77,22 @@ class GrowingOutput final : public nvinfer1::IOutputAllocator
 class Verifier
 {
   public:
-    Verifier(CudaEngine const& engine, VerifyOptions const& options) :
-        mEngine{engine.engine()},
-        mReference{engine.engine().plan(), engine.device()},
-        mOptions{options}
+    Verifier(CudaEngine const& engine, VerifyOptions const& options)
+        : mEngine{engine.engine()},
+          mReference{engine.engine().plan(), engine.device()},
+          mOptions{options}
     {
     }
 
     Result<VerifyReport> run(std::vector<VerifyInput> const& given)
     {
-        std::unique_ptr<Context> context
-            = TENON_TRY(Context::create(engineShared(), MemoryStrategy::kSTATIC));
+        std::unique_ptr<Context> context = TENON_TRY(Context::create(engineShared(), MemoryStrategy::kSTATIC));
         TENON_TRY(setInputs(*context, given));
         for (int32_t io = mEngine.inputCount(); io < mEngine.ioCount(); ++io)
             TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
         bool stopped{false};
-        Observer const observer = [&](ObservedStep const& step) {
+        Observer const observer = [&](ObservedStep const& step)
+        {
             mReport.steps.push_back(compare(step));
             stopped = mOptions.firstOnly && mReport.first.has_value();
             return !stopped;
@@ -121,8 +123,8 @@ class Verifier
                     input = each;
             char const* name = tensor.name.c_str();
             Dims const shape = input.shape
-                ? *input.shape
-                : TENON_TRY(mEngine.profileShape(name, 0, nvinfer1::OptProfileSelector::kOPT));
+                                   ? *input.shape
+                                   : TENON_TRY(mEngine.profileShape(name, 0, nvinfer1::OptProfileSelector::kOPT));
             TENON_TRY(context.setInputShape(name, shape));
             void const* data = input.data;
             if (data == nullptr)
@@ -140,8 +142,8 @@ class Verifier
         PlanIO const& tensor = mEngine.io(io);
         if (!tensor.isShape)
             return randomContents(tensor.dtype, extentsOf(shape), generator);
-        std::span<int64_t const> const values
-            = TENON_TRY(mEngine.profileValues(tensor.name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT));
+        std::span<int64_t const> const values =
+            TENON_TRY(mEngine.profileValues(tensor.name.c_str(), 0, nvinfer1::OptProfileSelector::kOPT));
         HostTensor host{tensor.dtype, extentsOf(shape)};
         for (size_t i = 0; i < values.size(); ++i)
             host.setInteger(static_cast<int64_t>(i), values[i]);

@@ -20,7 +20,8 @@ Backend cpuWithReference()
 
 Device& cpuDeviceWithReference()
 {
-    static Device& device = []() -> Device& {
+    static Device& device = []() -> Device&
+    {
         addCpuKernels(refKernels());
         return cpuDevice();
     }();

@@ -69,7 +69,8 @@ TEST_F(BuilderRules, G4_poolLimitsThatDoNotFitChangeNothing)
 class CheckingMonitor final : public IProgressMonitor
 {
   public:
-    explicit CheckingMonitor(int32_t cancelAt = INT32_MAX) : mCancelAt{cancelAt}
+    explicit CheckingMonitor(int32_t cancelAt = INT32_MAX)
+        : mCancelAt{cancelAt}
     {
     }
     void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override
@@ -171,7 +172,8 @@ TEST_F(BuilderRules, G18_networkAndConfigurationOutliveTheirBuilder)
 class LimitedWriter final : public IStreamWriter
 {
   public:
-    explicit LimitedWriter(size_t most) : mMost{most}
+    explicit LimitedWriter(size_t most)
+        : mMost{most}
     {
     }
     int64_t write(void const* data, int64_t count) final

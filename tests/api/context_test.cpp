@@ -48,9 +48,9 @@ TEST_F(ContextRules, Q3_aProfileSwitchForgetsShapes)
 TEST_F(ContextRules, Q4_Q5_setInputShapeRefusesWhatDoesNotFitAndKeepsItsState)
 {
     ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
-    for (auto const& [name, shape] : std::vector<std::pair<char const*, std::vector<int64_t>>>{
-             {"nobody", {2, 3, 9, 10}}, {"y", {2, 4, 9, 10}}, {"x", {2, 3, 9}}, {"x", {2, 5, 9, 10}},
-             {"x", {-1, 3, 9, 10}}, {"x", {5, 3, 9, 10}}, {"x", {2, 3, 7, 10}}})
+    for (auto const& [name, shape] :
+        std::vector<std::pair<char const*, std::vector<int64_t>>>{{"nobody", {2, 3, 9, 10}}, {"y", {2, 4, 9, 10}},
+            {"x", {2, 3, 9}}, {"x", {2, 5, 9, 10}}, {"x", {-1, 3, 9, 10}}, {"x", {5, 3, 9, 10}}, {"x", {2, 3, 7, 10}}})
     {
         EXPECT_FALSE(context->setInputShape(name, dims(shape)));
         EXPECT_EQ(extents(context->getTensorShape("x")), (std::vector<int64_t>{2, 3, 9, 10}));
@@ -163,11 +163,13 @@ TEST_F(ContextRules, S5_contextsOfOneEngineRunConcurrently)
 {
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < 4; ++i)
-        threads.emplace_back([&, i] {
-            std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
-            for (uint32_t k = 0; k < 10; ++k)
-                runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
-        });
+        threads.emplace_back(
+            [&, i]
+            {
+                std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
+                for (uint32_t k = 0; k < 10; ++k)
+                    runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
+            });
     for (std::thread& thread : threads)
         thread.join();
 }

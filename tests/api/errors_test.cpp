@@ -71,11 +71,13 @@ TEST_F(Errors, B6_severalThreadsMayReportAtOnce)
 {
     std::vector<std::thread> threads;
     for (int32_t i = 0; i < 4; ++i)
-        threads.emplace_back([&] {
-            std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
-            for (int32_t k = 0; k < 50; ++k)
-                EXPECT_EQ(own->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
-        });
+        threads.emplace_back(
+            [&]
+            {
+                std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
+                for (int32_t k = 0; k < 50; ++k)
+                    EXPECT_EQ(own->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+            });
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "addInput"), 200);
@@ -97,7 +99,8 @@ TEST_F(Errors, B8_codesTellWhatKindOfMistakeItWas)
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1}));
     EXPECT_EQ(network->addLoop(), nullptr);
     EXPECT_EQ(recorder.getErrorCode(2), ErrorCode::kUNSUPPORTED_STATE);
-    EXPECT_NE(std::string{recorder.getErrorDesc(2)}.find("INetworkDefinition::addLoop is not implemented"), std::string::npos);
+    EXPECT_NE(std::string{recorder.getErrorDesc(2)}.find("INetworkDefinition::addLoop is not implemented"),
+        std::string::npos);
     EXPECT_NE(x, nullptr);
     network->setErrorRecorder(nullptr);
 }

@@ -51,8 +51,8 @@ TEST_F(Network, C3_setDimensionsWorksOnInputsAndInfersDependentsAnew)
 TEST_F(Network, C4_extentsDerivedFromWildcardsAreMinusOne)
 {
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1, 3, -1, 10}));
-    IConvolutionLayer* conv
-        = network->addConvolutionNd(*x, 4, dims({3, 3}), weights(convRelu.kernel), weights(convRelu.bias));
+    IConvolutionLayer* conv =
+        network->addConvolutionNd(*x, 4, dims({3, 3}), weights(convRelu.kernel), weights(convRelu.bias));
     EXPECT_EQ(extents(conv->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 4, -1, 8}));
     conv->setStrideNd(dims({2, 2}));
     EXPECT_EQ(extents(conv->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 4, -1, 4}));
@@ -105,8 +105,7 @@ TEST_F(Network, C8_onlySomeLayersGrowTheirInputsAndSkippedOnesAreNull)
     EXPECT_EQ(unary->getInput(0), other);
 
     int64_t const size[]{2, 3};
-    ITensor* sizes
-        = network->addConstant(dims({2}), Weights{DataType::kINT64, size, 2})->getOutput(0);
+    ITensor* sizes = network->addConstant(dims({2}), Weights{DataType::kINT64, size, 2})->getOutput(0);
     ISliceLayer* slice = network->addSlice(*x, dims({1, 1}), dims({1, 1}), dims({1, 1}));
     slice->setInput(2, *sizes);
     EXPECT_EQ(slice->getNbInputs(), 3);
@@ -162,8 +161,7 @@ TEST_F(Network, C13_weightsAreReadUntilTheBuildEndsAndNotAfterwards)
 {
     auto kernel = std::make_unique<std::vector<float>>(convRelu.kernel);
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 3, 8, 10}));
-    IConvolutionLayer* conv
-        = network->addConvolutionNd(*x, 4, dims({3, 3}), weights(*kernel), weights(convRelu.bias));
+    IConvolutionLayer* conv = network->addConvolutionNd(*x, 4, dims({3, 3}), weights(*kernel), weights(convRelu.bias));
     conv->setPaddingNd(dims({1, 1}));
     ITensor* y = network->addActivation(*conv->getOutput(0), ActivationType::kRELU)->getOutput(0);
     y->setName("y");

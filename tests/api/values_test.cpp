@@ -40,8 +40,7 @@ TEST_F(Values, A5_A6_versionIntegersMatchHeaderAndLibrary)
     EXPECT_EQ(getInferLibMinorVersion(), NV_TENSORRT_MINOR);
     for (int32_t const accepted : {100000, 100001, 100700, 100900, 101600, 8601})
     {
-        std::unique_ptr<IRuntime> const made{
-            static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, accepted))};
+        std::unique_ptr<IRuntime> const made{static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, accepted))};
         EXPECT_NE(made, nullptr) << accepted;
     }
     for (int32_t const refused : {100800, 101700, 110000, 90300, 7234, 0})

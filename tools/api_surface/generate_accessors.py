@@ -120,7 +120,7 @@ def write_layers(interfaces, layers, overrides, classes):
     """Implementation classes over the layer structs, and what remains without a body per interface."""
     by_name = {each.name: each for each in interfaces}
     done = {}
-    out = [HEAD, "namespace tenon::api\n{\nusing namespace nvinfer1;\n\n"]
+    out = ['#include "api/layer_headers.inc"\n', HEAD, "namespace tenon::api\n{\nusing namespace nvinfer1;\n\n"]
     kinds = [kind for kind in layers if f"V{kind}Layer" in by_name]
     for kind in kinds:
         interface = by_name[f"V{kind}Layer"]

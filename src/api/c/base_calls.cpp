@@ -27,7 +27,7 @@ Result<std::string> devices()
 {
     Json json;
     Result<DeviceChoice> const choice = chooseDevice();
-    json["chosen"] = choice ? Json{(*choice).device->name()} : Json{};
+    json["chosen"] = choice ? Json((*choice).device->name()) : Json();
     json["reason"] = choice ? (*choice).reason : choice.error().message;
     json["devices"] = Json::array();
     for (BackendEntry const& entry : allBackends())
@@ -46,7 +46,7 @@ Result<std::string> knobs()
     {
         std::optional<std::string> const value = tenon::textOf(knob.knob);
         json.push_back({{"variable", knob.variable}, {"type", knob.type}, {"default", knob.standard},
-            {"meaning", knob.meaning}, {"value", value ? Json{*value} : Json{}}});
+            {"meaning", knob.meaning}, {"value", value ? Json(*value) : Json()}});
     }
     return json.dump(2);
 }
@@ -68,10 +68,13 @@ char const* tenonVersion() noexcept
 
 TenonText tenonNotImplemented() noexcept
 {
-    return textOrProblem(nullptr, []() -> tenon::Result<std::string> {
-        return nlohmann::ordered_json(std::vector<std::string>(std::begin(kNotImplemented), std::end(kNotImplemented)))
-            .dump(2);
-    });
+    return textOrProblem(nullptr,
+        []() -> tenon::Result<std::string>
+        {
+            return nlohmann::ordered_json(
+                std::vector<std::string>(std::begin(kNotImplemented), std::end(kNotImplemented)))
+                .dump(2);
+        });
 }
 
 TenonText tenonDevices() noexcept

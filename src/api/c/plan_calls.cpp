@@ -28,7 +28,7 @@ Result<std::string> inspectBlob(ByteView blob, std::shared_ptr<void const> owner
 //! JSON has no infinities.
 Json numberOf(double value)
 {
-    return std::isfinite(value) ? Json{value} : Json{std::to_string(value)};
+    return std::isfinite(value) ? Json(value) : Json(std::to_string(value));
 }
 
 std::string reportJson(VerifyReport const& report)
@@ -42,8 +42,9 @@ std::string reportJson(VerifyReport const& report)
             {"want", numberOf(report.first->want)}};
     json["steps"] = Json::array();
     for (VerifiedStep const& step : report.steps)
-        json["steps"].push_back({{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()},
-            {"why", step.why}, {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
+        json["steps"].push_back(
+            {{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()}, {"why", step.why},
+                {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -65,43 +66,48 @@ Result<std::vector<VerifyInput>> givenInputs(TenonInput const* inputs, int32_t c
 
 } // namespace tenon::api
 
+using tenon::badArgument;
 using tenon::ByteView;
 using tenon::MappedFile;
 using tenon::mapPlanFile;
 using tenon::Result;
-using tenon::badArgument;
 using namespace tenon::api;
 
 TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) noexcept
 {
-    return textOrProblem(problem, [&]() -> Result<std::string> {
-        return inspectBlob({static_cast<uint8_t const*>(blob), size}, nullptr);
-    });
+    return textOrProblem(problem,
+        [&]() -> Result<std::string> {
+            return inspectBlob({static_cast<uint8_t const*>(blob), size}, nullptr);
+        });
 }
 
 TenonText tenonInspectFile(char const* path, TenonText* problem) noexcept
 {
-    return textOrProblem(problem, [&]() -> Result<std::string> {
-        if (path == nullptr)
-            return badArgument("the path is null");
-        MappedFile file = TENON_TRY(mapPlanFile(path));
-        return inspectBlob(file.bytes, std::move(file.owner));
-    });
+    return textOrProblem(problem,
+        [&]() -> Result<std::string>
+        {
+            if (path == nullptr)
+                return badArgument("the path is null");
+            MappedFile file = TENON_TRY(mapPlanFile(path));
+            return inspectBlob(file.bytes, std::move(file.owner));
+        });
 }
 
 TenonText tenonInspectEngine(void const* engine, TenonText* problem) noexcept
 {
-    return textOrProblem(problem, [&]() -> Result<std::string> {
-        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-        return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
-    });
+    return textOrProblem(problem,
+        [&]() -> Result<std::string>
+        {
+            CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+            return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
+        });
 }
 
 TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
 {
-    return textOrProblem(problem, [&]() -> Result<std::string> {
-        return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network)));
-    });
+    return textOrProblem(problem,
+        [&]() -> Result<std::string>
+        { return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network))); });
 }
 
 void* tenonDeserializeFile(void* runtime, char const* path) noexcept
@@ -114,10 +120,11 @@ void* tenonDeserializeShared(
 {
     try
     {
-        std::shared_ptr<void const> owner{blob, [release, user](void const*) {
-                                              if (release != nullptr)
-                                                  release(user);
-                                          }};
+        std::shared_ptr<void const> owner{blob, [release, user](void const*)
+            {
+                if (release != nullptr)
+                    release(user);
+            }};
         return Runtime::of(*static_cast<nvinfer1::IRuntime*>(runtime))
             .deserializeShared({static_cast<uint8_t const*>(blob), size}, std::move(owner));
     }
@@ -130,12 +137,14 @@ void* tenonDeserializeShared(
 TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count, TenonVerifyOptions const* options,
     TenonText* problem) noexcept
 {
-    return textOrProblem(problem, [&]() -> Result<std::string> {
-        VerifyOptions wanted;
-        if (options != nullptr)
-            wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
-        std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
-        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-        return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
-    });
+    return textOrProblem(problem,
+        [&]() -> Result<std::string>
+        {
+            VerifyOptions wanted;
+            if (options != nullptr)
+                wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
+            std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
+            CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+            return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
+        });
 }
