@@ -66,8 +66,8 @@ int main(int argc, char** argv)
 
     std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
-    std::partial_sort(order.begin(), order.begin() + 5, order.end(),
-        [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    std::partial_sort(
+        order.begin(), order.begin() + 5, order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
     for (size_t i = 0; i < 5; ++i)
         std::cout << "class " << order[i] << ": " << scores[order[i]] << '\n';
 }

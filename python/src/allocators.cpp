@@ -38,7 +38,8 @@ class PyAllocator : public IGpuAllocator
         {
             py::gil_scoped_acquire const gil;
             if (py::get_override(self(), "allocate_async"))
-                return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
+                return addressOf(
+                    callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
         }
         return allocate(size, alignment, flags);
     }
@@ -47,8 +48,8 @@ class PyAllocator : public IGpuAllocator
         {
             py::gil_scoped_acquire const gil;
             if (py::get_override(self(), "deallocate_async"))
-                return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)), false,
-                    "deallocate_async");
+                return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)),
+                    false, "deallocate_async");
         }
         return deallocate(memory);
     }
@@ -123,29 +124,28 @@ template <typename T, typename Class>
 void bindAllocatorCalls(Class& c)
 {
     c.def(
-        "allocate", [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
-            return handleOf(self.allocate(size, alignment, flags));
-        },
+        "allocate",
+        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags)
+        { return handleOf(self.allocate(size, alignment, flags)); },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"));
     c.def(
-        "allocate_async", [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream) {
-            return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream)));
-        },
-        py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"), docOf("IGpuAllocator.allocate_async"));
+        "allocate_async",
+        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream)
+        { return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream))); },
+        py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"),
+        docOf("IGpuAllocator.allocate_async"));
     c.def(
         "deallocate", [](T& self, py::object const& memory) { return self.deallocate(addressOf(memory)); },
         py::arg("memory"), docOf("IGpuAllocator.deallocate"));
     c.def(
         "deallocate_async",
-        [](T& self, py::object const& memory, size_t stream) {
-            return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream));
-        },
+        [](T& self, py::object const& memory, size_t stream)
+        { return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream)); },
         py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"));
     c.def(
         "reallocate",
-        [](T& self, py::object const& address, uint64_t alignment, uint64_t size) {
-            return handleOf(self.reallocate(addressOf(address), alignment, size));
-        },
+        [](T& self, py::object const& address, uint64_t alignment, uint64_t size)
+        { return handleOf(self.reallocate(addressOf(address), alignment, size)); },
         py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"));
 }
 } // namespace

@@ -57,8 +57,7 @@ std::string verify(
         }
         else
             shapes.push_back(value.cast<std::vector<int64_t>>());
-        list.push_back(
-            {names.back().c_str(), data, static_cast<int32_t>(shapes.back().size()), shapes.back().data()});
+        list.push_back({names.back().c_str(), data, static_cast<int32_t>(shapes.back().size()), shapes.back().data()});
     }
     TenonVerifyOptions const options{absolute, relative, seed, firstOnly ? 1 : 0};
     TenonText problem{nullptr};
@@ -73,9 +72,10 @@ std::string verify(
 
 void bindExtras(py::module_& m)
 {
-    m.def("get_nv_onnx_parser_version", [] { return getNvOnnxParserVersion(); }, docOf("get_nv_onnx_parser_version"));
+    m.def(
+        "get_nv_onnx_parser_version", [] { return getNvOnnxParserVersion(); }, docOf("get_nv_onnx_parser_version"));
     m.attr("_api_version") = std::to_string(NV_TENSORRT_MAJOR) + "." + std::to_string(NV_TENSORRT_MINOR) + "."
-        + std::to_string(NV_TENSORRT_PATCH);
+                             + std::to_string(NV_TENSORRT_PATCH);
     m.attr("_version") = tenonVersion();
     m.def("_knobs", [] { return textOf(tenonKnobs(), nullptr); });
     m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });

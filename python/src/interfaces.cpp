@@ -25,7 +25,8 @@ class PyLogger : public ILogger
 class DefaultLogger : public ILogger
 {
   public:
-    explicit DefaultLogger(Severity severity) : minSeverity{severity}
+    explicit DefaultLogger(Severity severity)
+        : minSeverity{severity}
     {
     }
     void log(Severity severity, AsciiChar const* message) noexcept override
@@ -68,7 +69,8 @@ class PyErrorRecorder : public IErrorRecorder
     ErrorCode getErrorCode(int32_t index) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return valueOr(callOverride(this, "get_error_code", true, index), ErrorCode::kUNSPECIFIED_ERROR, "get_error_code");
+        return valueOr(
+            callOverride(this, "get_error_code", true, index), ErrorCode::kUNSPECIFIED_ERROR, "get_error_code");
     }
     ErrorDesc getErrorDesc(int32_t index) const noexcept override
     {
@@ -155,8 +157,8 @@ class PyDebugListener : public IDebugListener
         char const* name, cudaStream_t stream) override
     {
         py::gil_scoped_acquire const gil;
-        callOverride(static_cast<IDebugListener const*>(this), "process_debug_tensor", true, handleOf(address), location,
-            type, Dims{shape}, name, handleOf(stream));
+        callOverride(static_cast<IDebugListener const*>(this), "process_debug_tensor", true, handleOf(address),
+            location, type, Dims{shape}, name, handleOf(stream));
         return true; // The answer and exceptions of a Python listener are ignored (rule T8).
     }
 };
@@ -210,7 +212,8 @@ void bindInterfaces(py::module_& m)
             "kind", [](InterfaceInfo const& self) { return self.kind; }, &setKind)
         .def_readwrite("major", &InterfaceInfo::major)
         .def_readwrite("minor", &InterfaceInfo::minor);
-    py::class_<IVersionedInterface, Borrowed<IVersionedInterface>>(m, "IVersionedInterface", docOf("IVersionedInterface"))
+    py::class_<IVersionedInterface, Borrowed<IVersionedInterface>>(
+        m, "IVersionedInterface", docOf("IVersionedInterface"))
         .def_property_readonly("api_language", &IVersionedInterface::getAPILanguage)
         .def_property_readonly("interface_info", &IVersionedInterface::getInterfaceInfo);
     bindLoggers(m);
@@ -232,8 +235,8 @@ void bindInterfaces(py::module_& m)
         .def(py::init<>())
         .def(
             "process_debug_tensor",
-            [](IDebugListener& self, py::object const& address, TensorLocation location, DataType type, Dims const& shape,
-                char const* name, size_t stream) {
+            [](IDebugListener& self, py::object const& address, TensorLocation location, DataType type,
+                Dims const& shape, char const* name, size_t stream) {
                 self.processDebugTensor(
                     addressOf(address), location, type, shape, name, reinterpret_cast<cudaStream_t>(stream));
             },

@@ -12,7 +12,9 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
 {
   public:
     //! Stands in for the config's monitor until it goes out of scope.
-    explicit Interruptible(nvinfer1::IBuilderConfig& config) : mConfig{config}, mUsers{config.getProgressMonitor()}
+    explicit Interruptible(nvinfer1::IBuilderConfig& config)
+        : mConfig{config},
+          mUsers{config.getProgressMonitor()}
     {
         mConfig.setProgressMonitor(this);
     }

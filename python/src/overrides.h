@@ -1,4 +1,5 @@
-// Calls of Python overrides from native code: an exception never crosses native frames, a neutral value answers (rule X2).
+// Calls of Python overrides from native code: an exception never crosses native frames, a neutral value answers (rule
+// X2).
 #pragma once
 
 #include "bindings.h"

@@ -19,8 +19,8 @@ int64_t take(std::optional<py::object> const& answer, void* destination, int64_t
     auto const got = static_cast<int64_t>(info.size * info.itemsize);
     if (got > count)
     {
-        std::fprintf(stderr, "[tenon] read answered with %lld bytes; %lld were asked for\n", static_cast<long long>(got),
-            static_cast<long long>(count));
+        std::fprintf(stderr, "[tenon] read answered with %lld bytes; %lld were asked for\n",
+            static_cast<long long>(got), static_cast<long long>(count));
         return -1;
     }
     std::memcpy(destination, info.ptr, static_cast<size_t>(got));
@@ -65,7 +65,8 @@ class PyStreamWriter : public IStreamWriter
     {
         py::gil_scoped_acquire const gil;
         py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
-        return valueOr(callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
+        return valueOr(
+            callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
     }
 };
 } // namespace
@@ -76,17 +77,15 @@ void bindStreams(py::module_& m)
         .def(py::init<>())
         .def(
             "read",
-            [](IStreamReader& self, py::object const& destination, int64_t size) {
-                return self.read(addressOf(destination), size);
-            },
+            [](IStreamReader& self, py::object const& destination, int64_t size)
+            { return self.read(addressOf(destination), size); },
             py::arg("destination"), py::arg("size"), docOf("IStreamReader.read"));
     py::class_<IStreamReaderV2, PyStreamReaderV2>(m, "IStreamReaderV2", docOf("IStreamReaderV2"))
         .def(py::init<>())
         .def(
             "read",
-            [](IStreamReaderV2& self, py::object const& destination, int64_t size, size_t stream) {
-                return self.read(addressOf(destination), size, reinterpret_cast<cudaStream_t>(stream));
-            },
+            [](IStreamReaderV2& self, py::object const& destination, int64_t size, size_t stream)
+            { return self.read(addressOf(destination), size, reinterpret_cast<cudaStream_t>(stream)); },
             py::arg("destination"), py::arg("num_bytes"), py::arg("stream"), docOf("IStreamReaderV2.read"))
         .def("seek", &IStreamReaderV2::seek, py::arg("offset"), py::arg("where"), docOf("IStreamReaderV2.seek"));
     py::class_<IStreamWriter, PyStreamWriter>(m, "IStreamWriter", docOf("IStreamWriter"))

@@ -36,7 +36,8 @@ int main()
     context->setTensorAddress("y", out);
     if (!context->enqueueV3(nullptr))
         return 1;
-    std::printf("%s %d %g %g %g %g\n", tenonVersion(), getNvOnnxParserVersion() > 0 ? 1 : 0, static_cast<double>(out[0]),
-        static_cast<double>(out[1]), static_cast<double>(out[2]), static_cast<double>(out[3]));
+    std::printf("%s %d %g %g %g %g\n", tenonVersion(), getNvOnnxParserVersion() > 0 ? 1 : 0,
+        static_cast<double>(out[0]), static_cast<double>(out[1]), static_cast<double>(out[2]),
+        static_cast<double>(out[3]));
     return 0;
 }

@@ -27,8 +27,8 @@ int build(Options const& options, Common const& common)
     if (plan == nullptr)
         return 1;
     std::filesystem::path const model{options.model};
-    std::string const output
-        = options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
+    std::string const output =
+        options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
     writeFile(output, plan->data(), plan->size());
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
     if (!common.quiet)

@@ -71,7 +71,8 @@ void printSteps(Json const& program)
         std::string outputs;
         for (Json const& output : step["outputs"])
             if (!output.is_null())
-                outputs += " " + textOf(output["type"]) + "[" + textOf(output["shape"]) + "] " + textOf(output["layout"]);
+                outputs +=
+                    " " + textOf(output["type"]) + "[" + textOf(output["shape"]) + "] " + textOf(output["layout"]);
         std::string const tactic = textOf(step["tactic"]);
         std::printf("%4zu  %-24s %s ->%s\n", number++, textOf(step["kernel"]).c_str(), textOf(step["name"]).c_str(),
             outputs.c_str());
@@ -88,8 +89,8 @@ void printDecisions(Json const& decisions, bool all)
     {
         std::string const kind = textOf(decision["kind"]);
         if (all)
-            std::printf("  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(),
-                textOf(decision["text"]).c_str());
+            std::printf(
+                "  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(), textOf(decision["text"]).c_str());
         else
             ++kinds[kind][kind == "tactic" ? "(--decisions lists them)" : textOf(decision["text"])];
     }
@@ -128,9 +129,9 @@ void printNetwork(Json const& network)
         std::string outputs;
         for (Json const& output : layer["outputs"])
             outputs += " "
-                + (output.is_object() ? textOf(output.value("type", Json{})) + "[" + shapeOf(output.value("shape", Json{}))
-                           + "]"
-                                      : textOf(output));
+                       + (output.is_object() ? textOf(output.value("type", Json{})) + "["
+                                                   + shapeOf(output.value("shape", Json{})) + "]"
+                                             : textOf(output));
         std::printf("%4zu  %-20s %s ->%s\n", number++, textOf(layer["kind"]).c_str(), textOf(layer["name"]).c_str(),
             outputs.c_str());
     }
@@ -174,7 +175,8 @@ void addInspect(CLI::App& app, Common const& common, int& status)
     command->add_option("path", options->path, "A .onnx file or a plan")->required()->check(CLI::ExistingFile);
     command->add_flag("--json", options->json, "Print everything as JSON");
     command->add_flag("--decisions", options->decisions, "List each decision with its layer");
-    command->footer(R"(Of a plan: inputs and outputs, profiles with their memory, each step with its kernel and layout, how often which
+    command->footer(
+        R"(Of a plan: inputs and outputs, profiles with their memory, each step with its kernel and layout, how often which
 fusion or refusal happened and why, and the plugins it needs. Plugins need not be present.)");
     command->callback([options, &common, &status] { status = inspect(*options, common); });
 }

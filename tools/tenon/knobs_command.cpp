@@ -14,8 +14,10 @@ int knobs()
 {
     for (Json const& knob : parsed(tenonKnobs()))
     {
-        std::printf("%-22s %s\n", knob["variable"].get<std::string>().c_str(), knob["meaning"].get<std::string>().c_str());
-        std::string const value = knob["value"].is_null() ? "not set" : "set to '" + knob["value"].get<std::string>() + "'";
+        std::printf(
+            "%-22s %s\n", knob["variable"].get<std::string>().c_str(), knob["meaning"].get<std::string>().c_str());
+        std::string const value =
+            knob["value"].is_null() ? "not set" : "set to '" + knob["value"].get<std::string>() + "'";
         std::printf("%-22s %s; default: %s; %s\n", "", knob["type"].get<std::string>().c_str(),
             knob["default"].get<std::string>().c_str(), value.c_str());
     }
@@ -39,25 +41,24 @@ int api()
     std::sort(calls.begin(), calls.end());
     for (std::string const& call : calls)
         std::printf("%s\n", call.c_str());
-    std::fprintf(stderr, "%zu calls answer with \"is not implemented\" through logger and error recorder\n", calls.size());
+    std::fprintf(
+        stderr, "%zu calls answer with \"is not implemented\" through logger and error recorder\n", calls.size());
     return 0;
 }
 } // namespace
 
 void addKnobs(CLI::App& app, int& status)
 {
-    app.add_subcommand("knobs", "List the environment variables that Tenon reads")->callback([&status] {
-        status = knobs();
-    });
+    app.add_subcommand("knobs", "List the environment variables that Tenon reads")
+        ->callback([&status] { status = knobs(); });
     app.add_subcommand("devices", "List the devices, and which one a build or run would take and why")
         ->callback([&status] { status = devices(); });
 }
 
 void addApi(CLI::App& app, int& status)
 {
-    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")->callback([&status] {
-        status = api();
-    });
+    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")
+        ->callback([&status] { status = api(); });
 }
 
 } // namespace tenon::cli

@@ -33,8 +33,8 @@ std::string versionText()
 {
     int32_t const api = getInferLibVersion();
     char text[96];
-    std::snprintf(text, sizeof(text), "tenon " TENON_VERSION " (TensorRT API %d.%d.%d)", api / 10000, api / 100 % 100,
-        api % 100);
+    std::snprintf(
+        text, sizeof(text), "tenon " TENON_VERSION " (TensorRT API %d.%d.%d)", api / 10000, api / 100 % 100, api % 100);
     return text;
 }
 
@@ -46,6 +46,12 @@ int parse(CLI::App& app, int argc, char** argv)
     }
     catch (CLI::ParseError const& error)
     {
+        std::vector<std::string> const unknown = app.remaining();
+        if (app.get_subcommands().empty() && !unknown.empty() && unknown.front().front() != '-')
+        {
+            std::fprintf(stderr, "tenon: there is no command '%s'; see tenon --help\n", unknown.front().c_str());
+            return kUsageStatus;
+        }
         return app.exit(error) == 0 ? 0 : kUsageStatus;
     }
     return 0;

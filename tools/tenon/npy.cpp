@@ -15,9 +15,9 @@ namespace
 {
 using nvinfer1::DataType;
 
-constexpr std::array<std::pair<DataType, char const*>, 7> kTypes{{{DataType::kFLOAT, "<f4"}, {DataType::kHALF, "<f2"},
-    {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"}, {DataType::kINT64, "<i8"}, {DataType::kBOOL, "|b1"},
-    {DataType::kUINT8, "|u1"}}};
+constexpr std::array<std::pair<DataType, char const*>, 7> kTypes{
+    {{DataType::kFLOAT, "<f4"}, {DataType::kHALF, "<f2"}, {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"},
+        {DataType::kINT64, "<i8"}, {DataType::kBOOL, "|b1"}, {DataType::kUINT8, "|u1"}}};
 
 //! The text between `after` and the next of `ends` in the header.
 std::string piece(std::string const& header, std::string const& after, char end, std::string const& path)
@@ -66,8 +66,8 @@ NpyArray readNpy(std::string const& path)
     }
     array.data.assign(bytes.begin() + 10 + length, bytes.end());
     if (array.data.size() != bytesOf(array.type, array.dims))
-        throw std::runtime_error("'" + path + "' has " + std::to_string(array.data.size()) + " bytes of data for shape "
-            + show(array.dims));
+        throw std::runtime_error(
+            "'" + path + "' has " + std::to_string(array.data.size()) + " bytes of data for shape " + show(array.dims));
     return array;
 }
 

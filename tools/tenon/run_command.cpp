@@ -46,7 +46,8 @@ void load(Session& session, std::vector<std::string> const& inputs, Shapes& shap
     }
 }
 
-void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, std::vector<char> const& data)
+void printStatistics(
+    char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, std::vector<char> const& data)
 {
     std::printf("%s: %s", name, show(dims).c_str());
     size_t const count = bytesOf(type, dims) / sizeof(float);

@@ -29,7 +29,8 @@ void Logger::log(Severity severity, char const* message) noexcept
     std::fprintf(stderr, "%s: %s\n", kNames[static_cast<int32_t>(severity)], message);
 }
 
-ProgressBar::ProgressBar() : mShown{isatty(STDERR_FILENO) != 0}
+ProgressBar::ProgressBar()
+    : mShown{isatty(STDERR_FILENO) != 0}
 {
 }
 
@@ -70,7 +71,8 @@ void ProgressBar::draw()
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - phase.start;
     double const left = part > 0.0 ? spent.count() * (1.0 - part) / part : 0.0;
     std::string const bar(static_cast<size_t>(part * kWidth), '#');
-    std::fprintf(stderr, "\r\033[K%-24s [%-30s] %3.0f%%  %.0f s left", phase.name.c_str(), bar.c_str(), part * 100, left);
+    std::fprintf(
+        stderr, "\r\033[K%-24s [%-30s] %3.0f%%  %.0f s left", phase.name.c_str(), bar.c_str(), part * 100, left);
 }
 
 namespace
@@ -118,9 +120,9 @@ Shapes parseShapes(std::vector<std::string> const& texts)
             std::vector<std::string> const bounds = split(piece.substr(equals + 1), ':');
             if (bounds.size() != 1 && bounds.size() != 3)
                 throw std::invalid_argument("'" + piece + "' has " + std::to_string(bounds.size())
-                    + " shapes; give one, or three as min:opt:max");
-            shapes[piece.substr(0, equals)]
-                = {parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
+                                            + " shapes; give one, or three as min:opt:max");
+            shapes[piece.substr(0, equals)] = {
+                parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
         }
     return shapes;
 }
@@ -140,14 +142,19 @@ size_t bytesOf(DataType type, Dims const& dims)
         count *= static_cast<size_t>(std::max<int64_t>(dims.d[i], 0));
     switch (type)
     {
-    case DataType::kINT64: return count * 8;
+    case DataType::kINT64:
+        return count * 8;
     case DataType::kFLOAT:
-    case DataType::kINT32: return count * 4;
+    case DataType::kINT32:
+        return count * 4;
     case DataType::kHALF:
-    case DataType::kBF16: return count * 2;
+    case DataType::kBF16:
+        return count * 2;
     case DataType::kINT4:
-    case DataType::kFP4: return (count + 1) / 2;
-    default: return count;
+    case DataType::kFP4:
+        return (count + 1) / 2;
+    default:
+        return count;
     }
 }
 
@@ -198,7 +205,8 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
         dynamic = true;
         if (given.empty())
             throw std::runtime_error(std::string{"input '"} + input.getName() + "' of shape " + show(dims)
-                + " has extents known only at run time: give --shapes " + input.getName() + "=MIN:OPT:MAX");
+                                     + " has extents known only at run time: give --shapes " + input.getName()
+                                     + "=MIN:OPT:MAX");
         ShapeRange const& range = given.mapped();
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMIN, range.min);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);
@@ -211,7 +219,8 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
 }
 } // namespace
 
-Model::Model(std::string const& path, nvinfer1::ILogger& logger) : mBuilder{nvinfer1::createInferBuilder(logger)}
+Model::Model(std::string const& path, nvinfer1::ILogger& logger)
+    : mBuilder{nvinfer1::createInferBuilder(logger)}
 {
     if (mBuilder == nullptr)
         throw std::runtime_error("no builder could be made");
@@ -306,9 +315,8 @@ void Session::prepare(Shapes const& shapes, uint32_t seed)
         if (mEngine->getTensorIOMode(name) != nvinfer1::TensorIOMode::kINPUT)
             continue;
         auto const given = shapes.find(name);
-        Dims const dims = given != shapes.end()
-            ? given->second.opt
-            : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
+        Dims const dims = given != shapes.end() ? given->second.opt
+                                                : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
         if (!mContext->setInputShape(name, dims))
             throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
     }

@@ -22,7 +22,8 @@ inline constexpr int kInterruptedStatus{130};
 class Logger : public nvinfer1::ILogger
 {
   public:
-    explicit Logger(Severity severity) : mSeverity{severity}
+    explicit Logger(Severity severity)
+        : mSeverity{severity}
     {
     }
     void log(Severity severity, char const* message) noexcept override;

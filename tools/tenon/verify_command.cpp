@@ -34,8 +34,7 @@ struct Inputs
         names.push_back(name);
         arrays.push_back(std::move(array));
         NpyArray const& kept = arrays.back();
-        list.push_back(
-            {names.back().c_str(), hasData ? kept.data.data() : nullptr, kept.dims.nbDims, kept.dims.d});
+        list.push_back({names.back().c_str(), hasData ? kept.data.data() : nullptr, kept.dims.nbDims, kept.dims.d});
     }
 };
 
@@ -55,6 +54,13 @@ Inputs inputsOf(Options const& options, Shapes const& shapes)
     return inputs;
 }
 
+//! A step is named by its number in the report, or by name.
+std::string stepName(Json const& report, Json const& step)
+{
+    return step.is_number() ? report["steps"].at(step.get<size_t>())["name"].get<std::string>()
+                            : step.get<std::string>();
+}
+
 void print(Json const& report, bool verbose)
 {
     size_t compared{0};
@@ -72,7 +78,10 @@ void print(Json const& report, bool verbose)
         }
         bool const isBad = isCompared && !step["ok"].get<bool>();
         if (verbose || isBad)
-            std::printf("%-5s %-9.2e %s\n", isBad ? "WRONG" : isCompared ? "ok" : "-",
+            std::printf("%-5s %-9.2e %s\n",
+                isBad        ? "WRONG"
+                : isCompared ? "ok"
+                             : "-",
                 isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
                 step["name"].get<std::string>().c_str());
     }
@@ -83,7 +92,7 @@ void print(Json const& report, bool verbose)
     Json const& first = report["first_divergence"];
     if (!first.is_null())
         std::printf("first divergence: step '%s' (%s), output %s, element %s: got %s, want %s\n",
-            first["step"].get<std::string>().c_str(), first["layer"].get<std::string>().c_str(),
+            stepName(report, first["step"]).c_str(), first["layer"].get<std::string>().c_str(),
             first["output"].dump().c_str(), first["index"].dump().c_str(), first["got"].dump().c_str(),
             first["want"].dump().c_str());
 }
@@ -97,8 +106,8 @@ int verify(Options const& options, Common const& common)
     TenonVerifyOptions verify = options.verify;
     verify.firstsOnly = options.firstOnly ? 1 : 0;
     TenonText problem{nullptr};
-    TenonText const text = tenonVerify(
-        &session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
+    TenonText const text =
+        tenonVerify(&session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
     Json const report = parsed(text, problem);
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
@@ -123,7 +132,8 @@ void addVerify(CLI::App& app, Common const& common, int& status)
     command->add_option("--seed", options->verify.seed, "Seed of random inputs");
     command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
     command->add_flag("--json", options->json, "Print everything as JSON");
-    command->footer(R"(The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
+    command->footer(
+        R"(The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
 output differs by more than atol + rtol * |reference|; -v lists all steps.)");
     command->callback([options, &common, &status] { status = verify(*options, common); });
