@@ -27,6 +27,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # A wheel holds no links: each library once, under the name that others look for.
 if(TARGET tenon_native)
     install(TARGETS tenon_native LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
+    install(FILES ${PROJECT_BINARY_DIR}/python/tenon/_native.pyi DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
     foreach(library IN LISTS libraries)
         install(PROGRAMS $<TARGET_FILE:${library}> DESTINATION tenon/lib RENAME $<TARGET_SONAME_FILE_NAME:${library}>
             COMPONENT python EXCLUDE_FROM_ALL)
