@@ -77,7 +77,8 @@ Result<std::optional<HostTensor>> StepReference::operand(
     int32_t const weightIndex = mPlan.graph.values.at(static_cast<size_t>(value)).weight;
     if (weightIndex >= 0)
         return std::optional{TENON_TRY(weight(weightIndex))};
-    if (i >= step.inputs.size() || !step.inputs[i].present)
+    bool const reaches = i < step.inputs.size() && (step.inputs[i].present || !step.inputs[i].extents.empty());
+    if (!reaches)
         return badArgument("operand {} of the layer does not reach the step", i);
     TensorArg const& arg = step.inputs[i];
     if (step.inputData[i] != nullptr)

@@ -157,7 +157,8 @@ class Verifier
         VerifiedStep verified{.name = step.step->name};
         if (step.step->graphNode < 0)
         {
-            verified.why = "a copy into another layout";
+            verified.why =
+                step.step->kernel == "shape_values" ? "values of a shape tensor" : "a copy into another layout";
             return verified;
         }
         verified.layer = mReference.layerOf(step);

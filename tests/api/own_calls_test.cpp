@@ -38,6 +38,26 @@ TEST_F(OwnCalls, verifyNamesTheFirstStepThatExceedsATolerance)
     EXPECT_NE(report["first_divergence"]["layer"].get<std::string>().find("conv"), std::string::npos);
 }
 
+TEST_F(OwnCalls, verifyComparesStepsWhoseOperandsAreShapes)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1, 3, -1, 10}));
+    ITensor* whole = network->addShape(*x)->getOutput(0);
+    int64_t const halves[]{1, 3, 2, 10};
+    ITensor* divisor = network->addConstant(dims({4}), Weights{DataType::kINT64, halves, 4})->getOutput(0);
+    ITensor* size = network->addElementWise(*whole, *divisor, ElementWiseOperation::kDIV)->getOutput(0);
+    ISliceLayer* slice = network->addSlice(*x, dims({0, 1, 2, 3}), dims({1, 1, 1, 1}), dims({1, 1, 1, 1}));
+    slice->setInput(2, *size);
+    ITensor* y = slice->getOutput(0);
+    y->setName("y");
+    network->markOutput(*y);
+    addProfile({1, 3, 8, 10}, {2, 3, 12, 10}, {4, 3, 16, 10});
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    Json const report = Json::parse(tenon::take(tenonVerify(engine.get(), nullptr, 0, nullptr, nullptr)));
+    EXPECT_TRUE(report["ok"]) << report.dump(1);
+    EXPECT_TRUE(report["steps"].back()["compared"]) << report.dump(1);
+}
+
 TEST_F(OwnCalls, verifyTellsWhatIsWrongWithItsInputs)
 {
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
