@@ -293,7 +293,7 @@ class TRT_DEPRECATED IPluginV2DynamicExt : public IPluginV2Ext
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_DYNAMICEXT) << 24U)
-                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
   private:

@@ -194,7 +194,7 @@ class TRT_DEPRECATED IPluginV2Ext : public IPluginV2
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_EXT) << 24U)
-                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
     //! Not called in this generation.
@@ -231,7 +231,7 @@ class TRT_DEPRECATED IPluginV2IOExt : public IPluginV2Ext
     int32_t getTensorRTVersion() const noexcept override
     {
         return static_cast<int32_t>((static_cast<uint32_t>(PluginVersion::kV2_IOEXT) << 24U)
-                                    | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
     }
 
   private:

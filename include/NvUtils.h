@@ -17,23 +17,18 @@ inline size_t bytesPerElement(DataType type) noexcept
 {
     switch (type)
     {
-    case DataType::kINT64:
-        return 8;
+    case DataType::kINT64: return 8;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-        return 4;
+    case DataType::kINT32: return 4;
     case DataType::kHALF:
-    case DataType::kBF16:
-        return 2;
+    case DataType::kBF16: return 2;
     case DataType::kINT8:
     case DataType::kBOOL:
     case DataType::kUINT8:
     case DataType::kFP8:
-    case DataType::kE8M0:
-        return 1;
+    case DataType::kE8M0: return 1;
     case DataType::kINT4:
-    case DataType::kFP4:
-        break;
+    case DataType::kFP4: break;
     }
     return 0;
 }

@@ -257,8 +257,7 @@ Value reshapeTo(Node& node, Value const& x, Extents const& extents)
 Value slice(Node& node, Value const& x, Cut const& cut, std::string_view role)
 {
     auto const rank = static_cast<size_t>(x.rank());
-    auto const dims = [rank](Extents const& extents, int64_t otherwise)
-    {
+    auto const dims = [rank](Extents const& extents, int64_t otherwise) {
         Shape shape;
         for (size_t i = 0; i < rank; ++i)
         {
@@ -313,19 +312,19 @@ Value expandTo(Node& node, Value const& x, Extents const& shape)
     {
         // NumPy's rule for both sides: the extent that is not 1.
         bool const copies = shape[i].is(1) || (shape[i].known && shape[i].known == from[i].known);
-        Extent const size = copies          ? from[i]
-                            : from[i].is(1) ? shape[i]
-                            : from[i].known ? from[i]
-                                            : larger(node, from[i], shape[i]);
+        Extent const size = copies ? from[i]
+            : from[i].is(1)        ? shape[i]
+            : from[i].known        ? from[i]
+                                   : larger(node, from[i], shape[i]);
         if (from[i].known && !from[i].is(1) && shape[i].known && !shape[i].is(1) && *from[i].known != *shape[i].known)
         {
             fail(ErrorCode::kINVALID_NODE,
                 fmt::format("cannot expand extent {} of axis {} to {}", *from[i].known, i, *shape[i].known));
         }
         cut.size.push_back(size);
-        cut.stride.push_back(copies          ? Extent{1}
-                             : from[i].known ? Extent{from[i].is(1) ? 0 : 1}
-                                             : smaller(node, 1, subtract(node, from[i], 1)));
+        cut.stride.push_back(copies ? Extent{1}
+                : from[i].known     ? Extent{from[i].is(1) ? 0 : 1}
+                                    : smaller(node, 1, subtract(node, from[i], 1)));
         changes = changes || !copies;
     }
     return changes ? slice(node, source, cut, "expand") : source;

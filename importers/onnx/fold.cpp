@@ -52,14 +52,10 @@ int64_t wrapped(char operation, int64_t a, int64_t b)
     auto const y = static_cast<uint64_t>(b);
     switch (operation)
     {
-    case '+':
-        return static_cast<int64_t>(x + y);
-    case '-':
-        return static_cast<int64_t>(x - y);
-    case '*':
-        return static_cast<int64_t>(x * y);
-    default:
-        return b == -1 ? static_cast<int64_t>(0 - x) : a / b;
+    case '+': return static_cast<int64_t>(x + y);
+    case '-': return static_cast<int64_t>(x - y);
+    case '*': return static_cast<int64_t>(x * y);
+    default: return b == -1 ? static_cast<int64_t>(0 - x) : a / b;
     }
 }
 
@@ -67,14 +63,10 @@ double exact(char operation, double a, double b)
 {
     switch (operation)
     {
-    case '+':
-        return a + b;
-    case '-':
-        return a - b;
-    case '*':
-        return a * b;
-    default:
-        return a / b;
+    case '+': return a + b;
+    case '-': return a - b;
+    case '*': return a * b;
+    default: return a / b;
     }
 }
 
@@ -187,9 +179,9 @@ std::optional<Outputs> foldShape(Node& node)
 
 bool areSmallConstants(Node const& node)
 {
-    return node.nbInputs() > 0
-           && std::all_of(node.inputs().begin(), node.inputs().end(),
-               [](Value const& input) { return input.isConstant() && input.constant().count <= kSmall; });
+    return node.nbInputs() > 0 && std::all_of(node.inputs().begin(), node.inputs().end(), [](Value const& input) {
+        return input.isConstant() && input.constant().count <= kSmall;
+    });
 }
 
 } // namespace
@@ -217,9 +209,10 @@ std::optional<Outputs> fold(Node& node)
     if (op == "Sqrt" || op == "Floor" || op == "Ceil")
     {
         return foldUnary(
-            node, op == "Sqrt"    ? +[](double x) { return std::sqrt(x); }
-                  : op == "Floor" ? +[](double x) { return std::floor(x); }
-                                  : +[](double x) { return std::ceil(x); });
+            node,
+            op == "Sqrt"        ? +[](double x) { return std::sqrt(x); }
+                : op == "Floor" ? +[](double x) { return std::floor(x); }
+                                : +[](double x) { return std::ceil(x); });
     }
     if (op == "Concat")
     {

@@ -23,7 +23,7 @@ bool isIdentifier(std::string const& name)
 {
     auto const isWord = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0
-           && std::all_of(name.begin(), name.end(), isWord);
+        && std::all_of(name.begin(), name.end(), isWord);
 }
 
 } // namespace
@@ -41,8 +41,7 @@ Import::Import(nvinfer1::INetworkDefinition& network, Model& model, Log& log, Er
 template <typename Step>
 bool Import::guarded(int node, Step const& step)
 {
-    auto const list = [this, node](Failure const& failure)
-    {
+    auto const list = [this, node](Failure const& failure) {
         ::onnx::NodeProto const& proto = node >= 0 ? mGraph.node(node) : ::onnx::NodeProto::default_instance();
         mErrors.emplace_back(failure, node, proto.name(), proto.op_type());
         mNetwork.log(ILogger::Severity::kERROR, mErrors.back().text());
@@ -150,8 +149,7 @@ void Import::sortNodes()
     // A min-heap of nodes that are ready, by index.
     std::vector<int> ready;
     auto const later = [](int a, int b) { return a > b; };
-    auto const offer = [&](int node)
-    {
+    auto const offer = [&](int node) {
         ready.push_back(node);
         std::push_heap(ready.begin(), ready.end(), later);
     };
@@ -194,13 +192,11 @@ void Import::addInitializers()
     }
     for (auto const& sparse : mGraph.sparse_initializer())
     {
-        guarded(-1,
-            [&]
-            {
-                mBroken.insert(sparse.values().name());
-                fail(ErrorCode::kUNSUPPORTED_GRAPH,
-                    fmt::format("the sparse initializer '{}' is not supported", sparse.values().name()));
-            });
+        guarded(-1, [&] {
+            mBroken.insert(sparse.values().name());
+            fail(ErrorCode::kUNSUPPORTED_GRAPH,
+                fmt::format("the sparse initializer '{}' is not supported", sparse.values().name()));
+        });
     }
 }
 
@@ -307,20 +303,18 @@ void Import::importNode(int index)
 {
     ::onnx::NodeProto const& proto = mGraph.node(index);
     NodeState& state = mStates[static_cast<size_t>(index)];
-    bool const fine = guarded(index,
-        [&]
+    bool const fine = guarded(index, [&] {
+        ImportFunction const function = operatorOf(proto); // First: so that each unknown operator is listed.
+        std::vector<Value> inputs;
+        if (!collectInputs(proto, inputs))
         {
-            ImportFunction const function = operatorOf(proto); // First: so that each unknown operator is listed.
-            std::vector<Value> inputs;
-            if (!collectInputs(proto, inputs))
-            {
-                return;
-            }
-            Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
-            std::optional<Outputs> const folded = fold(node);
-            bindOutputs(node, proto, folded ? *folded : function(node));
-            state = NodeState::kImported;
-        });
+            return;
+        }
+        Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
+        std::optional<Outputs> const folded = fold(node);
+        bindOutputs(node, proto, folded ? *folded : function(node));
+        state = NodeState::kImported;
+    });
     if (!fine)
     {
         state = NodeState::kFailed;

@@ -57,30 +57,20 @@ DataType typeOfOnnx(int32_t onnxType)
     switch (onnxType)
     {
     case TensorProto::FLOAT:
-    case TensorProto::DOUBLE:
-        return DataType::kFLOAT;
-    case TensorProto::FLOAT16:
-        return DataType::kHALF;
-    case TensorProto::BFLOAT16:
-        return DataType::kBF16;
-    case TensorProto::INT8:
-        return DataType::kINT8;
-    case TensorProto::UINT8:
-        return DataType::kUINT8;
-    case TensorProto::INT32:
-        return DataType::kINT32;
-    case TensorProto::INT64:
-        return DataType::kINT64;
-    case TensorProto::BOOL:
-        return DataType::kBOOL;
-    case TensorProto::FLOAT8E4M3FN:
-        return DataType::kFP8;
-    default:
-        break;
+    case TensorProto::DOUBLE: return DataType::kFLOAT;
+    case TensorProto::FLOAT16: return DataType::kHALF;
+    case TensorProto::BFLOAT16: return DataType::kBF16;
+    case TensorProto::INT8: return DataType::kINT8;
+    case TensorProto::UINT8: return DataType::kUINT8;
+    case TensorProto::INT32: return DataType::kINT32;
+    case TensorProto::INT64: return DataType::kINT64;
+    case TensorProto::BOOL: return DataType::kBOOL;
+    case TensorProto::FLOAT8E4M3FN: return DataType::kFP8;
+    default: break;
     }
     std::string const name = TensorProto::DataType_IsValid(onnxType)
-                                 ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnxType))
-                                 : std::to_string(onnxType);
+        ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnxType))
+        : std::to_string(onnxType);
     fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("data type {} is not supported", name));
 }
 
@@ -197,8 +187,9 @@ Constant Model::read(TensorProto const& tensor, std::optional<std::span<char con
     int64_t bytes{0};
     if (__builtin_mul_overflow(volumeOf(dims), bytesOf(type), &bytes) || static_cast<size_t>(bytes) != raw->size())
     {
-        fail(ErrorCode::kINVALID_GRAPH, fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor),
-                                            nameOf(type), textOf(dims), raw->size()));
+        fail(ErrorCode::kINVALID_GRAPH,
+            fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor), nameOf(type), textOf(dims),
+                raw->size()));
     }
     return over(type, std::move(dims), *raw);
 }
@@ -277,8 +268,9 @@ std::span<char const> Model::external(TensorProto const& tensor)
     uint64_t const length = entries.count("length") != 0 ? std::strtoull(entries["length"].c_str(), nullptr, 10) : rest;
     if (offset > size || length > size - offset)
     {
-        fail(ErrorCode::kINVALID_VALUE, fmt::format("{}: bytes {} to {} are not in '{}', which has {}", shown(tensor),
-                                            offset, offset + length, path, size));
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: bytes {} to {} are not in '{}', which has {}", shown(tensor), offset, offset + length,
+                path, size));
     }
     return file->bytes().subspan(offset, length);
 }

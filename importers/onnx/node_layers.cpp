@@ -56,8 +56,7 @@ Constant constantOf(Model& model, std::vector<double> const& elements, DataType 
     std::vector<uint16_t> halves(elements.size());
     switch (type)
     {
-    case DataType::kFLOAT:
-        return model.own(type, std::move(dims), converted<float>(elements));
+    case DataType::kFLOAT: return model.own(type, std::move(dims), converted<float>(elements));
     case DataType::kHALF:
         std::transform(
             elements.begin(), elements.end(), halves.begin(), [](double v) { return halfOf(static_cast<float>(v)); });
@@ -66,22 +65,17 @@ Constant constantOf(Model& model, std::vector<double> const& elements, DataType 
         std::transform(
             elements.begin(), elements.end(), halves.begin(), [](double v) { return brainOf(static_cast<float>(v)); });
         return model.own(type, std::move(dims), halves);
-    case DataType::kINT32:
-        return model.own(type, std::move(dims), converted<int32_t>(elements));
-    case DataType::kINT64:
-        return model.own(type, std::move(dims), converted<int64_t>(elements));
-    case DataType::kINT8:
-        return model.own(type, std::move(dims), converted<int8_t>(elements));
-    case DataType::kUINT8:
-        return model.own(type, std::move(dims), converted<uint8_t>(elements));
+    case DataType::kINT32: return model.own(type, std::move(dims), converted<int32_t>(elements));
+    case DataType::kINT64: return model.own(type, std::move(dims), converted<int64_t>(elements));
+    case DataType::kINT8: return model.own(type, std::move(dims), converted<int8_t>(elements));
+    case DataType::kUINT8: return model.own(type, std::move(dims), converted<uint8_t>(elements));
     case DataType::kBOOL:
     {
         std::vector<uint8_t> flags(elements.size());
         std::transform(elements.begin(), elements.end(), flags.begin(), [](double v) { return v != 0.0; });
         return model.own(type, std::move(dims), flags);
     }
-    default:
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no constants of type {}", nameOf(type)));
+    default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no constants of type {}", nameOf(type)));
     }
 }
 

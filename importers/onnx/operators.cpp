@@ -8,8 +8,7 @@ namespace tenon::onnx
 
 ImportFunction findOperator(std::string_view name)
 {
-    static auto const kTable = []
-    {
+    static auto const kTable = [] {
         std::unordered_map<std::string_view, ImportFunction> table;
         for (std::span<Operator const> const family : {kDirectOperators, kElementwiseOperators, kActivationOperators,
                  kConvolutionOperators, kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators,

@@ -83,31 +83,27 @@ bool Parser::importModel()
 bool Parser::parse(
     void const* serialized_onnx_model, size_t serialized_onnx_model_size, char const* model_path) noexcept
 {
-    return guarded(
-        [&]
-        {
-            load(serialized_onnx_model, serialized_onnx_model_size, model_path);
-            return importModel();
-        });
+    return guarded([&] {
+        load(serialized_onnx_model, serialized_onnx_model_size, model_path);
+        return importModel();
+    });
 }
 
 bool Parser::parseFromFile(char const* onnxModelFile, int /*verbosity*/) noexcept
 {
-    return guarded(
-        [&]
+    return guarded([&] {
+        if (onnxModelFile == nullptr)
         {
-            if (onnxModelFile == nullptr)
-            {
-                fail(ErrorCode::kINVALID_VALUE, "the file's name is null");
-            }
-            if (mModel != nullptr)
-            {
-                fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
-            }
-            mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
-            mModel->loadFile(onnxModelFile);
-            return importModel();
-        });
+            fail(ErrorCode::kINVALID_VALUE, "the file's name is null");
+        }
+        if (mModel != nullptr)
+        {
+            fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
+        }
+        mModel = std::make_unique<Model>([this](std::string const& text) { mLog.warnOnce(text); });
+        mModel->loadFile(onnxModelFile);
+        return importModel();
+    });
 }
 
 bool Parser::parseWithWeightDescriptors(void const* serialized_onnx_model, size_t serialized_onnx_model_size) noexcept
@@ -189,30 +185,26 @@ void Parser::partition()
 bool Parser::supportsModelV2(
     void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath) noexcept
 {
-    return guarded(
-        [&]
-        {
-            load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
-            bool const isSupported = importModel();
-            partition();
-            return isSupported;
-        });
+    return guarded([&] {
+        load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
+        bool const isSupported = importModel();
+        partition();
+        return isSupported;
+    });
 }
 
 bool Parser::supportsModel(void const* serialized_onnx_model, size_t serialized_onnx_model_size,
     SubGraphCollection_t& sub_graph_collection, char const* model_path) noexcept
 {
     bool const isSupported = supportsModelV2(serialized_onnx_model, serialized_onnx_model_size, model_path);
-    guarded(
-        [&]
+    guarded([&] {
+        for (Subgraph const& subgraph : mSubgraphs)
         {
-            for (Subgraph const& subgraph : mSubgraphs)
-            {
-                sub_graph_collection.emplace_back(
-                    std::vector<size_t>(subgraph.nodes.begin(), subgraph.nodes.end()), subgraph.isSupported);
-            }
-            return true;
-        });
+            sub_graph_collection.emplace_back(
+                std::vector<size_t>(subgraph.nodes.begin(), subgraph.nodes.end()), subgraph.isSupported);
+        }
+        return true;
+    });
     return isSupported;
 }
 
@@ -227,82 +219,69 @@ int64_t Parser::getNbSubgraphs() noexcept
 
 bool Parser::isSubgraphSupported(int64_t const index) noexcept
 {
-    return guarded(
-        [&]
+    return guarded([&] {
+        if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
         {
-            if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
-            {
-                fail(ErrorCode::kINVALID_VALUE,
-                    fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
-            }
-            return mSubgraphs[static_cast<size_t>(index)].isSupported;
-        });
+            fail(ErrorCode::kINVALID_VALUE, fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
+        }
+        return mSubgraphs[static_cast<size_t>(index)].isSupported;
+    });
 }
 
 int64_t* Parser::getSubgraphNodes(int64_t const index, int64_t& subgraphLength) noexcept
 {
     int64_t* nodes{nullptr};
     subgraphLength = 0;
-    guarded(
-        [&]
+    guarded([&] {
+        if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
         {
-            if (index < 0 || index >= static_cast<int64_t>(mSubgraphs.size()))
-            {
-                fail(ErrorCode::kINVALID_VALUE,
-                    fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
-            }
-            Subgraph& subgraph = mSubgraphs[static_cast<size_t>(index)];
-            subgraphLength = static_cast<int64_t>(subgraph.nodes.size());
-            nodes = subgraph.nodes.data();
-            return true;
-        });
+            fail(ErrorCode::kINVALID_VALUE, fmt::format("there is no subgraph {}; call supportsModelV2 first", index));
+        }
+        Subgraph& subgraph = mSubgraphs[static_cast<size_t>(index)];
+        subgraphLength = static_cast<int64_t>(subgraph.nodes.size());
+        nodes = subgraph.nodes.data();
+        return true;
+    });
     return nodes;
 }
 
 bool Parser::loadModelProto(
     void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath) noexcept
 {
-    return guarded(
-        [&]
-        {
-            load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
-            return true;
-        });
+    return guarded([&] {
+        load(serializedOnnxModel, serializedOnnxModelSize, modelPath);
+        return true;
+    });
 }
 
 bool Parser::loadInitializer(char const* name, void const* data, size_t size) noexcept
 {
-    return guarded(
-        [&]
+    return guarded([&] {
+        if (mModel == nullptr || mImport != nullptr)
         {
-            if (mModel == nullptr || mImport != nullptr)
-            {
-                fail(
-                    ErrorCode::kINVALID_VALUE, "loadInitializer comes after loadModelProto and before parseModelProto");
-            }
-            if (name == nullptr || (data == nullptr && size > 0))
-            {
-                fail(ErrorCode::kINVALID_VALUE, "the name or the data of the initializer is null");
-            }
-            if (!mModel->replaceInitializer(name, data, size))
-            {
-                fail(ErrorCode::kINVALID_VALUE, fmt::format("no initializer '{}' has {} bytes", name, size));
-            }
-            return true;
-        });
+            fail(ErrorCode::kINVALID_VALUE, "loadInitializer comes after loadModelProto and before parseModelProto");
+        }
+        if (name == nullptr || (data == nullptr && size > 0))
+        {
+            fail(ErrorCode::kINVALID_VALUE, "the name or the data of the initializer is null");
+        }
+        if (!mModel->replaceInitializer(name, data, size))
+        {
+            fail(ErrorCode::kINVALID_VALUE, fmt::format("no initializer '{}' has {} bytes", name, size));
+        }
+        return true;
+    });
 }
 
 bool Parser::parseModelProto() noexcept
 {
-    return guarded(
-        [&]
+    return guarded([&] {
+        if (mModel == nullptr)
         {
-            if (mModel == nullptr)
-            {
-                fail(ErrorCode::kINVALID_VALUE, "parseModelProto needs a call of loadModelProto first");
-            }
-            return importModel();
-        });
+            fail(ErrorCode::kINVALID_VALUE, "parseModelProto needs a call of loadModelProto first");
+        }
+        return importModel();
+    });
 }
 
 bool Parser::setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept

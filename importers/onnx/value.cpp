@@ -28,8 +28,8 @@ float floatOfHalf(uint16_t bits)
         return mantissa != 0 ? NAN : sign * INFINITY;
     }
     return sign
-           * (exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                            : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25));
+        * (exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                         : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25));
 }
 
 template <typename From, typename To>
@@ -61,25 +61,18 @@ std::vector<To> read(Constant const& constant)
 {
     switch (constant.type)
     {
-    case DataType::kFLOAT:
-        return elements<float, To>(constant, [](float v) { return fromFloating<To>(v); });
+    case DataType::kFLOAT: return elements<float, To>(constant, [](float v) { return fromFloating<To>(v); });
     case DataType::kHALF:
         return elements<uint16_t, To>(constant, [](uint16_t v) { return fromFloating<To>(floatOfHalf(v)); });
     case DataType::kBF16:
         return elements<uint16_t, To>(
             constant, [](uint16_t v) { return fromFloating<To>(std::bit_cast<float>(uint32_t{v} << 16U)); });
-    case DataType::kINT32:
-        return elements<int32_t, To>(constant, [](int32_t v) { return static_cast<To>(v); });
-    case DataType::kINT64:
-        return elements<int64_t, To>(constant, [](int64_t v) { return static_cast<To>(v); });
-    case DataType::kINT8:
-        return elements<int8_t, To>(constant, [](int8_t v) { return static_cast<To>(v); });
-    case DataType::kUINT8:
-        return elements<uint8_t, To>(constant, [](uint8_t v) { return static_cast<To>(v); });
-    case DataType::kBOOL:
-        return elements<uint8_t, To>(constant, [](uint8_t v) { return static_cast<To>(v != 0); });
-    default:
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("cannot read {} elements", nameOf(constant.type)));
+    case DataType::kINT32: return elements<int32_t, To>(constant, [](int32_t v) { return static_cast<To>(v); });
+    case DataType::kINT64: return elements<int64_t, To>(constant, [](int64_t v) { return static_cast<To>(v); });
+    case DataType::kINT8: return elements<int8_t, To>(constant, [](int8_t v) { return static_cast<To>(v); });
+    case DataType::kUINT8: return elements<uint8_t, To>(constant, [](uint8_t v) { return static_cast<To>(v); });
+    case DataType::kBOOL: return elements<uint8_t, To>(constant, [](uint8_t v) { return static_cast<To>(v != 0); });
+    default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("cannot read {} elements", nameOf(constant.type)));
     }
 }
 
@@ -89,21 +82,16 @@ int64_t bytesOf(DataType type)
 {
     switch (type)
     {
-    case DataType::kINT64:
-        return 8;
+    case DataType::kINT64: return 8;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-        return 4;
+    case DataType::kINT32: return 4;
     case DataType::kHALF:
-    case DataType::kBF16:
-        return 2;
+    case DataType::kBF16: return 2;
     case DataType::kINT8:
     case DataType::kUINT8:
     case DataType::kFP8:
-    case DataType::kBOOL:
-        return 1;
-    default:
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no elements of type {}", nameOf(type)));
+    case DataType::kBOOL: return 1;
+    default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no elements of type {}", nameOf(type)));
     }
 }
 
@@ -111,26 +99,16 @@ char const* nameOf(DataType type)
 {
     switch (type)
     {
-    case DataType::kFLOAT:
-        return "float";
-    case DataType::kHALF:
-        return "half";
-    case DataType::kBF16:
-        return "bfloat16";
-    case DataType::kINT8:
-        return "int8";
-    case DataType::kINT32:
-        return "int32";
-    case DataType::kINT64:
-        return "int64";
-    case DataType::kBOOL:
-        return "bool";
-    case DataType::kUINT8:
-        return "uint8";
-    case DataType::kFP8:
-        return "float8";
-    default:
-        return "of fewer than eight bits";
+    case DataType::kFLOAT: return "float";
+    case DataType::kHALF: return "half";
+    case DataType::kBF16: return "bfloat16";
+    case DataType::kINT8: return "int8";
+    case DataType::kINT32: return "int32";
+    case DataType::kINT64: return "int64";
+    case DataType::kBOOL: return "bool";
+    case DataType::kUINT8: return "uint8";
+    case DataType::kFP8: return "float8";
+    default: return "of fewer than eight bits";
     }
 }
 
@@ -156,8 +134,9 @@ nvinfer1::Dims dimsOf(Shape const& shape)
 {
     if (shape.size() > static_cast<size_t>(nvinfer1::Dims::MAX_DIMS))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_SHAPE, fmt::format("{} has rank {}; at most {} is supported", textOf(shape),
-                                                     shape.size(), +nvinfer1::Dims::MAX_DIMS));
+        fail(ErrorCode::kUNSUPPORTED_NODE_SHAPE,
+            fmt::format(
+                "{} has rank {}; at most {} is supported", textOf(shape), shape.size(), +nvinfer1::Dims::MAX_DIMS));
     }
     nvinfer1::Dims dims{};
     dims.nbDims = static_cast<int32_t>(shape.size());

@@ -90,12 +90,9 @@ class Reader
     {
         switch (field.wire)
         {
-        case kVarint:
-            return varint().has_value();
-        case kFixed64:
-            return advance(8);
-        case kFixed32:
-            return advance(4);
+        case kVarint: return varint().has_value();
+        case kFixed64: return advance(8);
+        case kFixed32: return advance(4);
         case kBytes:
         {
             std::optional<uint64_t> const size = varint();
@@ -107,8 +104,7 @@ class Reader
             field.payload = mBytes.subspan(begin, mAt - begin);
             return true;
         }
-        default:
-            return false; // Groups have no place in onnx.proto.
+        default: return false; // Groups have no place in onnx.proto.
         }
     }
 
@@ -159,37 +155,33 @@ bool copyFields(std::span<char const> message, std::string& out, Rewrite const& 
 bool slimTensor(std::span<char const> tensor, std::string& out, SlimModel& slim)
 {
     std::optional<std::span<char const>> raw;
-    bool const fine = copyFields(tensor, out,
-        [&](Field const& field) -> std::optional<bool>
+    bool const fine = copyFields(tensor, out, [&](Field const& field) -> std::optional<bool> {
+        if (field.number != kTensorRawData || field.wire != kBytes || field.payload.size() < kBigBytes)
         {
-            if (field.number != kTensorRawData || field.wire != kBytes || field.payload.size() < kBigBytes)
-            {
-                return false;
-            }
-            raw = field.payload;
-            return true;
-        });
+            return false;
+        }
+        raw = field.payload;
+        return true;
+    });
     slim.rawData.push_back(raw);
     return fine;
 }
 
 bool slimGraph(std::span<char const> graph, std::string& out, SlimModel& slim)
 {
-    return copyFields(graph, out,
-        [&](Field const& field) -> std::optional<bool>
+    return copyFields(graph, out, [&](Field const& field) -> std::optional<bool> {
+        if (field.number != kGraphInitializer || field.wire != kBytes)
         {
-            if (field.number != kGraphInitializer || field.wire != kBytes)
-            {
-                return false;
-            }
-            std::string tensor;
-            if (!slimTensor(field.payload, tensor, slim))
-            {
-                return std::nullopt;
-            }
-            putMessage(out, kGraphInitializer, tensor);
-            return true;
-        });
+            return false;
+        }
+        std::string tensor;
+        if (!slimTensor(field.payload, tensor, slim))
+        {
+            return std::nullopt;
+        }
+        putMessage(out, kGraphInitializer, tensor);
+        return true;
+    });
 }
 
 } // namespace
@@ -197,21 +189,19 @@ bool slimGraph(std::span<char const> graph, std::string& out, SlimModel& slim)
 std::optional<SlimModel> takeOutWeights(std::span<char const> model)
 {
     SlimModel slim;
-    bool const fine = copyFields(model, slim.bytes,
-        [&](Field const& field) -> std::optional<bool>
+    bool const fine = copyFields(model, slim.bytes, [&](Field const& field) -> std::optional<bool> {
+        if (field.number != kModelGraph || field.wire != kBytes)
         {
-            if (field.number != kModelGraph || field.wire != kBytes)
-            {
-                return false;
-            }
-            std::string graph;
-            if (!slimGraph(field.payload, graph, slim))
-            {
-                return std::nullopt;
-            }
-            putMessage(slim.bytes, kModelGraph, graph);
-            return true;
-        });
+            return false;
+        }
+        std::string graph;
+        if (!slimGraph(field.payload, graph, slim))
+        {
+            return std::nullopt;
+        }
+        putMessage(slim.bytes, kModelGraph, graph);
+        return true;
+    });
     return fine ? std::optional{std::move(slim)} : std::nullopt;
 }
 

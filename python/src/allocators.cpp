@@ -125,13 +125,15 @@ void bindAllocatorCalls(Class& c)
 {
     c.def(
         "allocate",
-        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags)
-        { return handleOf(self.allocate(size, alignment, flags)); },
+        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
+            return handleOf(self.allocate(size, alignment, flags));
+        },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"));
     c.def(
         "allocate_async",
-        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream)
-        { return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream))); },
+        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream) {
+            return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream)));
+        },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"),
         docOf("IGpuAllocator.allocate_async"));
     c.def(
@@ -139,13 +141,15 @@ void bindAllocatorCalls(Class& c)
         py::arg("memory"), docOf("IGpuAllocator.deallocate"));
     c.def(
         "deallocate_async",
-        [](T& self, py::object const& memory, size_t stream)
-        { return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream)); },
+        [](T& self, py::object const& memory, size_t stream) {
+            return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream));
+        },
         py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"));
     c.def(
         "reallocate",
-        [](T& self, py::object const& address, uint64_t alignment, uint64_t size)
-        { return handleOf(self.reallocate(addressOf(address), alignment, size)); },
+        [](T& self, py::object const& address, uint64_t alignment, uint64_t size) {
+            return handleOf(self.reallocate(addressOf(address), alignment, size));
+        },
         py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"));
 }
 } // namespace

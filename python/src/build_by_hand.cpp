@@ -23,8 +23,7 @@ void bindProfile(py::module_& m)
     auto c = classOf<py::class_<T, Borrowed<T>>>(m, "IOptimizationProfile");
     c.def(
         "set_shape",
-        [](T& self, char const* input, Dims const& min, Dims const& opt, Dims const& max)
-        {
+        [](T& self, char const* input, Dims const& min, Dims const& opt, Dims const& max) {
             if (!self.setDimensions(input, OptProfileSelector::kMIN, min)
                 || !self.setDimensions(input, OptProfileSelector::kOPT, opt)
                 || !self.setDimensions(input, OptProfileSelector::kMAX, max))
@@ -33,8 +32,7 @@ void bindProfile(py::module_& m)
         py::arg("input"), py::arg("min"), py::arg("opt"), py::arg("max"), docOf("IOptimizationProfile.set_shape"));
     c.def(
         "get_shape",
-        [](T const& self, char const* input) -> py::object
-        {
+        [](T const& self, char const* input) -> py::object {
             std::array const shapes{self.getDimensions(input, OptProfileSelector::kMIN),
                 self.getDimensions(input, OptProfileSelector::kOPT),
                 self.getDimensions(input, OptProfileSelector::kMAX)};
@@ -47,10 +45,10 @@ void bindProfile(py::module_& m)
     c.def(
         "set_shape_input",
         [](T& self, char const* input, std::vector<int64_t> const& min, std::vector<int64_t> const& opt,
-            std::vector<int64_t> const& max)
-        {
-            auto const set = [&](OptProfileSelector which, std::vector<int64_t> const& values)
-            { return self.setShapeValuesV2(input, which, values.data(), static_cast<int32_t>(values.size())); };
+            std::vector<int64_t> const& max) {
+            auto const set = [&](OptProfileSelector which, std::vector<int64_t> const& values) {
+                return self.setShapeValuesV2(input, which, values.data(), static_cast<int32_t>(values.size()));
+            };
             if (!set(OptProfileSelector::kMIN, min) || !set(OptProfileSelector::kOPT, opt)
                 || !set(OptProfileSelector::kMAX, max))
                 throw std::runtime_error(std::string{"the values of input '"} + input + "' do not fit each other");
@@ -59,8 +57,7 @@ void bindProfile(py::module_& m)
         docOf("IOptimizationProfile.set_shape_input"));
     c.def(
         "get_shape_input",
-        [](T const& self, char const* input)
-        {
+        [](T const& self, char const* input) {
             py::list list;
             int32_t const count = self.getNbShapeValues(input);
             for (OptProfileSelector const which :
@@ -79,8 +76,7 @@ template <typename Build>
 auto interruptible(IBuilderConfig& config, Build&& build)
 {
     Interruptible monitor{config};
-    auto const built = [&]
-    {
+    auto const built = [&] {
         py::gil_scoped_release const released;
         return build();
     }();
@@ -93,28 +89,26 @@ void bindBuilder(py::module_& m)
 {
     using T = IBuilder;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "Builder");
-    c.def(py::init(
-              [](ILogger& logger)
-              {
-                  IBuilder* builder = createInferBuilder(logger);
-                  if (builder == nullptr)
-                      throw std::runtime_error("no builder could be made; the logger has the reason");
-                  return Owned<IBuilder>{builder};
-              }),
+    c.def(py::init([](ILogger& logger) {
+        IBuilder* builder = createInferBuilder(logger);
+        if (builder == nullptr)
+            throw std::runtime_error("no builder could be made; the logger has the reason");
+        return Owned<IBuilder>{builder};
+    }),
         py::arg("logger"), KeepAlive<1, 2>());
     c.def(
         "create_network", [](T& self, uint32_t flags) { return self.createNetworkV2(flags); }, py::arg("flags") = 0U,
         KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("Builder.create_network"));
     c.def(
         "build_serialized_network",
-        [](T& self, INetworkDefinition& network, IBuilderConfig& config)
-        { return interruptible(config, [&] { return self.buildSerializedNetwork(network, config); }); },
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
+            return interruptible(config, [&] { return self.buildSerializedNetwork(network, config); });
+        },
         py::arg("network"), py::arg("config"), py::return_value_policy::take_ownership,
         docOf("Builder.build_serialized_network"));
     c.def(
         "build_serialized_network",
-        [](T& self, INetworkDefinition& network, IBuilderConfig& config, py::list kernelText)
-        {
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config, py::list kernelText) {
             IHostMemory* text{nullptr};
             IHostMemory* const plan =
                 interruptible(config, [&] { return self.buildSerializedNetwork(network, config, text); });
@@ -127,30 +121,28 @@ void bindBuilder(py::module_& m)
         "list.");
     c.def(
         "build_engine_with_config",
-        [](T& self, INetworkDefinition& network, IBuilderConfig& config)
-        { return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); }); },
+        [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
+            return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
+        },
         py::arg("network"), py::arg("config"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def(
         "create_timing_cache",
-        [](IBuilderConfig& self, py::buffer const& blob)
-        {
+        [](IBuilderConfig& self, py::buffer const& blob) {
             py::buffer_info const info = blob.request();
             return self.createTimingCache(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
         py::arg("serialized_timing_cache"), py::return_value_policy::take_ownership);
     config.def_property(
         "plugins_to_serialize",
-        [](IBuilderConfig const& self)
-        {
+        [](IBuilderConfig const& self) {
             std::vector<std::string> paths;
             for (int32_t i = 0; i < self.getNbPluginsToSerialize(); ++i)
                 paths.emplace_back(self.getPluginToSerialize(i));
             return paths;
         },
-        [](IBuilderConfig& self, std::vector<std::string> const& paths)
-        {
+        [](IBuilderConfig& self, std::vector<std::string> const& paths) {
             std::vector<char const*> pointers;
             for (std::string const& path : paths)
                 pointers.push_back(path.c_str());
@@ -162,46 +154,40 @@ void bindParser(py::module_& m)
 {
     using T = nvonnxparser::IParser;
     auto c = classOf<py::class_<T, std::shared_ptr<T>>>(m, "OnnxParser");
-    c.def(py::init(
-              [](INetworkDefinition& network, ILogger& logger)
-              {
-                  std::shared_ptr<T> parser{nvonnxparser::createParser(network, logger), DeleteReleased{}};
-                  if (parser == nullptr)
-                      throw std::runtime_error("no parser could be made; the logger has the reason");
-                  // The network uses weights that the parser owns, and lives no shorter than the parser's Python
-                  // object.
-                  auto* const shared = new std::shared_ptr<T>{parser};
-                  py::capsule const owner{
-                      shared, [](void* pointer) { delete static_cast<std::shared_ptr<T>*>(pointer); }};
-                  py::detail::keep_alive_impl(py::cast(&network, py::return_value_policy::reference), owner);
-                  return parser;
-              }),
+    c.def(py::init([](INetworkDefinition& network, ILogger& logger) {
+        std::shared_ptr<T> parser{nvonnxparser::createParser(network, logger), DeleteReleased{}};
+        if (parser == nullptr)
+            throw std::runtime_error("no parser could be made; the logger has the reason");
+        // The network uses weights that the parser owns, and lives no shorter than the parser's Python
+        // object.
+        auto* const shared = new std::shared_ptr<T>{parser};
+        py::capsule const owner{shared, [](void* pointer) { delete static_cast<std::shared_ptr<T>*>(pointer); }};
+        py::detail::keep_alive_impl(py::cast(&network, py::return_value_policy::reference), owner);
+        return parser;
+    }),
         py::arg("network"), py::arg("logger"), KeepAlive<1, 2>(), KeepAlive<1, 3>());
-    auto const bytesCall = [](auto method)
-    {
-        return [method](T& self, py::buffer const& model, char const* path)
-        {
+    auto const bytesCall = [](auto method) {
+        return [method](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             py::gil_scoped_release const released;
             return method(self, info.ptr, static_cast<size_t>(info.size * info.itemsize), path);
         };
     };
-    c.def("parse",
-        bytesCall(
-            [](T& self, void const* data, size_t size, char const* path) { return self.parse(data, size, path); }),
+    c.def("parse", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+        return self.parse(data, size, path);
+    }),
         py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.parse"));
-    c.def("supports_model_v2",
-        bytesCall([](T& self, void const* data, size_t size, char const* path)
-            { return self.supportsModelV2(data, size, path); }),
+    c.def("supports_model_v2", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+        return self.supportsModelV2(data, size, path);
+    }),
         py::arg("model"), py::arg("path") = py::none());
-    c.def("load_model_proto",
-        bytesCall([](T& self, void const* data, size_t size, char const* path)
-            { return self.loadModelProto(data, size, path); }),
+    c.def("load_model_proto", bytesCall([](T& self, void const* data, size_t size, char const* path) {
+        return self.loadModelProto(data, size, path);
+    }),
         py::arg("model"), py::arg("path") = py::none());
     c.def(
         "supports_model",
-        [](T& self, py::buffer const& model, char const* path)
-        {
+        [](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             SubGraphCollection_t parts;
             bool const all = self.supportsModel(info.ptr, static_cast<size_t>(info.size * info.itemsize), parts, path);
@@ -213,8 +199,7 @@ void bindParser(py::module_& m)
         py::arg("model"), py::arg("path") = py::none());
     c.def(
         "parse_with_weight_descriptors",
-        [](T& self, py::buffer const& model)
-        {
+        [](T& self, py::buffer const& model) {
             py::buffer_info const info = model.request();
             return self.parseWithWeightDescriptors(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
@@ -224,36 +209,30 @@ void bindParser(py::module_& m)
         py::arg("model"), py::call_guard<py::gil_scoped_release>(), docOf("OnnxParser.parse_from_file"));
     c.def(
         "get_subgraph_nodes",
-        [](T& self, int64_t index)
-        {
+        [](T& self, int64_t index) {
             int64_t count{0};
             int64_t const* nodes = self.getSubgraphNodes(index, count);
             return nodes == nullptr ? std::vector<int64_t>{} : std::vector<int64_t>(nodes, nodes + count);
         },
         py::arg("index"));
-    c.def("get_used_vc_plugin_libraries",
-        [](T& self)
-        {
-            int64_t count{0};
-            char const* const* names = self.getUsedVCPluginLibraries(count);
-            return names == nullptr || count < 0 ? std::vector<std::string>{}
-                                                 : std::vector<std::string>(names, names + count);
-        });
+    c.def("get_used_vc_plugin_libraries", [](T& self) {
+        int64_t count{0};
+        char const* const* names = self.getUsedVCPluginLibraries(count);
+        return names == nullptr || count < 0 ? std::vector<std::string>{}
+                                             : std::vector<std::string>(names, names + count);
+    });
     using E = nvonnxparser::IParserError;
     auto error = classOf<py::class_<E, Borrowed<E>>>(m, "ParserError");
-    error.def("local_function_stack",
-        [](E const& self)
-        {
-            std::vector<std::string> names;
-            for (int32_t i = 0; i < self.localFunctionStackSize(); ++i)
-                names.emplace_back(self.localFunctionStack()[i]);
-            return names;
-        });
-    auto const show = [](E const& self)
-    {
+    error.def("local_function_stack", [](E const& self) {
+        std::vector<std::string> names;
+        for (int32_t i = 0; i < self.localFunctionStackSize(); ++i)
+            names.emplace_back(self.localFunctionStack()[i]);
+        return names;
+    });
+    auto const show = [](E const& self) {
         auto const text = [](char const* value) { return std::string{value == nullptr ? "" : value}; };
         return "In node " + std::to_string(self.node()) + " with name: " + text(self.nodeName())
-               + " and operator: " + text(self.nodeOperator()) + " (" + text(self.func()) + "): " + text(self.desc());
+            + " and operator: " + text(self.nodeOperator()) + " (" + text(self.func()) + "): " + text(self.desc());
     };
     error.def("__str__", show);
     error.def("__repr__", show);

@@ -75,7 +75,7 @@ void bindExtras(py::module_& m)
     m.def(
         "get_nv_onnx_parser_version", [] { return getNvOnnxParserVersion(); }, docOf("get_nv_onnx_parser_version"));
     m.attr("_api_version") = std::to_string(NV_TENSORRT_MAJOR) + "." + std::to_string(NV_TENSORRT_MINOR) + "."
-                             + std::to_string(NV_TENSORRT_PATCH);
+        + std::to_string(NV_TENSORRT_PATCH);
     m.attr("_version") = tenonVersion();
     m.def("_knobs", [] { return textOf(tenonKnobs(), nullptr); });
     m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });

@@ -17,14 +17,14 @@ void bindTensor(py::module_& m)
     c.def("set_dynamic_range", &ITensor::setDynamicRange, py::arg("min"), py::arg("max"));
     c.def_property(
         "dynamic_range",
-        [](ITensor const& self) -> py::object
-        {
+        [](ITensor const& self) -> py::object {
             if (!self.dynamicRangeIsSet())
                 return py::none();
             return py::make_tuple(self.getDynamicRangeMin(), self.getDynamicRangeMax());
         },
-        [](ITensor& self, std::pair<float, float> range)
-        { checked("ITensor.dynamic_range", [&] { return self.setDynamicRange(range.first, range.second); }); });
+        [](ITensor& self, std::pair<float, float> range) {
+            checked("ITensor.dynamic_range", [&] { return self.setDynamicRange(range.first, range.second); });
+        });
     c.def("__hash__", [](ITensor const& self) { return reinterpret_cast<size_t>(&self); });
 }
 
@@ -40,15 +40,15 @@ void bindLayerExtras(py::module_& m)
     auto resize = classOf<LayerClass<IResizeLayer>>(m, "IResizeLayer");
     resize.def_property(
         "scales",
-        [](IResizeLayer const& self)
-        {
+        [](IResizeLayer const& self) {
             int32_t const count = self.getScales(0, nullptr);
             std::vector<float> scales(static_cast<size_t>(std::max(count, 0)));
             self.getScales(static_cast<int32_t>(scales.size()), scales.data());
             return scales;
         },
-        [](IResizeLayer& self, std::vector<float> const& scales)
-        { self.setScales(scales.data(), static_cast<int32_t>(scales.size())); });
+        [](IResizeLayer& self, std::vector<float> const& scales) {
+            self.setScales(scales.data(), static_cast<int32_t>(scales.size()));
+        });
 }
 
 void bindNetworkExtras(py::module_& m)
@@ -57,19 +57,20 @@ void bindNetworkExtras(py::module_& m)
     auto c = classOf<py::class_<T, Owned<T>>>(m, "INetworkDefinition");
     c.def(
         "add_concatenation",
-        [](T& self, std::vector<ITensor*> const& inputs)
-        { return self.addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size())); },
+        [](T& self, std::vector<ITensor*> const& inputs) {
+            return self.addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size()));
+        },
         py::arg("inputs"), py::return_value_policy::reference_internal);
     c.def(
         "add_einsum",
-        [](T& self, std::vector<ITensor*> const& inputs, char const* equation)
-        { return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation); },
+        [](T& self, std::vector<ITensor*> const& inputs, char const* equation) {
+            return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation);
+        },
         py::arg("inputs"), py::arg("equation"), py::return_value_policy::reference_internal);
     c.def("__len__", &T::getNbLayers);
     c.def(
         "__getitem__",
-        [](T const& self, int32_t index)
-        {
+        [](T const& self, int32_t index) {
             int32_t const count = self.getNbLayers();
             int32_t const at = index < 0 ? index + count : index;
             if (at < 0 || at >= count)
@@ -100,9 +101,7 @@ void const* polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const*
     switch (layer->getType())
     {
 #define TENON_LAYER_TYPE(Kind, Class)                                                                                  \
-    case LayerType::Kind:                                                                                              \
-        type = &typeid(Class);                                                                                         \
-        return static_cast<Class const*>(layer)
+    case LayerType::Kind: type = &typeid(Class); return static_cast<Class const*>(layer)
         TENON_LAYER_TYPE(kCONVOLUTION, IConvolutionLayer);
         TENON_LAYER_TYPE(kCAST, ICastLayer);
         TENON_LAYER_TYPE(kACTIVATION, IActivationLayer);
@@ -143,9 +142,7 @@ void const* polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const*
         TENON_LAYER_TYPE(kUNSQUEEZE, IUnsqueezeLayer);
         TENON_LAYER_TYPE(kCUMULATIVE, ICumulativeLayer);
 #undef TENON_LAYER_TYPE
-    default:
-        type = nullptr;
-        return layer;
+    default: type = nullptr; return layer;
     }
 }
 

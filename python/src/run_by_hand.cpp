@@ -52,14 +52,12 @@ void bindRuntime(py::module_& m)
 {
     using T = IRuntime;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "Runtime");
-    c.def(py::init(
-              [](ILogger& logger)
-              {
-                  IRuntime* runtime = createInferRuntime(logger);
-                  if (runtime == nullptr)
-                      throw std::runtime_error("no runtime could be made; the logger has the reason");
-                  return Owned<IRuntime>{runtime};
-              }),
+    c.def(py::init([](ILogger& logger) {
+        IRuntime* runtime = createInferRuntime(logger);
+        if (runtime == nullptr)
+            throw std::runtime_error("no runtime could be made; the logger has the reason");
+        return Owned<IRuntime>{runtime};
+    }),
         py::arg("logger"), KeepAlive<1, 2>());
     c.def(
         "deserialize_cuda_engine", [](T& self, IStreamReader& reader) { return self.deserializeCudaEngine(reader); },
@@ -112,8 +110,7 @@ void bindEngine(py::module_& m)
         py::return_value_policy::take_ownership);
     c.def(
         "get_tensor_profile_shape",
-        [](T const& self, char const* name, int32_t profile)
-        {
+        [](T const& self, char const* name, int32_t profile) {
             py::list list;
             for (OptProfileSelector const which :
                 {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
@@ -127,23 +124,19 @@ void bindEngine(py::module_& m)
         [](T const& self, int32_t profile, std::string const& name) { return profileValues(self, name, profile); },
         py::arg("name"), py::arg("profile_index"));
     c.def("__len__", &T::getNbIOTensors);
-    c.def("__getitem__",
-        [](T const& self, int32_t index)
-        {
-            int32_t const count = self.getNbIOTensors();
-            int32_t const at = index < 0 ? index + count : index;
-            if (at < 0 || at >= count)
-                throw py::index_error("tensor " + std::to_string(index) + " of " + std::to_string(count));
-            return self.getIOTensorName(at);
-        });
-    c.def("__getitem__",
-        [](T const& self, std::string const& name)
-        {
-            for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
-                if (name == self.getIOTensorName(i))
-                    return i;
-            throw py::key_error("the engine has no tensor '" + name + "'");
-        });
+    c.def("__getitem__", [](T const& self, int32_t index) {
+        int32_t const count = self.getNbIOTensors();
+        int32_t const at = index < 0 ? index + count : index;
+        if (at < 0 || at >= count)
+            throw py::index_error("tensor " + std::to_string(index) + " of " + std::to_string(count));
+        return self.getIOTensorName(at);
+    });
+    c.def("__getitem__", [](T const& self, std::string const& name) {
+        for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
+            if (name == self.getIOTensorName(i))
+                return i;
+        throw py::key_error("the engine has no tensor '" + name + "'");
+    });
 }
 
 //! Extents from a tuple or list; each must fit 32 bits (rule A4).
@@ -219,7 +212,7 @@ bool setAddress(py::object const& self, std::string const& name, py::object cons
     py::object const expected = numpyType(engine.getTensorDataType(name.c_str()));
     if (!expected.is_none() && !array.dtype().equal(expected))
         throw py::type_error("the array for tensor '" + name + "' has elements of "
-                             + std::string{py::str(array.dtype())} + ", not " + std::string{py::str(expected)});
+            + std::string{py::str(array.dtype())} + ", not " + std::string{py::str(expected)});
     bool const isOutput = engine.getTensorIOMode(name.c_str()) == TensorIOMode::kOUTPUT;
     if (isOutput && !array.writeable())
         throw py::type_error("the array for output '" + name + "' is read-only");
@@ -245,8 +238,7 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         py::arg("name"), py::arg("shape"));
     c.def(
         "infer_shapes",
-        [](T& self)
-        {
+        [](T& self) {
             std::vector<char const*> names(static_cast<size_t>(self.getEngine().getNbIOTensors()));
             int32_t missing{0};
             {
@@ -262,8 +254,7 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
     c.def_property_readonly("all_shape_inputs_specified", &T::allInputShapesSpecified);
     c.def(
         "set_optimization_profile_async",
-        [](T& self, int32_t profile, size_t stream)
-        {
+        [](T& self, int32_t profile, size_t stream) {
             bool done{false};
             {
                 py::gil_scoped_release const released;
@@ -284,8 +275,7 @@ bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
     size_t const all = count * static_cast<size_t>(engine.getNbOptimizationProfiles());
     if (bindings.size() != count && bindings.size() != all)
         throw py::value_error("execute_v2 was given " + std::to_string(bindings.size()) + " bindings; the engine has "
-                              + std::to_string(count) + " tensors, " + std::to_string(all)
-                              + " with those of all profiles");
+            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
     size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
     std::vector<void*> addresses;
     for (size_t i = 0; i < count; ++i)
@@ -304,8 +294,7 @@ void bindContext(py::module_& m)
     c.def("execute_v2", &executeBindings, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
     c.def(
         "set_aux_streams",
-        [](T& self, std::vector<size_t> const& streams)
-        {
+        [](T& self, std::vector<size_t> const& streams) {
             std::vector<cudaStream_t> handles;
             for (size_t const stream : streams)
                 handles.push_back(reinterpret_cast<cudaStream_t>(stream));
@@ -314,13 +303,15 @@ void bindContext(py::module_& m)
         py::arg("aux_streams"));
     c.def(
         "set_device_memory",
-        [](py::object const& self, py::object const& memory, int64_t size)
-        { self.cast<T&>().setDeviceMemoryV2(takeMemory(self, memory), size); },
+        [](py::object const& self, py::object const& memory, int64_t size) {
+            self.cast<T&>().setDeviceMemoryV2(takeMemory(self, memory), size);
+        },
         py::arg("memory"), py::arg("size"), docOf("IExecutionContext.set_device_memory"));
     c.def_property(
         "device_memory", [](py::object const& self) { return py::getattr(self, "_device_memory", py::int_(0)); },
-        [](py::object const& self, py::object const& memory)
-        { self.cast<T&>().setDeviceMemory(takeMemory(self, memory)); });
+        [](py::object const& self, py::object const& memory) {
+            self.cast<T&>().setDeviceMemory(takeMemory(self, memory));
+        });
 }
 } // namespace
 

@@ -13,22 +13,14 @@ py::object numpyType(nvinfer1::DataType type)
     using nvinfer1::DataType;
     switch (type)
     {
-    case DataType::kFLOAT:
-        return py::dtype("float32");
-    case DataType::kHALF:
-        return py::dtype("float16");
-    case DataType::kINT8:
-        return py::dtype("int8");
-    case DataType::kINT32:
-        return py::dtype("int32");
-    case DataType::kINT64:
-        return py::dtype("int64");
-    case DataType::kBOOL:
-        return py::dtype("bool");
-    case DataType::kUINT8:
-        return py::dtype("uint8");
-    default:
-        return py::none();
+    case DataType::kFLOAT: return py::dtype("float32");
+    case DataType::kHALF: return py::dtype("float16");
+    case DataType::kINT8: return py::dtype("int8");
+    case DataType::kINT32: return py::dtype("int32");
+    case DataType::kINT64: return py::dtype("int64");
+    case DataType::kBOOL: return py::dtype("bool");
+    case DataType::kUINT8: return py::dtype("uint8");
+    default: return py::none();
     }
 }
 
@@ -42,7 +34,7 @@ Dims dimsOf(std::vector<int64_t> const& extents)
 {
     if (extents.size() > static_cast<size_t>(Dims::MAX_DIMS))
         throw py::value_error("a shape of " + std::to_string(extents.size()) + " extents; at most "
-                              + std::to_string(Dims::MAX_DIMS) + " are possible");
+            + std::to_string(Dims::MAX_DIMS) + " are possible");
     Dims dims{};
     dims.nbDims = static_cast<int32_t>(extents.size());
     std::copy(extents.begin(), extents.end(), dims.d);
@@ -80,47 +72,40 @@ std::string show(Dims const& dims)
 void bindDims(py::module_& m)
 {
     py::class_<Dims> c(m, "Dims", docOf("Dims"));
-    c.def(py::init(
-        []
-        {
-            Dims dims{};
-            dims.nbDims = -1;
-            return dims;
-        }));
+    c.def(py::init([] {
+        Dims dims{};
+        dims.nbDims = -1;
+        return dims;
+    }));
     c.def(py::init(&dimsOf), py::arg("shape"));
     c.def_property_readonly_static("MAX_DIMS", [](py::object const&) { return static_cast<int32_t>(Dims::MAX_DIMS); });
     c.def_property_readonly("nbDims", [](Dims const& self) { return self.nbDims; });
     c.def("__len__", &lengthOf);
     c.def("__getitem__", [](Dims& self, int64_t index) { return at(self, index); });
-    c.def("__getitem__",
-        [](Dims const& self, py::slice const& slice)
-        {
-            py::list const all = py::cast(extentsOf(self));
-            return py::tuple(all[slice]);
-        });
+    c.def("__getitem__", [](Dims const& self, py::slice const& slice) {
+        py::list const all = py::cast(extentsOf(self));
+        return py::tuple(all[slice]);
+    });
     c.def("__setitem__", [](Dims& self, int64_t index, int64_t value) { at(self, index) = value; });
-    c.def("__setitem__",
-        [](Dims& self, py::slice const& slice, std::vector<int64_t> const& values)
-        {
-            py::list all = py::cast(extentsOf(self));
-            all[slice] = py::cast(values);
-            self = dimsOf(all.cast<std::vector<int64_t>>());
-        });
-    auto const equals = [](Dims const& self, Dims const& other)
-    { return self.nbDims == other.nbDims && extentsOf(self) == extentsOf(other); };
+    c.def("__setitem__", [](Dims& self, py::slice const& slice, std::vector<int64_t> const& values) {
+        py::list all = py::cast(extentsOf(self));
+        all[slice] = py::cast(values);
+        self = dimsOf(all.cast<std::vector<int64_t>>());
+    });
+    auto const equals = [](Dims const& self, Dims const& other) {
+        return self.nbDims == other.nbDims && extentsOf(self) == extentsOf(other);
+    };
     c.def("__eq__", equals);
-    c.def("__eq__",
-        [equals](Dims const& self, py::sequence const& other)
+    c.def("__eq__", [equals](Dims const& self, py::sequence const& other) {
+        try
         {
-            try
-            {
-                return equals(self, dimsOf(other.cast<std::vector<int64_t>>()));
-            }
-            catch (py::cast_error const&)
-            {
-                return false;
-            }
-        });
+            return equals(self, dimsOf(other.cast<std::vector<int64_t>>()));
+        }
+        catch (py::cast_error const&)
+        {
+            return false;
+        }
+    });
     c.def("__eq__", [](Dims const&, py::object const&) { return false; });
     c.def("__str__", &show);
     c.def("__repr__", &show);
@@ -130,18 +115,16 @@ void bindDims(py::module_& m)
     py::class_<nvinfer1::Dims2, Dims>(m, "Dims2", docOf("Dims2"))
         .def(py::init<>())
         .def(py::init<int64_t, int64_t>(), py::arg("dim0"), py::arg("dim1"))
-        .def(py::init(
-                 [](std::array<int64_t, 2> const& d) {
-                     return nvinfer1::Dims2{d[0], d[1]};
-                 }),
+        .def(py::init([](std::array<int64_t, 2> const& d) {
+            return nvinfer1::Dims2{d[0], d[1]};
+        }),
             py::arg("shape"));
     py::class_<nvinfer1::DimsHW, nvinfer1::Dims2>(m, "DimsHW", docOf("DimsHW"))
         .def(py::init<>())
         .def(py::init<int64_t, int64_t>(), py::arg("h"), py::arg("w"))
-        .def(py::init(
-                 [](std::array<int64_t, 2> const& d) {
-                     return nvinfer1::DimsHW{d[0], d[1]};
-                 }),
+        .def(py::init([](std::array<int64_t, 2> const& d) {
+            return nvinfer1::DimsHW{d[0], d[1]};
+        }),
             py::arg("shape"))
         .def_property(
             "h", [](nvinfer1::DimsHW const& d) { return d.d[0]; }, [](nvinfer1::DimsHW& d, int64_t h) { d.d[0] = h; })
@@ -150,19 +133,17 @@ void bindDims(py::module_& m)
     py::class_<nvinfer1::Dims3, Dims>(m, "Dims3", docOf("Dims3"))
         .def(py::init<>())
         .def(py::init<int64_t, int64_t, int64_t>(), py::arg("dim0"), py::arg("dim1"), py::arg("dim2"))
-        .def(py::init(
-                 [](std::array<int64_t, 3> const& d) {
-                     return nvinfer1::Dims3{d[0], d[1], d[2]};
-                 }),
+        .def(py::init([](std::array<int64_t, 3> const& d) {
+            return nvinfer1::Dims3{d[0], d[1], d[2]};
+        }),
             py::arg("shape"));
     py::class_<nvinfer1::Dims4, Dims>(m, "Dims4", docOf("Dims4"))
         .def(py::init<>())
         .def(py::init<int64_t, int64_t, int64_t, int64_t>(), py::arg("dim0"), py::arg("dim1"), py::arg("dim2"),
             py::arg("dim3"))
-        .def(py::init(
-                 [](std::array<int64_t, 4> const& d) {
-                     return nvinfer1::Dims4{d[0], d[1], d[2], d[3]};
-                 }),
+        .def(py::init([](std::array<int64_t, 4> const& d) {
+            return nvinfer1::Dims4{d[0], d[1], d[2], d[3]};
+        }),
             py::arg("shape"));
 }
 
@@ -170,8 +151,7 @@ using nvinfer1::Permutation;
 
 void bindPermutation(py::module_& m)
 {
-    auto const from = [](std::vector<int32_t> const& order)
-    {
+    auto const from = [](std::vector<int32_t> const& order) {
         if (order.size() > static_cast<size_t>(Dims::MAX_DIMS))
             throw py::value_error("a permutation of more than 8 axes");
         Permutation permutation{};
@@ -183,24 +163,19 @@ void bindPermutation(py::module_& m)
     c.def(py::init([from] { return from({}); }));
     c.def(py::init(from), py::arg("order"));
     c.def("__len__", [](Permutation const&) { return static_cast<int32_t>(Dims::MAX_DIMS); });
-    auto const at = [](Permutation& self, int64_t index) -> int32_t&
-    {
+    auto const at = [](Permutation& self, int64_t index) -> int32_t& {
         if (index < 0 || index >= Dims::MAX_DIMS)
             throw py::index_error("index " + std::to_string(index) + " in a permutation of 8 axes");
         return self.order[index];
     };
     c.def("__getitem__", [at](Permutation& self, int64_t index) { return at(self, index); });
     c.def("__setitem__", [at](Permutation& self, int64_t index, int32_t axis) { at(self, index) = axis; });
-    c.def("__repr__",
-        [](Permutation const& self) {
-            return std::string{
-                py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
-        });
-    c.def("__str__",
-        [](Permutation const& self) {
-            return std::string{
-                py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
-        });
+    c.def("__repr__", [](Permutation const& self) {
+        return std::string{py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
+    });
+    c.def("__str__", [](Permutation const& self) {
+        return std::string{py::str(py::tuple(py::cast(std::vector<int32_t>(self.order, self.order + Dims::MAX_DIMS))))};
+    });
     py::implicitly_convertible<py::tuple, Permutation>();
     py::implicitly_convertible<py::list, Permutation>();
 }
@@ -219,18 +194,13 @@ int32_t bitsOf(DataType type)
     switch (type)
     {
     case DataType::kFLOAT:
-    case DataType::kINT32:
-        return 32;
-    case DataType::kINT64:
-        return 64;
+    case DataType::kINT32: return 32;
+    case DataType::kINT64: return 64;
     case DataType::kHALF:
-    case DataType::kBF16:
-        return 16;
+    case DataType::kBF16: return 16;
     case DataType::kINT4:
-    case DataType::kFP4:
-        return 4;
-    default:
-        return 8;
+    case DataType::kFP4: return 4;
+    default: return 8;
     }
 }
 
@@ -246,29 +216,24 @@ void bindWeights(py::module_& m)
 {
     py::class_<Weights> c(m, "Weights", py::dynamic_attr(), docOf("Weights"));
     c.def(py::init([](DataType type) { return Weights{type, nullptr, 0}; }), py::arg("type") = DataType::kFLOAT);
-    c.def(py::init(
-              [](DataType type, size_t address, int64_t count) {
-                  return Weights{type, reinterpret_cast<void const*>(address), count};
-              }),
+    c.def(py::init([](DataType type, size_t address, int64_t count) {
+        return Weights{type, reinterpret_cast<void const*>(address), count};
+    }),
         py::arg("type"), py::arg("ptr"), py::arg("count"));
-    c.def(py::init(
-              [](py::array const& array)
-              {
-                  if ((array.flags() & py::array::c_style) == 0)
-                      throw py::type_error("weights must be a contiguous array; numpy.ascontiguousarray makes one");
-                  return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
-              }),
+    c.def(py::init([](py::array const& array) {
+        if ((array.flags() & py::array::c_style) == 0)
+            throw py::type_error("weights must be a contiguous array; numpy.ascontiguousarray makes one");
+        return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
+    }),
         py::arg("a"), KeepAlive<1, 2>());
     c.def_property_readonly("dtype", [](Weights const& self) { return self.type; });
     c.def_property_readonly("size", [](Weights const& self) { return self.count; });
     c.def_property_readonly("nbytes", [](Weights const& self) { return (self.count * bitsOf(self.type) + 7) / 8; });
     c.def("__len__", [](Weights const& self) { return static_cast<size_t>(self.count); });
-    c.def("numpy",
-        [](py::object const& self)
-        {
-            py::object const view = viewOf(self, self.cast<Weights const&>());
-            return view.is_none() ? self : view;
-        });
+    c.def("numpy", [](py::object const& self) {
+        py::object const view = viewOf(self, self.cast<Weights const&>());
+        return view.is_none() ? self : view;
+    });
 }
 
 void bindHostMemory(py::module_& m)
@@ -278,8 +243,9 @@ void bindHostMemory(py::module_& m)
     c.def_property_readonly("dtype", &IHostMemory::type);
     c.def_property_readonly("nbytes", &IHostMemory::size);
     c.def("__len__", &IHostMemory::size);
-    c.def_buffer([](IHostMemory& self)
-        { return py::buffer_info(static_cast<uint8_t*>(self.data()), static_cast<py::ssize_t>(self.size()), true); });
+    c.def_buffer([](IHostMemory& self) {
+        return py::buffer_info(static_cast<uint8_t*>(self.data()), static_cast<py::ssize_t>(self.size()), true);
+    });
 }
 } // namespace
 
@@ -290,12 +256,10 @@ py::handle rootOf(py::handle object)
 {
     if (py::isinstance<nvinfer1::INetworkDefinition>(object))
         return object;
-    std::vector<PyObject*> const parents = py::detail::with_internals(
-        [&](py::detail::internals& internals)
-        {
-            auto const found = internals.patients.find(object.ptr());
-            return found == internals.patients.end() ? std::vector<PyObject*>{} : found->second;
-        });
+    std::vector<PyObject*> const parents = py::detail::with_internals([&](py::detail::internals& internals) {
+        auto const found = internals.patients.find(object.ptr());
+        return found == internals.patients.end() ? std::vector<PyObject*>{} : found->second;
+    });
     for (PyObject* const parent : parents)
         if (py::isinstance<nvinfer1::INetworkDefinition>(parent))
             return parent;

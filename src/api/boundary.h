@@ -67,14 +67,12 @@ T fenced(Log const& log, char const* call, T failure, Work&& work) noexcept
 template <typename Work>
 bool fencedDone(Log const& log, char const* call, Work&& work) noexcept
 {
-    return fenced(log, call, false,
-        [&]() -> Result<bool>
-        {
-            Result<Done> done = work();
-            if (!done)
-                return std::move(done).error();
-            return true;
-        });
+    return fenced(log, call, false, [&]() -> Result<bool> {
+        Result<Done> done = work();
+        if (!done)
+            return std::move(done).error();
+        return true;
+    });
 }
 
 } // namespace tenon::api

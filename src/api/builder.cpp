@@ -157,12 +157,10 @@ INetworkDefinition* Builder::createNetworkV2(uint32_t flags) noexcept
 IOptimizationProfile* Builder::createOptimizationProfile() noexcept
 {
     using Made = IOptimizationProfile*;
-    return fenced(mReporting.log(), "IBuilder::createOptimizationProfile", Made{nullptr},
-        [&]
-        {
-            mProfiles.push_back(std::make_unique<OptimizationProfile>(mReporting));
-            return Made{mProfiles.back().get()};
-        });
+    return fenced(mReporting.log(), "IBuilder::createOptimizationProfile", Made{nullptr}, [&] {
+        mProfiles.push_back(std::make_unique<OptimizationProfile>(mReporting));
+        return Made{mProfiles.back().get()};
+    });
 }
 
 void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept
@@ -191,12 +189,10 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
 
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
-    return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported",
-        [&]() -> Result<Done>
-        {
-            TENON_TRY(Network::of(network).toGraph(BuilderConfig::of(config).settings().profiles));
-            return Done{};
-        });
+    return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
+        TENON_TRY(Network::of(network).toGraph(BuilderConfig::of(config).settings().profiles));
+        return Done{};
+    });
 }
 
 ILogger* Builder::getLogger() const noexcept
@@ -226,29 +222,25 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
 {
     using Made = ICudaEngine*;
     Log const& log = Network::of(network).reporting().log();
-    return fenced(log, "IBuilder::buildEngineWithConfig", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
-            LoadRequest request{*blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, shared_from_this()};
-            return TENON_TRY(loadEngine(request));
-        });
+    return fenced(log, "IBuilder::buildEngineWithConfig", Made{nullptr}, [&]() -> Result<Made> {
+        auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
+        LoadRequest request{*blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, shared_from_this()};
+        return TENON_TRY(loadEngine(request));
+    });
 }
 
 bool Builder::buildSerializedNetworkToStream(
     INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) noexcept
 {
     Log const& log = Network::of(network).reporting().log();
-    return fencedDone(log, "IBuilder::buildSerializedNetworkToStream",
-        [&]() -> Result<Done>
-        {
-            Bytes const bytes = TENON_TRY(build(network, config));
-            auto const size = static_cast<int64_t>(bytes.size());
-            int64_t const written = writer.write(bytes.data(), size);
-            if (written != size)
-                return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
-            return Done{};
-        });
+    return fencedDone(log, "IBuilder::buildSerializedNetworkToStream", [&]() -> Result<Done> {
+        Bytes const bytes = TENON_TRY(build(network, config));
+        auto const size = static_cast<int64_t>(bytes.size());
+        int64_t const written = writer.write(bytes.data(), size);
+        if (written != size)
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
+        return Done{};
+    });
 }
 
 } // namespace tenon::api

@@ -27,16 +27,11 @@ size_t standardLimit(MemoryPoolType pool) noexcept
     switch (pool)
     {
     case MemoryPoolType::kWORKSPACE:
-    case MemoryPoolType::kTACTIC_DRAM:
-        return physicalMemory();
-    case MemoryPoolType::kDLA_LOCAL_DRAM:
-        return size_t{1} << 30;
-    case MemoryPoolType::kDLA_GLOBAL_DRAM:
-        return size_t{1} << 29;
-    case MemoryPoolType::kTACTIC_SHARED_MEMORY:
-        return size_t{1} << 30;
-    default:
-        return 0;
+    case MemoryPoolType::kTACTIC_DRAM: return physicalMemory();
+    case MemoryPoolType::kDLA_LOCAL_DRAM: return size_t{1} << 30;
+    case MemoryPoolType::kDLA_GLOBAL_DRAM: return size_t{1} << 29;
+    case MemoryPoolType::kTACTIC_SHARED_MEMORY: return size_t{1} << 30;
+    default: return 0;
     }
 }
 
@@ -205,16 +200,14 @@ cudaStream_t BuilderConfig::getProfileStream() const noexcept
 
 int32_t BuilderConfig::addOptimizationProfile(IOptimizationProfile const* profile) noexcept
 {
-    return fenced(log(), "IBuilderConfig::addOptimizationProfile", int32_t{-1},
-        [&]() -> Result<int32_t>
-        {
-            if (profile == nullptr)
-                return badArgument("the profile is null");
-            OptimizationProfile const& own = OptimizationProfile::of(*profile);
-            TENON_TRY(own.check());
-            mSettings.profiles.push_back(&own);
-            return static_cast<int32_t>(mSettings.profiles.size()) - 1;
-        });
+    return fenced(log(), "IBuilderConfig::addOptimizationProfile", int32_t{-1}, [&]() -> Result<int32_t> {
+        if (profile == nullptr)
+            return badArgument("the profile is null");
+        OptimizationProfile const& own = OptimizationProfile::of(*profile);
+        TENON_TRY(own.check());
+        mSettings.profiles.push_back(&own);
+        return static_cast<int32_t>(mSettings.profiles.size()) - 1;
+    });
 }
 
 int32_t BuilderConfig::getNbOptimizationProfiles() const noexcept
@@ -293,23 +286,21 @@ ITimingCache const* BuilderConfig::getTimingCache() const noexcept
 
 void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, size_t poolSize) noexcept
 {
-    fencedDone(log(), "IBuilderConfig::setMemoryPoolLimit",
-        [&]() -> Result<Done>
-        {
-            auto const index = static_cast<int32_t>(pool);
-            if (index < 0 || index >= kPools)
-                return badArgument("pool {} does not exist", index);
-            if (pool == MemoryPoolType::kDLA_LOCAL_DRAM || pool == MemoryPoolType::kDLA_GLOBAL_DRAM)
-                if (poolSize < 4096)
-                    return badArgument("{} bytes are too few for the pool", poolSize);
-            if (poolSize > physicalMemory() && pool != MemoryPoolType::kDLA_GLOBAL_DRAM)
-                return errorOf(ErrorCode::kUNSUPPORTED_STATE, "{} bytes are more than the {} of this machine", poolSize,
-                    physicalMemory());
-            if (pool == MemoryPoolType::kDLA_MANAGED_SRAM && poolSize != 0 && poolSize < 4096)
+    fencedDone(log(), "IBuilderConfig::setMemoryPoolLimit", [&]() -> Result<Done> {
+        auto const index = static_cast<int32_t>(pool);
+        if (index < 0 || index >= kPools)
+            return badArgument("pool {} does not exist", index);
+        if (pool == MemoryPoolType::kDLA_LOCAL_DRAM || pool == MemoryPoolType::kDLA_GLOBAL_DRAM)
+            if (poolSize < 4096)
                 return badArgument("{} bytes are too few for the pool", poolSize);
-            mSettings.poolLimits[index] = poolSize;
-            return Done{};
-        });
+        if (poolSize > physicalMemory() && pool != MemoryPoolType::kDLA_GLOBAL_DRAM)
+            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "{} bytes are more than the {} of this machine", poolSize,
+                physicalMemory());
+        if (pool == MemoryPoolType::kDLA_MANAGED_SRAM && poolSize != 0 && poolSize < 4096)
+            return badArgument("{} bytes are too few for the pool", poolSize);
+        mSettings.poolLimits[index] = poolSize;
+        return Done{};
+    });
 }
 
 size_t BuilderConfig::getMemoryPoolLimit(MemoryPoolType pool) const noexcept
@@ -355,27 +346,25 @@ HardwareCompatibilityLevel BuilderConfig::getHardwareCompatibilityLevel() const 
 
 void BuilderConfig::setPluginsToSerialize(char const* const* paths, int32_t nbPaths) noexcept
 {
-    fencedDone(log(), "IBuilderConfig::setPluginsToSerialize",
-        [&]() -> Result<Done>
+    fencedDone(log(), "IBuilderConfig::setPluginsToSerialize", [&]() -> Result<Done> {
+        std::vector<std::string> checked;
+        for (int32_t i = 0; i < nbPaths; ++i)
         {
-            std::vector<std::string> checked;
-            for (int32_t i = 0; i < nbPaths; ++i)
-            {
-                std::string path = TENON_TRY(checkedName(paths[i], "a plugin library"));
-                if (std::find(checked.begin(), checked.end(), path) != checked.end())
-                    return badArgument("plugin library '{}' is named twice", path);
-                checked.push_back(std::move(path));
-            }
-            mSettings.pluginsToSerialize = std::move(checked);
-            return Done{};
-        });
+            std::string path = TENON_TRY(checkedName(paths[i], "a plugin library"));
+            if (std::find(checked.begin(), checked.end(), path) != checked.end())
+                return badArgument("plugin library '{}' is named twice", path);
+            checked.push_back(std::move(path));
+        }
+        mSettings.pluginsToSerialize = std::move(checked);
+        return Done{};
+    });
 }
 
 char const* BuilderConfig::getPluginToSerialize(int32_t index) const noexcept
 {
     return index < 0 || index >= getNbPluginsToSerialize()
-               ? nullptr
-               : mSettings.pluginsToSerialize[static_cast<size_t>(index)].c_str();
+        ? nullptr
+        : mSettings.pluginsToSerialize[static_cast<size_t>(index)].c_str();
 }
 
 int32_t BuilderConfig::getNbPluginsToSerialize() const noexcept

@@ -36,7 +36,7 @@ class BuilderConfig final : public missing::BuilderConfig, public Fronted<nvinfe
         OptimizationProfile const* calibrationProfile{nullptr};
         uint32_t quantizationFlags{0};
         uint32_t tacticSources{(1U << static_cast<uint32_t>(nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS))
-                               | (1U << static_cast<uint32_t>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS))};
+            | (1U << static_cast<uint32_t>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS))};
         std::map<int32_t, size_t> poolLimits;
         uint32_t previewFeatures{1U << static_cast<uint32_t>(nvinfer1::PreviewFeature::kPROFILE_SHARING_0806)};
         int32_t optimizationLevel{3};

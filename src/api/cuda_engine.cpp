@@ -86,12 +86,10 @@ IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
 IExecutionContext* CudaEngine::createContext(Strategy strategy, IRuntimeConfig* config)
 {
     using Made = IExecutionContext*;
-    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
-            return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
-        });
+    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
+        return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
+    });
 }
 
 IExecutionContext* CudaEngine::createExecutionContext(Strategy strategy) noexcept
@@ -152,12 +150,10 @@ int64_t const* CudaEngine::getProfileTensorValuesV2(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
     using Values = int64_t const*;
-    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr},
-        [&]
-        {
-            Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
-            return values && !(*values).empty() ? (*values).data() : nullptr;
-        });
+    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
+        Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
+        return values && !(*values).empty() ? (*values).data() : nullptr;
+    });
 }
 
 int32_t const* CudaEngine::getProfileTensorValues(char const*, int32_t, Select) const noexcept
@@ -299,12 +295,10 @@ int32_t CudaEngine::getTensorVectorizedDimV2(char const*, int32_t) const noexcep
 
 Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims,
-        [&]() -> Result<Dims>
-        {
-            Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
-            return shape ? *shape : kInvalidDims;
-        });
+    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
+        Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
+        return shape ? *shape : kInvalidDims;
+    });
 }
 
 int32_t CudaEngine::getNbIOTensors() const noexcept

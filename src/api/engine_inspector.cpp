@@ -34,53 +34,49 @@ IExecutionContext const* EngineInspector::getExecutionContext() const noexcept
 char const* EngineInspector::getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept
 {
     using Text = char const*;
-    return fenced(mReporting.log(), "IEngineInspector::getLayerInformation", Text{nullptr},
-        [&]() -> Result<Text>
-        {
-            Engine const& engine = mEngine->engine();
-            if (layerIndex < 0 || layerIndex >= engine.layerCount())
-                return badArgument("there is no layer {}: the engine has {}", layerIndex, engine.layerCount());
-            mText.clear();
-            ProfilingVerbosity const verbosity = mEngine->getProfilingVerbosity();
-            if (verbosity == ProfilingVerbosity::kNONE)
-                return Text{mText.c_str()};
-            InspectedProgram const inspected{engine.plan(), engine.program()};
-            bool const detailed = verbosity == ProfilingVerbosity::kDETAILED;
-            auto const step = static_cast<size_t>(layerIndex);
-            mText = format == LayerInformationFormat::kJSON ? inspected.layerJson(step, detailed)
-                                                            : inspected.layerText(step, detailed);
+    return fenced(mReporting.log(), "IEngineInspector::getLayerInformation", Text{nullptr}, [&]() -> Result<Text> {
+        Engine const& engine = mEngine->engine();
+        if (layerIndex < 0 || layerIndex >= engine.layerCount())
+            return badArgument("there is no layer {}: the engine has {}", layerIndex, engine.layerCount());
+        mText.clear();
+        ProfilingVerbosity const verbosity = mEngine->getProfilingVerbosity();
+        if (verbosity == ProfilingVerbosity::kNONE)
             return Text{mText.c_str()};
-        });
+        InspectedProgram const inspected{engine.plan(), engine.program()};
+        bool const detailed = verbosity == ProfilingVerbosity::kDETAILED;
+        auto const step = static_cast<size_t>(layerIndex);
+        mText = format == LayerInformationFormat::kJSON ? inspected.layerJson(step, detailed)
+                                                        : inspected.layerText(step, detailed);
+        return Text{mText.c_str()};
+    });
 }
 
 char const* EngineInspector::getEngineInformation(LayerInformationFormat format) const noexcept
 {
     using Text = char const*;
-    return fenced(mReporting.log(), "IEngineInspector::getEngineInformation", Text{nullptr},
-        [&]() -> Result<Text>
+    return fenced(mReporting.log(), "IEngineInspector::getEngineInformation", Text{nullptr}, [&]() -> Result<Text> {
+        bool const isJson = format == LayerInformationFormat::kJSON;
+        std::string text = isJson ? "{\"Layers\": [" : "Layers:\n";
+        for (int32_t i = 0; i < mEngine->engine().layerCount(); ++i)
         {
-            bool const isJson = format == LayerInformationFormat::kJSON;
-            std::string text = isJson ? "{\"Layers\": [" : "Layers:\n";
-            for (int32_t i = 0; i < mEngine->engine().layerCount(); ++i)
-            {
-                char const* const layer = getLayerInformation(i, format);
-                if (layer == nullptr || *layer == '\0')
-                    continue;
-                if (isJson)
-                    text += (text.back() == '[' ? "\n" : ",\n") + std::string{layer};
-                else
-                    text += std::string{layer} + "\n";
-            }
+            char const* const layer = getLayerInformation(i, format);
+            if (layer == nullptr || *layer == '\0')
+                continue;
             if (isJson)
-            {
-                text += "\n],\n\"Bindings\": [";
-                for (int32_t i = 0; i < mEngine->engine().ioCount(); ++i)
-                    text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", mEngine->engine().io(i).name);
-                text += "]}\n";
-            }
-            mText = std::move(text);
-            return Text{mText.c_str()};
-        });
+                text += (text.back() == '[' ? "\n" : ",\n") + std::string{layer};
+            else
+                text += std::string{layer} + "\n";
+        }
+        if (isJson)
+        {
+            text += "\n],\n\"Bindings\": [";
+            for (int32_t i = 0; i < mEngine->engine().ioCount(); ++i)
+                text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", mEngine->engine().io(i).name);
+            text += "]}\n";
+        }
+        mText = std::move(text);
+        return Text{mText.c_str()};
+    });
 }
 
 void EngineInspector::setErrorRecorder(IErrorRecorder* recorder) noexcept

@@ -54,12 +54,10 @@ ICudaEngine const& ExecutionContext::getEngine() const noexcept
 
 void ExecutionContext::setName(char const* name) noexcept
 {
-    fencedDone(mReporting.log(), "IExecutionContext::setName",
-        [&]() -> Result<Done>
-        {
-            mContext->setName(TENON_TRY(checkedName(name, "the context")).c_str());
-            return Done{};
-        });
+    fencedDone(mReporting.log(), "IExecutionContext::setName", [&]() -> Result<Done> {
+        mContext->setName(TENON_TRY(checkedName(name, "the context")).c_str());
+        return Done{};
+    });
 }
 
 char const* ExecutionContext::getName() const noexcept
@@ -120,8 +118,7 @@ Result<Done> ExecutionContext::run(void* stream, void* const* bindings)
 {
     if (mProfiler == nullptr || !mEmitsProfile)
         return bindings == nullptr ? mContext->enqueue(stream) : mContext->execute(bindings);
-    Observer const report = [&](ObservedStep const& step)
-    {
+    Observer const report = [&](ObservedStep const& step) {
         mProfiler->reportLayerTime(step.step->name.c_str(), static_cast<float>(step.microseconds / 1000.0));
         return true;
     };
@@ -134,13 +131,11 @@ Result<Done> ExecutionContext::run(void* stream, void* const* bindings)
 
 bool ExecutionContext::executeV2(void* const* bindings) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::executeV2",
-        [&]() -> Result<Done>
-        {
-            if (bindings == nullptr)
-                return badArgument("the array of addresses is null");
-            return run(nullptr, bindings);
-        });
+    return fencedDone(mReporting.log(), "IExecutionContext::executeV2", [&]() -> Result<Done> {
+        if (bindings == nullptr)
+            return badArgument("the array of addresses is null");
+        return run(nullptr, bindings);
+    });
 }
 
 bool ExecutionContext::enqueueV3(cudaStream_t stream) noexcept
@@ -206,16 +201,14 @@ void* ExecutionContext::getOutputTensorAddress(char const* tensorName) const noe
 
 int32_t ExecutionContext::inferShapes(int32_t nbMaxNames, char const** tensorNames) noexcept
 {
-    return fenced(mReporting.log(), "IExecutionContext::inferShapes", int32_t{-1},
-        [&]() -> Result<int32_t>
-        {
-            if (nbMaxNames < 0 || (tensorNames == nullptr && nbMaxNames != 0))
-                return badArgument("room for {} names at {}", nbMaxNames, static_cast<void const*>(tensorNames));
-            std::vector<char const*> const lacking = TENON_TRY(mContext->inferShapes());
-            for (size_t i = 0; i < lacking.size() && i < static_cast<size_t>(nbMaxNames); ++i)
-                tensorNames[i] = lacking[i];
-            return static_cast<int32_t>(lacking.size());
-        });
+    return fenced(mReporting.log(), "IExecutionContext::inferShapes", int32_t{-1}, [&]() -> Result<int32_t> {
+        if (nbMaxNames < 0 || (tensorNames == nullptr && nbMaxNames != 0))
+            return badArgument("room for {} names at {}", nbMaxNames, static_cast<void const*>(tensorNames));
+        std::vector<char const*> const lacking = TENON_TRY(mContext->inferShapes());
+        for (size_t i = 0; i < lacking.size() && i < static_cast<size_t>(nbMaxNames); ++i)
+            tensorNames[i] = lacking[i];
+        return static_cast<int32_t>(lacking.size());
+    });
 }
 
 cudaEvent_t ExecutionContext::getInputConsumedEvent() const noexcept
@@ -236,12 +229,10 @@ IOutputAllocator* ExecutionContext::getOutputAllocator(char const* tensorName) n
 
 int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcept
 {
-    return fenced(mReporting.log(), "IExecutionContext::getMaxOutputSize", int64_t{-1},
-        [&]() -> Result<int64_t>
-        {
-            Result<int64_t> const size = mContext->maxOutputSize(tensorName);
-            return size ? *size : int64_t{-1};
-        });
+    return fenced(mReporting.log(), "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&]() -> Result<int64_t> {
+        Result<int64_t> const size = mContext->maxOutputSize(tensorName);
+        return size ? *size : int64_t{-1};
+    });
 }
 
 bool ExecutionContext::setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept

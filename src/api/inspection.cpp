@@ -126,8 +126,7 @@ std::string InspectedProgram::layerText(size_t step, bool detailed) const
 std::string networkJson(Network& network)
 {
     network.infer();
-    auto const tensorJson = [](Tensor const& tensor) -> Json
-    {
+    auto const tensorJson = [](Tensor const& tensor) -> Json {
         bool const valid = tensor.inferred.valid;
         return {{"name", tensor.name()}, {"type", valid ? Json(nameOf(tensor.inferred.type.dtype)) : Json()},
             {"shape", valid ? extentsJson(api::dimsOf(tensor.inferred.type.shape)) : Json()}};
@@ -167,13 +166,12 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     json["io"] = ioOf(plan);
     json["profiles"] = profilesOf(plan);
     json["activation_bytes_per_profile"] = plan.memoryPerProfile;
-    json["weights"] = {{"count", plan.weights.size()}, {"bytes", [&]
-                                                           {
-                                                               uint64_t bytes{0};
-                                                               for (PlanWeight const& weight : plan.weights)
-                                                                   bytes += weight.bytes;
-                                                               return bytes;
-                                                           }()}};
+    json["weights"] = {{"count", plan.weights.size()}, {"bytes", [&] {
+                                                            uint64_t bytes{0};
+                                                            for (PlanWeight const& weight : plan.weights)
+                                                                bytes += weight.bytes;
+                                                            return bytes;
+                                                        }()}};
     json["programs"] = Json::array();
     for (Program const& program : plan.programs)
     {

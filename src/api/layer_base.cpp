@@ -110,12 +110,10 @@ LayerType LayerBase::getType() const noexcept
 
 void LayerBase::setName(char const* name) noexcept
 {
-    fencedDone(log(), "ILayer::setName",
-        [&]() -> Result<Done>
-        {
-            mName = TENON_TRY(checkedName(name, "a layer"));
-            return Done{};
-        });
+    fencedDone(log(), "ILayer::setName", [&]() -> Result<Done> {
+        mName = TENON_TRY(checkedName(name, "a layer"));
+        return Done{};
+    });
 }
 
 char const* LayerBase::getName() const noexcept
@@ -145,20 +143,18 @@ nvinfer1::ITensor* LayerBase::getOutput(int32_t index) const noexcept
 
 void LayerBase::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept
 {
-    fencedDone(log(), "ILayer::setInput",
-        [&]() -> Result<Done>
-        {
-            if (index < 0 || index >= mMostInputs)
-                return badArgument("layer '{}' ({}) has no input {}: it takes {}", mName, mKind, index, mMostInputs);
-            Tensor& input = Tensor::of(tensor);
-            if (&input.network() != &mNetwork)
-                return badArgument("layer '{}': tensor '{}' belongs to another network", mName, input.name());
-            if (static_cast<size_t>(index) >= mInputs.size())
-                mInputs.resize(static_cast<size_t>(index) + 1, nullptr);
-            mInputs[static_cast<size_t>(index)] = &input;
-            mNetwork.rewired(*this);
-            return Done{};
-        });
+    fencedDone(log(), "ILayer::setInput", [&]() -> Result<Done> {
+        if (index < 0 || index >= mMostInputs)
+            return badArgument("layer '{}' ({}) has no input {}: it takes {}", mName, mKind, index, mMostInputs);
+        Tensor& input = Tensor::of(tensor);
+        if (&input.network() != &mNetwork)
+            return badArgument("layer '{}': tensor '{}' belongs to another network", mName, input.name());
+        if (static_cast<size_t>(index) >= mInputs.size())
+            mInputs.resize(static_cast<size_t>(index) + 1, nullptr);
+        mInputs[static_cast<size_t>(index)] = &input;
+        mNetwork.rewired(*this);
+        return Done{};
+    });
 }
 
 void LayerBase::setPrecision(DataType dataType) noexcept
@@ -219,12 +215,10 @@ void LayerBase::resetOutputType(int32_t index) noexcept
 
 void LayerBase::setMetadata(char const* metadata) noexcept
 {
-    fencedDone(log(), "ILayer::setMetadata",
-        [&]() -> Result<Done>
-        {
-            mMetadata = TENON_TRY(checkedName(metadata, "metadata"));
-            return Done{};
-        });
+    fencedDone(log(), "ILayer::setMetadata", [&]() -> Result<Done> {
+        mMetadata = TENON_TRY(checkedName(metadata, "metadata"));
+        return Done{};
+    });
 }
 
 char const* LayerBase::getMetadata() const noexcept

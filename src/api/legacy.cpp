@@ -121,16 +121,13 @@ Result<char const*> ExecutionContext::nameOf(int32_t bindingIndex) const
 
 bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2",
-        [&]() -> Result<Done>
-        {
-            if (bindings == nullptr)
-                return badArgument("the array of addresses is null");
-            if (inputConsumed != nullptr && *inputConsumed != nullptr)
-                return errorOf(ErrorCode::kUNSUPPORTED_STATE, "events are not implemented on this device");
-            return run(
-                stream, bindings + static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount());
-        });
+    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&]() -> Result<Done> {
+        if (bindings == nullptr)
+            return badArgument("the array of addresses is null");
+        if (inputConsumed != nullptr && *inputConsumed != nullptr)
+            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "events are not implemented on this device");
+        return run(stream, bindings + static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount());
+    });
 }
 
 bool ExecutionContext::setOptimizationProfile(int32_t profileIndex) noexcept
@@ -140,32 +137,26 @@ bool ExecutionContext::setOptimizationProfile(int32_t profileIndex) noexcept
 
 bool ExecutionContext::setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::setBindingDimensions",
-        [&]() -> Result<Done>
-        {
-            char const* name = TENON_TRY(nameOf(bindingIndex));
-            return mContext->setInputShape(name, dimensions);
-        });
+    return fencedDone(mReporting.log(), "IExecutionContext::setBindingDimensions", [&]() -> Result<Done> {
+        char const* name = TENON_TRY(nameOf(bindingIndex));
+        return mContext->setInputShape(name, dimensions);
+    });
 }
 
 Dims ExecutionContext::getBindingDimensions(int32_t bindingIndex) const noexcept
 {
-    return fenced(mReporting.log(), "IExecutionContext::getBindingDimensions", kInvalidDims,
-        [&]() -> Result<Dims>
-        {
-            char const* name = TENON_TRY(nameOf(bindingIndex));
-            return mContext->tensorShape(name);
-        });
+    return fenced(mReporting.log(), "IExecutionContext::getBindingDimensions", kInvalidDims, [&]() -> Result<Dims> {
+        char const* name = TENON_TRY(nameOf(bindingIndex));
+        return mContext->tensorShape(name);
+    });
 }
 
 Dims ExecutionContext::getStrides(int32_t bindingIndex) const noexcept
 {
-    return fenced(mReporting.log(), "IExecutionContext::getStrides", kInvalidDims,
-        [&]() -> Result<Dims>
-        {
-            char const* name = TENON_TRY(nameOf(bindingIndex));
-            return mContext->tensorStrides(name);
-        });
+    return fenced(mReporting.log(), "IExecutionContext::getStrides", kInvalidDims, [&]() -> Result<Dims> {
+        char const* name = TENON_TRY(nameOf(bindingIndex));
+        return mContext->tensorStrides(name);
+    });
 }
 
 } // namespace tenon::api

@@ -32,39 +32,35 @@ Result<Done> Network::checkUnique(std::string const& name, Tensor const* except)
 nvinfer1::ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensions) noexcept
 {
     using Made = nvinfer1::ITensor*;
-    return fenced(mReporting.log(), "INetworkDefinition::addInput", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            std::string checked = TENON_TRY(checkedName(name, "a network input"));
-            TENON_TRY(checkUnique(checked, nullptr));
-            if (!isValid(type))
-                return badArgument("input '{}': data type {} does not exist", checked, static_cast<int32_t>(type));
-            TENON_TRY(checkDims(dimensions, -1, fmt::format("input '{}'", checked)));
-            auto tensor = std::make_unique<Tensor>(*this, nullptr, 0);
-            tensor->declare(std::move(checked), type, dimensions);
-            mInputs.push_back(tensor.get());
-            mInputTensors.push_back(std::move(tensor));
-            mInputsStale = true;
-            inferInput(*mInputs.back(), static_cast<int32_t>(mInputs.size()) - 1);
-            return Made{mInputs.back()};
-        });
+    return fenced(mReporting.log(), "INetworkDefinition::addInput", Made{nullptr}, [&]() -> Result<Made> {
+        std::string checked = TENON_TRY(checkedName(name, "a network input"));
+        TENON_TRY(checkUnique(checked, nullptr));
+        if (!isValid(type))
+            return badArgument("input '{}': data type {} does not exist", checked, static_cast<int32_t>(type));
+        TENON_TRY(checkDims(dimensions, -1, fmt::format("input '{}'", checked)));
+        auto tensor = std::make_unique<Tensor>(*this, nullptr, 0);
+        tensor->declare(std::move(checked), type, dimensions);
+        mInputs.push_back(tensor.get());
+        mInputTensors.push_back(std::move(tensor));
+        mInputsStale = true;
+        inferInput(*mInputs.back(), static_cast<int32_t>(mInputs.size()) - 1);
+        return Made{mInputs.back()};
+    });
 }
 
 void Network::markOutput(nvinfer1::ITensor& tensor) noexcept
 {
-    fencedDone(mReporting.log(), "INetworkDefinition::markOutput",
-        [&]() -> Result<Done>
-        {
-            Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
-            if (output.isNetworkInput())
-                return badArgument("tensor '{}' is a network input: it cannot be an output, too", output.name());
-            if (output.isNetworkOutput())
-                return badArgument("tensor '{}' is marked as an output already", output.name());
-            TENON_TRY(checkUnique(output.name(), &output));
-            output.isMarkedOutput = true;
-            mOutputs.push_back(&output);
-            return Done{};
-        });
+    fencedDone(mReporting.log(), "INetworkDefinition::markOutput", [&]() -> Result<Done> {
+        Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
+        if (output.isNetworkInput())
+            return badArgument("tensor '{}' is a network input: it cannot be an output, too", output.name());
+        if (output.isNetworkOutput())
+            return badArgument("tensor '{}' is marked as an output already", output.name());
+        TENON_TRY(checkUnique(output.name(), &output));
+        output.isMarkedOutput = true;
+        mOutputs.push_back(&output);
+        return Done{};
+    });
 }
 
 void Network::unmarkOutput(nvinfer1::ITensor& tensor) noexcept
@@ -77,18 +73,16 @@ void Network::unmarkOutput(nvinfer1::ITensor& tensor) noexcept
 
 bool Network::markOutputForShapes(nvinfer1::ITensor& tensor) noexcept
 {
-    return fencedDone(mReporting.log(), "INetworkDefinition::markOutputForShapes",
-        [&]() -> Result<Done>
-        {
-            Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
-            if (output.isNetworkInput() || output.isNetworkOutput())
-                return badArgument("tensor '{}' is an input or output already", output.name());
-            TENON_TRY(checkUnique(output.name(), &output));
-            output.isMarkedForShapes = true;
-            mOutputs.push_back(&output);
-            mShapeReadsStale = true;
-            return Done{};
-        });
+    return fencedDone(mReporting.log(), "INetworkDefinition::markOutputForShapes", [&]() -> Result<Done> {
+        Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
+        if (output.isNetworkInput() || output.isNetworkOutput())
+            return badArgument("tensor '{}' is an input or output already", output.name());
+        TENON_TRY(checkUnique(output.name(), &output));
+        output.isMarkedForShapes = true;
+        mOutputs.push_back(&output);
+        mShapeReadsStale = true;
+        return Done{};
+    });
 }
 
 bool Network::unmarkOutputForShapes(nvinfer1::ITensor& tensor) noexcept
@@ -106,8 +100,9 @@ bool Network::unmarkOutputForShapes(nvinfer1::ITensor& tensor) noexcept
 void Network::removeTensor(nvinfer1::ITensor& tensor) noexcept
 {
     Tensor* const removed = &Tensor::of(tensor);
-    auto const reads = [&](auto const& layer)
-    { return std::find(layer->inputs().begin(), layer->inputs().end(), removed) != layer->inputs().end(); };
+    auto const reads = [&](auto const& layer) {
+        return std::find(layer->inputs().begin(), layer->inputs().end(), removed) != layer->inputs().end();
+    };
     if (!removed->isNetworkInput() || std::any_of(mLayers.begin(), mLayers.end(), reads))
     {
         mReporting.log().warning(
@@ -152,12 +147,10 @@ nvinfer1::ITensor* Network::getOutput(int32_t index) const noexcept
 
 void Network::setName(char const* name) noexcept
 {
-    fencedDone(mReporting.log(), "INetworkDefinition::setName",
-        [&]() -> Result<Done>
-        {
-            mName = TENON_TRY(checkedName(name, "the network"));
-            return Done{};
-        });
+    fencedDone(mReporting.log(), "INetworkDefinition::setName", [&]() -> Result<Done> {
+        mName = TENON_TRY(checkedName(name, "the network"));
+        return Done{};
+    });
 }
 
 char const* Network::getName() const noexcept
@@ -216,9 +209,9 @@ void Network::edited(LayerBase const* layer) noexcept
 void Network::rewired(LayerBase& layer)
 {
     auto const position = [&](LayerBase const* each) { return std::find(mOrder.begin(), mOrder.end(), each); };
-    bool const inOrder = std::all_of(layer.inputs().begin(), layer.inputs().end(),
-        [&](Tensor const* input)
-        { return input == nullptr || input->producer() == nullptr || position(input->producer()) < position(&layer); });
+    bool const inOrder = std::all_of(layer.inputs().begin(), layer.inputs().end(), [&](Tensor const* input) {
+        return input == nullptr || input->producer() == nullptr || position(input->producer()) < position(&layer);
+    });
     edited(&layer);
     if (inOrder)
         return;
@@ -232,8 +225,7 @@ Result<Done> Network::sortLayers()
     std::vector<LayerBase*> sorted;
     std::set<LayerBase const*> done;
     std::set<LayerBase const*> open;
-    std::function<Result<Done>(LayerBase&)> const visit = [&](LayerBase& layer) -> Result<Done>
-    {
+    std::function<Result<Done>(LayerBase&)> const visit = [&](LayerBase& layer) -> Result<Done> {
         if (done.contains(&layer))
             return Done{};
         if (!open.insert(&layer).second)

@@ -67,12 +67,10 @@ bool GraphWriter::isDynamic(Tensor const& input) const
 
 bool GraphWriter::hasValues(Tensor const& input) const
 {
-    return std::any_of(mProfiles.begin(), mProfiles.end(),
-        [&](OptimizationProfile const* profile)
-        {
-            Bounds const* bounds = profile->find(input.name());
-            return bounds != nullptr && bounds->values[0].has_value();
-        });
+    return std::any_of(mProfiles.begin(), mProfiles.end(), [&](OptimizationProfile const* profile) {
+        Bounds const* bounds = profile->find(input.name());
+        return bounds != nullptr && bounds->values[0].has_value();
+    });
 }
 
 Result<Done> GraphWriter::checkNames()

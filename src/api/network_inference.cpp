@@ -12,22 +12,20 @@ constexpr int64_t kMostShapeValues{64};
 
 void Network::infer() noexcept
 {
-    fencedDone(mReporting.log(), "INetworkDefinition",
-        [&]() -> Result<Done>
+    fencedDone(mReporting.log(), "INetworkDefinition", [&]() -> Result<Done> {
+        if (mInputsStale)
+            for (size_t i = 0; i < mInputs.size(); ++i)
+                inferInput(*mInputs[i], static_cast<int32_t>(i));
+        mInputsStale = false;
+        while (mFirstStale < mOrder.size())
         {
-            if (mInputsStale)
-                for (size_t i = 0; i < mInputs.size(); ++i)
-                    inferInput(*mInputs[i], static_cast<int32_t>(i));
-            mInputsStale = false;
-            while (mFirstStale < mOrder.size())
-            {
-                LayerBase& layer = *mOrder[mFirstStale++];
-                Result<Done> const done = inferLayer(layer);
-                if (!done)
-                    mReporting.log().error(done.error());
-            }
-            return Done{};
-        });
+            LayerBase& layer = *mOrder[mFirstStale++];
+            Result<Done> const done = inferLayer(layer);
+            if (!done)
+                mReporting.log().error(done.error());
+        }
+        return Done{};
+    });
 }
 
 void Network::inferInput(Tensor& tensor, int32_t position)
@@ -37,8 +35,8 @@ void Network::inferInput(Tensor& tensor, int32_t position)
     Dims const& dims = tensor.declared();
     for (int32_t i = 0; i < dims.nbDims; ++i)
         inferred.type.shape.push_back(dims.d[i] >= 0
-                                          ? ShapeExpr{dims.d[i]}
-                                          : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
+                ? ShapeExpr{dims.d[i]}
+                : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
     std::optional<std::vector<int64_t>> const extents = staticExtents(inferred.type.shape);
     bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMostShapeValues;
     if (!isShort || isFloating(tensor.declaredType()))

@@ -43,14 +43,12 @@ template <typename L, typename SetUp>
 L* Network::add(
     char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept
 {
-    return fenced(mReporting.log(), call, static_cast<L*>(nullptr),
-        [&]() -> Result<L*>
-        {
-            std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
-            auto layer = std::make_unique<L>(*this, outputs);
-            setUp(*layer);
-            return take(std::move(layer), std::move(own), most);
-        });
+    return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
+        std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
+        auto layer = std::make_unique<L>(*this, outputs);
+        setUp(*layer);
+        return take(std::move(layer), std::move(own), most);
+    });
 }
 
 int32_t Network::rankOf(ITensor const& tensor)
@@ -62,24 +60,21 @@ int32_t Network::rankOf(ITensor const& tensor)
 
 IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) noexcept
 {
-    return add<ActivationLayer>("INetworkDefinition::addActivation", {&input}, 1, 1,
-        [&](ActivationLayer& layer)
+    return add<ActivationLayer>("INetworkDefinition::addActivation", {&input}, 1, 1, [&](ActivationLayer& layer) {
+        layer.fields().activationType = type;
+        if (type == ActivationType::kSELU) // The published constants, as the public header documents.
         {
-            layer.fields().activationType = type;
-            if (type == ActivationType::kSELU) // The published constants, as the public header documents.
-            {
-                layer.fields().alpha = 1.67326319217681884765625F;
-                layer.fields().beta = 1.05070102214813232421875F;
-            }
-        });
+            layer.fields().alpha = 1.67326319217681884765625F;
+            layer.fields().beta = 1.05070102214813232421875F;
+        }
+    });
 }
 
 ILRNLayer* Network::addLRN(ITensor& input, int64_t window, float alpha, float beta, float k) noexcept
 {
-    return add<LRNLayer>("INetworkDefinition::addLRN", {&input}, 1, 1,
-        [&](LRNLayer& layer) {
-            layer.fields() = LRN{window, alpha, beta, k};
-        });
+    return add<LRNLayer>("INetworkDefinition::addLRN", {&input}, 1, 1, [&](LRNLayer& layer) {
+        layer.fields() = LRN{window, alpha, beta, k};
+    });
 }
 
 IScaleLayer* Network::addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale, Weights power) noexcept
@@ -90,15 +85,13 @@ IScaleLayer* Network::addScale(ITensor& input, ScaleMode mode, Weights shift, We
 IScaleLayer* Network::addScaleNd(
     ITensor& input, ScaleMode mode, Weights shift, Weights scale, Weights power, int32_t channelAxis) noexcept
 {
-    return add<ScaleLayer>("INetworkDefinition::addScaleNd", {&input}, 1, 1,
-        [&](ScaleLayer& layer)
-        {
-            layer.fields().mode = mode;
-            layer.fields().channelAxis = channelAxis;
-            layer.shift = shift;
-            layer.scale = scale;
-            layer.power = power;
-        });
+    return add<ScaleLayer>("INetworkDefinition::addScaleNd", {&input}, 1, 1, [&](ScaleLayer& layer) {
+        layer.fields().mode = mode;
+        layer.fields().channelAxis = channelAxis;
+        layer.shift = shift;
+        layer.scale = scale;
+        layer.power = power;
+    });
 }
 
 ISoftMaxLayer* Network::addSoftMax(ITensor& input) noexcept
@@ -115,8 +108,9 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
         return nullptr;
     }
     return add<ConcatenationLayer>("INetworkDefinition::addConcatenation", {inputs, inputs + nbInputs}, nbInputs, 1,
-        [&](ConcatenationLayer& layer)
-        { layer.fields().axis = inputs[0] == nullptr ? 0 : std::max(0, rankOf(*inputs[0]) - 3); });
+        [&](ConcatenationLayer& layer) {
+            layer.fields().axis = inputs[0] == nullptr ? 0 : std::max(0, rankOf(*inputs[0]) - 3);
+        });
 }
 
 IElementWiseLayer* Network::addElementWise(ITensor& input1, ITensor& input2, ElementWiseOperation op) noexcept
@@ -139,10 +133,9 @@ IShuffleLayer* Network::addShuffle(ITensor& input) noexcept
 IReduceLayer* Network::addReduce(
     ITensor& input, ReduceOperation operation, uint32_t reduceAxes, bool keepDimensions) noexcept
 {
-    return add<ReduceLayer>("INetworkDefinition::addReduce", {&input}, 1, 1,
-        [&](ReduceLayer& layer) {
-            layer.fields() = Reduce{operation, reduceAxes, keepDimensions};
-        });
+    return add<ReduceLayer>("INetworkDefinition::addReduce", {&input}, 1, 1, [&](ReduceLayer& layer) {
+        layer.fields() = Reduce{operation, reduceAxes, keepDimensions};
+    });
 }
 
 ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes) noexcept
@@ -153,10 +146,9 @@ ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k, uint32
 ITopKLayer* Network::addTopKV2(
     ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes, DataType indicesType) noexcept
 {
-    return add<TopKLayer>("INetworkDefinition::addTopK", {&input}, 2, 2,
-        [&](TopKLayer& layer) {
-            layer.fields() = TopK{op, k, reduceAxes, indicesType};
-        });
+    return add<TopKLayer>("INetworkDefinition::addTopK", {&input}, 2, 2, [&](TopKLayer& layer) {
+        layer.fields() = TopK{op, k, reduceAxes, indicesType};
+    });
 }
 
 IGatherLayer* Network::addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept
@@ -174,9 +166,8 @@ IGatherLayer* Network::addGatherV2(ITensor& data, ITensor& indices, GatherMode m
 IMatrixMultiplyLayer* Network::addMatrixMultiply(
     ITensor& input0, MatrixOperation op0, ITensor& input1, MatrixOperation op1) noexcept
 {
-    return add<MatrixMultiplyLayer>("INetworkDefinition::addMatrixMultiply", {&input0, &input1}, 2, 1,
-        [&](MatrixMultiplyLayer& layer)
-        {
+    return add<MatrixMultiplyLayer>(
+        "INetworkDefinition::addMatrixMultiply", {&input0, &input1}, 2, 1, [&](MatrixMultiplyLayer& layer) {
             layer.fields().operation0 = op0;
             layer.fields().operation1 = op1;
         });
@@ -185,16 +176,14 @@ IMatrixMultiplyLayer* Network::addMatrixMultiply(
 IConstantLayer* Network::addConstant(Dims const& dimensions, Weights weights) noexcept
 {
     using Made = IConstantLayer*;
-    return fenced(mReporting.log(), "INetworkDefinition::addConstant", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            TENON_TRY(checkDims(dimensions, 0, "the constant"));
-            if (volumeOf(extentsOf(dimensions)) != weights.count)
-                return badArgument("{} weights do not fill a constant of {}", weights.count, show(dimensions));
-            if (weights.count > 0 && weights.values == nullptr)
-                return badArgument("{} weights and no address", weights.count);
-            return Made{take(std::make_unique<ConstantLayer>(*this, dimensions, weights), {})};
-        });
+    return fenced(mReporting.log(), "INetworkDefinition::addConstant", Made{nullptr}, [&]() -> Result<Made> {
+        TENON_TRY(checkDims(dimensions, 0, "the constant"));
+        if (volumeOf(extentsOf(dimensions)) != weights.count)
+            return badArgument("{} weights do not fill a constant of {}", weights.count, show(dimensions));
+        if (weights.count > 0 && weights.values == nullptr)
+            return badArgument("{} weights and no address", weights.count);
+        return Made{take(std::make_unique<ConstantLayer>(*this, dimensions, weights), {})};
+    });
 }
 
 IIdentityLayer* Network::addIdentity(ITensor& input) noexcept
@@ -204,13 +193,11 @@ IIdentityLayer* Network::addIdentity(ITensor& input) noexcept
 
 ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& size, Dims const& stride) noexcept
 {
-    return add<SliceLayer>("INetworkDefinition::addSlice", {&input}, 6, 1,
-        [&](SliceLayer& layer)
-        {
-            layer.fields().start = start;
-            layer.fields().size = size;
-            layer.fields().stride = stride;
-        });
+    return add<SliceLayer>("INetworkDefinition::addSlice", {&input}, 6, 1, [&](SliceLayer& layer) {
+        layer.fields().start = start;
+        layer.fields().size = size;
+        layer.fields().stride = stride;
+    });
 }
 
 IShapeLayer* Network::addShape(ITensor& input) noexcept
@@ -258,15 +245,13 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(
 
 IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type, Dims const& windowSize) noexcept
 {
-    return add<PoolingLayer>("INetworkDefinition::addPoolingNd", {&input}, 1, 1,
-        [&](PoolingLayer& layer)
-        {
-            layer.fields().poolingType = type;
-            layer.fields().windowSize = windowSize;
-            layer.fields().stride = filledDims(windowSize.nbDims, 1);
-            layer.fields().prePadding = filledDims(windowSize.nbDims, 0);
-            layer.fields().postPadding = filledDims(windowSize.nbDims, 0);
-        });
+    return add<PoolingLayer>("INetworkDefinition::addPoolingNd", {&input}, 1, 1, [&](PoolingLayer& layer) {
+        layer.fields().poolingType = type;
+        layer.fields().windowSize = windowSize;
+        layer.fields().stride = filledDims(windowSize.nbDims, 1);
+        layer.fields().prePadding = filledDims(windowSize.nbDims, 0);
+        layer.fields().postPadding = filledDims(windowSize.nbDims, 0);
+    });
 }
 
 IResizeLayer* Network::addResize(ITensor& input) noexcept
@@ -287,21 +272,18 @@ IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op) noexcept
 
 IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op, DataType outputType) noexcept
 {
-    return add<FillLayer>("INetworkDefinition::addFill", {}, 3, 1,
-        [&](FillLayer& layer)
-        {
-            layer.fields().dimensions = dimensions;
-            layer.fields().operation = op;
-            layer.fields().toType = outputType;
-        });
+    return add<FillLayer>("INetworkDefinition::addFill", {}, 3, 1, [&](FillLayer& layer) {
+        layer.fields().dimensions = dimensions;
+        layer.fields().operation = op;
+        layer.fields().toType = outputType;
+    });
 }
 
 IPaddingLayer* Network::addPaddingNd(ITensor& input, Dims const& prePadding, Dims const& postPadding) noexcept
 {
-    return add<PaddingLayer>("INetworkDefinition::addPaddingNd", {&input}, 1, 1,
-        [&](PaddingLayer& layer) {
-            layer.fields() = Padding{prePadding, postPadding};
-        });
+    return add<PaddingLayer>("INetworkDefinition::addPaddingNd", {&input}, 1, 1, [&](PaddingLayer& layer) {
+        layer.fields() = Padding{prePadding, postPadding};
+    });
 }
 
 IScatterLayer* Network::addScatter(ITensor& data, ITensor& indices, ITensor& updates, ScatterMode mode) noexcept
@@ -342,12 +324,10 @@ IReverseSequenceLayer* Network::addReverseSequence(ITensor& input, ITensor& sequ
 INormalizationLayer* Network::addNorm(
     char const* call, std::vector<ITensor const*> inputs, uint32_t axesMask, bool v2) noexcept
 {
-    return add<NormalizationLayer>(call, std::move(inputs), 3, 1,
-        [&](NormalizationLayer& layer)
-        {
-            layer.fields().axes = axesMask;
-            layer.fields().v2 = v2;
-        });
+    return add<NormalizationLayer>(call, std::move(inputs), 3, 1, [&](NormalizationLayer& layer) {
+        layer.fields().axes = axesMask;
+        layer.fields().v2 = v2;
+    });
 }
 
 INormalizationLayer* Network::addNormalization(
@@ -381,8 +361,8 @@ IUnsqueezeLayer* Network::addUnsqueeze(ITensor& input, ITensor& axes) noexcept
 ICumulativeLayer* Network::addCumulative(
     ITensor& input, ITensor& axis, CumulativeOperation operation, bool exclusive, bool reverse) noexcept
 {
-    return add<CumulativeLayer>("INetworkDefinition::addCumulative", {&input, &axis}, 2, 1,
-        [&](CumulativeLayer& layer) {
+    return add<CumulativeLayer>(
+        "INetworkDefinition::addCumulative", {&input, &axis}, 2, 1, [&](CumulativeLayer& layer) {
             layer.fields() = Cumulative{operation, exclusive, reverse};
         });
 }

@@ -73,8 +73,7 @@ Result<Done> OptimizationProfile::check() const
     for (auto const& [name, bounds] : mInputs)
     {
         TENON_TRY(checkBounds(name, bounds));
-        auto const missing = [](auto const& entries)
-        {
+        auto const missing = [](auto const& entries) {
             auto const set =
                 std::count_if(entries.begin(), entries.end(), [](auto const& each) { return each.has_value(); });
             return set != 0 && set != 3;
@@ -87,30 +86,26 @@ Result<Done> OptimizationProfile::check() const
 
 bool OptimizationProfile::setDimensions(char const* inputName, Select select, Dims const& dims) noexcept
 {
-    return fencedDone(mReporting.log(), "IOptimizationProfile::setDimensions",
-        [&]() -> Result<Done>
-        {
-            std::string name = TENON_TRY(checkedName(inputName, "an input"));
-            size_t const index = TENON_TRY(indexOf(select));
-            TENON_TRY(checkDims(dims, 0, fmt::format("input '{}'", name)));
-            Bounds const* known = find(name);
-            Bounds changed = known == nullptr ? Bounds{} : *known;
-            changed.dims[index] = dims;
-            TENON_TRY(checkBounds(name, changed));
-            mInputs[name] = std::move(changed);
-            return Done{};
-        });
+    return fencedDone(mReporting.log(), "IOptimizationProfile::setDimensions", [&]() -> Result<Done> {
+        std::string name = TENON_TRY(checkedName(inputName, "an input"));
+        size_t const index = TENON_TRY(indexOf(select));
+        TENON_TRY(checkDims(dims, 0, fmt::format("input '{}'", name)));
+        Bounds const* known = find(name);
+        Bounds changed = known == nullptr ? Bounds{} : *known;
+        changed.dims[index] = dims;
+        TENON_TRY(checkBounds(name, changed));
+        mInputs[name] = std::move(changed);
+        return Done{};
+    });
 }
 
 Dims OptimizationProfile::getDimensions(char const* inputName, Select select) const noexcept
 {
-    return fenced(mReporting.log(), "IOptimizationProfile::getDimensions", kInvalidDims,
-        [&]() -> Result<Dims>
-        {
-            size_t const index = TENON_TRY(indexOf(select));
-            Bounds const* bounds = find(inputName);
-            return bounds == nullptr ? kInvalidDims : bounds->dims[index].value_or(kInvalidDims);
-        });
+    return fenced(mReporting.log(), "IOptimizationProfile::getDimensions", kInvalidDims, [&]() -> Result<Dims> {
+        size_t const index = TENON_TRY(indexOf(select));
+        Bounds const* bounds = find(inputName);
+        return bounds == nullptr ? kInvalidDims : bounds->dims[index].value_or(kInvalidDims);
+    });
 }
 
 Result<Done> OptimizationProfile::setValues(
@@ -133,66 +128,56 @@ Result<Done> OptimizationProfile::setValues(
 bool OptimizationProfile::setShapeValues(
     char const* inputName, Select select, int32_t const* values, int32_t nbValues) noexcept
 {
-    return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValues",
-        [&]() -> Result<Done>
-        {
-            if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
-                return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
-            return setValues(inputName, select, {values, values + nbValues}, true);
-        });
+    return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValues", [&]() -> Result<Done> {
+        if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
+            return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
+        return setValues(inputName, select, {values, values + nbValues}, true);
+    });
 }
 
 bool OptimizationProfile::setShapeValuesV2(
     char const* inputName, Select select, int64_t const* values, int32_t nbValues) noexcept
 {
-    return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValuesV2",
-        [&]() -> Result<Done>
-        {
-            if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
-                return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
-            return setValues(inputName, select, {values, values + nbValues}, false);
-        });
+    return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValuesV2", [&]() -> Result<Done> {
+        if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
+            return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
+        return setValues(inputName, select, {values, values + nbValues}, false);
+    });
 }
 
 int32_t OptimizationProfile::getNbShapeValues(char const* inputName) const noexcept
 {
-    return fenced(mReporting.log(), "IOptimizationProfile::getNbShapeValues", int32_t{-1},
-        [&]
-        {
-            Bounds const* bounds = find(inputName);
-            if (bounds == nullptr)
-                return int32_t{-1};
-            for (auto const& values : bounds->values)
-                if (values)
-                    return static_cast<int32_t>(values->size());
+    return fenced(mReporting.log(), "IOptimizationProfile::getNbShapeValues", int32_t{-1}, [&] {
+        Bounds const* bounds = find(inputName);
+        if (bounds == nullptr)
             return int32_t{-1};
-        });
+        for (auto const& values : bounds->values)
+            if (values)
+                return static_cast<int32_t>(values->size());
+        return int32_t{-1};
+    });
 }
 
 int32_t const* OptimizationProfile::getShapeValues(char const* inputName, Select select) const noexcept
 {
     using Values = int32_t const*;
-    return fenced(mReporting.log(), "IOptimizationProfile::getShapeValues", Values{nullptr},
-        [&]() -> Result<Values>
-        {
-            size_t const index = TENON_TRY(indexOf(select));
-            Bounds const* bounds = find(inputName);
-            bool const known = bounds != nullptr && bounds->isNarrow && bounds->values[index].has_value();
-            return known ? Values{bounds->narrow[index].data()} : Values{nullptr};
-        });
+    return fenced(mReporting.log(), "IOptimizationProfile::getShapeValues", Values{nullptr}, [&]() -> Result<Values> {
+        size_t const index = TENON_TRY(indexOf(select));
+        Bounds const* bounds = find(inputName);
+        bool const known = bounds != nullptr && bounds->isNarrow && bounds->values[index].has_value();
+        return known ? Values{bounds->narrow[index].data()} : Values{nullptr};
+    });
 }
 
 int64_t const* OptimizationProfile::getShapeValuesV2(char const* inputName, Select select) const noexcept
 {
     using Values = int64_t const*;
-    return fenced(mReporting.log(), "IOptimizationProfile::getShapeValuesV2", Values{nullptr},
-        [&]() -> Result<Values>
-        {
-            size_t const index = TENON_TRY(indexOf(select));
-            Bounds const* bounds = find(inputName);
-            bool const known = bounds != nullptr && !bounds->isNarrow && bounds->values[index].has_value();
-            return known ? Values{bounds->values[index]->data()} : Values{nullptr};
-        });
+    return fenced(mReporting.log(), "IOptimizationProfile::getShapeValuesV2", Values{nullptr}, [&]() -> Result<Values> {
+        size_t const index = TENON_TRY(indexOf(select));
+        Bounds const* bounds = find(inputName);
+        bool const known = bounds != nullptr && !bounds->isNarrow && bounds->values[index].has_value();
+        return known ? Values{bounds->values[index]->data()} : Values{nullptr};
+    });
 }
 
 bool OptimizationProfile::setExtraMemoryTarget(float target) noexcept

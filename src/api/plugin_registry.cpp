@@ -70,25 +70,21 @@ void PluginRegistry::updateLists()
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept
 {
     Log const log{&globalLogger(), mRecorder};
-    return fencedDone(log, "IPluginRegistry::registerCreator",
-        [&]() -> Result<Done>
-        {
-            Entry entry{&creator, {}, {}, textOf(pluginNamespace)};
-            if (!nameOf(creator, entry.name, entry.version))
-                return badArgument("the creator is of an unknown kind: {}", creator.getInterfaceInfo().kind);
-            std::scoped_lock const lock{mMutex};
-            bool const taken = std::any_of(mEntries.begin(), mEntries.end(),
-                [&](Entry const& each) {
-                    return each.name == entry.name && each.version == entry.version
-                           && each.nameSpace == entry.nameSpace;
-                });
-            if (taken)
-                return badArgument("plugin '{}' version '{}' namespace '{}' is registered already", entry.name,
-                    entry.version, entry.nameSpace);
-            mEntries.push_back(std::move(entry));
-            updateLists();
-            return Done{};
+    return fencedDone(log, "IPluginRegistry::registerCreator", [&]() -> Result<Done> {
+        Entry entry{&creator, {}, {}, textOf(pluginNamespace)};
+        if (!nameOf(creator, entry.name, entry.version))
+            return badArgument("the creator is of an unknown kind: {}", creator.getInterfaceInfo().kind);
+        std::scoped_lock const lock{mMutex};
+        bool const taken = std::any_of(mEntries.begin(), mEntries.end(), [&](Entry const& each) {
+            return each.name == entry.name && each.version == entry.version && each.nameSpace == entry.nameSpace;
         });
+        if (taken)
+            return badArgument("plugin '{}' version '{}' namespace '{}' is registered already", entry.name,
+                entry.version, entry.nameSpace);
+        mEntries.push_back(std::move(entry));
+        updateLists();
+        return Done{};
+    });
 }
 
 bool PluginRegistry::registerCreator(IPluginCreator& creator, char const* const pluginNamespace) noexcept

@@ -48,14 +48,12 @@ Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> ow
 
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
 {
-    return fenced(mReporting.log(), "tenonDeserializeFile", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            if (path == nullptr)
-                return badArgument("the path is null");
-            MappedFile file = TENON_TRY(mapPlanFile(path));
-            return load(file.bytes, std::move(file.owner));
-        });
+    return fenced(mReporting.log(), "tenonDeserializeFile", Made{nullptr}, [&]() -> Result<Made> {
+        if (path == nullptr)
+            return badArgument("the path is null");
+        MappedFile file = TENON_TRY(mapPlanFile(path));
+        return load(file.bytes, std::move(file.owner));
+    });
 }
 
 ICudaEngine* Runtime::deserializeShared(ByteView blob, std::shared_ptr<void const> owner) noexcept
@@ -71,49 +69,41 @@ IRuntime* Runtime::getPImpl() noexcept
 
 ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, size_t size) noexcept
 {
-    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            if (blob == nullptr || size == 0)
-                return badArgument("{} bytes at {} are no plan", size, blob);
-            auto const* first = static_cast<uint8_t const*>(blob);
-            auto copy = std::make_shared<Bytes const>(first, first + size); // The user may free the blob (rule O2).
-            return load(*copy, copy);
-        });
+    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
+        if (blob == nullptr || size == 0)
+            return badArgument("{} bytes at {} are no plan", size, blob);
+        auto const* first = static_cast<uint8_t const*>(blob);
+        auto copy = std::make_shared<Bytes const>(first, first + size); // The user may free the blob (rule O2).
+        return load(*copy, copy);
+    });
 }
 
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcept
 {
-    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            auto bytes = TENON_TRY(readAll([&](void* to, int64_t count) { return streamReader.read(to, count); }));
-            return load(*bytes, bytes);
-        });
+    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
+        auto bytes = TENON_TRY(readAll([&](void* to, int64_t count) { return streamReader.read(to, count); }));
+        return load(*bytes, bytes);
+    });
 }
 
 ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept
 {
-    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr},
-        [&]() -> Result<Made>
-        {
-            auto bytes = TENON_TRY(readAll(
-                [&](uint8_t* to, int64_t count)
-                {
-                    int64_t total{0};
-                    while (total < count) // 0 is the end; fewer than asked for is not (rule O3).
-                    {
-                        int64_t const got = streamReader.read(to + total, count - total, nullptr);
-                        if (got < 0)
-                            return got;
-                        if (got == 0)
-                            break;
-                        total += got;
-                    }
-                    return total;
-                }));
-            return load(*bytes, bytes);
-        });
+    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
+        auto bytes = TENON_TRY(readAll([&](uint8_t* to, int64_t count) {
+            int64_t total{0};
+            while (total < count) // 0 is the end; fewer than asked for is not (rule O3).
+            {
+                int64_t const got = streamReader.read(to + total, count - total, nullptr);
+                if (got < 0)
+                    return got;
+                if (got == 0)
+                    break;
+                total += got;
+            }
+            return total;
+        }));
+        return load(*bytes, bytes);
+    });
 }
 
 void Runtime::setDLACore(int32_t dlaCore) noexcept
@@ -166,14 +156,12 @@ int32_t Runtime::getMaxThreads() const noexcept
 
 void Runtime::setTemporaryDirectory(char const* path) noexcept
 {
-    fencedDone(mReporting.log(), "IRuntime::setTemporaryDirectory",
-        [&]() -> Result<Done>
-        {
-            mTemporaryDirectory.reset();
-            if (path != nullptr)
-                mTemporaryDirectory = TENON_TRY(checkedName(path, "the temporary directory"));
-            return Done{};
-        });
+    fencedDone(mReporting.log(), "IRuntime::setTemporaryDirectory", [&]() -> Result<Done> {
+        mTemporaryDirectory.reset();
+        if (path != nullptr)
+            mTemporaryDirectory = TENON_TRY(checkedName(path, "the temporary directory"));
+        return Done{};
+    });
 }
 
 char const* Runtime::getTemporaryDirectory() const noexcept

@@ -51,16 +51,14 @@ std::string const& Tensor::name() const
 
 void Tensor::setName(char const* name) noexcept
 {
-    fencedDone(log(), "ITensor::setName",
-        [&]() -> Result<Done>
-        {
-            std::string checked = TENON_TRY(checkedName(name, "a tensor"));
-            if (isNetworkInput() || isMarkedOutput)
-                TENON_TRY(mNetwork.checkUnique(checked, this));
-            mName = std::move(checked);
-            mIsNamed = true;
-            return Done{};
-        });
+    fencedDone(log(), "ITensor::setName", [&]() -> Result<Done> {
+        std::string checked = TENON_TRY(checkedName(name, "a tensor"));
+        if (isNetworkInput() || isMarkedOutput)
+            TENON_TRY(mNetwork.checkUnique(checked, this));
+        mName = std::move(checked);
+        mIsNamed = true;
+        return Done{};
+    });
 }
 
 char const* Tensor::getName() const noexcept
@@ -70,63 +68,53 @@ char const* Tensor::getName() const noexcept
 
 void Tensor::setDimensions(Dims const& dimensions) noexcept
 {
-    fencedDone(log(), "ITensor::setDimensions",
-        [&]() -> Result<Done>
-        {
-            if (!isNetworkInput())
-                return badArgument("tensor '{}' is not a network input", name());
-            TENON_TRY(checkDims(dimensions, -1, fmt::format("tensor '{}'", name())));
-            mDeclared = dimensions;
-            mNetwork.edited(nullptr);
-            return Done{};
-        });
+    fencedDone(log(), "ITensor::setDimensions", [&]() -> Result<Done> {
+        if (!isNetworkInput())
+            return badArgument("tensor '{}' is not a network input", name());
+        TENON_TRY(checkDims(dimensions, -1, fmt::format("tensor '{}'", name())));
+        mDeclared = dimensions;
+        mNetwork.edited(nullptr);
+        return Done{};
+    });
 }
 
 Dims Tensor::getDimensions() const noexcept
 {
-    return fenced(log(), "ITensor::getDimensions", kInvalidDims,
-        [&]
-        {
-            mNetwork.infer();
-            return inferred.valid ? dimsOf(inferred.type.shape) : kInvalidDims;
-        });
+    return fenced(log(), "ITensor::getDimensions", kInvalidDims, [&] {
+        mNetwork.infer();
+        return inferred.valid ? dimsOf(inferred.type.shape) : kInvalidDims;
+    });
 }
 
 void Tensor::setType(nvinfer1::DataType type) noexcept
 {
-    fencedDone(log(), "ITensor::setType",
-        [&]() -> Result<Done>
-        {
-            if (!isValid(type))
-                return badArgument("tensor '{}': data type {} does not exist", name(), static_cast<int32_t>(type));
-            if (!isNetworkInput())
-                return mProducer->requestOutputType(mIndex, type);
-            mType = type;
-            mNetwork.edited(nullptr);
-            return Done{};
-        });
+    fencedDone(log(), "ITensor::setType", [&]() -> Result<Done> {
+        if (!isValid(type))
+            return badArgument("tensor '{}': data type {} does not exist", name(), static_cast<int32_t>(type));
+        if (!isNetworkInput())
+            return mProducer->requestOutputType(mIndex, type);
+        mType = type;
+        mNetwork.edited(nullptr);
+        return Done{};
+    });
 }
 
 nvinfer1::DataType Tensor::getType() const noexcept
 {
-    return fenced(log(), "ITensor::getType", nvinfer1::DataType::kFLOAT,
-        [&]
-        {
-            mNetwork.infer();
-            return inferred.valid ? inferred.type.dtype : mType;
-        });
+    return fenced(log(), "ITensor::getType", nvinfer1::DataType::kFLOAT, [&] {
+        mNetwork.infer();
+        return inferred.valid ? inferred.type.dtype : mType;
+    });
 }
 
 bool Tensor::setDynamicRange(float min, float max) noexcept
 {
-    return fencedDone(log(), "ITensor::setDynamicRange",
-        [&]() -> Result<Done>
-        {
-            if (!std::isfinite(min) || !std::isfinite(max) || min > max)
-                return badArgument("tensor '{}': [{}, {}] is no range", name(), min, max);
-            mRange.emplace(min, max);
-            return Done{};
-        });
+    return fencedDone(log(), "ITensor::setDynamicRange", [&]() -> Result<Done> {
+        if (!std::isfinite(min) || !std::isfinite(max) || min > max)
+            return badArgument("tensor '{}': [{}, {}] is no range", name(), min, max);
+        mRange.emplace(min, max);
+        return Done{};
+    });
 }
 
 bool Tensor::isNetworkInput() const noexcept
@@ -202,21 +190,18 @@ bool Tensor::isExecutionTensor() const noexcept
 
 void Tensor::setDimensionName(int32_t index, char const* name) noexcept
 {
-    fencedDone(log(), "ITensor::setDimensionName",
-        [&]() -> Result<Done>
-        {
-            if (index < 0 || index >= Dims::MAX_DIMS)
-                return badArgument("tensor '{}' has no dimension {}", this->name(), index);
-            if (!isNetworkInput())
-                return badArgument(
-                    "tensor '{}' is not a network input: only their dimensions have names", this->name());
-            std::string checked;
-            if (name != nullptr)
-                checked = TENON_TRY(checkedName(name, "a dimension"));
-            mDimensionNames[static_cast<size_t>(index)] = std::move(checked);
-            mNetwork.edited(nullptr);
-            return Done{};
-        });
+    fencedDone(log(), "ITensor::setDimensionName", [&]() -> Result<Done> {
+        if (index < 0 || index >= Dims::MAX_DIMS)
+            return badArgument("tensor '{}' has no dimension {}", this->name(), index);
+        if (!isNetworkInput())
+            return badArgument("tensor '{}' is not a network input: only their dimensions have names", this->name());
+        std::string checked;
+        if (name != nullptr)
+            checked = TENON_TRY(checkedName(name, "a dimension"));
+        mDimensionNames[static_cast<size_t>(index)] = std::move(checked);
+        mNetwork.edited(nullptr);
+        return Done{};
+    });
 }
 
 char const* Tensor::getDimensionName(int32_t index) const noexcept

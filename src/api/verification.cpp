@@ -28,14 +28,10 @@ Tolerance toleranceOf(DType type, VerifyOptions const& options)
         return {options.absolute, options.relative};
     switch (type)
     {
-    case DType::kFLOAT:
-        return {1e-5, 1e-4};
-    case DType::kHALF:
-        return {2.5e-3, 1e-3};
-    case DType::kBF16:
-        return {2e-2, 1e-2};
-    default:
-        return {0.0, 0.0};
+    case DType::kFLOAT: return {1e-5, 1e-4};
+    case DType::kHALF: return {2.5e-3, 1e-3};
+    case DType::kBF16: return {2e-2, 1e-2};
+    default: return {0.0, 0.0};
     }
 }
 
@@ -91,8 +87,7 @@ class Verifier
         for (int32_t io = mEngine.inputCount(); io < mEngine.ioCount(); ++io)
             TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
         bool stopped{false};
-        Observer const observer = [&](ObservedStep const& step)
-        {
+        Observer const observer = [&](ObservedStep const& step) {
             mReport.steps.push_back(compare(step));
             stopped = mOptions.firstOnly && mReport.first.has_value();
             return !stopped;
@@ -123,8 +118,8 @@ class Verifier
                     input = each;
             char const* name = tensor.name.c_str();
             Dims const shape = input.shape
-                                   ? *input.shape
-                                   : TENON_TRY(mEngine.profileShape(name, 0, nvinfer1::OptProfileSelector::kOPT));
+                ? *input.shape
+                : TENON_TRY(mEngine.profileShape(name, 0, nvinfer1::OptProfileSelector::kOPT));
             TENON_TRY(context.setInputShape(name, shape));
             void const* data = input.data;
             if (data == nullptr)

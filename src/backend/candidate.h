@@ -117,7 +117,9 @@ inline Refusal refuse(std::string_view candidate, std::string reason)
 class Backend
 {
   public:
-    Backend(std::string_view name, std::vector<Candidate> candidates) : mName{name}, mCandidates{std::move(candidates)}
+    Backend(std::string_view name, std::vector<Candidate> candidates)
+        : mName{name},
+          mCandidates{std::move(candidates)}
     {
     }
     std::string_view name() const noexcept

@@ -15,7 +15,8 @@ constexpr int64_t kMostContents{256}; // Longer integer tensors are data, not sh
 class ConcreteInputs
 {
   public:
-    explicit ConcreteInputs(ShapeCheck const& check) : mCheck{check}
+    explicit ConcreteInputs(ShapeCheck const& check)
+        : mCheck{check}
     {
     }
     Result<Inputs> make()
@@ -65,8 +66,8 @@ class ConcreteInputs
         else if (isInteger(arg.dtype) && elements <= kMostContents)
         {
             for (int32_t k = 0; k < elements; ++k)
-                mContents[i].push_back(ShapeExpr::symbol(symbols.find(
-                    SymbolKind::kInputValue, static_cast<int32_t>(i), k, {}, {INT32_MIN, INT32_MAX})));
+                mContents[i].push_back(ShapeExpr::symbol(
+                    symbols.find(SymbolKind::kInputValue, static_cast<int32_t>(i), k, {}, {INT32_MIN, INT32_MAX})));
             view.contents = &mContents[i];
         }
         return Done{};
@@ -89,8 +90,7 @@ Result<Done> compare(TensorType const& inferred, TensorArg const& given, SymbolT
     for (size_t i = 0; i < given.extents.size(); ++i)
     {
         ShapeExpr const& extent = inferred.shape[i];
-        if (extent.isConstant() ? *extent.constant() != given.extents[i]
-                                : given.extents[i] > extent.range(symbols).max)
+        if (extent.isConstant() ? *extent.constant() != given.extents[i] : given.extents[i] > extent.range(symbols).max)
             return mismatch();
     }
     return Done{};

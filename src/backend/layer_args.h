@@ -1,15 +1,16 @@
-// LayerArgs: what KernelSpec::args of a normal kernel holds: the layer with its fields, and the choices of the candidate.
+// LayerArgs: what KernelSpec::args of a normal kernel holds: the layer with its fields, and the choices of the
+// candidate.
 //
 // Build:  spec.args = encodeLayerArgs(problem, offer, MyChoices{…});
 // Load:   LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-//         Convolution const layer = TENON_TRY(fieldsOf<Convolution>(args));        or loadLayer(args.layer, args.fields)
-//         MyChoices const choices = TENON_TRY(choicesOf<MyChoices>(args));
+//         Convolution const layer = TENON_TRY(fieldsOf<Convolution>(args));        or loadLayer(args.layer,
+//         args.fields) MyChoices const choices = TENON_TRY(choicesOf<MyChoices>(args));
 // Prepare: TENON_TRY(checkShapes(…)) of backend/check_shapes.h.
 //
-// An operand that the offer calls unread arrives, when its contents are known symbolically or as a constant, as an absent
-// TensorArg (present is false) of integer type whose `extents` are those contents, row-major: kernels of Slice, Shuffle,
-// Fill, Resize and the like know their starts, sizes and dims when they are prepared. An unread operand of unknown contents
-// is plainly absent (kFLOAT, no extents).
+// An operand that the offer calls unread arrives, when its contents are known symbolically or as a constant, as an
+// absent TensorArg (present is false) of integer type whose `extents` are those contents, row-major: kernels of Slice,
+// Shuffle, Fill, Resize and the like know their starts, sizes and dims when they are prepared. An unread operand of
+// unknown contents is plainly absent (kFLOAT, no extents).
 #pragma once
 
 #include "backend/candidate.h"
@@ -38,8 +39,7 @@ Result<LayerArgs> decodeLayerArgs(ByteView args);
 
 inline Bytes encodeLayerArgs(Problem const& problem, Offer const& offer)
 {
-    return encodeLayerArgs(
-        LayerArgs{std::string{problem.layer().name()}, problem.layer().stored(), {}, offer.unread});
+    return encodeLayerArgs(LayerArgs{std::string{problem.layer().name()}, problem.layer().stored(), {}, offer.unread});
 }
 template <HasFields C>
 Bytes encodeLayerArgs(Problem const& problem, Offer const& offer, C const& choices)

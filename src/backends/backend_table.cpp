@@ -20,8 +20,7 @@ Backend cpuWithReference()
 
 Device& cpuDeviceWithReference()
 {
-    static Device& device = []() -> Device&
-    {
+    static Device& device = []() -> Device& {
         addCpuKernels(refKernels());
         return cpuDevice();
     }();

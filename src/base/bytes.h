@@ -24,7 +24,7 @@ class ByteWriter
 {
   public:
     template <typename T>
-        requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
     void raw(T const& value)
     {
         auto const* first = reinterpret_cast<uint8_t const*>(&value);
@@ -50,13 +50,13 @@ class ByteWriter
 class ByteReader
 {
   public:
-    explicit ByteReader(ByteView bytes) : mBytes{bytes}
+    explicit ByteReader(ByteView bytes)
+        : mBytes{bytes}
     {
     }
 
     template <typename T>
-        requires std::is_trivially_copyable_v<T>
-    Result<Done> raw(T& value)
+    requires std::is_trivially_copyable_v<T> Result<Done> raw(T& value)
     {
         if (left() < sizeof(T))
             return badArgument("{} bytes are left where {} are needed", left(), sizeof(T));

@@ -21,6 +21,6 @@ class InternalError : public std::logic_error
     do                                                                                                                 \
     {                                                                                                                  \
         if (!(condition)) [[unlikely]]                                                                                 \
-            throw ::tenon::InternalError(fmt::format("{}:{}: {}: {}", __FILE__, __LINE__, #condition,                  \
-                fmt::format(__VA_ARGS__)));                                                                            \
+            throw ::tenon::InternalError(                                                                              \
+                fmt::format("{}:{}: {}: {}", __FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)));               \
     } while (false)

@@ -1,7 +1,9 @@
-// Fields: one list per struct gives equality, hash, print and storage, so that no member can be forgotten in one of them.
+// Fields: one list per struct gives equality, hash, print and storage, so that no member can be forgotten in one of
+// them.
 //
 //   struct Scale { int axis{0}; std::string mode;
-//       static constexpr auto fields() { return std::tuple{field(1, "axis", &Scale::axis), field(2, "mode", &Scale::mode)}; } };
+//       static constexpr auto fields() { return std::tuple{field(1, "axis", &Scale::axis), field(2, "mode",
+//       &Scale::mode)}; } };
 //
 // Ids are stored in plans: append new ones, never reuse one. A field that a stored value lacks keeps its default.
 #pragma once
@@ -34,7 +36,10 @@ constexpr Field<S, T> field(int32_t id, std::string_view name, T S::*member)
 }
 
 template <typename S>
-concept HasFields = requires { S::fields(); };
+concept HasFields = requires
+{
+    S::fields();
+};
 
 //! Calls `visit(field)` for each field of S, in the order of the list.
 template <HasFields S, typename Visit>
@@ -43,7 +48,8 @@ constexpr void forEachField(Visit&& visit)
     std::apply([&](auto const&... each) { (visit(each), ...); }, S::fields());
 }
 
-// ---- storage ---------------------------------------------------------------------------------------------------------
+// ---- storage
+// ---------------------------------------------------------------------------------------------------------
 
 //! Nesting and element limits keep a hostile plan from exhausting the stack or the memory.
 inline constexpr int32_t kMaxFieldDepth{16};
@@ -218,7 +224,8 @@ Result<Done> load(ByteReader& in, T& value, int32_t depth)
     }
 }
 
-// ---- equality, hash, print -------------------------------------------------------------------------------------------
+// ---- equality, hash, print
+// -------------------------------------------------------------------------------------------
 
 template <HasFields S>
 Bytes stored(S const& value)

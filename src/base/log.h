@@ -10,17 +10,17 @@
 namespace tenon
 {
 
-//! Joins a logger and a recorder (either may be null). Copies share both; calls may come from any thread, and no lock is
-//! held around them.
+//! Joins a logger and a recorder (either may be null). Copies share both; calls may come from any thread, and no lock
+//! is held around them.
 class Log
 {
   public:
     using Severity = nvinfer1::ILogger::Severity;
 
     Log() = default;
-    explicit Log(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) :
-        mLogger{logger},
-        mRecorder{recorder}
+    explicit Log(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr)
+        : mLogger{logger},
+          mRecorder{recorder}
     {
     }
     nvinfer1::ILogger* logger() const noexcept

@@ -39,12 +39,15 @@ class [[nodiscard]] Result
   public:
     //! From a value, or from what converts to one (a pointer to a derived class, say).
     template <typename U = T>
-        requires(std::is_convertible_v<U, T> && !std::is_same_v<std::remove_cvref_t<U>, Error>
-            && !std::is_same_v<std::remove_cvref_t<U>, Result>)
-    Result(U&& value) : mState{std::in_place_index<0>, std::forward<U>(value)}
+    requires(
+        std::is_convertible_v<U,
+            T> && !std::is_same_v<std::remove_cvref_t<U>, Error> && !std::is_same_v<std::remove_cvref_t<U>, Result>)
+        Result(U&& value)
+        : mState{std::in_place_index<0>, std::forward<U>(value)}
     {
     }
-    Result(Error error) : mState{std::in_place_index<1>, std::move(error)}
+    Result(Error error)
+        : mState{std::in_place_index<1>, std::move(error)}
     {
     }
 

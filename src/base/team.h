@@ -12,7 +12,8 @@ namespace tenon
 class SpinBarrier
 {
   public:
-    explicit SpinBarrier(int32_t count) noexcept : mCount{count}
+    explicit SpinBarrier(int32_t count) noexcept
+        : mCount{count}
     {
     }
     SpinBarrier(SpinBarrier const&) = delete;
@@ -28,7 +29,8 @@ class SpinBarrier
     alignas(64) std::atomic<uint32_t> mRound{0};
 };
 
-//! Takes up to `wanted` of the CPUs that no other run of this process holds, one at least; gives them back when it goes.
+//! Takes up to `wanted` of the CPUs that no other run of this process holds, one at least; gives them back when it
+//! goes.
 class TeamLease
 {
   public:
@@ -44,8 +46,8 @@ class TeamLease
     int32_t mThreads{1};
 };
 
-//! Calls work(context, lane, barrier) on `threads` threads at once, this one among them as lane 0; on this one alone, with
-//! a barrier of one, when OpenMP gives fewer.
+//! Calls work(context, lane, barrier) on `threads` threads at once, this one among them as lane 0; on this one alone,
+//! with a barrier of one, when OpenMP gives fewer.
 void runTeam(int32_t threads, void (*work)(void* context, int32_t lane, SpinBarrier& barrier), void* context);
 
 } // namespace tenon

@@ -14,19 +14,20 @@ namespace tenon
 namespace
 {
 constexpr std::array kUnary{std::pair{ExprOp::kNeg, TapeOp::kNeg}, std::pair{ExprOp::kAbs, TapeOp::kAbs},
-    std::pair{ExprOp::kExp, TapeOp::kExp}, std::pair{ExprOp::kLog, TapeOp::kLog}, std::pair{ExprOp::kSqrt, TapeOp::kSqrt},
-    std::pair{ExprOp::kReciprocal, TapeOp::kReciprocal}, std::pair{ExprOp::kTanh, TapeOp::kTanh},
-    std::pair{ExprOp::kErf, TapeOp::kErf}, std::pair{ExprOp::kSigmoid, TapeOp::kSigmoid},
-    std::pair{ExprOp::kCeil, TapeOp::kCeil}, std::pair{ExprOp::kFloor, TapeOp::kFloor},
-    std::pair{ExprOp::kRound, TapeOp::kRound}, std::pair{ExprOp::kSign, TapeOp::kSign},
-    std::pair{ExprOp::kIsNan, TapeOp::kIsNan}, std::pair{ExprOp::kIsInf, TapeOp::kIsInf}};
+    std::pair{ExprOp::kExp, TapeOp::kExp}, std::pair{ExprOp::kLog, TapeOp::kLog},
+    std::pair{ExprOp::kSqrt, TapeOp::kSqrt}, std::pair{ExprOp::kReciprocal, TapeOp::kReciprocal},
+    std::pair{ExprOp::kTanh, TapeOp::kTanh}, std::pair{ExprOp::kErf, TapeOp::kErf},
+    std::pair{ExprOp::kSigmoid, TapeOp::kSigmoid}, std::pair{ExprOp::kCeil, TapeOp::kCeil},
+    std::pair{ExprOp::kFloor, TapeOp::kFloor}, std::pair{ExprOp::kRound, TapeOp::kRound},
+    std::pair{ExprOp::kSign, TapeOp::kSign}, std::pair{ExprOp::kIsNan, TapeOp::kIsNan},
+    std::pair{ExprOp::kIsInf, TapeOp::kIsInf}};
 constexpr std::array kBinary{std::pair{ExprOp::kAdd, TapeOp::kAdd}, std::pair{ExprOp::kSub, TapeOp::kSub},
     std::pair{ExprOp::kMul, TapeOp::kMul}, std::pair{ExprOp::kDiv, TapeOp::kDiv}, std::pair{ExprOp::kMin, TapeOp::kMin},
     std::pair{ExprOp::kMax, TapeOp::kMax}, std::pair{ExprOp::kPow, TapeOp::kPow},
     std::pair{ExprOp::kFloorDiv, TapeOp::kFloorDiv}, std::pair{ExprOp::kEqual, TapeOp::kEqual},
     std::pair{ExprOp::kLess, TapeOp::kLess}, std::pair{ExprOp::kGreater, TapeOp::kGreater}};
-constexpr std::array kTruthBinary{std::pair{ExprOp::kAnd, TapeOp::kAnd}, std::pair{ExprOp::kOr, TapeOp::kOr},
-    std::pair{ExprOp::kXor, TapeOp::kXor}};
+constexpr std::array kTruthBinary{
+    std::pair{ExprOp::kAnd, TapeOp::kAnd}, std::pair{ExprOp::kOr, TapeOp::kOr}, std::pair{ExprOp::kXor, TapeOp::kXor}};
 
 template <typename Table>
 std::optional<TapeOp> find(Table const& table, ExprOp op)
@@ -66,12 +67,12 @@ std::optional<double> fold(ExprOp op, double a, double b)
 class Lowering
 {
   public:
-    Lowering(Expr const& expr, std::vector<TensorType> types, size_t inputs) :
-        mExpr{expr},
-        mTypes{std::move(types)},
-        mRow(expr.nodes.size(), -1),
-        mConstant(expr.nodes.size()),
-        mUses(expr.nodes.size(), 0)
+    Lowering(Expr const& expr, std::vector<TensorType> types, size_t inputs)
+        : mExpr{expr},
+          mTypes{std::move(types)},
+          mRow(expr.nodes.size(), -1),
+          mConstant(expr.nodes.size()),
+          mUses(expr.nodes.size(), 0)
     {
         mTape.inputs = static_cast<int32_t>(inputs);
         mNext = mTape.inputs;
@@ -318,8 +319,13 @@ class Lowering
             TapeStep* const product = isLeft ? productAt(step.a) : step.b >= 0 ? productAt(step.b) : nullptr;
             if (product == nullptr)
                 continue;
-            TapeStep joined{.op = TapeOp::kMulAdd, .to = step.to, .a = product->a, .b = product->b,
-                .c = isLeft ? step.b : step.a, .value = product->value, .addend = step.value};
+            TapeStep joined{.op = TapeOp::kMulAdd,
+                .to = step.to,
+                .a = product->a,
+                .b = product->b,
+                .c = isLeft ? step.b : step.a,
+                .value = product->value,
+                .addend = step.value};
             product->op = TapeOp::kFillReal; // Taken out below.
             product->to = -1;
             step = joined;

@@ -37,7 +37,7 @@ enum class TapeOp : uint8_t
     kRound,
     kSign,
     kLibrary, //!< A function of the C library: `function`.
-    // Real, two operands; the second may be `value`.
+              // Real, two operands; the second may be `value`.
     kAdd,
     kSub,
     kReverseSub, //!< value − a
@@ -50,7 +50,7 @@ enum class TapeOp : uint8_t
     kFloorDiv,
     // Real, three operands.
     kMulAdd, //!< a · b + c; b may be `value`, c may be `addend`.
-    // Real to truth.
+             // Real to truth.
     kIsNan,
     kIsInf,
     kEqual,
@@ -69,14 +69,14 @@ enum class TapeOp : uint8_t
     kIntegerUnary,   //!< `function`: ExprOp
     kIntegerBinary,  //!< `function`: ExprOp
     kIntegerCompare, //!< `function`: ExprOp
-    // Conversions and constants.
-    kRealToInteger, //!< Towards zero.
+                     // Conversions and constants.
+    kRealToInteger,  //!< Towards zero.
     kIntegerToReal,
     kRealToTruth,
     kIntegerToTruth,
     kTruthToReal,
     kTruthToInteger,
-    kNarrow, //!< Integer wrapped into the range of `type`.
+    kNarrow,  //!< Integer wrapped into the range of `type`.
     kRoundTo, //!< Real rounded to the precision of `type`.
     kFillReal,
     kFillInteger,
@@ -88,7 +88,7 @@ struct TapeStep
     TapeOp op{TapeOp::kAdd};
     ExprOp function{ExprOp::kAdd};
     DType type{DType::kFLOAT};
-    int32_t to{0};  //!< Row written. Rows [0, inputs) are the inputs and are never written.
+    int32_t to{0}; //!< Row written. Rows [0, inputs) are the inputs and are never written.
     int32_t a{-1};
     int32_t b{-1}; //!< −1 in binary steps: `value`.
     int32_t c{-1}; //!< −1 in kMulAdd: `addend`.
@@ -100,12 +100,13 @@ struct Tape
 {
     std::vector<TapeStep> steps;
     int32_t inputs{0};
-    int32_t rows{0};    //!< Inputs and rows in between.
-    int32_t result{0};  //!< Row that holds the result; an input when the expression is one.
+    int32_t rows{0};   //!< Inputs and rows in between.
+    int32_t result{0}; //!< Row that holds the result; an input when the expression is one.
     DType resultType{DType::kFLOAT};
 };
 
-//! `inputs`: element types; those of absent inputs are not looked at. An error names the operation that has no tape form.
+//! `inputs`: element types; those of absent inputs are not looked at. An error names the operation that has no tape
+//! form.
 Result<Tape> makeTape(Expr const& expr, std::vector<TensorType const*> const& inputs);
 
 } // namespace tenon

@@ -1,4 +1,5 @@
-// Device: the run-time boundary to what runs steps: memory, kernels, streams. The runtime knows nothing else of a device.
+// Device: the run-time boundary to what runs steps: memory, kernels, streams. The runtime knows nothing else of a
+// device.
 #pragma once
 
 #include "device/kernel.h"
@@ -23,8 +24,8 @@ using StepObserver = std::function<bool(Launch const& launch, double microsecond
 
 struct RunOptions
 {
-    void* stream{nullptr};                //!< 0: the caller's thread.
-    int32_t threads{0};                   //!< 0: the device's default.
+    void* stream{nullptr}; //!< 0: the caller's thread.
+    int32_t threads{0};    //!< 0: the device's default.
     StepObserver const* observer{nullptr};
 };
 

@@ -43,12 +43,12 @@ struct WeightArg
 //! What a kernel is loaded from. Comes from a plan: every value may be hostile until checked.
 struct KernelSource
 {
-    std::string_view kernel;         //!< Name in the device's table.
-    ByteView args;                   //!< Fields of the kernel, usually the layer's own plus choices.
-    std::vector<WeightArg> weights;  //!< One per input; data is null for operands that are not constants.
+    std::string_view kernel;        //!< Name in the device's table.
+    ByteView args;                  //!< Fields of the kernel, usually the layer's own plus choices.
+    std::vector<WeightArg> weights; //!< One per input; data is null for operands that are not constants.
     size_t outputs{1};
-    std::string_view layer;          //!< User-level name, for messages.
-    size_t produces{0};              //!< Values that the plan expects in Call::produced.
+    std::string_view layer; //!< User-level name, for messages.
+    size_t produces{0};     //!< Values that the plan expects in Call::produced.
 };
 
 //! One thread's place in the team that runs a step together.

@@ -207,11 +207,8 @@ void unaryInteger(ExprOp op, Slot& out, Slot const& a)
 {
     switch (op)
     {
-    case ExprOp::kNeg:
-        return mapUnary<int64_t, int64_t>(out, a, negative);
-    case ExprOp::kAbs:
-        return mapUnary<int64_t, int64_t>(
-            out, a, [](int64_t x) { return x < 0 ? negative(x) : x; });
+    case ExprOp::kNeg: return mapUnary<int64_t, int64_t>(out, a, negative);
+    case ExprOp::kAbs: return mapUnary<int64_t, int64_t>(out, a, [](int64_t x) { return x < 0 ? negative(x) : x; });
     case ExprOp::kSign:
         return mapUnary<int64_t, int64_t>(out, a, [](int64_t x) { return static_cast<int64_t>((x > 0) - (x < 0)); });
     case ExprOp::kNot: return mapUnary<int64_t, int64_t>(out, a, [](int64_t x) { return x == 0 ? 1 : 0; });
@@ -307,8 +304,7 @@ void binaryInteger(ExprOp op, Slot& out, Extents const& e, Slot const& a, Slot c
     case ExprOp::kSub: return run(wrapping([](uint64_t x, uint64_t y) { return x - y; }));
     case ExprOp::kMul: return run(wrapping([](uint64_t x, uint64_t y) { return x * y; }));
     case ExprOp::kDiv: return run(divide);
-    case ExprOp::kFloorDiv:
-        return run(floorDivide);
+    case ExprOp::kFloorDiv: return run(floorDivide);
     case ExprOp::kPow: return run(power);
     case ExprOp::kMin: return run([](I x, I y) { return std::min(x, y); });
     case ExprOp::kMax: return run([](I x, I y) { return std::max(x, y); });
@@ -381,11 +377,11 @@ void reduceSlot(ExprNode const& node, Slot& out, Slot const& a)
 class Evaluation
 {
   public:
-    Evaluation(Expr const& expr, HostTensors const& in, std::vector<TensorType> const& types) :
-        mExpr{expr},
-        mIn{in},
-        mTypes{types},
-        mSlots(expr.nodes.size())
+    Evaluation(Expr const& expr, HostTensors const& in, std::vector<TensorType> const& types)
+        : mExpr{expr},
+          mIn{in},
+          mTypes{types},
+          mSlots(expr.nodes.size())
     {
     }
 

@@ -149,7 +149,8 @@ Result<Done> Expr::verify() const
     return Done{};
 }
 
-//! "a; b; result": a node that is read several times stands in front as tN=…, so that the text grows with the nodes only.
+//! "a; b; result": a node that is read several times stands in front as tN=…, so that the text grows with the nodes
+//! only.
 std::string Expr::show() const
 {
     std::vector<int32_t> reads(nodes.size(), 0);
@@ -191,8 +192,8 @@ std::string Expr::show() const
 
 Expr apply(ExprOp op, std::initializer_list<Expr> operands)
 {
-    TENON_ENSURE(static_cast<int32_t>(operands.size()) == operandCount(op), "{} with {} operands", nameOf(op),
-        operands.size());
+    TENON_ENSURE(
+        static_cast<int32_t>(operands.size()) == operandCount(op), "{} with {} operands", nameOf(op), operands.size());
     std::vector<ExprNode> nodes;
     std::array<int32_t, 3> at{-1, -1, -1};
     size_t next{0};

@@ -85,9 +85,8 @@ struct ExprNode
     static constexpr auto fields()
     {
         return std::tuple{field(1, "op", &ExprNode::op), field(2, "dtype", &ExprNode::dtype),
-            field(3, "index", &ExprNode::index), field(4, "value", &ExprNode::value),
-            field(5, "axes", &ExprNode::axes), field(6, "a", &ExprNode::a), field(7, "b", &ExprNode::b),
-            field(8, "c", &ExprNode::c)};
+            field(3, "index", &ExprNode::index), field(4, "value", &ExprNode::value), field(5, "axes", &ExprNode::axes),
+            field(6, "a", &ExprNode::a), field(7, "b", &ExprNode::b), field(8, "c", &ExprNode::c)};
     }
 };
 
@@ -129,27 +128,93 @@ Expr apply(ExprOp op, std::initializer_list<Expr> operands);
 Expr reduce(ExprOp op, Expr const& x, uint32_t axes);
 Expr cast(Expr const& x, DType dtype);
 
-inline Expr operator+(Expr const& a, Expr const& b) { return apply(ExprOp::kAdd, {a, b}); }
-inline Expr operator-(Expr const& a, Expr const& b) { return apply(ExprOp::kSub, {a, b}); }
-inline Expr operator*(Expr const& a, Expr const& b) { return apply(ExprOp::kMul, {a, b}); }
-inline Expr operator/(Expr const& a, Expr const& b) { return apply(ExprOp::kDiv, {a, b}); }
-inline Expr operator<(Expr const& a, Expr const& b) { return apply(ExprOp::kLess, {a, b}); }
-inline Expr operator>(Expr const& a, Expr const& b) { return apply(ExprOp::kGreater, {a, b}); }
-inline Expr operator-(Expr const& a) { return apply(ExprOp::kNeg, {a}); }
-inline Expr exp(Expr const& a) { return apply(ExprOp::kExp, {a}); }
-inline Expr log(Expr const& a) { return apply(ExprOp::kLog, {a}); }
-inline Expr sqrt(Expr const& a) { return apply(ExprOp::kSqrt, {a}); }
-inline Expr tanh(Expr const& a) { return apply(ExprOp::kTanh, {a}); }
-inline Expr erf(Expr const& a) { return apply(ExprOp::kErf, {a}); }
-inline Expr sigmoid(Expr const& a) { return apply(ExprOp::kSigmoid, {a}); }
-inline Expr abs(Expr const& a) { return apply(ExprOp::kAbs, {a}); }
-inline Expr pow(Expr const& a, Expr const& b) { return apply(ExprOp::kPow, {a, b}); }
-inline Expr min(Expr const& a, Expr const& b) { return apply(ExprOp::kMin, {a, b}); }
-inline Expr max(Expr const& a, Expr const& b) { return apply(ExprOp::kMax, {a, b}); }
-inline Expr select(Expr const& c, Expr const& a, Expr const& b) { return apply(ExprOp::kSelect, {c, a, b}); }
-inline Expr sumOver(Expr const& x, uint32_t axes) { return reduce(ExprOp::kSumOver, x, axes); }
-inline Expr meanOver(Expr const& x, uint32_t axes) { return reduce(ExprOp::kMeanOver, x, axes); }
-inline Expr maxOver(Expr const& x, uint32_t axes) { return reduce(ExprOp::kMaxOver, x, axes); }
-inline Expr minOver(Expr const& x, uint32_t axes) { return reduce(ExprOp::kMinOver, x, axes); }
+inline Expr operator+(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kAdd, {a, b});
+}
+inline Expr operator-(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kSub, {a, b});
+}
+inline Expr operator*(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kMul, {a, b});
+}
+inline Expr operator/(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kDiv, {a, b});
+}
+inline Expr operator<(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kLess, {a, b});
+}
+inline Expr operator>(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kGreater, {a, b});
+}
+inline Expr operator-(Expr const& a)
+{
+    return apply(ExprOp::kNeg, {a});
+}
+inline Expr exp(Expr const& a)
+{
+    return apply(ExprOp::kExp, {a});
+}
+inline Expr log(Expr const& a)
+{
+    return apply(ExprOp::kLog, {a});
+}
+inline Expr sqrt(Expr const& a)
+{
+    return apply(ExprOp::kSqrt, {a});
+}
+inline Expr tanh(Expr const& a)
+{
+    return apply(ExprOp::kTanh, {a});
+}
+inline Expr erf(Expr const& a)
+{
+    return apply(ExprOp::kErf, {a});
+}
+inline Expr sigmoid(Expr const& a)
+{
+    return apply(ExprOp::kSigmoid, {a});
+}
+inline Expr abs(Expr const& a)
+{
+    return apply(ExprOp::kAbs, {a});
+}
+inline Expr pow(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kPow, {a, b});
+}
+inline Expr min(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kMin, {a, b});
+}
+inline Expr max(Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kMax, {a, b});
+}
+inline Expr select(Expr const& c, Expr const& a, Expr const& b)
+{
+    return apply(ExprOp::kSelect, {c, a, b});
+}
+inline Expr sumOver(Expr const& x, uint32_t axes)
+{
+    return reduce(ExprOp::kSumOver, x, axes);
+}
+inline Expr meanOver(Expr const& x, uint32_t axes)
+{
+    return reduce(ExprOp::kMeanOver, x, axes);
+}
+inline Expr maxOver(Expr const& x, uint32_t axes)
+{
+    return reduce(ExprOp::kMaxOver, x, axes);
+}
+inline Expr minOver(Expr const& x, uint32_t axes)
+{
+    return reduce(ExprOp::kMinOver, x, axes);
+}
 
 } // namespace tenon

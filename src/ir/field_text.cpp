@@ -110,7 +110,8 @@ namespace
 class ExprReader
 {
   public:
-    explicit ExprReader(std::string_view text) : mIn{text}
+    explicit ExprReader(std::string_view text)
+        : mIn{text}
     {
     }
     Result<Expr> whole()

@@ -13,7 +13,8 @@ namespace tenon
 class TextReader
 {
   public:
-    explicit TextReader(std::string_view text) : mText{text}
+    explicit TextReader(std::string_view text)
+        : mText{text}
     {
     }
     bool atEnd();
@@ -98,8 +99,8 @@ Result<Done> parseValue(TextReader& in, T& value)
             TENON_TRY(in.expect("false"));
     }
     else
-        value = static_cast<T>(static_cast<std::conditional_t<std::is_floating_point_v<T>, double, int64_t>>(
-            TENON_TRY(in.number())));
+        value = static_cast<T>(
+            static_cast<std::conditional_t<std::is_floating_point_v<T>, double, int64_t>>(TENON_TRY(in.number())));
     return Done{};
 }
 

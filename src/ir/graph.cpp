@@ -21,8 +21,7 @@ ValueId Graph::addConstant(std::string name, std::shared_ptr<Constant const> con
 {
     auto const id = static_cast<ValueId>(mValues.size());
     TensorType type{constant->dtype, shapeOf(constant->extents)};
-    mValues.push_back(
-        {.id = id, .name = std::move(name), .type = std::move(type), .constant = std::move(constant)});
+    mValues.push_back({.id = id, .name = std::move(name), .type = std::move(type), .constant = std::move(constant)});
     mReaders.emplace_back();
     return id;
 }
@@ -49,8 +48,7 @@ Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName
             continue;
         }
         Value const& value = this->value(id);
-        views.push_back(
-            {&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
+        views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
     }
     return Inputs{std::move(views), std::move(layerName), &mSymbols, firstOutput};
 }
@@ -101,15 +99,14 @@ std::vector<NodeId> Graph::readers(ValueId value) const
 
 int32_t Graph::readerCount(ValueId value) const
 {
-    auto const asOutput = std::count_if(
-        mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
+    auto const asOutput =
+        std::count_if(mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
     return static_cast<int32_t>(mReaders.at(static_cast<size_t>(value)).size() + static_cast<size_t>(asOutput));
 }
 
 bool Graph::isOutput(ValueId value) const noexcept
 {
-    return std::any_of(
-        mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
+    return std::any_of(mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
 }
 
 Node const* Graph::producerOf(ValueId value) const

@@ -58,8 +58,8 @@ class Graph
     ValueId addInput(std::string name, TensorType type);
     ValueId addConstant(std::string name, std::shared_ptr<Constant const> constant);
     //! Infers types; errors name the layer.
-    Result<NodeId> addNode(LayerPtr layer, std::string name, std::vector<ValueId> inputs,
-        std::vector<std::string> origins = {});
+    Result<NodeId> addNode(
+        LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins = {});
     void markOutput(ValueId value, std::string name);
     void rename(ValueId value, std::string name)
     {
@@ -137,8 +137,8 @@ class Graph
     friend Result<Done> applyPatch(Graph& graph, class Patch const& patch);
     friend bool removeDeadNodes(Graph& graph);
     //! Infers and inserts before position `at` of the order.
-    Result<NodeId> insertNode(size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs,
-        std::vector<std::string> origins);
+    Result<NodeId> insertNode(
+        size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins);
     void replaceReads(ValueId from, ValueId to);
     void eraseNode(NodeId id);
 

@@ -54,9 +54,9 @@ int64_t wrapped(DType type, int64_t value)
 }
 } // namespace
 
-HostTensor::HostTensor(DType type, std::vector<int64_t> extentsOfTensor) :
-    dtype{type},
-    extents{std::move(extentsOfTensor)}
+HostTensor::HostTensor(DType type, std::vector<int64_t> extentsOfTensor)
+    : dtype{type},
+      extents{std::move(extentsOfTensor)}
 {
     auto const size = static_cast<size_t>(count());
     if (isReal())
@@ -70,7 +70,8 @@ void HostTensor::set(int64_t index, double value)
     if (isReal())
         reals[static_cast<size_t>(index)] = rounded(dtype, value);
     else
-        setInteger(index, std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -0x1p63, 0x1.fffffffffffffp62)));
+        setInteger(
+            index, std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -0x1p63, 0x1.fffffffffffffp62)));
 }
 
 void HostTensor::setInteger(int64_t index, int64_t value)

@@ -36,7 +36,8 @@ struct HostTensor
     }
     int64_t integer(int64_t index) const
     {
-        return isReal() ? static_cast<int64_t>(reals[static_cast<size_t>(index)]) : integers[static_cast<size_t>(index)];
+        return isReal() ? static_cast<int64_t>(reals[static_cast<size_t>(index)])
+                        : integers[static_cast<size_t>(index)];
     }
     //! Rounded into the range and precision of the type.
     void set(int64_t index, double value);

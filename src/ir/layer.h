@@ -24,9 +24,9 @@ namespace tenon
 //! What a layer's rules may know of one input.
 struct Input
 {
-    TensorType const* type{nullptr};    //!< Null: optional input that is absent.
-    Shape const* contents{nullptr};     //!< Row-major symbolic values of an integer tensor, when known.
-    Constant const* constant{nullptr};  //!< Contents, when the tensor is a constant.
+    TensorType const* type{nullptr};   //!< Null: optional input that is absent.
+    Shape const* contents{nullptr};    //!< Row-major symbolic values of an integer tensor, when known.
+    Constant const* constant{nullptr}; //!< Contents, when the tensor is a constant.
     std::string_view name{"?"};
 };
 
@@ -34,11 +34,11 @@ struct Input
 class Inputs
 {
   public:
-    Inputs(std::vector<Input> inputs, std::string layerName, SymbolTable* symbols = nullptr, int32_t firstOutput = -1) :
-        mInputs{std::move(inputs)},
-        mLayerName{std::move(layerName)},
-        mSymbols{symbols},
-        mFirstOutput{firstOutput}
+    Inputs(std::vector<Input> inputs, std::string layerName, SymbolTable* symbols = nullptr, int32_t firstOutput = -1)
+        : mInputs{std::move(inputs)},
+          mLayerName{std::move(layerName)},
+          mSymbols{symbols},
+          mFirstOutput{firstOutput}
     {
     }
 
@@ -65,8 +65,8 @@ class Inputs
     }
     //! Symbolic values of integer input i, from its contents or its constant; none when unknown.
     std::optional<Shape> values(int32_t i) const;
-    //! An extent that only running the layer tells: symbol `index` of this node, at most `upper`. The same one each time
-    //! that inference repeats.
+    //! An extent that only running the layer tells: symbol `index` of this node, at most `upper`. The same one each
+    //! time that inference repeats.
     ShapeExpr dataExtent(int32_t index, ShapeExpr const& upper) const;
     SymbolTable const* symbols() const noexcept
     {
@@ -108,7 +108,8 @@ template <typename L>
 class LayerOf final : public Layer
 {
   public:
-    explicit LayerOf(L fields) : mFields{std::move(fields)}
+    explicit LayerOf(L fields)
+        : mFields{std::move(fields)}
     {
     }
     L const& get() const noexcept

@@ -11,15 +11,17 @@
 namespace tenon
 {
 
-//! New nodes, put where the anchor node stands, and old values whose reads move to other values. Values made by the patch
-//! have ids from kFirstNew on until it is applied.
+//! New nodes, put where the anchor node stands, and old values whose reads move to other values. Values made by the
+//! patch have ids from kFirstNew on until it is applied.
 class Patch
 {
   public:
     static constexpr ValueId kFirstNew{1 << 28};
 
     //! The anchor: new nodes stand before it. Every input of a new node must be produced before the anchor.
-    Patch(Graph const& graph, Node const& anchor) : mGraph{&graph}, mAnchor{anchor.id}
+    Patch(Graph const& graph, Node const& anchor)
+        : mGraph{&graph},
+          mAnchor{anchor.id}
     {
     }
 

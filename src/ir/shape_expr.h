@@ -47,7 +47,8 @@ class ShapeExpr
         std::vector<AtomPtr> atoms; //!< Sorted by key; repeated for powers. Empty: the constant term.
     };
 
-    ShapeExpr(int64_t constant = 0) : mConstant{constant}
+    ShapeExpr(int64_t constant = 0)
+        : mConstant{constant}
     {
     }
     static ShapeExpr symbol(int32_t id);

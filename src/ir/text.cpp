@@ -11,7 +11,8 @@ namespace tenon
 
 namespace
 {
-// ---- printing --------------------------------------------------------------------------------------------------------
+// ---- printing
+// --------------------------------------------------------------------------------------------------------
 
 bool isPlainName(std::string const& name)
 {
@@ -24,7 +25,9 @@ bool isPlainName(std::string const& name)
 class Printer
 {
   public:
-    Printer(Graph const& graph, TextOptions const& options) : mGraph{graph}, mOptions{options}
+    Printer(Graph const& graph, TextOptions const& options)
+        : mGraph{graph},
+          mOptions{options}
     {
     }
     std::string print()
@@ -88,12 +91,14 @@ class Printer
     std::map<ValueId, size_t> mNumbers;
 };
 
-// ---- parsing ---------------------------------------------------------------------------------------------------------
+// ---- parsing
+// ---------------------------------------------------------------------------------------------------------
 
 class Parser
 {
   public:
-    explicit Parser(LayerParser const& parser) : mParser{parser}
+    explicit Parser(LayerParser const& parser)
+        : mParser{parser}
     {
     }
     Result<Graph> parse(std::string_view text)

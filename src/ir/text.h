@@ -1,9 +1,8 @@
 // Text form of graphs: for dumps, and for rules' before/after tests.
 //
-//   input %x : float32[N=1..8,3,8,8]           names stand for symbols; =min..max where a name stands first, else 1..4096
-//   const %w : float32[8,3,3,3] = random(7)    or = 0.5 (all elements), = [1,2,3]
-//   %y = Convolution(%x, %w, _) {NbOutputMaps=8, KernelSizeNd=(3,3)}      _: optional input that is absent
-//   output %y
+//   input %x : float32[N=1..8,3,8,8]           names stand for symbols; =min..max where a name stands first,
+//   else 1..4096 const %w : float32[8,3,3,3] = random(7)    or = 0.5 (all elements), = [1,2,3] %y = Convolution(%x, %w,
+//   _) {NbOutputMaps=8, KernelSizeNd=(3,3)}      _: optional input that is absent output %y
 #pragma once
 
 #include "ir/graph.h"
@@ -21,7 +20,8 @@ using LayerParser = std::function<Result<LayerPtr>(std::string_view kind, std::s
 struct TextOptions
 {
     bool types{true};
-    bool names{true}; //!< False: results are numbered and constants stand in their places, so that texts can be compared.
+    bool names{
+        true}; //!< False: results are numbered and constants stand in their places, so that texts can be compared.
 };
 
 std::string print(Graph const& graph, TextOptions const& options = {});

@@ -11,7 +11,10 @@ namespace
 class Verifier
 {
   public:
-    explicit Verifier(Graph& graph) : mGraph{graph}, mReads(graph.valueCount(), 0), mMade(graph.valueCount(), false)
+    explicit Verifier(Graph& graph)
+        : mGraph{graph},
+          mReads(graph.valueCount(), 0),
+          mMade(graph.valueCount(), false)
     {
     }
     Result<Done> run()

@@ -13,8 +13,8 @@ Result<std::vector<TensorType>> Assertion::infer(Inputs const& in) const
 {
     TENON_TRY(Check(in, kName).count(1).boolean(0).done());
     std::optional<Shape> const values = knownValues(in, 0);
-    bool const isFalse
-        = values && std::any_of(values->begin(), values->end(), [](ShapeExpr const& x) { return x == ShapeExpr{0}; });
+    bool const isFalse =
+        values && std::any_of(values->begin(), values->end(), [](ShapeExpr const& x) { return x == ShapeExpr{0}; });
     if (isFalse)
         return layerError(in, kName, fmt::format("the assertion does not hold: {}", message));
     return std::vector<TensorType>{};

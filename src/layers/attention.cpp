@@ -93,7 +93,9 @@ namespace
 class Matrices
 {
   public:
-    Matrices(AttentionView const& view, HostTensor const& tensor) : mTensor{tensor}, mFirstHead{view.firstHead}
+    Matrices(AttentionView const& view, HostTensor const& tensor)
+        : mTensor{tensor},
+          mFirstHead{view.firstHead}
     {
         std::vector<int64_t> const strides = stridesOf(tensor.extents);
         Shape const extents = viewExtents(view, shapeOf(tensor.extents));
@@ -109,8 +111,8 @@ class Matrices
         to.resize(static_cast<size_t>(extents[2] * extents[3]));
         for (int64_t row = 0; row < extents[2]; ++row)
             for (int64_t column = 0; column < extents[3]; ++column)
-                to[static_cast<size_t>(transposed ? column * extents[2] + row : row * extents[3] + column)]
-                    = mTensor.reals[static_cast<size_t>(base + row * mStrides[2] + column * mStrides[3])];
+                to[static_cast<size_t>(transposed ? column * extents[2] + row : row * extents[3] + column)] =
+                    mTensor.reals[static_cast<size_t>(base + row * mStrides[2] + column * mStrides[3])];
     }
 
     std::array<int64_t, 4> extents{};
@@ -125,10 +127,11 @@ class Matrices
 class Mask
 {
   public:
-    Mask(Attention const& layer, HostTensor const* tensor, int64_t rows, int64_t columns) : mTensor{tensor}
+    Mask(Attention const& layer, HostTensor const* tensor, int64_t rows, int64_t columns)
+        : mTensor{tensor}
     {
         constexpr int64_t kAll{INT64_MAX / 2};
-        mReach = layer.causal == AttentionCausal::kNone ? kAll
+        mReach = layer.causal == AttentionCausal::kNone   ? kAll
             : layer.causal == AttentionCausal::kUpperLeft ? 0
                                                           : columns - rows;
         if (tensor == nullptr)

@@ -1,4 +1,5 @@
-// Attention: softmax(scale · q · kᵀ + mask) · v per batch and head, reading its operands where they lie; made by passes.
+// Attention: softmax(scale · q · kᵀ + mask) · v per batch and head, reading its operands where they lie; made by
+// passes.
 #pragma once
 
 #include "ir/layer.h"
@@ -17,10 +18,10 @@ enum class AttentionCausal : uint8_t
     kLowerRight, //!< j ≤ i + (keys − queries): a decoder whose keys hold the past.
 };
 
-//! How an operand lies in a tensor of rank 4: axes[0…3] are the tensor's axes of batch, head, row and column. {0,1,2,3} is
-//! [b, h, s, d], {0,2,1,3} is [b, s, h, d], {1,2,0,3} is [s, b, h, d], {0,1,3,2} is [b, h, d, s] (a key transposed in
-//! advance). The operand is the heads [firstHead, firstHead + heads) of the tensor: q, k and v can be three parts of one
-//! packed [b, s, 3·h, d], which is a view of the [b, s, 3·h·d] that a joint projection makes.
+//! How an operand lies in a tensor of rank 4: axes[0…3] are the tensor's axes of batch, head, row and column. {0,1,2,3}
+//! is [b, h, s, d], {0,2,1,3} is [b, s, h, d], {1,2,0,3} is [s, b, h, d], {0,1,3,2} is [b, h, d, s] (a key transposed
+//! in advance). The operand is the heads [firstHead, firstHead + heads) of the tensor: q, k and v can be three parts of
+//! one packed [b, s, 3·h, d], which is a view of the [b, s, 3·h·d] that a joint projection makes.
 struct AttentionView
 {
     std::array<int32_t, 4> axes{0, 1, 2, 3};
@@ -34,9 +35,9 @@ struct AttentionView
     }
 };
 
-//! Inputs: q, k, v (the same value may stand several times), mask (optional: rank 4, broadcast to [b, h, s, t]; kBOOL: true
-//! may attend; floating: added to the scaled products). k and v may have fewer heads than q when their number divides q's:
-//! query head i reads head i · heads(k) / heads(q). Columns of v may differ in number from those of q.
+//! Inputs: q, k, v (the same value may stand several times), mask (optional: rank 4, broadcast to [b, h, s, t]; kBOOL:
+//! true may attend; floating: added to the scaled products). k and v may have fewer heads than q when their number
+//! divides q's: query head i reads head i · heads(k) / heads(q). Columns of v may differ in number from those of q.
 struct Attention
 {
     static constexpr std::string_view kName{"Attention"};
@@ -45,7 +46,8 @@ struct Attention
     AttentionView q;
     AttentionView k;
     AttentionView v;
-    //! Where batch, head, row and column stand in the output: {0,1,2,3} gives [b, h, s, d], {0,2,1,3} gives [b, s, h, d].
+    //! Where batch, head, row and column stand in the output: {0,1,2,3} gives [b, h, s, d], {0,2,1,3} gives [b, s, h,
+    //! d].
     std::array<int32_t, 4> outputAxes{0, 1, 2, 3};
     //! A row that may attend to nothing (every score −∞) gives 0 instead of NaN.
     bool maskedRowsAreZero{false};

@@ -48,8 +48,8 @@ Check& Check::types(int32_t i, std::initializer_list<DType> allowed)
     std::string list;
     for (DType const type : allowed)
         list += fmt::format("{}{}", list.empty() ? "" : ", ", nameOf(type));
-    return input(i, false, "has type {}, must have {}{}", nameOf(mIn.type(i).dtype), allowed.size() > 1 ? "one of " : "",
-        list);
+    return input(
+        i, false, "has type {}, must have {}{}", nameOf(mIn.type(i).dtype), allowed.size() > 1 ? "one of " : "", list);
 }
 
 Check& Check::sameType(int32_t i, int32_t as)

@@ -1,5 +1,5 @@
-// Check: the rules that layers set for their inputs, chained; the first one broken makes the error, which names the layer,
-// the input and the tensor.
+// Check: the rules that layers set for their inputs, chained; the first one broken makes the error, which names the
+// layer, the input and the tensor.
 #pragma once
 
 #include "ir/evaluate.h"
@@ -16,7 +16,9 @@ namespace tenon
 class Check
 {
   public:
-    Check(Inputs const& in, std::string_view kind) : mIn{in}, mKind{kind}
+    Check(Inputs const& in, std::string_view kind)
+        : mIn{in},
+          mKind{kind}
     {
     }
 

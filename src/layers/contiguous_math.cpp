@@ -41,7 +41,7 @@ inline __attribute__((always_inline)) void edge(
     for (int64_t p = 0; p < depth; ++p)
         for (int64_t j = 0; j < columns; ++j)
             c[j] += a[p] * b[p * n + j];
-    (void) k;
+    (void)k;
 }
 } // namespace
 

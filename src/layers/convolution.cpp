@@ -36,8 +36,9 @@ Result<TensorType> Convolution::infer(Inputs const& in) const
     Shape const& x = in.type(0).shape;
     check.extent(1, 0, nbOutputMaps).extent(2, 0, nbOutputMaps);
     if (x[1].isConstant())
-        check.input(0, *x[1].constant() % nbGroups == 0, "has {} channels, which {} groups do not divide", x[1].show(),
-                 nbGroups)
+        check
+            .input(0, *x[1].constant() % nbGroups == 0, "has {} channels, which {} groups do not divide", x[1].show(),
+                nbGroups)
             .extent(1, 1, *x[1].constant() / nbGroups);
     TensorType type{in.type(0).dtype, {x[0], nbOutputMaps}};
     for (size_t axis = 0; axis < window.rank(); ++axis)

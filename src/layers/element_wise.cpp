@@ -52,8 +52,7 @@ Expr ElementWise::body(std::vector<Expr> const& x) const
 
 namespace
 {
-std::optional<ShapeExpr> combine(
-    Op op, ShapeExpr const& a, ShapeExpr const& b, bool real, SymbolTable const* symbols)
+std::optional<ShapeExpr> combine(Op op, ShapeExpr const& a, ShapeExpr const& b, bool real, SymbolTable const* symbols)
 {
     switch (op)
     {

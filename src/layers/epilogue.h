@@ -11,11 +11,11 @@ namespace tenon
 
 enum class EpilogueKind : uint8_t
 {
-    kAdd,         //!< Plus the next extra input (broadcast to the output).
-    kMultiply,    //!< Times the next extra input.
-    kRelu,        //!< max(x, 0).
-    kClip,        //!< min(max(x, alpha), beta).
-    kLeakyRelu,   //!< x where x > 0, else alpha · x.
+    kAdd,       //!< Plus the next extra input (broadcast to the output).
+    kMultiply,  //!< Times the next extra input.
+    kRelu,      //!< max(x, 0).
+    kClip,      //!< min(max(x, alpha), beta).
+    kLeakyRelu, //!< x where x > 0, else alpha · x.
     kSigmoid,
     kTanh,
     kSilu,        //!< x · sigmoid(x).
@@ -23,8 +23,8 @@ enum class EpilogueKind : uint8_t
     kHardSwish,   //!< x · min(max(alpha · x + beta, 0), 1).
     kGeluErf,
     kGeluTanh,
-    kElu,         //!< x where x > 0, else alpha · (exp(x) − 1).
-    kLinear,      //!< alpha · x + beta.
+    kElu,    //!< x where x > 0, else alpha · (exp(x) − 1).
+    kLinear, //!< alpha · x + beta.
 };
 
 struct EpilogueStep

@@ -28,8 +28,8 @@ Result<Done> checkExtras(
 Result<HostTensor> applyEpilogue(
     Epilogue const& epilogue, DType type, HostTensor const& unrounded, HostTensors const& in, int32_t first)
 {
-    // One expression over the result and the extras, so that numbers are rounded once, at the end. The operands enter as
-    // doubles: their types differ in name only.
+    // One expression over the result and the extras, so that numbers are rounded once, at the end. The operands enter
+    // as doubles: their types differ in name only.
     std::vector<HostTensor> operands{unrounded};
     Expr x = Expr::input(0);
     for (EpilogueStep const& step : epilogue.steps)

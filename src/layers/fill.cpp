@@ -42,7 +42,8 @@ Result<TensorType> Fill::infer(Inputs const& in) const
     if (isLinear && in.has(2) && check && in.type(2).rank() == 1)
         check.extent(2, 0, rank);
     else if (isLinear && check)
-        check.that(rank <= 1 || (alphaBetaInt64 ? betaInt64 == 0 : beta == 0.0), "one beta cannot step along {} axes", rank);
+        check.that(
+            rank <= 1 || (alphaBetaInt64 ? betaInt64 == 0 : beta == 0.0), "one beta cannot step along {} axes", rank);
     TENON_TRY(check.done());
     return TensorType{toType, std::move(shape)};
 }
@@ -66,7 +67,8 @@ std::optional<Shape> Fill::contents(Inputs const& in) const
     }
     else if (!alphaBetaInt64)
     {
-        if (alpha != std::trunc(alpha) || beta != std::trunc(beta) || std::abs(alpha) > 0x1p53 || std::abs(beta) > 0x1p53)
+        if (alpha != std::trunc(alpha) || beta != std::trunc(beta) || std::abs(alpha) > 0x1p53
+            || std::abs(beta) > 0x1p53)
             return std::nullopt;
         start = {static_cast<int64_t>(alpha)};
         step = {static_cast<int64_t>(beta)};

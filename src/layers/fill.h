@@ -8,8 +8,8 @@
 namespace tenon
 {
 
-//! Inputs, each optional: dimensions (1-D integers), alpha (0-D), beta (1-D with one entry per axis; 0-D for random fills).
-//! The inputs go before the fields. toType is kFLOAT, kHALF, kBF16, kINT32 or kINT64.
+//! Inputs, each optional: dimensions (1-D integers), alpha (0-D), beta (1-D with one entry per axis; 0-D for random
+//! fills). The inputs go before the fields. toType is kFLOAT, kHALF, kBF16, kINT32 or kINT64.
 struct Fill
 {
     static constexpr std::string_view kName{"Fill"};

@@ -44,8 +44,9 @@ Result<Shape> positionShape(Gather const& gather, Inputs const& in)
             indices.back().show());
     TENON_TRY(check.done());
     int64_t const depth = *indices.back().constant();
-    TENON_TRY(check.input(1, depth >= 1 && depth <= in.type(0).rank() - e, "names {} axes, the data has {}", depth,
-                       in.type(0).rank() - e)
+    TENON_TRY(check
+                  .input(1, depth >= 1 && depth <= in.type(0).rank() - e, "names {} axes, the data has {}", depth,
+                      in.type(0).rank() - e)
                   .done());
     Shape shape{indices.begin(), indices.end() - 1};
     for (int32_t axis = 0; axis < e; ++axis)
@@ -98,8 +99,7 @@ void gatherDefault(Gather const& gather, HostTensor const& data, HostTensor cons
         for (int64_t j = 0; j < perBatch; ++j)
         {
             int64_t const batch = gather.nbElementWiseDims == 1 ? o / outerPerBatch : 0;
-            int64_t const at
-                = wrapped(indices.integers[static_cast<size_t>(batch * perBatch + j)], lanes.length);
+            int64_t const at = wrapped(indices.integers[static_cast<size_t>(batch * perBatch + j)], lanes.length);
             for (int64_t i = 0; at >= 0 && i < lanes.inner; ++i)
                 copyElement(out, (o * perBatch + j) * lanes.inner + i, data, (o * lanes.length + at) * lanes.inner + i);
         }
@@ -136,8 +136,7 @@ void gatherPositions(Gather const& gather, HostTensor const& data, HostTensor co
         bool inside{true};
         for (size_t d = 0; d < depth; ++d)
         {
-            int64_t const at = wrapped(
-                indices.integers[static_cast<size_t>(row) * depth + d], data.extents[e + d]);
+            int64_t const at = wrapped(indices.integers[static_cast<size_t>(row) * depth + d], data.extents[e + d]);
             inside = inside && at >= 0;
             from += at * strides[e + d];
         }

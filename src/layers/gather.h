@@ -8,9 +8,10 @@
 namespace tenon
 {
 
-//! Inputs: data, indices. kDEFAULT: slices along gatherAxis, the first nbElementWiseDims (0 or 1) axes shared. kELEMENT:
-//! indices has data's rank and names the position along gatherAxis. kND: the last axis of indices names a position of
-//! the axes behind the first nbElementWiseDims. An index out of bounds gives 0; negative ones count from the end.
+//! Inputs: data, indices. kDEFAULT: slices along gatherAxis, the first nbElementWiseDims (0 or 1) axes shared.
+//! kELEMENT: indices has data's rank and names the position along gatherAxis. kND: the last axis of indices names a
+//! position of the axes behind the first nbElementWiseDims. An index out of bounds gives 0; negative ones count from
+//! the end.
 struct Gather
 {
     static constexpr std::string_view kName{"Gather"};

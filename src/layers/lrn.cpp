@@ -36,8 +36,8 @@ Result<std::vector<HostTensor>> LRN::reference(HostTensors const& in) const
             int64_t const end = std::min<int64_t>(c + windowSize / 2 + 1, lanes.length);
             for (int64_t near = begin; near < end; ++near)
                 squares += x.real(first + near * lanes.inner) * x.real(first + near * lanes.inner);
-            double const base
-                = static_cast<double>(k) + static_cast<double>(alpha) / static_cast<double>(windowSize) * squares;
+            double const base =
+                static_cast<double>(k) + static_cast<double>(alpha) / static_cast<double>(windowSize) * squares;
             int64_t const at = first + c * lanes.inner;
             out.set(at, x.real(at) / std::pow(base, static_cast<double>(beta)));
         }

@@ -56,8 +56,8 @@ Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
     TENON_TRY(check.done());
     Operand const a = operandOf(in.type(0).shape, operation0, true);
     Operand const b = operandOf(in.type(1).shape, operation1, false);
-    check.input(1, a.batch.size() == b.batch.size(), "has {} axes beside its matrix, input 0 '{}' has {}", b.batch.size(),
-        in[0].name, a.batch.size());
+    check.input(1, a.batch.size() == b.batch.size(), "has {} axes beside its matrix, input 0 '{}' has {}",
+        b.batch.size(), in[0].name, a.batch.size());
     bool const fits = !(a.columns - b.rows).isConstant() || *(a.columns - b.rows).constant() == 0;
     check.input(1, fits, "has {} rows, input 0 '{}' has {} columns; they must be equal", b.rows.show(), in[0].name,
         a.columns.show());

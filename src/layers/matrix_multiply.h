@@ -9,8 +9,8 @@
 namespace tenon
 {
 
-//! Inputs: a, b, bias (optional; made by passes; rank 1, one element per output column), then the epilogue's extra inputs
-//! from index 3 on. The result is epilogue(alpha · op0(a) · op1(b) + bias).
+//! Inputs: a, b, bias (optional; made by passes; rank 1, one element per output column), then the epilogue's extra
+//! inputs from index 3 on. The result is epilogue(alpha · op0(a) · op1(b) + bias).
 struct MatrixMultiply
 {
     static constexpr std::string_view kName{"MatrixMultiply"};

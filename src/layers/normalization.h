@@ -7,8 +7,8 @@
 namespace tenon
 {
 
-//! Inputs: x, scale, bias (optional), each of x's rank, broadcast. With nbGroups > 1, axis 1 is cut into groups and the mean
-//! is over one group and `axes`; scale and bias are [1, groups, 1…], or with v2 [1, channels, 1…].
+//! Inputs: x, scale, bias (optional), each of x's rank, broadcast. With nbGroups > 1, axis 1 is cut into groups and the
+//! mean is over one group and `axes`; scale and bias are [1, groups, 1…], or with v2 [1, channels, 1…].
 struct Normalization
 {
     static constexpr std::string_view kName{"Normalization"};

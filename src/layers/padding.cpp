@@ -10,13 +10,13 @@ namespace tenon
 
 Result<TensorType> Padding::infer(Inputs const& in) const
 {
-    TENON_TRY(Check(in, kName)
-                  .count(1)
-                  .rank(0, 2, nvinfer1::Dims::MAX_DIMS)
-                  .that(prePadding.nbDims == 2 && postPadding.nbDims == 2,
-                      "pads {} and {} axes, must pad the last 2 in front and behind", prePadding.nbDims,
-                      postPadding.nbDims)
-                  .done());
+    TENON_TRY(
+        Check(in, kName)
+            .count(1)
+            .rank(0, 2, nvinfer1::Dims::MAX_DIMS)
+            .that(prePadding.nbDims == 2 && postPadding.nbDims == 2,
+                "pads {} and {} axes, must pad the last 2 in front and behind", prePadding.nbDims, postPadding.nbDims)
+            .done());
     TensorType type = in.type(0);
     for (size_t i = 0; i < 2; ++i)
     {

@@ -23,10 +23,10 @@ struct Pooling
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "PoolingType", &Pooling::poolingType), field(2, "WindowSizeNd", &Pooling::windowSize),
-            field(3, "StrideNd", &Pooling::stride), field(4, "PrePadding", &Pooling::prePadding),
-            field(5, "PostPadding", &Pooling::postPadding), field(6, "PaddingMode", &Pooling::paddingMode),
-            field(7, "BlendFactor", &Pooling::blendFactor),
+        return std::tuple{field(1, "PoolingType", &Pooling::poolingType),
+            field(2, "WindowSizeNd", &Pooling::windowSize), field(3, "StrideNd", &Pooling::stride),
+            field(4, "PrePadding", &Pooling::prePadding), field(5, "PostPadding", &Pooling::postPadding),
+            field(6, "PaddingMode", &Pooling::paddingMode), field(7, "BlendFactor", &Pooling::blendFactor),
             field(8, "AverageCountExcludesPadding", &Pooling::averageCountExcludesPadding)};
     }
 

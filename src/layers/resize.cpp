@@ -108,8 +108,8 @@ double coordinate(Resize const& layer, size_t axis, int64_t o, int64_t in, int64
     auto const x = static_cast<double>(o);
     bool const byScale = layer.outputDimensions.nbDims <= 0 && axis < layer.scales.size()
         && scaled(in, layer.scales[axis]) == ShapeExpr{out};
-    double const step = byScale ? 1.0 / static_cast<double>(layer.scales[axis])
-                                : static_cast<double>(in) / static_cast<double>(out);
+    double const step =
+        byScale ? 1.0 / static_cast<double>(layer.scales[axis]) : static_cast<double>(in) / static_cast<double>(out);
     if (out == 1 && layer.selectorForSinglePixel == ResizeSelector::kUPPER)
         return 0.0;
     switch (layer.coordinateTransformation)

@@ -27,8 +27,8 @@ Result<std::vector<HostTensor>> ReverseSequence::reference(HostTensors const& in
     auto const batch = static_cast<size_t>(batchAxis);
     auto const sequence = static_cast<size_t>(sequenceAxis);
     forEachPosition(out.extents, [&](int64_t linear, std::vector<int64_t> at) {
-        int64_t const length = std::clamp<int64_t>(
-            in[1]->integers[static_cast<size_t>(at[batch])], 0, out.extents[sequence]);
+        int64_t const length =
+            std::clamp<int64_t>(in[1]->integers[static_cast<size_t>(at[batch])], 0, out.extents[sequence]);
         if (at[sequence] < length)
             at[sequence] = length - 1 - at[sequence];
         copyElement(out, linear, *in[0], linearOf(at, strides));

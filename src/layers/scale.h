@@ -8,8 +8,8 @@
 namespace tenon
 {
 
-//! Inputs: x, shift, scale, power: the last three optional, each of x's rank, broadcast to x. Whoever makes the layer from
-//! weights shapes them by the mode: all 1; [1…, channels, 1…] at channelAxis; [1, …] with x's other extents.
+//! Inputs: x, shift, scale, power: the last three optional, each of x's rank, broadcast to x. Whoever makes the layer
+//! from weights shapes them by the mode: all 1; [1…, channels, 1…] at channelAxis; [1, …] with x's other extents.
 struct Scale
 {
     static constexpr std::string_view kName{"Scale"};

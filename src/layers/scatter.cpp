@@ -22,7 +22,8 @@ Result<Done> checkPositions(Inputs const& in)
         indices.back().show());
     TENON_TRY(check.done());
     int64_t const depth = *indices.back().constant();
-    check.input(1, depth >= 1 && depth <= in.type(0).rank(), "names {} axes, the data has {}", depth, in.type(0).rank());
+    check.input(
+        1, depth >= 1 && depth <= in.type(0).rank(), "names {} axes, the data has {}", depth, in.type(0).rank());
     TENON_TRY(check.done());
     Shape wanted(indices.begin(), indices.end() - 1);
     wanted.insert(wanted.end(), data.begin() + depth, data.end());
@@ -44,7 +45,8 @@ Result<int64_t> wrapped(int64_t index, int64_t extent)
 Result<TensorType> Scatter::infer(Inputs const& in) const
 {
     Check check{in, kName};
-    check.that(mode == ScatterMode::kELEMENT || mode == ScatterMode::kND, "unknown mode {}", static_cast<int32_t>(mode));
+    check.that(
+        mode == ScatterMode::kELEMENT || mode == ScatterMode::kND, "unknown mode {}", static_cast<int32_t>(mode));
     check.count(3).index(1).sameType(2, 0).rank(0, 1, nvinfer1::Dims::MAX_DIMS);
     if (mode == ScatterMode::kELEMENT)
         check.axis(0, axis).sameRank(1, 0).sameRank(2, 0);
@@ -54,7 +56,8 @@ Result<TensorType> Scatter::infer(Inputs const& in) const
     else
         for (int32_t a = 0; a < in.type(1).rank(); ++a)
         {
-            ShapeExpr const beyond = in.type(1).shape[static_cast<size_t>(a)] - in.type(0).shape[static_cast<size_t>(a)];
+            ShapeExpr const beyond =
+                in.type(1).shape[static_cast<size_t>(a)] - in.type(0).shape[static_cast<size_t>(a)];
             check.extent(2, a, in.type(1).shape[static_cast<size_t>(a)])
                 .input(1, a == axis || !beyond.isConstant() || *beyond.constant() <= 0,
                     "has extent {} on axis {}, more than the data", in.type(1).shape[static_cast<size_t>(a)].show(), a);
@@ -72,8 +75,8 @@ Result<std::vector<HostTensor>> Scatter::reference(HostTensors const& in) const
     {
         Result<Done> done{Done{}};
         forEachPosition(indices.extents, [&](int64_t linear, std::vector<int64_t> at) {
-            Result<int64_t> const to = wrapped(indices.integers[static_cast<size_t>(linear)],
-                out.extents[static_cast<size_t>(axis)]);
+            Result<int64_t> const to =
+                wrapped(indices.integers[static_cast<size_t>(linear)], out.extents[static_cast<size_t>(axis)]);
             if (!to)
                 done = Result<Done>{to.error()};
             else
@@ -92,7 +95,8 @@ Result<std::vector<HostTensor>> Scatter::reference(HostTensors const& in) const
     {
         int64_t to{0};
         for (size_t d = 0; d < depth; ++d)
-            to += TENON_TRY(wrapped(indices.integers[static_cast<size_t>(row) * depth + d], out.extents[d])) * strides[d];
+            to +=
+                TENON_TRY(wrapped(indices.integers[static_cast<size_t>(row) * depth + d], out.extents[d])) * strides[d];
         for (int64_t i = 0; i < width; ++i)
             copyElement(out, to + i, *in[2], row * width + i);
     }

@@ -47,8 +47,9 @@ Result<Shape> shapeOperand(Inputs const& in, std::string_view kind, int32_t i)
     TENON_TRY(Check(in, kind).index(i).rank(i, 1).done());
     std::optional<Shape> values = knownValues(in, i);
     if (!values)
-        return inputError(in, kind, i, "gives extents, but its values depend on data; only what is computed from shapes, "
-                                       "constants and shape inputs can");
+        return inputError(in, kind, i,
+            "gives extents, but its values depend on data; only what is computed from shapes, "
+            "constants and shape inputs can");
     return *std::move(values);
 }
 
@@ -157,8 +158,8 @@ std::optional<Shape> movedContents(Inputs const& in, std::vector<int32_t> const&
         {
             if (!moved && !(*values)[e].isConstant())
                 return std::nullopt;
-            tensor.setInteger(static_cast<int64_t>(e),
-                moved ? static_cast<int64_t>(pool.size()) : *(*values)[e].constant());
+            tensor.setInteger(
+                static_cast<int64_t>(e), moved ? static_cast<int64_t>(pool.size()) : *(*values)[e].constant());
             if (moved)
                 pool.push_back((*values)[e]);
         }

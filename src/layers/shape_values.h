@@ -32,8 +32,8 @@ ShapeExpr equalOf(ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* sym
 //! Division towards zero; none when a sign is not known.
 std::optional<ShapeExpr> truncatedDiv(ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols);
 
-//! Contents of a layer that only moves elements: its reference runs on positions, which then pick the values. `data` are
-//! the inputs that are moved; all others must be constants.
+//! Contents of a layer that only moves elements: its reference runs on positions, which then pick the values. `data`
+//! are the inputs that are moved; all others must be constants.
 std::optional<Shape> movedContents(Inputs const& in, std::vector<int32_t> const& data,
     std::function<Result<std::vector<HostTensor>>(HostTensors const&)> const& reference);
 

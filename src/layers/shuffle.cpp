@@ -177,9 +177,8 @@ HostTensor transposed(HostTensor const& x, AxisOrder const& order)
 {
     HostTensor out{x.dtype, permuted(x.extents, order)};
     std::vector<int64_t> const strides = permuted(stridesOf(x.extents), order);
-    forEachPosition(out.extents, [&](int64_t linear, std::vector<int64_t> const& at) {
-        copyElement(out, linear, x, linearOf(at, strides));
-    });
+    forEachPosition(out.extents,
+        [&](int64_t linear, std::vector<int64_t> const& at) { copyElement(out, linear, x, linearOf(at, strides)); });
     return out;
 }
 } // namespace
@@ -189,7 +188,8 @@ Result<std::vector<HostTensor>> Shuffle::reference(HostTensors const& in) const
     ConcreteInputs const concrete{in};
     TENON_TRY(infer(concrete.inputs()));
     Shape const middle = TENON_TRY(reshaped(concrete.inputs()));
-    HostTensor x = isTrivialOrder(firstTranspose, shapeOf(in[0]->extents)) ? *in[0] : transposed(*in[0], firstTranspose);
+    HostTensor x =
+        isTrivialOrder(firstTranspose, shapeOf(in[0]->extents)) ? *in[0] : transposed(*in[0], firstTranspose);
     x.extents = *staticExtents(middle);
     if (volumeOf(x.extents) != in[0]->count())
         return badConfig("{} elements cannot be reshaped to {}", in[0]->count(), show(middle));

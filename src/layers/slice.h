@@ -8,8 +8,8 @@
 namespace tenon
 {
 
-//! Inputs: x, start, size, stride (1-D integers), fill value (0-D, kFILL only), axes (1-D constant): all but x optional,
-//! each goes before its field. Without axes, start, size and stride have one entry per axis of x.
+//! Inputs: x, start, size, stride (1-D integers), fill value (0-D, kFILL only), axes (1-D constant): all but x
+//! optional, each goes before its field. Without axes, start, size and stride have one entry per axis of x.
 struct Slice
 {
     static constexpr std::string_view kName{"Slice"};

@@ -47,10 +47,11 @@ Result<std::vector<TensorType>> TopK::infer(Inputs const& in) const
     ShapeExpr const count = TENON_TRY(countOf(*this, in));
     ShapeExpr const extent = in.type(0).shape[static_cast<size_t>(axis())];
     if (count.isConstant())
-        check.that(*count.constant() >= 0 && *count.constant() <= kMostElements, "k is {}, must be 0 to {}",
-                 count.show(), kMostElements)
-            .input(0, !extent.isConstant() || *count.constant() <= *extent.constant(), "has extent {} on axis {}, k is {}",
-                extent.show(), axis(), count.show());
+        check
+            .that(*count.constant() >= 0 && *count.constant() <= kMostElements, "k is {}, must be 0 to {}",
+                count.show(), kMostElements)
+            .input(0, !extent.isConstant() || *count.constant() <= *extent.constant(),
+                "has extent {} on axis {}, k is {}", extent.show(), axis(), count.show());
     TENON_TRY(check.done());
     TensorType values = in.type(0);
     values.shape[static_cast<size_t>(axis())] = count;

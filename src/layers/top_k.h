@@ -10,7 +10,8 @@
 namespace tenon
 {
 
-//! Inputs: x, k (0-D integer, optional: goes before the field). Outputs: values, indices. Equal elements keep their order.
+//! Inputs: x, k (0-D integer, optional: goes before the field). Outputs: values, indices. Equal elements keep their
+//! order.
 struct TopK
 {
     static constexpr std::string_view kName{"TopK"};

@@ -61,8 +61,8 @@ std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& x, SymbolTable const* s
 
 std::optional<Shape> Unary::contents(Inputs const& in) const
 {
-    return pointwiseContents(in, in.type(0).shape,
-        [&](std::vector<ShapeExpr> const& x) { return valueOf(operation, x[0], in.symbols()); });
+    return pointwiseContents(
+        in, in.type(0).shape, [&](std::vector<ShapeExpr> const& x) { return valueOf(operation, x[0], in.symbols()); });
 }
 
 } // namespace tenon

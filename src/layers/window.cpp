@@ -107,7 +107,7 @@ WindowPadding Window::transposedPadding(size_t axis, int64_t in) const
 {
     if (!isSame(mode))
         return {pre[axis], post[axis]};
-    (void) in; // The cut depends on kernel and stride only.
+    (void)in; // The cut depends on kernel and stride only.
     return split(mode, std::max<int64_t>(span(axis) - stride[axis], 0));
 }
 

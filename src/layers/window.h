@@ -22,7 +22,7 @@ struct Window
     std::vector<int64_t> size;
     std::vector<int64_t> stride;
     std::vector<int64_t> dilation;
-    std::vector<int64_t> pre;  //!< Explicit modes only; the same modes compute theirs.
+    std::vector<int64_t> pre; //!< Explicit modes only; the same modes compute theirs.
     std::vector<int64_t> post;
     nvinfer1::PaddingMode mode{nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN};
 

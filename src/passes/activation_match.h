@@ -9,8 +9,9 @@
 namespace tenon::passes
 {
 
-//! Exporters write GELU, SiLU, hard swish and the like in many algebraic forms; the expression is compared with each step by
-//! its values at points across the range, parameters read off its values. None when no step agrees to float precision.
+//! Exporters write GELU, SiLU, hard swish and the like in many algebraic forms; the expression is compared with each
+//! step by its values at points across the range, parameters read off its values. None when no step agrees to float
+//! precision.
 std::optional<EpilogueStep> matchActivation(Expr const& expr);
 
 } // namespace tenon::passes

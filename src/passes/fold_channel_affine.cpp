@@ -1,4 +1,5 @@
-// Rules that put scales and shifts of channels into weights and factors: fold-channel-affine (batch norm, biases), fold-matmul-alpha.
+// Rules that put scales and shifts of channels into weights and factors: fold-channel-affine (batch norm, biases),
+// fold-matmul-alpha.
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
 #include "layers/element_wise.h"
@@ -188,11 +189,11 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node)
     Patch patch{graph, node};
     patch.covers({target.node->id, node.id});
     if (!affine->scale.empty())
-        inputs[1] = patch.constant(
-            graph.value(target.node->input(1)).name, scaled(*weights, affine->scale, target.channelOf));
+        inputs[1] =
+            patch.constant(graph.value(target.node->input(1)).name, scaled(*weights, affine->scale, target.channelOf));
     if (bias != nullptr || !affine->shift.empty())
-        inputs[2] = patch.constant(target.node->name + " bias",
-            shiftedBias(bias, graph.typeOf(*source).dtype, *affine, target.channels));
+        inputs[2] = patch.constant(
+            target.node->name + " bias", shiftedBias(bias, graph.typeOf(*source).dtype, *affine, target.channels));
     patch.replace(node.output(), patch.add(target.node->layer, std::move(inputs)));
     return patch;
 }

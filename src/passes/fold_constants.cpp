@@ -1,5 +1,5 @@
-// fold-constants: a node whose result is known while building becomes a constant: through the layer's reference, from what
-// is known of a shape tensor, or as the same memory under other extents.
+// fold-constants: a node whose result is known while building becomes a constant: through the layer's reference, from
+// what is known of a shape tensor, or as the same memory under other extents.
 #include "layers/fill.h"
 #include "layers/shuffle.h"
 #include "passes/rules.h"
@@ -12,8 +12,8 @@ namespace tenon::passes
 
 namespace
 {
-constexpr int64_t kMostGrowth{int64_t{1} << 20};    // Bytes that folding may add to the plan beyond its inputs.
-constexpr int64_t kMostElements{int64_t{1} << 22};  // The reference works in doubles: more takes too long.
+constexpr int64_t kMostGrowth{int64_t{1} << 20};   // Bytes that folding may add to the plan beyond its inputs.
+constexpr int64_t kMostElements{int64_t{1} << 22}; // The reference works in doubles: more takes too long.
 
 bool isWithin(Graph const& graph, Node const& node)
 {
@@ -65,7 +65,8 @@ std::shared_ptr<Constant const> reshaped(Graph const& graph, Node const& node)
 {
     ValueId const source = node.input(0);
     std::optional<std::vector<int64_t>> const extents = staticExtents(graph.typeOf(node.output()).shape);
-    if (!extents || graph.constantOf(source) == nullptr || graph.typeOf(node.output()).dtype != graph.typeOf(source).dtype)
+    if (!extents || graph.constantOf(source) == nullptr
+        || graph.typeOf(node.output()).dtype != graph.typeOf(source).dtype)
         return nullptr;
     std::string_view const kind = node.layer->name();
     auto const* shuffle = as<Shuffle>(*node.layer);
@@ -110,8 +111,8 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     std::vector<int64_t> const from = stridesOf(source->extents);
     std::vector<int64_t> strides;
     for (size_t axis = 0; axis < from.size(); ++axis)
-        strides.push_back(from[static_cast<size_t>(
-            shuffle->firstTranspose[static_cast<size_t>(shuffle->secondTranspose[axis])])]);
+        strides.push_back(
+            from[static_cast<size_t>(shuffle->firstTranspose[static_cast<size_t>(shuffle->secondTranspose[axis])])]);
     std::shared_ptr<Constant const> made = makeConstant(source->dtype, *result, nullptr);
     transposeInto(static_cast<uint32_t*>(const_cast<void*>(made->data)), static_cast<uint32_t const*>(source->data),
         *result, strides);
@@ -144,8 +145,7 @@ Rewrite throughReference(Graph const& graph, Node const& node)
         return skip(result.error().message);
     Patch patch{graph, node};
     for (size_t i = 0; i < node.outputs.size() && i < result->size(); ++i)
-        patch.replace(node.outputs[i],
-            patch.constant(graph.value(node.outputs[i]).name, (*result)[i].toConstant()));
+        patch.replace(node.outputs[i], patch.constant(graph.value(node.outputs[i]).name, (*result)[i].toConstant()));
     return patch;
 }
 } // namespace

@@ -1,5 +1,5 @@
-// fuse-attention: softmax(alpha · q · kᵀ + mask) · v with the transposes around it becomes one layer that reads q, k and v
-// where they lie; a guard against rows that may attend to nothing becomes its field.
+// fuse-attention: softmax(alpha · q · kᵀ + mask) · v with the transposes around it becomes one layer that reads q, k
+// and v where they lie; a guard against rows that may attend to nothing becomes its field.
 #include "layers/attention.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
@@ -22,9 +22,9 @@ using Matrix = nvinfer1::MatrixOperation;
 //! The layers of one attention, from its last product backwards.
 struct Parts
 {
-    Node const* values{nullptr};  //!< Weights · v.
+    Node const* values{nullptr}; //!< Weights · v.
     Node const* softMax{nullptr};
-    Node const* scores{nullptr};  //!< q · kᵀ.
+    Node const* scores{nullptr}; //!< q · kᵀ.
     ValueId mask{kNone};
     bool isGuarded{false};
     std::vector<NodeId> nodes; //!< In order.

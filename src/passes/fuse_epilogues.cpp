@@ -67,7 +67,8 @@ Patch fused(Graph const& graph, Node const& anchor, Node const& producer, Epilog
 class ActivationRegion
 {
   public:
-    explicit ActivationRegion(Graph const& graph) : mGraph{graph}
+    explicit ActivationRegion(Graph const& graph)
+        : mGraph{graph}
     {
     }
     //! The expression of a value; none when it depends on more than one producer, or on one without an epilogue.

@@ -17,7 +17,8 @@ constexpr size_t kMostNodes{48};
 class Region
 {
   public:
-    explicit Region(Graph const& graph) : mGraph{graph}
+    explicit Region(Graph const& graph)
+        : mGraph{graph}
     {
     }
     Expr operand(ValueId value)

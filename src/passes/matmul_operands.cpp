@@ -37,8 +37,7 @@ Rewrite transposeIntoMatmul(Graph const& graph, Node const& node)
         Op const operation = operand == 0 ? product->operation0 : product->operation1;
         Node const* producer = graph.producerOf<Shuffle>(node.input(operand));
         std::optional<AxisOrder> const order = transposeOf(graph, producer);
-        if (operation == Op::kVECTOR || !order
-            || !swapsMatrix(*order, graph.typeOf(node.input(operand)).shape.size()))
+        if (operation == Op::kVECTOR || !order || !swapsMatrix(*order, graph.typeOf(node.input(operand)).shape.size()))
             continue;
         MatrixMultiply fused = *product;
         (operand == 0 ? fused.operation0 : fused.operation1) = turned(operation);
@@ -84,8 +83,8 @@ Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node)
     std::vector<ValueId> inputs = node.inputs;
     bool const isPlain = isIdentity(shuffle.firstTranspose) && groups->back().size() == 1;
     inputs[0] = isPlain ? flatten->input(0) : patch.add(unflattened, {flatten->input(0)});
-    inputs[1] = patch.constant(graph.value(node.input(1)).name,
-        reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
+    inputs[1] = patch.constant(
+        graph.value(node.input(1)).name, reshapedConstant(graph.value(node.input(1)).constant, std::move(extents)));
     patch.replace(node.output(), patch.add(*back, {patch.add(*product, std::move(inputs))}));
     return patch;
 }

@@ -1,5 +1,5 @@
-// merge-projections: the products that make q, k and v from one tensor become one product with the weights side by side, when
-// the attention can read its operands from the joint result.
+// merge-projections: the products that make q, k and v from one tensor become one product with the weights side by
+// side, when the attention can read its operands from the joint result.
 #include "layers/attention.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
@@ -51,10 +51,12 @@ using Projections = std::array<Projection, 3>;
 
 bool fitTogether(Projections const& all)
 {
-    return std::all_of(all.begin(), all.end(), [&](Projection const& each) {
-        return each.product->input(0) == all[0].product->input(0) && each.width == all[0].width
-            && equalFields(*layerOf<MatrixMultiply>(each.product), *layerOf<MatrixMultiply>(all[0].product));
-    }) && all[0].product != all[1].product && all[1].product != all[2].product && all[0].product != all[2].product;
+    return std::all_of(all.begin(), all.end(),
+               [&](Projection const& each) {
+                   return each.product->input(0) == all[0].product->input(0) && each.width == all[0].width
+                       && equalFields(*layerOf<MatrixMultiply>(each.product), *layerOf<MatrixMultiply>(all[0].product));
+               })
+        && all[0].product != all[1].product && all[1].product != all[2].product && all[0].product != all[2].product;
 }
 
 //! Weights [1, k, n] (or [1, n, k] when transposed) side by side along n.
@@ -75,7 +77,8 @@ std::shared_ptr<Constant const> joinedWeights(Graph const& graph, Projections co
         for (Constant const* part : parts)
         {
             int64_t const count = part->count() / rows;
-            std::memcpy(to, static_cast<float const*>(part->data) + row * count, static_cast<size_t>(count) * sizeof(float));
+            std::memcpy(
+                to, static_cast<float const*>(part->data) + row * count, static_cast<size_t>(count) * sizeof(float));
             to += count;
         }
     return joined;
@@ -91,8 +94,8 @@ std::shared_ptr<Constant const> joinedBias(Graph const& graph, Projections const
     for (Projection const& each : all)
     {
         Constant const* bias = graph.constantOf(each.product->input(2));
-        HostTensor const part
-            = bias == nullptr ? HostTensor{DType::kFLOAT, {each.heads * each.width}} : HostTensor::fromConstant(*bias);
+        HostTensor const part =
+            bias == nullptr ? HostTensor{DType::kFLOAT, {each.heads * each.width}} : HostTensor::fromConstant(*bias);
         for (int64_t i = 0; i < part.count(); ++i)
             joined.set(at++, part.real(i));
     }

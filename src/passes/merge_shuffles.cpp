@@ -52,12 +52,12 @@ std::optional<Shuffle> mergedSplit(Graph const& graph, Node const& first, Node c
     Shape const split = middleShape(graph, node);
     if (!isTrivialOrder(outer.firstTranspose, between))
         return std::nullopt;
-    std::optional<SplitFirst> const parts
-        = splitBeforeTranspose(middleShape(graph, first), inner.secondTranspose, split);
+    std::optional<SplitFirst> const parts =
+        splitBeforeTranspose(middleShape(graph, first), inner.secondTranspose, split);
     if (!parts)
         return std::nullopt;
-    std::optional<Shuffle> merged
-        = reshapeTo(permuted(graph.typeOf(first.input(0)).shape, inner.firstTranspose), parts->reshaped);
+    std::optional<Shuffle> merged =
+        reshapeTo(permuted(graph.typeOf(first.input(0)).shape, inner.firstTranspose), parts->reshaped);
     if (!merged)
         return std::nullopt;
     merged->firstTranspose = inner.firstTranspose;
@@ -73,10 +73,11 @@ bool isShapeArithmetic(Graph const& graph, Node const& node)
 
 Rewrite squeezeToShuffle(Graph const& graph, Node const& node)
 {
-    if ((as<Squeeze>(*node.layer) == nullptr && as<Unsqueeze>(*node.layer) == nullptr) || isShapeArithmetic(graph, node))
+    if ((as<Squeeze>(*node.layer) == nullptr && as<Unsqueeze>(*node.layer) == nullptr)
+        || isShapeArithmetic(graph, node))
         return skip();
-    std::optional<Shuffle> const shuffle
-        = reshapeTo(graph.typeOf(node.input(0)).shape, graph.typeOf(node.output()).shape);
+    std::optional<Shuffle> const shuffle =
+        reshapeTo(graph.typeOf(node.input(0)).shape, graph.typeOf(node.output()).shape);
     if (!shuffle)
         return skip("several extents are unknown and move");
     return replaceBy(graph, node, *shuffle, {node.input(0)});
@@ -98,8 +99,8 @@ Rewrite fixReshapeDimensions(Graph const& graph, Node const& node)
         bool const plain = shuffle->isReshape(from);
         fixed.firstTranspose = plain ? kSameOrder : shuffle->firstTranspose;
         fixed.secondTranspose = plain ? kSameOrder : shuffle->secondTranspose;
-        std::optional<nvinfer1::Dims> const dims
-            = dimensionsFor(permuted(from, fixed.firstTranspose), plain ? to : middleShape(graph, node));
+        std::optional<nvinfer1::Dims> const dims =
+            dimensionsFor(permuted(from, fixed.firstTranspose), plain ? to : middleShape(graph, node));
         if (!dims)
             return skip(node.input(1) == kNone ? "" : "several extents of the reshape are known at run time only");
         fixed.reshapeDimensions = *dims;
@@ -195,8 +196,8 @@ Rewrite mergeShuffles(Graph const& graph, Node const& node)
     Shuffle merged = *outer;
     merged.firstTranspose = inner.firstTranspose;
     merged.zeroIsPlaceholder = true;
-    std::optional<nvinfer1::Dims> const dims = dimensionsFor(
-        permuted(graph.typeOf(first->input(0)).shape, inner.firstTranspose), middleShape(graph, node));
+    std::optional<nvinfer1::Dims> const dims =
+        dimensionsFor(permuted(graph.typeOf(first->input(0)).shape, inner.firstTranspose), middleShape(graph, node));
     if (!dims)
         return skip("several extents of the reshape are known at run time only");
     merged.reshapeDimensions = *dims;

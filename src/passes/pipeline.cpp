@@ -10,13 +10,14 @@ using namespace passes;
 
 constexpr Rule kFold{"fold-constants", RuleKind::kFold,
     "What depends on constants and known extents alone is computed now.", foldConstants};
-constexpr Rule kNoOps{"remove-no-ops", RuleKind::kSimplify, "Layers that give what they get are taken out.", removeNoOps};
+constexpr Rule kNoOps{
+    "remove-no-ops", RuleKind::kSimplify, "Layers that give what they get are taken out.", removeNoOps};
 constexpr Rule kEqual{
     "merge-equal-nodes", RuleKind::kSimplify, "Of two layers that compute the same, one goes.", mergeEqualNodes};
 constexpr Rule kTransposeIntoMatmul{
     "transpose-into-matmul", RuleKind::kSimplify, "A product reads its operand transposed.", transposeIntoMatmul};
-constexpr Rule kFixReshape{"fix-reshape-dimensions", RuleKind::kSimplify,
-    "A reshape says its extents in its fields.", fixReshapeDimensions};
+constexpr Rule kFixReshape{
+    "fix-reshape-dimensions", RuleKind::kSimplify, "A reshape says its extents in its fields.", fixReshapeDimensions};
 constexpr Rule kReshapeFirst{"reshape-before-transpose", RuleKind::kSimplify,
     "A shuffle reshapes what lies together first, then transposes.", reshapeBeforeTranspose};
 constexpr Rule kMergeShuffles{

@@ -35,7 +35,8 @@ Node const* unary(Graph const& graph, ValueId value, UnaryOp operation)
 class NormPattern
 {
   public:
-    explicit NormPattern(Graph const& graph) : mGraph{graph}
+    explicit NormPattern(Graph const& graph)
+        : mGraph{graph}
     {
     }
     //! node = centred / sqrt(mean(centred²) + epsilon), in any of its spellings.
@@ -114,8 +115,8 @@ class NormPattern
             return false;
         Node const* difference = elementWise(mGraph, value, Op::kSUB);
         Node const* mean = difference == nullptr ? nullptr : meanAt(difference->input(1));
-        bool const isCentred = mean != nullptr && layerOf<Reduce>(mean)->reduceAxes == axes
-            && mean->input(0) == difference->input(0);
+        bool const isCentred =
+            mean != nullptr && layerOf<Reduce>(mean)->reduceAxes == axes && mean->input(0) == difference->input(0);
         x = isCentred ? difference->input(0) : value;
         rms = !isCentred;
         if (isCentred)

@@ -65,7 +65,8 @@ Inputs operandsOf(Graph const& graph, Node const& node);
 //! Where a node stands in the order.
 size_t positionOf(Graph const& graph, NodeId node);
 //! The same data under other extents.
-std::shared_ptr<Constant const> reshapedConstant(std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents);
+std::shared_ptr<Constant const> reshapedConstant(
+    std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents);
 
 } // namespace passes
 

@@ -25,7 +25,9 @@ std::string_view wordFor(RuleKind kind)
 class Runner
 {
   public:
-    Runner(Graph& graph, OptimizeOptions const& options) : mGraph{graph}, mOptions{options}
+    Runner(Graph& graph, OptimizeOptions const& options)
+        : mGraph{graph},
+          mOptions{options}
     {
     }
 
@@ -68,8 +70,7 @@ class Runner
         for (size_t i = 0; i < rows.size(); ++i)
         {
             TENON_TRY(runRow(rows[i]));
-            if (mOptions.progress != nullptr
-                && !mOptions.progress->stepComplete(kPhase, static_cast<int32_t>(i)))
+            if (mOptions.progress != nullptr && !mOptions.progress->stepComplete(kPhase, static_cast<int32_t>(i)))
                 return cancelled();
         }
         return Done{};

@@ -72,8 +72,7 @@ std::optional<AxisOrder> transposeOf(Graph const& graph, Node const* node)
     if (shuffle == nullptr)
         return std::nullopt;
     bool const reshapes = shuffle->reshapeDimensions.nbDims >= 0 || node->input(1) != kNone;
-    if (reshapes
-        && middleShape(graph, *node) != permuted(graph.typeOf(node->input(0)).shape, shuffle->firstTranspose))
+    if (reshapes && middleShape(graph, *node) != permuted(graph.typeOf(node->input(0)).shape, shuffle->firstTranspose))
         return std::nullopt;
     return composed(shuffle->firstTranspose, shuffle->secondTranspose);
 }

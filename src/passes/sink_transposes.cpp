@@ -1,5 +1,5 @@
-// Rules that move transposes behind what does not mind them, where they meet others and cancel: sink-transpose-below-matmul,
-// sink-transpose-below-pointwise.
+// Rules that move transposes behind what does not mind them, where they meet others and cancel:
+// sink-transpose-below-matmul, sink-transpose-below-pointwise.
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
 #include "passes/rules.h"
@@ -17,7 +17,8 @@ bool isSharedMatrix(Graph const& graph, ValueId value)
 {
     Constant const* weights = graph.constantOf(value);
     return weights != nullptr && weights->extents.size() >= 2
-        && std::all_of(weights->extents.begin(), weights->extents.end() - 2, [](int64_t extent) { return extent == 1; });
+        && std::all_of(
+            weights->extents.begin(), weights->extents.end() - 2, [](int64_t extent) { return extent == 1; });
 }
 
 //! A tensor of extents 1 but for the axes that the order leaves alone is its own transpose.
@@ -52,8 +53,8 @@ Rewrite sinkTransposeBelowMatmul(Graph const& graph, Node const& node)
     patch.covers({producer->id, node.id});
     std::vector<ValueId> inputs = node.inputs;
     shuffle.secondTranspose = kSameOrder;
-    bool const isPlain = shuffle.reshapeDimensions.nbDims < 0 && isIdentity(shuffle.firstTranspose)
-        && producer->input(1) == kNone;
+    bool const isPlain =
+        shuffle.reshapeDimensions.nbDims < 0 && isIdentity(shuffle.firstTranspose) && producer->input(1) == kNone;
     inputs[0] = isPlain ? producer->input(0) : patch.add(shuffle, producer->inputs);
     patch.replace(node.output(), patch.add(Shuffle::transpose(order), {patch.add(*product, std::move(inputs))}));
     return patch;
@@ -81,8 +82,8 @@ Rewrite sinkTransposeBelowPointwise(Graph const& graph, Node const& node)
         inputs[1 - i] = isUnmoved(graph.typeOf(other).shape, *order)
             ? other
             : patch.add(Shuffle::transpose(inverted(*order)), {other});
-        patch.replace(node.output(),
-            patch.add(Shuffle::transpose(*order), {patch.add(*elementWise, std::move(inputs))}));
+        patch.replace(
+            node.output(), patch.add(Shuffle::transpose(*order), {patch.add(*elementWise, std::move(inputs))}));
         return patch;
     }
     return skip();

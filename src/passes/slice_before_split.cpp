@@ -1,5 +1,5 @@
-// slice-before-split: a part picked by Gather from an axis that a reshape has just split off is a slice of the whole: of
-// [s, b, 3·d] made [3, s, b, d], part i is columns [i·d, (i + 1)·d).
+// slice-before-split: a part picked by Gather from an axis that a reshape has just split off is a slice of the whole:
+// of [s, b, 3·d] made [3, s, b, d], part i is columns [i·d, (i + 1)·d).
 #include "layers/gather.h"
 #include "layers/slice.h"
 #include "passes/rules.h"
@@ -43,8 +43,8 @@ Rewrite sliceBeforeSplit(Graph const& graph, Node const& node)
     auto const groups = isIdentity(shuffle.firstTranspose) ? axisGroups(x, middle) : std::nullopt;
     if (!groups || x.empty())
         return skip();
-    auto const picked = static_cast<size_t>(
-        shuffle.secondTranspose[static_cast<size_t>(as<Gather>(*node.layer)->gatherAxis)]);
+    auto const picked =
+        static_cast<size_t>(shuffle.secondTranspose[static_cast<size_t>(as<Gather>(*node.layer)->gatherAxis)]);
     std::vector<size_t> const& parts = groups->back();
     if (parts.size() < 2 || parts.front() != picked || !middle[picked].isConstant() || !x.back().isConstant())
         return skip("the part does not lie together in what was split");

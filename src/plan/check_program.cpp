@@ -42,7 +42,9 @@ std::vector<int32_t> highestData(Program const& program)
 class Checker
 {
   public:
-    Checker(Plan const& plan, Program const& program) : mPlan{plan}, mProgram{program}
+    Checker(Plan const& plan, Program const& program)
+        : mPlan{plan},
+          mProgram{program}
     {
     }
 

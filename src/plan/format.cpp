@@ -127,8 +127,8 @@ bool resealPlan(std::span<uint8_t> blob)
     }
     opened->header.checksum = headerChecksum(opened->header, opened->table);
     std::memcpy(blob.data(), &opened->header, sizeof(PlanHeader));
-    std::memcpy(blob.data() + sizeof(PlanHeader), opened->table.data(),
-        opened->table.size() * sizeof(PlanSectionEntry));
+    std::memcpy(
+        blob.data() + sizeof(PlanHeader), opened->table.data(), opened->table.size() * sizeof(PlanSectionEntry));
     return true;
 }
 

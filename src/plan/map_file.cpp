@@ -41,7 +41,9 @@ Result<MappedFile> mapPlanFile(std::string const& path)
     File const file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
     if (file.number < 0)
         return badArgument("cannot open '{}': {}", path, std::strerror(errno));
-    struct stat status{};
+    struct stat status
+    {
+    };
     if (fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode))
         return badArgument("'{}' is not a regular file", path);
     if (status.st_size == 0)

@@ -17,9 +17,9 @@ struct PlanIO
 {
     std::string name;
     bool isInput{true};
-    bool isShape{false};       //!< Shape tensor: lives on the host.
+    bool isShape{false}; //!< Shape tensor: lives on the host.
     DType dtype{DType::kFLOAT};
-    nvinfer1::Dims64 dims{};   //!< −1: known at run time.
+    nvinfer1::Dims64 dims{}; //!< −1: known at run time.
     int32_t graphValue{-1};
     uint32_t formats{1};
     std::vector<std::string> dimensionNames;
@@ -80,7 +80,7 @@ struct PlanGraph
 //! A fusion, refusal, tactic or reformat with its reason.
 struct PlanDecision
 {
-    std::string kind;  //!< "fuse", "refuse", "tactic", "reorder", "fold", …
+    std::string kind; //!< "fuse", "refuse", "tactic", "reorder", "fold", …
     std::string layer;
     std::string text;
 };
@@ -106,7 +106,7 @@ struct Plan
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
-    std::shared_ptr<void const> blob; //!< Keeps mapped memory alive; null while building.
+    std::shared_ptr<void const> blob;      //!< Keeps mapped memory alive; null while building.
 };
 
 //! The plan as one blob: header, checksummed sections, page-aligned weights.

@@ -77,7 +77,7 @@ struct PlanStep
 {
     std::string kernel;
     Bytes args;
-    std::vector<int32_t> inputs;  //!< Tensors; −1: absent.
+    std::vector<int32_t> inputs; //!< Tensors; −1: absent.
     std::vector<int32_t> outputs;
     std::vector<std::pair<int32_t, int32_t>> inPlace; //!< (output, input) positions that share memory.
     std::vector<int32_t> produces; //!< kData symbols whose values the step tells, in the order of Call::produced.

@@ -18,14 +18,15 @@ constexpr uint32_t kMaxDepth{16};
 constexpr uint32_t kMaxTables{4'000'000};
 constexpr uint64_t kFixedBudget{1 << 20};
 constexpr uint64_t kUnfolding{16}; //!< Structs of ours per byte stored, generously.
-constexpr size_t kAlignment{16}; //!< What vector loads of weights rely on; malloc gives it.
+constexpr size_t kAlignment{16};   //!< What vector loads of weights rely on; malloc gives it.
 
 //! Unfolds the tables. FlatBuffers may share one vector among many tables, so that a small file could unfold to
 //! terabytes: a budget bounds what is copied.
 class Reader
 {
   public:
-    explicit Reader(uint64_t budget) : mBudget{budget}
+    explicit Reader(uint64_t budget)
+        : mBudget{budget}
     {
     }
 
@@ -35,8 +36,8 @@ class Reader
         plan.networkName = textOf(x.network_name());
         plan.io = TENON_TRY(tablesOf<PlanIO>(x.io(), [&](auto const& y) { return read(y); }));
         plan.profiles = TENON_TRY(tablesOf<PlanProfile>(x.profiles(), [&](auto const& y) { return read(y); }));
-        plan.weights = TENON_TRY(
-            tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, weights, owner); }));
+        plan.weights =
+            TENON_TRY(tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, weights, owner); }));
         plan.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
             return PlanValue{textOf(y.name()), y.weight()};
@@ -243,8 +244,8 @@ Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
     if (!verifier.VerifyBuffer<stored::Plan>())
         return badArgument("plan is damaged: its metadata does not follow the schema");
     stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
-    Plan plan = TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size()}.read(
-        root, sections.weights, owner));
+    Plan plan =
+        TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size()}.read(root, sections.weights, owner));
     TENON_TRY(checkPlan(plan));
     return plan;
 }

@@ -56,15 +56,14 @@ class Writer
         auto const io = tables<stored::IO>(plan.io, [&](PlanIO const& x) { return write(x); });
         auto const profiles = tables<stored::Profile>(plan.profiles, [&](PlanProfile const& x) { return write(x); });
         size_t next{0};
-        auto const weights = tables<stored::Weight>(
-            plan.weights, [&](PlanWeight const& x) { return write(x, places.offsets[next++]); });
+        auto const weights =
+            tables<stored::Weight>(plan.weights, [&](PlanWeight const& x) { return write(x, places.offsets[next++]); });
         auto const nodes = tables<stored::Node>(plan.graph.nodes, [&](PlanNode const& x) { return write(x); });
-        auto const values = tables<stored::Value>(plan.graph.values, [&](PlanValue const& x) {
-            return stored::CreateValue(mOut, text(x.name), x.weight);
-        });
+        auto const values = tables<stored::Value>(
+            plan.graph.values, [&](PlanValue const& x) { return stored::CreateValue(mOut, text(x.name), x.weight); });
         auto const programs = tables<stored::Program>(plan.programs, [&](Program const& x) { return write(x); });
-        auto const decisions
-            = tables<stored::Decision>(plan.decisions, [&](PlanDecision const& x) { return write(x); });
+        auto const decisions =
+            tables<stored::Decision>(plan.decisions, [&](PlanDecision const& x) { return write(x); });
         auto const plugins = tables<stored::Plugin>(plan.plugins, [&](PlanPlugin const& x) { return write(x); });
         auto const memory = mOut.CreateVector(plan.memoryPerProfile);
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
@@ -102,8 +101,8 @@ class Writer
         auto const name = text(x.name);
         auto const extents = dims(x.dims);
         auto const names = texts(x.dimensionNames);
-        return stored::CreateIO(mOut, name, x.isInput, x.isShape, static_cast<int32_t>(x.dtype), extents, x.graphValue,
-            x.formats, names);
+        return stored::CreateIO(
+            mOut, name, x.isInput, x.isShape, static_cast<int32_t>(x.dtype), extents, x.graphValue, x.formats, names);
     }
     fb::Offset<stored::Profile> write(PlanProfile const& x)
     {
@@ -170,8 +169,8 @@ class Writer
         auto const produces = mOut.CreateVector(x.produces);
         auto const name = text(x.name);
         auto const candidate = text(x.candidate);
-        return stored::CreateStep(mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate,
-            x.tactic);
+        return stored::CreateStep(
+            mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate, x.tactic);
     }
     fb::Offset<stored::Program> write(Program const& x)
     {
@@ -207,7 +206,8 @@ Bytes writeUncheckedPlan(Plan const& plan)
         WeightPlaces places;
     } fill{plan, placeWeights(plan.weights)};
     Bytes const metadata = Writer{}.metadata(plan, fill.places);
-    return sealPlan(metadata, fill.places.bytes,
+    return sealPlan(
+        metadata, fill.places.bytes,
         [](void* context, uint8_t* weights) {
             auto const& [source, places] = *static_cast<Fill*>(context);
             for (size_t i = 0; i < source.weights.size(); ++i)

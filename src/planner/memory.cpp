@@ -35,7 +35,9 @@ std::vector<int32_t> lastReads(Program const& program)
 class InPlace
 {
   public:
-    explicit InPlace(Program& program) : mProgram{program}, mLast{lastReads(program)}
+    explicit InPlace(Program& program)
+        : mProgram{program},
+          mLast{lastReads(program)}
     {
     }
     void settle(int32_t index)
@@ -75,9 +77,9 @@ class InPlace
         if (!same || mLast[static_cast<size_t>(root)] != index)
             return false;
         // Another operand in the same memory would be read after it was written over.
-        return std::count_if(step.inputs.begin(), step.inputs.end(),
-                   [&](int32_t each) { return each >= 0 && rootOf(mProgram, each) == root; })
-            == 1;
+        return std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t each) {
+            return each >= 0 && rootOf(mProgram, each) == root;
+        }) == 1;
     }
 
     Program& mProgram;
@@ -152,8 +154,7 @@ int64_t arenaBytes(Program const& program, std::vector<int64_t> const& symbols)
             int32_t shared{-1};
             for (auto const& [output, input] : step.inPlace)
                 if (output == static_cast<int32_t>(k))
-                    shared = blockOfRoot[static_cast<size_t>(
-                        rootOf(program, step.inputs[static_cast<size_t>(input)]))];
+                    shared = blockOfRoot[static_cast<size_t>(rootOf(program, step.inputs[static_cast<size_t>(input)]))];
             touch(step.outputs[k], at, shared);
         }
     }

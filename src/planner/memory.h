@@ -6,8 +6,8 @@
 namespace tenon::planner
 {
 
-//! Keeps of each step's wishes to work in place those that are legal: the input's memory is an activation of the same size
-//! that nothing reads later, and so is the output's.
+//! Keeps of each step's wishes to work in place those that are legal: the input's memory is an activation of the same
+//! size that nothing reads later, and so is the output's.
 void settleInPlace(Program& program);
 
 //! Bytes of the arena with the given values of the program's symbols.

@@ -9,7 +9,9 @@ namespace
 class Walk
 {
   public:
-    Walk(Graph const& graph, Choices const& choices) : mGraph{graph}, mChoices{choices}
+    Walk(Graph const& graph, Choices const& choices)
+        : mGraph{graph},
+          mChoices{choices}
     {
         size_t last{0};
         for (NodeId const id : graph.order())

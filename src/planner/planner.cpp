@@ -20,7 +20,9 @@ constexpr char const* kBuildPhase{"Building kernels"};
 class Phase
 {
   public:
-    Phase(PlanOptions const& options, char const* name, size_t steps) : mProgress{options.progress}, mName{name}
+    Phase(PlanOptions const& options, char const* name, size_t steps)
+        : mProgress{options.progress},
+          mName{name}
     {
         if (mProgress != nullptr)
             mProgress->phaseStart(mName, options.progressParent, static_cast<int32_t>(steps));
@@ -88,8 +90,8 @@ Result<planner::Choices> collectOffers(
 Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
     planner::Weights& weights, Decisions& decisions, std::vector<int32_t>& registers)
 {
-    std::vector<PlanSymbol> symbols = TENON_TRY(
-        planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
+    std::vector<PlanSymbol> symbols =
+        TENON_TRY(planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
     Phase phase{options, kBuildPhase, source.choices.all().size()};
     planner::ProgramWriter writer{source, std::move(symbols), registers, weights, decisions};
     Program program = TENON_TRY(writer.write([&] { return phase.advance(); }));
@@ -139,9 +141,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions op
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(
-        TENON_TRY(writeProgram({graph, backend, choices, needed, ids, options.io, typical}, options, weights,
-            decisions, registers)));
+    plan.programs.push_back(TENON_TRY(writeProgram(
+        {graph, backend, choices, needed, ids, options.io, typical}, options, weights, decisions, registers)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
     for (size_t profile = 0; profile < options.profiles.size(); ++profile)

@@ -1,4 +1,5 @@
-// The planner turns an optimized graph into a plan: a kernel for each node, layouts, weights, the shape program, memory.
+// The planner turns an optimized graph into a plan: a kernel for each node, layouts, weights, the shape program,
+// memory.
 #pragma once
 
 #include "backend/candidate.h"
@@ -21,8 +22,8 @@ struct PlanOptions
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
     int32_t profilingVerbosity{0};
-    int64_t networkLayers{0};         //!< Layers that the user's network has.
-    Decisions decisions;              //!< Those of the passes; the planner's follow them.
+    int64_t networkLayers{0}; //!< Layers that the user's network has.
+    Decisions decisions;      //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};
     std::string progressParent;
     Log const* log{nullptr};

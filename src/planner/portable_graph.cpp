@@ -60,8 +60,8 @@ PlanGraph portableGraph(Graph const& graph, GraphIds const& ids, Weights& weight
         if (value.constant == nullptr)
             continue;
         int32_t const known = weights.find(*value.constant);
-        plan.values[static_cast<size_t>(at)].weight
-            = known >= 0 ? known : weights.plain(*value.constant, value.constant, value.name);
+        plan.values[static_cast<size_t>(at)].weight =
+            known >= 0 ? known : weights.plain(*value.constant, value.constant, value.name);
     }
     return plan;
 }

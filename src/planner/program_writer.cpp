@@ -10,13 +10,13 @@ namespace tenon::planner
 {
 
 ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols,
-    std::vector<int32_t> registers, Weights& weights, Decisions& decisions) :
-    mSource{source},
-    mGraph{source.graph},
-    mWeights{weights},
-    mDecisions{decisions},
-    mRegisters{registers},
-    mShapes{std::move(registers)}
+    std::vector<int32_t> registers, Weights& weights, Decisions& decisions)
+    : mSource{source},
+      mGraph{source.graph},
+      mWeights{weights},
+      mDecisions{decisions},
+      mRegisters{registers},
+      mShapes{std::move(registers)}
 {
     mProgram.device = source.backend.name();
     mProgram.symbols = std::move(symbols);
@@ -40,8 +40,8 @@ Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
     TENON_TRY(finishOutputs());
     for (size_t id = 0; id < mRegisters.size(); ++id)
         if (mRegisters[id] >= 0 && mGraph.symbols().at(static_cast<int32_t>(id)).kind == SymbolKind::kData)
-            mProgram.symbols[static_cast<size_t>(mRegisters[id])].upper
-                = mShapes.registerOf(mGraph.symbols().at(static_cast<int32_t>(id)).upper);
+            mProgram.symbols[static_cast<size_t>(mRegisters[id])].upper =
+                mShapes.registerOf(mGraph.symbols().at(static_cast<int32_t>(id)).upper);
     mProgram.shapes = mShapes.take();
     return std::move(mProgram);
 }
@@ -51,7 +51,8 @@ void ProgramWriter::note(std::string kind, std::string layer, std::string text)
     mDecisions.push_back({std::move(kind), std::move(layer), std::move(text)});
 }
 
-// ---- tensors ---------------------------------------------------------------------------------------------------------
+// ---- tensors
+// ---------------------------------------------------------------------------------------------------------
 
 PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Layout layout)
 {
@@ -80,8 +81,8 @@ void ProgramWriter::addInputs()
     }
 }
 
-//! Results that are network outputs are written in place: by the node that makes them, or, behind a chain of views, by the
-//! node that makes the memory.
+//! Results that are network outputs are written in place: by the node that makes them, or, behind a chain of views, by
+//! the node that makes the memory.
 void ProgramWriter::placeOutputs()
 {
     for (GraphOutput const& output : mGraph.outputs())
@@ -110,8 +111,8 @@ bool ProgramWriter::followViews(std::vector<Key>& chain) const
     {
         auto const [value, layout] = chain.back();
         Node const* node = mGraph.producerOf(value);
-        Choice const* choice = node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr
-                                                                                         : mSource.choices.of(node->id);
+        Choice const* choice =
+            node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr : mSource.choices.of(node->id);
         if (choice == nullptr
             || choice->offer().outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)) != layout)
             return false;
@@ -154,8 +155,8 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
         .candidate = "reorder"});
     note("reorder", name,
-        fmt::format("{} to {}: its readers are cheaper that way by more than the copy (about {:.1f} us)",
-            nameOf(from), nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
+        fmt::format("{} to {}: its readers are cheaper that way by more than the copy (about {:.1f} us)", nameOf(from),
+            nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
     return target;
 }
 
@@ -199,7 +200,8 @@ int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight)
     return at->second;
 }
 
-// ---- steps -----------------------------------------------------------------------------------------------------------
+// ---- steps
+// -----------------------------------------------------------------------------------------------------------
 
 Result<Done> ProgramWriter::addNode(Choice const& choice)
 {
@@ -275,9 +277,9 @@ void ProgramWriter::addResults(Choice const& choice, PlanStep& step)
         mProduced[output] = layout;
         auto known = mTensors.find({output, layout});
         if (known == mTensors.end())
-            known = mTensors
-                        .emplace(Key{output, layout}, addTensor(describe(output, PlanTensorKind::kActivation, layout)))
-                        .first;
+            known =
+                mTensors.emplace(Key{output, layout}, addTensor(describe(output, PlanTensorKind::kActivation, layout)))
+                    .first;
         step.outputs.push_back(known->second);
     }
 }
@@ -331,7 +333,8 @@ Result<Done> ProgramWriter::finishOutputs()
     return Done{};
 }
 
-//! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another name.
+//! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another
+//! name.
 void ProgramWriter::writeOutput(GraphOutput const& output)
 {
     Value const& value = mGraph.value(output.value);

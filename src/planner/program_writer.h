@@ -69,9 +69,9 @@ class ProgramWriter
     Program mProgram;
     std::map<Key, int32_t> mTensors;
     std::map<ValueId, Layout> mProduced;
-    std::map<ValueId, int32_t> mValues;  //!< Shape operands.
+    std::map<ValueId, int32_t> mValues; //!< Shape operands.
     std::map<std::pair<int32_t, std::vector<int64_t>>, int32_t> mWeightTensors;
-    std::set<std::string> mWritten;      //!< Outputs that a step writes already.
+    std::set<std::string> mWritten; //!< Outputs that a step writes already.
 };
 
 } // namespace tenon::planner

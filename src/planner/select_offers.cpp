@@ -30,12 +30,12 @@ struct Use
 class Selector
 {
   public:
-    Selector(Graph const& graph, std::span<int64_t const> typical, Choices& choices) :
-        mGraph{graph},
-        mChoices{choices.all()},
-        mProducer(graph.valueCount(), -1),
-        mUses(graph.valueCount()),
-        mReorder(graph.valueCount(), 0.0)
+    Selector(Graph const& graph, std::span<int64_t const> typical, Choices& choices)
+        : mGraph{graph},
+          mChoices{choices.all()},
+          mProducer(graph.valueCount(), -1),
+          mUses(graph.valueCount()),
+          mReorder(graph.valueCount(), 0.0)
     {
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
@@ -98,7 +98,8 @@ class Selector
         if (mGraph.isOutput(value))
             wanted[static_cast<size_t>(Layout::kLinear)] = true;
         wanted[static_cast<size_t>(producedLayout(value))] = false;
-        return mReorder[static_cast<size_t>(value)] * static_cast<double>(std::count(wanted.begin(), wanted.end(), true));
+        return mReorder[static_cast<size_t>(value)]
+            * static_cast<double>(std::count(wanted.begin(), wanted.end(), true));
     }
     void addValues(size_t choice, std::set<ValueId>& values) const
     {

@@ -26,7 +26,8 @@ PlanShapeOp planOp(ShapeOp op)
 }
 } // namespace
 
-ShapeProgram::ShapeProgram(std::vector<int32_t> registers) : mRegisters{std::move(registers)}
+ShapeProgram::ShapeProgram(std::vector<int32_t> registers)
+    : mRegisters{std::move(registers)}
 {
     for (int32_t const each : mRegisters)
         mSymbols = std::max(mSymbols, each + 1);
@@ -34,7 +35,8 @@ ShapeProgram::ShapeProgram(std::vector<int32_t> registers) : mRegisters{std::mov
 
 int32_t ShapeProgram::emit(PlanShapeOp op, int32_t a, int32_t b, int64_t value)
 {
-    auto const [at, isNew] = mKnown.try_emplace({op, a, b, value}, mSymbols + static_cast<int32_t>(mInstructions.size()));
+    auto const [at, isNew] =
+        mKnown.try_emplace({op, a, b, value}, mSymbols + static_cast<int32_t>(mInstructions.size()));
     if (isNew)
         mInstructions.push_back({op, a, b, value});
     return at->second;

@@ -59,8 +59,8 @@ Result<std::vector<int64_t>> symbolValues(
         std::optional<planner::InputPlace> const place = planner::placeOf(graph, options.io, id);
         if (!place)
             continue; // Nothing that is left of the network depends on it.
-        values[static_cast<size_t>(id)]
-            = TENON_TRY(valueAt(options.io, options.profiles.at(profile), *place, symbol.kind, point));
+        values[static_cast<size_t>(id)] =
+            TENON_TRY(valueAt(options.io, options.profiles.at(profile), *place, symbol.kind, point));
     }
     return values;
 }
@@ -95,8 +95,8 @@ std::optional<InputPlace> placeOf(Graph const& graph, std::vector<PlanIO> const&
 namespace
 {
 //! Smallest and largest value over all profiles.
-Result<Range> rangeOver(std::vector<PlanIO> const& io, std::vector<PlanProfile> const& profiles,
-    InputPlace const& place, SymbolKind kind)
+Result<Range> rangeOver(
+    std::vector<PlanIO> const& io, std::vector<PlanProfile> const& profiles, InputPlace const& place, SymbolKind kind)
 {
     Range range{INT64_MAX, INT64_MIN};
     for (PlanProfile const& profile : profiles)
@@ -127,8 +127,8 @@ Result<std::vector<PlanSymbol>> planSymbols(Graph const& graph, std::vector<Plan
             if (!place || place->io < 0)
                 return errorOf(ErrorCode::kINTERNAL_ERROR, "no network input tells the extent '{}'", from.name);
             Range const range = TENON_TRY(rangeOver(io, profiles, *place, from.kind));
-            symbol.kind = from.kind == SymbolKind::kInputValue ? PlanSymbolKind::kInputValue
-                                                               : PlanSymbolKind::kInputExtent;
+            symbol.kind =
+                from.kind == SymbolKind::kInputValue ? PlanSymbolKind::kInputValue : PlanSymbolKind::kInputExtent;
             symbol.source = place->io;
             symbol.index = place->index;
             symbol.min = range.min;

@@ -32,8 +32,8 @@ int32_t Weights::add(Identity const& identity, PlanWeight weight)
 {
     // Kernels that pack by different choices under one name are told apart by what they packed.
     ByteView const contents{static_cast<uint8_t const*>(weight.data), weight.bytes};
-    auto const [at, isNew] = mForms[identity].try_emplace(
-        formOf(weight.packing, contents), static_cast<int32_t>(mEntries.size()));
+    auto const [at, isNew] =
+        mForms[identity].try_emplace(formOf(weight.packing, contents), static_cast<int32_t>(mEntries.size()));
     if (isNew)
         mEntries.push_back(std::move(weight));
     return at->second;

@@ -43,7 +43,8 @@ std::string listOf(nvinfer1::Dims64 const& dims)
 }
 } // namespace
 
-Context::Context(std::unique_ptr<ContextState> state) : mState{std::move(state)}
+Context::Context(std::unique_ptr<ContextState> state)
+    : mState{std::move(state)}
 {
 }
 
@@ -98,8 +99,8 @@ Result<Done> Context::setProfile(int32_t index, void* stream)
     if (mState->strategy == MemoryStrategy::kON_PROFILE_CHANGE && index != mState->profile)
     {
         int64_t const bytes = TENON_TRY(memoryOf(engine(), mState->strategy, index));
-        mState->memory = TENON_TRY(DeviceMemory::allocate(
-            {&mState->engine.device(), mState->engine.options.allocator}, bytes, "activations"));
+        mState->memory = TENON_TRY(
+            DeviceMemory::allocate({&mState->engine.device(), mState->engine.options.allocator}, bytes, "activations"));
     }
     mState->profile = index;
     for (int32_t i = 0; i < mState->engine.inputs; ++i)

@@ -15,10 +15,10 @@ using MemoryStrategy = nvinfer1::ExecutionContextAllocationStrategy;
 //! What an observer sees after a step has run.
 struct ObservedStep
 {
-    int32_t index{0};            //!< Into program().steps.
+    int32_t index{0}; //!< Into program().steps.
     PlanStep const* step{nullptr};
     std::span<TensorArg const> inputs;
-    std::span<TensorArg const> outputs;   //!< Extents that depend on data are the true ones.
+    std::span<TensorArg const> outputs; //!< Extents that depend on data are the true ones.
     std::span<void const* const> inputData;
     std::span<void* const> outputData;
     double microseconds{0.0};
@@ -29,10 +29,10 @@ using Observer = std::function<bool(ObservedStep const& step)>;
 
 struct RunRequest
 {
-    void* stream{nullptr};               //!< Only 0, the caller's thread, until streams exist.
-    void* const* bindings{nullptr};      //!< One per I/O tensor; null: the addresses that were set (and allocators).
+    void* stream{nullptr};          //!< Only 0, the caller's thread, until streams exist.
+    void* const* bindings{nullptr}; //!< One per I/O tensor; null: the addresses that were set (and allocators).
     Observer const* observer{nullptr};
-    bool keepInputs{false};              //!< No step writes over its own inputs, so that an observer can check them.
+    bool keepInputs{false}; //!< No step writes over its own inputs, so that an observer can check them.
 };
 
 //! Every handle keeps its parents alive. A call that fails changes nothing.
@@ -53,7 +53,8 @@ class Context
     std::string const& name() const noexcept;
     void setThreads(int32_t threads); //!< 0: the engine's.
 
-    // ---- shapes ------------------------------------------------------------------------------------------------------
+    // ---- shapes
+    // ------------------------------------------------------------------------------------------------------
     int32_t profile() const noexcept;
     //! Forgets the shapes of all dynamic inputs (Q3).
     Result<Done> setProfile(int32_t index, void* stream = nullptr);
@@ -62,14 +63,15 @@ class Context
     Result<Dims> tensorShape(char const* name) const;
     //! In elements; nbDims −1 until the shape is known.
     Result<Dims> tensorStrides(char const* name) const;
-    //! Names of inputs that lack a shape or, for shape tensors, an address; empty: all shapes are known, and outputs that
-    //! are shape tensors with an address have been written. An error is the public −1.
+    //! Names of inputs that lack a shape or, for shape tensors, an address; empty: all shapes are known, and outputs
+    //! that are shape tensors with an address have been written. An error is the public −1.
     Result<std::vector<char const*>> inferShapes();
     bool allInputShapesSet() const noexcept;
     //! Upper bound in bytes for the input shapes at hand (Q17).
     Result<int64_t> maxOutputSize(char const* name) const;
 
-    // ---- addresses ---------------------------------------------------------------------------------------------------
+    // ---- addresses
+    // ---------------------------------------------------------------------------------------------------
     Result<Done> setTensorAddress(char const* name, void* data);
     Result<Done> setInputAddress(char const* name, void const* data);
     Result<Done> setOutputAddress(char const* name, void* data);
@@ -78,7 +80,8 @@ class Context
     Result<Done> setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator);
     nvinfer1::IOutputAllocator* outputAllocator(char const* name) const noexcept;
 
-    // ---- memory ------------------------------------------------------------------------------------------------------
+    // ---- memory
+    // ------------------------------------------------------------------------------------------------------
     MemoryStrategy strategy() const noexcept;
     //! Only for kUSER_MANAGED. `bytes` −1: as many as the engine asks for over all profiles.
     Result<Done> setDeviceMemory(void* memory, int64_t bytes);
@@ -87,7 +90,8 @@ class Context
     void setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept; //!< For scratch; null: the engine's.
     nvinfer1::IGpuAllocator* temporaryAllocator() const noexcept;
 
-    // ---- running -----------------------------------------------------------------------------------------------------
+    // ---- running
+    // -----------------------------------------------------------------------------------------------------
     Result<Done> enqueue(void* stream);
     //! Synchronous, pointers in I/O index order (S7); output allocators are not asked (R1).
     Result<Done> execute(void* const* bindings);

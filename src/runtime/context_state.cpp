@@ -38,12 +38,12 @@ void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> val
             static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
 }
 
-ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how) :
-    owner{std::move(parent)},
-    engine{owner->state()},
-    strategy{how},
-    log{owner->log()},
-    threads{engine.threads}
+ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
+    : owner{std::move(parent)},
+      engine{owner->state()},
+      strategy{how},
+      log{owner->log()},
+      threads{engine.threads}
 {
     Program const& program = *engine.program;
     size_t const ioCount = engine.plan->io.size();
@@ -121,8 +121,7 @@ void ContextState::refreshSymbols(std::span<void* const> from)
             auto const index = asSize(symbol.index); // checkPlan has seen that each profile bounds it.
             symbols[i] = {bounds->minValues[index], bounds->maxValues[index]};
             if (data != nullptr)
-                symbols[i].lo = symbols[i].hi
-                    = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
+                symbols[i].lo = symbols[i].hi = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
             continue;
         }
         int64_t const extent = dims[asSize(symbol.source)].d[symbol.index];

@@ -16,7 +16,8 @@ int64_t pick(Engine::Select select, int64_t min, int64_t opt, int64_t max)
 }
 } // namespace
 
-Engine::Engine(std::unique_ptr<EngineState> state) : mState{std::move(state)}
+Engine::Engine(std::unique_ptr<EngineState> state)
+    : mState{std::move(state)}
 {
 }
 

@@ -27,8 +27,8 @@ struct EngineOptions
 };
 
 //! Immutable after creation but for its log; calls may come from several threads at once. Calls that take a profile
-//! answer an error for an index that does not exist, and calls that take a name for a name that is not an I/O tensor: the
-//! API turns these into the standard answer of each query (rules P1, P5).
+//! answer an error for an index that does not exist, and calls that take a name for a name that is not an I/O tensor:
+//! the API turns these into the standard answer of each query (rules P1, P5).
 class Engine : public std::enable_shared_from_this<Engine>
 {
   public:
@@ -49,11 +49,12 @@ class Engine : public std::enable_shared_from_this<Engine>
     Log& log() noexcept;
     Log const& log() const noexcept;
     nvinfer1::IGpuAllocator* allocator() const noexcept;
-    int32_t threads() const noexcept; //!< Of a run, as resolved.
+    int32_t threads() const noexcept;         //!< Of a run, as resolved.
     std::string const& name() const noexcept; //!< The network's.
     int32_t layerCount() const noexcept;      //!< Steps of the program (P8).
 
-    // ---- I/O tensors: inputs, then outputs, each in network order (P6) ------------------------------------------------
+    // ---- I/O tensors: inputs, then outputs, each in network order (P6)
+    // ------------------------------------------------
     int32_t ioCount() const noexcept;
     int32_t inputCount() const noexcept;
     //! Index of an I/O tensor, −1 when there is none of the name (null included).
@@ -67,14 +68,16 @@ class Engine : public std::enable_shared_from_this<Engine>
     //! True when steps read the input's data, or shapes depend on its values: its address must be set (S1).
     bool isRead(int32_t io) const noexcept;
 
-    // ---- profiles ----------------------------------------------------------------------------------------------------
+    // ---- profiles
+    // ----------------------------------------------------------------------------------------------------
     int32_t profileCount() const noexcept; //!< At least 1 (F6).
     //! Of an input; static inputs answer their own shape.
     Result<Dims> profileShape(char const* name, int32_t profile, Select select) const;
     //! Bounds of the values of a shape-tensor input; valid as long as the engine.
     Result<std::span<int64_t const>> profileValues(char const* name, int32_t profile, Select select) const;
 
-    // ---- memory ------------------------------------------------------------------------------------------------------
+    // ---- memory
+    // ------------------------------------------------------------------------------------------------------
     //! Bytes of activations that suffice for every shape of the profile. Kernels' scratch is not in it: a context takes
     //! that as temporary storage, sized for the shapes that it runs.
     Result<int64_t> deviceMemorySize(int32_t profile) const;

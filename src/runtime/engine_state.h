@@ -1,12 +1,12 @@
 // EngineState: what an engine derives from its program once, and the caches that its contexts share.
 #pragma once
 
+#include "plan/arena.h"
 #include "runtime/device_memory.h"
 #include "runtime/engine.h"
 #include "runtime/lru_cache.h"
 #include "runtime/prepared_run.h"
 #include "runtime/shape_program.h"
-#include "plan/arena.h"
 
 #include <mutex>
 #include <optional>
@@ -21,9 +21,9 @@ struct TensorPlace
 {
     int32_t root{-1};
     PlanTensorKind kind{PlanTensorKind::kActivation}; //!< Of the root.
-    int32_t index{-1}; //!< Of the root: I/O tensor or weight.
-    int32_t block{-1}; //!< Of the root when it is an activation.
-    int32_t blockApart{-1}; //!< The same when no memory is shared in place.
+    int32_t index{-1};                                //!< Of the root: I/O tensor or weight.
+    int32_t block{-1};                                //!< Of the root when it is an activation.
+    int32_t blockApart{-1};                           //!< The same when no memory is shared in place.
 };
 
 //! Where one pointer of a launch comes from.
@@ -44,7 +44,7 @@ struct Slot
 //! Blocks of the arena: spans of life are fixed, sizes depend on the shape.
 struct BlockPlan
 {
-    std::vector<ArenaBlock> blocks; //!< Without sizes.
+    std::vector<ArenaBlock> blocks;            //!< Without sizes.
     std::vector<std::vector<int32_t>> members; //!< Root tensors in each block.
 };
 
@@ -65,10 +65,10 @@ struct StepSlots
 //! An output whose extents the step that writes it tells.
 struct IOFacts
 {
-    int32_t tensor{-1};       //!< In the program; −1: an input that nothing uses.
-    int32_t writer{-1};       //!< Step that writes an output.
-    int32_t knownAfter{-1};   //!< Step after which all extents are known; −1: before the run.
-    int32_t staging{-1};      //!< Block for results of unknown size; −1: none.
+    int32_t tensor{-1};     //!< In the program; −1: an input that nothing uses.
+    int32_t writer{-1};     //!< Step that writes an output.
+    int32_t knownAfter{-1}; //!< Step after which all extents are known; −1: before the run.
+    int32_t staging{-1};    //!< Block for results of unknown size; −1: none.
     int32_t stagingApart{-1};
     int32_t valuesTensor{-1}; //!< kValues tensor whose values a shape output holds.
     bool isRead{false};

@@ -18,7 +18,10 @@ size_t asSize(int32_t index)
 class Loader
 {
   public:
-    explicit Loader(EngineState& engine) : mEngine{engine}, mPlan{*engine.plan}, mProgram{*engine.program}
+    explicit Loader(EngineState& engine)
+        : mEngine{engine},
+          mPlan{*engine.plan},
+          mProgram{*engine.program}
     {
     }
 

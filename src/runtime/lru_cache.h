@@ -21,7 +21,8 @@ class LruCache
   public:
     using Ptr = std::shared_ptr<V const>;
 
-    explicit LruCache(size_t capacity) : mCapacity{capacity}
+    explicit LruCache(size_t capacity)
+        : mCapacity{capacity}
     {
     }
 

@@ -54,8 +54,8 @@ Result<Done> fillArena(
     EngineState const& engine, RunShapes const& shapes, std::span<Span const> registers, PreparedRun& run)
 {
     auto const alignment = static_cast<int64_t>(engine.device().alignment());
-    std::vector<ArenaBlock> const blocks
-        = TENON_TRY(sizedBlocks(engine, shapes.apart ? engine.apart : engine.shared, registers));
+    std::vector<ArenaBlock> const blocks =
+        TENON_TRY(sizedBlocks(engine, shapes.apart ? engine.apart : engine.shared, registers));
     ArenaLayout layout = layOut(blocks, alignment);
     if (!shapes.apart)
     {
@@ -76,11 +76,11 @@ Result<Done> fillArena(
 class StepPreparer
 {
   public:
-    StepPreparer(EngineState const& engine, PreparedRun const& run, std::span<Span const> registers, bool apart) :
-        mEngine{engine},
-        mRun{run},
-        mRegisters{registers},
-        mApart{apart}
+    StepPreparer(EngineState const& engine, PreparedRun const& run, std::span<Span const> registers, bool apart)
+        : mEngine{engine},
+          mRun{run},
+          mRegisters{registers},
+          mApart{apart}
     {
     }
 
@@ -112,8 +112,7 @@ class StepPreparer
         if (former != nullptr && former->inputs == step.inputs && former->outputs == step.outputs)
             step.prepared = former->prepared;
         else
-            step.prepared
-                = TENON_TRY(mEngine.kernels[asSize(index)]->prepare(step.inputs, step.outputs, mRun.threads));
+            step.prepared = TENON_TRY(mEngine.kernels[asSize(index)]->prepare(step.inputs, step.outputs, mRun.threads));
         return step;
     }
 
@@ -170,8 +169,8 @@ Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, siz
 }
 
 //! What the program says of inputs is what the user set; extents that the plan declares hold.
-Result<Done> checkIO(EngineState const& engine, std::span<nvinfer1::Dims64 const> inputDims,
-    std::span<Span const> registers)
+Result<Done> checkIO(
+    EngineState const& engine, std::span<nvinfer1::Dims64 const> inputDims, std::span<Span const> registers)
 {
     for (size_t i = 0; i < engine.io.size(); ++i)
     {
@@ -215,8 +214,8 @@ std::string stepLabel(EngineState const& engine, int32_t step)
     return "[layer '" + engine.program->steps[asSize(step)].name + "']";
 }
 
-std::vector<Span> evaluateAll(EngineState const& engine, std::span<Span const> symbols, DataSymbols data,
-    std::span<uint8_t const> known)
+std::vector<Span> evaluateAll(
+    EngineState const& engine, std::span<Span const> symbols, DataSymbols data, std::span<uint8_t const> known)
 {
     std::vector<Span> registers(engine.program->symbols.size() + engine.program->shapes.size());
     std::ranges::copy(symbols, registers.begin());
@@ -249,8 +248,7 @@ Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile)
     {
         std::vector<Span> symbols;
         for (PlanSymbol const& symbol : engine.program->symbols)
-            symbols.push_back(
-                symbol.kind == PlanSymbolKind::kData ? Span{} : boundsOfSymbol(engine, profile, symbol));
+            symbols.push_back(symbol.kind == PlanSymbolKind::kData ? Span{} : boundsOfSymbol(engine, profile, symbol));
         std::vector<uint8_t> const known(symbols.size(), 0);
         auto const registers = evaluateAll(engine, symbols, DataSymbols::kAnywhere, known);
         auto const blocks = TENON_TRY(sizedBlocks(engine, engine.shared, registers));
@@ -267,8 +265,8 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
     std::vector<uint8_t> const unknown(engine.program->symbols.size(), 0);
     run->head.registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, unknown);
     bool const data = hasDataSymbols(*engine.program);
-    std::vector<Span> const anywhere
-        = data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->head.registers;
+    std::vector<Span> const anywhere =
+        data ? evaluateAll(engine, shapes.symbols, DataSymbols::kAnywhere, unknown) : run->head.registers;
     TENON_TRY(checkIO(engine, shapes.inputDims, anywhere));
     TENON_TRY(fillArena(engine, shapes, anywhere, *run));
     auto const former = engine.runs.latest();

@@ -23,7 +23,7 @@ struct PreparedStep
 //! Steps of one segment, ready for given extents.
 struct PreparedTail
 {
-    ShapeKey key; //!< Of tails.
+    ShapeKey key;                //!< Of tails.
     std::vector<Span> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
     std::vector<PreparedStep> steps;
     size_t scratch{0};
@@ -52,16 +52,15 @@ struct RunShapes
     std::span<Span const> symbols;               //!< One per symbol; kData ones are ignored.
 };
 
-Result<std::shared_ptr<PreparedRun const>> prepareRun(
-    EngineState const& engine, ShapeKey key, RunShapes const& shapes);
+Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine, ShapeKey key, RunShapes const& shapes);
 
 //! The segment after values became known: `known` has one entry per symbol, `registers` their values.
 Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engine, ShapeKey key, PreparedRun const& run,
     size_t segment, std::span<uint8_t const> known, std::span<Span const> symbols, bool apart);
 
 //! All registers for symbols at hand.
-std::vector<Span> evaluateAll(EngineState const& engine, std::span<Span const> symbols, DataSymbols data,
-    std::span<uint8_t const> known);
+std::vector<Span> evaluateAll(
+    EngineState const& engine, std::span<Span const> symbols, DataSymbols data, std::span<uint8_t const> known);
 
 //! Extents of a tensor; an error when one is not known or, but for kValues, negative.
 Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Span const> registers);

@@ -18,11 +18,11 @@ alignas(64) char gNothing[64]; //!< Address of an arena of no bytes: kernels nev
 class Run
 {
   public:
-    Run(ContextState& state, RunRequest const& request) :
-        mState{state},
-        mEngine{state.engine},
-        mRequest{request},
-        mApart{request.observer != nullptr && request.keepInputs}
+    Run(ContextState& state, RunRequest const& request)
+        : mState{state},
+          mEngine{state.engine},
+          mRequest{request},
+          mApart{request.observer != nullptr && request.keepInputs}
     {
     }
 
@@ -69,8 +69,7 @@ class Run
                 {&mEngine.device(), mEngine.options.allocator}, bytes, "activations of an observed run"));
         bool const user = !mApart && mState.strategy == MemoryStrategy::kUSER_MANAGED;
         mArena = mApart ? mState.apartMemory.data() : user ? mState.userMemory : mState.memory.data();
-        int64_t const room
-            = mApart ? mState.apartMemory.bytes() : user ? mState.userBytes : mState.memory.bytes();
+        int64_t const room = mApart ? mState.apartMemory.bytes() : user ? mState.userBytes : mState.memory.bytes();
         if (bytes > 0 && (mArena == nullptr || room < bytes))
             return errorOf(ErrorCode::kINVALID_STATE, "the run needs {} bytes of device memory and has {}{}", bytes,
                 mArena == nullptr ? 0 : room, user ? ": set them with setDeviceMemoryV2" : "");
@@ -219,8 +218,8 @@ class Run
     bool tell(Launch const& launch, PreparedStep const& step, double microseconds)
     {
         PlanStep const& stored = mEngine.program->steps[asSize(launch.step)];
-        ObservedStep seen{launch.step, &stored, step.inputs, step.outputs,
-            {launch.call.inputs, step.inputs.size()}, {launch.call.outputs, step.outputs.size()}, microseconds};
+        ObservedStep seen{launch.step, &stored, step.inputs, step.outputs, {launch.call.inputs, step.inputs.size()},
+            {launch.call.outputs, step.outputs.size()}, microseconds};
         std::vector<TensorArg> outputs;
         if (!stored.produces.empty() && learnStep(launch.step))
         {

@@ -81,8 +81,7 @@ Span apply(PlanShapeInstruction const& x, Span a, Span b)
     case PlanShapeOp::kMod: return modulo(a, b);
     case PlanShapeOp::kMin: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
     case PlanShapeOp::kMax: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-    case PlanShapeOp::kEqual:
-        return compare(a.isKnown() && b.isKnown() && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
+    case PlanShapeOp::kEqual: return compare(a.isKnown() && b.isKnown() && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
     case PlanShapeOp::kLess: return compare(a.hi < b.lo, a.lo >= b.hi);
     }
     return {};
@@ -95,8 +94,8 @@ Span dataSpan(PlanSymbol const& symbol, DataSymbols data, std::span<Span const> 
 }
 } // namespace
 
-void evaluate(Program const& program, std::span<int32_t const> order, DataSymbols data,
-    std::span<uint8_t const> known, std::span<Span> registers)
+void evaluate(Program const& program, std::span<int32_t const> order, DataSymbols data, std::span<uint8_t const> known,
+    std::span<Span> registers)
 {
     size_t const symbols = program.symbols.size();
     for (int32_t const each : order)

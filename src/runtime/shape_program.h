@@ -32,7 +32,7 @@ enum class DataSymbols : uint8_t
 
 //! Fills all registers of instructions, and those of kData symbols for which `known` is 0, from the registers of the
 //! other symbols. `known` has one entry per symbol. Arithmetic saturates. `order` as evaluationOrder gives it.
-void evaluate(Program const& program, std::span<int32_t const> order, DataSymbols data,
-    std::span<uint8_t const> known, std::span<Span> registers);
+void evaluate(Program const& program, std::span<int32_t const> order, DataSymbols data, std::span<uint8_t const> known,
+    std::span<Span> registers);
 
 } // namespace tenon

@@ -163,13 +163,11 @@ TEST_F(ContextRules, S5_contextsOfOneEngineRunConcurrently)
 {
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < 4; ++i)
-        threads.emplace_back(
-            [&, i]
-            {
-                std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
-                for (uint32_t k = 0; k < 10; ++k)
-                    runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
-            });
+        threads.emplace_back([&, i] {
+            std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
+            for (uint32_t k = 0; k < 10; ++k)
+                runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
+        });
     for (std::thread& thread : threads)
         thread.join();
 }

@@ -71,13 +71,11 @@ TEST_F(Errors, B6_severalThreadsMayReportAtOnce)
 {
     std::vector<std::thread> threads;
     for (int32_t i = 0; i < 4; ++i)
-        threads.emplace_back(
-            [&]
-            {
-                std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
-                for (int32_t k = 0; k < 50; ++k)
-                    EXPECT_EQ(own->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
-            });
+        threads.emplace_back([&] {
+            std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
+            for (int32_t k = 0; k < 50; ++k)
+                EXPECT_EQ(own->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+        });
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "addInput"), 200);

@@ -162,7 +162,7 @@ struct ConvRelu
                     int64_t const column = j + v - 1;
                     if (row >= 0 && row < h && column >= 0 && column < w)
                         sum += static_cast<double>(kernel[static_cast<size_t>(((m * 3 + c) * 3 + u) * 3 + v)])
-                               * static_cast<double>(x[static_cast<size_t>(((b * 3 + c) * h + row) * w + column)]);
+                            * static_cast<double>(x[static_cast<size_t>(((b * 3 + c) * h + row) * w + column)]);
                 }
         return static_cast<float>(sum > 0.0 ? sum : 0.0);
     }

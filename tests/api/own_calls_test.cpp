@@ -93,8 +93,9 @@ TEST_F(OwnCalls, listsDevicesKnobsAndWhatIsNotImplemented)
     EXPECT_GE(devices["devices"].size(), 2U);
     EXPECT_GE(Json::parse(tenon::take(tenonKnobs())).size(), 9U);
     Json const missing = Json::parse(tenon::take(tenonNotImplemented()));
-    auto const lists = [&](char const* call)
-    { return std::find(missing.begin(), missing.end(), call) != missing.end(); };
+    auto const lists = [&](char const* call) {
+        return std::find(missing.begin(), missing.end(), call) != missing.end();
+    };
     EXPECT_TRUE(lists("INetworkDefinition::addLoop"));
     EXPECT_FALSE(lists("INetworkDefinition::addActivation"));
     EXPECT_FALSE(lists("IConvolutionLayer::setStrideNd"));

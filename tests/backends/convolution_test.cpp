@@ -74,6 +74,25 @@ TEST(CpuConvolution, windows)
     expectForm({{1, 9, 4, 3}, 70, {7, 7}, 1, {1, 1}, {1, 1}, {3, 3}, {3, 3}});
 }
 
+TEST(CpuConvolution, minimalFiltering)
+{
+    expectForm({{1, 32, 14, 15}, 48, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{2, 17, 33, 31}, 21, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    expectForm({{1, 16, 12, 40}, 16, {3, 3}, 1, {1, 1}, {1, 1}, {0, 2}, {1, 0}}, "rows", false);
+    expectForm({{1, 64, 60, 60}, 64, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
+    Form const form{{2, 20, 13, 14}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
+        for (std::vector<int64_t> const& extra :
+            std::vector<std::vector<int64_t>>{{2, 35, 13, 14}, {2, 35, 1, 1}, {2, 1, 13, 14}})
+        {
+            Convolution layer = layerOf(form);
+            layer.epilogue.steps = {{kind}, {EpilogueKind::kClip, -0.5F, 0.5F}, {EpilogueKind::kGeluErf}};
+            std::vector<Operand> operands = operandsOf(form);
+            operands.push_back(input(randomTensor(extra)));
+            expectKernels(layer, operands, "rows");
+        }
+}
+
 TEST(CpuConvolution, fewChannels)
 {
     expectForm({{2, 3, 21, 19}, 32, {7, 7}, 1, {2, 2}, {1, 1}, {3, 3}, {3, 3}});
@@ -107,7 +126,8 @@ TEST(CpuConvolution, epilogues)
 {
     Form const form{{2, 20, 6, 7}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     Form const depthwise{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
-    for (int32_t kind = static_cast<int32_t>(EpilogueKind::kRelu); kind <= static_cast<int32_t>(EpilogueKind::kLinear); ++kind)
+    for (int32_t kind = static_cast<int32_t>(EpilogueKind::kRelu); kind <= static_cast<int32_t>(EpilogueKind::kLinear);
+         ++kind)
     {
         SCOPED_TRACE(kind);
         for (Form const& each : {form, depthwise})
@@ -122,7 +142,8 @@ TEST(CpuConvolution, epilogues)
 
 TEST(CpuConvolution, residualsAndFactors)
 {
-    for (Form const& form : {Form{{2, 20, 6, 7}, 35, {1, 1}}, Form{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
+    for (Form const& form :
+        {Form{{2, 20, 6, 7}, 35, {1, 1}}, Form{{2, 20, 6, 7}, 20, {3, 3}, 20, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
     {
         std::vector<int64_t> const out{2, form.maps, 6, 7};
         for (std::vector<int64_t> const& extra : std::vector<std::vector<int64_t>>{
@@ -130,7 +151,8 @@ TEST(CpuConvolution, residualsAndFactors)
             for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
             {
                 Convolution layer = layerOf(form);
-                layer.epilogue.steps = {{kind}, {EpilogueKind::kRelu}, {EpilogueKind::kSilu}, {kind}, {EpilogueKind::kClip, 0.1F, 0.4F}};
+                layer.epilogue.steps = {
+                    {kind}, {EpilogueKind::kRelu}, {EpilogueKind::kSilu}, {kind}, {EpilogueKind::kClip, 0.1F, 0.4F}};
                 std::vector<Operand> operands = operandsOf(form);
                 operands.push_back(input(randomTensor(extra)));
                 operands.push_back(weight(randomTensor(out)));

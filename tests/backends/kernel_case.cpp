@@ -27,7 +27,9 @@ struct Memory
     static constexpr size_t kGuard{64};
     static constexpr uint8_t kPattern{0xA5};
 
-    explicit Memory(int64_t count) : bytes(static_cast<size_t>(count) + 2 * kGuard + 64, kPattern), size{static_cast<size_t>(count)}
+    explicit Memory(int64_t count)
+        : bytes(static_cast<size_t>(count) + 2 * kGuard + 64, kPattern),
+          size{static_cast<size_t>(count)}
     {
     }
     uint8_t* data()
@@ -83,10 +85,10 @@ HostTensor permuted(HostTensor const& tensor, Layout layout, bool toLayout)
 class Case
 {
   public:
-    Case(LayerPtr layer, std::vector<Operand> operands, Tolerance tolerance) :
-        mLayer{std::move(layer)},
-        mOperands{std::move(operands)},
-        mTolerance{tolerance}
+    Case(LayerPtr layer, std::vector<Operand> operands, Tolerance tolerance)
+        : mLayer{std::move(layer)},
+          mOperands{std::move(operands)},
+          mTolerance{tolerance}
     {
         std::vector<ValueId> inputs;
         HostTensors host;
@@ -154,7 +156,8 @@ class Case
 
     void runSpec(KernelSpec const& spec, Offer const& offer, bool isPacked, int32_t threads, int32_t inPlace = -1)
     {
-        KernelSource source{.kernel = spec.kernel, .args = spec.args, .weights = {}, .outputs = mExpected.size(), .layer = "layer"};
+        KernelSource source{
+            .kernel = spec.kernel, .args = spec.args, .weights = {}, .outputs = mExpected.size(), .layer = "layer"};
         std::vector<TensorArg> inputs;
         std::vector<std::shared_ptr<Constant const>> constants;
         std::vector<Memory> memory;
@@ -172,11 +175,12 @@ class Case
             {
                 inputs[i].layout = Layout::kLinear;
                 constants.push_back(operand.tensor.toConstant());
-                WeightArg arg{constants.back()->data, static_cast<size_t>(constants.back()->bytes()), operand.tensor.dtype,
-                    operand.tensor.extents, {}};
+                WeightArg arg{constants.back()->data, static_cast<size_t>(constants.back()->bytes()),
+                    operand.tensor.dtype, operand.tensor.extents, {}};
                 for (PackedWeight const& packed : spec.packed)
                     if (isPacked && packed.input == static_cast<int32_t>(i))
-                        arg = {packed.data->data, packed.bytes, packed.data->dtype, packed.data->extents, packed.packing};
+                        arg = {
+                            packed.data->data, packed.bytes, packed.data->dtype, packed.data->extents, packed.packing};
                 source.weights[i] = arg;
                 inputAddresses[i] = arg.data;
                 continue;
@@ -207,8 +211,8 @@ class Case
         ASSERT_TRUE(prepared) << prepared.error().message;
         Memory scratch{static_cast<int64_t>((*prepared)->scratchBytes())};
         int64_t produced[8]{};
-        Launch const launch{prepared->get(),
-            Call{inputAddresses.data(), outputAddresses.data(), scratch.data(), produced}, 0};
+        Launch const launch{
+            prepared->get(), Call{inputAddresses.data(), outputAddresses.data(), scratch.data(), produced}, 0};
         RunOptions options;
         options.threads = threads;
         RunFailure failure;
@@ -218,10 +222,12 @@ class Case
         for (size_t i = 0; i < mExpected.size(); ++i)
         {
             EXPECT_TRUE(inPlace >= 0 || outputMemory[i]->isIntact()) << "wrote behind output " << i;
-            HostTensor const got = permuted(
-                HostTensor::fromBytes(mExpected[i].dtype, mExpected[i].extents, outputAddresses[i]), offer.outputs[i], false);
-            compare(got, mExpected[i], fmt::format("output {}, {} threads, {}{}", i, threads,
-                isPacked ? "packed" : "row-major", inPlace >= 0 ? ", in place" : ""));
+            HostTensor const got =
+                permuted(HostTensor::fromBytes(mExpected[i].dtype, mExpected[i].extents, outputAddresses[i]),
+                    offer.outputs[i], false);
+            compare(got, mExpected[i],
+                fmt::format("output {}, {} threads, {}{}", i, threads, isPacked ? "packed" : "row-major",
+                    inPlace >= 0 ? ", in place" : ""));
         }
     }
 
@@ -231,7 +237,9 @@ class Case
         {
             double const a = got.real(i);
             double const b = expected.real(i);
-            bool const isSame = std::isnan(b) ? std::isnan(a) : a == b || std::fabs(a - b) <= mTolerance.absolute + mTolerance.relative * std::fabs(b);
+            bool const isSame = std::isnan(b)
+                ? std::isnan(a)
+                : a == b || std::fabs(a - b) <= mTolerance.absolute + mTolerance.relative * std::fabs(b);
             ASSERT_TRUE(isSame) << what << ": element " << i << " is " << a << " instead of " << b;
         }
     }

@@ -20,10 +20,17 @@ TEST(CpuPointwise, unary)
         if (operation == Operation::kNOT)
             continue;
         SCOPED_TRACE(i);
-        bool const isUnit = operation == Operation::kASIN || operation == Operation::kACOS || operation == Operation::kATANH;
-        bool const isPositive = operation == Operation::kLOG || operation == Operation::kSQRT || operation == Operation::kACOSH;
+        bool const isUnit =
+            operation == Operation::kASIN || operation == Operation::kACOS || operation == Operation::kATANH;
+        bool const isPositive =
+            operation == Operation::kLOG || operation == Operation::kSQRT || operation == Operation::kACOSH;
         expectKernels(Unary{operation},
-            {input(randomTensor({3, 5, 67}, isPositive ? 1.0 : isUnit ? -0.99 : -6.0, isUnit ? 0.99 : 6.0))}, "tape");
+            {input(randomTensor({3, 5, 67},
+                isPositive   ? 1.0
+                    : isUnit ? -0.99
+                             : -6.0,
+                isUnit ? 0.99 : 6.0))},
+            "tape");
     }
     expectKernels(Unary{Operation::kNOT}, {input(randomTensor({300}, 0.0, 2.0, DType::kBOOL))}, "tape");
     expectKernels(Unary{Operation::kEXP}, {input(randomTensor({3000}, -120.0, 88.0))}, "tape");
@@ -37,20 +44,22 @@ TEST(CpuPointwise, activations)
     for (int32_t i = 0; i <= static_cast<int32_t>(Type::kGELU_TANH); ++i)
     {
         SCOPED_TRACE(i);
-        expectKernels(Activation{static_cast<Type>(i), 0.3F, 0.7F}, {input(randomTensor({2, 7, 33, 3}, -4.0, 4.0))}, "tape");
+        expectKernels(
+            Activation{static_cast<Type>(i), 0.3F, 0.7F}, {input(randomTensor({2, 7, 33, 3}, -4.0, 4.0))}, "tape");
     }
 }
 
 TEST(CpuPointwise, elementWiseBroadcasts)
 {
     using Operation = nvinfer1::ElementWiseOperation;
-    std::vector<std::vector<int64_t>> const shapes{
-        {2, 19, 6, 5}, {1, 19, 1, 1}, {2, 1, 6, 5}, {2, 19, 1, 1}, {1, 1, 1, 1}, {2, 19, 6, 1}, {1, 1, 1, 5}, {2, 1, 6, 1}};
+    std::vector<std::vector<int64_t>> const shapes{{2, 19, 6, 5}, {1, 19, 1, 1}, {2, 1, 6, 5}, {2, 19, 1, 1},
+        {1, 1, 1, 1}, {2, 19, 6, 1}, {1, 1, 1, 5}, {2, 1, 6, 1}};
     for (auto const& a : shapes)
         for (auto const& b : shapes)
         {
             expectKernels(ElementWise{Operation::kSUM}, {input(randomTensor(a)), input(randomTensor(b))}, "tape");
-            expectKernels(ElementWise{Operation::kDIV}, {input(randomTensor(a)), weight(randomTensor(b, 1.0, 2.0))}, "tape");
+            expectKernels(
+                ElementWise{Operation::kDIV}, {input(randomTensor(a)), weight(randomTensor(b, 1.0, 2.0))}, "tape");
         }
     expectKernels(ElementWise{Operation::kSUM}, {input(randomTensor({70000})), input(randomTensor({70000}))}, "tape");
 }
@@ -59,8 +68,9 @@ TEST(CpuPointwise, elementWiseTypes)
 {
     using Operation = nvinfer1::ElementWiseOperation;
     for (DType const type : {DType::kFLOAT, DType::kINT32, DType::kINT64, DType::kHALF, DType::kBF16})
-        for (Operation const operation : {Operation::kSUM, Operation::kPROD, Operation::kMAX, Operation::kMIN, Operation::kSUB,
-                 Operation::kDIV, Operation::kFLOOR_DIV, Operation::kEQUAL, Operation::kGREATER, Operation::kLESS})
+        for (Operation const operation :
+            {Operation::kSUM, Operation::kPROD, Operation::kMAX, Operation::kMIN, Operation::kSUB, Operation::kDIV,
+                Operation::kFLOOR_DIV, Operation::kEQUAL, Operation::kGREATER, Operation::kLESS})
         {
             SCOPED_TRACE(fmt::format("{} {}", nameOf(type), static_cast<int32_t>(operation)));
             Tolerance tolerance;
@@ -69,16 +79,19 @@ TEST(CpuPointwise, elementWiseTypes)
             if (type == DType::kBF16)
                 tolerance = {2e-2, 1e-2};
             expectKernels(ElementWise{operation},
-                {input(randomTensor({4, 1, 77}, 1.0, 9.0, type)), input(randomTensor({4, 3, 77}, 1.0, 9.0, type))}, "tape", tolerance);
+                {input(randomTensor({4, 1, 77}, 1.0, 9.0, type)), input(randomTensor({4, 3, 77}, 1.0, 9.0, type))},
+                "tape", tolerance);
         }
     for (Operation const operation : {Operation::kAND, Operation::kOR, Operation::kXOR})
         expectKernels(ElementWise{operation},
-            {input(randomTensor({5, 70}, 0, 2, DType::kBOOL)), input(randomTensor({5, 1}, 0, 2, DType::kBOOL))}, "tape");
+            {input(randomTensor({5, 70}, 0, 2, DType::kBOOL)), input(randomTensor({5, 1}, 0, 2, DType::kBOOL))},
+            "tape");
 }
 
 TEST(CpuPointwise, castsAndSelects)
 {
-    std::vector<DType> const types{DType::kFLOAT, DType::kHALF, DType::kINT32, DType::kINT64, DType::kINT8, DType::kUINT8, DType::kBOOL};
+    std::vector<DType> const types{
+        DType::kFLOAT, DType::kHALF, DType::kINT32, DType::kINT64, DType::kINT8, DType::kUINT8, DType::kBOOL};
     for (DType const from : types)
         for (DType const to : types)
         {
@@ -101,7 +114,8 @@ TEST(CpuPointwise, expressions)
     Expr const mixed = select(x > y, exp(min(x, y)), sqrt(abs(x * y) + Expr{1.0}) - x / (abs(y) + Expr{0.5}));
     Expr const powers = pow(x, Expr{2.0}) + pow(abs(x), Expr{1.5}) - pow(x, Expr{3.0}) * (Expr{1.0} - y);
     for (Expr const& expr : {silu, gelu, mixed, powers})
-        for (std::vector<int64_t> const& other : std::vector<std::vector<int64_t>>{{2, 24, 9, 9}, {1, 24, 1, 1}, {2, 24, 1, 1}})
+        for (std::vector<int64_t> const& other :
+            std::vector<std::vector<int64_t>>{{2, 24, 9, 9}, {1, 24, 1, 1}, {2, 24, 1, 1}})
         {
             SCOPED_TRACE(expr.show());
             std::vector<Operand> operands{input(randomTensor({2, 24, 9, 9}, -3, 3))};

@@ -21,16 +21,19 @@ HostTensor operand(std::vector<int64_t> batch, int64_t rows, int64_t columns, Ma
 
 TEST(CpuProduct, sizesAndTransposes)
 {
-    for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{{1, 7, 5}, {1, 64, 200}, {49, 33, 65}, {6, 1, 16}, {30, 100, 17}, {13, 16, 96}})
+    for (auto const& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+             {1, 7, 5}, {1, 64, 200}, {49, 33, 65}, {6, 1, 16}, {30, 100, 17}, {13, 16, 96}})
         for (MatrixOperation const a : {MatrixOperation::kNONE, MatrixOperation::kTRANSPOSE})
             for (MatrixOperation const b : {MatrixOperation::kNONE, MatrixOperation::kTRANSPOSE})
             {
-                SCOPED_TRACE(fmt::format("{} x {} x {}, {}, {}", m, k, n, static_cast<int32_t>(a), static_cast<int32_t>(b)));
+                SCOPED_TRACE(
+                    fmt::format("{} x {} x {}, {}, {}", m, k, n, static_cast<int32_t>(a), static_cast<int32_t>(b)));
                 MatrixMultiply layer;
                 layer.operation0 = a;
                 layer.operation1 = b;
                 expectKernels(layer, {input(operand({}, m, k, a)), input(operand({}, k, n, b))}, "panels");
-                expectKernels(layer, {input(operand({}, m, k, a)), weight(operand({}, k, n, b)), weight(randomTensor({n}))}, "panels");
+                expectKernels(layer,
+                    {input(operand({}, m, k, a)), weight(operand({}, k, n, b)), weight(randomTensor({n}))}, "panels");
             }
 }
 

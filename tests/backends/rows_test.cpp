@@ -22,21 +22,26 @@ TEST(CpuNormalization, layerNorm)
         {
             Normalization layer{.axes = 4, .rms = isRms};
             expectKernels(layer,
-                {input(randomTensor({2, 9, width}, -3, 5)), weight(randomTensor({1, 1, width})), weight(randomTensor({1, 1, width}))},
+                {input(randomTensor({2, 9, width}, -3, 5)), weight(randomTensor({1, 1, width})),
+                    weight(randomTensor({1, 1, width}))},
                 "rows");
         }
     Normalization const wide{.axes = 6};
     expectKernels(wide, {input(randomTensor({3, 9, 20})), weight(randomTensor({1, 9, 20})), absent()}, "rows");
     Normalization const channels{.axes = 2};
     expectKernels(channels,
-        {input(randomTensor({2, 24, 5, 6}, -3, 5)), weight(randomTensor({1, 24, 1, 1})), weight(randomTensor({1, 24, 1, 1}))}, "rows");
+        {input(randomTensor({2, 24, 5, 6}, -3, 5)), weight(randomTensor({1, 24, 1, 1})),
+            weight(randomTensor({1, 24, 1, 1}))},
+        "rows");
 }
 
 TEST(CpuNormalization, instanceAndGroupNorm)
 {
     Normalization const instance{.axes = 12};
     expectKernels(instance,
-        {input(randomTensor({2, 21, 15, 17}, 4, 9)), weight(randomTensor({1, 21, 1, 1})), weight(randomTensor({1, 21, 1, 1}))}, "rows");
+        {input(randomTensor({2, 21, 15, 17}, 4, 9)), weight(randomTensor({1, 21, 1, 1})),
+            weight(randomTensor({1, 21, 1, 1}))},
+        "rows");
     for (bool const v2 : {false, true})
         for (int64_t const channels : {24, 80})
         {
@@ -59,13 +64,18 @@ AttentionView viewOf(std::array<int32_t, 4> axes, int32_t firstHead = 0, int32_t
 
 TEST(CpuAttention, separateOperands)
 {
-    for (AttentionCausal const causal : {AttentionCausal::kNone, AttentionCausal::kUpperLeft, AttentionCausal::kLowerRight})
+    for (AttentionCausal const causal :
+        {AttentionCausal::kNone, AttentionCausal::kUpperLeft, AttentionCausal::kLowerRight})
     {
         Attention const layer{.scale = 0.3F, .causal = causal};
         expectKernels(layer,
-            {input(randomTensor({2, 4, 29, 20})), input(randomTensor({2, 4, 37, 20})), input(randomTensor({2, 4, 37, 24}))}, "blocks");
+            {input(randomTensor({2, 4, 29, 20})), input(randomTensor({2, 4, 37, 20})),
+                input(randomTensor({2, 4, 37, 24}))},
+            "blocks");
         expectKernels(layer,
-            {input(randomTensor({1, 3, 17, 16})), input(randomTensor({1, 1, 17, 16})), input(randomTensor({1, 1, 17, 16}))}, "blocks");
+            {input(randomTensor({1, 3, 17, 16})), input(randomTensor({1, 1, 17, 16})),
+                input(randomTensor({1, 1, 17, 16}))},
+            "blocks");
     }
 }
 
@@ -87,8 +97,8 @@ TEST(CpuAttention, masksAndTransposedKeys)
     HostTensor keep{DType::kBOOL, {2, 1, 9, 33}};
     for (int64_t i = 0; i < keep.count(); ++i)
         keep.setInteger(i, i / 33 % 9 == 4 ? 0 : i % 3 != 0);
-    std::vector<Operand> operands{
-        input(randomTensor({2, 3, 9, 16})), input(randomTensor({2, 3, 16, 33})), input(randomTensor({2, 3, 33, 16})), input(keep)};
+    std::vector<Operand> operands{input(randomTensor({2, 3, 9, 16})), input(randomTensor({2, 3, 16, 33})),
+        input(randomTensor({2, 3, 33, 16})), input(keep)};
     expectKernels(layer, operands, "blocks");
     operands[3] = input(randomTensor({1, 3, 9, 33}, -3, 3));
     expectKernels(layer, operands, "blocks");
@@ -106,7 +116,8 @@ TEST(CpuDeconvolution, tiles)
         layer.nbOutputMaps = maps;
         layer.kernelSize = {2, {2, 2}};
         layer.stride = {2, {2, 2}};
-        std::vector<Operand> operands{input(randomTensor({2, 20, 5, 7})), weight(randomTensor({20, maps, 2, 2})), weight(randomTensor({maps}))};
+        std::vector<Operand> operands{
+            input(randomTensor({2, 20, 5, 7})), weight(randomTensor({20, maps, 2, 2})), weight(randomTensor({maps}))};
         expectKernels(layer, operands, "lines");
         layer.epilogue.steps = {{EpilogueKind::kRelu}, {EpilogueKind::kSigmoid}};
         expectKernels(layer, operands, "lines");

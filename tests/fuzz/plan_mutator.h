@@ -11,7 +11,8 @@ namespace tenon::test
 class PlanMutator
 {
   public:
-    explicit PlanMutator(uint32_t seed) : mRandom{seed}
+    explicit PlanMutator(uint32_t seed)
+        : mRandom{seed}
     {
     }
 

@@ -9,7 +9,6 @@ import pathlib
 import zlib
 
 import numpy as np
-import onnx
 import onnxruntime
 from onnx import helper
 
@@ -63,8 +62,13 @@ def tensor(value):
 
 def case(kind, name, fields, inputs, outputs, **more):
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    record = {"name": name, "fields": fields, "inputs": [tensor(i) for i in inputs],
-              "outputs": [tensor(np.asarray(o)) for o in outputs], **more}
+    record = {
+        "name": name,
+        "fields": fields,
+        "inputs": [tensor(i) for i in inputs],
+        "outputs": [tensor(np.asarray(o)) for o in outputs],
+        **more,
+    }
     FILES.setdefault(kind, []).append(record)
 
 
@@ -72,13 +76,19 @@ def ort(op, inputs, outputs=1, opset=20, **attributes):
     arrays = [np.asarray(i.array if isinstance(i, Const) else i) if i is not None else None for i in inputs]
     names = [f"i{k}" if a is not None else "" for k, a in enumerate(arrays)]
     node = helper.make_node(op, names, [f"o{k}" for k in range(outputs)], **attributes)
+
     def info(name, array):
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-    graph = helper.make_graph([node], "g", [info(n, a) for n, a in zip(names, arrays) if n],
-                              [helper.make_empty_tensor_value_info(f"o{k}") for k in range(outputs)])
+
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [info(n, a) for n, a in zip(names, arrays, strict=True) if n],
+        [helper.make_empty_tensor_value_info(f"o{k}") for k in range(outputs)],
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {n: a for n, a in zip(names, arrays) if n})
+    return session.run(None, {n: a for n, a in zip(names, arrays, strict=True) if n})
 
 
 def erf(x):
@@ -98,14 +108,26 @@ def activations():
     x[0, 0, 0] = 0.0
     d = x.astype(np.float64)
     a, b = 0.3, 0.7
-    gelu = lambda inner: 0.5 * d * (1 + inner)
-    rows = [("relu", 0, np.maximum(d, 0)), ("sigmoid", 1, sigmoid(d)), ("tanh", 2, np.tanh(d)),
-            ("leaky_relu", 3, np.where(d > 0, d, a * d)), ("elu", 4, np.where(d > 0, d, a * (np.exp(d) - 1))),
-            ("selu", 5, b * np.where(d > 0, d, a * (np.exp(d) - 1))), ("softsign", 6, d / (1 + abs(d))),
-            ("softplus", 7, a * np.log(np.exp(b * d) + 1)), ("E33_clip", 8, np.maximum(a, np.minimum(b, d))),
-            ("hard_sigmoid", 9, np.maximum(0, np.minimum(1, a * d + b))), ("scaled_tanh", 10, a * np.tanh(b * d)),
-            ("thresholded_relu", 11, np.where(d > a, d, 0)), ("gelu_erf", 12, gelu(erf(d / math.sqrt(2)))),
-            ("gelu_tanh", 13, gelu(np.tanh(math.sqrt(2 / math.pi) * (d + 0.044715 * d ** 3))))]
+
+    def gelu(inner):
+        return 0.5 * d * (1 + inner)
+
+    rows = [
+        ("relu", 0, np.maximum(d, 0)),
+        ("sigmoid", 1, sigmoid(d)),
+        ("tanh", 2, np.tanh(d)),
+        ("leaky_relu", 3, np.where(d > 0, d, a * d)),
+        ("elu", 4, np.where(d > 0, d, a * (np.exp(d) - 1))),
+        ("selu", 5, b * np.where(d > 0, d, a * (np.exp(d) - 1))),
+        ("softsign", 6, d / (1 + abs(d))),
+        ("softplus", 7, a * np.log(np.exp(b * d) + 1)),
+        ("E33_clip", 8, np.maximum(a, np.minimum(b, d))),
+        ("hard_sigmoid", 9, np.maximum(0, np.minimum(1, a * d + b))),
+        ("scaled_tanh", 10, a * np.tanh(b * d)),
+        ("thresholded_relu", 11, np.where(d > a, d, 0)),
+        ("gelu_erf", 12, gelu(erf(d / math.sqrt(2)))),
+        ("gelu_tanh", 13, gelu(np.tanh(math.sqrt(2 / math.pi) * (d + 0.044715 * d**3)))),
+    ]
     for name, kind, y in rows:
         case("Activation", name, {"ActivationType": kind, "Alpha": a, "Beta": b}, [x], as_type(y, x))
     for kind, name in ((0, "half_relu"), (1, "half_sigmoid")):
@@ -124,13 +146,30 @@ def unaries():
     positive = uniform("unary2", 3, 5, low=0.1, high=5)
     above = uniform("unary3", 3, 5, low=1.1, high=5)
     ties = np.array([[-2.5, -1.5, -0.5, 0.5, 1.5], [2.5, 0.2, -0.2, 0.0, 3.7]], np.float32)
-    rows = [("exp", 0, x, np.exp), ("log", 1, positive, np.log), ("sqrt", 2, positive, np.sqrt),
-            ("recip", 3, positive, lambda v: 1 / v), ("abs", 4, x, np.abs), ("neg", 5, x, np.negative),
-            ("sin", 6, x, np.sin), ("cos", 7, x, np.cos), ("tan", 8, small, np.tan), ("sinh", 9, x, np.sinh),
-            ("cosh", 10, x, np.cosh), ("asin", 11, small, np.arcsin), ("acos", 12, small, np.arccos),
-            ("atan", 13, x, np.arctan), ("asinh", 14, x, np.arcsinh), ("acosh", 15, above, np.arccosh),
-            ("atanh", 16, small, np.arctanh), ("ceil", 17, x, np.ceil), ("floor", 18, x, np.floor),
-            ("erf", 19, x, erf), ("sign", 21, x, np.sign), ("E34_roundHalfToEven", 22, ties, np.round)]
+    rows = [
+        ("exp", 0, x, np.exp),
+        ("log", 1, positive, np.log),
+        ("sqrt", 2, positive, np.sqrt),
+        ("recip", 3, positive, lambda v: 1 / v),
+        ("abs", 4, x, np.abs),
+        ("neg", 5, x, np.negative),
+        ("sin", 6, x, np.sin),
+        ("cos", 7, x, np.cos),
+        ("tan", 8, small, np.tan),
+        ("sinh", 9, x, np.sinh),
+        ("cosh", 10, x, np.cosh),
+        ("asin", 11, small, np.arcsin),
+        ("acos", 12, small, np.arccos),
+        ("atan", 13, x, np.arctan),
+        ("asinh", 14, x, np.arcsinh),
+        ("acosh", 15, above, np.arccosh),
+        ("atanh", 16, small, np.arctanh),
+        ("ceil", 17, x, np.ceil),
+        ("floor", 18, x, np.floor),
+        ("erf", 19, x, erf),
+        ("sign", 21, x, np.sign),
+        ("E34_roundHalfToEven", 22, ties, np.round),
+    ]
     for name, op, v, f in rows:
         case("Unary", name, {"Operation": op}, [v], as_type(f(v.astype(np.float64)), v))
     for dtype in (np.int8, np.int32, np.int64):
@@ -150,10 +189,19 @@ def elementwises():
     a = uniform("ew", 2, 3, 4)
     b = uniform("ew2", 2, 1, 4, low=0.3, high=2)
     p = uniform("ew3", 2, 3, 4, low=0.1, high=3)
-    rows = [("sum", 0, a, b, np.add), ("prod", 1, a, b, np.multiply), ("max", 2, a, b, np.maximum),
-            ("min", 3, a, b, np.minimum), ("sub", 4, a, b, np.subtract), ("div", 5, a, b, np.divide),
-            ("pow", 6, p, b, np.power), ("floor_div", 7, a, b, np.floor_divide), ("equal", 11, a, a, np.equal),
-            ("greater", 12, a, b, np.greater), ("less", 13, a, b, np.less)]
+    rows = [
+        ("sum", 0, a, b, np.add),
+        ("prod", 1, a, b, np.multiply),
+        ("max", 2, a, b, np.maximum),
+        ("min", 3, a, b, np.minimum),
+        ("sub", 4, a, b, np.subtract),
+        ("div", 5, a, b, np.divide),
+        ("pow", 6, p, b, np.power),
+        ("floor_div", 7, a, b, np.floor_divide),
+        ("equal", 11, a, a, np.equal),
+        ("greater", 12, a, b, np.greater),
+        ("less", 13, a, b, np.less),
+    ]
     for name, op, x, y, f in rows:
         case("ElementWise", f"E1_{name}", {"Operation": op}, [x, y], f(x, y))
     i = integers("ewi", 3, 4)
@@ -161,8 +209,9 @@ def elementwises():
     case("ElementWise", "int_div_truncates", {"Operation": 5}, [i, j], np.trunc(i / j).astype(np.int32))
     case("ElementWise", "int_floor_div", {"Operation": 7}, [i, j], i // j)
     case("ElementWise", "int_sum", {"Operation": 0}, [i, j], i + j)
-    case("ElementWise", "int64_prod", {"Operation": 1}, [i.astype(np.int64), j.astype(np.int64)],
-         i.astype(np.int64) * j)
+    case(
+        "ElementWise", "int64_prod", {"Operation": 1}, [i.astype(np.int64), j.astype(np.int64)], i.astype(np.int64) * j
+    )
     case("ElementWise", "int_equal", {"Operation": 11}, [i, np.abs(j)], i == np.abs(j))
     c = integers("ewb", 2, 3, low=0, high=2).astype(bool)
     d = integers("ewc", 2, 1, low=0, high=2).astype(bool)
@@ -188,7 +237,13 @@ def selects():
 
 def casts():
     f = np.array([-2.7, -0.5, 0.0, 0.4, 1.5, 2.5, 100.9], np.float32)
-    for name, dtype in (("INT32", np.int32), ("INT64", np.int64), ("HALF", np.float16), ("BOOL", bool), ("INT8", np.int8)):
+    for name, dtype in (
+        ("INT32", np.int32),
+        ("INT64", np.int64),
+        ("HALF", np.float16),
+        ("BOOL", bool),
+        ("INT8", np.int8),
+    ):
         case("Cast", f"E16_float_to_{name}", {"ToType": ENUM[name]}, [f], f.astype(dtype))
     i = integers("cast", 7, low=-300, high=300)
     for name, dtype in (("FLOAT", np.float32), ("INT64", np.int64), ("BOOL", bool), ("HALF", np.float16)):
@@ -204,25 +259,52 @@ def moving():
     a, b, c = uniform("cat1", 2, 1, 3), uniform("cat2", 2, 4, 3), uniform("cat3", 2, 2, 3)
     case("Concatenation", "three", {"Axis": 1}, [a, b, c], np.concatenate([a, b, c], 1))
     case("Concatenation", "outer", {"Axis": 0}, [a, a], np.concatenate([a, a], 0))
-    case("Concatenation", "ints_with_an_empty_one", {"Axis": 0}, [integers("cat", 3), np.zeros(0, np.int32)],
-         integers("cat", 3))
+    case(
+        "Concatenation",
+        "ints_with_an_empty_one",
+        {"Axis": 0},
+        [integers("cat", 3), np.zeros(0, np.int32)],
+        integers("cat", 3),
+    )
     case("Identity", "same", {}, [b], b)
     case("Shape", "extents", {}, [b], np.array(b.shape, np.int64))
     case("Shape", "scalar", {}, [np.float32(3).reshape(())], np.zeros(0, np.int64))
-    case("Squeeze", "E37_axes", {}, [uniform("sq", 1, 3, 1, 2), Const([0, -2])], uniform("sq", 1, 3, 1, 2).reshape(3, 2))
+    case(
+        "Squeeze", "E37_axes", {}, [uniform("sq", 1, 3, 1, 2), Const([0, -2])], uniform("sq", 1, 3, 1, 2).reshape(3, 2)
+    )
     case("Unsqueeze", "E37_axes", {}, [uniform("us", 3, 2), Const([0, -1])], uniform("us", 3, 2).reshape(1, 3, 2, 1))
     case("Unsqueeze", "scalar_axis", {}, [integers("us").reshape(()), Const(0)], integers("us").reshape(1))
     x = uniform("pad", 1, 2, 3, 4)
-    case("Padding", "zeros", {"PrePaddingNd": [1, 2], "PostPaddingNd": [0, 3]}, [x],
-         np.pad(x, ((0, 0), (0, 0), (1, 0), (2, 3))))
-    case("Padding", "negative_crops", {"PrePaddingNd": [-1, 1], "PostPaddingNd": [0, -2]}, [x],
-         np.pad(x, ((0, 0), (0, 0), (0, 0), (1, 0)))[:, :, 1:, :-2])
+    case(
+        "Padding",
+        "zeros",
+        {"PrePaddingNd": [1, 2], "PostPaddingNd": [0, 3]},
+        [x],
+        np.pad(x, ((0, 0), (0, 0), (1, 0), (2, 3))),
+    )
+    case(
+        "Padding",
+        "negative_crops",
+        {"PrePaddingNd": [-1, 1], "PostPaddingNd": [0, -2]},
+        [x],
+        np.pad(x, ((0, 0), (0, 0), (0, 0), (1, 0)))[:, :, 1:, :-2],
+    )
     s = uniform("rev", 4, 3, 2)
     lengths = np.array([1, 4, 3], np.int64)
-    case("ReverseSequence", "time_first", {"BatchAxis": 1, "SequenceAxis": 0}, [s, lengths],
-         ort("ReverseSequence", [s, lengths], batch_axis=1, time_axis=0)[0])
-    case("ReverseSequence", "batch_first", {"BatchAxis": 0, "SequenceAxis": 1}, [s, np.array([3, 1, 2, 2], np.int32)],
-         ort("ReverseSequence", [s, np.array([3, 1, 2, 2], np.int64)], batch_axis=0, time_axis=1)[0])
+    case(
+        "ReverseSequence",
+        "time_first",
+        {"BatchAxis": 1, "SequenceAxis": 0},
+        [s, lengths],
+        ort("ReverseSequence", [s, lengths], batch_axis=1, time_axis=0)[0],
+    )
+    case(
+        "ReverseSequence",
+        "batch_first",
+        {"BatchAxis": 0, "SequenceAxis": 1},
+        [s, np.array([3, 1, 2, 2], np.int32)],
+        ort("ReverseSequence", [s, np.array([3, 1, 2, 2], np.int64)], batch_axis=0, time_axis=1)[0],
+    )
 
 
 def gathers():
@@ -230,19 +312,35 @@ def gathers():
     i = np.array([[0, 2], [1, -1]], np.int64)
     case("Gather", "E4_default", {"GatherAxis": 1, "Mode": 0}, [x, i], np.take(x, i, 1))
     case("Gather", "scalar_index", {"GatherAxis": 0, "Mode": 0}, [x, np.array(2, np.int32)], x[2])
-    case("Gather", "E4_outOfBoundsGivesZero", {"GatherAxis": 0, "Mode": 0}, [x, np.array([1, 7, -5], np.int32)],
-         np.stack([x[1], 0 * x[0], 0 * x[0]]))
+    case(
+        "Gather",
+        "E4_outOfBoundsGivesZero",
+        {"GatherAxis": 0, "Mode": 0},
+        [x, np.array([1, 7, -5], np.int32)],
+        np.stack([x[1], 0 * x[0], 0 * x[0]]),
+    )
     b = integers("gatherb", 3, 4, low=0, high=2).astype(bool)
     case("Gather", "bool_data", {"GatherAxis": 1, "Mode": 0}, [b, i], np.take(b, i, 1))
     e = integers("gathere", 3, 2, low=0, high=4, dtype=np.int64)
-    case("Gather", "E4_oneElementwiseDimension", {"GatherAxis": 1, "NbElementWiseDims": 1, "Mode": 0}, [x, e],
-         np.stack([x[k][e[k]] for k in range(3)]))
+    case(
+        "Gather",
+        "E4_oneElementwiseDimension",
+        {"GatherAxis": 1, "NbElementWiseDims": 1, "Mode": 0},
+        [x, e],
+        np.stack([x[k][e[k]] for k in range(3)]),
+    )
     g = integers("gatherel", 3, 2, 5, low=-4, high=4, dtype=np.int64)
     case("Gather", "E4_element", {"GatherAxis": 1, "Mode": 1}, [x, g], ort("GatherElements", [x, g], axis=1)[0])
     n = np.array([[[0, 1], [2, 3]], [[1, 1], [-1, 0]]], np.int64)
     case("Gather", "E4_nd", {"Mode": 2}, [x, n], ort("GatherND", [x, n])[0])
     m = np.array([[[1], [0]], [[3], [2]], [[0], [0]]], np.int64)
-    case("Gather", "E4_ndWithBatch", {"Mode": 2, "NbElementWiseDims": 1}, [x, m], ort("GatherND", [x, m], batch_dims=1)[0])
+    case(
+        "Gather",
+        "E4_ndWithBatch",
+        {"Mode": 2, "NbElementWiseDims": 1},
+        [x, m],
+        ort("GatherND", [x, m], batch_dims=1)[0],
+    )
 
 
 def scatters():
@@ -265,15 +363,29 @@ def shuffles():
     x = uniform("shuffle", 2, 3, 4)
     case("Shuffle", "E6_transpose", {"FirstTranspose": order(2, 0, 1)}, [x], x.transpose(2, 0, 1))
     case("Shuffle", "E6_zeroCopies", {"ReshapeDimensions": [0, -1]}, [x], x.reshape(2, 12))
-    case("Shuffle", "E6_all_three", {"FirstTranspose": order(1, 0, 2), "ReshapeDimensions": [3, 2, 2, 2],
-                                     "SecondTranspose": order(3, 0, 2, 1)}, [x],
-         x.transpose(1, 0, 2).reshape(3, 2, 2, 2).transpose(3, 0, 2, 1))
+    case(
+        "Shuffle",
+        "E6_all_three",
+        {"FirstTranspose": order(1, 0, 2), "ReshapeDimensions": [3, 2, 2, 2], "SecondTranspose": order(3, 0, 2, 1)},
+        [x],
+        x.transpose(1, 0, 2).reshape(3, 2, 2, 2).transpose(3, 0, 2, 1),
+    )
     case("Shuffle", "E6_dimensionsAsInput", {}, [x, Const([-1, 6])], x.reshape(-1, 6))
-    case("Shuffle", "E6_inputGoesBeforeField", {"ReshapeDimensions": [24]}, [x, Const([4, 0, -1], np.int32)],
-         x.reshape(4, 3, 2))
+    case(
+        "Shuffle",
+        "E6_inputGoesBeforeField",
+        {"ReshapeDimensions": [24]},
+        [x, Const([4, 0, -1], np.int32)],
+        x.reshape(4, 3, 2),
+    )
     e = np.zeros((0, 3), np.float32)
-    case("Shuffle", "E6_zeroIsAnExtent", {"ReshapeDimensions": [0, 5], "ZeroIsPlaceholder": False}, [e],
-         np.zeros((0, 5), np.float32))
+    case(
+        "Shuffle",
+        "E6_zeroIsAnExtent",
+        {"ReshapeDimensions": [0, 5], "ZeroIsPlaceholder": False},
+        [e],
+        np.zeros((0, 5), np.float32),
+    )
     case("Shuffle", "to_scalar", {"ReshapeDimensions": []}, [uniform("sc", 1, 1)], uniform("sc", 1, 1).reshape(()))
 
 
@@ -287,13 +399,21 @@ def slices():
     x = uniform("slice", 3, 6)
     case("Slice", "E8_strides", {"Start": [0, 1], "Size": [2, 3], "Stride": [2, 2]}, [x], x[0::2, 1:6:2])
     case("Slice", "E8_negativeStride", {"Start": [2, 5], "Size": [3, 3], "Stride": [-1, -2]}, [x], x[::-1, 5::-2])
-    case("Slice", "E8_zeroStrideRepeats", {"Start": [1, 2], "Size": [2, 4], "Stride": [0, 1]}, [x],
-         np.stack([x[1, 2:6]] * 2))
+    case(
+        "Slice",
+        "E8_zeroStrideRepeats",
+        {"Start": [1, 2], "Size": [2, 4], "Stride": [0, 1]},
+        [x],
+        np.stack([x[1, 2:6]] * 2),
+    )
     case("Slice", "E8_axes", {"Start": [2], "Size": [3], "Stride": [1], "Axes": [1]}, [x], x[:, 2:5])
     case("Slice", "E8_inputs", {}, [x, Const([1, 0]), Const([2, 4]), Const([1, 1])], x[1:3, 0:4])
     case("Slice", "E8_axesAsInput", {}, [x, Const([1]), Const([2]), Const([2]), None, Const([-1])], x[:, 1:5:2])
     rows, columns = range(-2, 6), range(-3, 11)
-    pick = lambda f: np.array([[x[f(r, 3), f(c, 6)] for c in columns] for r in rows])
+
+    def pick(f):
+        return np.array([[x[f(r, 3), f(c, 6)] for c in columns] for r in rows])
+
     outside = {"Start": [-2, -3], "Size": [8, 14], "Stride": [1, 1]}
     case("Slice", "E8_wrap", {**outside, "Mode": 1}, [x], pick(lambda p, n: p % n))
     case("Slice", "E8_clamp", {**outside, "Mode": 2}, [x], pick(lambda p, n: min(max(p, 0), n - 1)))
@@ -311,15 +431,34 @@ def slices():
 
 
 def fills():
-    case("Fill", "E15_linspace", {"Dimensions": [5], "Alpha": 0.5, "Beta": 0.25}, [],
-         (0.5 + 0.25 * np.arange(5)).astype(np.float32))
-    case("Fill", "E15_betaPerAxis", {"Dimensions": [2, 3], "ToType": 0},
-         [None, np.float32(1).reshape(()), np.array([10, 0.5], np.float32)],
-         np.array([[1, 1.5, 2], [11, 11.5, 12]], np.float32))
-    case("Fill", "E15_int64", {"Dimensions": [4], "AlphaInt64": 3, "BetaInt64": -2, "AlphaBetaInt64": True, "ToType": 8},
-         [], 3 - 2 * np.arange(4))
-    case("Fill", "E15_dimensionsAsInput", {"ToType": 3}, [Const([6]), np.int32(2).reshape(()), np.array([3], np.int32)],
-         (2 + 3 * np.arange(6)).astype(np.int32))
+    case(
+        "Fill",
+        "E15_linspace",
+        {"Dimensions": [5], "Alpha": 0.5, "Beta": 0.25},
+        [],
+        (0.5 + 0.25 * np.arange(5)).astype(np.float32),
+    )
+    case(
+        "Fill",
+        "E15_betaPerAxis",
+        {"Dimensions": [2, 3], "ToType": 0},
+        [None, np.float32(1).reshape(()), np.array([10, 0.5], np.float32)],
+        np.array([[1, 1.5, 2], [11, 11.5, 12]], np.float32),
+    )
+    case(
+        "Fill",
+        "E15_int64",
+        {"Dimensions": [4], "AlphaInt64": 3, "BetaInt64": -2, "AlphaBetaInt64": True, "ToType": 8},
+        [],
+        3 - 2 * np.arange(4),
+    )
+    case(
+        "Fill",
+        "E15_dimensionsAsInput",
+        {"ToType": 3},
+        [Const([6]), np.int32(2).reshape(()), np.array([3], np.int32)],
+        (2 + 3 * np.arange(6)).astype(np.int32),
+    )
     case("Fill", "constant", {"Dimensions": [2, 2], "Alpha": 4.5, "Beta": 0.0}, [], np.full((2, 2), 4.5, np.float32))
 
 
@@ -328,20 +467,32 @@ def reductions():
     d = x.astype(np.float64)
     rows = [("sum", 0, np.sum), ("prod", 1, np.prod), ("max", 2, np.max), ("min", 3, np.min), ("avg", 4, np.mean)]
     for name, op, f in rows:
-        case("Reduce", f"{name}_kept", {"Operation": op, "ReduceAxes": 6, "KeepDimensions": True}, [x],
-             as_type(f(d, axis=(1, 2), keepdims=True), x))
-        case("Reduce", name, {"Operation": op, "ReduceAxes": 2, "KeepDimensions": False}, [x],
-             as_type(f(d, axis=1), x))
+        case(
+            "Reduce",
+            f"{name}_kept",
+            {"Operation": op, "ReduceAxes": 6, "KeepDimensions": True},
+            [x],
+            as_type(f(d, axis=(1, 2), keepdims=True), x),
+        )
+        case("Reduce", name, {"Operation": op, "ReduceAxes": 2, "KeepDimensions": False}, [x], as_type(f(d, axis=1), x))
         i = integers("reduce", 3, 4)
         y = np.trunc(np.mean(i, axis=0)) if op == 4 else f(i, axis=0)
         case("Reduce", f"{name}_int32", {"Operation": op, "ReduceAxes": 1}, [i], y.astype(np.int32))
     case("Reduce", "to_scalar", {"Operation": 0, "ReduceAxes": 7}, [x], as_type(d.sum(), x).reshape(()))
-    empty = {np.float32: (0, 1, -np.inf, np.inf, np.nan), np.int32: (0, 1, -2 ** 31, 2 ** 31 - 1, 0),
-             np.int8: (0, 1, -128, 127, -128)}
+    empty = {
+        np.float32: (0, 1, -np.inf, np.inf, np.nan),
+        np.int32: (0, 1, -(2**31), 2**31 - 1, 0),
+        np.int8: (0, 1, -128, 127, -128),
+    }
     for dtype, values in empty.items():
-        for (name, op, _), value in zip(rows, values):
-            case("Reduce", f"E3_{name}OfNothing_{np.dtype(dtype).name}", {"Operation": op, "ReduceAxes": 2},
-                 [np.zeros((2, 0), dtype)], np.full(2, value).astype(dtype))
+        for (name, op, _), value in zip(rows, values, strict=True):
+            case(
+                "Reduce",
+                f"E3_{name}OfNothing_{np.dtype(dtype).name}",
+                {"Operation": op, "ReduceAxes": 2},
+                [np.zeros((2, 0), dtype)],
+                np.full(2, value).astype(dtype),
+            )
 
 
 def softmax(x, axis):
@@ -359,32 +510,72 @@ def rows_wise():
     h = x.astype(np.float16)
     case("SoftMax", "half", {"Axes": 4}, [h], softmax(h, 2))
     s, b = uniform("ln1", 1, 1, 5), uniform("ln2", 1, 1, 5)
-    case("Normalization", "layer", {"Axes": 4, "Epsilon": 1e-3}, [x, s, b],
-         ort("LayerNormalization", [x, s.reshape(5), b.reshape(5)], axis=-1, epsilon=1e-3)[0])
-    case("Normalization", "layer_two_axes", {"Axes": 6, "Epsilon": 1e-5}, [x, uniform("ln3", 1, 3, 5), None],
-         ort("LayerNormalization", [x, uniform("ln3", 3, 5)], axis=1, epsilon=1e-5)[0])
+    case(
+        "Normalization",
+        "layer",
+        {"Axes": 4, "Epsilon": 1e-3},
+        [x, s, b],
+        ort("LayerNormalization", [x, s.reshape(5), b.reshape(5)], axis=-1, epsilon=1e-3)[0],
+    )
+    case(
+        "Normalization",
+        "layer_two_axes",
+        {"Axes": 6, "Epsilon": 1e-5},
+        [x, uniform("ln3", 1, 3, 5), None],
+        ort("LayerNormalization", [x, uniform("ln3", 3, 5)], axis=1, epsilon=1e-5)[0],
+    )
     y = uniform("inorm", 2, 6, 3, 4)
     c, k = uniform("in1", 1, 6, 1, 1), uniform("in2", 1, 6, 1, 1)
-    case("Normalization", "instance", {"Axes": 12, "Epsilon": 1e-4}, [y, c, k],
-         ort("InstanceNormalization", [y, c.ravel(), k.ravel()], epsilon=1e-4)[0])
+    case(
+        "Normalization",
+        "instance",
+        {"Axes": 12, "Epsilon": 1e-4},
+        [y, c, k],
+        ort("InstanceNormalization", [y, c.ravel(), k.ravel()], epsilon=1e-4)[0],
+    )
     g = y.astype(np.float64).reshape(2, 3, 2, 3, 4)
     g = (g - g.mean((2, 3, 4), keepdims=True)) / np.sqrt(g.var((2, 3, 4), keepdims=True) + 1e-4)
     g = g.reshape(2, 6, 3, 4)
-    case("Normalization", "E26_groupsWithScalePerChannel", {"Axes": 12, "Epsilon": 1e-4, "NbGroups": 3, "V2": True},
-         [y, c, k], as_type(g * c + k, y))
+    case(
+        "Normalization",
+        "E26_groupsWithScalePerChannel",
+        {"Axes": 12, "Epsilon": 1e-4, "NbGroups": 3, "V2": True},
+        [y, c, k],
+        as_type(g * c + k, y),
+    )
     cg, kg = uniform("gn1", 1, 3, 1, 1), uniform("gn2", 1, 3, 1, 1)
-    case("Normalization", "E26_groupsWithScalePerGroup", {"Axes": 12, "Epsilon": 1e-4, "NbGroups": 3}, [y, cg, kg],
-         as_type(g * np.repeat(cg, 2, 1) + np.repeat(kg, 2, 1), y))
+    case(
+        "Normalization",
+        "E26_groupsWithScalePerGroup",
+        {"Axes": 12, "Epsilon": 1e-4, "NbGroups": 3},
+        [y, cg, kg],
+        as_type(g * np.repeat(cg, 2, 1) + np.repeat(kg, 2, 1), y),
+    )
     d = x.astype(np.float64)
-    case("Normalization", "rms", {"Axes": 4, "Epsilon": 1e-3, "rms": True}, [x, s, None],
-         as_type(d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-3) * s, x))
+    case(
+        "Normalization",
+        "rms",
+        {"Axes": 4, "Epsilon": 1e-3, "rms": True},
+        [x, s, None],
+        as_type(d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-3) * s, x),
+    )
     v = uniform("lrn", 2, 7, 2, 3)
-    case("LRN", "window5", {"WindowSize": 5, "Alpha": 0.3, "Beta": 0.75, "K": 1.5}, [v],
-         ort("LRN", [v], size=5, alpha=0.3, beta=0.75, bias=1.5)[0])
+    case(
+        "LRN",
+        "window5",
+        {"WindowSize": 5, "Alpha": 0.3, "Beta": 0.75, "K": 1.5},
+        [v],
+        ort("LRN", [v], size=5, alpha=0.3, beta=0.75, bias=1.5)[0],
+    )
     p = uniform("scale", 2, 3, 4, low=0.2)
     sh, sc, po = uniform("sh", 1, 3, 1, low=0.1), uniform("sc", 1, 3, 1, low=0.1), uniform("po", 1, 3, 1)
-    case("Scale", "channel", {"Mode": 1, "ChannelAxis": 1, "hasShift": True, "hasScale": True, "hasPower": True},
-         [p, sh, sc, po], as_type((p.astype(np.float64) * sc + sh) ** po, p))
+    case(
+        "Scale",
+        "channel",
+        {"Mode": 1, "ChannelAxis": 1, "hasShift": True, "hasScale": True, "hasPower": True},
+        [p, sh, sc, po],
+        as_type((p.astype(np.float64) * sc + sh) ** po, p),
+    )
     case("Scale", "only_scale", {"Mode": 0, "hasScale": True}, [p, None, sc[:, :1]], p * sc[:, :1])
     slope = uniform("slope", 1, 3, 1)
     q = uniform("prelu", 2, 3, 4)
@@ -395,13 +586,23 @@ def sorting():
     x = uniform("topk", 2, 5, 3)
     for largest in (1, 0):
         v, i = ort("TopK", [x, np.array([2], np.int64)], outputs=2, axis=1, largest=largest, sorted=1)
-        case("TopK", f"E9_{'max' if largest else 'min'}", {"Operation": 1 - largest, "K": 2, "ReduceAxes": 2}, [x],
-             [v, i.astype(np.int32)])
+        case(
+            "TopK",
+            f"E9_{'max' if largest else 'min'}",
+            {"Operation": 1 - largest, "K": 2, "ReduceAxes": 2},
+            [x],
+            [v, i.astype(np.int32)],
+        )
     v, i = ort("TopK", [x, np.array([3], np.int64)], outputs=2, axis=1)
     case("TopK", "E9_kAsInput64", {"ReduceAxes": 2, "IndicesType": 8}, [x, Const(3, np.int32)], [v, i])
     t = np.array([[3, 1, 3, 2, 1, 3]], np.int32)
-    case("TopK", "E9_equalElementsKeepTheirOrder", {"K": 4, "ReduceAxes": 2}, [t],
-         [np.array([[3, 3, 3, 2]], np.int32), np.array([[0, 2, 5, 3]], np.int32)])
+    case(
+        "TopK",
+        "E9_equalElementsKeepTheirOrder",
+        {"K": 4, "ReduceAxes": 2},
+        [t],
+        [np.array([[3, 3, 3, 2]], np.int32), np.array([[0, 2, 5, 3]], np.int32)],
+    )
     n = uniform("nz", 3, 4)
     n[n < 0.3] = 0
     case("NonZero", "E10_floats", {}, [n], np.array(np.nonzero(n), np.int32))
@@ -410,14 +611,23 @@ def sorting():
     i = np.array([[0, 2], [3, 1]], np.int32)
     values = np.array([-1.5, 2.5], np.float32)
     for axis in (-1, 0, 1):
-        case("OneHot", f"E22_axis{axis}", {"Axis": axis}, [i, values, Const(4)],
-             ort("OneHot", [i.astype(np.int64), np.array([4], np.int64), values], axis=axis)[0])
+        case(
+            "OneHot",
+            f"E22_axis{axis}",
+            {"Axis": axis},
+            [i, values, Const(4)],
+            ort("OneHot", [i.astype(np.int64), np.array([4], np.int64), values], axis=axis)[0],
+        )
     c = uniform("cum", 2, 4, 3)
     for exclusive in (0, 1):
         for reverse in (0, 1):
-            case("Cumulative", f"E36_exclusive{exclusive}_reverse{reverse}",
-                 {"Exclusive": bool(exclusive), "Reverse": bool(reverse)}, [c, Const(1)],
-                 ort("CumSum", [c, np.array(1, np.int64)], exclusive=exclusive, reverse=reverse)[0])
+            case(
+                "Cumulative",
+                f"E36_exclusive{exclusive}_reverse{reverse}",
+                {"Exclusive": bool(exclusive), "Reverse": bool(reverse)},
+                [c, Const(1)],
+                ort("CumSum", [c, np.array(1, np.int64)], exclusive=exclusive, reverse=reverse)[0],
+            )
     ci = integers("cum", 5, dtype=np.int64)
     case("Cumulative", "E36_int64", {}, [ci, Const(-1)], np.cumsum(ci))
     case("Assertion", "E21_holds", {"Message": "must hold"}, [np.array([True, True])], [])
@@ -431,9 +641,24 @@ def convolutions():
         inputs = [x, k] + ([bias] if bias is not None else [])
         y = ort("Conv", inputs, **attributes)[0]
         pads = pads or [0] * (2 * n)
-        case("Convolution", name, {"NbOutputMaps": k.shape[0], "KernelSizeNd": list(k.shape[2:]), "NbGroups": groups,
-                                   "StrideNd": strides or [], "DilationNd": dilations or [], "PrePadding": pads[:n],
-                                   "PostPadding": pads[n:], "PaddingMode": mode, **fields}, inputs, y)
+        case(
+            "Convolution",
+            name,
+            {
+                "NbOutputMaps": k.shape[0],
+                "KernelSizeNd": list(k.shape[2:]),
+                "NbGroups": groups,
+                "StrideNd": strides or [],
+                "DilationNd": dilations or [],
+                "PrePadding": pads[:n],
+                "PostPadding": pads[n:],
+                "PaddingMode": mode,
+                **fields,
+            },
+            inputs,
+            y,
+        )
+
     x = uniform("conv", 2, 4, 7, 6)
     k = uniform("convk", 3, 4, 3, 2)
     b = uniform("convb", 3)
@@ -445,24 +670,51 @@ def convolutions():
     one("groups", x, uniform("convg", 6, 2, 3, 3), groups=2, pads=[1, 1, 1, 1])
     one("depthwise", x, uniform("convd", 4, 1, 3, 3), groups=4, strides=[2, 1], pads=[1, 1, 1, 1])
     one("one_dimension", uniform("conv1", 2, 3, 9), uniform("conv1k", 2, 3, 4), uniform("conv1b", 2), strides=[2])
-    one("three_dimensions", uniform("conv3", 1, 2, 4, 5, 3), uniform("conv3k", 3, 2, 2, 3, 2), uniform("conv3b", 3),
-        pads=[0, 1, 0, 1, 1, 0])
+    one(
+        "three_dimensions",
+        uniform("conv3", 1, 2, 4, 5, 3),
+        uniform("conv3k", 3, 2, 2, 3, 2),
+        uniform("conv3b", 3),
+        pads=[0, 1, 0, 1, 1, 0],
+    )
     one("E32_roundUp", x, k, strides=[2, 2], pads=[0, 0, 0, 0], mode=0)
-    case("Convolution", "E32_explicitRoundUpReadsZeros", {"NbOutputMaps": 3, "KernelSizeNd": [3, 2],
-         "StrideNd": [3, 3], "PaddingMode": 1}, [x, k], ort("Conv", [np.pad(x, ((0, 0), (0, 0), (0, 2), (0, 2))), k],
-                                                          strides=[3, 3])[0])
+    case(
+        "Convolution",
+        "E32_explicitRoundUpReadsZeros",
+        {"NbOutputMaps": 3, "KernelSizeNd": [3, 2], "StrideNd": [3, 3], "PaddingMode": 1},
+        [x, k],
+        ort("Conv", [np.pad(x, ((0, 0), (0, 0), (0, 2), (0, 2))), k], strides=[3, 3])[0],
+    )
     y = ort("Conv", [x, k, b])[0]
     e = uniform("conve", *y.shape)
-    case("Convolution", "epilogue_add_relu", {"NbOutputMaps": 3, "KernelSizeNd": [3, 2],
-         "epilogue": {"steps": [{"kind": 0}, {"kind": 2}]}}, [x, k, b, e], np.maximum(y + e, 0))
+    case(
+        "Convolution",
+        "epilogue_add_relu",
+        {"NbOutputMaps": 3, "KernelSizeNd": [3, 2], "epilogue": {"steps": [{"kind": 0}, {"kind": 2}]}},
+        [x, k, b, e],
+        np.maximum(y + e, 0),
+    )
     m = uniform("convm", 1, 3, 1, 1)
-    case("Convolution", "epilogue_hardswish_multiply_without_bias", {"NbOutputMaps": 3, "KernelSizeNd": [3, 2],
-         "epilogue": {"steps": [{"kind": 9, "alpha": 1 / 6, "beta": 0.5}, {"kind": 1}]}}, [x, k, None, m],
-         as_type((lambda v: v * np.clip(v / 6 + 0.5, 0, 1) * m)(ort("Conv", [x, k])[0].astype(np.float64)), x))
+    case(
+        "Convolution",
+        "epilogue_hardswish_multiply_without_bias",
+        {
+            "NbOutputMaps": 3,
+            "KernelSizeNd": [3, 2],
+            "epilogue": {"steps": [{"kind": 9, "alpha": 1 / 6, "beta": 0.5}, {"kind": 1}]},
+        },
+        [x, k, None, m],
+        as_type((lambda v: v * np.clip(v / 6 + 0.5, 0, 1) * m)(ort("Conv", [x, k])[0].astype(np.float64)), x),
+    )
     h = x.astype(np.float16)
     hk = k.astype(np.float16)
-    case("Convolution", "half", {"NbOutputMaps": 3, "KernelSizeNd": [3, 2]}, [h, hk],
-         ort("Conv", [h.astype(np.float32), hk.astype(np.float32)])[0].astype(np.float16))
+    case(
+        "Convolution",
+        "half",
+        {"NbOutputMaps": 3, "KernelSizeNd": [3, 2]},
+        [h, hk],
+        ort("Conv", [h.astype(np.float32), hk.astype(np.float32)])[0].astype(np.float16),
+    )
 
 
 def deconvolutions():
@@ -471,27 +723,60 @@ def deconvolutions():
         pads = pads or [0] * (2 * n)
         extra = extra or [0] * n
         inputs = [x, k] + ([bias] if bias is not None else [])
-        y = ort("ConvTranspose", inputs, group=groups, strides=strides or [1] * n, dilations=dilations or [1] * n,
-                pads=pads, output_padding=extra)[0]
-        post = [p - e for p, e in zip(pads[n:], extra)]
-        case("Deconvolution", name, {"NbOutputMaps": k.shape[1] * groups, "KernelSizeNd": list(k.shape[2:]),
-             "NbGroups": groups, "StrideNd": strides or [], "DilationNd": dilations or [], "PrePadding": pads[:n],
-             "PostPadding": post}, inputs, y)
+        y = ort(
+            "ConvTranspose",
+            inputs,
+            group=groups,
+            strides=strides or [1] * n,
+            dilations=dilations or [1] * n,
+            pads=pads,
+            output_padding=extra,
+        )[0]
+        post = [p - e for p, e in zip(pads[n:], extra, strict=True)]
+        case(
+            "Deconvolution",
+            name,
+            {
+                "NbOutputMaps": k.shape[1] * groups,
+                "KernelSizeNd": list(k.shape[2:]),
+                "NbGroups": groups,
+                "StrideNd": strides or [],
+                "DilationNd": dilations or [],
+                "PrePadding": pads[:n],
+                "PostPadding": post,
+            },
+            inputs,
+            y,
+        )
+
     x = uniform("deconv", 2, 4, 3, 5)
     one("two_by_two", x, uniform("deconvk", 4, 3, 2, 2), uniform("deconvb", 3), strides=[2, 2])
     one("overlapping", x, uniform("deconvo", 4, 2, 3, 4), strides=[2, 1], pads=[1, 0, 1, 2])
-    one("groups_dilation", x, uniform("deconvg", 4, 2, 3, 2), uniform("deconvgb", 4), groups=2, dilations=[2, 1],
-        strides=[1, 2])
+    one(
+        "groups_dilation",
+        x,
+        uniform("deconvg", 4, 2, 3, 2),
+        uniform("deconvgb", 4),
+        groups=2,
+        dilations=[2, 1],
+        strides=[1, 2],
+    )
     one("output_padding", x, uniform("deconvp", 4, 2, 3, 3), strides=[2, 2], pads=[1, 1, 1, 1], extra=[1, 1])
     one("one_dimension", uniform("deconv1", 1, 2, 5), uniform("deconv1k", 2, 3, 4), strides=[3])
     k = uniform("deconvs", 4, 2, 3, 3)
     y = ort("ConvTranspose", [x, k], strides=[2, 2], auto_pad="SAME_UPPER", output_shape=[6, 10])[0]
-    case("Deconvolution", "E32_sameUpper", {"NbOutputMaps": 2, "KernelSizeNd": [3, 3], "StrideNd": [2, 2],
-         "PaddingMode": 2}, [x, k], y)
+    case(
+        "Deconvolution",
+        "E32_sameUpper",
+        {"NbOutputMaps": 2, "KernelSizeNd": [3, 3], "StrideNd": [2, 2], "PaddingMode": 2},
+        [x, k],
+        y,
+    )
 
 
 def poolings():
     x = uniform("pool", 2, 3, 7, 6)
+
     def one(name, kind, size, strides, pads=(0, 0, 0, 0), mode=0, excludes=True, auto=None, ceil=0, data=None):
         v = x if data is None else data
         n = len(size)
@@ -500,9 +785,22 @@ def poolings():
         if kind == 1:
             attributes["count_include_pad"] = 0 if excludes else 1
         y = ort("MaxPool" if kind == 0 else "AveragePool", [v], **attributes)[0]
-        case("Pooling", name, {"PoolingType": kind, "WindowSizeNd": size, "StrideNd": strides,
-             "PrePadding": list(pads[:n]), "PostPadding": list(pads[n:]), "PaddingMode": mode,
-             "AverageCountExcludesPadding": excludes}, [v], y)
+        case(
+            "Pooling",
+            name,
+            {
+                "PoolingType": kind,
+                "WindowSizeNd": size,
+                "StrideNd": strides,
+                "PrePadding": list(pads[:n]),
+                "PostPadding": list(pads[n:]),
+                "PaddingMode": mode,
+                "AverageCountExcludesPadding": excludes,
+            },
+            [v],
+            y,
+        )
+
     one("max", 0, [3, 2], [2, 2], (1, 0, 1, 1))
     one("average_excludes_padding", 1, [3, 3], [2, 1], (1, 1, 1, 1))
     one("average_includes_padding", 1, [3, 3], [2, 1], (1, 1, 1, 1), excludes=False)
@@ -511,49 +809,89 @@ def poolings():
     one("E32_sameUpper", 0, [3, 3], [2, 2], mode=2, auto="SAME_UPPER")
     one("E32_sameLower", 1, [3, 3], [2, 2], mode=3, auto="SAME_LOWER")
     one("three_dimensions", 1, [2, 2, 2], [1, 2, 1], (0, 0, 0, 0, 0, 0), data=uniform("pool3", 1, 2, 3, 4, 3))
-    y = 0.75 * ort("MaxPool", [x], kernel_shape=[2, 2], strides=[2, 2])[0] \
+    y = (
+        0.75 * ort("MaxPool", [x], kernel_shape=[2, 2], strides=[2, 2])[0]
         + 0.25 * ort("AveragePool", [x], kernel_shape=[2, 2], strides=[2, 2])[0]
-    case("Pooling", "blend", {"PoolingType": 2, "WindowSizeNd": [2, 2], "StrideNd": [2, 2], "BlendFactor": 0.25}, [x],
-         as_type(y, x))
+    )
+    case(
+        "Pooling",
+        "blend",
+        {"PoolingType": 2, "WindowSizeNd": [2, 2], "StrideNd": [2, 2], "BlendFactor": 0.25},
+        [x],
+        as_type(y, x),
+    )
 
 
 def products():
     a, b = uniform("mma", 2, 3, 4, 5), uniform("mmb", 2, 1, 5, 6)
     case("MatrixMultiply", "E11_broadcast", {}, [a, b], as_type(np.matmul(a.astype(np.float64), b), a))
-    case("MatrixMultiply", "transposed", {"operation0": 1, "operation1": 1},
-         [uniform("mmt", 5, 4), uniform("mmu", 6, 5)], uniform("mmt", 5, 4).T @ uniform("mmu", 6, 5).T)
+    case(
+        "MatrixMultiply",
+        "transposed",
+        {"operation0": 1, "operation1": 1},
+        [uniform("mmt", 5, 4), uniform("mmu", 6, 5)],
+        uniform("mmt", 5, 4).T @ uniform("mmu", 6, 5).T,
+    )
     m, v = uniform("mmm", 3, 4, 5), uniform("mmv", 3, 5)
     case("MatrixMultiply", "E11_matrixVector", {"operation1": 2}, [m, v], np.einsum("bij,bj->bi", m, v))
     w = uniform("mmw", 3, 4)
     case("MatrixMultiply", "E11_vectorMatrix", {"operation0": 2}, [w, m], np.einsum("bi,bij->bj", w, m))
     case("MatrixMultiply", "E11_vectorVector", {"operation0": 2, "operation1": 2}, [v, v], np.einsum("bi,bi->b", v, v))
-    l, r = uniform("mml", 17, 19), uniform("mmr", 19, 33)
+    left, right = uniform("mml", 17, 19), uniform("mmr", 19, 33)
     bias, extra = uniform("mmbias", 33), uniform("mme", 17, 33)
-    y = l.astype(np.float64) @ r
-    case("MatrixMultiply", "odd_sizes", {}, [l, r], as_type(y, l))
-    case("MatrixMultiply", "bias_alpha_gelu_add", {"alpha": 0.5, "epilogue": {"steps": [{"kind": 10}, {"kind": 0}]}},
-         [l, r, bias, extra], as_type((lambda t: 0.5 * t * (1 + erf(t / math.sqrt(2))))(0.5 * y + bias) + extra, l))
-    case("MatrixMultiply", "clip_without_bias", {"epilogue": {"steps": [{"kind": 3, "alpha": -1, "beta": 2}]}}, [l, r],
-         as_type(np.clip(y, -1, 2), l))
+    y = left.astype(np.float64) @ right
+    case("MatrixMultiply", "odd_sizes", {}, [left, right], as_type(y, left))
+    case(
+        "MatrixMultiply",
+        "bias_alpha_gelu_add",
+        {"alpha": 0.5, "epilogue": {"steps": [{"kind": 10}, {"kind": 0}]}},
+        [left, right, bias, extra],
+        as_type((lambda t: 0.5 * t * (1 + erf(t / math.sqrt(2))))(0.5 * y + bias) + extra, left),
+    )
+    case(
+        "MatrixMultiply",
+        "clip_without_bias",
+        {"epilogue": {"steps": [{"kind": 3, "alpha": -1, "beta": 2}]}},
+        [left, right],
+        as_type(np.clip(y, -1, 2), left),
+    )
 
 
 def resizes():
     x = uniform("resize", 1, 2, 5, 4)
     transforms = {"align_corners": 0, "asymmetric": 1, "half_pixel": 2}
     rounds = {"round_prefer_ceil": 0, "round_prefer_floor": 1, "floor": 2, "ceil": 3}
+
     def one(name, mode, transform, sizes=None, scales=None, nearest="floor", cubic=-0.75, exclude=0, by_input=False):
-        inputs = [x, None, np.array(scales, np.float32) if scales else None, np.array(sizes, np.int64) if sizes else None]
+        inputs = [
+            x,
+            None,
+            np.array(scales, np.float32) if scales else None,
+            np.array(sizes, np.int64) if sizes else None,
+        ]
         inputs = inputs[:3] if not sizes else inputs
-        y = ort("Resize", inputs, mode=mode, coordinate_transformation_mode=transform, nearest_mode=nearest,
-                cubic_coeff_a=cubic, exclude_outside=exclude)[0]
-        fields = {"ResizeMode": {"nearest": 0, "linear": 1, "cubic": 2}[mode],
-                  "CoordinateTransformation": transforms[transform], "NearestRounding": rounds[nearest],
-                  "CubicCoeff": cubic, "ExcludeOutside": bool(exclude)}
+        y = ort(
+            "Resize",
+            inputs,
+            mode=mode,
+            coordinate_transformation_mode=transform,
+            nearest_mode=nearest,
+            cubic_coeff_a=cubic,
+            exclude_outside=exclude,
+        )[0]
+        fields = {
+            "ResizeMode": {"nearest": 0, "linear": 1, "cubic": 2}[mode],
+            "CoordinateTransformation": transforms[transform],
+            "NearestRounding": rounds[nearest],
+            "CubicCoeff": cubic,
+            "ExcludeOutside": bool(exclude),
+        }
         if scales:
             fields["Scales"] = scales
         elif not by_input:
             fields["OutputDimensions"] = sizes
         case("Resize", name, fields, [x] + ([Const(sizes)] if by_input else []), y)
+
     one("E24_default_scales", "nearest", "asymmetric", scales=[1.0, 1.0, 2.0, 3.0])
     one("E24_extentIsFloorOfScaled", "nearest", "asymmetric", scales=[1.0, 1.0, 1.3, 0.7])
     for nearest in rounds:
@@ -568,8 +906,13 @@ def resizes():
     one("cubic_exclude_outside", "cubic", "half_pixel", sizes=[1, 2, 9, 7], exclude=1)
     one("dimensions_as_input", "linear", "half_pixel", sizes=[1, 2, 10, 8], by_input=True)
     one("single_pixel", "linear", "half_pixel", sizes=[1, 2, 1, 1])
-    case("Resize", "single_pixel_upper", {"ResizeMode": 1, "CoordinateTransformation": 2, "SelectorForSinglePixel": 1,
-         "OutputDimensions": [1, 2, 1, 1]}, [x], x[:, :, :1, :1])
+    case(
+        "Resize",
+        "single_pixel_upper",
+        {"ResizeMode": 1, "CoordinateTransformation": 2, "SelectorForSinglePixel": 1, "OutputDimensions": [1, 2, 1, 1]},
+        [x],
+        x[:, :, :1, :1],
+    )
     i = integers("resize", 2, 3)
     case("Resize", "nearest_ints", {"Scales": [2.0, 2.0]}, [i], i.repeat(2, 0).repeat(2, 1))
 
@@ -578,12 +921,30 @@ def pointwise():
     x, y = uniform("pwx", 2, 3, 4), uniform("pwy", 1, 3, 1)
     silu = [{"op": 0}, {"op": 22, "a": 0}, {"op": 32, "a": 0, "b": 1}]  # x, sigmoid, mul
     case("Pointwise", "silu", {"expr": {"nodes": silu}}, [x], as_type(x * sigmoid(x), x))
-    mix = [{"op": 0, "index": 0}, {"op": 0, "index": 1}, {"op": 30, "a": 0, "b": 1}, {"op": 1, "value": 0.5},
-           {"op": 32, "a": 2, "b": 3}, {"op": 43, "a": 0, "b": 1}, {"op": 44, "a": 5, "b": 4, "c": 3}]
-    case("Pointwise", "select_of_sum_and_constant", {"expr": {"nodes": mix}}, [x, y],
-         as_type(np.where(x > y, (x + y) * 0.5, 0.5), x))
+    mix = [
+        {"op": 0, "index": 0},
+        {"op": 0, "index": 1},
+        {"op": 30, "a": 0, "b": 1},
+        {"op": 1, "value": 0.5},
+        {"op": 32, "a": 2, "b": 3},
+        {"op": 43, "a": 0, "b": 1},
+        {"op": 44, "a": 5, "b": 4, "c": 3},
+    ]
+    case(
+        "Pointwise",
+        "select_of_sum_and_constant",
+        {"expr": {"nodes": mix}},
+        [x, y],
+        as_type(np.where(x > y, (x + y) * 0.5, 0.5), x),
+    )
     mean = [{"op": 0}, {"op": 46, "axes": 4, "a": 0}, {"op": 31, "a": 0, "b": 1}]
-    case("Pointwise", "minus_mean", {"expr": {"nodes": mean}}, [x], as_type(x - x.mean(-1, keepdims=True, dtype=float), x))
+    case(
+        "Pointwise",
+        "minus_mean",
+        {"expr": {"nodes": mean}},
+        [x],
+        as_type(x - x.mean(-1, keepdims=True, dtype=float), x),
+    )
     i = integers("pwi", 3, 4)
     ints = [{"op": 0}, {"op": 1, "value": 3.0}, {"op": 33, "a": 0, "b": 1}]
     case("Pointwise", "constant_bends_to_integers", {"expr": {"nodes": ints}}, [i], np.trunc(i / 3).astype(np.int32))
@@ -606,37 +967,87 @@ def attentions():
     case("Attention", "additive_mask", {"scale": 0.4}, [q, k, v, mask], as_type(attend(q, k, v, 0.4, mask), q))
     seen = np.ones((b, 1, 1, t), bool)
     seen[1, 0, 0, 3:] = False
-    case("Attention", "E27_trueMayAttend", {"scale": 1.0}, [q, k, v, seen],
-         as_type(attend(q, k, v, 1.0, np.where(seen, 0, -np.inf)), q))
+    case(
+        "Attention",
+        "E27_trueMayAttend",
+        {"scale": 1.0},
+        [q, k, v, seen],
+        as_type(attend(q, k, v, 1.0, np.where(seen, 0, -np.inf)), q),
+    )
     i, j = np.arange(s)[:, None], np.arange(t)[None, :]
     for name, kind, allowed in (("UpperLeft", 1, j <= i), ("LowerRight", 2, j <= i + t - s)):
-        case("Attention", f"E27_causal{name}", {"scale": 0.5, "causal": kind}, [q, k, v],
-             as_type(attend(q, k, v, 0.5, np.where(allowed, 0, -np.inf)), q))
+        case(
+            "Attention",
+            f"E27_causal{name}",
+            {"scale": 0.5, "causal": kind},
+            [q, k, v],
+            as_type(attend(q, k, v, 0.5, np.where(allowed, 0, -np.inf)), q),
+        )
     none = np.zeros((b, 1, s, t), np.float32)
     none[0, 0, 2] = -np.inf
     y = attend(q, k, v, 0.4, none)
     y[0, :, 2] = 0
     case("Attention", "masked_rows_are_zero", {"scale": 0.4, "maskedRowsAreZero": True}, [q, k, v, none], as_type(y, q))
     packed = uniform("atp", b, s, 3 * h, d)
-    parts = [packed[:, :, p * h:(p + 1) * h].transpose(0, 2, 1, 3) for p in range(3)]
+    parts = [packed[:, :, p * h : (p + 1) * h].transpose(0, 2, 1, 3) for p in range(3)]
     views = {n: {"axes": [0, 2, 1, 3], "firstHead": p * h, "heads": h} for p, n in enumerate("qkv")}
-    case("Attention", "packed_heads_in_rows_out", {"scale": 0.4, **views, "outputAxes": [0, 2, 1, 3]}, [packed] * 3,
-         as_type(attend(*parts, 0.4).transpose(0, 2, 1, 3), q))
+    case(
+        "Attention",
+        "packed_heads_in_rows_out",
+        {"scale": 0.4, **views, "outputAxes": [0, 2, 1, 3]},
+        [packed] * 3,
+        as_type(attend(*parts, 0.4).transpose(0, 2, 1, 3), q),
+    )
     first = packed.transpose(1, 0, 2, 3).copy()
     views = {n: {"axes": [1, 2, 0, 3], "firstHead": p * h, "heads": h} for p, n in enumerate("qkv")}
-    case("Attention", "sequence_first", {"scale": 0.4, **views, "outputAxes": [1, 2, 0, 3]}, [first] * 3,
-         as_type(attend(*parts, 0.4).transpose(2, 0, 1, 3), q))
-    case("Attention", "key_transposed", {"scale": 0.4, "k": {"axes": [0, 1, 3, 2]}},
-         [q, k.transpose(0, 1, 3, 2).copy(), v], as_type(attend(q, k, v, 0.4), q))
+    case(
+        "Attention",
+        "sequence_first",
+        {"scale": 0.4, **views, "outputAxes": [1, 2, 0, 3]},
+        [first] * 3,
+        as_type(attend(*parts, 0.4).transpose(2, 0, 1, 3), q),
+    )
+    case(
+        "Attention",
+        "key_transposed",
+        {"scale": 0.4, "k": {"axes": [0, 1, 3, 2]}},
+        [q, k.transpose(0, 1, 3, 2).copy(), v],
+        as_type(attend(q, k, v, 0.4), q),
+    )
     shared = uniform("ats", b, 1, t, d)
-    case("Attention", "shared_key_heads", {"scale": 0.4}, [q, shared, shared],
-         as_type(attend(q, np.repeat(shared, h, 1), np.repeat(shared, h, 1), 0.4), q))
+    case(
+        "Attention",
+        "shared_key_heads",
+        {"scale": 0.4},
+        [q, shared, shared],
+        as_type(attend(q, np.repeat(shared, h, 1), np.repeat(shared, h, 1), 0.4), q),
+    )
 
 
 def main():
-    for make in (activations, unaries, elementwises, selects, casts, moving, gathers, scatters, shuffles, slices, fills,
-                 reductions, rows_wise, sorting, convolutions, deconvolutions, poolings, products, resizes, pointwise,
-                 attentions):
+    for make in (
+        activations,
+        unaries,
+        elementwises,
+        selects,
+        casts,
+        moving,
+        gathers,
+        scatters,
+        shuffles,
+        slices,
+        fills,
+        reductions,
+        rows_wise,
+        sorting,
+        convolutions,
+        deconvolutions,
+        poolings,
+        products,
+        resizes,
+        pointwise,
+        attentions,
+    ):
         make()
     FOLDER.mkdir(exist_ok=True)
     for kind, cases in sorted(FILES.items()):

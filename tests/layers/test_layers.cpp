@@ -31,7 +31,8 @@ class CaseInputs
                 mConstants.push_back(tensor.toConstant());
             else
                 makeSymbolic(mTypes.back(), static_cast<int32_t>(i), symbolicAxes);
-            views.back() = {&mTypes.back(), nullptr, one.inputs[i]->isConstant ? mConstants.back().get() : nullptr, "t"};
+            views.back() = {
+                &mTypes.back(), nullptr, one.inputs[i]->isConstant ? mConstants.back().get() : nullptr, "t"};
         }
         mKnown = mValues.size();
         mInputs.emplace(std::move(views), one.name, &mSymbols, static_cast<int32_t>(one.inputs.size()));
@@ -46,8 +47,8 @@ class CaseInputs
         std::vector<int64_t> extents;
         for (size_t axis = 0; axis < shape.size(); ++axis)
         {
-            bool const known = shape[axis].symbols().empty()
-                || static_cast<size_t>(shape[axis].symbols().back()) < mKnown;
+            bool const known =
+                shape[axis].symbols().empty() || static_cast<size_t>(shape[axis].symbols().back()) < mKnown;
             mValues.resize(static_cast<size_t>(mSymbols.size()), 0);
             if (!known && axis < golden.size()) // Only the data tells this one.
                 mValues[static_cast<size_t>(shape[axis].symbols().back())] = golden[axis];
@@ -64,8 +65,8 @@ class CaseInputs
             int64_t const extent = *type.shape[axis].constant();
             if ((axes >> axis & 1U) == 0 || extent == 1)
                 continue;
-            int32_t const id
-                = mSymbols.find(SymbolKind::kInputExtent, input, static_cast<int32_t>(axis), {}, {0, extent + 5});
+            int32_t const id =
+                mSymbols.find(SymbolKind::kInputExtent, input, static_cast<int32_t>(axis), {}, {0, extent + 5});
             type.shape[axis] = ShapeExpr::symbol(id);
             mValues.push_back(extent);
         }
@@ -99,8 +100,7 @@ void expectTypes(LayerCase const& one, CaseInputs& in, std::vector<TensorType> c
     for (size_t i = 0; i < types.size(); ++i)
     {
         EXPECT_EQ(types[i].dtype, one.outputs[i].dtype);
-        EXPECT_EQ(in.evaluate(types[i].shape, one.outputs[i].extents), one.outputs[i].extents)
-            << show(types[i].shape);
+        EXPECT_EQ(in.evaluate(types[i].shape, one.outputs[i].extents), one.outputs[i].extents) << show(types[i].shape);
     }
 }
 
@@ -185,8 +185,8 @@ TEST_P(LayerCases, agrees)
     checkBody(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, LayerCases, testing::ValuesIn(cases()),
-    [](testing::TestParamInfo<LayerCase> const& info) {
+INSTANTIATE_TEST_SUITE_P(
+    Golden, LayerCases, testing::ValuesIn(cases()), [](testing::TestParamInfo<LayerCase> const& info) {
         std::string name = info.param.fullName();
         std::replace(name.begin(), name.end(), '-', 'm');
         return name;

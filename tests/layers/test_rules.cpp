@@ -1,6 +1,6 @@
 // Rules of single layers that case files cannot hold: what is refused, and with which words.
-#include "layers/assertion.h"
 #include "layers/activation.h"
+#include "layers/assertion.h"
 #include "layers/convolution.h"
 #include "layers/cumulative.h"
 #include "layers/matrix_multiply.h"
@@ -67,8 +67,8 @@ TEST(LayerRules, E9_kHasALimitAndOneAxis)
 TEST(LayerRules, E11_otherAxesMustMatchInNumber)
 {
     EXPECT_NE(errorOfInference(MatrixMultiply{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {4, 5}}}), "");
-    std::string const message
-        = errorOfInference(MatrixMultiply{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {2, 5, 6}}});
+    std::string const message =
+        errorOfInference(MatrixMultiply{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {2, 5, 6}}});
     EXPECT_NE(message.find("has 5 rows, input 0 't0' has 4 columns"), std::string::npos) << message;
 }
 

@@ -1,5 +1,5 @@
-// Shape arithmetic of exported models stays symbolic: chains of layers on shape tensors, and what they give to the layers
-// that read extents from them.
+// Shape arithmetic of exported models stays symbolic: chains of layers on shape tensors, and what they give to the
+// layers that read extents from them.
 #include "ir/graph.h"
 #include "layers/cast.h"
 #include "layers/concatenation.h"

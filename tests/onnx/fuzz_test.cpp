@@ -24,18 +24,10 @@ std::string withNoise(std::string bytes, Random& random)
         size_t const at = below(random, bytes.size());
         switch (below(random, 4))
         {
-        case 0:
-            bytes[at] = static_cast<char>(random());
-            break;
-        case 1:
-            bytes.resize(std::max<size_t>(at, 1));
-            break;
-        case 2:
-            bytes.insert(at, bytes, 0, below(random, bytes.size()));
-            break;
-        default:
-            bytes.erase(at, 1 + below(random, 8));
-            break;
+        case 0: bytes[at] = static_cast<char>(random()); break;
+        case 1: bytes.resize(std::max<size_t>(at, 1)); break;
+        case 2: bytes.insert(at, bytes, 0, below(random, bytes.size())); break;
+        default: bytes.erase(at, 1 + below(random, 8)); break;
         }
         if (bytes.empty())
         {
@@ -66,24 +58,16 @@ void confuse(onnx::ModelProto& model, Random& random)
         *graph.mutable_initializer(static_cast<int>(below(random, static_cast<size_t>(graph.initializer_size()))));
     switch (below(random, 9))
     {
-    case 0:
-        node.set_op_type(ops[below(random, std::size(ops))]);
-        break;
-    case 1:
-        node.add_input(other.output_size() > 0 ? other.output(0) : "x");
-        break;
+    case 0: node.set_op_type(ops[below(random, std::size(ops))]); break;
+    case 1: node.add_input(other.output_size() > 0 ? other.output(0) : "x"); break;
     case 2:
         if (node.input_size() > 0)
         {
             node.set_input(static_cast<int>(below(random, static_cast<size_t>(node.input_size()))), other.output(0));
         }
         break;
-    case 3:
-        setInt(node, "axis", strangeNumber(random));
-        break;
-    case 4:
-        setInts(node, "pads", {strangeNumber(random), strangeNumber(random)});
-        break;
+    case 3: setInt(node, "axis", strangeNumber(random)); break;
+    case 4: setInts(node, "pads", {strangeNumber(random), strangeNumber(random)}); break;
     case 5:
         for (onnx::AttributeProto& attribute : *node.mutable_attribute())
         {
@@ -91,12 +75,8 @@ void confuse(onnx::ModelProto& model, Random& random)
             attribute.set_i(strangeNumber(random));
         }
         break;
-    case 6:
-        tensor.add_dims(strangeNumber(random));
-        break;
-    case 7:
-        tensor.set_data_type(static_cast<int32_t>(below(random, 24)));
-        break;
+    case 6: tensor.add_dims(strangeNumber(random)); break;
+    case 7: tensor.set_data_type(static_cast<int32_t>(below(random, 24))); break;
     default:
         if (tensor.int64_data_size() > 0)
         {

@@ -141,8 +141,7 @@ TinyModel mixedModel()
 {
     std::mt19937 random{7};
     std::normal_distribution<float> normal;
-    auto const some = [&](size_t count)
-    {
+    auto const some = [&](size_t count) {
         std::vector<float> elements(count);
         std::generate(elements.begin(), elements.end(), [&] { return normal(random); });
         return elements;

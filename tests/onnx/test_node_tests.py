@@ -1,4 +1,4 @@
-"""The ONNX backend node tests: each is read, built, saved, reloaded and run; node_tests.toml lists what fails, and why."""
+"""The ONNX backend node tests: each is built, saved, reloaded and run; node_tests.toml lists failures, and why."""
 
 import fnmatch
 import pathlib
@@ -14,12 +14,14 @@ from running import check_equal, plan_of, run
 DATA = pathlib.Path(onnx.backend.test.__file__).parent / "data" / "node"
 LIST = tomllib.loads((pathlib.Path(__file__).parent / "node_tests.toml").read_text())
 
-# Inputs that networks must know when they are built. The node tests give them at run time: here they become initializers.
+# Inputs that networks must know when they are built: given at run time in the node tests, initializers here.
 BUILD_TIME = {
-    "BatchNormalization": (1, 2, 3, 4), "CenterCropPad": (1,), "ConstantOfShape": (0,), "CumSum": (1,), "Dropout": (1, 2),
-    "Clip": (1, 2), "Expand": (1,), "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
-    "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Trilu": (1,),
-    "Unsqueeze": (1,), "Upsample": (1,), "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
+    "BatchNormalization": (1, 2, 3, 4), "CenterCropPad": (1,), "ConstantOfShape": (0,), "CumSum": (1,),
+    "Dropout": (1, 2), "Clip": (1, 2), "Expand": (1,), "OneHot": (1,),
+    "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,), "Resize": (1, 2, 3),
+    "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,), "Tile": (1,),
+    "TopK": (1,), "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,),
+    "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
 }  # fmt: skip
 REDUCTIONS = "Reduce"
 

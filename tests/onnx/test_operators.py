@@ -84,12 +84,20 @@ def unary(op: str, low: float = -2.0, high: float = 2.0, opset: int = 18, **attr
 
 
 def binary(op: str, types: list[int] | None = None, low: float = -3.0, high: float = 3.0, **more) -> Case:
-    return Case(op, [(-1, 3, 4), (3, 1)], [[(2, 3, 4), (3, 1)], [(1, 3, 4), (3, 1)]], types=types, low=low, high=high, **more)
+    return Case(
+        op, [(-1, 3, 4), (3, 1)], [[(2, 3, 4), (3, 1)], [(1, 3, 4), (3, 1)]], types=types, low=low, high=high, **more
+    )
 
 
 UNARY = [
-    *(unary(op) for op in "Abs Atan Ceil Cos Erf Exp Floor Neg Relu Round Sigmoid Sign Sin Softplus Softsign Tanh".split()),
-    *(unary(op) for op in "Asinh Cosh Sinh Tan Identity Elu Selu LeakyRelu HardSigmoid HardSwish ThresholdedRelu".split()),
+    *(
+        unary(op)
+        for op in "Abs Atan Ceil Cos Erf Exp Floor Neg Relu Round Sigmoid Sign Sin Softplus Softsign Tanh".split()
+    ),
+    *(
+        unary(op)
+        for op in "Asinh Cosh Sinh Tan Identity Elu Selu LeakyRelu HardSigmoid HardSwish ThresholdedRelu".split()
+    ),
     *(unary(op, 0.1, 3.0) for op in "Log Sqrt Reciprocal".split()),
     *(unary(op, -0.9, 0.9) for op in "Acos Asin Atanh".split()),
     unary("Acosh", 1.1, 4.0),
@@ -117,7 +125,9 @@ ELEMENTWISE = [
     Case("Mod", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: ints(4, -3, 7)}, types=[INT64], low=-20, high=20),
     Case("Div", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: ints(4, -3, 7)}, types=[INT64], low=-20, high=20),
     Case("Pow", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: np.array(3.0, np.float32)}),
-    Case("Where", [(-1, 1), (3,), (-1, 3)], [[(2, 1), (3,), (2, 3)], [(5, 1), (3,), (5, 3)]], types=[BOOL, FLOAT, FLOAT]),
+    Case(
+        "Where", [(-1, 1), (3,), (-1, 3)], [[(2, 1), (3,), (2, 3)], [(5, 1), (3,), (5, 3)]], types=[BOOL, FLOAT, FLOAT]
+    ),
     Case("Not", [(-1, 2)], [[(3, 2)]], types=[BOOL]),
     Case("Clip", [(-1, 3)], [[(2, 3)]], constants={1: np.array(-0.5, np.float32), 2: np.array(1.0, np.float32)}),
     Case("Clip", [(-1, 3)], [[(2, 3)]], constants={1: None, 2: np.array(0.25, np.float32)}, note="no-min"),
@@ -134,7 +144,8 @@ WINDOWS = [
     Case("Conv", [(-1, 4, -1)], [[(1, 4, 9)], [(2, 4, 20)]], {"pads": [1, 0]}, {1: floats(5, 4, 3), 2: floats(5)}),
     Case("Conv", [(1, 2, 5, 6, 7)], [[(1, 2, 5, 6, 7)]], {"pads": [1] * 6}, {1: floats(3, 2, 3, 3, 3)}),
     Case("Conv", [(-1, 4, 8, 8), (6, 4, 3, 3)], [[(2, 4, 8, 8), (6, 4, 3, 3)]], {}, note="kernel-is-a-tensor"),
-    Case("ConvTranspose", NCHW, IMAGES, {"strides": [2, 2], "pads": [1, 1, 1, 1]}, {1: floats(4, 3, 3, 3), 2: floats(3)}),
+    Case("ConvTranspose", NCHW, IMAGES, {"strides": [2, 2], "pads": [1, 1, 1, 1]}, {1: floats(4, 3, 3, 3),
+         2: floats(3)}),
     Case("ConvTranspose", NCHW, IMAGES, {"strides": [2, 2], "output_padding": [1, 1]}, {1: floats(4, 3, 2, 2)}),
     Case("ConvTranspose", NCHW, IMAGES, {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, {1: floats(4, 3, 3, 3)}),
     Case("ConvTranspose", [(-1, 4, -1)], [[(1, 4, 9)]], {"strides": [3], "group": 2}, {1: floats(4, 2, 4)}),
@@ -147,10 +158,12 @@ WINDOWS = [
     Case("GlobalAveragePool", NCHW, IMAGES),
     Case("GlobalMaxPool", NCHW, IMAGES),
     Case("LRN", NCHW, IMAGES, {"size": 3, "alpha": 0.1}),
-    Case("Resize", NCHW, IMAGES, {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+    Case("Resize", NCHW, IMAGES, {"mode": "nearest", "coordinate_transformation_mode": "asymmetric",
+         "nearest_mode": "floor"},
          {1: None, 2: np.array([1, 1, 2, 2], np.float32)}),
     Case("Resize", NCHW, IMAGES, {"mode": "linear"}, {1: None, 2: np.array([1, 1, 2, 1.5], np.float32)}),
-    Case("Resize", [(2, 4, -1, -1)], [[(2, 4, 9, 11)]], {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+    Case("Resize", [(2, 4, -1, -1)], [[(2, 4, 9, 11)]], {"mode": "linear",
+         "coordinate_transformation_mode": "align_corners"},
          {1: None, 2: None, 3: ints(2, 4, 7, 20)}, note="sizes"),
     Case("Resize", NCHW, IMAGES, {"mode": "cubic"}, {1: None, 2: np.array([1, 1, 2, 2], np.float32)}),
     Case("Upsample", NCHW, IMAGES, {"mode": "nearest"}, {1: np.array([1, 1, 2, 3], np.float32)}, opset=9),
@@ -177,14 +190,16 @@ NORMS = [
     Case("InstanceNormalization", NCHW, IMAGES, {"epsilon": 1e-3}, {1: floats(4), 2: floats(4)}),
     Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)], [(4, 3, 8)]], {}, {1: floats(8), 2: floats(8)}),
     Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)]], {"axis": 1}, {1: floats(3, 8)}),
-    Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)]], {}, {1: floats(8), 2: floats(8)}, outputs=3, note="statistics"),
+    Case("LayerNormalization", [(-1, 3, 8)], [[(2, 3, 8)]], {}, {1: floats(8), 2: floats(8)}, outputs=3,
+         note="statistics"),
     Case("GroupNormalization", NCHW, IMAGES, {"num_groups": 2}, {1: floats(4), 2: floats(4)}, opset=21),
     Case("MeanVarianceNormalization", NCHW, IMAGES),
     Case("LpNormalization", [(-1, 5)], [[(3, 5)]], {"axis": 1, "p": 2}),
     Case("Softmax", [(2, -1, 4)], [[(2, 3, 4)], [(2, 5, 4)]], {"axis": 1}, opset=11),
     Case("LogSoftmax", [(2, -1, 4)], [[(2, 3, 4)]], {"axis": 1}, opset=11),
     *(Case(op, [(-1, 3, 4)], [[(2, 3, 4)], [(5, 3, 4)]], {"axes": [1], "keepdims": 0}, opset=11, low=0.2)
-      for op in "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum".split()),
+      for op in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+                 "ReduceProd", "ReduceSum")),
     Case("ReduceMean", [(-1, 3, 4)], [[(2, 3, 4)]], {}, {1: ints(-1, 1)}),
     Case("ReduceSum", [(-1, 3, 4)], [[(2, 3, 4)]], {"keepdims": 0}, note="all-axes"),
     Case("ReduceSumSquare", [(-1, 3, 4)], [[(2, 3, 4)]], {}, {1: ints(0)}),
@@ -193,7 +208,8 @@ NORMS = [
 SHAPES = [
     Case("Reshape", [(-1, 3, 4)], [[(2, 3, 4)], [(5, 3, 4)]], {}, {1: ints(0, -1)}),
     Case("Reshape", [(-1, 3, 4)], [[(2, 3, 4)]], {}, {1: ints(-1, 6)}),
-    *(Case("Flatten", [(-1, 3, -1, 4)], [[(2, 3, 5, 4)], [(1, 3, 2, 4)]], {"axis": axis}) for axis in (0, 1, 2, 3, 4, -1)),
+    *(Case("Flatten", [(-1, 3, -1, 4)], [[(2, 3, 5, 4)], [(1, 3, 2, 4)]], {"axis": axis}) for axis in (0, 1, 2, 3,
+         4, -1)),
     Case("Transpose", [(-1, 3, 4)], [[(2, 3, 4)]], {"perm": [2, 0, 1]}),
     Case("Transpose", [(-1, 3, 4)], [[(2, 3, 4)]], note="reverse"),
     Case("Squeeze", [(-1, 1, 4)], [[(2, 1, 4)]], {}, {1: ints(1)}),
@@ -204,9 +220,11 @@ SHAPES = [
     Case("Size", [(-1, 3, -1)], [[(2, 3, 4)], [(5, 3, 1)]]),
     Case("Concat", [(-1, 3), (-1, 3)], [[(2, 3), (4, 3)], [(1, 3), (1, 3)]], {"axis": 0}),
     Case("Concat", [(2, 3), (2, 1)], [[(2, 3), (2, 1)]], {"axis": -1}),
-    Case("Slice", [(-1, 6)], [[(4, 6)], [(9, 6)]], {}, {1: ints(1, -4), 2: ints(2**63 - 1, -1), 3: ints(0, 1), 4: ints(1, 2)}),
+    Case("Slice", [(-1, 6)], [[(4, 6)], [(9, 6)]], {}, {1: ints(1, -4), 2: ints(2**63 - 1, -1), 3: ints(0, 1),
+         4: ints(1, 2)}),
     Case("Slice", [(-1, 6)], [[(4, 6)], [(9, 6)]], {}, {1: ints(-1), 2: ints(-(2**63) + 1), 3: ints(0), 4: ints(-1)}),
-    Case("Slice", [(-1, 6)], [[(4, 6)], [(2, 6)]], {}, {1: ints(-3), 2: ints(100), 3: ints(0)}, note="beyond-both-ends"),
+    Case("Slice", [(-1, 6)], [[(4, 6)], [(2, 6)]], {}, {1: ints(-3), 2: ints(100), 3: ints(0)},
+         note="beyond-both-ends"),
     Case("Slice", [(-1, 6)], [[(4, 6)]], {"starts": [1, 1], "ends": [3, 5], "axes": [0, 1]}, opset=9),
     Case("Split", [(-1, 7)], [[(2, 7)]], {"axis": 1}, {1: ints(2, 4, 1)}, outputs=3),
     Case("Split", [(-1, 6)], [[(2, 6)]], {"axis": 1}, opset=11, outputs=3),
@@ -228,7 +246,13 @@ PICKS = [
     Case("Gather", [(6, -1), (-1,)], [[(6, 4), (3,)], [(6, 2), (8,)]], types=[FLOAT, INT64], low=0, high=5),
     Case("GatherElements", [(3, 4), (2, 4)], [[(3, 4), (2, 4)]], {"axis": 0}, types=[FLOAT, INT64], low=0, high=2),
     Case("GatherND", [(3, 4, -1)], [[(3, 4, 5)]], {}, {1: np.array([[0, 1], [2, 3]], np.int64)}),
-    Case("ScatterElements", [(3, 4), (2, 4)], [[(3, 4), (2, 4)]], {"axis": 0}, {1: np.array([[0, 1, 2, 0], [1, 2, 0, 1]])}),
+    Case(
+        "ScatterElements",
+        [(3, 4), (2, 4)],
+        [[(3, 4), (2, 4)]],
+        {"axis": 0},
+        {1: np.array([[0, 1, 2, 0], [1, 2, 0, 1]])},
+    ),
     Case("ScatterND", [(5, -1), (2, -1)], [[(5, 3), (2, 3)]], {}, {1: np.array([[1], [4]], np.int64)}),
     Case("TopK", [(-1, 9)], [[(3, 9)], [(5, 9)]], {}, {1: ints(4)}, outputs=2),
     Case("TopK", [(-1, 9)], [[(3, 9)]], {"largest": 0, "axis": -1}, {1: ints(4)}, outputs=2),
@@ -236,7 +260,16 @@ PICKS = [
     Case("ArgMin", [(4, -1)], [[(4, 3)]], {"axis": 0}),
     Case("CumSum", [(-1, 5)], [[(3, 5)]], {}, {1: ints(1)[0]}),
     Case("CumSum", [(-1, 5)], [[(3, 5)]], {"exclusive": 1, "reverse": 1}, {1: ints(0)[0]}),
-    Case("OneHot", [(-1,)], [[(4,)]], {}, {1: ints(5)[0], 2: np.array([0.5, 2.0], np.float32)}, types=[INT64], low=0, high=4),
+    Case(
+        "OneHot",
+        [(-1,)],
+        [[(4,)]],
+        {},
+        {1: ints(5)[0], 2: np.array([0.5, 2.0], np.float32)},
+        types=[INT64],
+        low=0,
+        high=4,
+    ),
     Case("NonZero", [(-1, 4)], [[(3, 4)]], types=[BOOL]),
     Case("IsNaN", [(-1, 3)], [[(2, 3)]]),
     Case("EyeLike", [(3, 4)], [[(3, 4)]], {"k": 1}),
@@ -260,8 +293,8 @@ def test_operator(case: Case) -> None:
     model = case.model()
     feeds = case.feeds()
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    for feed, found in zip(feeds, run(plan_of(model, feeds), feeds)):
-        for name, expected in zip([info.name for info in session.get_outputs()], session.run(None, feed)):
+    for feed, found in zip(feeds, run(plan_of(model, feeds), feeds), strict=True):
+        for name, expected in zip([info.name for info in session.get_outputs()], session.run(None, feed), strict=True):
             check_equal(found[name], np.asarray(expected), f"{case} {[x.shape for x in feed.values()]} {name}")
 
 
@@ -306,6 +339,6 @@ def test_shape_arithmetic_of_exporters() -> None:
     model = shape_arithmetic()
     feeds = [{"x": floats(*shape)} for shape in ((2, 6), (1, 4), (3, 8))]
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    for feed, found in zip(feeds, run(plan_of(model, feeds), feeds)):
-        for name, expected in zip(("y", "pairs", "first"), session.run(["y", "pairs", "first"], feed)):
+    for feed, found in zip(feeds, run(plan_of(model, feeds), feeds), strict=True):
+        for name, expected in zip(("y", "pairs", "first"), session.run(["y", "pairs", "first"], feed), strict=True):
             check_equal(found[name], expected, f"{name} at {feed['x'].shape}")

@@ -191,8 +191,14 @@ TEST(Plan, liesAreRefusedWithAReason)
         {"before a step has written", [&](Plan& p) { std::swap(step(p, 0), step(p, 2)); }},
         {"which is an input or a constant", [&](Plan& p) { step(p, 0).outputs[0] = 0; }},
         {"written or read before", [&](Plan& p) { step(p, 1).outputs = step(p, 0).outputs; }},
-        {"needed still", [&](Plan& p) { step(p, 1).inPlace = {{0, 0}, {0, 0}}; }},
-        {"unknown operands", [&](Plan& p) { step(p, 1).inPlace = {{0, 9}}; }},
+        {"needed still",
+            [&](Plan& p) {
+                step(p, 1).inPlace = {{0, 0}, {0, 0}};
+            }},
+        {"unknown operands",
+            [&](Plan& p) {
+                step(p, 1).inPlace = {{0, 9}};
+            }},
         {"names no kernel", [&](Plan& p) { step(p, 0).kernel.clear(); }},
         {"graph node", [&](Plan& p) { step(p, 0).graphNode = 3; }},
         {"unknown register", [](Plan& p) { p.programs[0].tensors[0].extents[0] = -1; }},

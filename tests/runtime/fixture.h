@@ -17,8 +17,7 @@ inline ToyDevice& toyDevice()
     return device;
 }
 
-inline std::shared_ptr<Engine> engineOf(
-    std::shared_ptr<Plan const> plan, nvinfer1::IGpuAllocator* allocator = nullptr)
+inline std::shared_ptr<Engine> engineOf(std::shared_ptr<Plan const> plan, nvinfer1::IGpuAllocator* allocator = nullptr)
 {
     EngineOptions options;
     options.device = &toyDevice();

@@ -381,8 +381,8 @@ TEST(Run, observersSeeEveryStepWithItsInputsIntact)
         if (seen.step->kernel == "negate")
         {
             EXPECT_EQ(seen.inputs[0].extents[0], static_cast<int64_t>(expected.size()));
-            EXPECT_EQ(static_cast<int32_t const*>(seen.inputData[0])[1],
-                -static_cast<int32_t const*>(seen.outputData[0])[1]);
+            EXPECT_EQ(
+                static_cast<int32_t const*>(seen.inputData[0])[1], -static_cast<int32_t const*>(seen.outputData[0])[1]);
         }
         return true;
     };

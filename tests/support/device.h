@@ -51,9 +51,7 @@ class HostUnderTest final : public DeviceUnderTest
     {
         return nullptr;
     }
-    void synchronize() override
-    {
-    }
+    void synchronize() override {}
 
   private:
     static constexpr std::align_val_t kAlignment{256};
@@ -67,18 +65,22 @@ inline DeviceUnderTest& deviceUnderTest()
 
 //! Device memory for `count` elements; starts with random bytes, never zeros.
 template <typename T>
-    requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 class DeviceArray
 {
   public:
-    explicit DeviceArray(size_t count) : mCount{count}, mData{allocate(count)}
+    explicit DeviceArray(size_t count)
+        : mCount{count},
+          mData{allocate(count)}
     {
         std::vector<T> junk(count);
         if (count > 0)
             std::memset(static_cast<void*>(junk.data()), 0xCD, count * sizeof(T));
         write(junk);
     }
-    explicit DeviceArray(std::vector<T> const& values) : mCount{values.size()}, mData{allocate(values.size())}
+    explicit DeviceArray(std::vector<T> const& values)
+        : mCount{values.size()},
+          mData{allocate(values.size())}
     {
         write(values);
     }

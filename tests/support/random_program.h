@@ -11,7 +11,8 @@ namespace tenon::test
 class RandomProgram
 {
   public:
-    explicit RandomProgram(uint32_t seed) : mRandom{seed}
+    explicit RandomProgram(uint32_t seed)
+        : mRandom{seed}
     {
     }
 

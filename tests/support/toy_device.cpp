@@ -28,7 +28,10 @@ class Pointwise final : public Prepared
 {
   public:
     using Function = Result<Done> (*)(Call const& call, int64_t count, float factor);
-    Pointwise(Function function, int64_t count, float factor) : mFunction{function}, mCount{count}, mFactor{factor}
+    Pointwise(Function function, int64_t count, float factor)
+        : mFunction{function},
+          mCount{count},
+          mFactor{factor}
     {
     }
     bool isCollective() const noexcept override
@@ -111,7 +114,9 @@ constexpr Spec kSpecs[]{
 class ToyKernel final : public Kernel
 {
   public:
-    ToyKernel(Spec const& spec, float factor) : mSpec{spec}, mFactor{factor}
+    ToyKernel(Spec const& spec, float factor)
+        : mSpec{spec},
+          mFactor{factor}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(Args inputs, Args outputs, int32_t) const override
@@ -139,7 +144,8 @@ class ShapeValues final : public Kernel
     class Ready final : public Prepared
     {
       public:
-        explicit Ready(std::vector<int64_t> values) : mValues{std::move(values)}
+        explicit Ready(std::vector<int64_t> values)
+            : mValues{std::move(values)}
         {
         }
         bool isCollective() const noexcept override
@@ -176,7 +182,7 @@ std::atomic<int64_t>& ToyDevice::prepareCount()
 void* ToyDevice::allocate(size_t bytes) noexcept
 {
     constexpr size_t kHead{64}; // Holds the size.
-    auto* const memory = static_cast<char*>(::operator new(bytes + kHead, std::align_val_t{64}, std::nothrow));
+    auto* const memory = static_cast<char*>(::operator new (bytes + kHead, std::align_val_t{64}, std::nothrow));
     if (memory == nullptr)
         return nullptr;
     std::memcpy(memory, &bytes, sizeof(bytes));
@@ -190,7 +196,7 @@ void ToyDevice::release(void* memory) noexcept
     size_t bytes{0};
     std::memcpy(&bytes, head, sizeof(bytes));
     liveBytes -= static_cast<int64_t>(bytes);
-    ::operator delete(head, std::align_val_t{64});
+    ::operator delete (head, std::align_val_t{64});
 }
 
 void ToyDevice::copyToHost(void* to, void const* from, size_t bytes)

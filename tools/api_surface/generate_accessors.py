@@ -52,7 +52,7 @@ def read_overrides(paths):
         text = strip_comments(open(path, encoding="utf-8").read())
         for match in re.finditer(r"^class (\w+)(?: final)?\s*:([^{;]*)\{", text, re.M):
             classes.add(match.group(1))
-            body = text[match.end():text.find("\n};", match.end())]
+            body = text[match.end() : text.find("\n};", match.end())]
             calls = set()
             for call, params in re.findall(r"\b(\w+)\(([^(){};]*)\)\s*(?:const)?\s*noexcept\s*override", body, re.S):
                 calls.add((call, len([part for part in params.split(",") if part.strip()])))
@@ -64,7 +64,11 @@ def read_overrides(paths):
 
 def write_missing(interfaces):
     """A class per interface whose calls report that they are not implemented."""
-    out = ['#pragma once\n#include "NvInfer.h"\n', HEAD, "namespace tenon::api::missing\n{\nusing namespace nvinfer1;\n\n"]
+    out = [
+        '#pragma once\n#include "NvInfer.h"\n',
+        HEAD,
+        "namespace tenon::api::missing\n{\nusing namespace nvinfer1;\n\n",
+    ]
     for interface in interfaces:
         out.append(f"class {interface.name[1:]} : public apiv::{interface.name}\n{{\n  public:\n")
         for slot in interface.slots:

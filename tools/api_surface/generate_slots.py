@@ -19,7 +19,13 @@ def main():
     parser.add_argument("--out", required=True, help="the header to write")
     args = parser.parse_args()
     table = json.load(open(args.table, encoding="utf-8"))
-    lines = ["// Written by tools/api_surface/generate_slots.py. Do not edit.", "#pragma once", "", "namespace slots", "{"]
+    lines = [
+        "// Written by tools/api_surface/generate_slots.py. Do not edit.",
+        "#pragma once",
+        "",
+        "namespace slots",
+        "{",
+    ]
     for name, layout in table.items():
         if name == "symbols" or not re.fullmatch(r"nvinfer1::(apiv::V|I)\w+", name):
             continue

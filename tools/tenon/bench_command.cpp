@@ -47,7 +47,7 @@ int bench(Options const& options, Common const& common)
     std::vector<double> times;
     auto const start = Clock::now();
     while (!gInterrupted
-           && (times.empty() || std::chrono::duration<double>(Clock::now() - start).count() < options.seconds))
+        && (times.empty() || std::chrono::duration<double>(Clock::now() - start).count() < options.seconds))
     {
         auto const before = Clock::now();
         session.run();
@@ -57,9 +57,9 @@ int bench(Options const& options, Common const& common)
         return kInterruptedStatus;
     std::sort(times.begin(), times.end());
     char const* format = options.json
-                             ? "{\"runs\": %zu, \"min_ms\": %.4f, \"median_ms\": %.4f, \"p99_ms\": %.4f, \"load_ms\": "
-                               "%.2f, \"rss_mib\": %.1f}\n"
-                             : "%zu runs: min %.3f ms, median %.3f ms, 99%% %.3f ms; load %.1f ms; resident %.1f MiB\n";
+        ? "{\"runs\": %zu, \"min_ms\": %.4f, \"median_ms\": %.4f, \"p99_ms\": %.4f, \"load_ms\": "
+          "%.2f, \"rss_mib\": %.1f}\n"
+        : "%zu runs: min %.3f ms, median %.3f ms, 99%% %.3f ms; load %.1f ms; resident %.1f MiB\n";
     std::printf(format, times.size(), times.front(), at(times, 0.5), at(times, 0.99), session.loadMilliseconds(),
         residentMebibytes());
     return 0;

@@ -129,9 +129,9 @@ void printNetwork(Json const& network)
         std::string outputs;
         for (Json const& output : layer["outputs"])
             outputs += " "
-                       + (output.is_object() ? textOf(output.value("type", Json{})) + "["
-                                                   + shapeOf(output.value("shape", Json{})) + "]"
-                                             : textOf(output));
+                + (output.is_object()
+                        ? textOf(output.value("type", Json{})) + "[" + shapeOf(output.value("shape", Json{})) + "]"
+                        : textOf(output));
         std::printf("%4zu  %-20s %s ->%s\n", number++, textOf(layer["kind"]).c_str(), textOf(layer["name"]).c_str(),
             outputs.c_str());
     }

@@ -49,16 +49,18 @@ int api()
 
 void addKnobs(CLI::App& app, int& status)
 {
-    app.add_subcommand("knobs", "List the environment variables that Tenon reads")
-        ->callback([&status] { status = knobs(); });
+    app.add_subcommand("knobs", "List the environment variables that Tenon reads")->callback([&status] {
+        status = knobs();
+    });
     app.add_subcommand("devices", "List the devices, and which one a build or run would take and why")
         ->callback([&status] { status = devices(); });
 }
 
 void addApi(CLI::App& app, int& status)
 {
-    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")
-        ->callback([&status] { status = api(); });
+    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")->callback([&status] {
+        status = api();
+    });
 }
 
 } // namespace tenon::cli

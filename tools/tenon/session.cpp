@@ -120,7 +120,7 @@ Shapes parseShapes(std::vector<std::string> const& texts)
             std::vector<std::string> const bounds = split(piece.substr(equals + 1), ':');
             if (bounds.size() != 1 && bounds.size() != 3)
                 throw std::invalid_argument("'" + piece + "' has " + std::to_string(bounds.size())
-                                            + " shapes; give one, or three as min:opt:max");
+                    + " shapes; give one, or three as min:opt:max");
             shapes[piece.substr(0, equals)] = {
                 parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
         }
@@ -142,19 +142,14 @@ size_t bytesOf(DataType type, Dims const& dims)
         count *= static_cast<size_t>(std::max<int64_t>(dims.d[i], 0));
     switch (type)
     {
-    case DataType::kINT64:
-        return count * 8;
+    case DataType::kINT64: return count * 8;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-        return count * 4;
+    case DataType::kINT32: return count * 4;
     case DataType::kHALF:
-    case DataType::kBF16:
-        return count * 2;
+    case DataType::kBF16: return count * 2;
     case DataType::kINT4:
-    case DataType::kFP4:
-        return (count + 1) / 2;
-    default:
-        return count;
+    case DataType::kFP4: return (count + 1) / 2;
+    default: return count;
     }
 }
 
@@ -205,8 +200,7 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
         dynamic = true;
         if (given.empty())
             throw std::runtime_error(std::string{"input '"} + input.getName() + "' of shape " + show(dims)
-                                     + " has extents known only at run time: give --shapes " + input.getName()
-                                     + "=MIN:OPT:MAX");
+                + " has extents known only at run time: give --shapes " + input.getName() + "=MIN:OPT:MAX");
         ShapeRange const& range = given.mapped();
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMIN, range.min);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);

@@ -79,9 +79,9 @@ void print(Json const& report, bool verbose)
         bool const isBad = isCompared && !step["ok"].get<bool>();
         if (verbose || isBad)
             std::printf("%-5s %-9.2e %s\n",
-                isBad        ? "WRONG"
-                : isCompared ? "ok"
-                             : "-",
+                isBad            ? "WRONG"
+                    : isCompared ? "ok"
+                                 : "-",
                 isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
                 step["name"].get<std::string>().c_str());
     }

@@ -150,7 +150,7 @@ Value hardmax(Node& node, Value const& x, int32_t axis)
 Value normalized(Node& node, Value const& x, int32_t axis)
 {
     return node.op() == "LogSoftmax" ? logSoftmax(node, x, axis)
-           : node.op() == "Hardmax"  ? hardmax(node, x, axis)
+        : node.op() == "Hardmax"     ? hardmax(node, x, axis)
                                      : node.softmax(x, axis);
 }
 

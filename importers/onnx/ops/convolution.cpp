@@ -30,8 +30,9 @@ Operands operandsOf(Node& node)
     operands.kernel = node.in(1);
     if (operands.kernel.rank() != node.in(0).rank())
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("a kernel of shape {} for an input of shape {}",
-                                           textOf(operands.kernel.shape()), textOf(node.in(0).shape())));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("a kernel of shape {} for an input of shape {}", textOf(operands.kernel.shape()),
+                textOf(node.in(0).shape())));
     }
     Shape const shape = operands.kernel.shape();
     if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 1; }))

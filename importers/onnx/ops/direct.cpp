@@ -124,8 +124,7 @@ Outputs importActivation(Node& node)
     return {node.activation(node.in(0), row.type, alpha, beta)};
 }
 
-constexpr auto kOperators = []
-{
+constexpr auto kOperators = [] {
     std::array<Operator, std::size(kUnary) + std::size(kBinary) + std::size(kActivations)> all{};
     size_t at{0};
     for (auto const& row : kUnary)

@@ -11,9 +11,9 @@ using nvinfer1::UnaryOperation;
 
 ElementWiseOperation nAryOperation(std::string_view op)
 {
-    return op == "Max"   ? ElementWiseOperation::kMAX
-           : op == "Min" ? ElementWiseOperation::kMIN
-                         : ElementWiseOperation::kSUM;
+    return op == "Max" ? ElementWiseOperation::kMAX
+        : op == "Min"  ? ElementWiseOperation::kMIN
+                       : ElementWiseOperation::kSUM;
 }
 
 //! Max, Min, Sum and Mean of any number of inputs.
@@ -109,8 +109,8 @@ Outputs importIsInf(Node& node)
     Value const sign = node.binary(x, zero, positive ? ElementWiseOperation::kGREATER : ElementWiseOperation::kLESS);
     Value const both = node.binary(infinite, sign, ElementWiseOperation::kAND);
     return {negative || positive
-                ? both
-                : node.binary(infinite, node.unary(infinite, UnaryOperation::kNOT), ElementWiseOperation::kAND)};
+            ? both
+            : node.binary(infinite, node.unary(infinite, UnaryOperation::kNOT), ElementWiseOperation::kAND)};
 }
 
 Value castLayer(Node& node, Value const& x, DataType type)

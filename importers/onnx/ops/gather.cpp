@@ -68,12 +68,12 @@ Outputs importGridSample(Node& node)
         node.added(node.api().addGridSample(node.tensor(node.in(0)), node.tensor(node.in(1))), "gridsample");
     std::string const mode = node.stringOr("mode", "linear");
     std::string const padding = node.stringOr("padding_mode", "zeros");
-    layer->setInterpolationMode(mode == "nearest"                      ? nvinfer1::InterpolationMode::kNEAREST
-                                : mode == "cubic" || mode == "bicubic" ? nvinfer1::InterpolationMode::kCUBIC
-                                                                       : nvinfer1::InterpolationMode::kLINEAR);
-    layer->setSampleMode(padding == "border"       ? nvinfer1::SampleMode::kCLAMP
-                         : padding == "reflection" ? nvinfer1::SampleMode::kREFLECT
-                                                   : nvinfer1::SampleMode::kFILL);
+    layer->setInterpolationMode(mode == "nearest"  ? nvinfer1::InterpolationMode::kNEAREST
+            : mode == "cubic" || mode == "bicubic" ? nvinfer1::InterpolationMode::kCUBIC
+                                                   : nvinfer1::InterpolationMode::kLINEAR);
+    layer->setSampleMode(padding == "border" ? nvinfer1::SampleMode::kCLAMP
+            : padding == "reflection"        ? nvinfer1::SampleMode::kREFLECT
+                                             : nvinfer1::SampleMode::kFILL);
     layer->setAlignCorners(node.intOr("align_corners", 0) != 0);
     return {layer->getOutput(0)};
 }

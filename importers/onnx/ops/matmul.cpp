@@ -18,8 +18,9 @@ Outputs importMatMul(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, "MatMul of a scalar");
     }
-    auto const operationOf = [](Value const& x)
-    { return x.rank() == 1 ? MatrixOperation::kVECTOR : MatrixOperation::kNONE; };
+    auto const operationOf = [](Value const& x) {
+        return x.rank() == 1 ? MatrixOperation::kVECTOR : MatrixOperation::kNONE;
+    };
     MatrixOperation const opA = operationOf(a);
     MatrixOperation const opB = operationOf(b);
     int32_t const batchAxes = std::max({a.rank() - 2, b.rank() - 2, 0});
@@ -37,8 +38,9 @@ Outputs importGemm(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("Gemm of shapes {} and {}", textOf(a.shape()), textOf(b.shape())));
     }
-    auto const operationOf = [&node](char const* name)
-    { return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE; };
+    auto const operationOf = [&node](char const* name) {
+        return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
+    };
     float const alpha = node.floatOr("alpha", 1.0F);
     float const beta = node.floatOr("beta", 1.0F);
     MatrixOperation const opA = operationOf("transA");

@@ -60,16 +60,11 @@ Value applied(Node& node, Step step, Value const& x)
 {
     switch (step)
     {
-    case Step::kAbs:
-        return node.unary(x, UnaryOperation::kABS);
-    case Step::kSquare:
-        return node.binary(x, x, ElementWiseOperation::kPROD);
-    case Step::kLog:
-        return node.unary(x, UnaryOperation::kLOG);
-    case Step::kSqrt:
-        return node.unary(x, UnaryOperation::kSQRT);
-    default:
-        return x;
+    case Step::kAbs: return node.unary(x, UnaryOperation::kABS);
+    case Step::kSquare: return node.binary(x, x, ElementWiseOperation::kPROD);
+    case Step::kLog: return node.unary(x, UnaryOperation::kLOG);
+    case Step::kSqrt: return node.unary(x, UnaryOperation::kSQRT);
+    default: return x;
     }
 }
 

@@ -18,12 +18,11 @@ void WindowAttributes::widen()
 
 WindowAttributes windowOf(Node const& node, size_t spatialAxes, Shape const& kernel)
 {
-    auto const list = [&](char const* name, int64_t otherwise, int64_t smallest)
-    {
+    auto const list = [&](char const* name, int64_t otherwise, int64_t smallest) {
         Shape const result = node.intsOr(name, Shape(spatialAxes, otherwise));
-        if (result.size() != spatialAxes
-            || std::any_of(
-                result.begin(), result.end(), [smallest](int64_t v) { return v < smallest || v > INT32_MAX; }))
+        if (result.size() != spatialAxes || std::any_of(result.begin(), result.end(), [smallest](int64_t v) {
+                return v < smallest || v > INT32_MAX;
+            }))
         {
             fail(ErrorCode::kINVALID_NODE,
                 fmt::format("{} {} does not fit {} spatial axes", name, textOf(result), spatialAxes));

@@ -33,9 +33,9 @@ void setWindow(Layer* layer, WindowAttributes const& window, nvinfer1::PaddingMo
     layer->setStrideNd(dimsOf(window.strides));
     layer->setPrePadding(dimsOf(window.padsBefore));
     layer->setPostPadding(dimsOf(window.padsAfter));
-    layer->setPaddingMode(window.autoPad == "SAME_UPPER"   ? nvinfer1::PaddingMode::kSAME_UPPER
-                          : window.autoPad == "SAME_LOWER" ? nvinfer1::PaddingMode::kSAME_LOWER
-                                                           : explicitMode);
+    layer->setPaddingMode(window.autoPad == "SAME_UPPER" ? nvinfer1::PaddingMode::kSAME_UPPER
+            : window.autoPad == "SAME_LOWER"             ? nvinfer1::PaddingMode::kSAME_LOWER
+                                                         : explicitMode);
 }
 
 } // namespace tenon::onnx

@@ -68,13 +68,10 @@ char const* tenonVersion() noexcept
 
 TenonText tenonNotImplemented() noexcept
 {
-    return textOrProblem(nullptr,
-        []() -> tenon::Result<std::string>
-        {
-            return nlohmann::ordered_json(
-                std::vector<std::string>(std::begin(kNotImplemented), std::end(kNotImplemented)))
-                .dump(2);
-        });
+    return textOrProblem(nullptr, []() -> tenon::Result<std::string> {
+        return nlohmann::ordered_json(std::vector<std::string>(std::begin(kNotImplemented), std::end(kNotImplemented)))
+            .dump(2);
+    });
 }
 
 TenonText tenonDevices() noexcept

@@ -75,39 +75,34 @@ using namespace tenon::api;
 
 TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) noexcept
 {
-    return textOrProblem(problem,
-        [&]() -> Result<std::string> {
-            return inspectBlob({static_cast<uint8_t const*>(blob), size}, nullptr);
-        });
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        return inspectBlob({static_cast<uint8_t const*>(blob), size}, nullptr);
+    });
 }
 
 TenonText tenonInspectFile(char const* path, TenonText* problem) noexcept
 {
-    return textOrProblem(problem,
-        [&]() -> Result<std::string>
-        {
-            if (path == nullptr)
-                return badArgument("the path is null");
-            MappedFile file = TENON_TRY(mapPlanFile(path));
-            return inspectBlob(file.bytes, std::move(file.owner));
-        });
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        if (path == nullptr)
+            return badArgument("the path is null");
+        MappedFile file = TENON_TRY(mapPlanFile(path));
+        return inspectBlob(file.bytes, std::move(file.owner));
+    });
 }
 
 TenonText tenonInspectEngine(void const* engine, TenonText* problem) noexcept
 {
-    return textOrProblem(problem,
-        [&]() -> Result<std::string>
-        {
-            CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-            return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
-        });
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+        return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
+    });
 }
 
 TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
 {
-    return textOrProblem(problem,
-        [&]() -> Result<std::string>
-        { return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network))); });
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network)));
+    });
 }
 
 void* tenonDeserializeFile(void* runtime, char const* path) noexcept
@@ -120,11 +115,10 @@ void* tenonDeserializeShared(
 {
     try
     {
-        std::shared_ptr<void const> owner{blob, [release, user](void const*)
-            {
-                if (release != nullptr)
-                    release(user);
-            }};
+        std::shared_ptr<void const> owner{blob, [release, user](void const*) {
+                                              if (release != nullptr)
+                                                  release(user);
+                                          }};
         return Runtime::of(*static_cast<nvinfer1::IRuntime*>(runtime))
             .deserializeShared({static_cast<uint8_t const*>(blob), size}, std::move(owner));
     }
@@ -137,14 +131,12 @@ void* tenonDeserializeShared(
 TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count, TenonVerifyOptions const* options,
     TenonText* problem) noexcept
 {
-    return textOrProblem(problem,
-        [&]() -> Result<std::string>
-        {
-            VerifyOptions wanted;
-            if (options != nullptr)
-                wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
-            std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
-            CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-            return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
-        });
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        VerifyOptions wanted;
+        if (options != nullptr)
+            wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
+        std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
+        CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+        return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
+    });
 }

@@ -22,14 +22,12 @@ I* create(char const* call, void* logger, int32_t version) noexcept
     auto* const user = static_cast<ILogger*>(logger);
     setGlobalLogger(user);
     ILogger& target = user == nullptr ? globalLogger() : *user;
-    return fenced(Log{&target}, call, static_cast<I*>(nullptr),
-        [&]() -> Result<I*>
-        {
-            TENON_TRY(checkCallerVersion(version));
-            if (user == nullptr)
-                return badArgument("the logger is null");
-            return makeHandle<I, Impl>(*user, TENON_TRY(chooseDevice()));
-        });
+    return fenced(Log{&target}, call, static_cast<I*>(nullptr), [&]() -> Result<I*> {
+        TENON_TRY(checkCallerVersion(version));
+        if (user == nullptr)
+            return badArgument("the logger is null");
+        return makeHandle<I, Impl>(*user, TENON_TRY(chooseDevice()));
+    });
 }
 } // namespace
 

@@ -78,10 +78,10 @@ struct Form
 class PreparedAttention final : public Prepared
 {
   public:
-    PreparedAttention(Attention layer, Form const& form, int32_t threads) :
-        mLayer{layer},
-        mForm{form},
-        mThreads{std::max(threads, 1)}
+    PreparedAttention(Attention layer, Form const& form, int32_t threads)
+        : mLayer{layer},
+          mForm{form},
+          mThreads{std::max(threads, 1)}
     {
     }
     bool isCollective() const noexcept override
@@ -132,8 +132,8 @@ class PreparedAttention final : public Prepared
         bool const isTurned = f.k.strides[3] == 1;
         isa.packColumns(static_cast<float const*>(call.inputs[1]) + f.k.at(batch, shared),
             isTurned ? f.k.strides[2] : f.k.strides[3], isTurned, depth, length, 0, panelsOf(length), keys);
-        isa.packColumns(static_cast<float const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false, length,
-            columns, 0, panelsOf(columns), values);
+        isa.packColumns(static_cast<float const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false,
+            length, columns, 0, panelsOf(columns), values);
         constexpr float kInfinity{std::numeric_limits<float>::infinity()};
         for (int64_t row = first; row < last; row += f.blockRows)
         {
@@ -196,7 +196,9 @@ class PreparedAttention final : public Prepared
 class AttentionKernel final : public Kernel
 {
   public:
-    AttentionKernel(LayerKernel kernel, Attention layer) : mKernel{std::move(kernel)}, mLayer{layer}
+    AttentionKernel(LayerKernel kernel, Attention layer)
+        : mKernel{std::move(kernel)},
+          mLayer{layer}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

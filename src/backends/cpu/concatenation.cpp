@@ -34,7 +34,9 @@ Result<KernelSpec> buildConcatenation(Problem const& problem, Offer const& offer
 class ConcatenationKernel final : public Kernel
 {
   public:
-    ConcatenationKernel(Concatenation layer, std::string name) : mLayer{layer}, mName{std::move(name)}
+    ConcatenationKernel(Concatenation layer, std::string name)
+        : mLayer{layer},
+          mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -70,8 +72,7 @@ class ConcatenationKernel final : public Kernel
 Result<std::unique_ptr<Kernel>> loadConcatenation(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<ConcatenationKernel>(
-        TENON_TRY(fieldsOf<Concatenation>(args)), std::string{source.layer});
+    return std::make_unique<ConcatenationKernel>(TENON_TRY(fieldsOf<Concatenation>(args)), std::string{source.layer});
 }
 
 constexpr Candidate kConcatenationCandidates[]{

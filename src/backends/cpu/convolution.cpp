@@ -1,7 +1,7 @@
 // Convolution in channels-last layout: windows as rows of a matrix product, read where they lie.
 #include "layers/convolution.h"
 
-#include "backends/cpu/convolution_geometry.h"
+#include "backends/cpu/convolution_winograd.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/kernel_file.h"
@@ -55,24 +55,17 @@ Staging stage(Geometry& g)
     return s;
 }
 
-struct Loaded
-{
-    LayerKernel kernel;
-    Convolution layer;
-    PackedOperand weights;
-};
-
 class PreparedConvolution final : public Prepared
 {
   public:
-    PreparedConvolution(std::shared_ptr<Loaded const> loaded, Geometry const& geometry, GemmEpilogue epilogue,
-        bool isLinear) :
-        mLoaded{std::move(loaded)},
-        mGeometry{geometry},
-        mEpilogue{std::move(epilogue)},
-        mIsLinear{isLinear},
-        mInHeight{geometry.window.inHeight},
-        mInWidth{geometry.window.inWidth}
+    PreparedConvolution(
+        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool isLinear)
+        : mLoaded{std::move(loaded)},
+          mGeometry{geometry},
+          mEpilogue{std::move(epilogue)},
+          mIsLinear{isLinear},
+          mInHeight{geometry.window.inHeight},
+          mInWidth{geometry.window.inWidth}
     {
         mDepth = mGeometry.window.kernelHeight * mGeometry.window.kernelWidth * mGeometry.channels / mGeometry.groups;
         if (wantsStaging(mGeometry))
@@ -87,7 +80,8 @@ class PreparedConvolution final : public Prepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(float) : 0;
+        return mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(float)
+                               : 0;
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
@@ -162,7 +156,7 @@ class PreparedConvolution final : public Prepared
         }
     }
 
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedConvolution const> mLoaded;
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
     bool mIsLinear;
@@ -178,11 +172,12 @@ class PreparedConvolution final : public Prepared
 class ConvolutionKernel final : public Kernel
 {
   public:
-    explicit ConvolutionKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    explicit ConvolutionKernel(std::shared_ptr<LoadedConvolution const> loaded)
+        : mLoaded{std::move(loaded)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
     {
         LayerKernel const& kernel = mLoaded->kernel;
         TENON_TRY(kernel.check(inputs, outputs));
@@ -200,16 +195,19 @@ class ConvolutionKernel final : public Kernel
             return kernel.refuse("its output is {}", nameOf(y.layout));
         if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
             return kernel.refuse("its kernel has more than {} taps", kMostSegments);
-        std::vector<int32_t> const axes = y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
-        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
-            kernel, mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+        std::vector<int32_t> const axes =
+            y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
+        GemmEpilogue epilogue =
+            TENON_TRY(GemmEpilogue::make(kernel, mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+        if (wantsWinograd(mLoaded->layer, geometry))
+            return prepareWinograd(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2), threads);
         auto prepared = std::make_shared<PreparedConvolution>(mLoaded, geometry, std::move(epilogue), isLinear);
         prepared->setBias(isPresent(inputs, 2), inputs.size());
         return std::shared_ptr<Prepared const>{std::move(prepared)};
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedConvolution const> mLoaded;
 };
 
 Packing packingOfConvolution(Convolution const& layer)
@@ -219,7 +217,7 @@ Packing packingOfConvolution(Convolution const& layer)
 
 Result<std::unique_ptr<Kernel>> loadConvolution(KernelSource const& source)
 {
-    auto loaded = std::make_shared<Loaded>();
+    auto loaded = std::make_shared<LoadedConvolution>();
     loaded->kernel = TENON_TRY(LayerKernel::load(source));
     loaded->layer = TENON_TRY(fieldsOf<Convolution>(loaded->kernel.args()));
     loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, packingOfConvolution(loaded->layer)));

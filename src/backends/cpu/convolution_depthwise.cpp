@@ -20,12 +20,13 @@ struct Loaded
 class PreparedDepthwise final : public Prepared
 {
   public:
-    PreparedDepthwise(std::shared_ptr<Loaded const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool hasBias) :
-        mLoaded{std::move(loaded)},
-        mGeometry{geometry},
-        mEpilogue{std::move(epilogue)},
-        mHasBias{hasBias},
-        mZeros(static_cast<size_t>(geometry.channels), 0.0F)
+    PreparedDepthwise(
+        std::shared_ptr<Loaded const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool hasBias)
+        : mLoaded{std::move(loaded)},
+          mGeometry{geometry},
+          mEpilogue{std::move(epilogue)},
+          mHasBias{hasBias},
+          mZeros(static_cast<size_t>(geometry.channels), 0.0F)
     {
         mGeometry.window.zeros = mZeros.data();
     }
@@ -66,7 +67,8 @@ class PreparedDepthwise final : public Prepared
 class DepthwiseKernel final : public Kernel
 {
   public:
-    explicit DepthwiseKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    explicit DepthwiseKernel(std::shared_ptr<Loaded const> loaded)
+        : mLoaded{std::move(loaded)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -83,12 +85,12 @@ class DepthwiseKernel final : public Kernel
         Geometry const geometry = geometryOf(layer, inputs[0].extents, y.extents);
         if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
             return kernel.refuse("its kernel has more than {} taps", kMostSegments);
-        std::vector<int32_t> const axes
-            = y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
-        GemmEpilogue epilogue
-            = TENON_TRY(GemmEpilogue::make(kernel, layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedDepthwise>(
-            mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
+        std::vector<int32_t> const axes =
+            y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
+        GemmEpilogue epilogue =
+            TENON_TRY(GemmEpilogue::make(kernel, layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<PreparedDepthwise>(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
     }
 
   private:

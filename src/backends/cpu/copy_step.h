@@ -16,7 +16,8 @@ class CopyStep final : public Prepared
         size_t input;
         StridedCopy copy;
     };
-    explicit CopyStep(std::vector<Part> parts) : mParts{std::move(parts)}
+    explicit CopyStep(std::vector<Part> parts)
+        : mParts{std::move(parts)}
     {
     }
     bool isCollective() const noexcept override

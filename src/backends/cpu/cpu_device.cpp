@@ -34,7 +34,7 @@ struct Run
     std::span<Launch const> launches;
     RunOptions const* options{nullptr};
     RunFailure* failure{nullptr};
-    size_t next{0};            //!< First step not yet run.
+    size_t next{0}; //!< First step not yet run.
     std::atomic<bool> isStopped{false};
     std::atomic<bool> hasFailed{false};
     std::mutex mutex;
@@ -114,7 +114,8 @@ class CpuDevice final : public Device
     void* allocate(size_t bytes) noexcept override
     {
         size_t const alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-        void* memory = std::aligned_alloc(alignment, (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment);
+        void* memory =
+            std::aligned_alloc(alignment, (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment);
         if (memory != nullptr && bytes >= kHugePage)
             madvise(memory, bytes, MADV_HUGEPAGE); // Only a hint.
         return memory;
@@ -134,7 +135,8 @@ class CpuDevice final : public Device
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
     {
         if (activeIsa() == Isa::kNone)
-            return errorOf(ErrorCode::kINVALID_STATE, "this CPU ({}) lacks AVX2, FMA or F16C, which Tenon needs", cpuModel());
+            return errorOf(
+                ErrorCode::kINVALID_STATE, "this CPU ({}) lacks AVX2, FMA or F16C, which Tenon needs", cpuModel());
         for (cpu::KernelFile const& file : cpu::allKernelFiles())
             for (KernelEntry const& entry : file.kernels)
                 if (entry.name == source.kernel)

@@ -36,10 +36,10 @@ struct Form
 class PreparedDeconvolution final : public Prepared
 {
   public:
-    PreparedDeconvolution(std::shared_ptr<Loaded const> loaded, Form form, GemmEpilogue epilogue) :
-        mLoaded{std::move(loaded)},
-        mForm{form},
-        mEpilogue{std::move(epilogue)}
+    PreparedDeconvolution(std::shared_ptr<Loaded const> loaded, Form form, GemmEpilogue epilogue)
+        : mLoaded{std::move(loaded)},
+          mForm{form},
+          mEpilogue{std::move(epilogue)}
     {
     }
     bool isCollective() const noexcept override
@@ -96,7 +96,8 @@ std::optional<std::string> whyNot(Deconvolution const& layer)
 class DeconvolutionKernel final : public Kernel
 {
   public:
-    explicit DeconvolutionKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    explicit DeconvolutionKernel(std::shared_ptr<Loaded const> loaded)
+        : mLoaded{std::move(loaded)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -115,8 +116,8 @@ class DeconvolutionKernel final : public Kernel
         std::vector<int32_t> axes;
         for (size_t i = 0; i < outputs[0].extents.size(); ++i)
             axes.push_back(static_cast<int32_t>(i));
-        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
-            kernel, mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
+        GemmEpilogue epilogue = TENON_TRY(
+            GemmEpilogue::make(kernel, mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedDeconvolution>(mLoaded, form, std::move(epilogue))};
     }

@@ -52,7 +52,7 @@ TENON_INLINE void runChannels(DepthwiseTile const& tile, int64_t c, int64_t coun
         int64_t const at = (tile.row + p) * d.channels + c;
         F16 x = sum[p];
         if (d.residual != nullptr)
-            {
+        {
             float const* const r = d.residual + (tile.row + p) * d.residualStride + c;
             x = x + (isCut ? load(r, mask) : load(r));
         }
@@ -116,7 +116,8 @@ void runPart(Depthwise const& d, Line const& line, int64_t x, int32_t kind)
             for (int32_t p = 0; p < count; ++p)
             {
                 int64_t const inX = (x + p) * w.strideX - w.padLeft + kx * w.dilationX;
-                to[p] = static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth) ? in + inX * w.pixelStride : w.zeros;
+                to[p] =
+                    static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth) ? in + inX * w.pixelStride : w.zeros;
             }
         }
     }

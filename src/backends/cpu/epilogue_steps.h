@@ -84,7 +84,8 @@ TENON_INLINE void applyExtra(
     {                                                                                                                  \
         GemmStep fixed = step;                                                                                         \
         fixed.kind = EpilogueKind::Kind;                                                                               \
-        forEachVector(c, stride, rows, columns, [&](F16 x, int64_t, int64_t, int64_t) { return applyActivation(fixed, x); }); \
+        forEachVector(                                                                                                 \
+            c, stride, rows, columns, [&](F16 x, int64_t, int64_t, int64_t) { return applyActivation(fixed, x); });    \
         break;                                                                                                         \
     }
 
@@ -97,7 +98,9 @@ static __attribute__((noinline)) void applySteps(GemmStep const* steps, int64_t 
         switch (step.kind)
         {
         case EpilogueKind::kAdd:
-        case EpilogueKind::kMultiply: applyExtra(step, c, stride, row, rows, column, columns); break;
+        case EpilogueKind::kMultiply:
+            applyExtra(step, c, stride, row, rows, column, columns);
+            break;
             TENON_ACTIVATION_LOOP(kRelu)
             TENON_ACTIVATION_LOOP(kClip)
             TENON_ACTIVATION_LOOP(kLeakyRelu)

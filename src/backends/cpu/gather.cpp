@@ -55,7 +55,8 @@ struct GatherPlan
 class GatherStep final : public Prepared
 {
   public:
-    explicit GatherStep(GatherPlan plan) : mPlan{std::move(plan)}
+    explicit GatherStep(GatherPlan plan)
+        : mPlan{std::move(plan)}
     {
     }
     bool isCollective() const noexcept override
@@ -117,8 +118,8 @@ class GatherStep final : public Prepared
 
 int64_t product(std::vector<int64_t> const& extents, size_t first, size_t last)
 {
-    return volumeOf({extents.begin() + static_cast<std::ptrdiff_t>(first),
-        extents.begin() + static_cast<std::ptrdiff_t>(last)});
+    return volumeOf(
+        {extents.begin() + static_cast<std::ptrdiff_t>(first), extents.begin() + static_cast<std::ptrdiff_t>(last)});
 }
 
 //! kDEFAULT: every position before the axis is a batch; with an elementwise dimension the first axis picks the indices.
@@ -175,7 +176,9 @@ GatherPlan planElements(Gather const& layer, TensorArg const& data, TensorArg co
 class GatherKernel final : public Kernel
 {
   public:
-    GatherKernel(Gather layer, std::string name) : mLayer{layer}, mName{std::move(name)}
+    GatherKernel(Gather layer, std::string name)
+        : mLayer{layer},
+          mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -185,9 +188,11 @@ class GatherKernel final : public Kernel
         TensorArg const& data = inputs[0];
         TensorArg const& indices = inputs[1];
         bool const isWide = indices.dtype == DType::kINT64;
-        bool const isApart = mLayer.mode == GatherMode::kDEFAULT && mLayer.nbElementWiseDims != 0 && mLayer.gatherAxis != 1;
-        if (isApart || movableBytes(data.dtype) == 0 || (!isWide && indices.dtype != DType::kINT32) || data.layout != Layout::kLinear
-            || indices.layout != Layout::kLinear || outputs[0].layout != Layout::kLinear)
+        bool const isApart =
+            mLayer.mode == GatherMode::kDEFAULT && mLayer.nbElementWiseDims != 0 && mLayer.gatherAxis != 1;
+        if (isApart || movableBytes(data.dtype) == 0 || (!isWide && indices.dtype != DType::kINT32)
+            || data.layout != Layout::kLinear || indices.layout != Layout::kLinear
+            || outputs[0].layout != Layout::kLinear)
             return badArgument("[layer '{}'] the gather kernel takes row-major data and int32 or int64 indices", mName);
         GatherPlan plan;
         switch (mLayer.mode)

@@ -1,5 +1,5 @@
-// Gemm: rows of floats times packed panels of 16 columns, with bias, residual and epilogue; the engine of matrix products
-// and, with rows taken from windows of a channels-last image, of convolutions.
+// Gemm: rows of floats times packed panels of 16 columns, with bias, residual and epilogue; the engine of matrix
+// products and, with rows taken from windows of a channels-last image, of convolutions.
 #pragma once
 
 #include "layers/epilogue.h"
@@ -64,18 +64,18 @@ struct Gemm
     int64_t segments{1}; //!< Parts of one row of a that lie apart: one per position of the kernel.
     int64_t length{0};   //!< Elements of a segment; the depth is segments · length.
     float const* a{nullptr};
-    int64_t aStride{0};               //!< Floats from row to row, without a window.
+    int64_t aStride{0}; //!< Floats from row to row, without a window.
     GemmWindow const* window{nullptr};
-    float const* b{nullptr};          //!< Panels: [columns / 16][depth][16].
+    float const* b{nullptr}; //!< Panels: [columns / 16][depth][16].
     float* c{nullptr};
     int64_t cStride{0};
     float alpha{1.0F};
-    float const* bias{nullptr};       //!< Per column.
-    float const* residual{nullptr};   //!< Added behind the bias; may be c itself.
+    float const* bias{nullptr};     //!< Per column.
+    float const* residual{nullptr}; //!< Added behind the bias; may be c itself.
     int64_t residualStride{0};
-    float low;                        //!< The sum is clamped to [low, high] ...
+    float low; //!< The sum is clamped to [low, high] ...
     float high;
-    GemmStep const* steps{nullptr};   //!< ... before these run.
+    GemmStep const* steps{nullptr}; //!< ... before these run.
     int64_t stepCount{0};
 };
 

@@ -1,6 +1,7 @@
-// Gemm: the tiles. A tile keeps its sums in registers over the whole depth; columns come packed, rows from where they lie.
-#include "backends/cpu/epilogue_steps.h"
+// Gemm: the tiles. A tile keeps its sums in registers over the whole depth; columns come packed, rows from where they
+// lie.
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/epilogue_steps.h"
 #include "backends/cpu/isa_functions.h"
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
@@ -11,14 +12,26 @@ namespace
 struct Tile
 {
     Gemm const& gemm;
-    float const* const* rows; //!< [segments][rows of the tile]
+    float const* const* rows; //!< [active segments][rows of the tile]
+    uint8_t const* active;    //!< Segments that are not all zeros, ascending.
+    int64_t activeCount;
     int64_t row;
     int64_t panel;
-    char const* ahead; //!< What is fetched into the second cache meanwhile, a line per element of depth.
+    char const* ahead; //!< What is fetched into the second cache meanwhile, `aheadStep` bytes per element of depth.
+    int64_t aheadStep;
 };
 
-template <int R, int V>
-TENON_INLINE void finish(Tile const& tile, F16 (&sum)[R][V], int64_t last)
+//! Sums of R rows and V vectors of columns; with `Half` the last vector has eight columns at most.
+template <int R, int V, bool Half>
+struct Sums
+{
+    static constexpr int kWhole{V - (Half ? 1 : 0)};
+    F16 whole[R][kWhole == 0 ? 1 : kWhole];
+    F8 half[Half ? R : 1];
+};
+
+template <int R, int V, bool Half>
+TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
 {
     Gemm const& g = tile.gemm;
     int64_t const column = tile.panel * kPanel;
@@ -31,14 +44,15 @@ TENON_INLINE void finish(Tile const& tile, F16 (&sum)[R][V], int64_t last)
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v)
     {
-        bool const isCut = v == V - 1 && last != kLanes;
+        bool const isCut = v == V - 1 && (Half || last != kLanes);
         F16 bias = zero();
         if (g.bias != nullptr)
             bias = isCut ? load(g.bias + column + v * kLanes, mask) : load(g.bias + column + v * kLanes);
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
         {
-            F16 x = fma(sum[r][v], alpha, bias);
+            F16 const sum = v < Sums<R, V, Half>::kWhole ? sums.whole[r][v] : widen(sums.half[r]);
+            F16 x = fma(sum, alpha, bias);
             if (residual != nullptr)
             {
                 float const* const p = residual + r * g.residualStride + v * kLanes;
@@ -56,49 +70,60 @@ TENON_INLINE void finish(Tile const& tile, F16 (&sum)[R][V], int64_t last)
         applySteps(g.steps, g.stepCount, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
 }
 
-template <int R, int V>
+template <int R, int V, bool Half>
 __attribute__((noinline)) void runTile(Tile const& tile)
 {
+    constexpr int kWhole{Sums<R, V, Half>::kWhole};
     Gemm const& g = tile.gemm;
-    F16 sum[R][V];
+    Sums<R, V, Half> sums;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
+    {
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v)
-            sum[r][v] = zero();
-    int64_t const depth = g.segments * g.length;
-    int64_t const panelStride = depth * kPanel;
-    float const* b = g.b + tile.panel * panelStride;
+        for (int v = 0; v < kWhole; ++v)
+            sums.whole[r][v] = zero();
+        if constexpr (Half)
+            sums.half[r] = lowHalf(zero());
+    }
+    int64_t const length = g.length;
+    int64_t const panelStride = g.segments * length * kPanel;
+    float const* const panel = g.b + tile.panel * panelStride;
     float const* const* rows = tile.rows;
     char const* ahead = tile.ahead;
-    int64_t const length = g.length;
-    for (int64_t s = 0; s < g.segments; ++s, rows += R)
+    int64_t const aheadStep = tile.aheadStep;
+    for (int64_t s = 0; s < tile.activeCount; ++s, rows += R)
     {
+        float const* b = panel + tile.active[s] * length * kPanel;
         float const* a[R];
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r)
             a[r] = rows[r];
         for (int64_t k = 0; k < length; ++k)
         {
-            F16 column[V];
+            F16 column[kWhole == 0 ? 1 : kWhole];
+            F8 lastColumn;
 #pragma GCC unroll 8
-            for (int v = 0; v < V; ++v)
+            for (int v = 0; v < kWhole; ++v)
                 column[v] = load(b + v * panelStride);
+            if constexpr (Half)
+                lastColumn = load8(b + kWhole * panelStride);
             b += kPanel;
             _mm_prefetch(ahead, _MM_HINT_T1);
-            ahead += 64;
+            ahead += aheadStep;
 #pragma GCC unroll 16
             for (int r = 0; r < R; ++r)
             {
                 F16 const element = splat(a[r][k]);
 #pragma GCC unroll 8
-                for (int v = 0; v < V; ++v)
-                    sum[r][v] = fma(element, column[v], sum[r][v]);
+                for (int v = 0; v < kWhole; ++v)
+                    sums.whole[r][v] = fma(element, column[v], sums.whole[r][v]);
+                if constexpr (Half)
+                    sums.half[r] = fma(lowHalf(element), lastColumn, sums.half[r]);
             }
         }
     }
     int64_t const end = g.columns - (tile.panel + V - 1) * kPanel;
-    finish<R, V>(tile, sum, end < kLanes ? end : kLanes);
+    finish<R, V, Half>(tile, sums, end < kLanes ? end : kLanes);
 }
 
 using TileFunction = void (*)(Tile const&);
@@ -107,68 +132,87 @@ using TileFunction = void (*)(Tile const&);
 struct TileSet
 {
     int32_t sizes[6];
-    TileFunction functions[6];
+    TileFunction functions[2][6]; //!< Whole, and with half a vector at the end.
 };
+
+template <int V, int... R>
+constexpr TileSet tileSet()
+{
+    return {{R...}, {{&runTile<R, V, false>...}, {&runTile<R, V, true>...}}};
+}
 
 #ifdef __AVX512F__
 constexpr int64_t kMostVectors{4};
-constexpr TileSet kTiles[]{
-    {{12, 8, 4, 2, 1}, {runTile<12, 1>, runTile<8, 1>, runTile<4, 1>, runTile<2, 1>, runTile<1, 1>}},
-    {{12, 8, 4, 2, 1}, {runTile<12, 2>, runTile<8, 2>, runTile<4, 2>, runTile<2, 2>, runTile<1, 2>}},
-    {{8, 6, 4, 2, 1}, {runTile<8, 3>, runTile<6, 3>, runTile<4, 3>, runTile<2, 3>, runTile<1, 3>}},
-    {{6, 5, 4, 3, 2, 1}, {runTile<6, 4>, runTile<5, 4>, runTile<4, 4>, runTile<3, 4>, runTile<2, 4>, runTile<1, 4>}},
-};
+constexpr TileSet kTiles[]{tileSet<1, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2, 1>(), tileSet<3, 8, 6, 4, 2, 1>(),
+    tileSet<4, 6, 5, 4, 3, 2, 1>()};
 #else
 constexpr int64_t kMostVectors{1};
-constexpr TileSet kTiles[]{
-    {{6, 5, 4, 3, 2, 1}, {runTile<6, 1>, runTile<5, 1>, runTile<4, 1>, runTile<3, 1>, runTile<2, 1>, runTile<1, 1>}},
-};
+constexpr TileSet kTiles[]{tileSet<1, 6, 5, 4, 3, 2, 1>()};
 #endif
 constexpr int32_t kMostRows{12};
 
-//! Pointers to the segments of rows [row, row + count).
-void locateRows(Gemm const& g, int64_t row, int32_t count, float const** pointers)
+//! The rows of one tile.
+struct Located
+{
+    float const* pointers[kMostSegments * kMostRows];
+    uint8_t active[kMostSegments];
+    int64_t activeCount;
+};
+
+//! Pointers to the segments of rows [row, row + count); segments that lie outside for all of them are left out.
+void locateRows(Gemm const& g, int64_t row, int32_t count, Located& located)
 {
     if (g.window == nullptr)
     {
         for (int32_t r = 0; r < count; ++r)
-            pointers[r] = g.a + (row + r) * g.aStride;
+            located.pointers[r] = g.a + (row + r) * g.aStride;
+        located.active[0] = 0;
+        located.activeCount = 1;
         return;
     }
     GemmWindow const& w = *g.window;
     int64_t const pixels = w.outHeight * w.outWidth;
-    int64_t image = row / pixels;
-    int64_t y = (row - image * pixels) / w.outWidth;
-    int64_t x = row - image * pixels - y * w.outWidth;
-    for (int32_t r = 0; r < count; ++r)
+    int64_t const image = row / pixels;
+    int64_t const y = (row - image * pixels) / w.outWidth;
+    int64_t const x = row - image * pixels - y * w.outWidth;
+    int64_t tops[kMostRows];
+    int64_t lefts[kMostRows];
+    float const* bases[kMostRows];
+    for (int64_t r = 0, atX = x, atY = y, at = image; r < count; ++r)
     {
-        int64_t const top = y * w.strideY - w.padTop;
-        int64_t const left = x * w.strideX - w.padLeft;
-        float const* const base = g.a + image * w.imageStride;
-        float const** to = pointers + r;
-        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+        tops[r] = atY * w.strideY - w.padTop;
+        lefts[r] = atX * w.strideX - w.padLeft;
+        bases[r] = g.a + at * w.imageStride;
+        if (++atX == w.outWidth)
         {
-            int64_t const inY = top + ky * w.dilationY;
-            bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight);
-            float const* const line = base + inY * w.lineStride;
-            for (int64_t kx = 0; kx < w.kernelWidth; ++kx, to += count)
+            atX = 0;
+            if (++atY == w.outHeight)
             {
-                int64_t const inX = left + kx * w.dilationX;
-                *to = isInside && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth)
-                    ? line + inX * w.pixelStride
-                    : w.zeros;
-            }
-        }
-        if (++x == w.outWidth)
-        {
-            x = 0;
-            if (++y == w.outHeight)
-            {
-                y = 0;
-                ++image;
+                atY = 0;
+                ++at;
             }
         }
     }
+    located.activeCount = 0;
+    float const** to = located.pointers;
+    for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+        for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
+        {
+            bool isAny{false};
+            for (int32_t r = 0; r < count; ++r)
+            {
+                int64_t const inY = tops[r] + ky * w.dilationY;
+                int64_t const inX = lefts[r] + kx * w.dilationX;
+                bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight)
+                    && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
+                to[r] = isInside ? bases[r] + inY * w.lineStride + inX * w.pixelStride : w.zeros;
+                isAny = isAny || isInside;
+            }
+            if (!isAny)
+                continue;
+            located.active[located.activeCount++] = static_cast<uint8_t>(ky * w.kernelWidth + kx);
+            to += count;
+        }
 }
 
 //! Vectors of the next block when `left` panels are left: blocks of four, the rest in even parts.
@@ -184,7 +228,9 @@ int64_t blockWidth(int64_t left)
 void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t width)
 {
     TileSet const& set = kTiles[width - 1];
-    float const* pointers[kMostSegments * kMostRows];
+    int64_t const end = g.columns - (panel + width - 1) * kPanel;
+    TileFunction const* const functions = set.functions[end <= kLanes / 2 ? 1 : 0];
+    Located located;
     int64_t const depth = g.segments * g.length;
     char const* const next = reinterpret_cast<char const*>(g.b + (panel + width) * kPanel * depth);
     bool const hasNext = panel + width < share.lastPanel;
@@ -194,10 +240,11 @@ void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t widt
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
-        locateRows(g, row, set.sizes[kind], pointers);
+        locateRows(g, row, set.sizes[kind], located);
         // The first tiles fetch a panel of the next block each.
-        char const* const ahead = hasNext && tiles < width ? next + tiles * depth * 64 : reinterpret_cast<char const*>(pointers);
-        set.functions[kind](Tile{g, pointers, row, panel, ahead});
+        bool const fetches = hasNext && tiles < width;
+        functions[kind](Tile{g, located.pointers, located.active, located.activeCount, row, panel,
+            fetches ? next + tiles * depth * 64 : reinterpret_cast<char const*>(&located), fetches ? 64 : 0});
         row += set.sizes[kind];
     }
 }

@@ -1,4 +1,5 @@
-// GemmEpilogue: a layer's epilogue arranged for Gemm: what fits into the tile's last pass over its registers, then steps.
+// GemmEpilogue: a layer's epilogue arranged for Gemm: what fits into the tile's last pass over its registers, then
+// steps.
 #pragma once
 
 #include "backends/cpu/gemm.h"

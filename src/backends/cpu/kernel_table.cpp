@@ -1,6 +1,6 @@
 // The tables of the CPU backend, as the build found them.
-#include "backends/cpu/cpu.h"
 #include "backends/cpu/kernel_table.h"
+#include "backends/cpu/cpu.h"
 
 namespace tenon::cpu
 {

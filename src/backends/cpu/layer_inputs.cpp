@@ -28,10 +28,10 @@ bool hasKnownContents(Problem const& problem, size_t input)
     return value.contents.has_value() || (value.constant != nullptr && !isFloating(value.constant->dtype));
 }
 
-PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread, std::string_view layer) :
-    mTypes(args.size()),
-    mContents(args.size()),
-    mInputs{{}, std::string{layer}}
+PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread, std::string_view layer)
+    : mTypes(args.size()),
+      mContents(args.size()),
+      mInputs{{}, std::string{layer}}
 {
     std::vector<Input> views(args.size());
     for (size_t i = 0; i < args.size(); ++i)

@@ -1,4 +1,5 @@
-// LayerInputs: what a layer's rules may know of its inputs, while building (from a problem) and when a kernel is prepared.
+// LayerInputs: what a layer's rules may know of its inputs, while building (from a problem) and when a kernel is
+// prepared.
 #pragma once
 
 #include "backend/candidate.h"

@@ -1,4 +1,5 @@
-// LayerKernel: what most kernels keep between loading and preparing: the layer, its arguments and its constant operands.
+// LayerKernel: what most kernels keep between loading and preparing: the layer, its arguments and its constant
+// operands.
 #pragma once
 
 #include "backend/check_shapes.h"

@@ -18,8 +18,8 @@ using nvinfer1::MatrixOperation;
 //! Where the matrices of a batch lie.
 struct Batch
 {
-    std::vector<int64_t> a; //!< Offsets in elements, one per matrix of the output.
-    std::vector<int32_t> b; //!< Which of the packed matrices.
+    std::vector<int64_t> a;      //!< Offsets in elements, one per matrix of the output.
+    std::vector<int32_t> b;      //!< Which of the packed matrices.
     std::vector<int64_t> packed; //!< Offsets of the matrices of b that are packed.
 };
 
@@ -110,14 +110,15 @@ struct Loaded
 class PreparedProduct final : public Prepared
 {
   public:
-    PreparedProduct(std::shared_ptr<Loaded const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias) :
-        mLoaded{std::move(loaded)},
-        mShapes{std::move(shapes)},
-        mEpilogue{std::move(epilogue)},
-        mHasBias{hasBias}
+    PreparedProduct(std::shared_ptr<Loaded const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias)
+        : mLoaded{std::move(loaded)},
+          mShapes{std::move(shapes)},
+          mEpilogue{std::move(epilogue)},
+          mHasBias{hasBias}
     {
         if (!mLoaded->weights)
-            mPackedFloats = packedSize(mShapes.depth, mShapes.columns) * static_cast<int64_t>(mShapes.batch.packed.size());
+            mPackedFloats =
+                packedSize(mShapes.depth, mShapes.columns) * static_cast<int64_t>(mShapes.batch.packed.size());
         if (mShapes.isTransposedA)
             mTurnedFloats = mShapes.rows * mShapes.depth * static_cast<int64_t>(mShapes.batch.a.size());
     }
@@ -141,7 +142,8 @@ class PreparedProduct final : public Prepared
             lane.barrier();
         auto const matrices = static_cast<int64_t>(mShapes.batch.a.size());
         // Whole matrices per lane when that is even, else each matrix is shared.
-        bool const isWhole = lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
+        bool const isWhole =
+            lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
         for (int64_t i = first; i < last; ++i)
         {
@@ -212,7 +214,8 @@ class PreparedProduct final : public Prepared
 class ProductKernel final : public Kernel
 {
   public:
-    explicit ProductKernel(std::shared_ptr<Loaded const> loaded) : mLoaded{std::move(loaded)}
+    explicit ProductKernel(std::shared_ptr<Loaded const> loaded)
+        : mLoaded{std::move(loaded)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -230,10 +233,10 @@ class ProductKernel final : public Kernel
         std::vector<int32_t> axes;
         for (size_t i = 0; i < outputs[0].extents.size(); ++i)
             axes.push_back(static_cast<int32_t>(i));
-        GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
-            kernel, mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedProduct>(
-            mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2))};
+        GemmEpilogue epilogue = TENON_TRY(
+            GemmEpilogue::make(kernel, mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<PreparedProduct>(mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2))};
     }
 
   private:
@@ -267,8 +270,7 @@ std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
     auto const& layer = problem.fields<MatrixMultiply>();
     if (problem.input(0).dtype != DType::kFLOAT)
         return refuse("panels", "only float");
-    bool const hasVector
-        = layer.operation0 == MatrixOperation::kVECTOR || layer.operation1 == MatrixOperation::kVECTOR;
+    bool const hasVector = layer.operation0 == MatrixOperation::kVECTOR || layer.operation1 == MatrixOperation::kVECTOR;
     if (hasVector && layer.epilogue.extraInputs() > 0)
         return refuse("panels", "a vector with an epilogue that reads a tensor");
     Offer offer;
@@ -276,7 +278,8 @@ std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
     offer.outputs = {Layout::kLinear};
     offer.inPlace = inPlaceOf(problem, layer.epilogue, MatrixMultiply::kFirstExtra);
     std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
-    int64_t const depth = a.empty() ? 1 : a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE && a.size() > 1 ? 2 : 1)];
+    int64_t const depth =
+        a.empty() ? 1 : a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE && a.size() > 1 ? 2 : 1)];
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
     offer.cost = costOf(outputs * static_cast<double>(depth), bytesOf(problem));
     return std::vector<Offer>{offer};

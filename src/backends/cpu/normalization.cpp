@@ -52,14 +52,14 @@ int64_t product(std::vector<int64_t> const& extents, size_t first, size_t last)
 class FormFinder
 {
   public:
-    FormFinder(Normalization const& layer, TensorArg const& x, std::vector<int64_t> parameters) :
-        mLayer{layer},
-        mX{x},
-        mRank{x.extents.size()},
-        mExtents{inMemoryOrder(x.layout, x.extents)},
-        mParameters{inMemoryOrder(x.layout, parameters)},
-        mReduced{reducedInMemory(x.layout, layer.axes, mRank)},
-        mLogicalParameters{std::move(parameters)}
+    FormFinder(Normalization const& layer, TensorArg const& x, std::vector<int64_t> parameters)
+        : mLayer{layer},
+          mX{x},
+          mRank{x.extents.size()},
+          mExtents{inMemoryOrder(x.layout, x.extents)},
+          mParameters{inMemoryOrder(x.layout, parameters)},
+          mReduced{reducedInMemory(x.layout, layer.axes, mRank)},
+          mLogicalParameters{std::move(parameters)}
     {
     }
 
@@ -166,7 +166,9 @@ class FormFinder
 class PreparedNorm final : public Prepared
 {
   public:
-    PreparedNorm(NormForm form, bool hasBias) : mForm{form}, mHasBias{hasBias}
+    PreparedNorm(NormForm form, bool hasBias)
+        : mForm{form},
+          mHasBias{hasBias}
     {
     }
     bool isCollective() const noexcept override
@@ -212,7 +214,9 @@ class PreparedNorm final : public Prepared
 class NormKernel final : public Kernel
 {
   public:
-    NormKernel(LayerKernel kernel, Normalization layer) : mKernel{std::move(kernel)}, mLayer{layer}
+    NormKernel(LayerKernel kernel, Normalization layer)
+        : mKernel{std::move(kernel)},
+          mLayer{layer}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

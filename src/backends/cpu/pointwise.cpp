@@ -17,10 +17,10 @@ constexpr int64_t kFewElements{2048};
 class PreparedTape final : public Prepared
 {
   public:
-    PreparedTape(std::shared_ptr<Tape const> tape, TapeRun run, int64_t elements) :
-        mTape{std::move(tape)},
-        mRun{run},
-        mElements{elements}
+    PreparedTape(std::shared_ptr<Tape const> tape, TapeRun run, int64_t elements)
+        : mTape{std::move(tape)},
+          mRun{run},
+          mElements{elements}
     {
     }
     bool isCollective() const noexcept override
@@ -113,15 +113,15 @@ TapeAccess accessOf(std::vector<int64_t> const& strides, std::vector<int64_t> co
     }
     if (isSame)
         return TapeAccess::kSame;
-    bool const isInnerOnly
-        = std::all_of(strides.begin(), strides.end() - 1, [](int64_t s) { return s == 0; });
+    bool const isInnerOnly = std::all_of(strides.begin(), strides.end() - 1, [](int64_t s) { return s == 0; });
     return isInnerOnly && extents.back() <= kLongestPeriod ? TapeAccess::kPeriodic : TapeAccess::kStrided;
 }
 
 class TapeKernel final : public Kernel
 {
   public:
-    explicit TapeKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    explicit TapeKernel(LayerKernel kernel)
+        : mKernel{std::move(kernel)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

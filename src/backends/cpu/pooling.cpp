@@ -37,7 +37,9 @@ Result<KernelSpec> buildPooling(Problem const& problem, Offer const& offer)
 class PoolingStep final : public Prepared
 {
   public:
-    PoolingStep(Pool pool, int64_t lines) : mPool{pool}, mLines{lines}
+    PoolingStep(Pool pool, int64_t lines)
+        : mPool{pool},
+          mLines{lines}
     {
     }
     bool isCollective() const noexcept override
@@ -62,7 +64,8 @@ class PoolingStep final : public Prepared
 class PoolingKernel final : public Kernel
 {
   public:
-    explicit PoolingKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    explicit PoolingKernel(LayerKernel kernel)
+        : mKernel{std::move(kernel)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

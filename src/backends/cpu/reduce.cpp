@@ -57,7 +57,8 @@ std::vector<Layout> outputLayouts(Reduce const& layer, Layout in, size_t rank)
     if (in == Layout::kLinear)
         return {Layout::kLinear};
     if ((layer.reduceAxes & spatial) == spatial || (layer.reduceAxes & 2U) != 0)
-        return layer.keepDimensions ? std::vector{Layout::kLinear, Layout::kChannelsLast} : std::vector{Layout::kLinear};
+        return layer.keepDimensions ? std::vector{Layout::kLinear, Layout::kChannelsLast}
+                                    : std::vector{Layout::kLinear};
     return layer.keepDimensions ? std::vector{Layout::kChannelsLast} : std::vector<Layout>{};
 }
 
@@ -74,10 +75,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
         if ((from == Layout::kChannelsLast && rank < 3) || !around(layer.reduceAxes, from, rank))
             continue;
         for (Layout const to : outputLayouts(layer, from, rank))
-            offers.push_back({.candidate = "neighbours",
-                .inputs = {from},
-                .outputs = {to},
-                .cost = costOf(0.0, bytesOf(problem))});
+            offers.push_back(
+                {.candidate = "neighbours", .inputs = {from}, .outputs = {to}, .cost = costOf(0.0, bytesOf(problem))});
     }
     if (offers.empty())
         return refuse("neighbours", "the reduced axes lie apart in memory");
@@ -92,7 +91,9 @@ Result<KernelSpec> buildReduce(Problem const& problem, Offer const& offer)
 class ReduceStep final : public Prepared
 {
   public:
-    ReduceStep(Reduction reduction, int64_t outer) : mReduction{reduction}, mOuter{outer}
+    ReduceStep(Reduction reduction, int64_t outer)
+        : mReduction{reduction},
+          mOuter{outer}
     {
     }
     bool isCollective() const noexcept override
@@ -107,8 +108,8 @@ class ReduceStep final : public Prepared
         r.out = static_cast<float*>(call.outputs[0]);
         bool const cutsColumns = mOuter < lane.count && r.inner > 1;
         auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, mOuter} : lane.part(mOuter);
-        auto const [firstInner, lastInner]
-            = cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
+        auto const [firstInner, lastInner] =
+            cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
         isaFunctions().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
         return Done{};
     }
@@ -121,7 +122,8 @@ class ReduceStep final : public Prepared
 class ReduceKernel final : public Kernel
 {
   public:
-    explicit ReduceKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    explicit ReduceKernel(LayerKernel kernel)
+        : mKernel{std::move(kernel)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

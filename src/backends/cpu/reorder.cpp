@@ -16,7 +16,10 @@ namespace
 class PreparedTurn final : public Prepared
 {
   public:
-    PreparedTurn(int64_t images, int64_t rows, int64_t columns) : mImages{images}, mRows{rows}, mColumns{columns}
+    PreparedTurn(int64_t images, int64_t rows, int64_t columns)
+        : mImages{images},
+          mRows{rows},
+          mColumns{columns}
     {
     }
     bool isCollective() const noexcept override
@@ -32,7 +35,8 @@ class PreparedTurn final : public Prepared
         auto const [first, last] = lane.part(byRows ? mRows : mColumns, 16);
         for (int64_t i = 0; i < mImages; ++i, from += mRows * mColumns, to += mRows * mColumns)
             if (byRows)
-                isaFunctions().transposeFloats(from + first * mColumns, mColumns, last - first, mColumns, to + first, mRows);
+                isaFunctions().transposeFloats(
+                    from + first * mColumns, mColumns, last - first, mColumns, to + first, mRows);
             else
                 isaFunctions().transposeFloats(from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
         return Done{};
@@ -47,7 +51,8 @@ class PreparedTurn final : public Prepared
 class PreparedCopy final : public Prepared
 {
   public:
-    explicit PreparedCopy(StridedCopy copy) : mCopy{std::move(copy)}
+    explicit PreparedCopy(StridedCopy copy)
+        : mCopy{std::move(copy)}
     {
     }
     bool isCollective() const noexcept override
@@ -67,7 +72,8 @@ class PreparedCopy final : public Prepared
 class ReorderKernel final : public Kernel
 {
   public:
-    explicit ReorderKernel(std::string name) : mName{std::move(name)}
+    explicit ReorderKernel(std::string name)
+        : mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

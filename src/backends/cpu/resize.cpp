@@ -51,10 +51,10 @@ struct AxisTaps
     std::vector<int32_t> index;
     std::vector<float> weight;
 
-    explicit AxisTaps(Resize::Taps const& taps) :
-        width{taps.width},
-        index(taps.index.begin(), taps.index.end()),
-        weight(taps.weight.begin(), taps.weight.end())
+    explicit AxisTaps(Resize::Taps const& taps)
+        : width{taps.width},
+          index(taps.index.begin(), taps.index.end()),
+          weight(taps.weight.begin(), taps.weight.end())
     {
     }
 };
@@ -62,12 +62,12 @@ struct AxisTaps
 class ResizeStep final : public Prepared
 {
   public:
-    ResizeStep(Resampling geometry, int64_t images, AxisTaps rows, AxisTaps columns, int32_t threads) :
-        mGeometry{geometry},
-        mImages{images},
-        mRows{std::move(rows)},
-        mColumns{std::move(columns)},
-        mThreads{threads}
+    ResizeStep(Resampling geometry, int64_t images, AxisTaps rows, AxisTaps columns, int32_t threads)
+        : mGeometry{geometry},
+          mImages{images},
+          mRows{std::move(rows)},
+          mColumns{std::move(columns)},
+          mThreads{threads}
     {
     }
     size_t scratchBytes() const noexcept override
@@ -105,7 +105,8 @@ class ResizeStep final : public Prepared
 class ResizeKernel final : public Kernel
 {
   public:
-    explicit ResizeKernel(LayerKernel kernel) : mKernel{std::move(kernel)}
+    explicit ResizeKernel(LayerKernel kernel)
+        : mKernel{std::move(kernel)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

@@ -15,8 +15,8 @@ struct SoftMaxRows
     float* out{nullptr};
 };
 
-//! Rows of dense elements, each with a mean and a variance of its own. A row is cut into segments of equal length; element
-//! j of segment s of row r is scaled by scale[(r mod period) · rowStep + s · segmentStep + j · elementStep].
+//! Rows of dense elements, each with a mean and a variance of its own. A row is cut into segments of equal length;
+//! element j of segment s of row r is scaled by scale[(r mod period) · rowStep + s · segmentStep + j · elementStep].
 struct NormRows
 {
     int64_t length{1};

@@ -187,13 +187,13 @@ void runNormRows(NormRows const& rows, int64_t first, int64_t last)
         {
             if (rows.elementStep != 0)
             {
-                normalizeElements(in + j, out + j, rows.segment, m, rows.scale + at,
-                    rows.bias == nullptr ? nullptr : rows.bias + at);
+                normalizeElements(
+                    in + j, out + j, rows.segment, m, rows.scale + at, rows.bias == nullptr ? nullptr : rows.bias + at);
                 continue;
             }
             float const factor = m.factor * rows.scale[at];
-            linear(in + j, out + j, rows.segment, factor,
-                (rows.bias == nullptr ? 0.0F : rows.bias[at]) - m.mean * factor);
+            linear(
+                in + j, out + j, rows.segment, factor, (rows.bias == nullptr ? 0.0F : rows.bias[at]) - m.mean * factor);
         }
     }
 }
@@ -201,7 +201,8 @@ void runNormRows(NormRows const& rows, int64_t first, int64_t last)
 namespace
 {
 //! Sums of x − shift and of its square per channel, over all pixels; in blocks, so that float sums stay exact enough.
-void sumChannels(NormGroups const& g, float const* in, int64_t channels, float const* shift, double* sums, double* squares)
+void sumChannels(
+    NormGroups const& g, float const* in, int64_t channels, float const* shift, double* sums, double* squares)
 {
     constexpr int64_t kBlock{128};
     for (int64_t c = 0; c < channels; c += kLanes)
@@ -243,8 +244,8 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
     int64_t const channels = lastChannel - firstChannel;
     float const* const in = g.in + image * g.pixels * g.channels + firstChannel;
     float* const out = g.out + image * g.pixels * g.channels + firstChannel;
-    // The first pixel is close enough to the mean to keep the difference of squares exact. All channels of a group share
-    // one shift, so that their sums can be added.
+    // The first pixel is close enough to the mean to keep the difference of squares exact. All channels of a group
+    // share one shift, so that their sums can be added.
     for (int64_t c = 0; c < channels; ++c)
         factor[c] = g.isRms ? 0.0F : in[c / g.groupChannels * g.groupChannels];
     sumChannels(g, in, channels, factor, sums, squares);

@@ -13,7 +13,8 @@ namespace
 class PreparedValues final : public Prepared
 {
   public:
-    explicit PreparedValues(Bytes bytes) : mBytes{std::move(bytes)}
+    explicit PreparedValues(Bytes bytes)
+        : mBytes{std::move(bytes)}
     {
     }
     bool isCollective() const noexcept override
@@ -34,7 +35,8 @@ class PreparedValues final : public Prepared
 class ValuesKernel final : public Kernel
 {
   public:
-    explicit ValuesKernel(std::string name) : mName{std::move(name)}
+    explicit ValuesKernel(std::string name)
+        : mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -44,8 +46,8 @@ class ValuesKernel final : public Kernel
             return badArgument("[shape values '{}'] it takes one tensor and gives one", mName);
         TENON_TRY(checkExtents(outputs[0], mName));
         auto const count = static_cast<int64_t>(inputs[0].extents.size());
-        bool const isKnown = isInteger(outputs[0].dtype) || outputs[0].dtype == DType::kFLOAT
-            || outputs[0].dtype == DType::kBOOL;
+        bool const isKnown =
+            isInteger(outputs[0].dtype) || outputs[0].dtype == DType::kFLOAT || outputs[0].dtype == DType::kBOOL;
         if (count != volumeOf(outputs[0].extents) || !isKnown)
             return badArgument("[shape values '{}'] {} values do not make {} elements of {}", mName, count,
                 volumeOf(outputs[0].extents), nameOf(outputs[0].dtype));

@@ -54,7 +54,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem
             offer.isView = atoms ? keepsMemoryOrder(*atoms, from, x.size(), to, problem.output().shape.size())
                                  : isLinear && layer.isReshape(x);
             offer.cost = offer.isView ? 0.0 : cost;
-            bool const oneTranspose = isTrivialOrder(layer.firstTranspose, x) || isTrivialOrder(layer.secondTranspose, *middle);
+            bool const oneTranspose =
+                isTrivialOrder(layer.firstTranspose, x) || isTrivialOrder(layer.secondTranspose, *middle);
             if (offer.isView || atoms || (isLinear && oneTranspose))
                 offers.push_back(std::move(offer));
         }
@@ -123,10 +124,10 @@ std::vector<int64_t> atomStrides(
 class ShuffleKernel final : public Kernel
 {
   public:
-    ShuffleKernel(Shuffle layer, uint32_t unread, std::string name) :
-        mLayer{layer},
-        mUnread{unread},
-        mName{std::move(name)}
+    ShuffleKernel(Shuffle layer, uint32_t unread, std::string name)
+        : mLayer{layer},
+          mUnread{unread},
+          mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -141,7 +142,8 @@ class ShuffleKernel final : public Kernel
         PreparedInputs const in{inputs, mUnread, mName};
         std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get())), mName));
         if (volumeOf(middle) != volumeOf(x.extents))
-            return badArgument("[layer '{}'] {} elements cannot become {}", mName, volumeOf(x.extents), volumeOf(middle));
+            return badArgument(
+                "[layer '{}'] {} elements cannot become {}", mName, volumeOf(x.extents), volumeOf(middle));
         std::vector<CopyAxis> const axes = TENON_TRY(copyAxes(x, y, middle));
         std::vector<CopyStep::Part> parts;
         parts.push_back({0, StridedCopy{bytes, axes}});

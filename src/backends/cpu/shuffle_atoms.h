@@ -1,5 +1,5 @@
-// ShuffleAtoms: a transpose–reshape–transpose taken apart into the finest axes that both sides share, so that it becomes
-// one strided copy, or no work at all when the order in memory stays.
+// ShuffleAtoms: a transpose–reshape–transpose taken apart into the finest axes that both sides share, so that it
+// becomes one strided copy, or no work at all when the order in memory stays.
 #pragma once
 
 #include "base/layout.h"
@@ -43,8 +43,8 @@ size_t runOf(std::vector<Extent> const& extents, size_t first, Extent const& who
 }
 } // namespace detail
 
-//! Atoms in row-major order of the reshaped shape; none when an axis is cut across axes of the other side. `from` is the
-//! input's shape, `middle` the shape after first transpose and reshape. Axes of extent 1 have no atom.
+//! Atoms in row-major order of the reshaped shape; none when an axis is cut across axes of the other side. `from` is
+//! the input's shape, `middle` the shape after first transpose and reshape. Axes of extent 1 have no atom.
 template <typename Extent>
 std::optional<std::vector<Atom<Extent>>> atomsOf(
     std::vector<Extent> const& from, AxisOrder const& first, std::vector<Extent> const& middle, AxisOrder const& second)
@@ -111,8 +111,7 @@ inline std::vector<size_t> memoryOrder(Layout layout, size_t rank)
 
 //! True when input and output have their elements in the same order in memory.
 template <typename Extent>
-bool keepsMemoryOrder(
-    std::vector<Atom<Extent>> const& atoms, Layout from, size_t fromRank, Layout to, size_t toRank)
+bool keepsMemoryOrder(std::vector<Atom<Extent>> const& atoms, Layout from, size_t fromRank, Layout to, size_t toRank)
 {
     auto const sequence = [&](std::vector<size_t> const& order, size_t Atom<Extent>::*axis) {
         std::vector<size_t> found;

@@ -49,10 +49,10 @@ Result<KernelSpec> buildSlice(Problem const& problem, Offer const& offer)
 class SliceKernel final : public Kernel
 {
   public:
-    SliceKernel(Slice layer, uint32_t unread, std::string name) :
-        mLayer{std::move(layer)},
-        mUnread{unread},
-        mName{std::move(name)}
+    SliceKernel(Slice layer, uint32_t unread, std::string name)
+        : mLayer{std::move(layer)},
+          mUnread{unread},
+          mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -93,7 +93,8 @@ class SliceKernel final : public Kernel
         if (count == 0)
             return Done{};
         bool const far = std::max(start, stride) > kFar || std::min(start, stride) < -kFar;
-        if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0 || start + (size - 1) * stride >= extent)
+        if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0
+            || start + (size - 1) * stride >= extent)
             return errorOf(ErrorCode::kINVALID_CONFIG,
                 "[layer '{}'] the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", mName,
                 size, start, stride, axis, extent);

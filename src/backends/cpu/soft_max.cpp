@@ -13,7 +13,9 @@ namespace
 class PreparedSoftMax final : public Prepared
 {
   public:
-    PreparedSoftMax(SoftMaxRows rows, int64_t items) : mRows{rows}, mItems{items}
+    PreparedSoftMax(SoftMaxRows rows, int64_t items)
+        : mRows{rows},
+          mItems{items}
     {
     }
     bool isCollective() const noexcept override
@@ -38,7 +40,9 @@ class PreparedSoftMax final : public Prepared
 class SoftMaxKernel final : public Kernel
 {
   public:
-    SoftMaxKernel(LayerKernel kernel, SoftMax layer) : mKernel{std::move(kernel)}, mLayer{layer}
+    SoftMaxKernel(LayerKernel kernel, SoftMax layer)
+        : mKernel{std::move(kernel)},
+          mLayer{layer}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

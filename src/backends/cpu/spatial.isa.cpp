@@ -43,7 +43,8 @@ PoolWindow poolWindow(Pool const& pool, int64_t y, int64_t x)
 {
     int64_t const top = y * pool.strideHeight - pool.top;
     int64_t const left = x * pool.strideWidth - pool.left;
-    PoolWindow window{windowIn(top, pool.windowHeight, pool.inHeight), windowIn(left, pool.windowWidth, pool.inWidth), 1.0F};
+    PoolWindow window{
+        windowIn(top, pool.windowHeight, pool.inHeight), windowIn(left, pool.windowWidth, pool.inWidth), 1.0F};
     if (pool.isAverage)
     {
         int64_t count = (window.rows.last - window.rows.first) * (window.columns.last - window.columns.first);
@@ -199,8 +200,12 @@ void runReduction(Reduction const& r, int64_t firstOuter, int64_t lastOuter, int
     switch (r.kind)
     {
     case ReductionKind::kSum: reduceAs<ReductionKind::kSum>(r, firstOuter, lastOuter, firstInner, lastInner); break;
-    case ReductionKind::kProduct: reduceAs<ReductionKind::kProduct>(r, firstOuter, lastOuter, firstInner, lastInner); break;
-    case ReductionKind::kMaximum: reduceAs<ReductionKind::kMaximum>(r, firstOuter, lastOuter, firstInner, lastInner); break;
+    case ReductionKind::kProduct:
+        reduceAs<ReductionKind::kProduct>(r, firstOuter, lastOuter, firstInner, lastInner);
+        break;
+    case ReductionKind::kMaximum:
+        reduceAs<ReductionKind::kMaximum>(r, firstOuter, lastOuter, firstInner, lastInner);
+        break;
     default: reduceAs<ReductionKind::kMinimum>(r, firstOuter, lastOuter, firstInner, lastInner); break;
     }
 }

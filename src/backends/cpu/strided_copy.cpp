@@ -15,7 +15,8 @@ constexpr int64_t kTile{32};
 //! Rows longer than this are cut, so that lanes can share a copy of few long rows.
 constexpr int64_t kMostRow{8192};
 
-//! Destination order: slowest axis first; axes of extent 1 dropped; neighbours that are one run in both memories merged.
+//! Destination order: slowest axis first; axes of extent 1 dropped; neighbours that are one run in both memories
+//! merged.
 std::vector<CopyAxis> normalized(std::vector<CopyAxis> axes)
 {
     std::erase_if(axes, [](CopyAxis const& axis) { return axis.extent == 1; });
@@ -24,7 +25,8 @@ std::vector<CopyAxis> normalized(std::vector<CopyAxis> axes)
     std::vector<CopyAxis> merged;
     for (CopyAxis const& axis : axes)
     {
-        if (!merged.empty() && merged.back().from == axis.from * axis.extent && merged.back().to == axis.to * axis.extent)
+        if (!merged.empty() && merged.back().from == axis.from * axis.extent
+            && merged.back().to == axis.to * axis.extent)
             merged.back() = {merged.back().extent * axis.extent, axis.from, axis.to};
         else
             merged.push_back(axis);
@@ -35,7 +37,8 @@ std::vector<CopyAxis> normalized(std::vector<CopyAxis> axes)
 //! Counts through the outer loops; keeps the offsets of the present position.
 struct Odometer
 {
-    explicit Odometer(std::span<CopyAxis const> axes, int64_t position) : mAxes{axes}
+    explicit Odometer(std::span<CopyAxis const> axes, int64_t position)
+        : mAxes{axes}
     {
         for (size_t i = axes.size(); i-- > 0;)
         {
@@ -67,11 +70,11 @@ struct Odometer
 };
 } // namespace
 
-StridedCopy::StridedCopy(int32_t elementBytes, std::vector<CopyAxis> axes, int64_t fromOffset, int64_t toOffset) :
-    mElementBytes{elementBytes},
-    mFromOffset{fromOffset},
-    mToOffset{toOffset},
-    mElements{1}
+StridedCopy::StridedCopy(int32_t elementBytes, std::vector<CopyAxis> axes, int64_t fromOffset, int64_t toOffset)
+    : mElementBytes{elementBytes},
+      mFromOffset{fromOffset},
+      mToOffset{toOffset},
+      mElements{1}
 {
     for (CopyAxis const& axis : axes)
         mElements *= axis.extent;

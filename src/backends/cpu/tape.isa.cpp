@@ -127,7 +127,8 @@ float floorOf(float x)
 }
 
 template <typename Test>
-TENON_INLINE void compareReal(TapeStep const& step, float const* a, float const* b, int32_t* to, int64_t n, Test const& test)
+TENON_INLINE void compareReal(
+    TapeStep const& step, float const* a, float const* b, int32_t* to, int64_t n, Test const& test)
 {
     if (step.b >= 0)
     {
@@ -436,7 +437,8 @@ void runStep(TapeStep const& step, Rows const& rows, int64_t n)
         return choose(rows.truth(step.c), rows.truth(step.a), rows.truth(step.b), rows.truth(step.to), n);
     case TapeOp::kIntegerUnary:
     case TapeOp::kIntegerBinary:
-        return runIntegers(step, rows.integer(step.a), step.b >= 0 ? rows.integer(step.b) : nullptr, rows.integer(step.to), n);
+        return runIntegers(
+            step, rows.integer(step.a), step.b >= 0 ? rows.integer(step.b) : nullptr, rows.integer(step.to), n);
     case TapeOp::kIntegerCompare:
         return compareIntegers(step, rows.integer(step.a), rows.integer(step.b), rows.truth(step.to), n);
     case TapeOp::kNarrow: return narrow(step.type, rows.integer(step.a), rows.integer(step.to), n);
@@ -475,7 +477,8 @@ void readPiece(void const* data, DType type, int64_t offset, int64_t stride, voi
     case DType::kFLOAT: read(static_cast<float const*>(data), real, [](float x) { return x; }); break;
     case DType::kHALF: read(static_cast<uint16_t const*>(data), real, halfToReal); break;
     case DType::kBF16:
-        read(static_cast<uint16_t const*>(data), real, [](uint16_t x) { return bitsToReal(static_cast<uint32_t>(x) << 16); });
+        read(static_cast<uint16_t const*>(data), real,
+            [](uint16_t x) { return bitsToReal(static_cast<uint32_t>(x) << 16); });
         break;
     case DType::kINT8: read(static_cast<int8_t const*>(data), integer, widen); break;
     case DType::kUINT8: read(static_cast<uint8_t const*>(data), integer, widen); break;
@@ -497,9 +500,15 @@ void writeRow(void const* row, DType type, void* out, int64_t at, int64_t n)
     case DType::kFLOAT: map1(real, static_cast<float*>(out) + at, n, [](F16 x) { return x; }); break;
     case DType::kHALF: convert(real, static_cast<uint16_t*>(out) + at, n, realToHalf); break;
     case DType::kBF16: convert(real, static_cast<uint16_t*>(out) + at, n, realToBfloat); break;
-    case DType::kINT8: convert(integer, static_cast<int8_t*>(out) + at, n, [](int64_t x) { return static_cast<int8_t>(x); }); break;
-    case DType::kUINT8: convert(integer, static_cast<uint8_t*>(out) + at, n, [](int64_t x) { return static_cast<uint8_t>(x); }); break;
-    case DType::kINT32: convert(integer, static_cast<int32_t*>(out) + at, n, [](int64_t x) { return static_cast<int32_t>(x); }); break;
+    case DType::kINT8:
+        convert(integer, static_cast<int8_t*>(out) + at, n, [](int64_t x) { return static_cast<int8_t>(x); });
+        break;
+    case DType::kUINT8:
+        convert(integer, static_cast<uint8_t*>(out) + at, n, [](int64_t x) { return static_cast<uint8_t>(x); });
+        break;
+    case DType::kINT32:
+        convert(integer, static_cast<int32_t*>(out) + at, n, [](int64_t x) { return static_cast<int32_t>(x); });
+        break;
     case DType::kINT64: convert(integer, static_cast<int64_t*>(out) + at, n, [](int64_t x) { return x; }); break;
     default:
         convert(static_cast<int32_t const*>(row), static_cast<uint8_t*>(out) + at, n,

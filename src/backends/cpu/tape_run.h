@@ -11,7 +11,7 @@ namespace tenon::cpu
 inline constexpr int32_t kMostTapeOperands{16};
 inline constexpr int32_t kMostTapeRows{40};
 inline constexpr int32_t kMostTapeAxes{8};
-inline constexpr int64_t kTapeLength{256};  //!< Elements of a row.
+inline constexpr int64_t kTapeLength{256}; //!< Elements of a row.
 inline constexpr int64_t kLongestPeriod{1024};
 
 //! How an operand follows the output.

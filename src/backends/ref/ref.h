@@ -11,8 +11,8 @@ namespace tenon
 
 //! Candidate "reference" for every kind of layer: linear layouts, a high cost. Appended to every backend.
 std::span<Candidate const> refCandidates() noexcept;
-//! Kernels "reference", "reorder" and "shape_values" in plain memory: what the candidates and the planner's own steps need.
-//! A device on host memory looks here for kernels that its own table lacks.
+//! Kernels "reference", "reorder" and "shape_values" in plain memory: what the candidates and the planner's own steps
+//! need. A device on host memory looks here for kernels that its own table lacks.
 std::span<KernelEntry const> refKernels() noexcept;
 
 //! The backend of TENON_DEVICE=ref.

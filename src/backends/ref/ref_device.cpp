@@ -27,11 +27,11 @@ class RefDevice final : public Device
     }
     void* allocate(size_t bytes) noexcept override
     {
-        return ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+        return ::operator new (bytes, std::align_val_t{64}, std::nothrow);
     }
     void release(void* memory) noexcept override
     {
-        ::operator delete(memory, std::align_val_t{64});
+        ::operator delete (memory, std::align_val_t{64});
     }
     void copyToHost(void* to, void const* from, size_t bytes) override
     {

@@ -37,10 +37,10 @@ struct Shared
 class PreparedReference final : public Prepared
 {
   public:
-    PreparedReference(Shared shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) :
-        mShared{std::move(shared)},
-        mInputs{inputs.begin(), inputs.end()},
-        mOutputs{outputs.begin(), outputs.end()}
+    PreparedReference(Shared shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+        : mShared{std::move(shared)},
+          mInputs{inputs.begin(), inputs.end()},
+          mOutputs{outputs.begin(), outputs.end()}
     {
     }
     bool isCollective() const noexcept override
@@ -122,7 +122,8 @@ class PreparedReference final : public Prepared
         return Done{};
     }
 
-    static void tellExtents(HostTensor const& got, TensorType const& type, SymbolTable const& symbols, int64_t* produced)
+    static void tellExtents(
+        HostTensor const& got, TensorType const& type, SymbolTable const& symbols, int64_t* produced)
     {
         for (size_t k = 0; produced != nullptr && k < type.shape.size(); ++k)
             if (std::optional<int32_t> const id = type.shape[k].asSymbol())
@@ -138,9 +139,9 @@ class PreparedReference final : public Prepared
 class ReferenceKernel final : public Kernel
 {
   public:
-    ReferenceKernel(Shared shared, std::vector<WeightArg> weights) :
-        mShared{std::move(shared)},
-        mWeights{std::move(weights)}
+    ReferenceKernel(Shared shared, std::vector<WeightArg> weights)
+        : mShared{std::move(shared)},
+          mWeights{std::move(weights)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -169,10 +170,10 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source)
     LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
     for (WeightArg const& weight : source.weights)
         if (weight.data != nullptr && !weight.packing.empty())
-            return badArgument("[layer '{}'] the reference cannot read weights packed as '{}'", source.layer,
-                weight.packing);
-    return std::unique_ptr<Kernel>{std::make_unique<ReferenceKernel>(
-        Shared{std::move(layer), std::string{source.layer}}, source.weights)};
+            return badArgument(
+                "[layer '{}'] the reference cannot read weights packed as '{}'", source.layer, weight.packing);
+    return std::unique_ptr<Kernel>{
+        std::make_unique<ReferenceKernel>(Shared{std::move(layer), std::string{source.layer}}, source.weights)};
 }
 
 } // namespace tenon::ref

@@ -38,7 +38,9 @@ int64_t offsetOf(Layout layout, Extents const& e, int64_t n, int64_t c, int64_t 
 class PreparedReorder final : public Prepared
 {
   public:
-    PreparedReorder(TensorArg in, TensorArg out) : mIn{std::move(in)}, mOut{std::move(out)}
+    PreparedReorder(TensorArg in, TensorArg out)
+        : mIn{std::move(in)},
+          mOut{std::move(out)}
     {
     }
     bool isCollective() const noexcept override
@@ -74,7 +76,8 @@ class PreparedReorder final : public Prepared
 class ReorderKernel final : public Kernel
 {
   public:
-    explicit ReorderKernel(std::string name) : mName{std::move(name)}
+    explicit ReorderKernel(std::string name)
+        : mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -89,7 +92,8 @@ class ReorderKernel final : public Kernel
             return badArgument("[reorder '{}'] input and output are not the same tensor", mName);
         for (TensorArg const* arg : {&inputs[0], &outputs[0]})
             if (arg->layout != Layout::kLinear && arg->extents.size() < 2)
-                return badArgument("[reorder '{}'] layout {} at rank {}", mName, nameOf(arg->layout), arg->extents.size());
+                return badArgument(
+                    "[reorder '{}'] layout {} at rank {}", mName, nameOf(arg->layout), arg->extents.size());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedReorder>(inputs[0], outputs[0])};
     }
 

@@ -18,7 +18,9 @@ void write(std::vector<int64_t> const& values, void* to)
 class PreparedShapeValues final : public Prepared
 {
   public:
-    PreparedShapeValues(DType dtype, std::vector<int64_t> values) : mDtype{dtype}, mValues{std::move(values)}
+    PreparedShapeValues(DType dtype, std::vector<int64_t> values)
+        : mDtype{dtype},
+          mValues{std::move(values)}
     {
     }
     bool isCollective() const noexcept override
@@ -46,7 +48,8 @@ class PreparedShapeValues final : public Prepared
 class ShapeValuesKernel final : public Kernel
 {
   public:
-    explicit ShapeValuesKernel(std::string name) : mName{std::move(name)}
+    explicit ShapeValuesKernel(std::string name)
+        : mName{std::move(name)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(

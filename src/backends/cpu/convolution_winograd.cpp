@@ -1,0 +1,177 @@
+// Convolution by minimal filtering: blocks of tiles go through transform, sixteen products and the transform back while
+// they are in the second cache.
+#include "backends/cpu/convolution_winograd.h"
+
+#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/winograd.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr int64_t kLeastChannels{16};
+constexpr int64_t kMostWeights{256 * 256}; //!< Transformed weights take 16/9 of the memory of the original ones.
+constexpr int64_t kLeastTiles{25};
+constexpr int64_t kBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
+constexpr int64_t kRowGrain{12};
+constexpr float kInfinity{std::numeric_limits<float>::infinity()};
+
+class PreparedWinograd final : public Prepared
+{
+  public:
+    PreparedWinograd(
+        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& g, GemmEpilogue epilogue, bool hasBias)
+        : mLoaded{std::move(loaded)},
+          mEpilogue{std::move(epilogue)},
+          mHasBias{hasBias},
+          mZeros(static_cast<size_t>(g.channels), 0.0F),
+          mKernel{mLoaded->transformed(g.channels, g.maps)}
+    {
+        mTiles.window = g.window;
+        mTiles.window.zeros = mZeros.data();
+        mTiles.channels = g.channels;
+        mTiles.maps = g.maps;
+        mTiles.tilesY = (g.window.outHeight + kTileOut - 1) / kTileOut;
+        mTiles.tilesX = (g.window.outWidth + kTileOut - 1) / kTileOut;
+        mCount = g.images * mTiles.tilesY * mTiles.tilesX;
+        int64_t const fitting = kBlockFloats / (kTileParts * (g.channels + g.maps)) / kRowGrain * kRowGrain;
+        mBlock = std::max(fitting, 2 * kRowGrain);
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        // Lanes that work together hold all tiles at once, but only when these are few.
+        int64_t const together = std::min(mCount, 2 * mMostLanes * mBlock);
+        return static_cast<size_t>(
+                   std::max(together, mMostLanes * mBlock) * kTileParts * (mTiles.channels + mTiles.maps))
+            * sizeof(float);
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        BoundEpilogue const epilogue = mEpilogue.bind(call);
+        WinogradTiles tiles = mTiles;
+        tiles.in = static_cast<float const*>(call.inputs[0]);
+        tiles.out = static_cast<float*>(call.outputs[0]);
+        tiles.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
+        tiles.residual = epilogue.residual;
+        tiles.residualStride = epilogue.residualStride;
+        tiles.low = epilogue.low;
+        tiles.high = epilogue.high;
+        tiles.steps = epilogue.steps.data();
+        tiles.stepCount = epilogue.stepCount;
+        auto* const scratch = static_cast<float*>(call.scratch);
+        // More lanes than were prepared for have no memory.
+        int64_t const lanes = std::min<int64_t>(lane.count, mMostLanes);
+        Lane const mine{lane.index, static_cast<int32_t>(lanes), lane.wait, lane.team};
+        if (lanes == lane.count && lanes > 1 && mCount < 2 * lanes * mBlock)
+            runTogether(tiles, scratch, mine);
+        else if (lane.index < lanes)
+            runApart(tiles, scratch, mine);
+        return Done{};
+    }
+    void setThreads(int32_t threads)
+    {
+        mMostLanes = std::max(threads, 1);
+    }
+
+  private:
+    void multiply(float const* in, float* out, int64_t tiles, int64_t stride, GemmShare const& share) const
+    {
+        Gemm gemm;
+        gemm.rows = tiles;
+        gemm.columns = mTiles.maps;
+        gemm.length = mTiles.channels;
+        gemm.aStride = mTiles.channels;
+        gemm.cStride = mTiles.maps;
+        gemm.low = -kInfinity;
+        gemm.high = kInfinity;
+        for (int64_t part = 0; part < kTileParts; ++part)
+        {
+            gemm.a = in + part * stride * mTiles.channels;
+            gemm.b = mKernel + part * packedSize(mTiles.channels, mTiles.maps);
+            gemm.c = out + part * stride * mTiles.maps;
+            isaFunctions().runGemm(gemm, share);
+        }
+    }
+    //! Each lane takes blocks of its own.
+    void runApart(WinogradTiles const& tiles, float* scratch, Lane const& lane) const
+    {
+        IsaFunctions const& isa = isaFunctions();
+        float* const in = scratch + lane.index * mBlock * kTileParts * (mTiles.channels + mTiles.maps);
+        float* const out = in + mBlock * kTileParts * mTiles.channels;
+        auto const [first, last] = lane.part(mCount);
+        for (int64_t at = first; at < last; at += mBlock)
+        {
+            int64_t const count = std::min(mBlock, last - at);
+            isa.winogradInput(tiles, at, at + count, in, count * mTiles.channels);
+            multiply(in, out, count, count, {0, count, 0, panelsOf(mTiles.maps)});
+            isa.winogradOutput(tiles, at, at + count, out, count * mTiles.maps, 0, mTiles.maps);
+        }
+    }
+    //! Few tiles: lanes share the transform, then each makes some of the maps, so that weights are read once.
+    void runTogether(WinogradTiles const& tiles, float* scratch, Lane const& lane) const
+    {
+        IsaFunctions const& isa = isaFunctions();
+        float* const in = scratch;
+        float* const out = in + mCount * kTileParts * mTiles.channels;
+        auto const [firstTile, lastTile] = lane.part(mCount);
+        isa.winogradInput(tiles, firstTile, lastTile, in + firstTile * mTiles.channels, mCount * mTiles.channels);
+        lane.barrier();
+        auto const [first, last] = lane.part(panelsOf(mTiles.maps));
+        if (first >= last)
+            return;
+        multiply(in, out, mCount, mCount, {0, mCount, first, last});
+        isa.winogradOutput(
+            tiles, 0, mCount, out, mCount * mTiles.maps, first * kPanel, std::min(last * kPanel, mTiles.maps));
+    }
+
+    std::shared_ptr<LoadedConvolution const> mLoaded;
+    GemmEpilogue mEpilogue;
+    bool mHasBias;
+    std::vector<float> mZeros;
+    float const* mKernel;
+    WinogradTiles mTiles;
+    int64_t mCount{0};
+    int64_t mBlock{0};
+    int64_t mMostLanes{1};
+};
+} // namespace
+
+float const* LoadedConvolution::transformed(int64_t channels, int64_t maps) const
+{
+    std::call_once(mOnce, [&] {
+        auto const size = static_cast<size_t>(kTileParts * packedSize(channels, maps));
+        mTransformed = std::shared_ptr<float[]>(
+            new (std::align_val_t{64}) float[size], [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
+        isaFunctions().winogradKernel(weights.data(), channels, panelsOf(maps), mTransformed.get());
+    });
+    return mTransformed.get();
+}
+
+bool wantsWinograd(Convolution const& layer, Geometry const& g)
+{
+    GemmWindow const& w = g.window;
+    bool const isThree = w.kernelHeight == 3 && w.kernelWidth == 3;
+    bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1;
+    int64_t const tiles = (w.outHeight + kTileOut - 1) / kTileOut * ((w.outWidth + kTileOut - 1) / kTileOut);
+    return isThree && isPlain && layer.nbGroups == 1 && g.channels >= kLeastChannels && g.maps >= kLeastChannels
+        && g.channels * g.maps <= kMostWeights && g.images * tiles >= kLeastTiles;
+}
+
+Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded,
+    Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads)
+{
+    auto prepared = std::make_shared<PreparedWinograd>(std::move(loaded), geometry, std::move(epilogue), hasBias);
+    prepared->setThreads(threads);
+    return std::shared_ptr<Prepared const>{std::move(prepared)};
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,34 @@
+// Preparing convolutions for the minimal filtering algorithm, where it pays.
+#pragma once
+
+#include "backends/cpu/convolution_geometry.h"
+#include "backends/cpu/gemm_epilogue.h"
+#include "backends/cpu/packing.h"
+
+#include <mutex>
+
+namespace tenon::cpu
+{
+
+//! A convolution as loaded: packed weights, and their transform once a shape has asked for it.
+struct LoadedConvolution
+{
+    LayerKernel kernel;
+    Convolution layer;
+    PackedOperand weights;
+
+    //! kTileParts packed matrices; made by the first caller.
+    float const* transformed(int64_t channels, int64_t maps) const;
+
+  private:
+    mutable std::once_flag mOnce;
+    mutable std::shared_ptr<float[]> mTransformed;
+};
+
+//! 3 × 3 kernels of stride 1 whose transformed weights stay small, on images of more than a few tiles.
+bool wantsWinograd(Convolution const& layer, Geometry const& geometry);
+
+Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded,
+    Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads);
+
+} // namespace tenon::cpu
