@@ -9,6 +9,13 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 
 namespace
 {
+//! What is brought into the second cache meanwhile: `step` bytes per element of depth.
+struct Fetch
+{
+    char const* from;
+    int64_t step;
+};
+
 struct Tile
 {
     Gemm const& gemm;
@@ -17,8 +24,7 @@ struct Tile
     int64_t activeCount;
     int64_t row;
     int64_t panel;
-    char const* ahead; //!< What is fetched into the second cache meanwhile, `aheadStep` bytes per element of depth.
-    int64_t aheadStep;
+    Fetch fetch;
 };
 
 //! Sums of R rows and V vectors of columns; with `Half` the last vector has eight columns at most.
@@ -89,8 +95,8 @@ __attribute__((noinline)) void runTile(Tile const& tile)
     int64_t const panelStride = g.segments * length * kPanel;
     float const* const panel = g.b + tile.panel * panelStride;
     float const* const* rows = tile.rows;
-    char const* ahead = tile.ahead;
-    int64_t const aheadStep = tile.aheadStep;
+    char const* ahead = tile.fetch.from;
+    int64_t const aheadStep = tile.fetch.step;
     for (int64_t s = 0; s < tile.activeCount; ++s, rows += R)
     {
         float const* b = panel + tile.active[s] * length * kPanel;
@@ -241,22 +247,46 @@ void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t widt
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
         locateRows(g, row, set.sizes[kind], located);
-        // The first tiles fetch a panel of the next block each.
-        bool const fetches = hasNext && tiles < width;
-        functions[kind](Tile{g, located.pointers, located.active, located.activeCount, row, panel,
-            fetches ? next + tiles * depth * 64 : reinterpret_cast<char const*>(&located), fetches ? 64 : 0});
+        // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
+        Fetch fetch{reinterpret_cast<char const*>(&located), 0};
+        if (hasNext && tiles < width)
+            fetch = {next + tiles * depth * 64, 64};
+        else if (panel == share.firstPanel && g.window == nullptr)
+            fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
+                set.sizes[kind] * static_cast<int64_t>(sizeof(float))};
+        functions[kind](Tile{g, located.pointers, located.active, located.activeCount, row, panel, fetch});
         row += set.sizes[kind];
     }
+}
+
+//! Every block of panels reads all rows of a pass: they must stay in the second cache, unless few passes over b cost more.
+int64_t rowsPerPass(Gemm const& g, GemmShare const& share)
+{
+    constexpr int64_t kGrain{24}; // A multiple of the tiles' heights.
+    constexpr int64_t kLeastRows{96};
+    constexpr int64_t kPassFloats{int64_t{80} << 10};
+    int64_t const perRow = g.window == nullptr ? g.length : g.length * g.window->strideY * g.window->strideX;
+    int64_t const fitting = kPassFloats / perRow / kGrain * kGrain;
+    int64_t const rows = share.lastRow - share.firstRow;
+    int64_t const step = fitting < kLeastRows ? kLeastRows : fitting;
+    return rows <= 2 * step ? (rows > 0 ? rows : 1) : step;
 }
 } // namespace
 
 void runGemm(Gemm const& gemm, GemmShare const& share)
 {
-    for (int64_t panel = share.firstPanel; panel < share.lastPanel;)
+    int64_t const step = rowsPerPass(gemm, share);
+    for (int64_t row = share.firstRow; row < share.lastRow; row += step)
     {
-        int64_t const width = blockWidth(share.lastPanel - panel);
-        runBlock(gemm, share, panel, width);
-        panel += width;
+        GemmShare part{share};
+        part.firstRow = row;
+        part.lastRow = share.lastRow - row < step ? share.lastRow : row + step;
+        for (int64_t panel = share.firstPanel; panel < share.lastPanel;)
+        {
+            int64_t const width = blockWidth(share.lastPanel - panel);
+            runBlock(gemm, part, panel, width);
+            panel += width;
+        }
     }
 }
 
