@@ -47,6 +47,8 @@ HostTensor linearTensor(TensorArg const& arg, void const* data)
 
 std::string StepReference::layerOf(ObservedStep const& step) const
 {
+    if (isCopy(step))
+        return step.step->name;
     std::string names;
     for (std::string const& origin : mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode)).origins)
         names += (names.empty() ? "" : " + ") + origin;
@@ -91,8 +93,29 @@ Result<std::optional<HostTensor>> StepReference::operand(
     return std::optional{std::move(host)};
 }
 
+Result<std::vector<HostTensor>> StepReference::copied(ObservedStep const& step)
+{
+    if (step.inputs.size() != 1 || step.outputs.size() != 1)
+        return badArgument("a copy has {} inputs and {} outputs", step.inputs.size(), step.outputs.size());
+    TensorArg const& from = step.inputs[0];
+    std::vector<HostTensor> result;
+    if (step.inputData[0] != nullptr)
+        result.push_back(linearTensor(from, step.inputData[0]));
+    else // The extents are the values of a shape tensor.
+    {
+        HostTensor& values = result.emplace_back(step.outputs[0].dtype, step.outputs[0].extents);
+        if (values.count() != static_cast<int64_t>(from.extents.size()))
+            return badArgument("{} values for {} elements", from.extents.size(), values.count());
+        for (int64_t i = 0; i < values.count(); ++i)
+            values.setInteger(i, from.extents[static_cast<size_t>(i)]);
+    }
+    return result;
+}
+
 Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step)
 {
+    if (isCopy(step))
+        return copied(step);
     PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
     LayerPtr const layer = TENON_TRY(loadLayer(node.layer, node.fields));
     std::optional<Error> first;

@@ -22,12 +22,19 @@ class StepReference
           mBackend{device.backend}
     {
     }
-    //! User-level names of the step's node.
+    //! True for steps that stand for no layer: they copy into another layout, or write values of a shape tensor.
+    static bool isCopy(ObservedStep const& step) noexcept
+    {
+        return step.step->graphNode < 0;
+    }
+    //! User-level names of the step's node; the step's own name for a copy.
     std::string layerOf(ObservedStep const& step) const;
-    //! The layer's reference on what the step read. Fields and weights come from the portable graph.
+    //! The layer's reference on what the step read, or what a copy had to copy. Fields and weights come from the
+    //! portable graph.
     Result<std::vector<HostTensor>> evaluate(ObservedStep const& step);
 
   private:
+    Result<std::vector<HostTensor>> copied(ObservedStep const& step);
     //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
     Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
     Result<HostTensor> weight(int32_t index);
