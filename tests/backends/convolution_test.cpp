@@ -120,6 +120,10 @@ TEST(CpuConvolution, depthwise)
     expectForm({{1, 24, 9, 25}, 24, {7, 7}, 24, {1, 1}, {1, 1}, {3, 3}, {3, 3}}, "depthwise");
     expectForm({{1, 16, 12, 12}, 16, {5, 5}, 16, {1, 1}, {2, 2}, {4, 4}, {4, 4}}, "depthwise", false);
     expectForm({{1, 40, 8, 13}, 40, {5, 5}, 40, {2, 1}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
+    expectForm({{2, 40, 9, 31}, 40, {5, 5}, 40, {1, 1}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
+    expectForm({{1, 19, 20, 21}, 19, {5, 5}, 19, {2, 2}, {1, 1}, {2, 2}, {2, 2}}, "depthwise");
+    expectForm({{1, 16, 12, 29}, 16, {3, 1}, 16, {2, 2}, {1, 1}, {1, 0}, {1, 0}}, "depthwise");
+    expectForm({{1, 16, 12, 13}, 16, {1, 3}, 16, {1, 2}, {1, 2}, {0, 2}, {0, 2}}, "depthwise");
 }
 
 TEST(CpuConvolution, epilogues)

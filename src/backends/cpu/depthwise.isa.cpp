@@ -1,30 +1,50 @@
-// Depthwise: tiles of some pixels by sixteen channels; each tap is one multiplication per pixel.
+// Depthwise: tiles of some pixels by sixteen channels; an input vector is loaded once for all taps of its line.
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/epilogue_steps.h"
 #include "backends/cpu/isa_functions.h"
+
+#include <iterator>
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
 namespace
 {
-#ifdef __AVX512F__
-constexpr int32_t kMostPixels{12};
-#else
-constexpr int32_t kMostPixels{6};
-#endif
-constexpr int64_t kMostTaps{kMostSegments};
-
+//! A tile reads its input in lines: of one input row each, K taps wide, or, for other widths and dilations, of one tap
+//! each.
 struct DepthwiseTile
 {
     Depthwise const& work;
-    float const* const* taps; //!< [taps][pixels]: input pixel, or zeros where it lies outside.
-    int64_t firstTap;
-    int64_t lastTap;
+    float const* const* columns; //!< [lines][columns]: input pixel, or zeros where it lies outside.
+    int64_t firstLine;
+    int64_t lastLine;
     int64_t row; //!< First output pixel, counted over all images.
 };
 
-template <int P>
+//! Input columns that P pixels read, with K taps at stride S.
+template <int P, int K, int S>
+inline constexpr int kColumns{(P - 1) * S + K};
+
+template <int P, int K, int S>
+TENON_INLINE void addLine(
+    float const* const* columns, float const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, F16 (&sum)[P])
+{
+    F16 k[K];
+#pragma GCC unroll 8
+    for (int t = 0; t < K; ++t)
+        k[t] = isCut ? load(kernel + t * channels, mask) : load(kernel + t * channels);
+#pragma GCC unroll 32
+    for (int i = 0; i < kColumns<P, K, S>; ++i)
+    {
+        F16 const x = isCut ? load(columns[i] + c, mask) : load(columns[i] + c);
+#pragma GCC unroll 8
+        for (int t = 0; t < K; ++t)
+            if (i >= t && (i - t) % S == 0 && (i - t) / S < P)
+                sum[(i - t) / S] = fma(x, k[t], sum[(i - t) / S]);
+    }
+}
+
+template <int P, int K, int S>
 TENON_INLINE void runChannels(DepthwiseTile const& tile, int64_t c, int64_t count)
 {
     Depthwise const& d = tile.work;
@@ -35,14 +55,13 @@ TENON_INLINE void runChannels(DepthwiseTile const& tile, int64_t c, int64_t coun
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p)
         sum[p] = bias;
-    float const* kernel = d.kernel + tile.firstTap * d.channels + c;
-    float const* const* taps = tile.taps + tile.firstTap * P;
-    for (int64_t t = tile.firstTap; t < tile.lastTap; ++t, taps += P, kernel += d.channels)
+    float const* kernel = d.kernel + tile.firstLine * K * d.channels + c;
+    float const* const* columns = tile.columns + tile.firstLine * kColumns<P, K, S>;
+    for (int64_t line = tile.firstLine; line < tile.lastLine; ++line)
     {
-        F16 const k = isCut ? load(kernel, mask) : load(kernel);
-#pragma GCC unroll 16
-        for (int p = 0; p < P; ++p)
-            sum[p] = fma(isCut ? load(taps[p] + c, mask) : load(taps[p] + c), k, sum[p]);
+        addLine<P, K, S>(columns, kernel, d.channels, c, isCut, mask, sum);
+        columns += kColumns<P, K, S>;
+        kernel += K * d.channels;
     }
     F16 const low = splat(d.low);
     F16 const high = splat(d.high);
@@ -64,28 +83,53 @@ TENON_INLINE void runChannels(DepthwiseTile const& tile, int64_t c, int64_t coun
     }
 }
 
-template <int P>
+template <int P, int K, int S>
 __attribute__((noinline)) void runPixels(DepthwiseTile const& tile)
 {
     Depthwise const& d = tile.work;
     int64_t c = 0;
     for (; c + kLanes <= d.channels; c += kLanes)
-        runChannels<P>(tile, c, kLanes);
+        runChannels<P, K, S>(tile, c, kLanes);
     if (c < d.channels)
-        runChannels<P>(tile, c, d.channels - c);
+        runChannels<P, K, S>(tile, c, d.channels - c);
     if (d.stepCount > 0)
         applySteps(d.steps, d.stepCount, d.out + tile.row * d.channels, d.channels, tile.row, P, 0, d.channels);
 }
 
 #ifdef __AVX512F__
-constexpr int32_t kSizes[]{12, 8, 7, 6, 4, 2, 1};
-constexpr void (*kFunctions[])(DepthwiseTile const&){
-    runPixels<12>, runPixels<8>, runPixels<7>, runPixels<6>, runPixels<4>, runPixels<2>, runPixels<1>};
+constexpr int32_t kSizes[]{12, 8, 7, 4, 2, 1};
+#define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
+    {                                                                                                                  \
+        &runPixels<12, K, S>, &runPixels<8, K, S>, &runPixels<7, K, S>, &runPixels<4, K, S>, &runPixels<2, K, S>,      \
+            &runPixels<1, K, S>                                                                                        \
+    }
 #else
-constexpr int32_t kSizes[]{6, 4, 3, 2, 1};
-constexpr void (*kFunctions[])(DepthwiseTile const&){
-    runPixels<6>, runPixels<4>, runPixels<3>, runPixels<2>, runPixels<1>};
+constexpr int32_t kSizes[]{6, 4, 3, 2, 1, 1};
+#define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
+    {                                                                                                                  \
+        &runPixels<6, K, S>, &runPixels<4, K, S>, &runPixels<3, K, S>, &runPixels<2, K, S>, &runPixels<1, K, S>,       \
+            &runPixels<1, K, S>                                                                                        \
+    }
 #endif
+constexpr int64_t kMostPointers{kMostSegments * 12};
+
+struct Shape
+{
+    int64_t taps; //!< Of one line.
+    int64_t stride;
+    void (*functions[std::size(kSizes)])(DepthwiseTile const&);
+};
+constexpr Shape kShapes[]{{3, 1, TENON_DEPTHWISE_SIZES(3, 1)}, {3, 2, TENON_DEPTHWISE_SIZES(3, 2)},
+    {5, 1, TENON_DEPTHWISE_SIZES(5, 1)}, {5, 2, TENON_DEPTHWISE_SIZES(5, 2)}, {1, 1, TENON_DEPTHWISE_SIZES(1, 1)}};
+constexpr Shape const& kSingleTaps{kShapes[4]};
+
+Shape const& shapeOf(GemmWindow const& w)
+{
+    for (Shape const& shape : kShapes)
+        if (shape.taps == w.kernelWidth && shape.stride == w.strideX && w.dilationX == 1)
+            return shape;
+    return kSingleTaps;
+}
 
 struct Line
 {
@@ -94,40 +138,45 @@ struct Line
     int64_t row;       //!< First output pixel of the line.
 };
 
-//! Pixels [x, x + count) of one line.
-void runPart(Depthwise const& d, Line const& line, int64_t x, int32_t kind)
+//! Pixels [x, x + kSizes[kind]) of one line.
+void runPart(Depthwise const& d, Shape const& shape, Line const& line, int64_t x, int32_t kind)
 {
     GemmWindow const& w = d.window;
-    int32_t const count = kSizes[kind];
-    float const* taps[kMostTaps * kMostPixels];
-    // Taps above and below the image touch nothing.
+    float const* pointers[kMostPointers];
+    // Rows above and below the image touch nothing.
     int64_t firstY = 0;
     while (firstY < w.kernelHeight && line.top + firstY * w.dilationY < 0)
         ++firstY;
     int64_t lastY = w.kernelHeight;
     while (lastY > firstY && line.top + (lastY - 1) * w.dilationY >= w.inHeight)
         --lastY;
+    bool const isWhole = &shape != &kSingleTaps;
+    int64_t const linesPerRow = isWhole ? 1 : w.kernelWidth;
+    int64_t const columns = isWhole ? (kSizes[kind] - 1) * shape.stride + shape.taps : kSizes[kind];
+    int64_t const step = isWhole ? 1 : w.strideX;
     for (int64_t ky = firstY; ky < lastY; ++ky)
     {
         float const* const in = line.base + (line.top + ky * w.dilationY) * w.lineStride;
-        for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
+        for (int64_t part = 0; part < linesPerRow; ++part)
         {
-            float const** const to = taps + (ky * w.kernelWidth + kx) * count;
-            for (int32_t p = 0; p < count; ++p)
+            float const** const to = pointers + (ky * linesPerRow + part) * columns;
+            int64_t const left = x * w.strideX - w.padLeft + part * w.dilationX;
+            for (int64_t i = 0; i < columns; ++i)
             {
-                int64_t const inX = (x + p) * w.strideX - w.padLeft + kx * w.dilationX;
-                to[p] =
+                int64_t const inX = left + i * step;
+                to[i] =
                     static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth) ? in + inX * w.pixelStride : w.zeros;
             }
         }
     }
-    kFunctions[kind](DepthwiseTile{d, taps, firstY * w.kernelWidth, lastY * w.kernelWidth, line.row + x});
+    shape.functions[kind](DepthwiseTile{d, pointers, firstY * linesPerRow, lastY * linesPerRow, line.row + x});
 }
 } // namespace
 
 void runDepthwise(Depthwise const& depthwise, int64_t first, int64_t last)
 {
     GemmWindow const& w = depthwise.window;
+    Shape const& shape = shapeOf(w);
     for (int64_t at = first; at < last; ++at)
     {
         int64_t const image = at / w.outHeight;
@@ -138,7 +187,7 @@ void runDepthwise(Depthwise const& depthwise, int64_t first, int64_t last)
         {
             while (kSizes[kind] > w.outWidth - x)
                 ++kind;
-            runPart(depthwise, line, x, kind);
+            runPart(depthwise, shape, line, x, kind);
         }
     }
 }

@@ -1,4 +1,4 @@
-// Epilogue steps on a few rows that were just written and are still in the nearest cache.
+// Epilogue steps on a few rows that were just written and are still in the nearest cache: all steps while in registers.
 #pragma once
 
 #include "backends/cpu/gemm.h"
@@ -7,11 +7,12 @@
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
+template <EpilogueKind Kind>
 TENON_INLINE F16 applyActivation(GemmStep const& step, F16 x)
 {
     F16 const alpha = splat(step.alpha);
     F16 const beta = splat(step.beta);
-    switch (step.kind)
+    switch (Kind)
     {
     case EpilogueKind::kRelu: return max(zero(), x);
     case EpilogueKind::kClip: return min(beta, max(alpha, x));
@@ -36,71 +37,45 @@ TENON_INLINE F16 loadStrided(float const* p, int64_t stride, int64_t count)
     return load(lanes);
 }
 
-TENON_INLINE F16 loadExtra(GemmStep const& step, float const* row, int64_t column, int64_t count)
+TENON_INLINE F16 loadExtra(GemmStep const& step, int64_t row, int64_t column, int64_t count)
 {
+    float const* const from = step.extra + (step.rowOffsets != nullptr ? step.rowOffsets[row] : row * step.rowStride);
     if (step.columnStride == 0)
-        return splat(*row);
+        return splat(*from);
     if (step.columnStride == 1)
-        return count == kLanes ? load(row + column) : load(row + column, firstLanes(count));
-    return loadStrided(row + column * step.columnStride, step.columnStride, count);
+        return count == kLanes ? load(from + column) : load(from + column, firstLanes(count));
+    return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
-//! One step on rows [row, row + rows) and columns [column, column + columns) of c; `c` points at the first of them.
-template <typename Apply>
-TENON_INLINE void forEachVector(float* c, int64_t stride, int64_t rows, int64_t columns, Apply const& apply)
+//! V vectors of one row through all steps; the last vector has `last` lanes.
+template <int V>
+TENON_INLINE void applyToVectors(
+    GemmStep const* steps, int64_t count, float* c, int64_t row, int64_t column, int64_t last)
 {
-    for (int64_t r = 0; r < rows; ++r, c += stride)
-    {
-        int64_t n = 0;
-        for (; n + kLanes <= columns; n += kLanes)
-            store(c + n, apply(load(c + n), r, n, kLanes));
-        if (n < columns)
-        {
-            Mask const mask = firstLanes(columns - n);
-            store(c + n, apply(load(c + n, mask), r, n, columns - n), mask);
-        }
-    }
-}
-
-TENON_INLINE void applyExtra(
-    GemmStep const& step, float* c, int64_t stride, int64_t row, int64_t rows, int64_t column, int64_t columns)
-{
-    auto const rowOf = [&](int64_t r) {
-        return step.extra + (step.rowOffsets != nullptr ? step.rowOffsets[row + r] : (row + r) * step.rowStride);
-    };
-    if (step.kind == EpilogueKind::kAdd)
-        forEachVector(c, stride, rows, columns, [&](F16 x, int64_t r, int64_t n, int64_t count) {
-            return x + loadExtra(step, rowOf(r), column + n, count);
-        });
-    else
-        forEachVector(c, stride, rows, columns, [&](F16 x, int64_t r, int64_t n, int64_t count) {
-            return x * loadExtra(step, rowOf(r), column + n, count);
-        });
-}
-
-//! Each kind has a loop of its own, so that its constants stay in registers.
-#define TENON_ACTIVATION_LOOP(Kind)                                                                                    \
-    case EpilogueKind::Kind:                                                                                           \
-    {                                                                                                                  \
-        GemmStep fixed = step;                                                                                         \
-        fixed.kind = EpilogueKind::Kind;                                                                               \
-        forEachVector(                                                                                                 \
-            c, stride, rows, columns, [&](F16 x, int64_t, int64_t, int64_t) { return applyActivation(fixed, x); });    \
-        break;                                                                                                         \
-    }
-
-static __attribute__((noinline)) void applySteps(GemmStep const* steps, int64_t count, float* c, int64_t stride,
-    int64_t row, int64_t rows, int64_t column, int64_t columns)
-{
+    F16 x[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        x[v] = last == kLanes ? load(c + v * kLanes) : load(c + v * kLanes, firstLanes(last));
     for (int64_t i = 0; i < count; ++i)
     {
         GemmStep const& step = steps[i];
+        // Each kind has a loop of its own, so that constants stay in registers and vectors overlap.
         switch (step.kind)
         {
         case EpilogueKind::kAdd:
-        case EpilogueKind::kMultiply:
-            applyExtra(step, c, stride, row, rows, column, columns);
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = x[v] + loadExtra(step, row, column + v * kLanes, last);
             break;
+        case EpilogueKind::kMultiply:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = x[v] * loadExtra(step, row, column + v * kLanes, last);
+            break;
+#define TENON_ACTIVATION_LOOP(Kind)                                                                                    \
+    case EpilogueKind::Kind:                                                                                           \
+        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = applyActivation<EpilogueKind::Kind>(step, x[v]);    \
+        break;
             TENON_ACTIVATION_LOOP(kRelu)
             TENON_ACTIVATION_LOOP(kClip)
             TENON_ACTIVATION_LOOP(kLeakyRelu)
@@ -113,10 +88,31 @@ static __attribute__((noinline)) void applySteps(GemmStep const* steps, int64_t 
             TENON_ACTIVATION_LOOP(kGeluTanh)
             TENON_ACTIVATION_LOOP(kElu)
             TENON_ACTIVATION_LOOP(kLinear)
+#undef TENON_ACTIVATION_LOOP
         }
     }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        if (last == kLanes)
+            store(c + v * kLanes, x[v]);
+        else
+            store(c + v * kLanes, x[v], firstLanes(last));
 }
 
-#undef TENON_ACTIVATION_LOOP
+//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them.
+static __attribute__((noinline)) void applySteps(GemmStep const* steps, int64_t count, float* c, int64_t stride,
+    int64_t row, int64_t rows, int64_t column, int64_t columns)
+{
+    for (int64_t r = 0; r < rows; ++r, c += stride)
+    {
+        int64_t n = 0;
+        for (; n + 4 * kLanes <= columns; n += 4 * kLanes)
+            applyToVectors<4>(steps, count, c + n, row + r, column + n, kLanes);
+        for (; n + kLanes <= columns; n += kLanes)
+            applyToVectors<1>(steps, count, c + n, row + r, column + n, kLanes);
+        if (n < columns)
+            applyToVectors<1>(steps, count, c + n, row + r, column + n, columns - n);
+    }
+}
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -259,7 +259,7 @@ void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t widt
     }
 }
 
-//! Every block of panels reads all rows of a pass: they must stay in the second cache, unless few passes over b cost more.
+//! Every block of panels reads all rows of a pass: they must stay in the second cache, unless passes over b cost more.
 int64_t rowsPerPass(Gemm const& g, GemmShare const& share)
 {
     constexpr int64_t kGrain{24}; // A multiple of the tiles' heights.
