@@ -10,14 +10,15 @@ extern "C"
 {
 #endif
 
-    //! The devices of this build and the one that a builder or runtime made now would take: {"chosen": name or null,
-    //! "reason":
-    //! text, "devices": [{"name", "description", "threads"}]}. When TENON_DEVICE names none that is usable, "chosen" is
-    //! null and
-    //! "reason" says why.
+    //! The devices of this build and the one that a builder or runtime made now would take:
+    //!   {"chosen": name or null, "reason": text, "devices": [{"name", "description", "threads"}]}
+    //! When TENON_DEVICE names none that is usable, "chosen" is null and "reason" says why.
     TENON_CALL TenonText tenonDevices(void) TENON_NOEXCEPT;
 
-    //! Every switch: [{"variable", "type", "default", "meaning", "value": text or null}].
+    //! Every switch of the environment:
+    //!   [{"variable", "type", "default", "meaning", "read": bool, "value": text or null, "problem": text or null}]
+    //! "read" is false for those that are not in this release. "problem" says why the value has no effect: the switch
+    //! is not read, or does not take this value. The first builder or runtime of a process warns likewise.
     TENON_CALL TenonText tenonKnobs(void) TENON_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -1,14 +1,16 @@
 //! \file
 //! What a plan, an engine or a network is made of. Works without the plugins that a plan needs.
 //!
-//! A plan's text holds: "name", "bytes", "network_layers", "io" [{"name", "mode", "type", "shape", "location"}],
-//! "profiles"
-//! [{input: {"min", "opt", "max"}}], "activation_bytes_per_profile", "weights" {"count", "bytes"}, "programs"
-//! [{"device",
-//! "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs", "outputs"}]}], "decisions"
-//! [{"kind",
-//! "layer", "text"}] (fusions, refusals and tactics with their reasons), "plugins" [{"name", "version", "namespace",
-//! "library"}]. A network's holds "name", "io" and "layers" [{"name", "kind", "fields", "inputs", "outputs"}].
+//! A plan's text holds:
+//!   "name", "bytes", "network_layers",
+//!   "io"         [{"name", "mode", "type", "shape", "location"}]
+//!   "profiles"   [{input: {"min", "opt", "max"}}], "activation_bytes_per_profile" [bytes]
+//!   "weights"    {"count", "bytes"}
+//!   "programs"   [{"device", "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs",
+//!                "outputs"}]}]
+//!   "decisions"  [{"kind", "layer", "text"}]: fusions, refusals and tactics with their reasons
+//!   "plugins"    [{"name", "version", "namespace", "library"}]
+//! A network's holds "name", "io" and "layers" [{"name", "kind", "fields", "inputs", "outputs"}].
 #ifndef TENON_INSPECT_H
 #define TENON_INSPECT_H
 

@@ -15,9 +15,8 @@ extern "C"
     //! report to the runtime's logger and recorder.
     TENON_CALL void* tenonDeserializeFile(void* runtime, char const* path) TENON_NOEXCEPT;
 
-    //! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called, which
-    //! happens
-    //! once, when nothing needs it any more, or before this returns null.
+    //! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called. That
+    //! happens once: when nothing needs the memory any more, or before this returns null.
     TENON_CALL void* tenonDeserializeShared(
         void* runtime, void const* blob, size_t size, void (*release)(void* user), void* user) TENON_NOEXCEPT;
 

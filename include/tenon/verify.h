@@ -29,11 +29,14 @@ extern "C"
 
     //! Runs the engine once; after each step evaluates its layer with plain loops in double on the step's own inputs
     //! and compares. Inputs that are not given are random (floats standard normal, integers in [0, 100), booleans) at
-    //! the kOPT shape. \param engine an nvinfer1::ICudaEngine. \param options may be null. \return {"ok": bool,
-    //! "first_divergence": null or {"step", "layer", "output", "index", "got", "want"}, "steps":
-    //! [{"name",
-    //! "layer", "compared": bool, "why": text, "ok", "max_error", "worst": error in units of its tolerance}]}; null
-    //! with `problem` when the engine could not run.
+    //! the kOPT shape.
+    //! \param engine an nvinfer1::ICudaEngine. \param options may be null.
+    //! \return null with `problem` when the engine could not run, else
+    //!   {"ok": bool,
+    //!    "first_divergence": null or {"step", "layer", "output", "index", "got", "want"},
+    //!    "steps": [{"name", "layer", "compared": bool, "why": text, "ok": bool, "max_error",
+    //!               "worst": error in units of its tolerance}]}
+    //! "why" tells why a step was not compared.
     TENON_CALL TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count,
         TenonVerifyOptions const* options, TenonText* problem) TENON_NOEXCEPT;
 
