@@ -2,6 +2,7 @@
 //
 // TENON_FUZZ_PLANS sets the number of mutations (12,000), TENON_FUZZ_SEED the first seed.
 #include "fuzz/plan_mutator.h"
+#include "fuzz/tally.h"
 #include "plan/check.h"
 #include "runtime/context.h"
 #include "support/device.h"
@@ -11,28 +12,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 namespace tenon::test
 {
 
 namespace
 {
-uint64_t numberFrom(char const* variable, uint64_t standard)
-{
-    char const* const text = std::getenv(variable);
-    return text == nullptr ? standard : std::strtoull(text, nullptr, 10);
-}
-
-struct Tally
-{
-    uint64_t mutations{0};
-    uint64_t resealed{0}; //!< With checksums that fit.
-    uint64_t pastSchema{0};
-    uint64_t loaded{0};
-    uint64_t ran{0};
-};
-
 //! Runs a plan that loaded, within limits that keep the test small.
 class PlanRunner
 {
@@ -93,14 +77,6 @@ class PlanRunner
     ToyDevice mDevice;
     std::vector<std::unique_ptr<DeviceArray<char>>> mMemory;
 };
-
-//! Damage that header, checksums or schema see; all else got past the schema.
-bool isOuterDamage(std::string const& reason)
-{
-    return reason.starts_with("not a plan") || reason.starts_with("plan is damaged: ")
-        || reason.starts_with("plan format") || reason.starts_with("plan has a section")
-        || reason.find("bytes are left where") != std::string::npos;
-}
 
 void tryPlan(Bytes blob, Tally& tally)
 {
@@ -164,8 +140,7 @@ TEST(PlanFuzz, O1_mutatedPlansAreRefusedOrRun)
         tally.resealed += how < 4 ? 0 : 1;
         tryPlan(std::move(blob), tally);
     }
-    std::printf("%lu plans, %lu resealed, %lu past the schema, %lu loaded, %lu ran\n", tally.mutations, tally.resealed,
-        tally.pastSchema, tally.loaded, tally.ran);
+    tally.print();
     EXPECT_GE(tally.resealed * 2, tally.mutations);
     EXPECT_GE(tally.pastSchema * 3, tally.mutations) << "at least a third must get past the schema verifier";
     EXPECT_GT(tally.loaded * 50, tally.mutations) << "some must load, or nothing is tested behind the reader";

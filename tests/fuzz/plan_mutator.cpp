@@ -1,6 +1,7 @@
 // Mutations of plans.
 #include "fuzz/plan_mutator.h"
 
+#include "backend/layer_args.h"
 #include "plan/format.h"
 
 #include <cstring>
@@ -54,18 +55,65 @@ void PlanMutator::changeBytes(Bytes& bytes)
         bytes[below(bytes.size())] = static_cast<uint8_t>(below(3) == 0 ? 0xFF : below(256));
 }
 
-void PlanMutator::changeStep(PlanStep& step)
+//! Fields keep their sizes, so that most of what changes is read as the number that it is.
+void PlanMutator::changeStored(Bytes& fields)
 {
-    switch (below(8))
+    if (below(8) == 0 || fields.size() < 24)
+        return changeBytes(fields);
+    // A field is its id and size, then its value; starts of values are at any multiple of 4.
+    size_t const at = 16 + below((fields.size() - 16) / 4) * 4;
+    if (below(2) == 0 && at + sizeof(int64_t) <= fields.size())
+    {
+        int64_t number{0};
+        std::memcpy(&number, fields.data() + at, sizeof(number));
+        changeNumber(number);
+        std::memcpy(fields.data() + at, &number, sizeof(number));
+        return;
+    }
+    if (at + sizeof(int32_t) > fields.size())
+        return changeBytes(fields);
+    int32_t number{0};
+    std::memcpy(&number, fields.data() + at, sizeof(number));
+    changeNumber(number);
+    std::memcpy(fields.data() + at, &number, sizeof(number));
+}
+
+void PlanMutator::changeArgs(PlanStep& step, Plan const& plan)
+{
+    Result<LayerArgs> args = decodeLayerArgs(step.args);
+    if (!args)
+        return changeBytes(step.args);
+    switch (below(10))
+    {
+    case 0: changeBytes(step.args); return;
+    case 1: args->unread ^= 1U << below(6); break;
+    case 2: args->layer = plan.graph.nodes[below(plan.graph.nodes.size())].layer; break;
+    case 3:
+    case 4: changeStored(args->choices); break;
+    default: changeStored(args->fields); break;
+    }
+    step.args = encodeLayerArgs(*args);
+}
+
+void PlanMutator::changeKernel(PlanStep& step, Program const& program)
+{
+    constexpr std::string_view kNames[]{"scale", "nonzero", "reorder", "reference", "shape_values"};
+    uint64_t const which = below(std::size(kNames) + program.steps.size());
+    step.kernel =
+        which < std::size(kNames) ? std::string{kNames[which]} : program.steps[which - std::size(kNames)].kernel;
+}
+
+void PlanMutator::changeStep(PlanStep& step, Program const& program)
+{
+    switch (below(7))
     {
     case 0: changeList(step.inputs); break;
     case 1: changeList(step.outputs); break;
     case 2: changeList(step.produces); break;
-    case 3: changeBytes(step.args); break;
-    case 4: changeNumber(step.graphNode); break;
-    case 5: step.inPlace.emplace_back(static_cast<int32_t>(below(3)) - 1, static_cast<int32_t>(below(4)) - 1); break;
-    case 6: changeNumber(step.tactic); break;
-    default: step.kernel = step.kernel == "scale" ? "nonzero" : "scale"; break;
+    case 3: changeNumber(step.graphNode); break;
+    case 4: step.inPlace.emplace_back(static_cast<int32_t>(below(3)) - 1, static_cast<int32_t>(below(4)) - 1); break;
+    case 5: changeNumber(step.tactic); break;
+    default: changeKernel(step, program); break;
     }
 }
 
@@ -131,31 +179,33 @@ void PlanMutator::changeProfile(PlanProfileInput& input)
     }
 }
 
-void PlanMutator::changeRest(Plan& plan)
+void PlanMutator::changeWeight(Plan& plan)
 {
     PlanWeight* const weight = anyOf(plan.weights);
+    if (weight == nullptr)
+        return;
+    switch (below(6))
+    {
+    case 0: weight->extents.push_back(oddNumber()); break;
+    case 1:
+        if (!weight->extents.empty())
+            changeNumber(*anyOf(weight->extents));
+        break;
+    case 2: weight->packing = weight->packing.empty() ? "blocked" : ""; break;
+    case 3: weight->packing = anyOf(plan.weights)->packing; break;
+    case 4: weight->bytes = below(weight->bytes + 1); break;
+    default: weight->dtype = static_cast<DType>(below(14)); break;
+    }
+}
+
+void PlanMutator::changeRest(Plan& plan)
+{
     PlanNode* const node = anyOf(plan.graph.nodes);
-    switch (below(8))
+    switch (below(4))
     {
     case 0: plan.memoryPerProfile.push_back(oddNumber()); break;
     case 1: plan.profilingVerbosity = static_cast<int32_t>(oddNumber()); break;
     case 2:
-        if (weight != nullptr)
-            weight->extents.push_back(oddNumber());
-        break;
-    case 3:
-        if (weight != nullptr)
-            weight->packing = weight->packing.empty() ? "blocked" : "";
-        break;
-    case 4:
-        if (weight != nullptr)
-            weight->dtype = static_cast<DType>(below(14));
-        break;
-    case 5:
-        if (node != nullptr)
-            changeBytes(node->fields);
-        break;
-    case 6:
         if (node != nullptr)
             changeList(below(2) == 0 ? node->inputs : node->outputs);
         break;
@@ -163,35 +213,41 @@ void PlanMutator::changeRest(Plan& plan)
     }
 }
 
-void PlanMutator::changeFields(Plan& plan)
+void PlanMutator::changeField(Plan& plan)
 {
     Program& program = *anyOf(plan.programs);
+    PlanStep* const step = anyOf(program.steps);
+    PlanTensor* const tensor = anyOf(program.tensors);
+    PlanShapeInstruction* const instruction = anyOf(program.shapes);
+    PlanSymbol* const symbol = anyOf(program.symbols);
+    PlanNode* const node = anyOf(plan.graph.nodes);
+    uint64_t const which = below(20);
+    if (which < 4 && step != nullptr)
+        changeStep(*step, program);
+    else if (which < 9 && step != nullptr)
+        changeArgs(*step, plan);
+    else if (which < 12 && tensor != nullptr)
+        changeTensor(*tensor);
+    else if (which < 14 && instruction != nullptr)
+        changeInstruction(*instruction);
+    else if (which == 14 && symbol != nullptr)
+        changeSymbol(*symbol);
+    else if (which == 15)
+        changeWeight(plan);
+    else if (which == 16)
+        changeIO(plan);
+    else if (which == 17)
+        changeProfile(*anyOf(anyOf(plan.profiles)->inputs));
+    else if (which == 18 && node != nullptr)
+        changeStored(node->fields);
+    else
+        changeRest(plan);
+}
+
+void PlanMutator::changeFields(Plan& plan)
+{
     for (uint64_t i = below(3) + 1; i > 0; --i)
-        switch (below(10))
-        {
-        case 0:
-        case 1:
-        case 2:
-            if (PlanStep* step = anyOf(program.steps))
-                changeStep(*step);
-            break;
-        case 3:
-        case 4:
-            if (PlanTensor* tensor = anyOf(program.tensors))
-                changeTensor(*tensor);
-            break;
-        case 5:
-        case 6:
-            if (PlanShapeInstruction* instruction = anyOf(program.shapes))
-                changeInstruction(*instruction);
-            break;
-        case 7:
-            if (PlanSymbol* symbol = anyOf(program.symbols))
-                changeSymbol(*symbol);
-            break;
-        case 8: below(2) == 0 ? changeIO(plan) : changeProfile(*anyOf(anyOf(plan.profiles)->inputs)); break;
-        default: changeRest(plan); break;
-        }
+        changeField(plan);
 }
 
 void PlanMutator::damage(Bytes& blob)

@@ -33,13 +33,18 @@ class PlanMutator
     void changeNumber(int64_t& number);
     void changeList(std::vector<int32_t>& list);
     void changeBytes(Bytes& bytes);
-    void changeStep(PlanStep& step);
+    void changeStored(Bytes& fields);
+    void changeArgs(PlanStep& step, Plan const& plan);
+    void changeKernel(PlanStep& step, Program const& program);
+    void changeStep(PlanStep& step, Program const& program);
     void changeTensor(PlanTensor& tensor);
     void changeInstruction(PlanShapeInstruction& instruction);
     void changeSymbol(PlanSymbol& symbol);
     void changeIO(Plan& plan);
     void changeProfile(PlanProfileInput& input);
+    void changeWeight(Plan& plan);
     void changeRest(Plan& plan);
+    void changeField(Plan& plan);
     template <typename T>
     T* anyOf(std::vector<T>& list)
     {

@@ -191,6 +191,14 @@ void convolutions(CpuNetwork& net)
     net.output(sixth, "y");
 }
 
+//! Enough channels and pixels for minimal filtering.
+void tiles(CpuNetwork& net)
+{
+    Tensor& first = net.relu(net.convolution("first", image(net, 3), 3, 16, {}));
+    Tensor& second = net.relu(net.add(net.convolution("second", first, 16, 16, {}), first));
+    net.output(net.convolution("third", second, 16, 20, {}), "y");
+}
+
 void depthwise(CpuNetwork& net)
 {
     Tensor& first = net.activation(
@@ -318,9 +326,9 @@ void found(CpuNetwork& net)
     net.output(pairs, "places");
 }
 
-constexpr CpuCase kCases[]{{"convolutions", convolutions}, {"depthwise", depthwise}, {"products", products},
-    {"attention", attention}, {"pointwise", pointwise}, {"rows", rows}, {"pictures", pictures}, {"moves", moves},
-    {"found", found}};
+constexpr CpuCase kCases[]{{"convolutions", convolutions}, {"tiles", tiles}, {"depthwise", depthwise},
+    {"products", products}, {"attention", attention}, {"pointwise", pointwise}, {"rows", rows}, {"pictures", pictures},
+    {"moves", moves}, {"found", found}};
 } // namespace
 
 std::span<CpuCase const> cpuCases() noexcept
