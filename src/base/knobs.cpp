@@ -1,6 +1,7 @@
 // Knobs: the table, and reading the environment once.
 #include "base/knobs.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -16,14 +17,20 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
     KnobInfo{Knob::kIsa, "TENON_ISA", "text", "what the machine has",
-        "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx."},
+        "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx; this release has "
+        "kernels for avx2 and avx512, and takes those of avx512 under every wider one.",
+        "avx2 avx512 avx512_vnni avx512_bf16 avx512_fp16 amx"},
     KnobInfo{Knob::kLog, "TENON_LOG", "text", "what the logger takes",
-        "Also print messages of this severity and above to standard error: error, warning, info or verbose."},
-    KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "none", "Folder for measured instruction rates and timings."},
-    KnobInfo{Knob::kTrace, "TENON_TRACE", "text", "none", "File that gets a Chrome trace of builds and runs."},
-    KnobInfo{Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins."},
+        "Also print messages of this severity and above to standard error: error, warning, info or verbose.",
+        "error warning info verbose"},
+    KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "none", "Folder for measured instruction rates and timings.",
+        "", false},
+    KnobInfo{
+        Knob::kTrace, "TENON_TRACE", "text", "none", "File that gets a Chrome trace of builds and runs.", "", false},
+    KnobInfo{Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", "",
+        false},
     KnobInfo{Knob::kImplicitBatch, "TENON_IMPLICIT_BATCH", "switch", "off",
-        "Networks made without kEXPLICIT_BATCH have an implicit batch."},
+        "Networks made without kEXPLICIT_BATCH have an implicit batch.", "", false},
     KnobInfo{Knob::kFusion, "TENON_FUSION", "switch", "on", "Off: every layer is a step of its own."},
 };
 
@@ -41,6 +48,30 @@ struct Values
         }
     }
 };
+
+//! Blanks between the words become commas, the last one "or".
+std::string listed(std::string_view words)
+{
+    std::string text;
+    for (size_t from = 0; from < words.size();)
+    {
+        size_t const to = std::min(words.find(' ', from), words.size());
+        if (from > 0)
+            text += to == words.size() ? " or " : ", ";
+        text += words.substr(from, to - from);
+        from = to + 1;
+    }
+    return text;
+}
+
+bool isListed(std::string_view words, std::string const& word)
+{
+    return word.find(' ') == std::string::npos
+        && (" " + std::string{words} + " ").find(" " + word + " ") != std::string::npos;
+}
+
+constexpr std::string_view kTrueWords{"1 on true yes"};
+constexpr std::string_view kFalseWords{"0 off false no"};
 } // namespace
 
 std::span<KnobInfo const> allKnobs() noexcept
@@ -52,6 +83,33 @@ std::optional<std::string> textOf(Knob knob)
 {
     static Values const values;
     return values.texts[static_cast<size_t>(knob)];
+}
+
+std::optional<std::string> problemOf(Knob knob)
+{
+    KnobInfo const& info = kKnobs[static_cast<size_t>(knob)];
+    std::optional<std::string> const text = textOf(knob);
+    if (!text)
+        return std::nullopt;
+    std::string const what = std::string{info.variable} + "=" + *text + " has no effect: ";
+    if (!info.isRead)
+        return what + "this switch is not in this release";
+    if (info.type == "count" && !countOf(knob))
+        return what + "it takes a whole number from 1";
+    if (info.type == "switch" && !isListed(kTrueWords, *text) && !isListed(kFalseWords, *text))
+        return what + "it takes " + listed(std::string{kTrueWords} + " " + std::string{kFalseWords});
+    if (!info.accepted.empty() && !isListed(info.accepted, *text))
+        return what + "it takes " + listed(info.accepted);
+    return std::nullopt;
+}
+
+std::vector<std::string> knobProblems()
+{
+    std::vector<std::string> problems;
+    for (KnobInfo const& info : kKnobs)
+        if (std::optional<std::string> problem = problemOf(info.knob))
+            problems.push_back(std::move(*problem));
+    return problems;
 }
 
 std::optional<int64_t> countOf(Knob knob)
@@ -68,12 +126,10 @@ std::optional<int64_t> countOf(Knob knob)
 
 bool switchOf(Knob knob, bool standard)
 {
-    std::string const text = textOf(knob).value_or("");
-    if (text == "1" || text == "on" || text == "true" || text == "yes")
-        return true;
-    if (text == "0" || text == "off" || text == "false" || text == "no")
-        return false;
-    return standard;
+    std::optional<std::string> const text = textOf(knob);
+    if (!text)
+        return standard;
+    return isListed(standard ? kFalseWords : kTrueWords, *text) != standard;
 }
 
 } // namespace tenon

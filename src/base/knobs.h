@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tenon
 {
@@ -30,11 +31,18 @@ struct KnobInfo
     std::string_view type;     //!< "text", "count", "switch".
     std::string_view standard; //!< What holds when it is unset.
     std::string_view meaning;  //!< One sentence.
+    //! The values of a text, separated by blanks; empty: whoever reads it decides.
+    std::string_view accepted{};
+    bool isRead{true}; //!< False: not in this release, setting it has no effect.
 };
 
 std::span<KnobInfo const> allKnobs() noexcept;
 //! The value as given, when the variable is set and not empty.
 std::optional<std::string> textOf(Knob knob);
+//! Why the value of this knob has no effect; none when it has, or when the knob is not set.
+std::optional<std::string> problemOf(Knob knob);
+//! problemOf() of each knob that has one.
+std::vector<std::string> knobProblems();
 //! A positive number; none when unset or not one.
 std::optional<int64_t> countOf(Knob knob);
 //! "1", "on", "true", "yes" are true, "0", "off", "false", "no" false; else the given value.

@@ -4,11 +4,13 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import onnx
@@ -120,7 +122,13 @@ def test_inspect_plan_and_model(model: pathlib.Path, plan: pathlib.Path) -> None
     assert [decision for decision in report["decisions"] if decision["kind"] == "fuse" and decision["text"]]
     listed = tenon("inspect", plan, "--decisions").stdout
     assert len(listed.splitlines()) >= len(report["decisions"])
+    steps = report["programs"][0]["steps"]
+    for step in steps:  # Kernel, candidate and tactic of each step, without asking for more.
+        choice = f"{step['kernel']}/{step['candidate']}/{step['tactic']} "
+        assert [line for line in text.splitlines() if choice in line and step["name"] in line], choice
+    assert text.startswith("plan 'small.plan'")
     network = tenon("inspect", model).stdout
+    assert network.startswith("model 'small.onnx'")
     assert "MatrixMultiply" in network and "Activation" in network
     kinds = [layer["kind"] for layer in json.loads(tenon("inspect", model, "--json").stdout)["layers"]]
     assert "MatrixMultiply" in kinds
@@ -136,7 +144,58 @@ def test_verify_agrees_and_counts(model: pathlib.Path, plan: pathlib.Path) -> No
 def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
     save(tmp_path / "wide.onnx", layers=2, width=512)
     done = tenon("verify", tmp_path / "wide.onnx", "--shapes", "x=4x512", "--atol", "1e-12", status=1)
-    assert "first divergence: step" in done.stdout and "WRONG" in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("first divergence: step")]
+    name = line.split("'")[1]
+    assert line.count(name) == 1 and "WRONG" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "word"),
+    [
+        ("TENON_ISA", "foo", "avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx"),
+        ("TENON_THREADS", "abc", "whole number"),
+        ("TENON_THREADS", "0", "whole number"),
+        ("TENON_LOG", "bogus", "error, warning, info or verbose"),
+        ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
+        ("TENON_TRACE", "trace.json", "not in this release"),
+        ("TENON_CACHE_DIR", "cache", "not in this release"),
+        ("TENON_PLUGIN_TRACE", "calls", "not in this release"),
+        ("TENON_IMPLICIT_BATCH", "1", "not in this release"),
+    ],
+)
+def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str, plan: pathlib.Path) -> None:
+    environment = {variable: value}
+    (line,) = tenon("run", plan, **environment).stderr.splitlines()
+    assert line.startswith(f"warning: {variable}={value} has no effect") and word in line
+    assert "not in this release" in tenon("knobs").stdout
+    if word != "not in this release":
+        assert f"{variable}={value} has no effect" in tenon("knobs", **environment).stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("TENON_ISA", "avx2"), ("TENON_THREADS", "1"), ("TENON_FUSION", "off")]
+)
+def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
+    assert tenon("run", plan, **{variable: value}).stderr == ""
+
+
+def save_unsupported(path: pathlib.Path) -> None:
+    """Four nodes of one unknown operator, one of another, one node that is fine."""
+    nodes = [helper.make_node("FirstUnknown", ["x"], [f"a{i}"], f"first{i}") for i in range(4)]
+    nodes += [helper.make_node("SecondUnknown", ["x"], ["b"], "second"), helper.make_node("Relu", ["x"], ["y"], "fine")]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 8]) for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "refused", ends[:1], ends[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_what_a_model_needs_in_vain_is_listed_once(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "refused.onnx"
+    save_unsupported(path)
+    first, second, last = tenon("build", path, status=1).stderr.splitlines()
+    for word in (str(path), "nodes 0 'first0', 1 'first1', 2 'first2' and 1 more", "(FirstUnknown)", "not supported"):
+        assert word in first
+    assert str(path) in second and "node 4 'second' (SecondUnknown)" in second
+    assert last == f"tenon: '{path}' could not be read: 5 errors"
 
 
 def test_knobs_devices_api() -> None:
@@ -159,8 +218,17 @@ def test_knobs_devices_api() -> None:
         (["build", "MODEL", "--shapes", "x=1xtwo"], 2, "1xtwo"),
         (["build", "MODEL", "--shapes", "x=1x8:2x8"], 2, "2 shapes"),
         (["build", "MODEL"], 1, "--shapes x="),
-        (["build", "MODEL", "--shapes", "z=1x8"], 1, "'x'"),
-        (["build", "MODEL", "--shapes", RANGE + ",z=1"], 1, "no input 'z'"),
+        (["build", "MODEL", "--shapes", "z=1x8"], 2, "no input 'z'; it has 'x'"),
+        (["build", "MODEL", "--shapes", RANGE + ",z=1"], 2, "no input 'z'"),
+        (["build", "MODEL", "--shapes", "x=0x8"], 2, "x=0x8"),
+        (["run", "PLAN", "--shapes", "z=1x8"], 2, "no input 'z'; it has 'x'"),
+        (["bench", "PLAN", "--shapes", "z=1x8"], 2, "no input 'z'"),
+        (["verify", "PLAN", "--shapes", "z=1x8"], 2, "no input 'z'"),
+        (["verify", "PLAN", "--atol", "-1"], 2, "--atol"),
+        (["verify", "PLAN", "--rtol", "-1"], 2, "--rtol"),
+        (["bench", "PLAN", "--seconds", "-1"], 2, "--seconds"),
+        (["bench", "PLAN", "--seconds", "0"], 2, "--seconds"),
+        (["bench", "PLAN", "--warmup", "-1"], 2, "--warmup"),
         (["run", "PLAN", "--shapes", "x=99x8"], 1, "99x8"),
         (["run", "PLAN", "--input", "x"], 2, "name=file.npy"),
         (["inspect", "TEXT"], 1, "plan"),
@@ -186,9 +254,10 @@ def test_interrupted_build_leaves_no_file(tmp_path: pathlib.Path) -> None:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        _, said = process.communicate(timeout=60)
         assert process.returncode in (0, 130, -signal.SIGINT)  # Killed only before it could set its handler.
         if process.returncode == 130:
+            assert said == b"tenon: interrupted\n"
             assert not list(tmp_path.glob("*.plan*"))
             return
         (tmp_path / "deep.plan").unlink(missing_ok=True)
@@ -202,27 +271,66 @@ def test_interrupted_bench_ends_at_once(plan: pathlib.Path) -> None:
     assert process.wait(timeout=10) == 130
 
 
-def test_progress_bar_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
+class OnTerminal:
+    """A build whose standard error is a terminal, and what it writes there, piece by piece with the time."""
+
+    def __init__(self, path: pathlib.Path, width: int) -> None:
+        self._leader, follower = pty.openpty()
+        command = [str(PROGRAM), "build", str(path), "--shapes", f"x=1x{width}:8x{width}:64x{width}"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower)
+        os.close(follower)
+        self.pieces: list[tuple[float, str]] = []
+
+    def pieces_until_closed(self) -> Iterator[str]:
+        while select.select([self._leader], [], [], 30)[0]:
+            try:
+                piece = os.read(self._leader, 4096).decode()
+            except OSError:  # The other end is closed.
+                return
+            if not piece:
+                return
+            self.pieces.append((time.monotonic(), piece))
+            yield piece
+
+    @property
+    def text(self) -> str:
+        return "".join(piece for _, piece in self.pieces)
+
+
+def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "deep.onnx"
-    save(path, layers=40, width=256)
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [str(PROGRAM), "build", str(path), "--shapes", "x=1x256:8x256:64x256"],
-        stdout=subprocess.DEVNULL,
-        stderr=follower,
-    )
-    os.close(follower)
-    shown = b""
-    while select.select([leader], [], [], 30)[0]:
-        try:
-            piece = os.read(leader, 4096)
-        except OSError:  # The other end is closed.
+    save(path, layers=60, width=1024)
+    terminal = OnTerminal(path, 1024)
+    for _ in terminal.pieces_until_closed():
+        pass
+    end = time.monotonic()
+    assert terminal.process.wait(timeout=60) == 0
+    shares = [int(share) for share in re.findall(r"(\d+)%", terminal.text)]
+    assert shares == sorted(shares) and shares[0] == 0 and len(set(shares)) > 10  # One bar, which never goes back.
+    for phase in ("Reading the model", "Optimizing", "Building kernels", "Writing the plan"):
+        assert phase in terminal.text
+    estimates = [
+        (float(left), end - moment)
+        for moment, piece in terminal.pieces
+        for left in re.findall(r"about ([\d.]+) s left", piece)
+    ]
+    guess, truth = estimates[len(estimates) // 4]
+    assert truth / 5 <= guess <= truth * 5, estimates  # Of the right size, long before the end.
+    assert terminal.text.endswith("\r\x1b[K")  # The line is free again.
+
+
+def test_interruption_on_a_terminal_has_a_line_of_its_own(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "deep.onnx"
+    save(path, layers=60, width=1024)
+    terminal = OnTerminal(path, 1024)
+    for _ in terminal.pieces_until_closed():
+        if "Building kernels" in terminal.text and terminal.process.poll() is None:
+            terminal.process.send_signal(signal.SIGINT)
             break
-        if not piece:
-            break
-        shown += piece
-    assert process.wait(timeout=60) == 0
-    assert b"%" in shown and b"left" in shown and b"[" in shown
+    for _ in terminal.pieces_until_closed():
+        pass
+    assert terminal.process.wait(timeout=60) == 130
+    assert terminal.text.endswith("\r\x1b[Ktenon: interrupted\r\n") and "monitor" not in terminal.text
 
 
 def test_cpp_example_names_the_classes_that_the_python_example_names(tmp_path: pathlib.Path) -> None:

@@ -72,8 +72,8 @@ void addBench(CLI::App& app, Common const& common, int& status)
     CLI::App* command = app.add_subcommand("bench", "Measure the latency of a plan (or a model, built first)");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
-    command->add_option("--seconds", options->seconds, "How long to measure");
-    command->add_option("--warmup", options->warmup, "Runs before measuring");
+    command->add_option("--seconds", options->seconds, "How long to measure")->check(CLI::PositiveNumber);
+    command->add_option("--warmup", options->warmup, "Runs before measuring")->check(CLI::NonNegativeNumber);
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(R"(Example:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5

@@ -21,7 +21,9 @@ int build(Options const& options, Common const& common)
 {
     Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
-    auto const plan = buildPlan(options.model, parseShapes(options.shapes), common.threads, logger, !common.quiet);
+    Shapes const shapes = parseShapes(options.shapes);
+    ProgressBar bar{!common.quiet};
+    auto const plan = buildPlan(options.model, shapes, common.threads, logger, bar);
     if (gInterrupted)
         return kInterruptedStatus;
     if (plan == nullptr)
@@ -30,6 +32,7 @@ int build(Options const& options, Common const& common)
     std::string const output =
         options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
     writeFile(output, plan->data(), plan->size());
+    ProgressBar::clearLine();
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
     if (!common.quiet)
         std::printf("%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
@@ -47,8 +50,8 @@ void addBuild(CLI::App& app, Common const& common, int& status)
         "Range of each input with extents known at run time: name=MIN:OPT:MAX, or name=SHAPE for one shape only");
     command->footer(R"(Example:
   tenon build model.onnx -o model.plan --shapes input=1x3x224x224:8x3x224x224:32x3x224x224
-The plan runs at every shape from MIN to MAX and is optimized for OPT. A bar shows phase and remaining time on a terminal;
-Ctrl-C cancels and leaves no file. -v prints each fusion, refusal and tactic with its reason.)");
+The plan runs at every shape from MIN to MAX and is optimized for OPT. On a terminal a bar shows the phase and an estimate
+of the time that is left over all phases. Ctrl-C cancels and leaves no file. -v prints each fusion, refusal and tactic with its reason.)");
     command->callback([options, &common, &status] { status = build(*options, common); });
 }
 

@@ -4,6 +4,7 @@
 #include "texts.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
 namespace tenon::cli
@@ -64,7 +65,7 @@ void printProfiles(Json const& plan)
 
 void printSteps(Json const& program)
 {
-    std::printf("steps on %s:\n", textOf(program["device"]).c_str());
+    std::printf("steps on %s, each with kernel/candidate/tactic:\n", textOf(program["device"]).c_str());
     size_t number{0};
     for (Json const& step : program["steps"])
     {
@@ -73,11 +74,9 @@ void printSteps(Json const& program)
             if (!output.is_null())
                 outputs +=
                     " " + textOf(output["type"]) + "[" + textOf(output["shape"]) + "] " + textOf(output["layout"]);
-        std::string const tactic = textOf(step["tactic"]);
-        std::printf("%4zu  %-24s %s ->%s\n", number++, textOf(step["kernel"]).c_str(), textOf(step["name"]).c_str(),
-            outputs.c_str());
-        if (!tactic.empty() && tactic != "0")
-            std::printf("      tactic: %s\n", tactic.c_str());
+        std::string const choice =
+            textOf(step["kernel"]) + "/" + textOf(step["candidate"]) + "/" + textOf(step["tactic"]);
+        std::printf("%4zu  %-30s %s ->%s\n", number++, choice.c_str(), textOf(step["name"]).c_str(), outputs.c_str());
     }
 }
 
@@ -99,12 +98,20 @@ void printDecisions(Json const& decisions, bool all)
             std::printf("  %-10s %4d x %s\n", kind.c_str(), count, reason.c_str());
 }
 
-void printPlan(Json const& plan, bool allDecisions)
+//! The file's name, and the network's where it has one.
+std::string titleOf(Json const& json, std::string const& path)
+{
+    std::string const name = textOf(json["name"]);
+    return "'" + std::filesystem::path(path).filename().string() + "'"
+        + (name.empty() ? "" : " (network '" + name + "')");
+}
+
+void printPlan(Json const& plan, std::string const& path, bool allDecisions)
 {
     size_t steps{0};
     for (Json const& program : plan["programs"])
         steps = std::max(steps, program["steps"].size());
-    std::printf("plan '%s': %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", textOf(plan["name"]).c_str(),
+    std::printf("plan %s: %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", titleOf(plan, path).c_str(),
         mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), textOf(plan["network_layers"]).c_str(), steps);
     printIO(plan["io"]);
     printProfiles(plan);
@@ -119,9 +126,9 @@ void printPlan(Json const& plan, bool allDecisions)
             textOf(plugin["version"]).c_str(), textOf(plugin["namespace"]).c_str(), textOf(plugin["library"]).c_str());
 }
 
-void printNetwork(Json const& network)
+void printNetwork(Json const& network, std::string const& path)
 {
-    std::printf("network '%s': %zu layers\n", textOf(network["name"]).c_str(), network["layers"].size());
+    std::printf("model %s: %zu layers\n", titleOf(network, path).c_str(), network["layers"].size());
     printIO(network["io"]);
     size_t number{0};
     for (Json const& layer : network["layers"])
@@ -161,9 +168,9 @@ int inspect(Options const& options, Common const& common)
     if (options.json)
         std::printf("%s\n", json.dump(2).c_str());
     else if (isModel)
-        printNetwork(json);
+        printNetwork(json, options.path);
     else
-        printPlan(json, options.decisions);
+        printPlan(json, options.path, options.decisions);
     return 0;
 }
 } // namespace

@@ -16,10 +16,17 @@ int knobs()
     {
         std::printf(
             "%-22s %s\n", knob["variable"].get<std::string>().c_str(), knob["meaning"].get<std::string>().c_str());
+        if (!knob["read"].get<bool>())
+        {
+            std::printf("%-22s not in this release: setting it has no effect\n", "");
+            continue;
+        }
         std::string const value =
             knob["value"].is_null() ? "not set" : "set to '" + knob["value"].get<std::string>() + "'";
         std::printf("%-22s %s; default: %s; %s\n", "", knob["type"].get<std::string>().c_str(),
             knob["default"].get<std::string>().c_str(), value.c_str());
+        if (knob["problem"].is_string())
+            std::printf("%-22s %s\n", "", knob["problem"].get<std::string>().c_str());
     }
     return 0;
 }

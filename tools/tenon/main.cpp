@@ -100,7 +100,11 @@ int main(int argc, char** argv)
     addKnobs(app, status);
     addApi(app, status);
     int const result = guarded(app, argc, argv, status);
-    return gInterrupted ? kInterruptedStatus : result;
+    if (!gInterrupted)
+        return result;
+    ProgressBar::clearLine();
+    std::fprintf(stderr, "tenon: interrupted\n");
+    return kInterruptedStatus;
 }
 
 } // namespace tenon::cli

@@ -4,6 +4,7 @@
 #include "tenon/tenon.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -25,54 +26,84 @@ void Logger::log(Severity severity, char const* message) noexcept
 {
     if (severity > mSeverity)
         return;
+    if (gInterrupted && severity <= Severity::kERROR)
+        return; // What fails now fails because of the interruption, which the program reports itself.
     static constexpr char const* kNames[]{"internal error", "error", "warning", "info", "verbose"};
+    ProgressBar::clearLine();
     std::fprintf(stderr, "%s: %s\n", kNames[static_cast<int32_t>(severity)], message);
 }
 
-ProgressBar::ProgressBar()
-    : mShown{isatty(STDERR_FILENO) != 0}
+namespace
 {
+//! The part of the way from file to plan that a phase of the build covers: medians over the models of the tests.
+//! Reading the file comes before, writing the plan behind.
+struct Part
+{
+    std::string_view phase;
+    double from;
+    double to;
+};
+constexpr double kBuilt{0.67};
+constexpr std::array kParts{
+    Part{"Optimizing", 0.25, 0.28}, Part{"Choosing kernels", 0.28, 0.285}, Part{"Building kernels", 0.285, kBuilt}};
+
+std::atomic<bool> gBarStands{false};
+} // namespace
+
+ProgressBar::ProgressBar(bool wanted)
+    : mStart{std::chrono::steady_clock::now()},
+      mShown{wanted && isatty(STDERR_FILENO) != 0}
+{
+    advance("Reading the model", 0.0);
 }
 
 ProgressBar::~ProgressBar()
 {
-    if (mShown)
+    clearLine();
+}
+
+void ProgressBar::clearLine() noexcept
+{
+    if (gBarStands.exchange(false))
         std::fprintf(stderr, "\r\033[K");
 }
 
 void ProgressBar::phaseStart(char const* phase, char const*, int32_t steps) noexcept
 {
-    mPhases.push_back({phase, std::max(steps, 1), 0, std::chrono::steady_clock::now()});
-    draw();
+    mSteps[phase] = std::max(steps, 1);
+    for (Part const& part : kParts)
+        if (part.phase == phase)
+            advance(phase, part.from);
 }
 
 bool ProgressBar::stepComplete(char const* phase, int32_t step) noexcept
 {
-    for (Phase& each : mPhases)
-        if (each.name == phase)
-            each.done = step + 1;
-    draw();
+    for (Part const& part : kParts)
+        if (part.phase == phase)
+            advance(phase, part.from + (part.to - part.from) * std::min(1.0, (step + 1.0) / mSteps[phase]));
     return !gInterrupted;
 }
 
 void ProgressBar::phaseFinish(char const* phase) noexcept
 {
-    std::erase_if(mPhases, [&](Phase const& each) { return each.name == phase; });
-    draw();
+    mSteps.erase(phase);
+    if (mSteps.empty()) // The outermost phase.
+        advance("Writing the plan", kBuilt);
 }
 
-void ProgressBar::draw()
+void ProgressBar::advance(std::string const& label, double share)
 {
-    if (!mShown || mPhases.empty())
+    mShare = std::max(mShare, share);
+    mLabel = label;
+    if (!mShown)
         return;
-    constexpr int kWidth{30};
-    Phase const& phase = mPhases.back();
-    double const part = std::min(1.0, static_cast<double>(phase.done) / phase.steps);
-    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - phase.start;
-    double const left = part > 0.0 ? spent.count() * (1.0 - part) / part : 0.0;
-    std::string const bar(static_cast<size_t>(part * kWidth), '#');
-    std::fprintf(
-        stderr, "\r\033[K%-24s [%-30s] %3.0f%%  %.0f s left", phase.name.c_str(), bar.c_str(), part * 100, left);
+    constexpr double kWidth{30.0};
+    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - mStart;
+    std::string const bar(static_cast<size_t>(mShare * kWidth), '#');
+    std::fprintf(stderr, "\r\033[K%-20s [%-30s] %3.0f%%", mLabel.c_str(), bar.c_str(), mShare * 100);
+    if (mShare > 0.0)
+        std::fprintf(stderr, "  about %.1f s left", spent.count() * (1.0 - mShare) / mShare);
+    gBarStands = true;
 }
 
 namespace
@@ -92,6 +123,11 @@ Dims parseDims(std::string const& text)
         at = next < end ? next + 1 : next;
     }
     return dims;
+}
+
+bool isEmpty(Dims const& dims)
+{
+    return std::find(dims.d, dims.d + dims.nbDims, 0) != dims.d + dims.nbDims;
 }
 
 std::vector<std::string> split(std::string const& text, char separator)
@@ -121,10 +157,24 @@ Shapes parseShapes(std::vector<std::string> const& texts)
             if (bounds.size() != 1 && bounds.size() != 3)
                 throw std::invalid_argument("'" + piece + "' has " + std::to_string(bounds.size())
                     + " shapes; give one, or three as min:opt:max");
-            shapes[piece.substr(0, equals)] = {
+            ShapeRange const range{
                 parseDims(bounds.front()), parseDims(bounds[bounds.size() / 2]), parseDims(bounds.back())};
+            if (isEmpty(range.opt))
+                throw std::invalid_argument(
+                    "'" + piece + "': an extent of 0 leaves nothing to compute; only MIN may have one");
+            shapes[piece.substr(0, equals)] = range;
         }
     return shapes;
+}
+
+void checkNames(Shapes const& shapes, std::vector<std::string> const& inputs)
+{
+    std::string known;
+    for (std::string const& input : inputs)
+        known += (known.empty() ? "'" : ", '") + input + "'";
+    for (auto const& [name, range] : shapes)
+        if (std::find(inputs.begin(), inputs.end(), name) == inputs.end())
+            throw std::invalid_argument("the model has no input '" + name + "'; it has " + known);
 }
 
 std::string show(Dims const& dims)
@@ -187,27 +237,31 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
     Shapes const& shapes)
 {
     nvinfer1::IOptimizationProfile& profile = *builder.createOptimizationProfile();
-    Shapes left = shapes;
+    std::vector<std::string> names;
+    for (int32_t i = 0; i < network.getNbInputs(); ++i)
+        names.emplace_back(network.getInput(i)->getName());
+    checkNames(shapes, names);
     bool dynamic{false};
     for (int32_t i = 0; i < network.getNbInputs(); ++i)
     {
         nvinfer1::ITensor const& input = *network.getInput(i);
         Dims const dims = input.getDimensions();
         bool const open = std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent < 0; });
-        auto const given = left.extract(input.getName());
+        auto const given = shapes.find(input.getName());
+        if (!open && given != shapes.end() && show(given->second.opt) != show(dims))
+            throw std::invalid_argument(std::string{"input '"} + input.getName() + "' has the one shape " + show(dims)
+                + ", which --shapes cannot change");
         if (!open)
             continue;
         dynamic = true;
-        if (given.empty())
+        if (given == shapes.end())
             throw std::runtime_error(std::string{"input '"} + input.getName() + "' of shape " + show(dims)
                 + " has extents known only at run time: give --shapes " + input.getName() + "=MIN:OPT:MAX");
-        ShapeRange const& range = given.mapped();
+        ShapeRange const& range = given->second;
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMIN, range.min);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMAX, range.max);
     }
-    if (!left.empty())
-        throw std::runtime_error("the model has no input '" + left.begin()->first + "'");
     if (dynamic)
         config.addOptimizationProfile(&profile);
 }
@@ -222,14 +276,13 @@ Model::Model(std::string const& path, nvinfer1::ILogger& logger)
     mParser.reset(nvonnxparser::createParser(*mNetwork, logger));
     if (mParser->parseFromFile(path.c_str(), 0))
         return;
-    std::string text = "'" + path + "' could not be read";
-    for (int32_t i = 0; i < mParser->getNbErrors(); ++i)
-        text += std::string{"\n  "} + mParser->getError(i)->desc();
-    throw std::runtime_error(text);
+    int32_t const errors = mParser->getNbErrors();
+    throw std::runtime_error(
+        "'" + path + "' could not be read: " + std::to_string(errors) + (errors == 1 ? " error" : " errors"));
 }
 
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
-    std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress)
+    std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, ProgressBar& progress)
 {
     Model const model{path, logger};
     nvinfer1::IBuilder& builder = model.builder();
@@ -237,9 +290,7 @@ std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
         builder.setMaxThreads(threads);
     std::unique_ptr<nvinfer1::IBuilderConfig> const config{builder.createBuilderConfig()};
     addProfile(builder, model.network(), *config, shapes);
-    ProgressBar bar;
-    if (progress)
-        config->setProgressMonitor(&bar);
+    config->setProgressMonitor(&progress);
     return std::unique_ptr<nvinfer1::IHostMemory>{builder.buildSerializedNetwork(model.network(), *config)};
 }
 
@@ -248,7 +299,8 @@ Session::Session(std::string const& path, Shapes const& shapes, int32_t threads,
     std::unique_ptr<nvinfer1::IHostMemory> built;
     if (isOnnx(path))
     {
-        built = buildPlan(path, shapes, threads, logger, true);
+        ProgressBar bar{true};
+        built = buildPlan(path, shapes, threads, logger, bar);
         if (built == nullptr)
             throw std::runtime_error("'" + path + "' could not be built");
     }
@@ -301,8 +353,18 @@ void fillRandom(std::vector<char>& buffer, DataType type, uint32_t seed)
 }
 } // namespace
 
+void Session::checkShapes(Shapes const& shapes) const
+{
+    std::vector<std::string> names;
+    for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
+        if (mEngine->getTensorIOMode(mEngine->getIOTensorName(i)) == nvinfer1::TensorIOMode::kINPUT)
+            names.emplace_back(mEngine->getIOTensorName(i));
+    checkNames(shapes, names);
+}
+
 void Session::prepare(Shapes const& shapes, uint32_t seed)
 {
+    checkShapes(shapes);
     for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
     {
         char const* name = mEngine->getIOTensorName(i);

@@ -32,26 +32,25 @@ class Logger : public nvinfer1::ILogger
     Severity mSeverity;
 };
 
-//! A bar with phase and remaining time on a terminal, nothing in a pipe; cancels the build on Ctrl-C.
+//! A bar for the whole way from file to plan, with the present phase and the time that is left over all phases, on a
+//! terminal; nothing in a pipe. Cancels the build on Ctrl-C.
 class ProgressBar : public nvinfer1::IProgressMonitor
 {
   public:
-    ProgressBar();
+    explicit ProgressBar(bool wanted);
     ~ProgressBar() override;
+    //! Takes the bar off its line, so that a message can stand there; the next step draws it again.
+    static void clearLine() noexcept;
     void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override;
     bool stepComplete(char const* phase, int32_t step) noexcept override;
     void phaseFinish(char const* phase) noexcept override;
 
   private:
-    struct Phase
-    {
-        std::string name;
-        int32_t steps{1};
-        int32_t done{0};
-        std::chrono::steady_clock::time_point start;
-    };
-    void draw();
-    std::vector<Phase> mPhases;
+    void advance(std::string const& label, double share);
+    std::map<std::string, int32_t> mSteps; //!< Of each phase.
+    std::string mLabel;
+    double mShare{0.0}; //!< Of the whole way.
+    std::chrono::steady_clock::time_point mStart;
     bool mShown;
 };
 
@@ -66,10 +65,12 @@ using Shapes = std::map<std::string, ShapeRange>;
 
 //! Parses "input=1x3x224x224:8x3x224x224:32x3x224x224,mask=1x8"; throws std::invalid_argument with the piece at fault.
 Shapes parseShapes(std::vector<std::string> const& texts);
+//! Throws std::invalid_argument unless each shape is that of one of these inputs.
+void checkNames(Shapes const& shapes, std::vector<std::string> const& inputs);
 std::string show(nvinfer1::Dims const& dims);
 size_t bytesOf(nvinfer1::DataType type, nvinfer1::Dims const& dims);
 
-//! A network read from an ONNX file; throws std::runtime_error with all that is wrong with it.
+//! A network read from an ONNX file; throws std::runtime_error after the logger got all that is wrong with it.
 class Model
 {
   public:
@@ -91,7 +92,7 @@ class Model
 
 //! The bytes of a plan built from an ONNX file; null when it failed or was cancelled (the logger has said why).
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
-    std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool progress);
+    std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, ProgressBar& progress);
 //! Writes beside `path` and renames, so that a file is whole or absent; throws std::runtime_error.
 void writeFile(std::string const& path, void const* data, size_t size);
 std::vector<char> readFile(std::string const& path);
@@ -103,6 +104,8 @@ class Session
   public:
     //! Loads a plan, or builds one from an ONNX file first; throws std::runtime_error.
     Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger);
+    //! Throws std::invalid_argument when a shape is for no input of the engine.
+    void checkShapes(Shapes const& shapes) const;
     //! Sets input shapes (kOPT of profile 0 where none is given), allocates, and fills inputs with seeded random data.
     void prepare(Shapes const& shapes, uint32_t seed);
     void run();

@@ -90,11 +90,13 @@ void print(Json const& report, bool verbose)
         std::printf("; nearest to its tolerance: '%s' at %.3f of it", worstStep.c_str(), worst);
     std::printf("\n");
     Json const& first = report["first_divergence"];
-    if (!first.is_null())
-        std::printf("first divergence: step '%s' (%s), output %s, element %s: got %s, want %s\n",
-            stepName(report, first["step"]).c_str(), first["layer"].get<std::string>().c_str(),
-            first["output"].dump().c_str(), first["index"].dump().c_str(), first["got"].dump().c_str(),
-            first["want"].dump().c_str());
+    if (first.is_null())
+        return;
+    std::string const step = stepName(report, first["step"]);
+    std::string const layer = first["layer"].get<std::string>();
+    std::printf("first divergence: step '%s'%s, output %s, element %s: got %s, want %s\n", step.c_str(),
+        layer == step ? "" : (" (layer '" + layer + "')").c_str(), first["output"].dump().c_str(),
+        first["index"].dump().c_str(), first["got"].dump().c_str(), first["want"].dump().c_str());
 }
 
 int verify(Options const& options, Common const& common)
@@ -102,6 +104,7 @@ int verify(Options const& options, Common const& common)
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common.threads, logger};
+    session.checkShapes(shapes);
     Inputs const inputs = inputsOf(options, shapes);
     TenonVerifyOptions verify = options.verify;
     verify.firstsOnly = options.firstOnly ? 1 : 0;
@@ -127,8 +130,10 @@ void addVerify(CLI::App& app, Common const& common, int& status)
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
     command->add_option("--input", options->inputs, "name=file.npy; random data where none is given")
         ->allow_extra_args(false);
-    command->add_option("--atol", options->verify.absolute, "Absolute tolerance (that of the element type)");
-    command->add_option("--rtol", options->verify.relative, "Relative tolerance (that of the element type)");
+    command->add_option("--atol", options->verify.absolute, "Absolute tolerance (that of the element type)")
+        ->check(CLI::NonNegativeNumber);
+    command->add_option("--rtol", options->verify.relative, "Relative tolerance (that of the element type)")
+        ->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->verify.seed, "Seed of random inputs");
     command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
     command->add_flag("--json", options->json, "Print everything as JSON");

@@ -45,8 +45,10 @@ Result<std::string> knobs()
     for (KnobInfo const& knob : allKnobs())
     {
         std::optional<std::string> const value = tenon::textOf(knob.knob);
+        std::optional<std::string> const problem = problemOf(knob.knob);
         json.push_back({{"variable", knob.variable}, {"type", knob.type}, {"default", knob.standard},
-            {"meaning", knob.meaning}, {"value", value ? Json(*value) : Json()}});
+            {"meaning", knob.meaning}, {"read", knob.isRead}, {"value", value ? Json(*value) : Json()},
+            {"problem", problem ? Json(*problem) : Json()}});
     }
     return json.dump(2);
 }

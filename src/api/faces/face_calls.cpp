@@ -7,6 +7,9 @@
 #include "api/global_logger.h"
 #include "api/plugin_registry.h"
 #include "api/runtime.h"
+#include "base/knobs.h"
+
+#include <atomic>
 
 using namespace nvinfer1;
 
@@ -15,6 +18,16 @@ namespace tenon::api
 
 namespace
 {
+//! Says to the process's first logger which environment variables are set to no effect.
+void warnOfKnobs(Log const& log)
+{
+    static std::atomic_flag said = ATOMIC_FLAG_INIT;
+    if (said.test_and_set())
+        return;
+    for (std::string const& problem : knobProblems())
+        log.warning(problem);
+}
+
 //! A builder or runtime, or null after a message to the logger that was given.
 template <typename I, typename Impl>
 I* create(char const* call, void* logger, int32_t version) noexcept
@@ -26,6 +39,7 @@ I* create(char const* call, void* logger, int32_t version) noexcept
         TENON_TRY(checkCallerVersion(version));
         if (user == nullptr)
             return badArgument("the logger is null");
+        warnOfKnobs(Log{user});
         return makeHandle<I, Impl>(*user, TENON_TRY(chooseDevice()));
     });
 }
