@@ -1,7 +1,9 @@
 // One entry of the parser's error list.
 #include "error.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace tenon::onnx
 {
@@ -34,11 +36,60 @@ ParserError::ParserError(Failure const& failure, int node, std::string nodeName,
 {
 }
 
-std::string ParserError::text() const
+namespace
 {
-    std::string const where =
-        mNode < 0 ? std::string{"model"} : fmt::format("node {} '{}' ({})", mNode, mNodeName, mNodeOperator);
-    return fmt::format("{}: {} [{}:{} {}]", where, mDescription, mFile, mLine, mFunction);
+
+//! Only errors about a node have company: the same description of the same operator.
+bool isAlike(ParserError const& a, ParserError const& b)
+{
+    return a.node() >= 0 && b.node() >= 0 && std::string_view{a.desc()} == b.desc()
+        && std::string_view{a.nodeOperator()} == b.nodeOperator();
+}
+
+std::string nodesText(std::vector<ParserError const*> const& errors)
+{
+    constexpr size_t kMostNamed{3};
+    if (errors.front()->node() < 0)
+    {
+        return {};
+    }
+    std::string text = errors.size() == 1 ? "node" : "nodes";
+    for (size_t i = 0; i < std::min(errors.size(), kMostNamed); ++i)
+    {
+        text += fmt::format("{} {} '{}'", i == 0 ? "" : ",", errors[i]->node(), errors[i]->nodeName());
+    }
+    if (errors.size() > kMostNamed)
+    {
+        text += fmt::format(" and {} more", errors.size() - kMostNamed);
+    }
+    return text + fmt::format(" ({}): ", errors.front()->nodeOperator());
+}
+
+} // namespace
+
+std::vector<std::string> textsOf(ErrorList const& errors, size_t from, std::string const& model)
+{
+    std::vector<std::vector<ParserError const*>> groups;
+    for (size_t i = from; i < errors.size(); ++i)
+    {
+        auto const group = std::find_if(
+            groups.begin(), groups.end(), [&](auto const& each) { return isAlike(*each.front(), errors[i]); });
+        if (group == groups.end())
+        {
+            groups.push_back({&errors[i]});
+        }
+        else
+        {
+            group->push_back(&errors[i]);
+        }
+    }
+    std::vector<std::string> texts;
+    for (auto const& group : groups)
+    {
+        texts.push_back(
+            fmt::format("{}{}{}{}", model, model.empty() ? "" : ": ", nodesText(group), group.front()->desc()));
+    }
+    return texts;
 }
 
 } // namespace tenon::onnx

@@ -4,6 +4,7 @@
 #include "failure.h"
 
 #include <deque>
+#include <vector>
 
 namespace tenon::onnx
 {
@@ -55,9 +56,6 @@ class ParserError final : public nvonnxparser::IParserError
         return 0;
     }
 
-    //! All of it in one line, for the log.
-    std::string text() const;
-
   private:
     nvonnxparser::ErrorCode mCode;
     std::string mDescription;
@@ -71,5 +69,8 @@ class ParserError final : public nvonnxparser::IParserError
 
 //! Addresses of entries stay valid until the list is cleared.
 using ErrorList = std::deque<ParserError>;
+
+//! The errors from one on for the log, a line for each description of one operator: the model's file, the nodes, what.
+std::vector<std::string> textsOf(ErrorList const& errors, size_t from, std::string const& model);
 
 } // namespace tenon::onnx

@@ -44,7 +44,6 @@ bool Import::guarded(int node, Step const& step)
     auto const list = [this, node](Failure const& failure) {
         ::onnx::NodeProto const& proto = node >= 0 ? mGraph.node(node) : ::onnx::NodeProto::default_instance();
         mErrors.emplace_back(failure, node, proto.name(), proto.op_type());
-        mNetwork.log(ILogger::Severity::kERROR, mErrors.back().text());
     };
     try
     {
@@ -69,10 +68,19 @@ bool Import::guarded(int node, Step const& step)
 bool Import::run()
 {
     size_t const errorsBefore = mErrors.size();
-    if (!guarded(-1, [this] { readOpsets(); }))
+    if (guarded(-1, [this] { readOpsets(); }))
     {
-        return false;
+        importGraph();
     }
+    for (std::string const& text : textsOf(mErrors, errorsBefore, mModel.path()))
+    {
+        mNetwork.log(ILogger::Severity::kERROR, text);
+    }
+    return mErrors.size() == errorsBefore;
+}
+
+void Import::importGraph()
+{
     ::onnx::ModelProto const& proto = mModel.proto();
     mNetwork.log(ILogger::Severity::kINFO,
         fmt::format("graph '{}' from {} {}, IR {}, opset {}: {} nodes", mGraph.name(), proto.producer_name(),
@@ -85,7 +93,6 @@ bool Import::run()
         importNode(index);
     }
     markOutputs();
-    return mErrors.size() == errorsBefore;
 }
 
 void Import::readOpsets()
@@ -236,7 +243,8 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     ITensor* const input = mNetwork.api.addInput(info.name().c_str(), typeOfOnnx(type.elem_type()), dimsOf(shape));
     if (input == nullptr)
     {
-        fail(ErrorCode::kINVALID_GRAPH, fmt::format("the network refuses the input '{}'; see the log", info.name()));
+        fail(ErrorCode::kINVALID_GRAPH,
+            fmt::format("the network refuses the input '{}', as the message before says", info.name()));
     }
     for (int i = 0; i < type.shape().dim_size(); ++i)
     {

@@ -39,6 +39,7 @@ class Import
   private:
     template <typename Step>
     bool guarded(int node, Step const& step);
+    void importGraph();
     void readOpsets();
     void sortNodes();
     void addInputs();

@@ -93,7 +93,6 @@ void Model::loadBytes(std::span<char const> bytes, std::string const& path)
 
 void Model::parse(std::span<char const> bytes, std::string const& path)
 {
-    mHasPath = !path.empty();
     mFolder = std::filesystem::path{path}.parent_path().string();
     std::optional<SlimModel> slim = takeOutWeights(bytes);
     mProto = google::protobuf::Arena::CreateMessage<::onnx::ModelProto>(&mArena);
@@ -101,8 +100,9 @@ void Model::parse(std::span<char const> bytes, std::string const& path)
         || !mProto->ParseFromArray(slim->bytes.data(), static_cast<int>(slim->bytes.size())))
     {
         fail(ErrorCode::kMODEL_DESERIALIZE_FAILED,
-            fmt::format("{} bytes{} are not an ONNX model", bytes.size(), mHasPath ? " of '" + path + "'" : ""));
+            fmt::format("{} bytes{} are not an ONNX model", bytes.size(), path.empty() ? "" : " of '" + path + "'"));
     }
+    mPath = path;
     mRawData = std::move(slim->rawData);
     if (!mProto->has_graph())
     {
@@ -244,7 +244,7 @@ std::span<char const> Model::external(TensorProto const& tensor)
         entries[entry.key()] = entry.value();
     }
     std::filesystem::path const location = std::filesystem::path{entries["location"]}.lexically_normal();
-    if (!mHasPath)
+    if (mPath.empty())
     {
         fail(ErrorCode::kINVALID_VALUE,
             fmt::format("{} lies in the external file '{}', which is relative to the model's path; give the path, or "

@@ -28,6 +28,11 @@ class Model
     //! Copies the bytes; external data is looked for beside `path`, which may be empty.
     void loadBytes(std::span<char const> bytes, std::string const& path);
 
+    //! The file that the user named; empty when there is none.
+    std::string const& path() const noexcept
+    {
+        return mPath;
+    }
     ::onnx::ModelProto const& proto() const noexcept
     {
         return *mProto;
@@ -59,7 +64,7 @@ class Model
 
     Warn mWarn;
     std::string mFolder; //!< Of the model's file; empty when unknown.
-    bool mHasPath{false};
+    std::string mPath;
     bool mWarnedOfDouble{false};
     std::unique_ptr<FileMap> mFile;
     std::vector<char> mBytes;

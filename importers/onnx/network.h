@@ -29,6 +29,9 @@ class Network
     //! The tensor of a value; a constant becomes a layer of its own name.
     nvinfer1::ITensor& tensor(Value const& value);
 
+    //! Operators whose layer the network does not have: asked once, not at each of their nodes.
+    std::unordered_set<std::string> lacking;
+
     //! One-element tensors of a tensor's extents, and its shape: made once per tensor.
     std::unordered_map<nvinfer1::ITensor const*, Value> shapes;
     std::unordered_map<nvinfer1::ITensor const*, std::unordered_map<int32_t, Value>> extents;

@@ -105,7 +105,8 @@ void Node::finish(nvinfer1::ILayer* layer, std::string_view role)
 {
     if (layer == nullptr)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("the network refuses the layer of {}; see the log", op()));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("the network refuses the layer of {}, as the message before says", op()));
     }
     std::string const layerName = role.empty() ? mName : mNetwork.uniqueName(fmt::format("{}/{}", mName, role));
     layer->setName(layerName.c_str());

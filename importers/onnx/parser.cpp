@@ -48,7 +48,8 @@ bool Parser::guarded(Step const& step) noexcept
             Failure const failure{ErrorCode::kINTERNAL_ERROR, exception.what(), std::source_location::current()};
             mErrors.emplace_back(failure, -1, "", "");
         }
-        mLog(ILogger::Severity::kERROR, mErrors.back().text());
+        mLog(ILogger::Severity::kERROR,
+            textsOf(mErrors, mErrors.size() - 1, mModel == nullptr ? "" : mModel->path()).front());
     }
     catch (...) // Not even the report could be made.
     {

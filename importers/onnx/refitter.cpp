@@ -16,7 +16,7 @@ bool ParserRefitter::refuse(char const* call) noexcept
         Failure const failure{nvonnxparser::ErrorCode::kREFIT_FAILED,
             std::string{"IParserRefitter::"} + call + " is not implemented", std::source_location::current()};
         mErrors.emplace_back(failure, -1, "", "");
-        mLog(nvinfer1::ILogger::Severity::kERROR, mErrors.back().text());
+        mLog(nvinfer1::ILogger::Severity::kERROR, textsOf(mErrors, mErrors.size() - 1, "").front());
     }
     catch (...) // Not even the report could be made.
     {

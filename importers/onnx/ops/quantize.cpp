@@ -1,4 +1,5 @@
 // QuantizeLinear and DequantizeLinear.
+#include "../network.h"
 #include "../operators.h"
 
 #include <algorithm>
@@ -27,9 +28,16 @@ void checkZeroPoint(Node const& node)
     }
 }
 
-template <typename Layer>
-Outputs finished(Node& node, Layer* layer)
+//! What could be wrong with the arguments was checked before: a network that refuses the layer does not have it.
+template <typename AddLayer>
+Outputs finished(Node& node, AddLayer const& add)
 {
+    auto* const layer = node.network().lacking.count(std::string{node.op()}) == 0 ? add() : nullptr;
+    if (layer == nullptr)
+    {
+        node.network().lacking.emplace(node.op());
+        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("the network has no layer for {} yet", node.op()));
+    }
     node.added(layer, "quantization");
     if (node.in(1).rank() > 0)
     {
@@ -54,15 +62,16 @@ Outputs importQuantize(Node& node)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, "QuantizeLinear to uint8, which a missing zero point means");
     }
-    return finished(node, node.api().addQuantize(node.tensor(node.in(0)), node.tensor(node.in(1)), DataType::kINT8));
+    return finished(node,
+        [&] { return node.api().addQuantize(node.tensor(node.in(0)), node.tensor(node.in(1)), DataType::kINT8); });
 }
 
 Outputs importDequantize(Node& node)
 {
     refuseBlocks(node);
     checkZeroPoint(node);
-    return finished(
-        node, node.api().addDequantize(node.tensor(node.in(0)), node.tensor(node.in(1)), node.in(1).type()));
+    return finished(node,
+        [&] { return node.api().addDequantize(node.tensor(node.in(0)), node.tensor(node.in(1)), node.in(1).type()); });
 }
 
 constexpr Operator kOperators[]{
