@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 FUZZ := $(if $(SHORT),3000,100000)
 ROUNDS := $(if $(SHORT),400,8000)
 
-.PHONY: help setup configure build demo test check bench format models sanitize soak clean
+.PHONY: help setup configure program build demo test check bench format models sanitize soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,24 +20,28 @@ configure: setup
 	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
 	    -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD).configure.log 2>&1 || (cat $(BUILD).configure.log; exit 1)
 
-build: configure ## Build program, libraries and Python packages.
+program: configure ## Build program, libraries and Python packages.
+	@ninja -C $(BUILD) -j $(JOBS) --quiet tenon_cli tenon_native nvinfer_plugin
+	@tools/link_python $(BUILD)
+
+build: configure ## Build all of that and the tests.
 	@ninja -C $(BUILD) -j $(JOBS) --quiet
 	@tools/link_python $(BUILD)
 
-models: build ## Fill the model graphs with seeded weights (into build/models).
+models: program ## Fill the model graphs with seeded weights (into build/models).
 	@$(PYTHON) tests/models/materialize.py $(BUILD)/models
 
-demo: build ## Read a scanned page: IMAGE=… for one of your own.
+demo: program ## Read a scanned page: IMAGE=… for one of your own.
 	@$(PYTHON) examples/ocr/read_page.py $(if $(IMAGE),--image "$(IMAGE)")
 
 test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest -q tests
 
-check: build ## Format, include arrows, headers, API tables, lint, stubs.
+check: program ## Format, include arrows, headers, API tables, exports, seeds, lint and types of Python.
 	@tools/check $(BUILD)
 
-bench: build models ## Speed beside ONNX Runtime and OpenVINO.
+bench: program models ## Speed beside ONNX Runtime and OpenVINO.
 	@$(PYTHON) benchmarks/models.py $(BENCH)
 
 sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for less.

@@ -21,8 +21,8 @@ function(tenon_module name)
     set_property(GLOBAL APPEND PROPERTY TENON_MODULES tenon_${name})
 endfunction()
 
-# The same file compiled once per instruction set: NAME.isa.cpp becomes three objects, each with TENON_ISA_NAMESPACE set
-# to avx2, avx512 or avx512_bf16; a table picks one at run time.
+# The same file compiled once per instruction set: NAME.isa.cpp becomes two objects, each with TENON_ISA_NAMESPACE set
+# to avx2 or avx512; a table picks one at run time.
 function(tenon_isa_sources module)
     file(GLOB sources CONFIGURE_DEPENDS *.isa.cpp isa/*.isa.cpp)
     if(NOT sources)

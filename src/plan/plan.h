@@ -3,7 +3,7 @@
 
 #include "plan/program.h"
 
-#include "NvInferRuntimeBase.h"
+#include "base/dtype.h" // And nvinfer1::Dims64.
 
 #include <memory>
 #include <span>

@@ -83,7 +83,7 @@ struct PlanStep
     std::vector<int32_t> produces; //!< kData symbols whose values the step tells, in the order of Call::produced.
     int32_t graphNode{-1};         //!< Node of the portable graph; −1: a reorder.
     std::string name;              //!< "conv1 + relu1".
-    std::string candidate;         //!< "onednn", "row", "reference", …
+    std::string candidate;         //!< "rows", "depthwise", "reference", …
     int64_t tactic{0};
 };
 

@@ -1,5 +1,4 @@
-// The CPU backend: vectorised kernels of our own, oneDNN where it is the better or the only one, on one team of
-// threads.
+// The CPU backend: vectorised kernels of our own on one team of threads.
 #pragma once
 
 #include "backend/candidate.h"
