@@ -35,16 +35,31 @@ bool wantsStaging(Geometry const& g)
         && w.kernelHeight <= kMostSegments;
 }
 
-//! Replaces the window by one on staged lines.
-Staging stage(Geometry& g)
+Staging stagingOf(Geometry const& g)
 {
-    GemmWindow& w = g.window;
+    GemmWindow const& w = g.window;
     Staging s;
     s.isUsed = true;
     s.left = w.padLeft;
     s.top = w.padTop;
     s.width = std::max((w.outWidth - 1) * w.strideX + w.kernelWidth, w.inWidth + w.padLeft);
     s.height = std::max((w.outHeight - 1) * w.strideY + (w.kernelHeight - 1) * w.dilationY + 1, w.inHeight + w.padTop);
+    return s;
+}
+
+//! False when padding makes the lines larger than any memory.
+bool canStage(Geometry const& g)
+{
+    Staging const s = stagingOf(g);
+    std::vector<int64_t> const lines{g.images, s.height, s.width, g.channels};
+    return tenon::bytesOf(DType::kFLOAT, Layout::kLinear, lines) >= 0;
+}
+
+//! Replaces the window by one on staged lines.
+Staging stage(Geometry& g)
+{
+    GemmWindow& w = g.window;
+    Staging const s = stagingOf(g);
     w.lineStride = s.width * g.channels;
     w.imageStride = s.height * w.lineStride;
     w.inHeight = s.height;
@@ -94,7 +109,7 @@ class PreparedConvolution final : public Prepared
             lane.barrier();
             x = staged;
         }
-        BoundEpilogue const epilogue = mEpilogue.bind(call);
+        BoundEpilogue epilogue = mEpilogue.bind(call);
         int64_t const maps = g.maps / g.groups;
         int64_t const channels = g.channels / g.groups;
         auto const* bias = static_cast<float const*>(call.inputs[2 < mInputs ? 2 : 0]);
@@ -113,9 +128,8 @@ class PreparedConvolution final : public Prepared
             gemm.cStride = g.maps;
             gemm.bias = mHasBias ? bias + group * maps : nullptr;
             epilogue.putInto(gemm);
-            if (gemm.residual != nullptr)
-                gemm.residual += group * maps;
             isaFunctions().runGemm(gemm, shareOf(gemm, lane.index, lane.count));
+            epilogue.advanceColumns(maps);
         }
         return Done{};
     }
@@ -183,10 +197,14 @@ class ConvolutionKernel final : public Kernel
         TENON_TRY(kernel.check(inputs, outputs));
         TensorArg const& x = inputs[0];
         TensorArg const& y = outputs[0];
+        if (x.extents.size() != 3 && x.extents.size() != 4)
+            return kernel.refuse("its input has rank {}", x.extents.size());
         bool const hasPixels = x.extents.size() >= 3 && volumeOf({x.extents.begin() + 2, x.extents.end()}) != 1;
         Geometry const geometry = geometryOf(mLoaded->layer, x.extents, y.extents);
         if (geometry.window.padTop < 0 || geometry.window.padLeft < 0)
             return kernel.refuse("a padding is negative");
+        if (wantsStaging(geometry) && !canStage(geometry))
+            return kernel.refuse("its padding is larger than any memory");
         bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
         if (x.dtype != DType::kFLOAT || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
             return kernel.refuse("its input is {}", nameOf(x.layout));
