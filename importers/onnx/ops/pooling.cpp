@@ -27,24 +27,63 @@ void refuseWhatPoolingLacks(Node const& node, WindowAttributes const& window)
     }
 }
 
-//! ONNX leaves out windows that start in the padding behind the input, also when extents are rounded up.
-bool roundsUp(Node const& node, WindowAttributes const& window, Shape const& shape)
+bool isPaddedAsGiven(WindowAttributes const& window)
 {
-    if (node.intOr("ceil_mode", 0) == 0)
+    return window.autoPad != "SAME_UPPER" && window.autoPad != "SAME_LOWER";
+}
+
+//! Extent of the result along spatial axis i, rounded up, less the window that would start behind the input.
+Extent roundedUp(Node& node, WindowAttributes const& window, size_t i, Extent const& in)
+{
+    Extent const front = add(node, in, window.padsBefore[i]);
+    Extent const free = add(node, front, window.padsAfter[i] - window.kernel[i]);
+    Extent const all = add(node, ceilDivide(node, free, window.strides[i]), 1);
+    if (window.kernel[i] >= window.padsAfter[i] + window.strides[i])
     {
-        return false;
+        return all; // Then the last window reaches back into the input.
     }
+    return smaller(node, all, ceilDivide(node, front, window.strides[i]));
+}
+
+Extent roundedDown(Node& node, WindowAttributes const& window, size_t i, int64_t in)
+{
+    int64_t const free = in + window.padsBefore[i] + window.padsAfter[i] - window.kernel[i];
+    return add(node, floorDivide(node, free, window.strides[i]), 1);
+}
+
+//! The layer rounds all axes up or none, and keeps windows that start behind the input: they are cut off.
+Value cutToExtents(Node& node, Value const& pooled, Extents const& wanted)
+{
+    Extents const made = extentsOf(node, pooled);
+    Cut cut{.start = Extents(made.size(), 0), .size = made, .stride = Extents(made.size(), 1), .fill = {}};
     bool changes{false};
+    for (size_t i = 0; i < wanted.size(); ++i)
+    {
+        bool const same = !wanted[i].tensor.exists() && (!wanted[i].known || wanted[i].known == made[i + 2].known);
+        cut.size[i + 2] = same ? made[i + 2] : wanted[i];
+        changes = changes || !same;
+    }
+    return changes ? slice(node, pooled, cut, "inside") : pooled;
+}
+
+//! Per spatial axis, where it is not what rounding up makes of itself; empty when rounding down gives the same.
+Extents extentsRoundedUp(Node& node, WindowAttributes const& window, Value const& x)
+{
+    Extents wanted;
+    bool differs{false};
     for (size_t i = 0; i < window.kernel.size(); ++i)
     {
-        int64_t const in = shape[i + 2];
-        int64_t const span = in + window.padsBefore[i] + window.padsAfter[i] - window.kernel[i];
-        bool const isExact = in >= 0 && span % window.strides[i] == 0;
-        bool const startsBehind =
-            in >= 0 && (span / window.strides[i] + 1) * window.strides[i] >= in + window.padsBefore[i];
-        changes = changes || (!isExact && !startsBehind);
+        Extent const in{x.shape()[i + 2]};
+        bool const isOpen = *in.known < 0;
+        bool const mayStartBehind = window.kernel[i] < window.padsAfter[i] + window.strides[i];
+        wanted.push_back(!isOpen ? roundedUp(node, window, i, in)
+                : mayStartBehind ? roundedUp(node, window, i, extentOf(node, x, static_cast<int32_t>(i) + 2))
+                                 : Extent{});
+        bool const isExact =
+            isOpen ? window.strides[i] == 1 : wanted.back().known == roundedDown(node, window, i, *in.known).known;
+        differs = differs || !isExact;
     }
-    return changes;
+    return differs ? wanted : Extents{};
 }
 
 Value pool(Node& node, Value const& input, PoolingType type)
@@ -57,12 +96,13 @@ Value pool(Node& node, Value const& input, PoolingType type)
     {
         window.widen();
     }
+    bool const mayRoundUp = node.intOr("ceil_mode", 0) != 0 && isPaddedAsGiven(window);
+    Extents const wanted = mayRoundUp ? extentsRoundedUp(node, window, x) : Extents{};
     nvinfer1::IPoolingLayer* const layer =
         node.added(node.api().addPoolingNd(node.tensor(x), type, dimsOf(window.kernel)), "pooling");
-    bool const isUp = roundsUp(node, window, x.shape());
-    setWindow(layer, window, isUp ? PaddingMode::kEXPLICIT_ROUND_UP : PaddingMode::kEXPLICIT_ROUND_DOWN);
+    setWindow(layer, window, wanted.empty() ? PaddingMode::kEXPLICIT_ROUND_DOWN : PaddingMode::kEXPLICIT_ROUND_UP);
     layer->setAverageCountExcludesPadding(node.intOr("count_include_pad", 0) == 0);
-    return narrowed(node, layer->getOutput(0), wasWidened);
+    return narrowed(node, cutToExtents(node, layer->getOutput(0), wanted), wasWidened);
 }
 
 Outputs importMaxPool(Node& node)
