@@ -14,7 +14,7 @@ enum class EpilogueKind : uint8_t
     kAdd,       //!< Plus the next extra input (broadcast to the output).
     kMultiply,  //!< Times the next extra input.
     kRelu,      //!< max(x, 0).
-    kClip,      //!< min(max(x, alpha), beta).
+    kClip,      //!< max(alpha, min(beta, x)), as ActivationType::kCLIP.
     kLeakyRelu, //!< x where x > 0, else alpha · x.
     kSigmoid,
     kTanh,

@@ -1,6 +1,7 @@
 // Activation functions that are several layers or take their parameters as inputs, and the softmax family.
 #include "../operators.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 
@@ -33,12 +34,18 @@ Value clipByLayers(Node& node, Value x)
     return x;
 }
 
+//! ONNX gives the upper limit where the limits cross, kCLIP the lower one.
+Value clipped(Node& node, Value const& x, float low, float high)
+{
+    return node.activation(x, ActivationType::kCLIP, std::min(low, high), high);
+}
+
 Outputs importClip(Node& node)
 {
     Value const x = node.in(0);
     if (node.opset() < 11)
     {
-        return {node.activation(x, ActivationType::kCLIP, node.floatOr("min", -FLT_MAX), node.floatOr("max", FLT_MAX))};
+        return {clipped(node, x, node.floatOr("min", -FLT_MAX), node.floatOr("max", FLT_MAX))};
     }
     if (!node.has(1) && !node.has(2))
     {
@@ -50,7 +57,7 @@ Outputs importClip(Node& node)
     }
     auto const low = static_cast<float>(node.number(1, "min", -INFINITY));
     auto const high = static_cast<float>(node.number(2, "max", INFINITY));
-    return {node.activation(x, ActivationType::kCLIP, low, high)};
+    return {clipped(node, x, low, high)};
 }
 
 Outputs importPRelu(Node& node)

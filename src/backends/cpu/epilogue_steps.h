@@ -15,7 +15,7 @@ TENON_INLINE F16 applyActivation(GemmStep const& step, F16 x)
     switch (Kind)
     {
     case EpilogueKind::kRelu: return max(zero(), x);
-    case EpilogueKind::kClip: return min(beta, max(alpha, x));
+    case EpilogueKind::kClip: return max(alpha, min(beta, x));
     case EpilogueKind::kLeakyRelu: return selectLess(zero(), x, x, x * alpha);
     case EpilogueKind::kSigmoid: return sigmoid(x);
     case EpilogueKind::kTanh: return tanh(x);
