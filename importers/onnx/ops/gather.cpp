@@ -62,18 +62,50 @@ Outputs importScatterNd(Node& node)
     return {scatter(node, ScatterMode::kND)->getOutput(0)};
 }
 
+template <typename Mode>
+struct ModeName
+{
+    std::string_view name;
+    Mode mode;
+};
+
+//! Opset 16 says bilinear and bicubic, opset 20 linear and cubic.
+constexpr ModeName<nvinfer1::InterpolationMode> kInterpolations[]{
+    {"bicubic", nvinfer1::InterpolationMode::kCUBIC},
+    {"bilinear", nvinfer1::InterpolationMode::kLINEAR},
+    {"cubic", nvinfer1::InterpolationMode::kCUBIC},
+    {"linear", nvinfer1::InterpolationMode::kLINEAR},
+    {"nearest", nvinfer1::InterpolationMode::kNEAREST},
+};
+
+constexpr ModeName<nvinfer1::SampleMode> kPaddings[]{
+    {"border", nvinfer1::SampleMode::kCLAMP},
+    {"reflection", nvinfer1::SampleMode::kREFLECT},
+    {"zeros", nvinfer1::SampleMode::kFILL},
+};
+
+template <typename Mode, size_t N>
+Mode modeOf(Node const& node, char const* attribute, char const* otherwise, ModeName<Mode> const (&names)[N])
+{
+    std::string const given = node.stringOr(attribute, otherwise);
+    for (ModeName<Mode> const& name : names)
+    {
+        if (name.name == given)
+        {
+            return name.mode;
+        }
+    }
+    fail(ErrorCode::kINVALID_NODE, fmt::format("{} with {} '{}'", node.op(), attribute, given));
+}
+
 Outputs importGridSample(Node& node)
 {
+    nvinfer1::InterpolationMode const interpolation = modeOf(node, "mode", "linear", kInterpolations);
+    nvinfer1::SampleMode const padding = modeOf(node, "padding_mode", "zeros", kPaddings);
     nvinfer1::IGridSampleLayer* const layer =
         node.added(node.api().addGridSample(node.tensor(node.in(0)), node.tensor(node.in(1))), "gridsample");
-    std::string const mode = node.stringOr("mode", "linear");
-    std::string const padding = node.stringOr("padding_mode", "zeros");
-    layer->setInterpolationMode(mode == "nearest"  ? nvinfer1::InterpolationMode::kNEAREST
-            : mode == "cubic" || mode == "bicubic" ? nvinfer1::InterpolationMode::kCUBIC
-                                                   : nvinfer1::InterpolationMode::kLINEAR);
-    layer->setSampleMode(padding == "border" ? nvinfer1::SampleMode::kCLAMP
-            : padding == "reflection"        ? nvinfer1::SampleMode::kREFLECT
-                                             : nvinfer1::SampleMode::kFILL);
+    layer->setInterpolationMode(interpolation);
+    layer->setSampleMode(padding);
     layer->setAlignCorners(node.intOr("align_corners", 0) != 0);
     return {layer->getOutput(0)};
 }

@@ -68,10 +68,11 @@ Value applied(Node& node, Step step, Value const& x)
     }
 }
 
-//! log Σ exp(x), with the peak taken out so that exp() stays finite.
+//! log Σ exp(x), with the peak taken out so that exp() stays finite; an infinite peak is the result, or lets it be.
 Value logSumExp(Node& node, Value const& x, std::vector<int32_t> const& axes, bool keep)
 {
-    Value const peak = node.reduce(x, ReduceOperation::kMAX, axes, true);
+    Value const largest = node.reduce(x, ReduceOperation::kMAX, axes, true);
+    Value const peak = node.select(node.unary(largest, UnaryOperation::kISINF), node.scalar(0.0, x.type()), largest);
     Value const exponentials = node.unary(node.binary(x, peak, ElementWiseOperation::kSUB), UnaryOperation::kEXP);
     Value const sum = node.reduce(exponentials, ReduceOperation::kSUM, axes, true);
     Value const result = node.binary(node.unary(sum, UnaryOperation::kLOG), peak, ElementWiseOperation::kSUM);

@@ -86,10 +86,7 @@ Outputs importOneHot(Node& node)
     {
         indices = node.cast(indices, DataType::kINT64);
     }
-    // Negative indices count from the end; what is out of range on either side matches nothing.
-    Value const size = node.scalar(static_cast<double>(depth), indices.type());
-    Value const isNegative = node.binary(indices, node.scalar(0, indices.type()), ElementWiseOperation::kLESS);
-    indices = node.select(isNegative, node.binary(indices, size, ElementWiseOperation::kSUM), indices);
+    // The layer counts negative indices from the end; what is out of range on either side matches nothing.
     int32_t const axis = node.axis(node.intOr("axis", -1), indices.rank() + 1);
     return {node.output(node.api().addOneHot(node.tensor(indices), node.tensor(node.in(2)),
                             node.tensor(node.integerScalar(depth)), axis),
