@@ -302,6 +302,67 @@ Value sliceAxis(Node& node, Value const& x, int32_t axis, Extent const& begin, E
     return slice(node, x, cut);
 }
 
+namespace
+{
+
+//! Extent and stride of one axis by NumPy's rule: an extent of 1 on either side takes the other's.
+struct Repeated
+{
+    Extent size;
+    Extent stride;
+};
+
+Repeated alongKnown(Extent const& from, Extent const& to, size_t axis)
+{
+    if (*from.known != *to.known && !from.is(1) && !to.is(1))
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("cannot expand extent {} of axis {} to {}", *from.known, axis, *to.known));
+    }
+    return from.is(1) ? Repeated{to, 0} : Repeated{from, 1};
+}
+
+//! Extents that are neither equal nor 1 fail when they are known, in the run at the latest.
+void assertFits(Node& node, Value const& isOne, Extent const& from, Extent const& to, size_t axis)
+{
+    Value fits = node.binary(isOne, node.binary(tensorOf(node, from), tensorOf(node, to), ElementWiseOperation::kEQUAL),
+        ElementWiseOperation::kOR);
+    if (!to.known)
+    {
+        Value const toOne = node.binary(tensorOf(node, to), node.integerConstant({1}), ElementWiseOperation::kEQUAL);
+        fits = node.binary(fits, toOne, ElementWiseOperation::kOR);
+    }
+    std::string const message =
+        fmt::format("{} expands axis {} from an extent that is neither 1 nor the new one", node.name(), axis);
+    node.added(node.api().addAssertion(node.tensor(fits), message.c_str()), "fits");
+}
+
+Repeated repeatedAlong(Node& node, Extent const& from, Extent const& to, size_t axis)
+{
+    if (to.is(1))
+    {
+        return {from, 1};
+    }
+    if (from.known && to.known)
+    {
+        return alongKnown(from, to, axis);
+    }
+    Value const isOne = node.binary(tensorOf(node, from), node.integerConstant({1}), ElementWiseOperation::kEQUAL);
+    if (!from.is(1))
+    {
+        assertFits(node, isOne, from, to, axis);
+    }
+    if (from.known)
+    {
+        return from.is(1) ? Repeated{to, 0} : Repeated{from, 1};
+    }
+    Value const stride = node.select(isOne, node.integerConstant({0}), node.integerConstant({1}));
+    // An extent that is known and not 1 is the result's whatever the old one is.
+    return {to.known ? to : Extent{node.select(isOne, to.tensor, from.tensor)}, Extent{stride}};
+}
+
+} // namespace
+
 Value expandTo(Node& node, Value const& x, Extents const& shape)
 {
     Value const source = node.withRank(x, static_cast<int32_t>(shape.size()));
@@ -310,22 +371,10 @@ Value expandTo(Node& node, Value const& x, Extents const& shape)
     bool changes{false};
     for (size_t i = 0; i < shape.size(); ++i)
     {
-        // NumPy's rule for both sides: the extent that is not 1.
-        bool const copies = shape[i].is(1) || (shape[i].known && shape[i].known == from[i].known);
-        Extent const size = copies ? from[i]
-            : from[i].is(1)        ? shape[i]
-            : from[i].known        ? from[i]
-                                   : larger(node, from[i], shape[i]);
-        if (from[i].known && !from[i].is(1) && shape[i].known && !shape[i].is(1) && *from[i].known != *shape[i].known)
-        {
-            fail(ErrorCode::kINVALID_NODE,
-                fmt::format("cannot expand extent {} of axis {} to {}", *from[i].known, i, *shape[i].known));
-        }
-        cut.size.push_back(size);
-        cut.stride.push_back(copies ? Extent{1}
-                : from[i].known     ? Extent{from[i].is(1) ? 0 : 1}
-                                    : smaller(node, 1, subtract(node, from[i], 1)));
-        changes = changes || !copies;
+        Repeated const along = repeatedAlong(node, from[i], shape[i], i);
+        cut.size.push_back(along.size);
+        cut.stride.push_back(along.stride);
+        changes = changes || !along.stride.is(1);
     }
     return changes ? slice(node, source, cut, "expand") : source;
 }
@@ -345,7 +394,8 @@ Value range(Node& node, Extent const& count, Extent const& start, Extent const& 
 
 Value iota(Node& node, Extent const& count, int64_t start, int64_t step)
 {
-    if (count.known)
+    constexpr int64_t kSmall{4096}; // A constant of the model's; longer ones are made when the network is.
+    if (count.known && *count.known <= kSmall)
     {
         if (*count.known < 0)
         {

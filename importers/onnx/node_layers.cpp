@@ -40,6 +40,10 @@ uint16_t brainOf(float value)
 {
     uint32_t bits{};
     std::memcpy(&bits, &value, sizeof(bits));
+    if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
+    {
+        return static_cast<uint16_t>(bits >> 16U | 0x40U); // Rounding could carry a NaN's payload into its sign.
+    }
     return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
 }
 
@@ -76,6 +80,23 @@ Constant constantOf(Model& model, std::vector<double> const& elements, DataType 
         return model.own(type, std::move(dims), flags);
     }
     default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no constants of type {}", nameOf(type)));
+    }
+}
+
+bool isInteger(DataType type)
+{
+    return type == DataType::kINT64 || type == DataType::kINT32 || type == DataType::kINT8 || type == DataType::kUINT8;
+}
+
+//! Narrower types keep the low bits.
+Constant integerConstantOf(Model& model, std::vector<int64_t> const& elements, DataType type, Shape dims)
+{
+    switch (type)
+    {
+    case DataType::kINT32: return model.own(type, std::move(dims), converted<int32_t>(elements));
+    case DataType::kINT8: return model.own(type, std::move(dims), converted<int8_t>(elements));
+    case DataType::kUINT8: return model.own(type, std::move(dims), converted<uint8_t>(elements));
+    default: return model.own(type, std::move(dims), elements);
     }
 }
 
@@ -172,13 +193,9 @@ Value Node::cast(Value const& x, DataType type)
     if (x.isConstant() && x.constant().count <= kSmall)
     {
         // Integers beyond 2^53 are no doubles: INT64_MAX as "to the end" is the one that models have.
-        if (type == DataType::kINT64)
+        if (isInteger(type))
         {
-            return named(mNetwork.model.own(type, x.shape(), integersOf(x.constant())), "cast");
-        }
-        if (type == DataType::kINT32)
-        {
-            return named(mNetwork.model.own(type, x.shape(), converted<int32_t>(integersOf(x.constant()))), "cast");
+            return named(integerConstantOf(mNetwork.model, integersOf(x.constant()), type, x.shape()), "cast");
         }
         return named(constantOf(mNetwork.model, numbersOf(x.constant()), type, x.shape()), "cast");
     }
@@ -203,7 +220,6 @@ Value Node::unsqueeze(Value const& x, std::vector<int32_t> const& axes)
     {
         return x;
     }
-    int32_t const rank = x.rank() + static_cast<int32_t>(axes.size());
     Shape shape = x.shape();
     for (int32_t const axis : axes)
     {
@@ -219,7 +235,6 @@ Value Node::unsqueeze(Value const& x, std::vector<int32_t> const& axes)
         return reshapedConstant(x, shape);
     }
     std::vector<int64_t> const wide(axes.begin(), axes.end());
-    static_cast<void>(rank);
     return output(api().addUnsqueeze(tensor(x), tensor(integerConstant(wide))), "unsqueeze");
 }
 

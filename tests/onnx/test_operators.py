@@ -6,8 +6,9 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import tensorrt as trt
 from onnx import TensorProto, helper, numpy_helper
-from running import check_equal, plan_of, run
+from running import LOGGER, Refused, check_equal, plan_of, run
 
 FLOAT, INT64, INT32, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL
 
@@ -27,6 +28,7 @@ class Case:
     low: float = -2.0
     high: float = 2.0
     note: str = ""
+    arrays: list[list[np.ndarray]] | None = None  # What the inputs hold, where random numbers of `runs` would not do.
 
     def __str__(self) -> str:
         text = "-".join(f"{k}={v}" for k, v in self.attributes.items())
@@ -57,6 +59,8 @@ class Case:
         return self.types[i] if self.types else FLOAT
 
     def feeds(self) -> list[dict[str, np.ndarray]]:
+        if self.arrays is not None:
+            return [{f"x{i}": array for i, array in enumerate(run)} for run in self.arrays]
         random = np.random.default_rng(len(self.op) + self.opset)
         return [
             {f"x{i}": self.array(random, shape, self.type_of(i)) for i, shape in enumerate(shapes)}
@@ -79,6 +83,10 @@ def ints(*elements: int) -> np.ndarray:
     return np.array(elements, np.int64)
 
 
+def singles(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
 def unary(op: str, low: float = -2.0, high: float = 2.0, opset: int = 18, **attributes) -> Case:
     return Case(op, [(-1, 3)], [[(2, 3)], [(5, 3)]], attributes, low=low, high=high, opset=opset)
 
@@ -87,6 +95,23 @@ def binary(op: str, types: list[int] | None = None, low: float = -3.0, high: flo
     return Case(
         op, [(-1, 3, 4), (3, 1)], [[(2, 3, 4), (3, 1)], [(1, 3, 4), (3, 1)]], types=types, low=low, high=high, **more
     )
+
+
+def exactly(
+    op: str, *runs: list[np.ndarray], note: str = "", dynamic: list[tuple] | None = None, **more
+) -> list[Case]:
+    """The first run through a static plan, and all of them through one whose extents are dynamic, all unless given."""
+    types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in runs[0]]
+    static = [array.shape for array in runs[0]]
+    dynamic = dynamic or [(-1,) * array.ndim for array in runs[0]]
+    return [
+        Case(op, static, [], types=types, arrays=[runs[0]], note=f"{note}-static", **more),
+        Case(op, dynamic, [], types=types, arrays=list(runs), note=f"{note}-dynamic", **more),
+    ]
+
+
+def sized(op: str, *shapes: tuple, note: str = "", **more) -> list[Case]:
+    return exactly(op, *([floats(*shape)] for shape in shapes), note=note, **more)
 
 
 UNARY = [
@@ -276,6 +301,55 @@ PICKS = [
 ]
 
 
+INF = float("inf")
+WINDOWS_BEHIND = [
+    *sized("MaxPool", (1, 2, 4, 4), (1, 2, 5, 7), note="ceil-k1s2",
+           attributes={"kernel_shape": [1, 1], "strides": [2, 2], "ceil_mode": 1}),
+    *sized("MaxPool", (1, 2, 5, 4), (2, 2, 4, 5), note="ceil-one-axis",
+           attributes={"kernel_shape": [2, 1], "strides": [2, 2], "ceil_mode": 1}),
+    *sized("MaxPool", (1, 2, 9), (1, 2, 8), note="ceil-rank-3",
+           attributes={"kernel_shape": [2], "strides": [4], "pads": [1, 1], "ceil_mode": 1}),
+    *sized("MaxPool", (1, 2, 7, 8), (1, 2, 8, 7), (1, 2, 9, 9), note="ceil-padded",
+           attributes={"kernel_shape": [3, 2], "strides": [2, 3], "pads": [1, 1, 1, 1], "ceil_mode": 1}),
+    *sized("AveragePool", (1, 2, 6, 6), (1, 2, 7, 8), note="ceil-k2s3", opset=19,
+           attributes={"kernel_shape": [2, 2], "strides": [3, 3], "ceil_mode": 1}),
+    *sized("AveragePool", (1, 2, 7, 8), (1, 2, 8, 5), note="ceil-padding-counts", opset=19,
+           attributes={"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 0], "ceil_mode": 1,
+                       "count_include_pad": 1}),
+    *sized("MaxPool", (1, 2, 7, 8), (1, 2, 8, 5), note="ceil-same-upper",
+           attributes={"kernel_shape": [2, 2], "strides": [3, 3], "auto_pad": "SAME_UPPER", "ceil_mode": 1}),
+]  # fmt: skip
+
+LIMITS = [
+    *exactly("Clip", [floats(2, 3)], [floats(4, 3)], note="crossed",
+             constants={1: np.array(0.75, np.float32), 2: np.array(-0.25, np.float32)}),
+    *exactly("Clip", [np.arange(6, dtype=np.int64).reshape(2, 3)], note="crossed-integers",
+             constants={1: ints(4)[0], 2: ints(2)[0]}),
+    *exactly("Clip", [floats(2, 3), np.array(0.75, np.float32), np.array(-0.25, np.float32)], note="crossed-tensors"),
+    *exactly("ReduceLogSumExp",
+             [np.array([[-INF, -INF, -INF], [INF, 1, 2], [INF, -INF, 0], [1, 2, 3], [-INF, 0, 1]], np.float32)],
+             [np.array([[-INF, -INF], [INF, 100], [100, 101]], np.float32)],
+             note="infinite", constants={1: ints(1)}, attributes={"keepdims": 0}),
+    *exactly("OneHot", [ints(-5, -4, -3, -1, 0, 2, 3, 7)], [ints(-5, 1)], note="beyond-both-ends",
+             constants={1: ints(3)[0], 2: singles(0.5, 2.0)}),
+    *exactly("OneHot", [singles(-5, -3, 0, 2, 3)], [singles(-1)], note="float-indices", attributes={"axis": 0},
+             constants={1: ints(3)[0], 2: ints(7, 9)}),
+    *exactly("Expand", [floats(1, 2), ints(0, 2)], [floats(3, 2), ints(3, 1)], [floats(1, 2), ints(4, 2)],
+             [floats(0, 2), ints(1, 2)], note="to-nothing", dynamic=[(-1, 2), (2,)]),
+    *sized("Expand", (1, 2), (0, 2), constants={1: ints(0, 2)}, note="to-constant-nothing"),
+    *sized("Expand", (1, 2), (3, 2), constants={1: ints(3, 1)}, note="to-constant"),
+    Case("ConstantOfShape", [], [[]], {"value": helper.make_tensor("v", INT64, [1], [2**63 - 1])}, {0: ints(2, 3)},
+         note="largest"),
+    *exactly("ConstantOfShape", [ints(2, 3)], [ints(4, 1)], note="largest-at-run-time", dynamic=[(2,)],
+             attributes={"value": helper.make_tensor("v", INT64, [1], [2**63 - 1])}),
+    *(Case("Range", [], [[]], {}, dict(enumerate(np.array(limits, kind))), note=f"{np.dtype(kind).name}-{limits}")
+      for limits in ((-7, 40, 3), (5, -9000, -1), (3, 20000, 2), (4, 4, 1)) for kind in (np.int64, np.int32, np.float32)),
+    Case("Range", [], [[]], {}, dict(enumerate(singles(0.1, 1200.0, 0.2))), note="fractions"),
+    *sized("Trilu", (2, 5000), (3, 4500), note="long"),
+    *sized("Hardmax", (5000,), (4500,), note="long", attributes={"axis": 0}),
+]  # fmt: skip
+
+
 # Accepted by the importer, refused by the engine: an entry goes when its layer is there.
 LATER = [
     Case("Einsum", [(-1, 3, 4), (2, 4, 5)], [[(2, 3, 4), (2, 4, 5)]], {"equation": "bij,bjk->bik"}),
@@ -288,7 +362,10 @@ def test_operator_whose_layer_is_not_there_yet(case: Case) -> None:
     test_operator(case)
 
 
-@pytest.mark.parametrize("case", UNARY + ELEMENTWISE + WINDOWS + MATRICES + NORMS + SHAPES + PICKS, ids=str)
+CASES = UNARY + ELEMENTWISE + WINDOWS + WINDOWS_BEHIND + MATRICES + NORMS + SHAPES + PICKS + LIMITS
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_operator(case: Case) -> None:
     model = case.model()
     feeds = case.feeds()
@@ -342,3 +419,60 @@ def test_shape_arithmetic_of_exporters() -> None:
     for feed, found in zip(feeds, run(plan_of(model, feeds), feeds), strict=True):
         for name, expected in zip(("y", "pairs", "first"), session.run(["y", "pairs", "first"], feed), strict=True):
             check_equal(found[name], expected, f"{name} at {feed['x'].shape}")
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 4), (0, 2)], ids=str)
+@pytest.mark.parametrize("known", [False, True], ids=["tensor", "constant"])
+def test_expand_from_an_extent_that_does_not_fit_fails_in_the_run(shape: tuple, known: bool) -> None:
+    constants = [("s", ints(*shape))] if known else []
+    inputs = [("x", FLOAT, ["a", "b"])] + ([] if known else [("s", INT64, [2])])
+    model = graph_model([helper.make_node("Expand", ["x", "s"], ["y"])], inputs, ["y"], constants)
+    fits, other = ({"x": floats(*x), "s": ints(*shape)} for x in ((1, 1), (3, 2)))
+    plan = plan_of(model, [fits, other])
+    (found,) = run(plan, [fits])
+    np.testing.assert_array_equal(found["y"], np.broadcast_to(fits["x"], shape))
+    if shape != (3, 4):
+        with pytest.raises(Refused):
+            run(plan, [other])
+
+
+def parsed(model: onnx.ModelProto):
+    network = trt.Builder(LOGGER).create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    if not parser.parse(model.SerializeToString()):
+        raise Refused("; ".join(parser.get_error(i).desc() for i in range(parser.num_errors)))
+    return network
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.float32], ids=lambda kind: kind.__name__)
+def test_long_ranges_are_layers_and_no_memory_of_the_importer(kind: type) -> None:
+    constants = dict(zip("abc", np.array([0, 2**28 - 1, 1], kind), strict=True))
+    network = parsed(graph_model([helper.make_node("Range", list("abc"), ["y"])], [], ["y"], constants.items()))
+    assert trt.LayerType.FILL in [network.get_layer(i).type for i in range(network.num_layers)]
+
+
+@pytest.mark.parametrize("op", ["Trilu", "Hardmax"])
+def test_long_positions_are_layers_and_no_memory_of_the_importer(op: str) -> None:
+    network = parsed(graph_model([helper.make_node(op, ["x"], ["y"])], [("x", FLOAT, [1, 2**27])], ["y"]))
+    assert trt.LayerType.FILL in [network.get_layer(i).type for i in range(network.num_layers)]
+
+
+@pytest.mark.parametrize("attribute, value", [("mode", "trilinear"), ("padding_mode", "reflect")])
+def test_unknown_modes_of_grid_sample_are_refused_by_name(attribute: str, value: str) -> None:
+    node = helper.make_node("GridSample", ["x", "g"], ["y"], **{attribute: value})
+    model = graph_model([node], [("x", FLOAT, [1, 1, 4, 4]), ("g", FLOAT, [1, 2, 2, 2])], ["y"])
+    with pytest.raises(Refused, match=f"{attribute} '{value}'"):
+        parsed(model)
+
+
+def test_nan_of_any_payload_stays_nan_in_bfloat16() -> None:
+    payloads = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F800001, 0x7F800000, 0x3FFFFFFF], np.uint32)
+    nodes = [
+        helper.make_node("Cast", ["c"], ["b"], to=TensorProto.BFLOAT16),
+        helper.make_node("Cast", ["b"], ["f"], to=FLOAT),
+        helper.make_node("Add", ["x", "f"], ["y"]),
+    ]
+    model = graph_model(nodes, [("x", FLOAT, [6])], ["y"], [("c", payloads.view(np.float32))])
+    (found,) = run(plan_of(model, [{"x": floats(6)}]), [{"x": floats(6)}])
+    expected = np.array([np.nan, np.nan, np.nan, np.nan, np.inf, 2.0], np.float32)
+    np.testing.assert_allclose(found["y"], floats(6) + expected)

@@ -11,6 +11,7 @@ namespace
 
 using nvinfer1::ElementWiseOperation;
 using nvinfer1::FillOperation;
+using Wide = __int128; //!< Differences of 64-bit limits.
 
 Outputs importConstant(Node& node)
 {
@@ -53,6 +54,21 @@ Value repeated(Node& node, Value const& element, Extents const& shape)
     return expandTo(node, node.reshapedConstant(element, Shape(shape.size(), 1)), shape);
 }
 
+constexpr int64_t kSmall{4096}; // As constants; what is longer is made by a layer.
+
+//! The same, known: its bytes are copied, so that every integer stays exact.
+Value copies(Node& node, Constant const& element, Shape const& shape)
+{
+    auto const size = static_cast<size_t>(bytesOf(element.type));
+    auto const* const bytes = static_cast<uint8_t const*>(element.data);
+    std::vector<uint8_t> elements(size * static_cast<size_t>(volumeOf(shape)));
+    for (size_t i = 0; i < elements.size(); ++i)
+    {
+        elements[i] = bytes[i % size];
+    }
+    return node.named(node.network().model.own(element.type, shape, elements), "constant");
+}
+
 Outputs importConstantOfShape(Node& node)
 {
     ::onnx::TensorProto const* const tensor = node.tensorAttribute("value");
@@ -63,11 +79,9 @@ Outputs importConstantOfShape(Node& node)
         fail(ErrorCode::kINVALID_NODE, "the value of ConstantOfShape has more than one element");
     }
     Extents const shape = elementsOf(node, node.in(0));
-    constexpr int64_t kSmall{4096};
     if (areKnown(shape) && volumeOf(knownOf(shape)) <= kSmall)
     {
-        // Integers stay exact: only their few small values occur here, and doubles hold them up to 2^53.
-        return {node.filled(numbersOf(element.constant()).front(), element.type(), knownOf(shape))};
+        return {copies(node, element.constant(), knownOf(shape))};
     }
     return {repeated(node, node.reshapedConstant(element, {}), shape)};
 }
@@ -77,17 +91,47 @@ bool allConstant(Node const& node)
     return node.in(0).isConstant() && node.in(1).isConstant() && node.in(2).isConstant();
 }
 
-//! start, start + delta, … as long as limit is not reached; all three are known.
-Outputs constantRange(Node& node)
+void checkRange(double start, double limit, double delta, double count)
 {
-    double const start = node.number(0, "start", 0);
-    double const limit = node.number(1, "limit", 0);
-    double const delta = node.number(2, "delta", 1);
-    double const count = std::max(0.0, std::ceil((limit - start) / delta));
     constexpr double kMost{1 << 28};
     if (delta == 0.0 || !(count <= kMost))
     {
         fail(ErrorCode::kINVALID_VALUE, fmt::format("Range from {} to {} by {}", start, limit, delta));
+    }
+}
+
+//! start, start + delta, … as long as limit is not reached; all three are known.
+Outputs constantIntegers(Node& node)
+{
+    int64_t const start = node.integers(0, "start").at(0);
+    int64_t const limit = node.integers(1, "limit").at(0);
+    int64_t const delta = node.integers(2, "delta").at(0);
+    Wide const span = Wide{limit} - Wide{start};
+    Wide const wide = delta == 0 ? 0 : (span + delta + (delta > 0 ? -1 : 1)) / delta;
+    auto const count = static_cast<double>(std::max<Wide>(wide, 0));
+    checkRange(static_cast<double>(start), static_cast<double>(limit), static_cast<double>(delta), count);
+    return {node.cast(iota(node, static_cast<int64_t>(count), start, delta), node.in(0).type())};
+}
+
+Outputs constantRange(Node& node)
+{
+    if (!isFloating(node.in(0).type()))
+    {
+        return constantIntegers(node);
+    }
+    double const start = node.number(0, "start", 0);
+    double const limit = node.number(1, "limit", 0);
+    double const delta = node.number(2, "delta", 1);
+    double const count = std::max(0.0, std::ceil((limit - start) / delta));
+    checkRange(start, limit, delta, count);
+    auto const length = static_cast<int64_t>(count);
+    if (length > kSmall)
+    {
+        nvinfer1::IFillLayer* const layer = node.added(
+            node.api().addFill(nvinfer1::Dims{1, {length}}, FillOperation::kLINSPACE, node.in(0).type()), "range");
+        layer->setAlpha(start);
+        layer->setBeta(delta);
+        return {layer->getOutput(0)};
     }
     std::vector<double> elements(static_cast<size_t>(count));
     for (size_t i = 0; i < elements.size(); ++i)
