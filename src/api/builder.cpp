@@ -43,13 +43,29 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
     log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
 }
 
+std::string joined(std::vector<std::string> const& list)
+{
+    std::string text;
+    for (std::string const& each : list)
+        text += (text.empty() ? "" : ", ") + each;
+    return text;
+}
+
 void warnOfIgnored(Log const& log, BuilderConfig const& config)
 {
-    std::string list;
-    for (std::string const& option : config.ignoredOptions())
-        list += (list.empty() ? "" : ", ") + option;
-    if (!list.empty())
-        log.warning("these options of the configuration have no effect yet, the plan computes in float32: " + list);
+    if (std::string const options = joined(config.ignoredOptions()); !options.empty())
+        log.warning("these options of the configuration have no effect yet, the plan computes in float32: " + options);
+    if (std::string const pools = joined(config.absentPools()); !pools.empty())
+        log.warning("limits are set for memory pools that this device does not have: " + pools);
+}
+
+//! Streams come with the run-time issue; until then a handle that nobody made is refused by name.
+Result<Done> checkProfileStream(cudaStream_t stream)
+{
+    if (stream != nullptr)
+        return badArgument("profile stream {} is not one of Tenon's: only stream 0, the caller's thread, exists so far",
+            static_cast<void const*>(stream));
+    return Done{};
 }
 } // namespace
 
@@ -66,6 +82,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     Log const& log = network.reporting().log();
     ProgressAdapter progress{config.settings().monitor};
     progress.phaseStart(kBuildPhase, "", 3);
+    TENON_TRY(checkProfileStream(config.settings().profileStream)); // Stream 0 is in step when calls return (G9).
     warnOfIgnored(log, config);
     NetworkGraph written = TENON_TRY(network.toGraph(config.settings().profiles));
     if (!progress.stepComplete(kBuildPhase, 0))

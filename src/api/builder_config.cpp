@@ -72,6 +72,17 @@ std::vector<std::string> BuilderConfig::ignoredOptions() const
     return ignored;
 }
 
+std::vector<std::string> BuilderConfig::absentPools() const
+{
+    std::vector<std::string> absent;
+    for (auto const& [pool, name] : {std::pair{MemoryPoolType::kDLA_MANAGED_SRAM, "kDLA_MANAGED_SRAM"},
+             std::pair{MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM"},
+             std::pair{MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM"}})
+        if (mSettings.poolLimits.contains(static_cast<int32_t>(pool)))
+            absent.emplace_back(name);
+    return absent;
+}
+
 void BuilderConfig::setAvgTimingIterations(int32_t avgTiming) noexcept
 {
     mSettings.avgTimingIterations = avgTiming;

@@ -58,6 +58,8 @@ class BuilderConfig final : public missing::BuilderConfig, public Fronted<nvinfe
     }
     //! Options that have no effect yet, for one warning per build.
     std::vector<std::string> ignoredOptions() const;
+    //! Pools with a limit that no device here has (rule G4), for one warning per build.
+    std::vector<std::string> absentPools() const;
 
     void setAvgTimingIterations(int32_t avgTiming) noexcept override;
     int32_t getAvgTimingIterations() const noexcept override;

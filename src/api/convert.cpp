@@ -36,6 +36,9 @@ Dims dimsOf(std::vector<int64_t> const& extents) noexcept
 
 Result<Done> checkDims(Dims const& dims, int64_t least, std::string_view what)
 {
+    if (dims.nbDims == -1) // Rule A1: two things that must not be confused.
+        return dims.d[0] == -1 ? badArgument("{}: the rank is unknown", what)
+                               : badArgument("{}: the dimensions are invalid", what);
     if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS)
         return badArgument("{}: {} dimensions, the limit is {}", what, dims.nbDims, +Dims::MAX_DIMS);
     for (int32_t i = 0; i < dims.nbDims; ++i)

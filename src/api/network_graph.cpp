@@ -49,6 +49,7 @@ class GraphWriter
     Result<Done> addProfiles();
     Result<Done> addLayer(LayerBase& layer);
     Result<Done> addOutput(Tensor const& output);
+    static Result<Done> checkFormats(Tensor const& tensor);
     bool hasValues(Tensor const& input) const;
     bool isDynamic(Tensor const& input) const;
 
@@ -145,9 +146,19 @@ Result<ShapeExpr> GraphWriter::extentOf(Tensor const& input, int32_t position, i
     return extent;
 }
 
+Result<Done> GraphWriter::checkFormats(Tensor const& tensor)
+{
+    if ((tensor.getAllowedFormats() & (1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR))) == 0)
+        return badConfig("tensor '{}' allows the formats {:#x}: inputs and outputs are row-major linear so far, allow "
+                         "kLINEAR",
+            tensor.name(), tensor.getAllowedFormats());
+    return Done{};
+}
+
 Result<Done> GraphWriter::addInput(int32_t position)
 {
     Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
+    TENON_TRY(checkFormats(input));
     bool const isShape = hasValues(input) && mNetwork.isReadForShapes(input);
     bool const lacksValues = !isShape && input.inferred.contents && mNetwork.isReadForShapes(input);
     if (isDynamic(input) || isShape || lacksValues)
@@ -262,6 +273,7 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
 Result<Done> GraphWriter::addOutput(Tensor const& output)
 {
     Graph& graph = mResult.graph;
+    TENON_TRY(checkFormats(output));
     ValueId value = mValues.at(&output);
     if (graph.constantOf(value) != nullptr) // An output needs a step that writes it.
         value =
