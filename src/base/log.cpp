@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 namespace tenon
 {
@@ -26,6 +27,24 @@ int32_t echoedSeverity()
     }();
     return level;
 }
+
+//! What recorders have room for. The middle is left out: the call stands at the start, the cause at the end.
+std::string shortened(std::string const& message)
+{
+    constexpr auto kLimit = static_cast<size_t>(nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
+    constexpr std::string_view kGap{" ... "};
+    constexpr size_t kStart{kLimit / 3};
+    if (message.size() <= kLimit)
+        return message;
+    auto const isInside = [&](size_t at) { return (static_cast<unsigned char>(message[at]) & 0xC0U) == 0x80U; };
+    size_t start{kStart};
+    while (start > 0 && isInside(start)) // Never half of a character.
+        --start;
+    size_t end = message.size() - (kLimit - kStart - kGap.size());
+    while (end < message.size() && isInside(end))
+        ++end;
+    return message.substr(0, start).append(kGap).append(message, end);
+}
 } // namespace
 
 void Log::log(Severity severity, std::string const& message) const noexcept
@@ -39,12 +58,7 @@ void Log::log(Severity severity, std::string const& message) const noexcept
 void Log::error(Error const& error) const noexcept
 {
     if (mRecorder != nullptr)
-    {
-        std::string description = error.message;
-        auto const limit = static_cast<size_t>(nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
-        description.resize(std::min(description.size(), limit));
-        mRecorder->reportError(error.code, description.c_str());
-    }
+        mRecorder->reportError(error.code, shortened(error.message).c_str());
     bool const ours = error.code == ErrorCode::kINTERNAL_ERROR;
     log(ours ? Severity::kINTERNAL_ERROR : Severity::kERROR, error.message);
 }

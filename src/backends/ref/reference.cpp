@@ -103,7 +103,11 @@ class PreparedReference final : public Prepared
             constants[i] = {mInputs[i].dtype, mInputs[i].extents, call.inputs[i], nullptr};
             views[i] = {&types[i], nullptr, &constants[i], "?"};
         }
-        return mShared.layer->infer(Inputs{std::move(views), mShared.name, &symbols, 0});
+        auto found = mShared.layer->infer(Inputs{std::move(views), mShared.name, &symbols, 0});
+        if (found)
+            return found;
+        // The network was sound when it was built: it is this run's shapes or values that are not.
+        return Error{ErrorCode::kFAILED_EXECUTION, std::move(found).error().message};
     }
 
     Result<Done> checkOutput(HostTensor const& got, TensorType const& type, size_t i) const
