@@ -2,6 +2,10 @@
 #include "fixture.h"
 
 #include <map>
+#include <set>
+#include <thread>
+
+#include <unistd.h>
 
 namespace apitest
 {
@@ -52,7 +56,7 @@ TEST_F(BuilderRules, G4_poolLimitsThatDoNotFitChangeNothing)
     KeepingRecorder recorder;
     builder->setErrorRecorder(&recorder);
     size_t const standard = config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
-    EXPECT_GT(standard, size_t{1} << 28);
+    EXPECT_EQ(standard, static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGESIZE)));
     config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, SIZE_MAX / 2);
     EXPECT_EQ(recorder.getErrorCode(0), ErrorCode::kUNSUPPORTED_STATE);
     EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), standard);
@@ -63,6 +67,64 @@ TEST_F(BuilderRules, G4_poolLimitsThatDoNotFitChangeNothing)
     config->setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, size_t{1} << 26);
     EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), size_t{1} << 26);
     builder->setErrorRecorder(nullptr);
+}
+
+//! Takes bytes until `most`, then fails.
+class LimitedWriter final : public IStreamWriter
+{
+  public:
+    explicit LimitedWriter(size_t most)
+        : mMost{most}
+    {
+    }
+    int64_t write(void const* data, int64_t count) final
+    {
+        auto const* first = static_cast<uint8_t const*>(data);
+        size_t const taken = std::min(static_cast<size_t>(count), mMost - bytes.size());
+        bytes.insert(bytes.end(), first, first + taken);
+        return static_cast<int64_t>(taken);
+    }
+    std::vector<uint8_t> bytes;
+
+  private:
+    size_t mMost;
+};
+
+TEST_F(BuilderRules, G4_aPoolThatTheDeviceLacksIsNamedByTheBuild)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    std::unique_ptr<IHostMemory> plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+    config->setMemoryPoolLimit(MemoryPoolType::kDLA_LOCAL_DRAM, size_t{1} << 20);
+    EXPECT_EQ(config->getMemoryPoolLimit(MemoryPoolType::kDLA_LOCAL_DRAM), size_t{1} << 20);
+    plan.reset(builder->buildSerializedNetwork(*network, *config));
+    EXPECT_NE(plan, nullptr) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "kDLA_LOCAL_DRAM"), 1);
+}
+
+// Profile streams other than 0 move with the run-time's streams; until then they are refused by name.
+TEST_F(BuilderRules, G9_buildsAreDoneWithTheProfileStreamWhenTheyReturn)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    config->setProfileStream(stream());
+    EXPECT_EQ(config->getProfileStream(), stream());
+    std::unique_ptr<ICudaEngine> const serialized = buildEngine();
+    std::unique_ptr<ICudaEngine> const built{builder->buildEngineWithConfig(*network, *config)};
+    LimitedWriter writer{SIZE_MAX};
+    EXPECT_TRUE(builder->buildSerializedNetworkToStream(*network, *config, writer));
+    std::unique_ptr<ICudaEngine> const streamed{
+        runtime->deserializeCudaEngine(writer.bytes.data(), writer.bytes.size())};
+    for (ICudaEngine* engine : {serialized.get(), built.get(), streamed.get()})
+    {
+        ASSERT_NE(engine, nullptr) << logger.errors();
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        runAndCompare(*context, 1, 8, 3);
+    }
+    config->setProfileStream(reinterpret_cast<cudaStream_t>(uintptr_t{1234}));
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    EXPECT_EQ(builder->buildEngineWithConfig(*network, *config), nullptr);
+    EXPECT_FALSE(builder->buildSerializedNetworkToStream(*network, *config, writer));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "profile stream 0x4d2"), 3);
 }
 
 //! Checks the order of the calls; `cancelAt` is the number of stepComplete calls that are answered with true.
@@ -82,6 +144,7 @@ class CheckingMonitor final : public IProgressMonitor
             EXPECT_TRUE(mOpen.contains(parent)) << parent;
         }
         mOpen[phase] = -1;
+        callers.insert(std::this_thread::get_id());
         ++started;
     }
     bool stepComplete(char const* phase, int32_t step) noexcept override
@@ -89,6 +152,7 @@ class CheckingMonitor final : public IProgressMonitor
         EXPECT_TRUE(mOpen.contains(phase));
         EXPECT_GT(step, mOpen[phase]);
         mOpen[phase] = step;
+        callers.insert(std::this_thread::get_id());
         return ++steps <= mCancelAt;
     }
     void phaseFinish(char const* phase) noexcept override
@@ -99,12 +163,14 @@ class CheckingMonitor final : public IProgressMonitor
     int32_t started{0};
     int32_t finished{0};
     int32_t steps{0};
+    std::set<std::thread::id> callers;
 
   private:
     int32_t mCancelAt;
     std::map<std::string, int32_t> mOpen;
 };
 
+// Calls "may come from several threads": ours come from the one that builds.
 TEST_F(BuilderRules, G11_progressIsToldInOrderAndEveryPhaseFinishes)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));
@@ -116,6 +182,7 @@ TEST_F(BuilderRules, G11_progressIsToldInOrderAndEveryPhaseFinishes)
     EXPECT_GT(monitor.started, 1);
     EXPECT_EQ(monitor.started, monitor.finished);
     EXPECT_GT(monitor.steps, 2);
+    EXPECT_EQ(monitor.callers, std::set{std::this_thread::get_id()});
 }
 
 TEST_F(BuilderRules, G11_falseFromStepCompleteCancelsTheBuildWhereverItComes)
@@ -167,27 +234,6 @@ TEST_F(BuilderRules, G18_networkAndConfigurationOutliveTheirBuilder)
     std::unique_ptr<IHostMemory> const plan{network->getBuilder().buildSerializedNetwork(*network, *config)};
     EXPECT_NE(plan, nullptr) << logger.errors();
 }
-
-//! Takes bytes until `most`, then fails.
-class LimitedWriter final : public IStreamWriter
-{
-  public:
-    explicit LimitedWriter(size_t most)
-        : mMost{most}
-    {
-    }
-    int64_t write(void const* data, int64_t count) final
-    {
-        auto const* first = static_cast<uint8_t const*>(data);
-        size_t const taken = std::min(static_cast<size_t>(count), mMost - bytes.size());
-        bytes.insert(bytes.end(), first, first + taken);
-        return static_cast<int64_t>(taken);
-    }
-    std::vector<uint8_t> bytes;
-
-  private:
-    size_t mMost;
-};
 
 TEST_F(BuilderRules, G10_streamsReceiveTheWholePlanOrTheBuildFails)
 {

@@ -1,8 +1,6 @@
 // Rules Q and S: execution contexts: shapes, addresses, runs.
 #include "fixture.h"
 
-#include <thread>
-
 namespace apitest
 {
 
@@ -11,8 +9,9 @@ class ContextRules : public ApiTest
   protected:
     std::unique_ptr<ICudaEngine> engine = dynamicEngine();
     std::unique_ptr<IExecutionContext> context{engine->createExecutionContext()};
-    std::vector<float> x = randomFloats(4 * 3 * 16 * 10, 21);
-    std::vector<float> y = std::vector<float>(4 * 4 * 16 * 10, -1.0F);
+    std::vector<float> const values = randomFloats(4 * 3 * 16 * 10, 21);
+    DeviceArray<float> x{values};
+    DeviceArray<float> y{4 * 4 * 16 * 10};
 };
 
 TEST_F(ContextRules, Q1_Q2_contextsStartWithProfileZero)
@@ -39,10 +38,10 @@ TEST_F(ContextRules, Q3_aProfileSwitchForgetsShapes)
     EXPECT_FALSE(switching->setInputShape("x", dims({1, 3, 8, 10})));
     ASSERT_TRUE(switching->setInputShape("x", dims({1, 3, 22, 10})));
     switching->setInputTensorAddress("x", x.data());
-    std::vector<float> large(1 * 4 * 22 * 10);
+    DeviceArray<float> const large{1 * 4 * 22 * 10};
     switching->setOutputTensorAddress("y", large.data());
-    ASSERT_TRUE(switching->enqueueV3(nullptr)) << logger.errors();
-    expectNear(large, convRelu.expected(x, 1, 22, 10));
+    ASSERT_TRUE(switching->enqueueV3(stream())) << logger.errors();
+    expectNear(large.read(), convRelu.expected(values, 1, 22, 10));
 }
 
 TEST_F(ContextRules, Q4_Q5_setInputShapeRefusesWhatDoesNotFitAndKeepsItsState)
@@ -77,6 +76,83 @@ TEST_F(ContextRules, Q6_Q7_shapesAreKnownOnceInputsAre)
     ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
     EXPECT_EQ(extents(context->getTensorShape("x")), (std::vector<int64_t>{2, 3, 9, 10}));
     EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{2, 4, 9, 10}));
+}
+
+TEST_F(ContextRules, Q6_extentsThatOnlyOneValueFitsAreKnownAtOnce)
+{
+    network = std::unique_ptr<INetworkDefinition>{builder->createNetworkV2(0)};
+    config->reset();
+    convRelu.add(*network, dims({-1, 3, -1, 10}));
+    addProfile({1, 3, 9, 10}, {2, 3, 9, 10}, {4, 3, 9, 10}); // The height: kMIN equals kMAX.
+    std::unique_ptr<ICudaEngine> const own = buildEngine();
+    ASSERT_NE(own, nullptr);
+    EXPECT_EQ(extents(own->getTensorShape("x")), (std::vector<int64_t>{-1, 3, -1, 10}));
+    std::unique_ptr<IExecutionContext> const fresh{own->createExecutionContext()};
+    EXPECT_EQ(extents(fresh->getTensorShape("x")), (std::vector<int64_t>{-1, 3, 9, 10}));
+    runAndCompare(*fresh, 3, 9, 2);
+}
+
+TEST_F(ContextRules, Q6_aNamedDimensionThatAnotherInputFixesIsKnown)
+{
+    network = std::unique_ptr<INetworkDefinition>{builder->createNetworkV2(0)};
+    config->reset();
+    ITensor* a = network->addInput("a", DataType::kFLOAT, dims({-1, 2}));
+    ITensor* b = network->addInput("b", DataType::kFLOAT, dims({-1, 2}));
+    a->setDimensionName(0, "n");
+    b->setDimensionName(0, "n");
+    ITensor* sum = network->addElementWise(*a, *b, ElementWiseOperation::kSUM)->getOutput(0);
+    sum->setName("sum");
+    network->markOutput(*sum);
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    for (char const* name : {"a", "b"})
+    {
+        profile->setDimensions(name, OptProfileSelector::kMIN, dims({1, 2}));
+        profile->setDimensions(name, OptProfileSelector::kOPT, dims({2, 2}));
+        profile->setDimensions(name, OptProfileSelector::kMAX, dims({4, 2}));
+    }
+    config->addOptimizationProfile(profile);
+    std::unique_ptr<ICudaEngine> const own = buildEngine();
+    std::unique_ptr<IExecutionContext> const fresh{own->createExecutionContext()};
+    EXPECT_EQ(extents(fresh->getTensorShape("b")), (std::vector<int64_t>{-1, 2}));
+    ASSERT_TRUE(fresh->setInputShape("a", dims({3, 2})));
+    EXPECT_EQ(extents(fresh->getTensorShape("b")), (std::vector<int64_t>{3, 2}));
+    EXPECT_EQ(extents(fresh->getTensorShape("sum")), (std::vector<int64_t>{3, 2}));
+}
+
+TEST_F(ContextRules, Q9_writesNoMoreNamesThanThereIsRoomFor)
+{
+    network = std::unique_ptr<INetworkDefinition>{builder->createNetworkV2(0)};
+    config->reset();
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    std::vector<ITensor*> inputs;
+    for (char const* name : {"a", "b", "c"})
+    {
+        inputs.push_back(network->addInput(name, DataType::kFLOAT, dims({-1, 2})));
+        for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+            profile->setDimensions(name, select, dims({1 + static_cast<int32_t>(select), 2}));
+    }
+    ITensor* joined = network->addConcatenation(inputs.data(), 3)->getOutput(0);
+    joined->setName("joined");
+    network->markOutput(*joined);
+    config->addOptimizationProfile(profile);
+    std::unique_ptr<ICudaEngine> const own = buildEngine();
+    ASSERT_NE(own, nullptr);
+    std::unique_ptr<IExecutionContext> const fresh{own->createExecutionContext()};
+    char const* const untouched = "untouched";
+    char const* names[4]{untouched, untouched, untouched, untouched};
+    EXPECT_EQ(fresh->inferShapes(2, names), 3); // Three lack a shape; there is room for two names.
+    EXPECT_STREQ(names[0], "a");
+    EXPECT_STREQ(names[1], "b");
+    EXPECT_EQ(names[2], untouched);
+    ASSERT_TRUE(fresh->setInputShape("b", dims({2, 2})));
+    EXPECT_EQ(fresh->inferShapes(4, names), 2);
+    EXPECT_STREQ(names[0], "a");
+    EXPECT_STREQ(names[1], "c");
+    EXPECT_EQ(names[2], untouched);
+    ASSERT_TRUE(fresh->setInputShape("a", dims({1, 2})));
+    ASSERT_TRUE(fresh->setInputShape("c", dims({3, 2})));
+    EXPECT_EQ(fresh->inferShapes(0, nullptr), 0);
+    EXPECT_EQ(extents(fresh->getTensorShape("joined")).size(), 2U);
 }
 
 TEST_F(ContextRules, Q9_Q10_inferShapesNamesWhatIsUnderSpecified)
@@ -114,12 +190,11 @@ TEST_F(ContextRules, Q15_inputsAreReadWhenTheRunIsEnqueued)
     ASSERT_TRUE(context->setInputShape("x", dims({1, 3, 8, 10})));
     context->setInputTensorAddress("x", x.data());
     context->setOutputTensorAddress("y", y.data());
-    ASSERT_TRUE(context->enqueueV3(nullptr));
+    ASSERT_TRUE(context->enqueueV3(stream()));
     std::vector<float> const other = randomFloats(1 * 3 * 8 * 10, 99);
-    std::copy(other.begin(), other.end(), x.begin());
-    ASSERT_TRUE(context->enqueueV3(nullptr));
-    y.resize(1 * 4 * 8 * 10);
-    expectNear(y, convRelu.expected(other, 1, 8, 10));
+    x.write(other);
+    ASSERT_TRUE(context->enqueueV3(stream()));
+    expectNear(y.read(1 * 4 * 8 * 10), convRelu.expected(other, 1, 8, 10));
 }
 
 TEST_F(ContextRules, Q17_maxOutputSizeIsABoundOnceShapesAreSet)
@@ -142,34 +217,21 @@ TEST_F(ContextRules, Q22_namesAreCopied)
 
 TEST_F(ContextRules, S1_enqueueNeedsShapesAndAddresses)
 {
-    EXPECT_FALSE(context->enqueueV3(nullptr)); // No shape.
+    EXPECT_FALSE(context->enqueueV3(stream())); // No shape.
     ASSERT_TRUE(context->setInputShape("x", dims({1, 3, 8, 10})));
     context->setOutputTensorAddress("y", y.data());
-    EXPECT_FALSE(context->enqueueV3(nullptr)); // No input.
+    EXPECT_FALSE(context->enqueueV3(stream())); // No input.
     context->setInputTensorAddress("x", x.data());
     context->setOutputTensorAddress("y", nullptr);
-    EXPECT_FALSE(context->enqueueV3(nullptr)); // No output.
+    EXPECT_FALSE(context->enqueueV3(stream())); // No output.
     context->setOutputTensorAddress("y", y.data());
-    EXPECT_TRUE(context->enqueueV3(nullptr));
+    EXPECT_TRUE(context->enqueueV3(stream()));
 }
 
 TEST_F(ContextRules, S4_streamZeroGivesNoWarningOnTheCpu)
 {
     runAndCompare(*context, 1, 8, 31);
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
-}
-
-TEST_F(ContextRules, S5_contextsOfOneEngineRunConcurrently)
-{
-    std::vector<std::thread> threads;
-    for (uint32_t i = 0; i < 4; ++i)
-        threads.emplace_back([&, i] {
-            std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
-            for (uint32_t k = 0; k < 10; ++k)
-                runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
-        });
-    for (std::thread& thread : threads)
-        thread.join();
 }
 
 TEST_F(ContextRules, S7_executeV2TakesAddressesInIndexOrder)
@@ -179,8 +241,7 @@ TEST_F(ContextRules, S7_executeV2TakesAddressesInIndexOrder)
     bindings[0] = x.data();
     bindings[1] = y.data();
     ASSERT_TRUE(context->executeV2(bindings)) << logger.errors();
-    y.resize(2 * 4 * 9 * 10);
-    expectNear(y, convRelu.expected(x, 2, 9, 10));
+    expectNear(y.read(2 * 4 * 9 * 10), convRelu.expected(values, 2, 9, 10));
     EXPECT_FALSE(context->executeV2(nullptr));
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "NvInfer.h"
+#include "support/device.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -16,6 +18,14 @@ namespace apitest
 {
 
 using namespace nvinfer1;
+using tenon::test::DeviceArray;
+using tenon::test::randomFloats;
+
+//! The stream that tests enqueue on.
+inline cudaStream_t stream()
+{
+    return static_cast<cudaStream_t>(tenon::test::deviceUnderTest().stream());
+}
 
 class KeepingLogger final : public ILogger
 {
@@ -48,34 +58,48 @@ class KeepingLogger final : public ILogger
     std::vector<std::pair<Severity, std::string>> messages;
 };
 
+//! Keeps copies of the first `capacity` reports and says when there were more. Any thread may call it.
 class KeepingRecorder final : public IErrorRecorder
 {
   public:
+    explicit KeepingRecorder(size_t capacity = SIZE_MAX)
+        : mCapacity{capacity}
+    {
+    }
     int32_t getNbErrors() const noexcept override
     {
-        return static_cast<int32_t>(errors.size());
+        std::scoped_lock const lock{mMutex};
+        return static_cast<int32_t>(mErrors.size());
     }
     ErrorCode getErrorCode(int32_t index) const noexcept override
     {
-        return index < 0 || index >= getNbErrors() ? ErrorCode::kUNSPECIFIED_ERROR
-                                                   : errors[static_cast<size_t>(index)].first;
+        std::scoped_lock const lock{mMutex};
+        return isKept(index) ? mErrors[static_cast<size_t>(index)].first : ErrorCode::kUNSPECIFIED_ERROR;
     }
     ErrorDesc getErrorDesc(int32_t index) const noexcept override
     {
-        return index < 0 || index >= getNbErrors() ? "" : errors[static_cast<size_t>(index)].second.c_str();
+        std::scoped_lock const lock{mMutex};
+        return isKept(index) ? mErrors[static_cast<size_t>(index)].second.c_str() : "";
     }
     bool hasOverflowed() const noexcept override
     {
-        return false;
+        std::scoped_lock const lock{mMutex};
+        return mOverflowed;
     }
     void clear() noexcept override
     {
-        errors.clear();
+        std::scoped_lock const lock{mMutex};
+        mErrors.clear();
+        mOverflowed = false;
     }
     bool reportError(ErrorCode code, ErrorDesc description) noexcept override
     {
-        errors.emplace_back(code, description);
-        return true;
+        std::scoped_lock const lock{mMutex};
+        if (mErrors.size() < mCapacity)
+            mErrors.emplace_back(code, description);
+        else
+            mOverflowed = true;
+        return !mOverflowed;
     }
     RefCount incRefCount() noexcept override
     {
@@ -86,21 +110,26 @@ class KeepingRecorder final : public IErrorRecorder
     {
         return --references;
     }
+    //! The code of the latest report.
+    ErrorCode last() const
+    {
+        return getErrorCode(getNbErrors() - 1);
+    }
 
-    std::vector<std::pair<ErrorCode, std::string>> errors;
     std::atomic<int32_t> references{0};
-    int32_t increments{0};
-};
+    std::atomic<int32_t> increments{0};
 
-inline std::vector<float> randomFloats(size_t count, uint32_t seed)
-{
-    std::mt19937 generator{seed};
-    std::normal_distribution<float> normal;
-    std::vector<float> values(count);
-    for (float& value : values)
-        value = normal(generator);
-    return values;
-}
+  private:
+    bool isKept(int32_t index) const
+    {
+        return index >= 0 && static_cast<size_t>(index) < mErrors.size();
+    }
+
+    size_t mCapacity;
+    mutable std::mutex mMutex;
+    std::vector<std::pair<ErrorCode, std::string>> mErrors;
+    bool mOverflowed{false};
+};
 
 inline Dims dims(std::vector<int64_t> const& extents)
 {
@@ -215,13 +244,14 @@ class ApiTest : public ::testing::Test
     //! Runs ConvRelu and compares.
     void runAndCompare(IExecutionContext& context, int64_t n, int64_t h, uint32_t seed)
     {
-        std::vector<float> x = randomFloats(static_cast<size_t>(n * 3 * h * 10), seed);
-        std::vector<float> y(static_cast<size_t>(n * 4 * h * 10), -1.0F);
+        std::vector<float> const values = randomFloats(static_cast<size_t>(n * 3 * h * 10), seed);
+        DeviceArray<float> const x{values};
+        DeviceArray<float> const y{static_cast<size_t>(n * 4 * h * 10)};
         ASSERT_TRUE(context.setInputShape("x", dims({n, 3, h, 10}))) << logger.errors();
         ASSERT_TRUE(context.setTensorAddress("x", x.data()));
         ASSERT_TRUE(context.setTensorAddress("y", y.data()));
-        ASSERT_TRUE(context.enqueueV3(nullptr)) << logger.errors();
-        expectNear(y, convRelu.expected(x, n, h, 10));
+        ASSERT_TRUE(context.enqueueV3(stream())) << logger.errors();
+        expectNear(y.read(), convRelu.expected(values, n, h, 10));
     }
 };
 

@@ -79,6 +79,12 @@ TEST_F(Network, C6_indicesOutOfRangeAndAbsentInputsAnswerNull)
         EXPECT_EQ(network->getLayer(index), nullptr);
     }
     EXPECT_EQ(slice->getInput(0), x);
+    int64_t const two[]{2, 2};
+    ITensor* size = network->addConstant(dims({2}), Weights{DataType::kINT64, two, 2})->getOutput(0);
+    slice->setInput(2, *size); // Input 1, the start, is optional and absent.
+    EXPECT_EQ(slice->getNbInputs(), 3);
+    EXPECT_EQ(slice->getInput(1), nullptr);
+    EXPECT_EQ(slice->getInput(2), size);
 }
 
 TEST_F(Network, C7_removeTensorLeavesTensorsThatLayersUse)
@@ -118,6 +124,43 @@ TEST_F(Network, C8_onlySomeLayersGrowTheirInputsAndSkippedOnesAreNull)
     EXPECT_EQ(extents(slice->getOutput(0)->getDimensions()), (std::vector<int64_t>{3, 2}));
 }
 
+// Loop outputs and NMS, which may grow as well, come with their layers.
+TEST_F(Network, C8_shuffleResizeAndFillGrow)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({4, 6}));
+    int64_t const eight[]{8, 3};
+    ITensor* extents2 = network->addConstant(dims({2}), Weights{DataType::kINT64, eight, 2})->getOutput(0);
+    IShuffleLayer* shuffle = network->addShuffle(*x);
+    EXPECT_EQ(shuffle->getNbInputs(), 1);
+    shuffle->setInput(1, *extents2);
+    EXPECT_EQ(shuffle->getNbInputs(), 2);
+    EXPECT_EQ(extents(shuffle->getOutput(0)->getDimensions()), (std::vector<int64_t>{8, 3}));
+    shuffle->setInput(2, *extents2);
+    EXPECT_EQ(shuffle->getNbInputs(), 2);
+
+    IResizeLayer* resize = network->addResize(*x);
+    resize->setInput(1, *extents2);
+    EXPECT_EQ(resize->getNbInputs(), 2);
+    EXPECT_EQ(extents(resize->getOutput(0)->getDimensions()), (std::vector<int64_t>{8, 3}));
+
+    float const values[]{0.5F, 2.0F, 3.0F};
+    ITensor* alpha = network->addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, values, 1})->getOutput(0);
+    ITensor* beta = network->addConstant(dims({2}), Weights{DataType::kFLOAT, values + 1, 2})->getOutput(0);
+    IFillLayer* fill = network->addFill(dims({5, 5}), FillOperation::kLINSPACE);
+    EXPECT_EQ(fill->getNbInputs(), 0);
+    fill->setInput(2, *beta);
+    EXPECT_EQ(fill->getNbInputs(), 3);
+    EXPECT_EQ(fill->getInput(0), nullptr); // Skipped.
+    EXPECT_EQ(fill->getInput(1), nullptr);
+    EXPECT_EQ(fill->getInput(2), beta);
+    fill->setInput(1, *alpha);
+    fill->setInput(0, *extents2);
+    EXPECT_EQ(extents(fill->getOutput(0)->getDimensions()), (std::vector<int64_t>{8, 3}));
+    fill->setInput(3, *beta);
+    EXPECT_EQ(fill->getNbInputs(), 3);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setInput"), 2);
+}
+
 TEST_F(Network, C11_dimensionsWithOneNameAreEqualAtRunTime)
 {
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1, 2}));
@@ -142,15 +185,18 @@ TEST_F(Network, C11_dimensionsWithOneNameAreEqualAtRunTime)
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     std::vector<float> const a = randomFloats(8, 1);
     std::vector<float> const b = randomFloats(8, 2);
-    std::vector<float> sum(8);
+    DeviceArray<float> const first{a};
+    DeviceArray<float> const second{b};
+    DeviceArray<float> const result{8};
     ASSERT_TRUE(context->setInputShape("x", dims({3, 2})));
-    context->setInputTensorAddress("x", a.data());
-    context->setInputTensorAddress("other", b.data());
-    context->setOutputTensorAddress("y", sum.data());
+    context->setInputTensorAddress("x", first.data());
+    context->setInputTensorAddress("other", second.data());
+    context->setOutputTensorAddress("y", result.data());
     bool const accepted = context->setInputShape("other", dims({4, 2}));
-    EXPECT_FALSE(accepted && context->enqueueV3(nullptr));
+    EXPECT_FALSE(accepted && context->enqueueV3(stream()));
     ASSERT_TRUE(context->setInputShape("other", dims({3, 2})));
-    ASSERT_TRUE(context->enqueueV3(nullptr)) << logger.errors();
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    std::vector<float> const sum = result.read();
     for (size_t i = 0; i < 6; ++i)
         EXPECT_FLOAT_EQ(sum[i], a[i] + b[i]);
     x->setDimensionName(0, nullptr);
@@ -181,6 +227,31 @@ TEST_F(Network, C14_allFormatsAreAllowedUntilSaidOtherwise)
     EXPECT_EQ(x->getAllowedFormats(), (1U << EnumMax<TensorFormat>()) - 1U);
     x->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kLINEAR));
     EXPECT_EQ(x->getAllowedFormats(), 1U);
+}
+
+// Inputs and outputs in other formats come with engine and contexts; until then every one is linear.
+TEST_F(Network, C14_shapeTensorsAreLinear)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1}));
+    ITensor* size = network->addInput("size", DataType::kINT64, dims({2}));
+    IShuffleLayer* shuffle = network->addShuffle(*x);
+    shuffle->setInput(1, *size);
+    network->markOutput(*shuffle->getOutput(0));
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    int64_t const values[]{2, 3};
+    for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+    {
+        profile->setDimensions("x", select, dims({6}));
+        profile->setShapeValuesV2("size", select, values, 2);
+    }
+    config->addOptimizationProfile(profile);
+    size->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kCHW4));
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "'size' allows the formats"), 1);
+    size->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kLINEAR));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(engine->getTensorFormat("size"), TensorFormat::kLINEAR);
 }
 
 TEST_F(Network, namesTheCallsThatAreNotImplemented)

@@ -24,11 +24,25 @@ TEST_F(Profile, F1_everyDynamicInputNeedsMinOptMaxInOrder)
     EXPECT_FALSE(set(OptProfileSelector::kOPT, {-1, 3, 8, 10}));
     EXPECT_TRUE(set(OptProfileSelector::kMAX, {4, 3, 16, 10}));
     EXPECT_FALSE(profile->isValid());
-    EXPECT_EQ(config->addOptimizationProfile(profile), -1);
     EXPECT_FALSE(set(OptProfileSelector::kOPT, {2, 3, 8, 11})); // Above kMAX.
     EXPECT_TRUE(set(OptProfileSelector::kOPT, {2, 3, 8, 10}));
     EXPECT_TRUE(profile->isValid());
     EXPECT_EQ(config->addOptimizationProfile(profile), 0);
+}
+
+TEST_F(Profile, F1_kMinMayBeZero)
+{
+    convRelu.add(*network, dims({-1, 3, 8, 10}));
+    EXPECT_FALSE(set(OptProfileSelector::kMIN, {-1, 3, 8, 10}));
+    EXPECT_TRUE(set(OptProfileSelector::kMIN, {0, 3, 8, 10}));
+    EXPECT_TRUE(set(OptProfileSelector::kOPT, {2, 3, 8, 10}));
+    EXPECT_TRUE(set(OptProfileSelector::kMAX, {2, 3, 8, 10}));
+    EXPECT_EQ(config->addOptimizationProfile(profile), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    runAndCompare(*context, 0, 8, 1);
+    runAndCompare(*context, 2, 8, 2);
 }
 
 TEST_F(Profile, F1_theBuildComparesStaticExtentsWithTheNetwork)
@@ -60,6 +74,38 @@ TEST_F(Profile, F5_addOptimizationProfileCountsFromZero)
     EXPECT_EQ(config->addOptimizationProfile(builder->createOptimizationProfile()), 1);
     EXPECT_EQ(config->getNbOptimizationProfiles(), 2);
     EXPECT_EQ(config->addOptimizationProfile(nullptr), -1);
+}
+
+TEST_F(Profile, F5_addOptimizationProfileAnswersMinusOneForAnInvalidOne)
+{
+    ASSERT_TRUE(set(OptProfileSelector::kMIN, {1, 3, 8, 10}));
+    ASSERT_FALSE(profile->isValid()); // kOPT and kMAX are missing.
+    EXPECT_EQ(config->addOptimizationProfile(profile), -1);
+    EXPECT_EQ(config->getNbOptimizationProfiles(), 0);
+    ASSERT_TRUE(set(OptProfileSelector::kOPT, {1, 3, 8, 10}));
+    ASSERT_TRUE(set(OptProfileSelector::kMAX, {1, 3, 8, 10}));
+    EXPECT_EQ(config->addOptimizationProfile(profile), 0);
+}
+
+TEST_F(Profile, F6_shapeInputsNeedAProfileToo)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({6}));
+    ITensor* size = network->addInput("size", DataType::kINT64, dims({2}));
+    IShuffleLayer* shuffle = network->addShuffle(*x);
+    shuffle->setInput(1, *size);
+    shuffle->getOutput(0)->setName("y");
+    network->markOutput(*shuffle->getOutput(0));
+    EXPECT_EQ(
+        builder->buildSerializedNetwork(*network, *config), nullptr); // No extent is −1, yet y's depend on values.
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "input 'size' is a shape tensor"), 1);
+    int64_t const values[3][2]{{1, 1}, {2, 3}, {6, 6}};
+    EXPECT_TRUE(profile->setShapeValuesV2("size", OptProfileSelector::kMIN, values[0], 2));
+    EXPECT_TRUE(profile->setShapeValuesV2("size", OptProfileSelector::kOPT, values[1], 2));
+    EXPECT_TRUE(profile->setShapeValuesV2("size", OptProfileSelector::kMAX, values[2], 2));
+    EXPECT_EQ(config->addOptimizationProfile(profile), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_TRUE(engine->isShapeInferenceIO("size"));
 }
 
 TEST_F(Profile, F6_dynamicNetworksNeedAProfileAndStaticOnesGetOne)

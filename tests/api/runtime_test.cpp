@@ -53,6 +53,17 @@ TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
     runAndCompare(*context, 2, 10, 9);
 }
 
+// A missing plugin comes with custom layers.
+TEST_F(RuntimeRules, O1_anotherFormatVersionIsRefusedByName)
+{
+    std::vector<uint8_t> other = bytes();
+    other[8] = 9; // Behind the eight letters of the file's name.
+    EXPECT_EQ(load(other), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "plan format 9"), 1);
+    std::unique_ptr<ICudaEngine> const again{load(bytes())};
+    EXPECT_NE(again, nullptr);
+}
+
 TEST_F(RuntimeRules, O2_theBlobMayGoAfterLoading)
 {
     std::vector<uint8_t> blob = bytes();
@@ -92,6 +103,21 @@ TEST_F(RuntimeRules, O7_serializeAndDeserializeGiveTheSameEngine)
     std::unique_ptr<IHostMemory> const twice{loaded->serialize()};
     ASSERT_EQ(twice->size(), plan->size());
     EXPECT_EQ(std::memcmp(twice->data(), plan->data(), plan->size()), 0);
+    std::unique_ptr<IExecutionContext> const before{engine->createExecutionContext()};
+    std::unique_ptr<IExecutionContext> const after{loaded->createExecutionContext()};
+    DeviceArray<float> const x{randomFloats(3 * 3 * 11 * 10, 14)};
+    std::vector<std::vector<float>> results;
+    for (IExecutionContext* context : {before.get(), after.get()})
+    {
+        DeviceArray<float> const y{3 * 4 * 11 * 10};
+        ASSERT_TRUE(context->setInputShape("x", dims({3, 3, 11, 10})));
+        context->setInputTensorAddress("x", x.data());
+        context->setOutputTensorAddress("y", y.data());
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        results.push_back(y.read());
+    }
+    EXPECT_EQ(results[0], results[1]); // To the last bit.
+    expectNear(results[1], convRelu.expected(x.read(), 3, 11, 10));
 }
 
 TEST_F(RuntimeRules, filesAreMapped)

@@ -15,6 +15,35 @@ TEST_F(Values, A1_invalidDimsHaveRankMinusOneAndExtentsOfZero)
     EXPECT_EQ(unset.nbDims, -1);
     for (int64_t const extent : unset.d)
         EXPECT_EQ(extent, 0);
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (Dims const& invalid : {engine->getTensorShape("nobody"), context->getTensorShape("nobody"),
+             context->getTensorStrides("x"), engine->getProfileShape("y", 0, OptProfileSelector::kMIN)})
+    {
+        EXPECT_EQ(invalid.nbDims, -1);
+        EXPECT_EQ(std::count(invalid.d, invalid.d + Dims::MAX_DIMS, 0), +Dims::MAX_DIMS);
+    }
+}
+
+TEST_F(Values, A1_unknownRankIsToldApartFromInvalid)
+{
+    Dims const invalid{-1, {}};
+    Dims const unknown{-1, {-1, -1, -1, -1, -1, -1, -1, -1}};
+    EXPECT_EQ(network->addInput("invalid", DataType::kFLOAT, invalid), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "input 'invalid': the dimensions are invalid"), 1);
+    EXPECT_EQ(network->addInput("unknown", DataType::kFLOAT, unknown), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "input 'unknown': the rank is unknown"), 1);
+    EXPECT_EQ(network->getNbInputs(), 0);
+    // What is stored comes back as it was given.
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2, 3}));
+    IShuffleLayer* shuffle = network->addShuffle(*x);
+    for (Dims const& given : {unknown, invalid})
+    {
+        shuffle->setReshapeDimensions(given);
+        Dims const kept = shuffle->getReshapeDimensions();
+        EXPECT_EQ(kept.nbDims, -1);
+        EXPECT_TRUE(std::equal(kept.d, kept.d + Dims::MAX_DIMS, given.d));
+    }
 }
 
 TEST_F(Values, A2_rankLimitIsEightAndExtentsHave64Bits)
@@ -82,7 +111,40 @@ TEST_F(Values, A7_namesAreCopiedAndLimitedTo4096Bytes)
     network->setName(nullptr);
     EXPECT_STREQ(network->getName(), "net");
     EXPECT_EQ(recorder.getNbErrors(), 5);
+    std::string dimension = "batch";
+    x->setDimensionName(0, dimension.c_str());
+    dimension = "other";
+    EXPECT_STREQ(x->getDimensionName(0), "batch");
+    x->setDimensionName(0, tooLong.c_str()); // Null clears a dimension's name (rule C11).
+    EXPECT_STREQ(x->getDimensionName(0), "batch");
+    x->setDimensionName(0, longest.c_str());
+    EXPECT_EQ(x->getDimensionName(0), longest);
+    EXPECT_EQ(recorder.getNbErrors(), 6);
+    for (int32_t i = 0; i < recorder.getNbErrors(); ++i)
+        EXPECT_EQ(recorder.getErrorCode(i), ErrorCode::kINVALID_ARGUMENT);
     network->setErrorRecorder(nullptr);
+    // Names of weights come with refitting.
+}
+
+TEST_F(Values, A7_namesOfContextsAndInProfiles)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::string const longest(4095, 'n');
+    context->setName(longest.c_str());
+    EXPECT_EQ(context->getName(), longest);
+    EXPECT_EQ(logger.errors(), "");
+    std::string const tooLong(4096, 'n');
+    context->setName(tooLong.c_str());
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "IExecutionContext::setName"), 1);
+    context->setName(nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "IExecutionContext::setName"), 2);
+    EXPECT_EQ(context->getName(), longest);
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    EXPECT_FALSE(profile->setDimensions(nullptr, OptProfileSelector::kMIN, dims({1})));
+    EXPECT_FALSE(profile->setDimensions(tooLong.c_str(), OptProfileSelector::kMIN, dims({1})));
+    EXPECT_FALSE(context->setInputShape(nullptr, dims({1, 3, 8, 10})));
+    EXPECT_FALSE(context->setTensorAddress(nullptr, nullptr));
 }
 
 TEST_F(Values, A9_objectsGoWithDeleteInAnyOrder)

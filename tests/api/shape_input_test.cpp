@@ -1,0 +1,95 @@
+// Shape tensors as inputs: their values are read on the host when shapes are needed (rules Q7, Q10, Q11, Q15).
+#include "fixture.h"
+
+namespace apitest
+{
+
+//! y = x [1…24] reshaped to the two values of `size`, through a multiplication, so that something runs.
+class ShapeInputs : public ApiTest
+{
+  protected:
+    void SetUp() override
+    {
+        ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1}));
+        ITensor* size = network->addInput("size", DataType::kINT64, dims({2}));
+        ITensor* doubled = network->addElementWise(*x, *x, ElementWiseOperation::kSUM)->getOutput(0);
+        IShuffleLayer* shuffle = network->addShuffle(*doubled);
+        shuffle->setInput(1, *size);
+        shuffle->getOutput(0)->setName("y");
+        network->markOutput(*shuffle->getOutput(0));
+        IOptimizationProfile* profile = builder->createOptimizationProfile();
+        int64_t const bounds[3][2]{{1, 1}, {2, 3}, {24, 24}};
+        int64_t const counts[]{1, 6, 24};
+        for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+        {
+            auto const i = static_cast<size_t>(select);
+            profile->setDimensions("x", select, dims({counts[i]}));
+            profile->setShapeValuesV2("size", select, bounds[i], 2);
+        }
+        ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+        engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        context.reset(engine->createExecutionContext());
+        ASSERT_TRUE(context->setInputShape("x", dims({12})));
+        context->setInputTensorAddress("x", x12.data());
+        context->setOutputTensorAddress("y", y.data());
+    }
+    void expectDoubled()
+    {
+        std::vector<float> want = values;
+        for (float& value : want)
+            value *= 2.0F;
+        expectNear(y.read(), want);
+    }
+
+    std::vector<float> const values = randomFloats(12, 5);
+    DeviceArray<float> const x12{values};
+    DeviceArray<float> const y{12};
+    int64_t size[2]{3, 4}; // On the host, as shape tensors are (rule D3).
+    std::unique_ptr<ICudaEngine> engine;
+    std::unique_ptr<IExecutionContext> context;
+};
+
+TEST_F(ShapeInputs, Q7_Q10_outputsAreUnknownUntilTheValuesAreThere)
+{
+    EXPECT_EQ(engine->getTensorLocation("size"), TensorLocation::kHOST);
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{-1, -1}));
+    char const* names[2]{};
+    EXPECT_EQ(context->inferShapes(2, names), 1);
+    EXPECT_STREQ(names[0], "size");
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    ASSERT_TRUE(context->setInputTensorAddress("size", size));
+    EXPECT_EQ(context->inferShapes(2, names), 0);
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{3, 4}));
+}
+
+TEST_F(ShapeInputs, Q15_valuesAreReadAtEnqueueNotWhenTheAddressIsSet)
+{
+    ASSERT_TRUE(context->setInputTensorAddress("size", size));
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{3, 4}));
+    expectDoubled();
+    size[0] = 6;
+    size[1] = 2;
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{6, 2}));
+    expectDoubled();
+    size[0] = 2;
+    EXPECT_EQ(context->inferShapes(0, nullptr), -1); // Four elements are not twelve.
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    size[1] = 6;
+    EXPECT_EQ(context->inferShapes(0, nullptr), 0);
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{2, 6}));
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors(); // Usable after a failure (rule S11).
+    expectDoubled();
+}
+
+TEST_F(ShapeInputs, Q15_valuesOutsideOfTheProfileFailTheRun)
+{
+    size[0] = 0;
+    ASSERT_TRUE(context->setInputTensorAddress("size", size));
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_NE(logger.errors().find("size"), std::string::npos) << logger.errors();
+}
+
+} // namespace apitest

@@ -1,0 +1,127 @@
+// What several threads may do at once: report (rule B6), build, load and run. Runs under ThreadSanitizer, too
+// (make sanitize-threads).
+#include "fixture.h"
+
+#include <thread>
+
+namespace apitest
+{
+
+//! Runs `work(i)` in four threads at once.
+template <typename Work>
+void inFourThreads(Work const& work)
+{
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < 4; ++i)
+        threads.emplace_back([&work, i] { work(i); });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+class Threads : public ApiTest
+{
+};
+
+TEST_F(Threads, B6_severalThreadsMayReportAtOnce)
+{
+    KeepingRecorder recorder{150};
+    builder->setErrorRecorder(&recorder);
+    inFourThreads([&](uint32_t) {
+        std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
+        for (int32_t k = 0; k < 50; ++k)
+            EXPECT_EQ(own->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    });
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "addInput"), 200);
+    EXPECT_EQ(recorder.getNbErrors(), 150);
+    EXPECT_TRUE(recorder.hasOverflowed());
+    builder->setErrorRecorder(nullptr);
+    EXPECT_EQ(recorder.references, 0);
+}
+
+//! Holds a lock while it calls back into the library, as a logger that itself makes objects would.
+class ReentrantRecorder final : public IErrorRecorder
+{
+  public:
+    explicit ReentrantRecorder(INetworkDefinition& network)
+        : mNetwork{network}
+    {
+    }
+    int32_t getNbErrors() const noexcept override
+    {
+        return mCalls;
+    }
+    ErrorCode getErrorCode(int32_t) const noexcept override
+    {
+        return ErrorCode::kUNSPECIFIED_ERROR;
+    }
+    ErrorDesc getErrorDesc(int32_t) const noexcept override
+    {
+        return "";
+    }
+    bool hasOverflowed() const noexcept override
+    {
+        return true;
+    }
+    void clear() noexcept override {}
+    bool reportError(ErrorCode, ErrorDesc) noexcept override
+    {
+        // A lock held by the library around this call would never be given to the second report.
+        if (++mCalls == 1)
+            mNetwork.addInput(nullptr, DataType::kFLOAT, dims({1}));
+        return true;
+    }
+    RefCount incRefCount() noexcept override
+    {
+        return ++mReferences;
+    }
+    RefCount decRefCount() noexcept override
+    {
+        return --mReferences;
+    }
+
+  private:
+    INetworkDefinition& mNetwork;
+    std::atomic<int32_t> mCalls{0};
+    std::atomic<int32_t> mReferences{0};
+};
+
+TEST_F(Threads, B6_noLockIsHeldAroundACallOfTheRecorder)
+{
+    ReentrantRecorder recorder{*network};
+    network->setErrorRecorder(&recorder);
+    EXPECT_EQ(network->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    EXPECT_EQ(recorder.getNbErrors(), 2);
+    network->setErrorRecorder(nullptr);
+}
+
+TEST_F(Threads, B6_networksOfOneBuilderAreBuiltAtOnce)
+{
+    KeepingRecorder recorder;
+    builder->setErrorRecorder(&recorder);
+    inFourThreads([&](uint32_t i) {
+        std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
+        std::unique_ptr<IBuilderConfig> const options{builder->createBuilderConfig()};
+        EXPECT_EQ(builder->buildSerializedNetwork(*own, *options), nullptr); // No output yet: an error from each.
+        convRelu.add(*own, dims({1, 3, 8, 10}));
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*own, *options)};
+        ASSERT_NE(plan, nullptr) << logger.errors();
+        std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+        ASSERT_NE(engine, nullptr);
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        runAndCompare(*context, 1, 8, 40 + i);
+    });
+    EXPECT_EQ(recorder.getNbErrors(), 4);
+    builder->setErrorRecorder(nullptr);
+}
+
+TEST_F(Threads, S5_contextsOfOneEngineRunConcurrently)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    inFourThreads([&](uint32_t i) {
+        std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
+        for (uint32_t k = 0; k < 10; ++k)
+            runAndCompare(*own, 1 + (i + k) % 4, 8 + (3 * i + k) % 9, 100 * i + k);
+    });
+}
+
+} // namespace apitest
