@@ -8,6 +8,7 @@
 #include "passes/rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace tenon::passes
@@ -49,6 +50,12 @@ ValueId otherOperand(Node const& node, ValueId value)
     return node.input(0) == value ? node.input(1) : node.input(0);
 }
 
+//! Whether dividing by the value and multiplying with its reciprocal differ by rounding only.
+bool hasReciprocal(double value)
+{
+    return std::isnormal(static_cast<float>(value)) && std::isnormal(static_cast<float>(1.0 / value));
+}
+
 std::optional<Affine> affineOf(Graph const& graph, Node const& node, ValueId source, size_t axis)
 {
     Shape const& shape = graph.typeOf(source).shape;
@@ -81,7 +88,7 @@ std::optional<Affine> affineOf(Graph const& graph, Node const& node, ValueId sou
             return Affine{{}, mapped([](double v) { return -v; })};
         return Affine{std::vector<double>(values->size(), -1.0), *values};
     case Op::kDIV:
-        if (isLeft)
+        if (isLeft && std::all_of(values->begin(), values->end(), hasReciprocal))
             return Affine{mapped([](double v) { return 1.0 / v; }), {}};
         return std::nullopt;
     default: return std::nullopt;
@@ -176,6 +183,8 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node)
     std::optional<Affine> const affine = affineOf(graph, node, *source, target.axis);
     if (!affine)
         return skip();
+    if (!std::all_of(affine->scale.begin(), affine->scale.end(), [](double factor) { return std::isfinite(factor); }))
+        return skip("a factor is not finite"); // Weights of 0 would become NaN.
     if (!isReadOnce(graph, *source))
         return skip("another layer reads what would be scaled");
     if (target.hasEpilogue)
@@ -210,10 +219,14 @@ Rewrite foldMatmulAlpha(Graph const& graph, Node const& node)
         std::optional<double> const factor = scalarOf(graph, node.input(1 - i));
         if (producer == nullptr || !factor || graph.typeOf(node.input(i)) != graph.typeOf(node.output()))
             continue;
+        if (elementWise->operation == Op::kDIV && !hasReciprocal(*factor))
+            return skip("the divisor has no reciprocal");
         MatrixMultiply product = *layerOf<MatrixMultiply>(producer);
         if (!isReadOnce(graph, node.input(i)) || producer->input(2) != kNone || !product.epilogue.empty())
             return skip("another layer reads the product, or it has a bias");
         product.alpha *= static_cast<float>(elementWise->operation == Op::kPROD ? *factor : 1.0 / *factor);
+        if (!std::isfinite(product.alpha))
+            return skip("the factor is not finite");
         Patch patch{graph, node};
         patch.covers({producer->id, node.id});
         patch.replace(node.output(), patch.add(product, producer->inputs));

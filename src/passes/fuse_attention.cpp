@@ -138,7 +138,7 @@ std::optional<Operand> packedOperand(Graph const& graph, Patch& patch, Node cons
     Shape const& whole = graph.typeOf(columns->whole).shape;
     int64_t const width = *middle[3].constant();
     int64_t const all = *whole.back().constant();
-    if (whole.size() != 3 || whole[0] != middle[0] || whole[1] != middle[1] || columns->start % width != 0
+    if (width <= 0 || whole.size() != 3 || whole[0] != middle[0] || whole[1] != middle[1] || columns->start % width != 0
         || all % width != 0)
         return std::nullopt;
     AttentionView packed = view;
@@ -192,6 +192,10 @@ Rewrite fuseAttention(Graph const& graph, Node const& node)
     bool const isWideMask = parts->mask != kNone && graph.typeOf(parts->mask).rank() != 4;
     if (isWideMask)
         return skip("the mask has another rank than the scores");
+    ShapeExpr const& batch = graph.typeOf(parts->scores->input(0)).shape[0];
+    if (graph.typeOf(parts->scores->input(1)).shape[0] != batch
+        || graph.typeOf(parts->values->input(1)).shape[0] != batch)
+        return skip("q, k and v may differ in batch: the products broadcast, an attention does not");
     bool const qTurned = scores.operation0 == Matrix::kTRANSPOSE;
     bool const kTurned = scores.operation1 == Matrix::kTRANSPOSE;
     bool const vTurned = values.operation1 == Matrix::kTRANSPOSE;

@@ -4,6 +4,8 @@
 #include "passes/rules.h"
 #include "passes/shuffles.h"
 
+#include <cmath>
+
 namespace tenon::passes
 {
 
@@ -113,6 +115,8 @@ Rewrite foldOperandFactor(Graph const& graph, Node const& node)
                 continue;
             MatrixMultiply scaled = *product;
             scaled.alpha = static_cast<float>(scaled.alpha * (isQuotient ? 1.0 / *factor : *factor));
+            if (!std::isfinite(scaled.alpha))
+                return skip("the factor is not finite");
             std::vector<ValueId> inputs = node.inputs;
             inputs[operand] = producer->input(i);
             Patch patch{graph, node};

@@ -34,7 +34,8 @@ std::optional<Projection> projectionOf(Graph const& graph, ValueId value, Attent
     Node const* product = graph.producerOf<MatrixMultiply>(reshape->input(0));
     Shape const& seen = graph.typeOf(value).shape;
     Constant const* weights = product == nullptr ? nullptr : graph.constantOf(product->input(1));
-    if (weights == nullptr || weights->dtype != DType::kFLOAT || !isReadOnce(graph, value)
+    bool const isShared = weights != nullptr && weights->extents.size() == 3 && weights->extents[0] == 1;
+    if (!isShared || weights->dtype != DType::kFLOAT || !isReadOnce(graph, value)
         || !isReadOnce(graph, reshape->input(0)) || view.axes[1] != 2 || view.axes[3] != 3 || view.heads != 0
         || !seen[2].isConstant() || !seen[3].isConstant())
         return std::nullopt;

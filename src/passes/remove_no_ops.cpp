@@ -83,6 +83,13 @@ bool reducesNothing(Graph const& graph, Node const& node, Reduce const& reduce)
     return reduce.keepDimensions;
 }
 
+//! Every rule of coordinates maps equal extents onto themselves, but a scale may give the same extent (3 · 1.1 is 3)
+//! with other points between.
+bool keepsPoints(Resize const& resize)
+{
+    return std::all_of(resize.scales.begin(), resize.scales.end(), [](float scale) { return scale == 1.0F; });
+}
+
 bool doesNothing(Graph const& graph, Node const& node)
 {
     Layer const& layer = *node.layer;
@@ -102,7 +109,8 @@ bool doesNothing(Graph const& graph, Node const& node)
         return !scale->hasPower && !scale->hasScale && !scale->hasShift;
     if (as<Concatenation>(layer) != nullptr)
         return node.inputs.size() == 1;
-    return as<Resize>(layer) != nullptr; // Every rule of coordinates maps equal extents onto themselves.
+    auto const* resize = as<Resize>(layer);
+    return resize != nullptr && keepsPoints(*resize);
 }
 } // namespace
 

@@ -135,6 +135,14 @@ void expectRewrite(std::string_view rule, std::string_view before, std::string_v
     expectSame(expected, evaluateGraph(graph));
 }
 
+void expectSkipped(std::string_view rule, std::string_view before)
+{
+    Graph graph = parsed(before);
+    Result<Done> const done = run(graph, rule);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(print(graph, kCompared), normalForm(before));
+}
+
 void expectUnchanged(std::string_view rule, std::string_view before)
 {
     expectRewrite(rule, before, before);
