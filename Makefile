@@ -8,10 +8,10 @@ JOBS ?= $(shell nproc)
 FUZZ := $(if $(SHORT),3000,100000)
 ROUNDS := $(if $(SHORT),400,8000)
 
-.PHONY: help setup configure program build demo test check bench format models sanitize soak clean
+.PHONY: help setup configure program build demo test check bench format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 setup: ## Install Debian packages and the Python environment.
 	@tools/setup
@@ -50,6 +50,12 @@ sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBeh
 	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet
 	@TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) ctest --test-dir $(BUILD)-asan --output-on-failure -j $(JOBS)
 
+sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
+	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \
+	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
+	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api
+	@TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 $(BUILD)-tsan/bin/test_api --gtest_brief=1 --gtest_filter='Threads.*'
+
 soak: build models ## Long runs: fuzzing, changes of shape, threads: SHORT=1 for less.
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py
@@ -59,4 +65,4 @@ format: ## Format all C++ and Python sources.
 	@$(PYTHON) -m ruff format python tests tools benchmarks examples importers
 
 clean: ## Remove the build folder.
-	@rm -rf $(BUILD) $(BUILD)-asan
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
