@@ -19,6 +19,46 @@ int64_t offsetIn(Layout layout, int64_t n, int64_t c, int64_t s, int64_t channel
     int64_t const blocks = (channels + block - 1) / block;
     return ((n * blocks + c / block) * spatial + s) * block + c % block;
 }
+
+Result<Done> checkOutput(TensorType const& made, TensorArg const& given, SymbolTable const& symbols, size_t position)
+{
+    bool fits = made.shape.size() == given.extents.size();
+    for (size_t k = 0; fits && k < given.extents.size(); ++k)
+    {
+        ShapeExpr const& extent = made.shape[k];
+        fits = extent.isConstant() ? *extent.constant() == given.extents[k]
+                                   : given.extents[k] <= extent.range(symbols).max;
+    }
+    if (!fits)
+        return badArgument(
+            "output {} has extents {}, but the layer makes {}", position, show(given.extents), show(made.shape));
+    return Done{};
+}
+
+//! A plan may lie: the layer's rules accept the operands and make what the step made, before its loops trust them.
+Result<Done> checkOperands(Layer const& layer, HostTensors const& in, ObservedStep const& step)
+{
+    constexpr int64_t kMostReals{256}; // Scales and the like; larger ones are data.
+    std::vector<TensorType> types(in.size());
+    std::vector<std::shared_ptr<Constant const>> constants(in.size());
+    std::vector<Input> views(in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+    {
+        if (in[i] == nullptr)
+            continue;
+        types[i] = {in[i]->dtype, shapeOf(in[i]->extents)};
+        if (!in[i]->isReal() || in[i]->count() <= kMostReals)
+            constants[i] = in[i]->toConstant();
+        views[i] = {&types[i], nullptr, constants[i].get(), "?"};
+    }
+    SymbolTable symbols;
+    std::vector<TensorType> const made = TENON_TRY(layer.infer(Inputs{std::move(views), step.step->name, &symbols, 0}));
+    if (made.size() != step.outputs.size())
+        return badArgument("the step gives {} outputs where the layer makes {}", step.outputs.size(), made.size());
+    for (size_t i = 0; i < made.size(); ++i)
+        TENON_TRY(checkOutput(made[i], step.outputs[i], symbols, i));
+    return Done{};
+}
 } // namespace
 
 HostTensor linearTensor(TensorArg const& arg, void const* data)
@@ -127,7 +167,9 @@ Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step
         HostTensors inputs;
         for (auto const& each : held)
             inputs.push_back(each ? &*each : nullptr);
-        Result<std::vector<HostTensor>> result = layer->reference(inputs);
+        Result<Done> const fits = checkOperands(*layer, inputs, step);
+        Result<std::vector<HostTensor>> result =
+            fits ? layer->reference(inputs) : Result<std::vector<HostTensor>>{fits.error()};
         if (result)
             return result;
         if (!first)

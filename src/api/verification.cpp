@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 #include <map>
 #include <random>
 
@@ -88,7 +89,7 @@ class Verifier
             TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
         bool stopped{false};
         Observer const observer = [&](ObservedStep const& step) {
-            mReport.steps.push_back(compare(step));
+            mReport.steps.push_back(compareFenced(step));
             stopped = mOptions.firstOnly && mReport.first.has_value();
             return !stopped;
         };
@@ -145,6 +146,23 @@ class Verifier
         Buffer bytes(static_cast<size_t>(bytesOf(tensor.dtype, host.count())));
         host.toBytes(bytes.data());
         return bytes;
+    }
+
+    //! Observers run on the team, which exceptions must not leave; a plan that lies can raise them.
+    VerifiedStep compareFenced(ObservedStep const& step)
+    {
+        try
+        {
+            return compare(step);
+        }
+        catch (std::exception const& problem)
+        {
+            VerifiedStep verified{.name = step.step->name};
+            verified.layer = mReference.layerOf(step);
+            verified.why = problem.what();
+            note(step, verified, {step.index, verified.layer});
+            return verified;
+        }
     }
 
     VerifiedStep compare(ObservedStep const& step)

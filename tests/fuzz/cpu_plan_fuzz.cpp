@@ -7,6 +7,7 @@
 #include "plan/check.h"
 #include "support/cpu_networks.h"
 #include "support/device.h"
+#include "tenon/tenon.h"
 
 #include <gtest/gtest.h>
 
@@ -84,6 +85,18 @@ class CpuPlanRunner
         return mContext->enqueueV3(static_cast<cudaStream_t>(deviceUnderTest().stream()));
     }
 
+    //! Verification of a plan that ran; true when it came to an answer, whatever that is.
+    bool verify()
+    {
+        TenonVerifyOptions const options{0.0, 0.0, 1, 0};
+        TenonText problem{nullptr};
+        TenonText const report = tenonVerify(mEngine.get(), nullptr, 0, &options, &problem);
+        EXPECT_NE(report == nullptr, problem == nullptr);
+        bool const isDone = report != nullptr;
+        tenonFree(isDone ? report : problem);
+        return isDone;
+    }
+
   private:
     bool setInputs(nvinfer1::OptProfileSelector point)
     {
@@ -147,6 +160,8 @@ void tryPlan(Bytes const& blob, uint64_t number, Tally& tally)
     bool const small = runner.run(Point::kMIN);
     bool const large = runner.run(number % 4 < 2 ? Point::kMAX : Point::kOPT);
     tally.ran += small || large ? 1 : 0;
+    if (number % 4 == 3 && large)
+        tally.verified += runner.verify() ? 1 : 0;
 }
 } // namespace
 
@@ -191,6 +206,7 @@ TEST(CpuPlanFuzz, O1_mutatedPlansAreRefusedOrRun)
     EXPECT_GE(tally.pastSchema * 3, tally.mutations) << "at least a third must get past the schema verifier";
     EXPECT_GT(tally.loaded * 10, tally.mutations) << "many must load, or no kernel is tested";
     EXPECT_GT(tally.ran * 20, tally.mutations);
+    EXPECT_GT(tally.verified, 0U);
 }
 
 } // namespace tenon::test

@@ -18,11 +18,12 @@ struct Tally
     uint64_t pastSchema{0};
     uint64_t loaded{0};
     uint64_t ran{0};
+    uint64_t verified{0}; //!< Of those that ran: verification came to an answer.
 
     void print() const
     {
-        std::printf("%lu plans, %lu resealed, %lu past the schema, %lu loaded, %lu ran\n", mutations, resealed,
-            pastSchema, loaded, ran);
+        std::printf("%lu plans, %lu resealed, %lu past the schema, %lu loaded, %lu ran, %lu verified\n", mutations,
+            resealed, pastSchema, loaded, ran, verified);
     }
 };
 
