@@ -97,9 +97,7 @@ def binary(op: str, types: list[int] | None = None, low: float = -3.0, high: flo
     )
 
 
-def exactly(
-    op: str, *runs: list[np.ndarray], note: str = "", dynamic: list[tuple] | None = None, **more
-) -> list[Case]:
+def exactly(op: str, *runs: list[np.ndarray], note: str = "", dynamic: list[tuple] | None = None, **more) -> list[Case]:
     """The first run through a static plan, and all of them through one whose extents are dynamic, all unless given."""
     types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in runs[0]]
     static = [array.shape for array in runs[0]]
@@ -146,7 +144,7 @@ ELEMENTWISE = [
     *(binary(op, [INT64, INT64], -9, 9) for op in "Add Sub Mul Equal Less Max".split()),
     *(binary(op, [BOOL, BOOL]) for op in "And Or Xor Equal".split()),
     binary("Pow", low=0.2, high=2.0),
-    binary("Mod", attributes={"fmod": 1}, low=1.0, high=9.0),
+    Case("Mod", [(-1, 3)], [[(2, 3)], [(4, 3)]], {"fmod": 1}, {1: ints(4, -3, 7)}, types=[INT64], low=-20, high=20),
     Case("Mod", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: ints(4, -3, 7)}, types=[INT64], low=-20, high=20),
     Case("Div", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: ints(4, -3, 7)}, types=[INT64], low=-20, high=20),
     Case("Pow", [(-1, 3)], [[(2, 3)], [(4, 3)]], constants={1: np.array(3.0, np.float32)}),
@@ -330,6 +328,8 @@ LIMITS = [
              [np.array([[-INF, -INF, -INF], [INF, 1, 2], [INF, -INF, 0], [1, 2, 3], [-INF, 0, 1]], np.float32)],
              [np.array([[-INF, -INF], [INF, 100], [100, 101]], np.float32)],
              note="infinite", constants={1: ints(1)}, attributes={"keepdims": 0}),
+    *exactly("ReduceMax", [np.arange(200, 224, dtype=np.uint8).reshape(4, 3, 2)], [np.ones((1, 5, 2), np.uint8)],
+             note="uint8", constants={1: ints(-2)}, attributes={"keepdims": 0}),
     *exactly("OneHot", [ints(-5, -4, -3, -1, 0, 2, 3, 7)], [ints(-5, 1)], note="beyond-both-ends",
              constants={1: ints(3)[0], 2: singles(0.5, 2.0)}),
     *exactly("OneHot", [singles(-5, -3, 0, 2, 3)], [singles(-1)], note="float-indices", attributes={"axis": 0},
@@ -343,7 +343,8 @@ LIMITS = [
     *exactly("ConstantOfShape", [ints(2, 3)], [ints(4, 1)], note="largest-at-run-time", dynamic=[(2,)],
              attributes={"value": helper.make_tensor("v", INT64, [1], [2**63 - 1])}),
     *(Case("Range", [], [[]], {}, dict(enumerate(np.array(limits, kind))), note=f"{np.dtype(kind).name}-{limits}")
-      for limits in ((-7, 40, 3), (5, -9000, -1), (3, 20000, 2), (4, 4, 1)) for kind in (np.int64, np.int32, np.float32)),
+      for limits in ((-7, 40, 3), (5, -9000, -1), (3, 20000, 2), (4, 4, 1))
+      for kind in (np.int64, np.int32, np.float32)),
     Case("Range", [], [[]], {}, dict(enumerate(singles(0.1, 1200.0, 0.2))), note="fractions"),
     *sized("Trilu", (2, 5000), (3, 4500), note="long"),
     *sized("Hardmax", (5000,), (4500,), note="long", attributes={"axis": 0}),
@@ -462,6 +463,14 @@ def test_unknown_modes_of_grid_sample_are_refused_by_name(attribute: str, value:
     node = helper.make_node("GridSample", ["x", "g"], ["y"], **{attribute: value})
     model = graph_model([node], [("x", FLOAT, [1, 1, 4, 4]), ("g", FLOAT, [1, 2, 2, 2])], ["y"])
     with pytest.raises(Refused, match=f"{attribute} '{value}'"):
+        parsed(model)
+
+
+@pytest.mark.parametrize("kind", [FLOAT, TensorProto.FLOAT16], ids=["float", "half"])
+def test_remainders_of_floating_numbers_are_refused(kind: int) -> None:
+    node = helper.make_node("Mod", ["x", "d"], ["y"], fmod=1)
+    model = graph_model([node], [("x", kind, [2, 3]), ("d", kind, [3])], ["y"])
+    with pytest.raises(Refused, match="no exact remainder of floating numbers"):
         parsed(model)
 
 

@@ -76,21 +76,13 @@ Outputs importMod(Node& node)
     Value const a = node.in(0);
     Value const b = node.in(1);
     bool const truncates = node.intOr("fmod", 0) != 0;
-    Value quotient;
-    if (!truncates)
+    if (isFloating(a.type()))
     {
-        quotient = node.binary(a, b, ElementWiseOperation::kFLOOR_DIV);
+        // a − trunc(a / b) · b is no remainder where the quotient is large or b infinite.
+        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
+            fmt::format("Mod of {} elements: the engine has no exact remainder of floating numbers", nameOf(a.type())));
     }
-    else if (!isFloating(a.type()))
-    {
-        quotient = node.binary(a, b, ElementWiseOperation::kDIV);
-    }
-    else
-    {
-        Value const exact = node.binary(a, b, ElementWiseOperation::kDIV);
-        Value const size = node.unary(node.unary(exact, UnaryOperation::kABS), UnaryOperation::kFLOOR);
-        quotient = node.binary(size, node.unary(exact, UnaryOperation::kSIGN), ElementWiseOperation::kPROD);
-    }
+    Value const quotient = node.binary(a, b, truncates ? ElementWiseOperation::kDIV : ElementWiseOperation::kFLOOR_DIV);
     Value const whole = node.binary(quotient, b, ElementWiseOperation::kPROD);
     return {node.binary(a, whole, ElementWiseOperation::kSUB)};
 }

@@ -97,7 +97,7 @@ Outputs importReduce(Node& node)
     bool const keep = node.intOr("keepdims", 1) != 0;
     std::vector<int32_t> const axes = axesOf(node, x.rank());
     DataType const type = x.type();
-    if (type == DataType::kBOOL)
+    if (type == DataType::kBOOL || type == DataType::kUINT8)
     {
         x = node.cast(x, DataType::kINT32);
     }
