@@ -346,6 +346,11 @@ LIMITS = [
       for limits in ((-7, 40, 3), (5, -9000, -1), (3, 20000, 2), (4, 4, 1))
       for kind in (np.int64, np.int32, np.float32)),
     Case("Range", [], [[]], {}, dict(enumerate(singles(0.1, 1200.0, 0.2))), note="fractions"),
+    *sized("Slice", (0, 5), (3, 5), (1, 5), note="backwards-from-nothing",
+           constants={1: ints(-1, 4), 2: ints(-9, 0), 3: ints(0, 1), 4: ints(-1, -2)}),
+    *sized("Slice", (0, 5), (3, 5), note="all-backwards-from-nothing",
+           constants={1: ints(0), 2: ints(-(2**63)), 3: ints(0), 4: ints(-2)}),
+    Case("Hardmax", [(2, 0, 3)], [[(2, 0, 3)]], {"axis": 1}, note="of-nothing"),
     *sized("Trilu", (2, 5000), (3, 4500), note="long"),
     *sized("Hardmax", (5000,), (4500,), note="long", attributes={"axis": 0}),
 ]  # fmt: skip

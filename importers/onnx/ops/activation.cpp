@@ -142,6 +142,10 @@ Value logSoftmax(Node& node, Value const& x, int32_t axis)
 //! 1 at the first of the largest elements, else 0.
 Value hardmax(Node& node, Value const& x, int32_t axis)
 {
+    if (x.shape()[static_cast<size_t>(axis)] == 0)
+    {
+        return node.output(node.api().addIdentity(node.tensor(x)), "nothing");
+    }
     nvinfer1::ITopKLayer* const top = node.added(
         node.api().addTopK(node.tensor(x), nvinfer1::TopKOperation::kMAX, 1, 1U << axis, DataType::kINT64), "topk");
     Value positions = iota(node, extentOf(node, x, axis));

@@ -92,7 +92,8 @@ Run runOf(Node& node, Extent const& extent, Extent const& start, Extent const& e
         return {first, ceilDivide(node, isOrdered ? span : larger(node, 0, span), step)};
     }
     Extent const back = subtract(node, extent, 1);
-    Extent const first = clamped(node, counted(node, start, extent), 0, back);
+    // The last position bounds last: of no elements it is −1, and nothing is in front of it.
+    Extent const first = smaller(node, larger(node, counted(node, start, extent), 0), back);
     bool const toTheStart = end.known && *end.known <= -kEnd;
     Extent const last = toTheStart ? Extent{-1} : clamped(node, counted(node, end, extent), -1, back);
     return {first, ceilDivide(node, larger(node, 0, subtract(node, first, last)), -step)};
