@@ -265,7 +265,8 @@ int64_t rowsPerPass(Gemm const& g, GemmShare const& share)
     constexpr int64_t kGrain{24}; // A multiple of the tiles' heights.
     constexpr int64_t kLeastRows{96};
     constexpr int64_t kPassFloats{int64_t{80} << 10};
-    int64_t const perRow = g.window == nullptr ? g.length : g.length * g.window->strideY * g.window->strideX;
+    int64_t const length = g.length > 0 ? g.length : 1; // Sums of nothing are zeros, and are written too.
+    int64_t const perRow = g.window == nullptr ? length : length * g.window->strideY * g.window->strideX;
     int64_t const fitting = kPassFloats / perRow / kGrain * kGrain;
     int64_t const rows = share.lastRow - share.firstRow;
     int64_t const step = fitting < kLeastRows ? kLeastRows : fitting;
