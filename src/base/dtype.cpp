@@ -46,7 +46,10 @@ int32_t bitsOf(DType type) noexcept
 
 int64_t bytesOf(DType type, int64_t count) noexcept
 {
-    return (count * bitsOf(type) + 7) / 8;
+    int64_t bits{0};
+    if (__builtin_mul_overflow(count, int64_t{bitsOf(type)}, &bits) || __builtin_add_overflow(bits, 7, &bits))
+        return INT64_MAX;
+    return bits / 8;
 }
 
 } // namespace tenon

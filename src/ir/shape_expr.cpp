@@ -4,55 +4,170 @@
 #include "base/check.h"
 
 #include <algorithm>
-#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tenon
 {
 
-struct ShapeExpr::Sum
+struct ShapeExpr::Sum : std::enable_shared_from_this<ShapeExpr::Sum>
 {
-    std::vector<Term> terms; //!< Sorted by the key of their atoms; no factor is 0.
-    std::string key;
+    std::vector<Term> terms; //!< Sorted by their atoms; no factor is 0.
+    int32_t depth{1};
+};
+
+//! What this file may know of an expression.
+struct ShapeExprParts
+{
+    static ShapeExpr::Sum const* sum(ShapeExpr const& expr) noexcept
+    {
+        return expr.mTerms.get();
+    }
 };
 
 namespace
 {
 using Term = ShapeExpr::Term;
+using Atom = ShapeExpr::Atom;
 using AtomPtr = ShapeExpr::AtomPtr;
+using Sum = ShapeExpr::Sum;
 
-std::string keyOfAtoms(std::vector<AtomPtr> const& atoms)
+constexpr size_t kMostTerms{1024};     // Longer products are not multiplied out,
+constexpr size_t kMostFactors{64};     // nor are powers beyond this one.
+constexpr size_t kMostCharacters{400}; // Of a text.
+constexpr int32_t kMostDepth{3000}; // Then operations throw: walks over expressions, and destroying them, go as deep.
+
+// ---- one object for equal parts
+// --------------------------------------------------------------------------------------------------------------
+
+size_t mixed(size_t seed, size_t value) noexcept
 {
-    std::string key;
-    for (AtomPtr const& atom : atoms)
-        key += (key.empty() ? "" : "*") + atom->key;
-    return key;
+    uint64_t const both = (static_cast<uint64_t>(seed) ^ static_cast<uint64_t>(value)) * 0x9E3779B97F4A7C15U;
+    return static_cast<size_t>(both ^ (both >> 29));
 }
 
-std::string keyOfTerms(std::vector<Term> const& terms)
+size_t hashOf(Atom const& atom) noexcept
 {
-    std::string key;
-    for (Term const& term : terms)
+    size_t const seed = mixed(static_cast<size_t>(atom.op), static_cast<size_t>(static_cast<uint32_t>(atom.symbol)));
+    return mixed(mixed(seed, atom.a.hash()), atom.b.hash() + 1);
+}
+
+size_t hashOf(Sum const& sum) noexcept
+{
+    size_t hash{sum.terms.size()};
+    for (Term const& term : sum.terms)
     {
-        std::string const atoms = keyOfAtoms(term.atoms);
-        std::string piece;
-        if (atoms.empty())
-            piece = std::to_string(term.factor);
-        else if (term.factor == 1)
-            piece = atoms;
-        else
-            piece = std::to_string(term.factor) + "*" + atoms;
-        if (!key.empty() && piece.front() != '-')
-            key += "+";
-        key += piece;
+        hash = mixed(hash, static_cast<size_t>(term.factor));
+        for (AtomPtr const& atom : term.atoms)
+            hash = mixed(hash, reinterpret_cast<size_t>(atom.get()));
     }
-    return key;
+    return hash;
+}
+
+bool isSame(Atom const& x, Atom const& y) noexcept
+{
+    return x.op == y.op && x.symbol == y.symbol && x.a == y.a && x.b == y.b;
+}
+
+bool isSame(Sum const& x, Sum const& y) noexcept
+{
+    return std::equal(x.terms.begin(), x.terms.end(), y.terms.begin(), y.terms.end(),
+        [](Term const& a, Term const& b) { return a.factor == b.factor && a.atoms == b.atoms; });
+}
+
+//! The living objects of one kind, by what they are.
+template <typename T>
+class Interned
+{
+  public:
+    //! The object that is the same as the candidate: an older one where there is one.
+    std::shared_ptr<T const> unique(std::unique_ptr<T const> candidate)
+    {
+        std::shared_ptr<T const> known; // Set or destroyed outside of the lock: destroying comes back here.
+        std::lock_guard const lock{mMutex};
+        auto const [at, isNew] = mAlive.insert(candidate.get());
+        if (!isNew)
+        {
+            known = (*at)->weak_from_this().lock();
+            if (known != nullptr)
+                return known;
+            mAlive.erase(at); // Its last owner has left; it forgets itself soon.
+            mAlive.insert(candidate.get());
+        }
+        return {candidate.release(), [this](T const* gone) { forget(gone); }};
+    }
+
+  private:
+    struct Hash
+    {
+        size_t operator()(T const* object) const noexcept
+        {
+            return hashOf(*object);
+        }
+    };
+    struct Same
+    {
+        bool operator()(T const* a, T const* b) const noexcept
+        {
+            return isSame(*a, *b);
+        }
+    };
+
+    void forget(T const* gone)
+    {
+        {
+            std::lock_guard const lock{mMutex};
+            auto const at = mAlive.find(gone);
+            if (at != mAlive.end() && *at == gone)
+                mAlive.erase(at);
+        }
+        delete gone;
+    }
+
+    std::mutex mMutex;
+    std::unordered_set<T const*, Hash, Same> mAlive;
+};
+
+//! Never destroyed: expressions of static objects may outlive everything else.
+template <typename T>
+Interned<T>& interned()
+{
+    static auto& table = *new Interned<T>;
+    return table;
+}
+
+// ---- order
+// -----------------------------------------------------------------------------------------------------------------
+
+//! Equal parts are one object, so that only one path is followed down to the first difference.
+std::strong_ordering compare(Atom const& x, Atom const& y) noexcept
+{
+    if (&x == &y)
+        return std::strong_ordering::equal;
+    if (x.op != y.op)
+        return y.op <=> x.op; // Symbols behind operations.
+    if (x.op == ShapeOp::kSymbol)
+        return x.symbol <=> y.symbol;
+    std::strong_ordering const first = x.a <=> y.a;
+    return first != 0 ? first : x.b <=> y.b;
+}
+
+std::strong_ordering compare(std::vector<AtomPtr> const& x, std::vector<AtomPtr> const& y) noexcept
+{
+    for (size_t i = 0; i < x.size() && i < y.size(); ++i)
+        if (std::strong_ordering const order = compare(*x[i], *y[i]); order != 0)
+            return order;
+    return x.size() <=> y.size();
 }
 
 std::vector<AtomPtr> product(std::vector<AtomPtr> const& a, std::vector<AtomPtr> const& b)
 {
-    std::vector<AtomPtr> all{a};
-    all.insert(all.end(), b.begin(), b.end());
-    std::sort(all.begin(), all.end(), [](AtomPtr const& x, AtomPtr const& y) { return x->key < y->key; });
+    std::vector<AtomPtr> all;
+    all.reserve(a.size() + b.size());
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all),
+        [](AtomPtr const& x, AtomPtr const& y) { return compare(*x, *y) < 0; });
     return all;
 }
 
@@ -83,46 +198,90 @@ char const* opName(ShapeOp op)
     case ShapeOp::kMax: return "max";
     case ShapeOp::kEqual: return "equal";
     case ShapeOp::kLess: return "less";
+    case ShapeOp::kProduct: return "product";
     }
     return "?";
 }
 } // namespace
 
+std::strong_ordering operator<=>(ShapeExpr const& a, ShapeExpr const& b) noexcept
+{
+    if (a.isConstant() || b.isConstant())
+    {
+        std::strong_ordering const kinds = b.isConstant() <=> a.isConstant();
+        return kinds != 0 ? kinds : a.mConstant <=> b.mConstant;
+    }
+    std::vector<Term> const& x = a.mTerms->terms;
+    std::vector<Term> const& y = b.mTerms->terms;
+    for (size_t i = 0; a.mTerms != b.mTerms && i < x.size() && i < y.size(); ++i)
+    {
+        if (std::strong_ordering const order = compare(x[i].atoms, y[i].atoms); order != 0)
+            return order;
+        if (x[i].factor != y[i].factor)
+            return x[i].factor <=> y[i].factor;
+    }
+    return x.size() <=> y.size();
+}
+
+size_t ShapeExpr::hash() const noexcept
+{
+    return mixed(static_cast<size_t>(mConstant), reinterpret_cast<size_t>(mTerms.get()));
+}
+
+int32_t ShapeExpr::depth() const noexcept
+{
+    return mTerms == nullptr ? 0 : mTerms->depth;
+}
+
 ShapeExpr fromTerms(std::vector<Term> terms)
 {
-    std::map<std::string, Term> merged; // Ordered by key: the normal form.
-    for (Term& term : terms)
-    {
-        auto [at, isNew] = merged.try_emplace(keyOfAtoms(term.atoms), term);
-        if (!isNew)
-            at->second.factor = saturatingAdd(at->second.factor, term.factor);
-    }
+    std::stable_sort(
+        terms.begin(), terms.end(), [](Term const& x, Term const& y) { return compare(x.atoms, y.atoms) < 0; });
     std::vector<Term> kept;
-    for (auto& [key, term] : merged)
-        if (term.factor != 0)
+    for (Term& term : terms)
+        if (!kept.empty() && kept.back().atoms == term.atoms)
+            kept.back().factor = saturatingAdd(kept.back().factor, term.factor);
+        else
             kept.push_back(std::move(term));
+    std::erase_if(kept, [](Term const& term) { return term.factor == 0; });
     if (kept.empty())
         return ShapeExpr{0};
     if (kept.size() == 1 && kept.front().atoms.empty())
         return ShapeExpr{kept.front().factor};
-    auto sum = std::make_shared<ShapeExpr::Sum>();
-    sum->key = keyOfTerms(kept);
+    auto sum = std::make_unique<Sum>();
+    for (Term const& term : kept)
+        for (AtomPtr const& atom : term.atoms)
+            sum->depth = std::max({sum->depth, atom->a.depth() + 1, atom->b.depth() + 1});
     sum->terms = std::move(kept);
     ShapeExpr result;
-    result.mTerms = std::move(sum);
+    result.mTerms = interned<Sum>().unique(std::move(sum));
     return result;
 }
 
 namespace
 {
-ShapeExpr fromAtom(ShapeExpr::Atom atom)
+ShapeExpr fromAtom(ShapeOp op, int32_t symbol, ShapeExpr const& a, ShapeExpr const& b)
 {
-    return fromTerms({Term{1, {std::make_shared<ShapeExpr::Atom const>(std::move(atom))}}});
+    auto atom = std::make_unique<Atom>();
+    atom->op = op;
+    atom->symbol = symbol;
+    atom->a = a;
+    atom->b = b;
+    return fromTerms({Term{1, {interned<Atom>().unique(std::move(atom))}}});
 }
 
 ShapeExpr fromOp(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
 {
-    return fromAtom({op, -1, a, b, std::string{opName(op)} + "(" + a.key() + "," + b.key() + ")"});
+    if (std::max(a.depth(), b.depth()) >= kMostDepth)
+        throw std::length_error{
+            fmt::format("an extent takes more than {} operations, one upon the other, to compute", kMostDepth)};
+    return fromAtom(op, -1, a, b);
+}
+
+//! Of operations that do not ask for an order: one order only.
+ShapeExpr fromCommutative(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
+{
+    return a < b ? fromOp(op, a, b) : fromOp(op, b, a);
 }
 
 //! a / b when b is one term that divides every term of a.
@@ -136,8 +295,7 @@ std::optional<ShapeExpr> exactQuotient(std::vector<Term> const& terms, Term cons
         Term left{term.factor / divisor.factor, term.atoms};
         for (AtomPtr const& atom : divisor.atoms)
         {
-            auto const at = std::find_if(
-                left.atoms.begin(), left.atoms.end(), [&](AtomPtr const& each) { return each->key == atom->key; });
+            auto const at = std::find(left.atoms.begin(), left.atoms.end(), atom);
             if (at == left.atoms.end())
                 return std::nullopt;
             left.atoms.erase(at);
@@ -150,7 +308,7 @@ std::optional<ShapeExpr> exactQuotient(std::vector<Term> const& terms, Term cons
 
 ShapeExpr ShapeExpr::symbol(int32_t id)
 {
-    return fromAtom({ShapeOp::kSymbol, id, {}, {}, "s" + std::to_string(id)});
+    return fromAtom(ShapeOp::kSymbol, id, {}, {});
 }
 
 std::optional<int32_t> ShapeExpr::asSymbol() const noexcept
@@ -170,16 +328,53 @@ std::vector<ShapeExpr::Term> ShapeExpr::terms() const
     return {Term{mConstant, {}}};
 }
 
-std::string ShapeExpr::key() const
+namespace
 {
-    return mTerms == nullptr ? std::to_string(mConstant) : mTerms->key;
+void append(std::string& text, ShapeExpr const& expr);
+
+void append(std::string& text, Atom const& atom)
+{
+    text += opName(atom.op);
+    if (atom.op == ShapeOp::kSymbol)
+    {
+        text += std::to_string(atom.symbol);
+        return;
+    }
+    text += "(";
+    append(text, atom.a);
+    text += ",";
+    append(text, atom.b);
+    text += ")";
 }
 
-bool operator==(ShapeExpr const& a, ShapeExpr const& b)
+//! Stops when the text is long: a part that is read along many paths would be written along each.
+void append(std::string& text, ShapeExpr const& expr)
 {
-    if (a.isConstant() || b.isConstant())
-        return a.isConstant() && b.isConstant() && a.mConstant == b.mConstant;
-    return a.mTerms == b.mTerms || a.mTerms->key == b.mTerms->key;
+    bool first{true};
+    for (Term const& term : expr.terms())
+    {
+        if (text.size() > kMostCharacters)
+            return;
+        text += first || term.factor < 0 ? "" : "+";
+        first = false;
+        if (term.atoms.empty() || term.factor != 1)
+            text += std::to_string(term.factor) + (term.atoms.empty() ? "" : "*");
+        for (size_t i = 0; i < term.atoms.size() && text.size() <= kMostCharacters; ++i)
+        {
+            text += i == 0 ? "" : "*";
+            append(text, *term.atoms[i]);
+        }
+    }
+}
+} // namespace
+
+std::string ShapeExpr::show() const
+{
+    std::string text;
+    append(text, *this);
+    if (text.size() > kMostCharacters)
+        text = text.substr(0, kMostCharacters) + "…";
+    return text;
 }
 
 ShapeExpr operator+(ShapeExpr const& a, ShapeExpr const& b)
@@ -201,9 +396,20 @@ ShapeExpr operator*(ShapeExpr const& a, ShapeExpr const& b)
 {
     if (a.isConstant() && b.isConstant())
         return saturatingMul(a.mConstant, b.mConstant);
+    std::vector<Term> const left = a.terms();
+    std::vector<Term> const right = b.terms();
+    auto const longest = [](std::vector<Term> const& terms) {
+        size_t most{0};
+        for (Term const& term : terms)
+            most = std::max(most, term.atoms.size());
+        return most;
+    };
+    bool const isShort = left.size() * right.size() <= kMostTerms && longest(left) + longest(right) <= kMostFactors;
+    if (!isShort && !a.isConstant() && !b.isConstant())
+        return fromCommutative(ShapeOp::kProduct, a, b);
     std::vector<Term> terms;
-    for (Term const& x : a.terms())
-        for (Term const& y : b.terms())
+    for (Term const& x : left)
+        for (Term const& y : right)
             terms.push_back({saturatingMul(x.factor, y.factor), product(x.atoms, y.atoms)});
     return fromTerms(std::move(terms));
 }
@@ -226,6 +432,7 @@ int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept
     case ShapeOp::kMax: return std::max(a, b);
     case ShapeOp::kEqual: return a == b ? 1 : 0;
     case ShapeOp::kLess: return a < b ? 1 : 0;
+    case ShapeOp::kProduct: return saturatingMul(a, b);
     }
     return 0;
 }
@@ -287,7 +494,7 @@ ShapeExpr extremum(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
         bool const aIsLess = *difference.constant() < 0;
         return aIsLess == (op == ShapeOp::kMin) ? a : b;
     }
-    return a.key() < b.key() ? fromOp(op, a, b) : fromOp(op, b, a); // Commutative: one order only.
+    return fromCommutative(op, a, b);
 }
 } // namespace
 
@@ -306,7 +513,7 @@ ShapeExpr equal(ShapeExpr const& a, ShapeExpr const& b)
     ShapeExpr const difference = a - b;
     if (difference.isConstant())
         return *difference.constant() == 0 ? 1 : 0;
-    return a.key() < b.key() ? fromOp(ShapeOp::kEqual, a, b) : fromOp(ShapeOp::kEqual, b, a);
+    return fromCommutative(ShapeOp::kEqual, a, b);
 }
 
 ShapeExpr less(ShapeExpr const& a, ShapeExpr const& b)
@@ -324,124 +531,219 @@ ShapeExpr select(ShapeExpr const& condition, ShapeExpr const& a, ShapeExpr const
     return b + condition * (a - b);
 }
 
-int64_t ShapeExpr::evaluate(std::span<int64_t const> values) const
-{
-    if (mTerms == nullptr)
-        return mConstant;
-    int64_t sum{0};
-    for (Term const& term : mTerms->terms)
-    {
-        int64_t factor{term.factor};
-        for (AtomPtr const& atom : term.atoms)
-        {
-            if (atom->op == ShapeOp::kSymbol)
-            {
-                TENON_ENSURE(static_cast<size_t>(atom->symbol) < values.size(), "no value for {}", atom->key);
-                factor = saturatingMul(factor, values[static_cast<size_t>(atom->symbol)]);
-            }
-            else
-                factor = saturatingMul(factor, apply(atom->op, atom->a.evaluate(values), atom->b.evaluate(values)));
-        }
-        sum = saturatingAdd(sum, factor);
-    }
-    return sum;
-}
-
 namespace
 {
-Range rangeOf(ShapeExpr::Atom const& atom, SymbolTable const& symbols)
+//! Evaluation; the value of an operation is computed once, along however many paths it is read.
+class Evaluation
 {
-    if (atom.op == ShapeOp::kSymbol)
-        return symbols.at(atom.symbol).range;
-    if (atom.op == ShapeOp::kEqual || atom.op == ShapeOp::kLess)
-        return {0, 1};
-    Range const a = atom.a.range(symbols);
-    Range const b = atom.b.range(symbols);
-    if (atom.op == ShapeOp::kMin)
+  public:
+    explicit Evaluation(std::span<int64_t const> values)
+        : mValues{values}
+    {
+    }
+    int64_t of(ShapeExpr const& expr)
+    {
+        Sum const* sum = ShapeExprParts::sum(expr);
+        if (sum == nullptr)
+            return *expr.constant();
+        int64_t total{0};
+        for (Term const& term : sum->terms)
+        {
+            int64_t factor{term.factor};
+            for (AtomPtr const& atom : term.atoms)
+                factor = saturatingMul(factor, of(*atom));
+            total = saturatingAdd(total, factor);
+        }
+        return total;
+    }
+
+  private:
+    int64_t of(Atom const& atom)
+    {
+        if (atom.op == ShapeOp::kSymbol)
+        {
+            TENON_ENSURE(static_cast<size_t>(atom.symbol) < mValues.size(), "no value for s{}", atom.symbol);
+            return mValues[static_cast<size_t>(atom.symbol)];
+        }
+        if (auto const known = mKnown.find(&atom); known != mKnown.end())
+            return known->second;
+        int64_t const a = of(atom.a);
+        return mKnown[&atom] = apply(atom.op, a, of(atom.b));
+    }
+
+    std::span<int64_t const> mValues;
+    std::unordered_map<Atom const*, int64_t> mKnown;
+};
+
+Range hull(std::initializer_list<int64_t> corners)
+{
+    return {std::min(corners), std::max(corners)};
+}
+
+Range times(Range const& a, Range const& b)
+{
+    return hull({saturatingMul(a.min, b.min), saturatingMul(a.min, b.max), saturatingMul(a.max, b.min),
+        saturatingMul(a.max, b.max)});
+}
+
+Range rangeOf(ShapeOp op, Range const& a, Range const& b)
+{
+    if (op == ShapeOp::kProduct)
+        return times(a, b);
+    if (op == ShapeOp::kMin)
         return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    if (atom.op == ShapeOp::kMax)
+    if (op == ShapeOp::kMax)
         return {std::max(a.min, b.min), std::max(a.max, b.max)};
     if (b.min <= 0)
         return {INT64_MIN, INT64_MAX};
-    if (atom.op == ShapeOp::kMod)
+    if (op == ShapeOp::kMod)
         return {0, b.max == INT64_MAX ? INT64_MAX : b.max - 1};
-    int64_t const corners[]{apply(ShapeOp::kFloorDiv, a.min, b.min), apply(ShapeOp::kFloorDiv, a.min, b.max),
-        apply(ShapeOp::kFloorDiv, a.max, b.min), apply(ShapeOp::kFloorDiv, a.max, b.max)};
-    return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+    return hull({apply(ShapeOp::kFloorDiv, a.min, b.min), apply(ShapeOp::kFloorDiv, a.min, b.max),
+        apply(ShapeOp::kFloorDiv, a.max, b.min), apply(ShapeOp::kFloorDiv, a.max, b.max)});
 }
-} // namespace
 
-Range ShapeExpr::range(SymbolTable const& symbols) const
+//! Ranges; that of an operation is computed once.
+class Ranges
 {
-    Range total{0, 0};
-    for (Term const& term : terms())
+  public:
+    explicit Ranges(SymbolTable const& symbols)
+        : mSymbols{symbols}
     {
-        Range part{term.factor, term.factor};
-        for (AtomPtr const& atom : term.atoms)
-        {
-            Range const r = rangeOf(*atom, symbols);
-            int64_t const corners[]{saturatingMul(part.min, r.min), saturatingMul(part.min, r.max),
-                saturatingMul(part.max, r.min), saturatingMul(part.max, r.max)};
-            part = {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
-        }
-        total = {saturatingAdd(total.min, part.min), saturatingAdd(total.max, part.max)};
     }
-    return total;
-}
-
-std::vector<int32_t> ShapeExpr::symbols() const
-{
-    std::vector<int32_t> found;
-    if (mTerms == nullptr)
-        return found;
-    for (Term const& term : mTerms->terms)
-        for (AtomPtr const& atom : term.atoms)
+    Range of(ShapeExpr const& expr)
+    {
+        Sum const* sum = ShapeExprParts::sum(expr);
+        if (sum == nullptr)
+            return {*expr.constant(), *expr.constant()};
+        Range total{0, 0};
+        for (Term const& term : sum->terms)
         {
-            if (atom->op == ShapeOp::kSymbol)
-            {
-                found.push_back(atom->symbol);
-                continue;
-            }
-            for (ShapeExpr const* part : {&atom->a, &atom->b})
-                for (int32_t const id : part->symbols())
-                    found.push_back(id);
+            Range part{term.factor, term.factor};
+            for (AtomPtr const& atom : term.atoms)
+                part = times(part, of(*atom));
+            total = {saturatingAdd(total.min, part.min), saturatingAdd(total.max, part.max)};
         }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-}
+        return total;
+    }
 
-namespace
+  private:
+    Range of(Atom const& atom)
+    {
+        if (atom.op == ShapeOp::kSymbol)
+            return mSymbols.at(atom.symbol).range;
+        if (atom.op == ShapeOp::kEqual || atom.op == ShapeOp::kLess)
+            return {0, 1};
+        if (auto const known = mKnown.find(&atom); known != mKnown.end())
+            return known->second;
+        Range const a = of(atom.a);
+        return mKnown[&atom] = rangeOf(atom.op, a, of(atom.b));
+    }
+
+    SymbolTable const& mSymbols;
+    std::unordered_map<Atom const*, Range> mKnown;
+};
+
+//! The symbols below an expression; each operation is visited once.
+class SymbolSearch
 {
-ShapeExpr rebuilt(ShapeExpr::Atom const& atom, int32_t symbol, ShapeExpr const& with)
+  public:
+    void visit(ShapeExpr const& expr)
+    {
+        Sum const* sum = ShapeExprParts::sum(expr);
+        if (sum == nullptr)
+            return;
+        for (Term const& term : sum->terms)
+            for (AtomPtr const& atom : term.atoms)
+                if (atom->op == ShapeOp::kSymbol)
+                    found.push_back(atom->symbol);
+                else if (mSeen.insert(atom.get()).second)
+                {
+                    visit(atom->a);
+                    visit(atom->b);
+                }
+    }
+
+    std::vector<int32_t> found;
+
+  private:
+    std::unordered_set<Atom const*> mSeen;
+};
+
+ShapeExpr rebuilt(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
 {
-    if (atom.op == ShapeOp::kSymbol)
-        return atom.symbol == symbol ? with : ShapeExpr::symbol(atom.symbol);
-    ShapeExpr const a = atom.a.replace(symbol, with);
-    ShapeExpr const b = atom.b.replace(symbol, with);
-    switch (atom.op)
+    switch (op)
     {
     case ShapeOp::kFloorDiv: return floorDiv(a, b);
     case ShapeOp::kMod: return mod(a, b);
     case ShapeOp::kMin: return min(a, b);
     case ShapeOp::kMax: return max(a, b);
     case ShapeOp::kEqual: return equal(a, b);
+    case ShapeOp::kProduct: return a * b;
     default: return less(a, b);
     }
 }
+
+//! One symbol replaced; each operation is rebuilt once.
+class Replacement
+{
+  public:
+    Replacement(int32_t symbol, ShapeExpr const& with)
+        : mSymbol{symbol},
+          mWith{with}
+    {
+    }
+    ShapeExpr of(ShapeExpr const& expr)
+    {
+        ShapeExpr sum{0};
+        for (Term const& term : expr.terms())
+        {
+            ShapeExpr piece{term.factor};
+            for (AtomPtr const& atom : term.atoms)
+                piece = piece * of(*atom);
+            sum = sum + piece;
+        }
+        return sum;
+    }
+
+  private:
+    ShapeExpr of(Atom const& atom)
+    {
+        if (atom.op == ShapeOp::kSymbol)
+            return atom.symbol == mSymbol ? mWith : ShapeExpr::symbol(atom.symbol);
+        if (auto const known = mKnown.find(&atom); known != mKnown.end())
+            return known->second;
+        ShapeExpr const a = of(atom.a);
+        return mKnown[&atom] = rebuilt(atom.op, a, of(atom.b));
+    }
+
+    int32_t mSymbol;
+    ShapeExpr const& mWith;
+    std::unordered_map<Atom const*, ShapeExpr> mKnown;
+};
 } // namespace
+
+int64_t ShapeExpr::evaluate(std::span<int64_t const> values) const
+{
+    return Evaluation{values}.of(*this);
+}
+
+Range ShapeExpr::range(SymbolTable const& symbols) const
+{
+    return Ranges{symbols}.of(*this);
+}
+
+std::vector<int32_t> ShapeExpr::symbols() const
+{
+    SymbolSearch search;
+    search.visit(*this);
+    std::sort(search.found.begin(), search.found.end());
+    search.found.erase(std::unique(search.found.begin(), search.found.end()), search.found.end());
+    return std::move(search.found);
+}
 
 ShapeExpr ShapeExpr::replace(int32_t symbol, ShapeExpr const& with) const
 {
-    ShapeExpr sum{0};
-    for (Term const& term : terms())
-    {
-        ShapeExpr piece{term.factor};
-        for (AtomPtr const& atom : term.atoms)
-            piece = piece * rebuilt(*atom, symbol, with);
-        sum = sum + piece;
-    }
-    return sum;
+    return Replacement{symbol, with}.of(*this);
 }
 
 int32_t SymbolTable::find(SymbolKind kind, int32_t source, int32_t index, std::string name, Range range)

@@ -1,9 +1,11 @@
 // ShapeExpr: an extent that may depend on what is known only at run time; always in a normal form, so that equal
-// extents compare equal.
+// extents compare equal. Equal parts are one object in the whole process: comparing takes no time, and an expression
+// that reads one part along many paths stays as small as its parts are many.
 #pragma once
 
 #include "base/result.h"
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,8 +30,9 @@ enum class ShapeOp : uint8_t
     kMod,
     kMin,
     kMax,
-    kEqual, //!< 1 or 0.
-    kLess,  //!< 1 or 0.
+    kEqual,   //!< 1 or 0.
+    kLess,    //!< 1 or 0.
+    kProduct, //!< A product that would be too long when multiplied out.
 };
 
 class SymbolTable;
@@ -40,11 +43,12 @@ class ShapeExpr
 {
   public:
     struct Atom;
+    struct Sum;
     using AtomPtr = std::shared_ptr<Atom const>;
     struct Term
     {
         int64_t factor{0};
-        std::vector<AtomPtr> atoms; //!< Sorted by key; repeated for powers. Empty: the constant term.
+        std::vector<AtomPtr> atoms; //!< Sorted; repeated for powers. Empty: the constant term.
     };
 
     ShapeExpr(int64_t constant = 0)
@@ -73,32 +77,36 @@ class ShapeExpr
     std::vector<int32_t> symbols() const;
     ShapeExpr replace(int32_t symbol, ShapeExpr const& with) const;
 
-    //! Text of the normal form: equal expressions have equal keys.
-    std::string key() const;
-    std::string show() const
-    {
-        return key();
-    }
+    //! Operations inside each other; 0: a constant, 1: symbols.
+    int32_t depth() const noexcept;
+    //! Text of the normal form, cut off where it grows long.
+    std::string show() const;
+    //! Equal for equal expressions while one of them lives.
+    size_t hash() const noexcept;
 
-    friend bool operator==(ShapeExpr const& a, ShapeExpr const& b);
+    friend bool operator==(ShapeExpr const& a, ShapeExpr const& b) noexcept
+    {
+        return a.mConstant == b.mConstant && a.mTerms == b.mTerms;
+    }
+    //! An order that depends on what the expressions are, not on when they were made: plans come out the same again.
+    friend std::strong_ordering operator<=>(ShapeExpr const& a, ShapeExpr const& b) noexcept;
     friend ShapeExpr operator+(ShapeExpr const& a, ShapeExpr const& b);
     friend ShapeExpr operator-(ShapeExpr const& a, ShapeExpr const& b);
     friend ShapeExpr operator*(ShapeExpr const& a, ShapeExpr const& b);
 
   private:
     friend ShapeExpr fromTerms(std::vector<Term> terms);
-    struct Sum;
-    int64_t mConstant{0};
+    friend struct ShapeExprParts;
+    int64_t mConstant{0};              //!< 0 when not constant.
     std::shared_ptr<Sum const> mTerms; //!< Null when constant.
 };
 
-struct ShapeExpr::Atom
+struct ShapeExpr::Atom : std::enable_shared_from_this<ShapeExpr::Atom>
 {
     ShapeOp op{ShapeOp::kSymbol};
     int32_t symbol{-1};
     ShapeExpr a;
     ShapeExpr b;
-    std::string key;
 };
 
 //! Division rounds towards minus infinity; by zero it gives 0 (a plan must not crash on it).
@@ -149,6 +157,11 @@ class SymbolTable
     int32_t size() const noexcept
     {
         return static_cast<int32_t>(mSymbols.size());
+    }
+    //! Forgets all but the first symbols.
+    void truncate(int32_t size)
+    {
+        mSymbols.resize(static_cast<size_t>(size));
     }
 
   private:

@@ -1,6 +1,7 @@
 // TensorType and Constant.
 #include "ir/type.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -49,17 +50,31 @@ std::string show(Shape const& shape)
 {
     std::string text;
     for (ShapeExpr const& extent : shape)
-        text += (text.empty() ? "" : ",") + extent.key();
+        text += (text.empty() ? "" : ",") + extent.show();
     return "[" + text + "]";
 }
 
 int64_t volumeOf(std::vector<int64_t> const& extents) noexcept
 {
     int64_t product{1};
+    bool isTooLarge{false};
     for (int64_t const extent : extents)
-        if (__builtin_mul_overflow(product, extent, &product))
-            return std::numeric_limits<int64_t>::max();
-    return product;
+    {
+        if (extent == 0)
+            return 0; // Also where the extents before it overflow.
+        isTooLarge = __builtin_mul_overflow(product, extent, &product) || isTooLarge;
+    }
+    return isTooLarge ? std::numeric_limits<int64_t>::max() : product;
+}
+
+bool isAddressable(std::vector<int64_t> const& extents) noexcept
+{
+    int64_t product{1};
+    for (int64_t const extent : extents)
+        if (extent < 0 || __builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product)
+            || product > kMostTensorElements)
+            return false;
+    return true;
 }
 
 std::shared_ptr<Constant const> makeConstant(DType dtype, std::vector<int64_t> extents, void const* data)

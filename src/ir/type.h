@@ -32,8 +32,12 @@ struct TensorType
 std::optional<std::vector<int64_t>> staticExtents(Shape const& shape);
 Shape shapeOf(std::vector<int64_t> const& extents);
 std::string show(Shape const& shape);
-//! Product of extents; 1 for none. Saturates instead of overflowing.
+//! Product of extents; 1 for none, 0 when one is 0. Saturates instead of overflowing.
 int64_t volumeOf(std::vector<int64_t> const& extents) noexcept;
+//! Most elements of a tensor: strides and offsets in bytes then stay far from overflow.
+inline constexpr int64_t kMostTensorElements{int64_t{1} << 46};
+//! True when no extent is negative and their product, zeros counted as ones, is at most kMostTensorElements.
+bool isAddressable(std::vector<int64_t> const& extents) noexcept;
 
 //! Contents of a constant tensor, row-major; shared, never written. `owner` keeps the memory alive, or is null when the
 //! user does (weights are held by reference until the build ends).

@@ -20,6 +20,7 @@ PlanShapeOp planOp(ShapeOp op)
     case ShapeOp::kMax: return PlanShapeOp::kMax;
     case ShapeOp::kEqual: return PlanShapeOp::kEqual;
     case ShapeOp::kLess: return PlanShapeOp::kLess;
+    case ShapeOp::kProduct: return PlanShapeOp::kMul;
     case ShapeOp::kSymbol: break;
     }
     TENON_ENSURE(false, "a symbol is not an operation");
@@ -75,8 +76,7 @@ int32_t ShapeProgram::registerOf(ShapeExpr const& value)
 {
     if (value.isConstant())
         return emit(PlanShapeOp::kConstant, -1, -1, *value.constant());
-    std::string const key = value.key();
-    if (auto const known = mByKey.find(key); known != mByKey.end())
+    if (auto const known = mSums.find(value); known != mSums.end())
         return known->second;
     int32_t sum{-1};
     for (ShapeExpr::Term const& term : value.terms())
@@ -84,8 +84,7 @@ int32_t ShapeProgram::registerOf(ShapeExpr const& value)
         int32_t const next = registerOfTerm(term);
         sum = sum < 0 ? next : emit(PlanShapeOp::kAdd, sum, next, 0);
     }
-    mByKey[key] = sum;
-    return sum;
+    return mSums[value] = sum;
 }
 
 std::vector<int32_t> ShapeProgram::registersOf(std::span<ShapeExpr const> values)

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <tuple>
+#include <unordered_map>
 
 namespace tenon::planner
 {
@@ -32,7 +33,14 @@ class ShapeProgram
     int32_t mSymbols{0};
     std::vector<PlanShapeInstruction> mInstructions;
     std::map<std::tuple<PlanShapeOp, int32_t, int32_t, int64_t>, int32_t> mKnown;
-    std::map<std::string, int32_t> mByKey;
+    struct Hash
+    {
+        size_t operator()(ShapeExpr const& expr) const noexcept
+        {
+            return expr.hash();
+        }
+    };
+    std::unordered_map<ShapeExpr, int32_t, Hash> mSums;
 };
 
 } // namespace tenon::planner
