@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace tenon
 {
@@ -37,10 +38,10 @@ void Graph::markOutput(ValueId value, std::string name)
     mOutputs.push_back({std::move(name), value});
 }
 
-Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput)
+std::vector<Input> Graph::viewsOf(std::vector<ValueId> const& values) const
 {
     std::vector<Input> views;
-    for (ValueId const id : inputs)
+    for (ValueId const id : values)
     {
         if (id == kNone)
         {
@@ -50,8 +51,67 @@ Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName
         Value const& value = this->value(id);
         views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
     }
-    return Inputs{std::move(views), std::move(layerName), &mSymbols, firstOutput};
+    return views;
 }
+
+Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput)
+{
+    return Inputs{viewsOf(inputs), std::move(layerName), &mSymbols, firstOutput};
+}
+
+namespace
+{
+constexpr int32_t kMostDepth{1000}; // Of symbolic extents: what walks over them calls itself.
+
+bool isDeep(Shape const& extents)
+{
+    return std::any_of(
+        extents.begin(), extents.end(), [](ShapeExpr const& extent) { return extent.depth() > kMostDepth; });
+}
+
+//! Error when the layer makes a tensor that no memory holds; dynamic extents count as 1.
+Result<Done> checkSizes(std::vector<TensorType> const& types)
+{
+    for (TensorType const& type : types)
+    {
+        if (isDeep(type.shape))
+            return badConfig("its extents take more than {} operations, one upon the other, to compute", kMostDepth);
+        std::vector<int64_t> known;
+        for (ShapeExpr const& extent : type.shape)
+            known.push_back(std::max<int64_t>(extent.constant().value_or(1), 1));
+        if (!isAddressable(known))
+            return badConfig(
+                "a tensor of {} is too large: more than {} elements", show(type.shape), kMostTensorElements);
+    }
+    return Done{};
+}
+
+//! What the rules of a layer say of its outputs.
+struct Facts
+{
+    std::vector<TensorType> types;
+    std::optional<Shape> contents;
+};
+
+Result<Facts> factsOf(Layer const& layer, Inputs const& in)
+{
+    auto const label = [&] { return fmt::format("layer '{}' ({})", in.layerName(), layer.name()); };
+    try
+    {
+        Facts facts{TENON_TRY(layer.infer(in)), std::nullopt};
+        if (Result<Done> sizes = checkSizes(facts.types); !sizes)
+            return std::move(sizes).error().in(label());
+        facts.contents = layer.contents(in);
+        if (facts.contents && isDeep(*facts.contents))
+            facts.contents.reset(); // Data like any other.
+        return facts;
+    }
+    catch (std::exception const& problem) // No memory, mostly.
+    {
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "{}: inferring its outputs failed: {}", label(), problem.what());
+    }
+}
+} // namespace
 
 Result<NodeId> Graph::insertNode(
     size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins)
@@ -59,8 +119,15 @@ Result<NodeId> Graph::insertNode(
     auto const firstOutput = static_cast<ValueId>(mValues.size());
     auto const id = static_cast<NodeId>(mNodes.size());
     Inputs const in = inputsOf(inputs, name, firstOutput);
-    std::vector<TensorType> types = TENON_TRY(layer->infer(in));
-    std::optional<Shape> contents = layer->contents(in);
+    Size const before = size();
+    Result<Facts> facts = factsOf(*layer, in);
+    if (!facts)
+    {
+        truncate(before); // Of symbols that the layer has made.
+        return std::move(facts).error();
+    }
+    std::vector<TensorType>& types = facts->types;
+    std::optional<Shape>& contents = facts->contents;
     auto node = std::make_unique<Node>();
     node->id = id;
     node->layer = std::move(layer);
@@ -133,6 +200,14 @@ void Graph::replaceReads(ValueId from, ValueId to)
     for (GraphOutput& output : mOutputs)
         if (output.value == from)
             output.value = to;
+}
+
+void Graph::truncate(Size const& size)
+{
+    mNodes.resize(size.nodes);
+    mValues.resize(size.values);
+    mReaders.resize(size.values);
+    mSymbols.truncate(size.symbols);
 }
 
 void Graph::eraseNode(NodeId id)

@@ -129,7 +129,9 @@ class Graph
     {
         return this->value(value).type;
     }
-    //! What the rules of a layer with these inputs may know.
+    //! What the rules of a layer may know of these values.
+    std::vector<Input> viewsOf(std::vector<ValueId> const& values) const;
+    //! The same as inputs of a layer, which may make symbols.
     Inputs inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput);
 
   private:
@@ -139,6 +141,18 @@ class Graph
     //! Infers and inserts before position `at` of the order.
     Result<NodeId> insertNode(
         size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins);
+    //! How much there is of all that insertNode and addConstant append, to forget what a failed edit made.
+    struct Size
+    {
+        size_t nodes{0};
+        size_t values{0};
+        int32_t symbols{0};
+    };
+    Size size() const noexcept
+    {
+        return {mNodes.size(), mValues.size(), mSymbols.size()};
+    }
+    void truncate(Size const& size);
     void replaceReads(ValueId from, ValueId to);
     void eraseNode(NodeId id);
 

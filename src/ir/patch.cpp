@@ -41,12 +41,14 @@ Result<Done> applyPatch(Graph& graph, Patch const& patch)
             if (std::find(origins.begin(), origins.end(), origin) == origins.end())
                 origins.push_back(origin);
     }
+    Graph::Size const before = graph.size();
     for (Patch::NewConstant const& constant : patch.mConstants)
         ids[constant.id] = graph.addConstant(constant.name, constant.constant);
     std::vector<NodeId> added;
     auto const undo = [&](Error error) {
         for (size_t i = added.size(); i-- > 0;)
             graph.eraseNode(added[i]);
+        graph.truncate(before); // Constants, values and symbols too.
         return std::move(error).in(fmt::format("rewriting '{}'", name));
     };
     for (Patch::NewNode const& fresh : patch.mNodes)

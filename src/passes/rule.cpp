@@ -48,18 +48,7 @@ std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node)
 
 Inputs operandsOf(Graph const& graph, Node const& node)
 {
-    std::vector<Input> views;
-    for (ValueId const input : node.inputs)
-    {
-        if (input == kNone)
-        {
-            views.push_back({});
-            continue;
-        }
-        Value const& value = graph.value(input);
-        views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
-    }
-    return Inputs{std::move(views), node.name};
+    return Inputs{graph.viewsOf(node.inputs), node.name};
 }
 
 size_t positionOf(Graph const& graph, NodeId node)
