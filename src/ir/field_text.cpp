@@ -144,7 +144,13 @@ class ExprReader
         if (auto const known = mShared.find(word); known != mShared.end())
             return known->second;
         if (word.size() > 1 && word[0] == 'x' && std::isdigit(static_cast<unsigned char>(word[1])) != 0)
-            return Expr::input(std::stoi(word.substr(1)));
+        {
+            int32_t index{0};
+            size_t at{1};
+            if (!readNumber(word, at, index) || at != word.size())
+                return badArgument("there is no input '{}'", word);
+            return Expr::input(index);
+        }
         for (int32_t op = 0; op <= static_cast<int32_t>(ExprOp::kProdOver); ++op)
             if (nameOf(static_cast<ExprOp>(op)) == word)
                 return call(static_cast<ExprOp>(op));

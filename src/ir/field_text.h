@@ -23,7 +23,7 @@ class TextReader
     //! Takes the token when it is next.
     bool take(std::string_view token);
     Result<Done> expect(std::string_view token);
-    //! Letters, digits, '_' and '.'.
+    //! Letters, digits and '_'.
     std::string_view word();
     Result<double> number();
     Result<int64_t> integer();
