@@ -13,8 +13,7 @@ std::optional<Shape> Inputs::values(int32_t i) const
     Input const& input = mInputs[static_cast<size_t>(i)];
     if (input.contents != nullptr)
         return *input.contents;
-    constexpr int64_t kMostElements{4096}; // Shape tensors are short; long constants are data.
-    if (input.constant == nullptr || isFloating(input.constant->dtype) || input.constant->count() > kMostElements)
+    if (input.constant == nullptr || isFloating(input.constant->dtype) || input.constant->count() > kMostShapeValues)
         return std::nullopt;
     HostTensor const host = HostTensor::fromConstant(*input.constant);
     return Shape(host.integers.begin(), host.integers.end());

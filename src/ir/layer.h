@@ -21,6 +21,9 @@
 namespace tenon
 {
 
+//! Longest tensor whose values are tracked: shape tensors are short.
+inline constexpr int64_t kMostShapeValues{4096};
+
 //! What a layer's rules may know of one input.
 struct Input
 {

@@ -29,7 +29,7 @@ std::optional<Shape> Cast::contents(Inputs const& in) const
         return std::nullopt;
     for (ShapeExpr& value : *values)
     {
-        // Extents fit every wide type; a constant may need to wrap.
+        // A constant may need to wrap; what is not known is tracked where it cannot.
         if (value.isConstant() && !isFloating(toType))
         {
             HostTensor narrow{toType, {1}};
@@ -38,7 +38,7 @@ std::optional<Shape> Cast::contents(Inputs const& in) const
         }
         else if (toType == DType::kBOOL)
             value = ShapeExpr{1} - equalOf(value, 0, in.symbols());
-        else if (toType == DType::kINT8 || toType == DType::kUINT8 || toType == DType::kHALF || toType == DType::kBF16)
+        else if (toType != in.type(0).dtype && !isExactIn(toType, value, in.symbols()))
             return std::nullopt;
     }
     return values;

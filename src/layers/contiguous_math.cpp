@@ -36,12 +36,11 @@ inline __attribute__((always_inline)) void block(
 }
 
 inline __attribute__((always_inline)) void edge(
-    double* c, double const* a, double const* b, int64_t depth, int64_t k, int64_t n, int64_t columns)
+    double* c, double const* a, double const* b, int64_t depth, int64_t n, int64_t columns)
 {
     for (int64_t p = 0; p < depth; ++p)
         for (int64_t j = 0; j < columns; ++j)
             c[j] += a[p] * b[p * n + j];
-    (void)k;
 }
 } // namespace
 
@@ -62,7 +61,7 @@ __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), opt
             for (; columns == kColumns && i < m; ++i)
                 block<1>(c + i * n + j, a + i * k + p, right, depth, k, n);
             for (; i < m; ++i)
-                edge(c + i * n + j, a + i * k + p, right, depth, k, n, columns);
+                edge(c + i * n + j, a + i * k + p, right, depth, n, columns);
         }
     }
 }

@@ -35,7 +35,7 @@ Result<TensorType> Cumulative::infer(Inputs const& in) const
 Result<std::vector<HostTensor>> Cumulative::reference(HostTensors const& in) const
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));
-    ConcreteInputs const concrete{in};
+    ConcreteInputs concrete{in};
     Lanes const lanes{out.extents, TENON_TRY(axisOf(concrete.inputs()))};
     HostTensor const& x = *in[0];
     lanes.forEach([&](int64_t first) {

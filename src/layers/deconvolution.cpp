@@ -62,7 +62,7 @@ void addColumns(double* y, double const* columns, int64_t maps, std::vector<int6
     std::vector<int64_t> const strides = stridesOf(out);
     std::vector<int64_t> pre;
     for (size_t axis = 0; axis < window.rank(); ++axis)
-        pre.push_back(window.transposedPadding(axis, in[axis]).pre);
+        pre.push_back(window.transposedPadding(axis).pre);
     for (int64_t m = 0; m < maps; ++m)
         forEachPosition(window.size, [&](int64_t tap, std::vector<int64_t> const& k) {
             double const* from = columns + (m * volumeOf(window.size) + tap) * inputs;

@@ -87,8 +87,13 @@ std::optional<Shape> ElementWise::contents(Inputs const& in) const
     Result<TensorType> const type = infer(in);
     if (!type)
         return std::nullopt;
+    bool const isArithmetic = operation == Op::kSUM || operation == Op::kSUB || operation == Op::kPROD
+        || operation == Op::kDIV || operation == Op::kFLOOR_DIV;
     return pointwiseContents(in, type->shape, [&](std::vector<ShapeExpr> const& x) {
-        return combine(operation, x[0], x[1], isFloating(in.type(0).dtype), in.symbols());
+        std::optional<ShapeExpr> value = combine(operation, x[0], x[1], isFloating(in.type(0).dtype), in.symbols());
+        if (value && isArithmetic && !isExactIn(type->dtype, *value, in.symbols()))
+            value.reset(); // The layer itself wraps or rounds.
+        return value;
     });
 }
 

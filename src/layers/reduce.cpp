@@ -93,6 +93,10 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
         contents[to] = begun[to] ? combine(operation, contents[to], value, in.symbols()) : value;
         begun[to] = true;
     });
+    bool const isArithmetic = operation == Op::kSUM || operation == Op::kPROD;
+    for (ShapeExpr const& value : contents)
+        if (isArithmetic && !isExactIn(type->dtype, value, in.symbols()))
+            return std::nullopt; // The layer itself wraps or rounds.
     return contents;
 }
 

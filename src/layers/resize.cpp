@@ -16,6 +16,11 @@ using nvinfer1::ResizeCoordinateTransformation;
 using nvinfer1::ResizeRoundMode;
 using nvinfer1::ResizeSelector;
 
+namespace
+{
+constexpr float kMostScale{0x1p31F}; // Extents beyond it are no extents.
+}
+
 Result<Done> Resize::verify() const
 {
     bool const known = resizeMode >= InterpolationMode::kNEAREST && resizeMode <= InterpolationMode::kCUBIC
@@ -26,8 +31,8 @@ Result<Done> Resize::verify() const
     if (!known)
         return badArgument("unknown mode, transformation, rounding or selector");
     for (float const scale : scales)
-        if (!(scale > 0.0F) || !std::isfinite(scale))
-            return badArgument("a scale of {}", scale);
+        if (!(scale > 0.0F && scale <= kMostScale))
+            return badArgument("a scale of {}, must be above 0 and at most {}", scale, kMostScale);
     return Done{};
 }
 
@@ -44,15 +49,19 @@ std::pair<int64_t, int64_t> fractionOf(float scale)
     }
     int exponent{0};
     auto const mantissa = static_cast<int64_t>(std::ldexp(std::frexp(scale, &exponent), 24));
+    // Scales of 2^24 and more are whole; below 2^-36 every extent becomes 0.
     int const shift = std::clamp(24 - exponent, 0, 60);
     return {mantissa, int64_t{1} << shift};
 }
 
-//! floor(extent · scale).
-ShapeExpr scaled(ShapeExpr const& extent, float scale)
+//! floor(extent · scale); none when the product can overflow.
+std::optional<ShapeExpr> scaled(ShapeExpr const& extent, float scale, SymbolTable const* symbols)
 {
     auto const [above, below] = fractionOf(scale);
-    return floorDiv(extent * ShapeExpr{above}, below);
+    ShapeExpr const product = extent * ShapeExpr{above};
+    if (!isExactIn(DType::kINT64, product, symbols))
+        return std::nullopt;
+    return floorDiv(product, below);
 }
 } // namespace
 
@@ -71,7 +80,11 @@ Result<TensorType> Resize::infer(Inputs const& in) const
         wanted.assign(outputDimensions.d, outputDimensions.d + outputDimensions.nbDims);
     else
         for (size_t axis = 0; axis < scales.size() && axis < rank; ++axis)
-            wanted.push_back(scaled(type.shape[axis], scales[axis]));
+        {
+            std::optional<ShapeExpr> extent = scaled(type.shape[axis], scales[axis], in.symbols());
+            check.that(extent.has_value(), "extent {} times {} is too large", type.shape[axis].show(), scales[axis]);
+            wanted.push_back(extent.value_or(ShapeExpr{1}));
+        }
     bool const byScales = !in.has(1) && outputDimensions.nbDims <= 0;
     check.that((byScales ? scales.size() : wanted.size()) == rank, "{} output extents or scales for {} axes",
         byScales ? scales.size() : wanted.size(), rank);
@@ -107,7 +120,7 @@ double coordinate(Resize const& layer, size_t axis, int64_t o, int64_t in, int64
 {
     auto const x = static_cast<double>(o);
     bool const byScale = layer.outputDimensions.nbDims <= 0 && axis < layer.scales.size()
-        && scaled(in, layer.scales[axis]) == ShapeExpr{out};
+        && scaled(in, layer.scales[axis], nullptr) == ShapeExpr{out};
     double const step =
         byScale ? 1.0 / static_cast<double>(layer.scales[axis]) : static_cast<double>(in) / static_cast<double>(out);
     if (out == 1 && layer.selectorForSinglePixel == ResizeSelector::kUPPER)

@@ -62,6 +62,43 @@ Result<std::vector<int64_t>> constantOperand(Inputs const& in, std::string_view 
     return *std::move(values);
 }
 
+namespace
+{
+//! Integers from -limit to limit are all exact.
+int64_t exactLimit(DType type)
+{
+    switch (type)
+    {
+    case DType::kFLOAT: return int64_t{1} << 24;
+    case DType::kHALF: return int64_t{1} << 11;
+    case DType::kBF16: return int64_t{1} << 8;
+    case DType::kINT32: return INT32_MAX;
+    case DType::kINT64: return INT64_MAX - 1; // The last one is where arithmetic on extents saturates.
+    case DType::kINT8: return INT8_MAX;
+    case DType::kUINT8: return UINT8_MAX;
+    default: return 1;
+    }
+}
+} // namespace
+
+bool isExactIn(DType type, ShapeExpr const& value, SymbolTable const* symbols)
+{
+    int64_t const limit = exactLimit(type);
+    if (value.isConstant() && type == DType::kFLOAT && std::abs(static_cast<double>(*value.constant())) < 0x1p62)
+        return static_cast<int64_t>(static_cast<float>(*value.constant())) == *value.constant();
+    if (!value.isConstant())
+    {
+        if (symbols == nullptr)
+            return true;
+        for (int32_t const id : value.symbols())
+            if (symbols->at(id).range.max == INT64_MAX)
+                return true; // No profile has told yet.
+    }
+    Range const range = value.isConstant() ? Range{*value.constant(), *value.constant()} : value.range(*symbols);
+    int64_t const least = type == DType::kUINT8 || type == DType::kBOOL ? 0 : -limit - (type == DType::kINT32 ? 1 : 0);
+    return range.min >= least && range.max <= limit;
+}
+
 std::optional<bool> isLess(ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols)
 {
     ShapeExpr const difference = a - b;
@@ -215,30 +252,6 @@ std::optional<Shape> pointwiseContents(Inputs const& in, Shape const& result,
         contents.push_back(*std::move(value));
     }
     return contents;
-}
-
-ConcreteInputs::ConcreteInputs(HostTensors const& in)
-{
-    mTypes.reserve(in.size());
-    mValues.reserve(in.size());
-    std::vector<Input> views;
-    for (HostTensor const* tensor : in)
-    {
-        if (tensor == nullptr)
-        {
-            views.push_back({});
-            continue;
-        }
-        mTypes.push_back({tensor->dtype, shapeOf(tensor->extents)});
-        Input view{&mTypes.back(), nullptr, nullptr, "?"};
-        if (!tensor->isReal() && tensor->extents.size() <= 1 && tensor->count() <= kMostShapeValues)
-        {
-            mValues.push_back(shapeOf(tensor->integers));
-            view.contents = &mValues.back();
-        }
-        views.push_back(view);
-    }
-    mInputs.emplace(std::move(views), "?");
 }
 
 } // namespace tenon

@@ -1,15 +1,12 @@
 // Known values of shape tensors: reading them, arithmetic that uses what is known of symbols, and moving them about.
 #pragma once
 
-#include "ir/layer.h"
+#include "ir/concrete_inputs.h"
 
 #include <functional>
 
 namespace tenon
 {
-
-//! Longest tensor whose values are tracked.
-inline constexpr int64_t kMostShapeValues{4096};
 
 //! Values of input i, row-major: contents, or a constant. Floating tensors too, when every value is a whole number.
 std::optional<Shape> knownValues(Inputs const& in, int32_t i);
@@ -19,6 +16,9 @@ std::optional<std::vector<int64_t>> constantValues(Inputs const& in, int32_t i);
 Result<Shape> shapeOperand(Inputs const& in, std::string_view kind, int32_t i);
 //! Values of a 0-D or 1-D integer input that must be known while building.
 Result<std::vector<int64_t>> constantOperand(Inputs const& in, std::string_view kind, int32_t i);
+//! True when arithmetic that gave `value` is exact in a tensor of the type: the value can neither leave its range nor,
+//! as a float, need more digits than there are. Symbols whose range is not known yet count as small.
+bool isExactIn(DType type, ShapeExpr const& value, SymbolTable const* symbols);
 //! Number of elements when it is known and small enough to track.
 std::optional<int64_t> trackedCount(Shape const& shape);
 
@@ -41,28 +41,11 @@ std::optional<Shape> movedContents(Inputs const& in, std::vector<int32_t> const&
 std::optional<Shape> pointwiseContents(Inputs const& in, Shape const& result,
     std::function<std::optional<ShapeExpr>(std::vector<ShapeExpr> const&)> const& operation);
 
-//! Inputs made of concrete tensors: types, and the values of integer ones; to infer with while running.
-class ConcreteInputs
-{
-  public:
-    explicit ConcreteInputs(HostTensors const& in);
-    ConcreteInputs(ConcreteInputs const&) = delete;
-    Inputs const& inputs() const noexcept
-    {
-        return *mInputs;
-    }
-
-  private:
-    std::vector<TensorType> mTypes;
-    std::vector<Shape> mValues;
-    std::optional<Inputs> mInputs;
-};
-
 //! Zero-filled output of a layer for concrete inputs.
 template <typename L>
 Result<HostTensor> outputOf(L const& layer, HostTensors const& in)
 {
-    ConcreteInputs const concrete{in};
+    ConcreteInputs concrete{in};
     TensorType const type = TENON_TRY(layer.infer(concrete.inputs()));
     std::optional<std::vector<int64_t>> extents = staticExtents(type.shape);
     if (!extents)

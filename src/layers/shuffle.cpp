@@ -81,39 +81,54 @@ ShapeExpr quotient(Shape from, Shape const& of)
     return floorDiv(TensorType{DType::kINT32, std::move(from)}.volume(), divisor);
 }
 
-//! Extents asked for, placeholders filled in; `from` is the shape that is reshaped.
-Result<Shape> resolved(Shape const& wanted, Shape const& from, bool zeroCopies)
+//! With what 0 copies filled in, also where only running tells whether an extent is 0.
+Result<Shape> withCopies(Shape wanted, Shape const& from, SymbolTable const* symbols)
 {
-    Shape shape;
-    Shape others;
-    std::optional<size_t> rest;
-    bool hasZero{false};
     for (size_t axis = 0; axis < wanted.size(); ++axis)
     {
-        ShapeExpr extent = wanted[axis];
-        if (extent == ShapeExpr{0} && zeroCopies)
-        {
-            if (axis >= from.size())
-                return badArgument("extent 0 on axis {} copies nothing: the input has rank {}", axis, from.size());
-            extent = from[axis];
-        }
-        if (extent == ShapeExpr{-1})
-        {
-            if (rest)
-                return badArgument("more than one extent is -1");
-            rest = axis;
-        }
-        else if (extent.isConstant() && *extent.constant() < 0)
-            return badArgument("extent {} on axis {} is negative", extent.show(), axis);
-        else
-            others.push_back(extent);
-        hasZero = hasZero || extent == ShapeExpr{0};
-        shape.push_back(std::move(extent));
+        ShapeExpr& extent = wanted[axis];
+        bool const isZero = extent == ShapeExpr{0};
+        if (isZero && axis >= from.size())
+            return badArgument("extent 0 on axis {} copies nothing: the input has rank {}", axis, from.size());
+        if (axis < from.size())
+            extent = isZero ? from[axis] : select(equalOf(extent, 0, symbols), from[axis], extent);
     }
-    if (rest && hasZero)
+    return wanted;
+}
+
+//! With -1 filled in, also where only running tells which extent it is; two of them then give a wrong volume, which
+//! running refuses.
+Shape withRest(Shape const& wanted, Shape const& from, SymbolTable const* symbols)
+{
+    Shape shape = wanted;
+    bool const isFixed = std::find(wanted.begin(), wanted.end(), ShapeExpr{-1}) != wanted.end();
+    for (size_t axis = 0; axis < wanted.size(); ++axis)
+    {
+        ShapeExpr const isRest = wanted[axis].isConstant() || !isFixed ? equalOf(wanted[axis], -1, symbols) : 0;
+        if (isRest == ShapeExpr{0})
+            continue;
+        Shape others = wanted;
+        others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
+        shape[axis] = select(isRest, quotient(from, others), wanted[axis]);
+    }
+    return shape;
+}
+
+//! Extents asked for, placeholders filled in; `from` is the shape that is reshaped.
+Result<Shape> resolved(Shape wanted, Shape const& from, bool zeroCopies, SymbolTable const* symbols)
+{
+    if (zeroCopies)
+        wanted = TENON_TRY(withCopies(std::move(wanted), from, symbols));
+    bool const hasZero = std::find(wanted.begin(), wanted.end(), ShapeExpr{0}) != wanted.end();
+    auto const rests = std::count(wanted.begin(), wanted.end(), ShapeExpr{-1});
+    for (size_t axis = 0; axis < wanted.size(); ++axis)
+        if (wanted[axis].isConstant() && *wanted[axis].constant() < -1)
+            return badArgument("extent {} on axis {} is negative", wanted[axis].show(), axis);
+    if (rests > 1)
+        return badArgument("more than one extent is -1");
+    if (rests == 1 && hasZero)
         return badArgument("an extent of -1 cannot be told where another is 0");
-    if (rest)
-        shape[*rest] = quotient(from, others);
+    Shape shape = withRest(wanted, from, symbols);
     ShapeExpr const before = TensorType{DType::kINT32, from}.volume();
     ShapeExpr const after = TensorType{DType::kINT32, shape}.volume();
     if (before.isConstant() && after.isConstant() && !(before == after))
@@ -138,7 +153,7 @@ Result<Shape> Shuffle::reshaped(Inputs const& in) const
         wanted.assign(reshapeDimensions.d, reshapeDimensions.d + reshapeDimensions.nbDims);
     if (wanted.size() > static_cast<size_t>(nvinfer1::Dims::MAX_DIMS))
         return layerError(in, kName, fmt::format("cannot reshape to rank {}", wanted.size()));
-    Result<Shape> shape = resolved(wanted, transposed, zeroIsPlaceholder);
+    Result<Shape> shape = resolved(std::move(wanted), transposed, zeroIsPlaceholder, in.symbols());
     if (!shape)
         return inputError(in, kName, 0, shape.error().message);
     return shape;
@@ -185,7 +200,7 @@ HostTensor transposed(HostTensor const& x, AxisOrder const& order)
 
 Result<std::vector<HostTensor>> Shuffle::reference(HostTensors const& in) const
 {
-    ConcreteInputs const concrete{in};
+    ConcreteInputs concrete{in};
     TENON_TRY(infer(concrete.inputs()));
     Shape const middle = TENON_TRY(reshaped(concrete.inputs()));
     HostTensor x =

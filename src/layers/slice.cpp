@@ -156,7 +156,7 @@ int64_t sampled(SampleMode mode, int64_t at, int64_t extent)
 Result<std::vector<HostTensor>> Slice::reference(HostTensors const& in) const
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));
-    ConcreteInputs const concrete{in};
+    ConcreteInputs concrete{in};
     Cut const cut = TENON_TRY(this->cut(concrete.inputs()));
     std::vector<int64_t> const starts = *staticExtents(cut.start);
     std::vector<int64_t> const steps = *staticExtents(cut.stride);

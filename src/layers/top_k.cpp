@@ -61,7 +61,7 @@ Result<std::vector<TensorType>> TopK::infer(Inputs const& in) const
 
 Result<std::vector<HostTensor>> TopK::reference(HostTensors const& in) const
 {
-    ConcreteInputs const concrete{in};
+    ConcreteInputs concrete{in};
     std::vector<TensorType> const types = TENON_TRY(infer(concrete.inputs()));
     HostTensor values{types[0].dtype, *staticExtents(types[0].shape)};
     HostTensor indices{types[1].dtype, values.extents};

@@ -61,8 +61,13 @@ std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& x, SymbolTable const* s
 
 std::optional<Shape> Unary::contents(Inputs const& in) const
 {
-    return pointwiseContents(
-        in, in.type(0).shape, [&](std::vector<ShapeExpr> const& x) { return valueOf(operation, x[0], in.symbols()); });
+    return pointwiseContents(in, in.type(0).shape, [&](std::vector<ShapeExpr> const& x) {
+        std::optional<ShapeExpr> value = valueOf(operation, x[0], in.symbols());
+        bool const isArithmetic = operation == Op::kNEG || operation == Op::kABS;
+        if (value && isArithmetic && !isExactIn(in.type(0).dtype, *value, in.symbols()))
+            value.reset(); // The layer itself wraps.
+        return value;
+    });
 }
 
 } // namespace tenon

@@ -103,11 +103,10 @@ WindowPadding Window::padding(size_t axis, int64_t in) const
     return split(mode, std::max<int64_t>((out - 1) * stride[axis] + span(axis) - in, 0));
 }
 
-WindowPadding Window::transposedPadding(size_t axis, int64_t in) const
+WindowPadding Window::transposedPadding(size_t axis) const
 {
     if (!isSame(mode))
         return {pre[axis], post[axis]};
-    (void)in; // The cut depends on kernel and stride only.
     return split(mode, std::max<int64_t>(span(axis) - stride[axis], 0));
 }
 

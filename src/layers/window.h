@@ -48,7 +48,7 @@ struct Window
     //! Paddings in effect for concrete extents of a convolution or pooling.
     WindowPadding padding(size_t axis, int64_t in) const;
     //! Elements that a deconvolution cuts off its output in front and behind.
-    WindowPadding transposedPadding(size_t axis, int64_t in) const;
+    WindowPadding transposedPadding(size_t axis) const;
 };
 
 } // namespace tenon

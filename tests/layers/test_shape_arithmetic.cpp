@@ -18,6 +18,9 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+#include <thread>
+
 namespace tenon::test
 {
 namespace
@@ -242,6 +245,236 @@ TEST_F(ShapeArithmetic, E8_strictBoundsAreChecked)
     slice.size = {3, {1, 1, 10}};
     std::string const message = errorOfAdding(slice, {x});
     EXPECT_NE(message.find("position 769"), std::string::npos) << message;
+}
+
+//! A shape tensor that the caller gives, with elements in the range.
+class ReshapeByInput : public ShapeArithmetic
+{
+  protected:
+    ValueId sizes(int32_t count, Range range)
+    {
+        Shape contents;
+        for (int32_t i = 0; i < count; ++i)
+        {
+            ids.push_back(graph.symbols().find(SymbolKind::kInputValue, 1, i, {}, range));
+            contents.push_back(ShapeExpr::symbol(ids.back()));
+        }
+        ValueId const value = graph.addInput("sizes", {DType::kINT64, {count}});
+        graph.setContents(value, contents);
+        return value;
+    }
+    //! Extents when the sizes have these values.
+    std::vector<int64_t> at(Shape const& shape, std::vector<int64_t> const& values)
+    {
+        std::vector<int64_t> all(static_cast<size_t>(graph.symbols().size()), 1);
+        for (size_t i = 0; i < values.size(); ++i)
+            all[static_cast<size_t>(ids[i])] = values[i];
+        std::vector<int64_t> extents;
+        for (ShapeExpr const& extent : shape)
+            extents.push_back(extent.evaluate(all));
+        return extents;
+    }
+
+    std::vector<int32_t> ids;
+};
+
+TEST_F(ReshapeByInput, E6_placeholdersAreFilledInWhenTheValuesAreKnown)
+{
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {3, 4}});
+    ValueId const by = sizes(2, {-1, 8});
+    Shape const shape = shapeAt(add(Shuffle{}, {y, by}));
+    EXPECT_EQ(at(shape, {0, 4}), (std::vector<int64_t>{3, 4}));
+    EXPECT_EQ(at(shape, {-1, 6}), (std::vector<int64_t>{2, 6}));
+    EXPECT_EQ(at(shape, {6, -1}), (std::vector<int64_t>{6, 2}));
+    EXPECT_EQ(at(shape, {0, -1}), (std::vector<int64_t>{3, 4}));
+    EXPECT_EQ(at(shape, {2, 6}), (std::vector<int64_t>{2, 6}));
+}
+
+TEST_F(ReshapeByInput, E6_zeroIsAnExtentWhereItCopiesNothing)
+{
+    Shuffle shuffle;
+    shuffle.zeroIsPlaceholder = false;
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {3, 0}});
+    Shape const shape = shapeAt(add(shuffle, {y, sizes(2, {-1, 8})}));
+    EXPECT_EQ(at(shape, {0, 4}), (std::vector<int64_t>{0, 4}));
+    EXPECT_EQ(at(shape, {-1, 4}), (std::vector<int64_t>{0, 4}));
+}
+
+TEST_F(ReshapeByInput, E6_aConstantMinusOneTakesTheRestBesideThem)
+{
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {3, 4}});
+    ValueId const both = add(Concatenation{}, {sizes(1, {0, 8}), constant({-1})});
+    Shape const shape = shapeAt(add(Shuffle{}, {y, both}));
+    EXPECT_EQ(at(shape, {0}), (std::vector<int64_t>{3, 4}));
+    EXPECT_EQ(at(shape, {2}), (std::vector<int64_t>{2, 6}));
+}
+
+TEST_F(ReshapeByInput, valuesThatAreNoPlaceholdersStayPlain)
+{
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {3, 4}});
+    ValueId const by = sizes(2, {1, 8});
+    EXPECT_EQ(shapeAt(add(Shuffle{}, {y, by})), (Shape{ShapeExpr::symbol(ids[0]), ShapeExpr::symbol(ids[1])}));
+}
+
+TEST_F(ShapeArithmetic, whatCanLeaveTheTypeIsData)
+{
+    ValueId const far = constant({int64_t{1} << 40});
+    ValueId const once = element(Op::kPROD, extent(1), far);
+    EXPECT_EQ(contentsOf(once), (Shape{s * ShapeExpr{int64_t{1} << 40}}));
+    EXPECT_FALSE(graph.value(element(Op::kPROD, once, far)).contents) << "wraps";
+    EXPECT_FALSE(graph.value(element(Op::kSUM, constant({INT64_MAX}), extent(1))).contents) << "wraps";
+    ValueId const narrow = add(Cast{DType::kINT32}, {extent(1)});
+    ValueId const factor = constant<int32_t>({1 << 20}, {1}, DType::kINT32);
+    EXPECT_EQ(contentsOf(element(Op::kPROD, narrow, factor)), (Shape{s * ShapeExpr{1 << 20}}));
+    ValueId const large = constant<int32_t>({1 << 24}, {1}, DType::kINT32);
+    EXPECT_FALSE(graph.value(element(Op::kPROD, narrow, large)).contents) << "512 * 2^24 wraps";
+    EXPECT_FALSE(graph.value(add(Cast{DType::kINT32}, {once})).contents) << "wraps";
+    Reduce product;
+    product.operation = nvinfer1::ReduceOperation::kPROD;
+    product.reduceAxes = 1;
+    product.keepDimensions = true;
+    ValueId const two = add(Concatenation{}, {once, once});
+    EXPECT_FALSE(graph.value(add(product, {two})).contents) << "wraps";
+}
+
+TEST_F(ShapeArithmetic, floatsThatRoundAreData)
+{
+    ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
+    EXPECT_TRUE(graph.value(element(Op::kPROD, real, constant<float>({32768.0F}, {1}, DType::kFLOAT))).contents);
+    EXPECT_FALSE(graph.value(element(Op::kPROD, real, constant<float>({65536.0F}, {1}, DType::kFLOAT))).contents);
+    ValueId const far = constant<float>({0x5p30F}, {1}, DType::kFLOAT);
+    EXPECT_EQ(contentsOf(element(Op::kSUM, far, far)), (Shape{int64_t{10} << 30}));
+    EXPECT_FALSE(graph.value(element(Op::kSUM, far, constant<float>({1.0F}, {1}, DType::kFLOAT))).contents)
+        << "5 * 2^30 + 1 is no float";
+}
+
+TEST_F(ShapeArithmetic, E24_scalesThatOverflowAreRefused)
+{
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {1, 1, 3}});
+    Resize resize;
+    resize.scales = {1.0F, 1.0F, 1e30F};
+    EXPECT_NE(errorOfAdding(resize, {y}).find("a scale of 1e+30"), std::string::npos) << errorOfAdding(resize, {y});
+    resize.scales = {1.0F, 1.0F, 0x1p30F};
+    EXPECT_EQ(shapeAt(add(resize, {y}))[2], ShapeExpr{int64_t{3} << 30});
+    ValueId const far = graph.addInput("far", {DType::kFLOAT, {1, 1, int64_t{1} << 40}});
+    resize.scales = {1.0F, 1.0F, 0x1p30F};
+    EXPECT_NE(errorOfAdding(resize, {far}).find("'bad'"), std::string::npos) << errorOfAdding(resize, {far});
+}
+
+// ---- expressions
+// -------------------------------------------------------------------------------------------------------------
+
+//! One of the steps that read their operand twice: its text doubles each time.
+ShapeExpr doubled(ShapeExpr const& x)
+{
+    return mod(x * ShapeExpr{3} + floorDiv(x, 2) + ShapeExpr{1}, 1009);
+}
+
+TEST_F(ShapeArithmetic, partsReadAlongManyPathsCostOnce)
+{
+    constexpr int32_t kSteps{500};
+    ShapeExpr chain = s;
+    int64_t expected{77};
+    for (int32_t i = 0; i < kSteps; ++i)
+    {
+        chain = doubled(chain);
+        expected = (expected * 3 + expected / 2 + 1) % 1009;
+    }
+    EXPECT_EQ(chain.depth(), 2 * kSteps + 1);
+    EXPECT_EQ(chain.evaluate(std::vector<int64_t>{1, 77}), expected);
+    Range const range = chain.range(graph.symbols());
+    EXPECT_EQ(range.min, 0);
+    EXPECT_EQ(range.max, 1008);
+    EXPECT_EQ(chain.symbols(), (std::vector<int32_t>{1}));
+    EXPECT_LT(chain.show().size(), 500U);
+    ShapeExpr const moved = chain.replace(1, b);
+    EXPECT_EQ(moved.evaluate(std::vector<int64_t>{77, 1}), expected);
+    EXPECT_EQ(moved.replace(0, s), chain);
+    EXPECT_EQ(chain.replace(1, 77), ShapeExpr{expected});
+}
+
+TEST_F(ShapeArithmetic, orderDoesNotDependOnWhatWasMadeFirst)
+{
+    ShapeExpr const late = max(s, 3);
+    ShapeExpr const early = floorDiv(b, 5);
+    ShapeExpr const sum = late + early + s + b;
+    EXPECT_EQ(sum.show(), "max(3,s1)+floordiv(s0,5)+s0+s1");
+    EXPECT_EQ(min(late, early), min(early, late));
+    EXPECT_EQ(sum, b + s + floorDiv(b, 5) + max(3, s));
+}
+
+TEST_F(ShapeArithmetic, longProductsAreNotMultipliedOut)
+{
+    ShapeExpr product{1};
+    ShapeExpr power = b;
+    for (int32_t i = 0; i < 40; ++i)
+    {
+        product = product * (ShapeExpr::symbol(i) + ShapeExpr{1});
+        power = power * power;
+    }
+    std::vector<int64_t> values(40, 0);
+    std::fill_n(values.begin(), 20, 1); // Factors of 2, then of 1.
+    EXPECT_EQ(product.evaluate(values), int64_t{1} << 20);
+    values[0] = -1;
+    EXPECT_EQ(power.evaluate(values), 1);
+}
+
+TEST_F(ShapeArithmetic, threadsShareParts)
+{
+    std::vector<ShapeExpr> results(4);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < results.size(); ++t)
+        threads.emplace_back([&, t] {
+            for (int32_t round = 0; round < 200; ++round)
+            {
+                ShapeExpr chain = s;
+                for (int32_t i = 0; i < 20; ++i)
+                    chain = doubled(chain);
+                results[t] = chain;
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    for (ShapeExpr const& each : results)
+        EXPECT_EQ(each, results[0]);
+}
+
+TEST_F(ShapeArithmetic, extentsThatAreTooDeepNameTheLayer)
+{
+    ShapeExpr deep = s;
+    for (int32_t i = 0; i < 1100; ++i)
+        deep = doubled(deep);
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {deep, 2}});
+    std::string const message = errorOfAdding(Unary{nvinfer1::UnaryOperation::kNEG}, {y});
+    EXPECT_NE(message.find("layer 'bad'"), std::string::npos) << message;
+    EXPECT_NE(message.find("operations"), std::string::npos) << message;
+    auto const endless = [&] {
+        for (int32_t i = 0; i < 5000; ++i)
+            deep = doubled(deep);
+    };
+    EXPECT_THROW(endless(), std::length_error);
+}
+
+TEST_F(ShapeArithmetic, tensorsThatNothingHoldsNameTheLayer)
+{
+    ValueId const y = graph.addInput("y", {DType::kFLOAT, {int64_t{1} << 62, 2}});
+    std::string const message = errorOfAdding(Unary{nvinfer1::UnaryOperation::kNEG}, {y});
+    EXPECT_NE(message.find("layer 'bad'"), std::string::npos) << message;
+    EXPECT_NE(message.find("too large"), std::string::npos) << message;
+    ValueId const empty = graph.addInput("empty", {DType::kFLOAT, {0, int64_t{1} << 62, 8}});
+    EXPECT_NE(errorOfAdding(Unary{nvinfer1::UnaryOperation::kNEG}, {empty}), "") << "its strides overflow";
+}
+
+TEST(TensorType, volumesOverflowLate)
+{
+    EXPECT_EQ(volumeOf({int64_t{1} << 62, 8, 0}), 0);
+    EXPECT_EQ(volumeOf({0, int64_t{1} << 62, 8}), 0);
+    EXPECT_EQ(volumeOf({int64_t{1} << 62, 8}), INT64_MAX);
+    EXPECT_EQ(bytesOf(DType::kINT64, int64_t{1} << 60), INT64_MAX);
+    EXPECT_EQ(bytesOf(DType::kINT4, 5), 3);
+    EXPECT_FALSE(isAddressable({int64_t{1} << 32, int64_t{1} << 32}));
+    EXPECT_FALSE(isAddressable({4, -1}));
+    EXPECT_TRUE(isAddressable({int64_t{1} << 23, 0, int64_t{1} << 23}));
 }
 
 } // namespace
