@@ -93,6 +93,11 @@ class Walk
         if (Node const* producer = mGraph.producerOf(symbol.source))
             node(producer->id);
         shape({symbol.upper});
+        // A step tells its values in order: one needs those before it.
+        for (int32_t other = 0; other < mGraph.symbols().size(); ++other)
+            if (Symbol const& each = mGraph.symbols().at(other);
+                each.kind == SymbolKind::kData && each.source == symbol.source && each.index < symbol.index)
+                this->symbol(other);
     }
 
     Graph const& mGraph;

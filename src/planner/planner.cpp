@@ -2,6 +2,7 @@
 #include "planner/planner.h"
 
 #include "planner/choices.h"
+#include "planner/guarded.h"
 #include "planner/memory.h"
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
@@ -78,7 +79,11 @@ Result<planner::Choices> collectOffers(
             return cancelled();
         if (!mustRun(graph, node))
             continue;
-        Offers offers = backend.offers({&graph, &node, typical});
+        Offers offers;
+        TENON_TRY(planner::guarded(node, [&] {
+            offers = backend.offers({&graph, &node, typical});
+            return Result<Done>{Done{}};
+        }));
         planner::Choice choice{id, std::move(offers.accepted), std::move(offers.refused)};
         if (choice.offers.empty())
             return nothingFits(backend, node, choice);

@@ -2,6 +2,7 @@
 #include "planner/program_writer.h"
 
 #include "base/check.h"
+#include "planner/guarded.h"
 #include "planner/symbols.h"
 
 #include <algorithm>
@@ -30,9 +31,12 @@ Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
     {
         if (mSource.needed.nodes[static_cast<size_t>(choice.node)])
         {
-            Result<Done> added = addNode(choice);
+            Node const& node = mGraph.node(choice.node);
+            Result<Done> added = guarded(node, [&] { return addNode(choice); });
+            std::string const label = fmt::format("[layer '{}']", node.name);
             if (!added)
-                return std::move(added).error().in(fmt::format("[layer '{}']", mGraph.node(choice.node).name));
+                return added.error().message.starts_with(label) ? std::move(added).error()
+                                                                : std::move(added).error().in(label);
         }
         if (!afterNode())
             return cancelled();

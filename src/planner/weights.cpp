@@ -3,6 +3,7 @@
 #include "planner/weights.h"
 
 #include <cstring>
+#include <tuple>
 
 namespace tenon::planner
 {
@@ -11,32 +12,41 @@ namespace
 {
 constexpr int64_t kComparedBytes{int64_t{1} << 16};
 
-std::string formOf(std::string const& packing, ByteView contents)
+bool haveSameContents(PlanWeight const& a, PlanWeight const& b)
 {
-    return packing.empty() ? packing : fmt::format("{}:{:x}:{}", packing, hashBytes(contents), contents.size());
+    return a.bytes == b.bytes && (a.data == b.data || std::memcmp(a.data, b.data, a.bytes) == 0);
 }
 } // namespace
 
-Weights::Identity Weights::identityOf(Constant const& constant) const
+std::strong_ordering Weights::Identity::operator<=>(Identity const& other) const
 {
-    Identity identity{constant.dtype, constant.extents, constant.data, 0};
-    if (constant.bytes() <= kComparedBytes)
-    {
-        identity.data = nullptr;
-        identity.hash = hashBytes({static_cast<uint8_t const*>(constant.data), static_cast<size_t>(constant.bytes())});
-    }
-    return identity;
+    auto const order = std::tie(dtype, extents, byContents, hash, bytes)
+        <=> std::tie(other.dtype, other.extents, other.byContents, other.hash, other.bytes);
+    if (order != 0 || data == other.data)
+        return order;
+    return byContents ? std::memcmp(data, other.data, bytes) <=> 0 : std::compare_three_way{}(data, other.data);
+}
+
+Weights::Identity Weights::identityOf(Constant const& constant)
+{
+    auto const bytes = static_cast<size_t>(constant.bytes());
+    bool const isShort = constant.bytes() <= kComparedBytes;
+    uint64_t const hash = isShort ? hashBytes({static_cast<uint8_t const*>(constant.data), bytes}) : 0;
+    return {constant.dtype, constant.extents, isShort, hash, constant.data, bytes};
 }
 
 int32_t Weights::add(Identity const& identity, PlanWeight weight)
 {
-    // Kernels that pack by different choices under one name are told apart by what they packed.
-    ByteView const contents{static_cast<uint8_t const*>(weight.data), weight.bytes};
-    auto const [at, isNew] =
-        mForms[identity].try_emplace(formOf(weight.packing, contents), static_cast<int32_t>(mEntries.size()));
-    if (isNew)
-        mEntries.push_back(std::move(weight));
-    return at->second;
+    auto& forms = mForms[identity];
+    for (int32_t number = 0;; ++number)
+    {
+        auto const [at, isNew] = forms.try_emplace({weight.packing, number}, static_cast<int32_t>(mEntries.size()));
+        if (!isNew && !haveSameContents(mEntries[static_cast<size_t>(at->second)], weight))
+            continue;
+        if (isNew)
+            mEntries.push_back(std::move(weight));
+        return at->second;
+    }
 }
 
 int32_t Weights::plain(Constant const& constant, std::shared_ptr<void const> keeper, std::string const& name)
@@ -66,7 +76,7 @@ int32_t Weights::packed(Constant const& original, PackedWeight const& weight, st
 int32_t Weights::find(Constant const& constant) const
 {
     auto const known = mForms.find(identityOf(constant));
-    return known == mForms.end() ? -1 : known->second.begin()->second; // The empty form sorts first.
+    return known == mForms.end() ? -1 : known->second.begin()->second; // The empty packing sorts first.
 }
 
 } // namespace tenon::planner

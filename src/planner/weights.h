@@ -4,6 +4,7 @@
 #include "backend/candidate.h"
 #include "plan/plan.h"
 
+#include <compare>
 #include <map>
 
 namespace tenon::planner
@@ -25,19 +26,24 @@ class Weights
     }
 
   private:
+    //! Constants that are the same: by contents when they are short, else by address.
     struct Identity
     {
         DType dtype;
         std::vector<int64_t> extents;
-        void const* data; //!< Null: `hash` tells contents.
-        uint64_t hash;
-        auto operator<=>(Identity const&) const = default;
+        bool byContents;
+        uint64_t hash; //!< Of contents; keeps comparing them rare.
+        void const* data;
+        size_t bytes;
+        std::strong_ordering operator<=>(Identity const& other) const;
     };
-    Identity identityOf(Constant const& constant) const;
+    static Identity identityOf(Constant const& constant);
     int32_t add(Identity const& identity, PlanWeight weight);
 
     std::vector<PlanWeight> mEntries;
-    std::map<Identity, std::map<std::string, int32_t>> mForms; //!< By packing.
+    //! By packing and number among those packed under one name; kernels that pack by different choices are told apart
+    //! by what they packed.
+    std::map<Identity, std::map<std::pair<std::string, int32_t>, int32_t>> mForms;
 };
 
 } // namespace tenon::planner

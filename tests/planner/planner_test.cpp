@@ -2,12 +2,15 @@
 #include "planner/planner.h"
 
 #include "ir/text.h"
+#include "layers/element_wise.h"
 #include "layers/layer_text.h"
 #include "planner/fake_backend.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <stdexcept>
 
 namespace tenon::test
 {
@@ -286,6 +289,127 @@ TEST(Planner, stopsWhenTheMonitorSaysSo)
     options.progress = &progress;
     EXPECT_FALSE(makePlan(*graph, fakeBackend(), std::move(options)));
     EXPECT_EQ(progress.open, 0) << "each phase that began has ended";
+}
+
+namespace
+{
+using Answer = std::variant<std::vector<Offer>, Refusal>;
+
+Answer tooLarge(Problem const&)
+{
+    throw std::length_error{"a vector too large"};
+}
+
+Answer plainOffer(Problem const&)
+{
+    return std::vector{Offer{.candidate = {}, .inputs = {Layout::kLinear}, .outputs = {Layout::kLinear}}};
+}
+
+Result<KernelSpec> failToBuild(Problem const&, Offer const&)
+{
+    throw std::bad_alloc{};
+}
+
+//! A layer that tells two values and shows only the second as an extent.
+struct TwoSizes
+{
+    static constexpr std::string_view kName{"TwoSizes"};
+    int32_t unused{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "Unused", &TwoSizes::unused)};
+    }
+    Result<TensorType> infer(Inputs const& in) const
+    {
+        in.dataExtent(0, in.type(0).shape[0]);
+        return TensorType{DType::kINT32, {in.dataExtent(1, in.type(0).shape[0] * ShapeExpr{2})}};
+    }
+};
+} // namespace
+
+TEST(Planner, namesTheLayerWhereMemoryRunsOut)
+{
+    Result<Graph> const graph =
+        parseGraph("input %x : float32[2,3]\n%big = Unary(%x) {Operation=0}\noutput %big\n", parseLayer);
+    ASSERT_TRUE(graph);
+    for (Candidate const& candidate :
+        {Candidate{"Unary", "offers", tooLarge, failToBuild}, Candidate{"Unary", "builds", plainOffer, failToBuild}})
+    {
+        Result<Plan> const plan = makePlan(*graph, Backend{"broken", {candidate}}, optionsFor(*graph));
+        ASSERT_FALSE(plan);
+        std::string const& message = plan.error().message;
+        EXPECT_EQ(message.find("[layer 'big']"), 0U) << message;
+        EXPECT_EQ(message.find("'big'"), message.rfind("'big'")) << message;
+    }
+}
+
+TEST(Planner, tellsAllValuesUpToTheOneThatIsNeeded)
+{
+    Result<Graph> graph = parseGraph("input %x : float32[N=1..8,4]\noutput %x\n", parseLayer);
+    ASSERT_TRUE(graph);
+    Result<NodeId> const node = graph->addNode(makeLayer(TwoSizes{}), "two", {graph->inputs().front()});
+    ASSERT_TRUE(node) << node.error().message;
+    graph->markOutput(graph->node(*node).output(), "y");
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_TRUE(checkPlan(*plan));
+    Program const& program = plan->programs.front();
+    auto const step = std::find_if(
+        program.steps.begin(), program.steps.end(), [](PlanStep const& each) { return each.name == "two"; });
+    ASSERT_NE(step, program.steps.end());
+    ASSERT_EQ(step->produces.size(), 2U);
+    EXPECT_EQ(program.symbols.at(static_cast<size_t>(step->produces[0])).max, 8);
+    EXPECT_EQ(program.symbols.at(static_cast<size_t>(step->produces[1])).max, 16);
+}
+
+TEST(Planner, keepsConstantsApartWhoseHashesAreEqual)
+{
+    // Found by reducing the lattice of powers of the prime of FNV-1a.
+    uint8_t const first[]{0x07, 0x10, 0xf3, 0x1b, 0xf5, 0x08, 0x80, 0x55, 0x0e, 0x3d, 0x1b, 0xf7};
+    uint8_t const second[]{0x06, 0xe8, 0x73, 0x71, 0x6d, 0x06, 0xf6, 0xd5, 0x14, 0x06, 0x1a, 0xe0};
+    ASSERT_EQ(hashBytes(first), hashBytes(second));
+    Graph graph;
+    ValueId const x = graph.addInput("x", {DType::kINT32, {3}});
+    LayerPtr const add = makeLayer(ElementWise{});
+    for (auto const* data : {first, second, first})
+    {
+        std::string const name = fmt::format("y{}", graph.outputs().size());
+        ValueId const constant = graph.addConstant("c" + name, makeConstant(DType::kINT32, {3}, data));
+        Result<NodeId> const node = graph.addNode(add, name, {x, constant});
+        ASSERT_TRUE(node) << node.error().message;
+        graph.markOutput(graph.node(*node).output(), name);
+    }
+    Result<Plan> const plan = makePlan(graph, fakeBackend(), optionsFor(graph));
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_EQ(plan->weights.size(), 2U) << "equal contents are stored once, others apart";
+    EXPECT_EQ(std::memcmp(plan->weights[0].data, first, sizeof first), 0);
+    EXPECT_EQ(std::memcmp(plan->weights[1].data, second, sizeof second), 0);
+}
+
+TEST(Planner, givesTheSamePlanWhateverWasMadeBefore)
+{
+    std::string_view const text = R"(
+input %x : float32[N=1..8,M=1..64,32]
+%a = Shuffle(%x) {ReshapeDimensions=(-1,32)}
+%b = Pooling(%x) {WindowSizeNd=(2),StrideNd=(2)}
+%c = Concatenation(%b, %x) {Axis=1}
+output %a
+output %c
+)";
+    auto const bytes = [&] {
+        Result<Graph> const graph = parseGraph(text, parseLayer);
+        EXPECT_TRUE(graph) << graph.error().message;
+        Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+        EXPECT_TRUE(plan) << plan.error().message;
+        return *writePlan(*plan);
+    };
+    Bytes const first = bytes();
+    std::vector<ShapeExpr> kept; // Parts of the plan's expressions, made in another order and kept alive.
+    for (int32_t id : {1, 0})
+        for (int64_t divisor : {5, 2, 3})
+            kept.push_back(floorDiv(ShapeExpr::symbol(id) - ShapeExpr{divisor}, divisor) * ShapeExpr::symbol(1 - id));
+    EXPECT_EQ(bytes(), first);
 }
 
 } // namespace tenon::test

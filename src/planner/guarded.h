@@ -1,0 +1,25 @@
+// guarded: work on one node whose exceptions (no memory, mostly) become errors that name its layer.
+#pragma once
+
+#include "ir/graph.h"
+
+#include <exception>
+
+namespace tenon::planner
+{
+
+//! What `work` answers; errors that it returns are its own to word.
+template <typename F>
+Result<Done> guarded(Node const& node, F const& work)
+{
+    try
+    {
+        return work();
+    }
+    catch (std::exception const& problem)
+    {
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "[layer '{}'] planning it failed: {}", node.name, problem.what());
+    }
+}
+
+} // namespace tenon::planner
