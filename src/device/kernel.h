@@ -20,8 +20,8 @@ struct TensorArg
     DType dtype{DType::kFLOAT};
     Layout layout{Layout::kLinear};
     std::vector<int64_t> extents;
-    bool present{true};   //!< False: optional input that is absent.
-    bool hasMemory{true}; //!< False: `extents` are the contents of a shape tensor; there is no address.
+    bool present{true};         //!< False: optional input that is absent.
+    std::string_view name{"?"}; //!< For messages; the plan keeps it.
 
     int64_t bytes() const noexcept
     {

@@ -7,16 +7,26 @@
 namespace tenon
 {
 
+namespace
+{
+constexpr std::string_view kUnknown{"?"}; // The name where inference has none: who called knows it.
+
+std::string whoIs(Inputs const& in, std::string_view kind)
+{
+    return in.layerName() == kUnknown ? std::string{kind} : fmt::format("layer '{}' ({})", in.layerName(), kind);
+}
+} // namespace
+
 Error layerError(Inputs const& in, std::string_view kind, std::string const& why)
 {
-    return badConfig("layer '{}' ({}): {}", in.layerName(), kind, why);
+    return badConfig("{}: {}", whoIs(in, kind), why);
 }
 
 Error inputError(Inputs const& in, std::string_view kind, int32_t i, std::string const& why)
 {
-    if (i < 0 || i >= in.size())
-        return badConfig("layer '{}' ({}), input {}: {}", in.layerName(), kind, i, why);
-    return badConfig("layer '{}' ({}), input {} '{}': {}", in.layerName(), kind, i, in[i].name, why);
+    if (i < 0 || i >= in.size() || in[i].name == kUnknown)
+        return badConfig("{}, input {}: {}", whoIs(in, kind), i, why);
+    return badConfig("{}, input {} '{}': {}", whoIs(in, kind), i, in[i].name, why);
 }
 
 Result<Shape> broadcastInputs(Inputs const& in, std::string_view kind, Shape const& a, int32_t other)
@@ -100,6 +110,16 @@ Check& Check::extent(int32_t i, int32_t axis, ShapeExpr const& expected)
     ShapeExpr const& mine = mIn.type(i).shape.at(static_cast<size_t>(axis));
     bool const differs = mine.isConstant() && expected.isConstant() && !(mine == expected);
     return input(i, !differs, "has extent {} on axis {}, must have {}", mine.show(), axis, expected.show());
+}
+
+Check& Check::within(int32_t i, int32_t of, int32_t axis)
+{
+    if (skips(i) || skips(of))
+        return *this;
+    ShapeExpr const& mine = mIn.type(i).shape[static_cast<size_t>(axis)];
+    ShapeExpr const beyond = mine - mIn.type(of).shape[static_cast<size_t>(axis)];
+    return input(i, !beyond.isConstant() || *beyond.constant() <= 0, "has extent {} on axis {}, more than input {}",
+        mine.show(), axis, of);
 }
 
 Check& Check::axis(int32_t i, int32_t axis)

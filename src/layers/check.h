@@ -55,6 +55,8 @@ class Check
     Check& extent(int32_t i, int32_t axis, ShapeExpr const& expected);
     //! Axis lies in [0, rank of input i).
     Check& axis(int32_t i, int32_t axis);
+    //! Input i is not larger than input `of` on an axis that both have.
+    Check& within(int32_t i, int32_t of, int32_t axis);
     //! Mask has bits only for axes of input i; one at least, or exactly one.
     Check& axes(int32_t i, uint32_t mask, bool exactlyOne = false);
     template <typename... Args>

@@ -71,9 +71,16 @@ Result<TensorType> Gather::infer(Inputs const& in) const
     {
     case GatherMode::kDEFAULT: type.shape = TENON_TRY(defaultShape(*this, in)); break;
     case GatherMode::kELEMENT:
-        TENON_TRY(Check(in, kName).axis(0, gatherAxis).sameRank(1, 0).done());
+    {
+        Check check{in, kName};
+        check.axis(0, gatherAxis).sameRank(1, 0);
+        for (int32_t axis = 0; check && axis < in.type(0).rank(); ++axis)
+            if (axis != gatherAxis)
+                check.within(1, 0, axis);
+        TENON_TRY(check.done());
         type.shape = in.type(1).shape;
         break;
+    }
     case GatherMode::kND: type.shape = TENON_TRY(positionShape(*this, in)); break;
     default: return layerError(in, kName, fmt::format("unknown mode {}", static_cast<int32_t>(mode)));
     }

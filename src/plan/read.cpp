@@ -84,9 +84,11 @@ class Reader
     std::vector<std::string> textsOf(fb::Vector<fb::Offset<fb::String>> const* list)
     {
         std::vector<std::string> texts;
-        if (list != nullptr)
-            for (fb::String const* text : *list)
-                texts.push_back(textOf(text));
+        if (list == nullptr || !spend(list->size() * sizeof(std::string)))
+            return texts;
+        texts.reserve(list->size());
+        for (fb::String const* text : *list)
+            texts.push_back(textOf(text));
         return texts;
     }
 

@@ -127,6 +127,7 @@ Result<Done> Context::setInputShape(char const* name, Dims const& dims)
             return badArgument("input '{}': {} is outside profile {}, which goes from {} to {}", name, listOf(dims),
                 profile(), listOf(bounds->min), listOf(bounds->max));
     }
+    TENON_TRY(mState->checkNamed(index, dims));
     mState->set[asSize(index)] = dims;
     mState->refreshDims();
     return Done{};
@@ -300,6 +301,7 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 
 void Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept
 {
+    mState->scratch = {};
     mState->temporary = allocator;
 }
 

@@ -36,6 +36,8 @@ void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> val
             static_cast<int64_t*>(data)[i] = values[i];
         else if (io.dtype == DType::kINT32)
             static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
+        else if (io.dtype == DType::kBOOL)
+            static_cast<uint8_t*>(data)[i] = values[i] != 0 ? 1 : 0;
 }
 
 ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
@@ -74,6 +76,15 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     refreshDims();
 }
 
+namespace
+{
+std::string_view nameOfExtent(EngineState const& engine, size_t io, int32_t axis)
+{
+    auto const& names = engine.plan->io[io].dimensionNames;
+    return asSize(axis) < names.size() ? std::string_view{names[asSize(axis)]} : std::string_view{};
+}
+} // namespace
+
 void ContextState::refreshDims()
 {
     dims = set;
@@ -83,21 +94,40 @@ void ContextState::refreshDims()
                 if (dims[i].d[j] < 0 && bounds->min.d[j] == bounds->max.d[j])
                     dims[i].d[j] = bounds->min.d[j];
     // Equal names mean equal extents: one that is set gives the others (Q6).
-    auto const nameOfExtent = [&](size_t i, int32_t j) -> std::string_view {
-        auto const& names = engine.plan->io[i].dimensionNames;
-        return asSize(j) < names.size() ? std::string_view{names[asSize(j)]} : std::string_view{};
-    };
     auto const byName = [&](std::string_view name) -> int64_t {
         for (size_t i = 0; i < dims.size(); ++i)
             for (int32_t j = 0; j < dims[i].nbDims; ++j)
-                if (dims[i].d[j] >= 0 && nameOfExtent(i, j) == name)
+                if (dims[i].d[j] >= 0 && nameOfExtent(engine, i, j) == name)
                     return dims[i].d[j];
         return -1;
     };
     for (size_t i = 0; i < dims.size(); ++i)
         for (int32_t j = 0; j < dims[i].nbDims; ++j)
-            if (dims[i].d[j] < 0 && !nameOfExtent(i, j).empty())
-                dims[i].d[j] = byName(nameOfExtent(i, j));
+            if (dims[i].d[j] < 0 && !nameOfExtent(engine, i, j).empty())
+                dims[i].d[j] = byName(nameOfExtent(engine, i, j));
+}
+
+Result<Done> ContextState::checkNamed(int32_t input, nvinfer1::Dims64 const& given) const
+{
+    for (int32_t axis = 0; axis < given.nbDims; ++axis)
+    {
+        std::string_view const name = nameOfExtent(engine, asSize(input), axis);
+        if (name.empty())
+            continue;
+        for (size_t other = 0; other < dims.size(); ++other)
+        {
+            PlanProfileInput const* const bounds = engine.profileInput(profile, static_cast<int32_t>(other));
+            for (int32_t j = 0; bounds != nullptr && j < dims[other].nbDims; ++j)
+                if (nameOfExtent(engine, other, j) == name
+                    && (given.d[axis] < bounds->min.d[j] || given.d[axis] > bounds->max.d[j]))
+                    return badArgument(
+                        "input '{}': its dimension '{}' is {}, but input '{}' has the same dimension, and "
+                        "profile {} bounds it to [{}, {}] there",
+                        engine.plan->io[asSize(input)].name, name, given.d[axis], engine.plan->io[other].name, profile,
+                        bounds->min.d[j], bounds->max.d[j]);
+        }
+    }
+    return Done{};
 }
 
 bool ContextState::hasShape(size_t input) const noexcept

@@ -54,6 +54,8 @@ struct ContextState
 
     //! Fills dims from set, profile and dimension names.
     void refreshDims();
+    //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.
+    Result<Done> checkNamed(int32_t input, nvinfer1::Dims64 const& given) const;
     //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
     void refreshSymbols(std::span<void* const> from);
     bool hasShape(size_t input) const noexcept;

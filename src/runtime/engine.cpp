@@ -163,7 +163,7 @@ Result<int64_t> Engine::deviceMemorySize(int32_t profile) const
 {
     if (profile < 0 || profile >= profileCount())
         return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
-    return TENON_TRY(boundOf(*mState, profile))->bytes;
+    return TENON_TRY(boundOf(*mState, profile))->layout.bytes;
 }
 
 Result<int64_t> Engine::deviceMemorySize() const

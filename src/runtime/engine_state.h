@@ -74,6 +74,13 @@ struct IOFacts
     bool isRead{false};
 };
 
+//! Offsets that hold for every shape of a profile, and the bytes that each block may have for them to hold.
+struct ArenaBound
+{
+    ArenaLayout layout;
+    std::vector<ArenaBlock> blocks;
+};
+
 struct EngineState
 {
     std::shared_ptr<Plan const> plan;
@@ -99,9 +106,9 @@ struct EngineState
     std::vector<Slot> outputSlots;
     size_t produced{0}; //!< Room for values that steps produce, over all steps.
 
-    //! Layouts that hold for every shape of a profile, computed when first asked for.
+    //! Computed when first asked for, one per profile.
     mutable std::mutex boundMutex;
-    mutable std::vector<std::optional<ArenaLayout>> bounds;
+    mutable std::vector<std::optional<ArenaBound>> bounds;
 
     mutable LruCache<PreparedRun> runs{64};
     mutable LruCache<PreparedTail> tails{64};
@@ -115,7 +122,6 @@ struct EngineState
 
 //! Fills what follows from plan and program; loads kernels and weights.
 Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan, EngineOptions options);
-//! Offsets and sizes that suffice for every shape of the profile.
-Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile);
+Result<ArenaBound const*> boundOf(EngineState const& engine, int32_t profile);
 
 } // namespace tenon

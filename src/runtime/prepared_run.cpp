@@ -62,8 +62,13 @@ Result<Done> fillArena(
         // Greedy layouts are not monotone: a smaller shape can need more than what the bound promised. The layout of
         // the bound holds for it too.
         auto const bound = boundOf(engine, shapes.profile);
-        if (bound && layout.bytes > (*bound)->bytes)
-            layout = **bound;
+        if (bound && layout.bytes > (*bound)->layout.bytes)
+        {
+            for (size_t i = 0; i < blocks.size(); ++i)
+                if (blocks[i].bytes > (*bound)->blocks[i].bytes)
+                    return badArgument("tensors take more memory than profile {} allows", shapes.profile);
+            layout = (*bound)->layout;
+        }
     }
     run.offsets = std::move(layout.offsets);
     run.arenaBytes = layout.bytes;
@@ -122,7 +127,6 @@ class StepPreparer
             return TensorArg{DType::kFLOAT, Layout::kLinear, {}, false};
         TensorArg arg = TENON_TRY(argOf(mEngine, tensor, mRegisters));
         TENON_TRY(checkMemory(tensor, arg));
-        arg.hasMemory = mEngine.program->tensors[asSize(tensor)].kind != PlanTensorKind::kValues;
         return arg;
     }
 
@@ -145,7 +149,21 @@ class StepPreparer
             return badArgument("packed weight '{}' is used with other extents than its own", weight.name);
         if (bytes < 0 || bytes > room)
             return badArgument("tensor '{}' takes {} bytes where {} are", stored.name, bytes, room);
+        if (stored.kind == PlanTensorKind::kView)
+            TENON_TRY(checkVolume(stored, bytes, place.root));
         return Done{};
+    }
+
+    //! A reshape of another tensor keeps its volume, which run-time values may break.
+    Result<Done> checkVolume(PlanTensor const& view, int64_t bytes, int32_t root) const
+    {
+        TensorArg const whole = TENON_TRY(argOf(mEngine, root, mRegisters));
+        if (whole.bytes() == bytes)
+            return Done{};
+        return badArgument(
+            "tensor '{}' is a reshape of tensor '{}', which has {} bytes for the shapes at hand where it "
+            "takes {}: a reshape may not change the volume",
+            view.name, mEngine.program->tensors[asSize(root)].name, whole.bytes(), bytes);
     }
 
     EngineState const& mEngine;
@@ -226,7 +244,7 @@ std::vector<Span> evaluateAll(
 Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
 {
     PlanTensor const& stored = engine.program->tensors[asSize(tensor)];
-    TensorArg arg{stored.dtype, stored.layout, {}, true};
+    TensorArg arg{stored.dtype, stored.layout, {}, true, stored.name};
     arg.extents.reserve(stored.extents.size());
     for (int32_t const reg : stored.extents)
     {
@@ -240,10 +258,10 @@ Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Spa
     return arg;
 }
 
-Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile)
+Result<ArenaBound const*> boundOf(EngineState const& engine, int32_t profile)
 {
     std::scoped_lock const lock{engine.boundMutex};
-    std::optional<ArenaLayout>& bound = engine.bounds[asSize(profile)];
+    std::optional<ArenaBound>& bound = engine.bounds[asSize(profile)];
     if (!bound)
     {
         std::vector<Span> symbols;
@@ -251,8 +269,9 @@ Result<ArenaLayout const*> boundOf(EngineState const& engine, int32_t profile)
             symbols.push_back(symbol.kind == PlanSymbolKind::kData ? Span{} : boundsOfSymbol(engine, profile, symbol));
         std::vector<uint8_t> const known(symbols.size(), 0);
         auto const registers = evaluateAll(engine, symbols, DataSymbols::kAnywhere, known);
-        auto const blocks = TENON_TRY(sizedBlocks(engine, engine.shared, registers));
-        bound = layOut(blocks, static_cast<int64_t>(engine.device().alignment()));
+        auto blocks = TENON_TRY(sizedBlocks(engine, engine.shared, registers));
+        ArenaLayout layout = layOut(blocks, static_cast<int64_t>(engine.device().alignment()));
+        bound = ArenaBound{std::move(layout), std::move(blocks)};
     }
     return &*bound;
 }

@@ -28,6 +28,15 @@ class Run
 
     Result<Done> run()
     {
+        Result<Done> done = runAll();
+        if (mState.temporary != nullptr)
+            mState.scratch = {}; // A temporary allocator serves within a run only (S9).
+        return done;
+    }
+
+  private:
+    Result<Done> runAll()
+    {
         TENON_TRY(takeAddresses());
         TENON_TRY(mState.selectRun(mApart, mState.now));
         TENON_TRY(takeArena());
@@ -37,7 +46,6 @@ class Run
         return Done{};
     }
 
-  private:
     Result<Done> takeAddresses()
     {
         for (size_t i = 0; i < mState.now.size(); ++i)

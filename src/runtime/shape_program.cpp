@@ -16,11 +16,13 @@ int64_t saturate(__int128 value) noexcept
     return value < INT64_MIN ? INT64_MIN : static_cast<int64_t>(value);
 }
 
-//! Rounds towards minus infinity; by zero it gives 0.
+//! Rounds towards minus infinity; by zero it gives 0. Monotone also where the quotient overflows, so that intervals hold.
 int64_t floorDiv(int64_t a, int64_t b) noexcept
 {
-    if (b == 0 || (a == INT64_MIN && b == -1))
+    if (b == 0)
         return 0;
+    if (a == INT64_MIN && b == -1)
+        return INT64_MAX;
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 

@@ -2,6 +2,8 @@
 #include "backends/kernel_case.h"
 #include "layers/convolution.h"
 
+#include <fmt/format.h>
+
 namespace tenon::test
 {
 
@@ -162,6 +164,27 @@ TEST(CpuConvolution, residualsAndFactors)
                 operands.push_back(weight(randomTensor(out)));
                 expectKernels(layer, operands, form.groups == 1 ? "rows" : "depthwise");
             }
+    }
+}
+
+//! What adds a tensor may write over it, also with a single output map, and reads its own part of it in each group.
+TEST(CpuConvolution, sumsWithOneMapAndWithGroups)
+{
+    for (Form const& form : {Form{{2, 4, 8, 8}, 1, {1, 1}},
+             Form{{1, 16, 7, 9}, 1, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, Form{{1, 8, 1, 1}, 1, {1, 1}},
+             Form{{2, 16, 5, 6}, 16, {1, 1}, 2}, Form{{1, 16, 5, 6}, 24, {3, 3}, 4, {1, 1}, {1, 1}, {1, 1}, {1, 1}}})
+    {
+        SCOPED_TRACE(fmt::format("{} maps, {} groups", form.maps, form.groups));
+        std::vector<int64_t> const out{form.x[0], form.maps, form.x[2], form.x[3]};
+        for (std::vector<EpilogueStep> const& steps : std::vector<std::vector<EpilogueStep>>{
+                 {{EpilogueKind::kAdd}}, {{EpilogueKind::kRelu}, {EpilogueKind::kAdd}}, {{EpilogueKind::kMultiply}}})
+        {
+            Convolution layer = layerOf(form);
+            layer.epilogue.steps = steps;
+            std::vector<Operand> operands = operandsOf(form);
+            operands.push_back(input(randomTensor(out)));
+            expectKernels(layer, operands, "rows");
+        }
     }
 }
 

@@ -49,6 +49,26 @@ TEST(CpuPointwise, activations)
     }
 }
 
+TEST(CpuPointwise, geluFarFromZero)
+{
+    expectKernels(Activation{nvinfer1::ActivationType::kGELU_ERF}, {input(randomTensor({100}, -1e6, -5.0))}, "tape",
+        {.absolute = 0.0, .relative = 1e-5});
+}
+
+TEST(CpuPointwise, minimumAndMaximumKeepNaN)
+{
+    using Operation = nvinfer1::ElementWiseOperation;
+    HostTensor a = randomTensor({40});
+    HostTensor b = randomTensor({40});
+    for (size_t i = 0; i < 40; i += 4)
+    {
+        a.reals[i] = NAN;
+        b.reals[i + 1] = NAN;
+    }
+    for (Operation const operation : {Operation::kMAX, Operation::kMIN})
+        expectKernels(ElementWise{operation}, {input(a), input(b)}, "tape");
+}
+
 TEST(CpuPointwise, elementWiseBroadcasts)
 {
     using Operation = nvinfer1::ElementWiseOperation;

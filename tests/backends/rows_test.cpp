@@ -77,6 +77,10 @@ TEST(CpuAttention, separateOperands)
                 input(randomTensor({1, 1, 17, 16}))},
             "blocks");
     }
+    Attention const longer{.scale = 0.3F, .causal = AttentionCausal::kLowerRight, .maskedRowsAreZero = true};
+    expectKernels(longer,
+        {input(randomTensor({1, 2, 37, 16})), input(randomTensor({1, 2, 29, 16})), input(randomTensor({1, 2, 29, 16}))},
+        "blocks");
 }
 
 TEST(CpuAttention, packedProjection)
@@ -127,6 +131,15 @@ TEST(CpuDeconvolution, tiles)
         operands[1] = weight(randomTensor({20, maps, 3, 2}));
         expectKernels(layer, operands, "lines");
     }
+}
+
+TEST(CpuNormalization, aSinglePixelFarFromZero)
+{
+    Normalization const layer{.axes = 12};
+    expectKernels(layer,
+        {input(randomTensor({2, 20, 1, 1}, 900, 1000)), weight(randomTensor({1, 20, 1, 1}, 50, 60)),
+            weight(randomTensor({1, 20, 1, 1}))},
+        "rows", {.absolute = 1e-6});
 }
 
 } // namespace tenon::test

@@ -80,6 +80,22 @@ TEST(Context, Q6_inputShapes)
     EXPECT_TRUE(*contextOf(engineOf(plan))->tensorShape("x") == std::vector<int64_t>({6, 4})) << "min equals max";
 }
 
+TEST(Context, Q6_aDimensionNameCarriesNoExtentOutOfAnotherInputsProfile)
+{
+    auto plan = pointwiseNetwork();
+    for (PlanProfileInput& input : plan->profiles[0].inputs)
+        if (plan->io[static_cast<size_t>(input.io)].name == "y")
+        {
+            input.opt.d[0] = 2;
+            input.max.d[0] = 3;
+        }
+    auto const context = contextOf(engineOf(plan));
+    auto const refused = context->setInputShape("x", dimsOf({4, 4}));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("'y'"), std::string::npos) << refused.error().message;
+    EXPECT_OK(context->setInputShape("x", dimsOf({3, 4})));
+}
+
 TEST(Context, Q7_outputShapes)
 {
     auto const context = contextOf(engineOf(nonZeroNetwork()));

@@ -342,6 +342,25 @@ TEST(Run, O11_theUsersAllocatorServes)
     EXPECT_EQ(allocator.live, 0);
 }
 
+TEST(Run, S9_temporaryMemoryIsGivenBackWhenTheRunEnds)
+{
+    CountingAllocator temporary;
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    runPointwise(*context, 4, 82);
+    context->setTemporaryAllocator(&temporary);
+    for (uint32_t seed : {83U, 84U})
+    {
+        int const before = temporary.calls;
+        runPointwise(*context, 4, seed);
+        EXPECT_GT(temporary.calls, before);
+        EXPECT_EQ(temporary.live, 0);
+    }
+    context->setTemporaryAllocator(nullptr);
+    int const before = temporary.calls;
+    runPointwise(*context, 4, 85);
+    EXPECT_EQ(temporary.calls, before);
+}
+
 TEST(Run, failuresNameTheLayer)
 {
     ProgramBuilder builder;

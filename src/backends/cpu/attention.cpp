@@ -172,10 +172,10 @@ class PreparedAttention final : public Prepared
         rows.stride = f.scoreStride();
         rows.keys = f.k.extents[2];
         rows.masksToZero = mLayer.maskedRowsAreZero;
-        if (mLayer.causal == AttentionCausal::kUpperLeft)
-            rows.visible = row + 1;
+        rows.isCausal = mLayer.causal != AttentionCausal::kNone;
+        rows.visible = row + 1;
         if (mLayer.causal == AttentionCausal::kLowerRight)
-            rows.visible = std::max<int64_t>(row + 1 + rows.keys - f.q.extents[2], 0);
+            rows.visible = row + 1 + rows.keys - f.q.extents[2];
         if (!f.hasMask)
             return rows;
         int64_t const at = batch * f.maskStrides[0] + head * f.maskStrides[1] + row * f.maskStrides[2];

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <omp.h>
 #include <sys/mman.h>
 
 namespace tenon
@@ -34,34 +33,47 @@ struct Run
     std::span<Launch const> launches;
     RunOptions const* options{nullptr};
     RunFailure* failure{nullptr};
-    size_t next{0}; //!< First step not yet run.
-    std::atomic<bool> isStopped{false};
+    size_t next{0};                         //!< First step not yet run.
+    std::atomic<size_t> lastStep{SIZE_MAX}; //!< The first step that failed or after which the observer stopped.
     std::atomic<bool> hasFailed{false};
     std::mutex mutex;
 
-    void fail(Launch const& launch, Error error)
+    //! Whether step `at` or one before it ended the run. A lane that is ahead may fail in the next step already while
+    //! another still asks for this one: both must get the same answer.
+    bool isStoppedAfter(size_t at) const noexcept
+    {
+        return lastStep.load(std::memory_order_acquire) <= at;
+    }
+    void stop(size_t at) noexcept
+    {
+        size_t before = lastStep.load();
+        while (at < before && !lastStep.compare_exchange_weak(before, at))
+            ;
+    }
+    void fail(size_t at, Error error)
     {
         std::scoped_lock const lock{mutex};
         if (!hasFailed.exchange(true))
-            *failure = {launch.step, std::move(error)};
-        isStopped = true;
+            *failure = {launches[at].step, std::move(error)};
+        stop(at);
     }
-    void step(Launch const& launch, Lane const& lane)
+    void step(size_t at, Lane const& lane)
     {
         try
         {
-            if (Result<Done> done = launch.prepared->run(launch.call, lane); !done)
-                fail(launch, std::move(done).error());
+            if (Result<Done> done = launches[at].prepared->run(launches[at].call, lane); !done)
+                fail(at, std::move(done).error());
         }
         catch (std::exception const& problem)
         {
-            fail(launch, errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what()));
+            fail(at, errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what()));
         }
     }
-    void observe(Launch const& launch, Clock::time_point start)
+    void observe(size_t at, Clock::time_point start)
     {
-        if (options->observer != nullptr && !isStopped && !(*options->observer)(launch, microsecondsSince(start)))
-            isStopped = true;
+        if (options->observer != nullptr && !isStoppedAfter(at)
+            && !(*options->observer)(launches[at], microsecondsSince(start)))
+            stop(at);
     }
 };
 
@@ -78,17 +90,16 @@ void runCollective(void* context, int32_t index, SpinBarrier& barrier)
     size_t at = run.next;
     for (; at < run.launches.size() && run.launches[at].prepared->isCollective(); ++at)
     {
-        Launch const& launch = run.launches[at];
         Clock::time_point const start = run.options->observer != nullptr ? Clock::now() : Clock::time_point{};
-        run.step(launch, lane);
+        run.step(at, lane);
         lane.barrier();
         if (run.options->observer != nullptr)
         {
             if (index == 0)
-                run.observe(launch, start);
+                run.observe(at, start);
             lane.barrier();
         }
-        if (run.isStopped.load(std::memory_order_acquire))
+        if (run.isStoppedAfter(at))
             break;
     }
     lane.barrier(); // All have read `next` before it changes.
@@ -160,12 +171,12 @@ class CpuDevice final : public Device
         run.launches = launches;
         run.options = &options;
         run.failure = &failure;
-        while (run.next < launches.size() && !run.isStopped)
+        while (run.next < launches.size() && !run.isStoppedAfter(launches.size()))
         {
             if (launches[run.next].prepared->isCollective())
                 runTeam(lease.threads(), runCollective, &run);
             else
-                runAlone(run, lease.threads());
+                runAlone(run);
         }
         if (run.hasFailed)
             return failure.error;
@@ -180,18 +191,12 @@ class CpuDevice final : public Device
   private:
     static constexpr int32_t kMostThreads{256};
 
-    //! A step that uses the team by itself, through OpenMP.
-    static void runAlone(Run& run, int32_t threads)
+    //! A step of one lane, on the calling thread.
+    static void runAlone(Run& run)
     {
-        Launch const& launch = run.launches[run.next];
-        int32_t const before = omp_get_max_threads();
-        if (before != threads)
-            omp_set_num_threads(threads);
         Clock::time_point const start = Clock::now();
-        run.step(launch, Lane{0, 1, nullptr, nullptr});
-        if (before != threads)
-            omp_set_num_threads(before);
-        run.observe(launch, start);
+        run.step(run.next, Lane{0, 1, nullptr, nullptr});
+        run.observe(run.next, start);
         ++run.next;
     }
 

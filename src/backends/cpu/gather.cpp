@@ -81,7 +81,7 @@ class GatherStep final : public Prepared
                 int64_t index = indexAt(call.inputs[1], batch * mPlan.indexBatch + i * depth + k);
                 index = index < 0 ? index + extent : index;
                 inside = inside && index >= 0 && index < extent;
-                offset += index * mPlan.steps[static_cast<size_t>(k)];
+                offset += inside ? index * mPlan.steps[static_cast<size_t>(k)] : 0;
             }
             copyRow(out + item * mPlan.row, inside ? data + offset : nullptr);
         }

@@ -29,7 +29,9 @@ Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, T
     for (size_t i = 0; i < axes.size(); ++i)
         if (extra.extents[i] != output.extents[i] && extra.extents[i] != 1)
             return kernel.refuse("an extra operand of the epilogue does not broadcast to the output");
-    step.columnStride = strideOf(axes.back());
+    // A single column is dense, too: as a residual it may share the output's memory, which a step's operand may not.
+    bool const isSingle = output.extents[static_cast<size_t>(axes.back())] == 1;
+    step.columnStride = isSingle ? 1 : strideOf(axes.back());
     // Offsets of the rows, axis by axis; one stride says it all when the axes are contiguous or not read.
     std::vector<int64_t> offsets{0};
     for (size_t i = 0; i + 1 < axes.size(); ++i)

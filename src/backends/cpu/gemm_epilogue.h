@@ -37,6 +37,18 @@ struct BoundEpilogue
                 step.extra += rows * step.rowStride;
         }
     }
+    //! Makes column `columns` the first one.
+    void advanceColumns(int64_t columns) noexcept
+    {
+        if (residual != nullptr)
+            residual += columns;
+        for (int64_t i = 0; i < stepCount; ++i)
+        {
+            GemmStep& step = steps[static_cast<size_t>(i)];
+            if (step.extra != nullptr)
+                step.extra += columns * step.columnStride;
+        }
+    }
     void putInto(Gemm& gemm) const noexcept
     {
         gemm.residual = residual;

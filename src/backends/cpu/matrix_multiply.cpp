@@ -211,6 +211,15 @@ class PreparedProduct final : public Prepared
     int64_t mTurnedFloats{0};
 };
 
+//! Why the layer cannot be served, whatever its operands.
+std::optional<std::string> whyNot(MatrixMultiply const& layer)
+{
+    bool const hasVector = layer.operation0 == MatrixOperation::kVECTOR || layer.operation1 == MatrixOperation::kVECTOR;
+    if (hasVector && layer.epilogue.extraInputs() > 0)
+        return "a vector with an epilogue that reads a tensor";
+    return std::nullopt;
+}
+
 class ProductKernel final : public Kernel
 {
   public:
@@ -228,6 +237,8 @@ class ProductKernel final : public Kernel
                 return kernel.refuse("operand {} is not linear floats", i);
         if (!isFloats(outputs, 0, Layout::kLinear))
             return kernel.refuse("its output is not linear floats");
+        if (std::optional<std::string> const why = whyNot(mLoaded->layer))
+            return kernel.refuse("{}", *why);
         Shapes shapes = TENON_TRY(shapesOf(kernel, mLoaded->layer, inputs[0], inputs[1]));
         joinRows(shapes);
         std::vector<int32_t> axes;
@@ -270,9 +281,8 @@ std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
     auto const& layer = problem.fields<MatrixMultiply>();
     if (problem.input(0).dtype != DType::kFLOAT)
         return refuse("panels", "only float");
-    bool const hasVector = layer.operation0 == MatrixOperation::kVECTOR || layer.operation1 == MatrixOperation::kVECTOR;
-    if (hasVector && layer.epilogue.extraInputs() > 0)
-        return refuse("panels", "a vector with an epilogue that reads a tensor");
+    if (std::optional<std::string> why = whyNot(layer))
+        return refuse("panels", *std::move(why));
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
     offer.outputs = {Layout::kLinear};

@@ -60,7 +60,8 @@ struct AttentionRows
     uint8_t const* keep{nullptr}; //!< Or: what may be attended to.
     int64_t maskRowStride{0};
     int64_t maskColumnStride{0};
-    int64_t visible{-1}; //!< Keys that the first row may see, one more each row; −1: all.
+    bool isCausal{false};
+    int64_t visible{0}; //!< When causal: keys that the first row may see, one more each row; none when not positive.
     bool masksToZero{false};
 };
 

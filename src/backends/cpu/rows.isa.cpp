@@ -140,16 +140,17 @@ void normalizeElements(float const* row, float* to, int64_t n, Moments const& m,
     }
 }
 
-//! to = row · a + b
-void linear(float const* row, float* to, int64_t n, float a, float b)
+//! to = (row − mean) · a + b: with the difference first, values close to the mean keep their digits.
+void linear(float const* row, float* to, int64_t n, float mean, float a, float b)
 {
+    F16 const middle = splat(mean);
     F16 const factor = splat(a);
     F16 const addend = splat(b);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
-        store(to + i, fma(load(row + i), factor, addend));
+        store(to + i, fma(load(row + i) - middle, factor, addend));
     if (i < n)
-        store(to + i, fma(load(row + i, firstLanes(n - i)), factor, addend), firstLanes(n - i));
+        store(to + i, fma(load(row + i, firstLanes(n - i)) - middle, factor, addend), firstLanes(n - i));
 }
 } // namespace
 
@@ -191,9 +192,8 @@ void runNormRows(NormRows const& rows, int64_t first, int64_t last)
                     in + j, out + j, rows.segment, m, rows.scale + at, rows.bias == nullptr ? nullptr : rows.bias + at);
                 continue;
             }
-            float const factor = m.factor * rows.scale[at];
-            linear(
-                in + j, out + j, rows.segment, factor, (rows.bias == nullptr ? 0.0F : rows.bias[at]) - m.mean * factor);
+            linear(in + j, out + j, rows.segment, m.mean, m.factor * rows.scale[at],
+                rows.bias == nullptr ? 0.0F : rows.bias[at]);
         }
     }
 }
@@ -239,9 +239,12 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
 {
     alignas(64) float factor[kMostNormChannels];
     alignas(64) float addend[kMostNormChannels];
+    alignas(64) float means[kMostNormChannels];
     double sums[kMostNormChannels]{};
     double squares[kMostNormChannels]{};
     int64_t const channels = lastChannel - firstChannel;
+    if (g.pixels == 0)
+        return;
     float const* const in = g.in + image * g.pixels * g.channels + firstChannel;
     float* const out = g.out + image * g.pixels * g.channels + firstChannel;
     // The first pixel is close enough to the mean to keep the difference of squares exact. All channels of a group
@@ -268,7 +271,8 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
             int64_t const channel = firstChannel + c + j;
             int64_t const at = g.isPerGroup ? channel / g.groupChannels : channel;
             double const f = inverse * static_cast<double>(g.scale[at]);
-            addend[c + j] = static_cast<float>((g.bias == nullptr ? 0.0 : static_cast<double>(g.bias[at])) - mean * f);
+            addend[c + j] = g.bias == nullptr ? 0.0F : g.bias[at];
+            means[c + j] = static_cast<float>(mean);
             sums[c + j] = f;
         }
     }
@@ -279,11 +283,12 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
         {
             int64_t const at = p * g.channels + c;
             if (channels - c >= kLanes)
-                store(out + at, fma(load(in + at), load(factor + c), load(addend + c)));
+                store(out + at, fma(load(in + at) - load(means + c), load(factor + c), load(addend + c)));
             else
             {
                 Mask const m = firstLanes(channels - c);
-                store(out + at, fma(load(in + at, m), load(factor + c, m), load(addend + c, m)), m);
+                store(
+                    out + at, fma(load(in + at, m) - load(means + c, m), load(factor + c, m), load(addend + c, m)), m);
             }
         }
 }
@@ -294,9 +299,10 @@ void runAttentionRows(AttentionRows const& rows, int64_t count)
     {
         float* const row = rows.scores + r * rows.stride;
         int64_t n = rows.keys;
-        if (rows.visible >= 0)
+        if (rows.isCausal)
         {
-            n = rows.visible + r < n ? rows.visible + r : n;
+            int64_t const visible = rows.visible + r > 0 ? rows.visible + r : 0;
+            n = visible < n ? visible : n;
             for (int64_t j = n; j < rows.keys; ++j)
                 row[j] = 0.0F;
         }

@@ -109,6 +109,15 @@ TENON_INLINE F16 max(F16 a, F16 b)
 {
     return {_mm512_max_ps(a.v, b.v)};
 }
+//! NaN where either is.
+TENON_INLINE F16 minOrNan(F16 a, F16 b)
+{
+    return {_mm512_mask_mov_ps(_mm512_min_ps(a.v, b.v), _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), a.v)};
+}
+TENON_INLINE F16 maxOrNan(F16 a, F16 b)
+{
+    return {_mm512_mask_mov_ps(_mm512_max_ps(a.v, b.v), _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q), a.v)};
+}
 TENON_INLINE F16 sqrt(F16 a)
 {
     return {_mm512_sqrt_ps(a.v)};
@@ -263,6 +272,16 @@ TENON_INLINE F16 min(F16 a, F16 b)
 TENON_INLINE F16 max(F16 a, F16 b)
 {
     return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)};
+}
+TENON_INLINE F16 minOrNan(F16 a, F16 b)
+{
+    return {_mm256_blendv_ps(_mm256_min_ps(a.lo, b.lo), a.lo, _mm256_cmp_ps(a.lo, a.lo, _CMP_UNORD_Q)),
+        _mm256_blendv_ps(_mm256_min_ps(a.hi, b.hi), a.hi, _mm256_cmp_ps(a.hi, a.hi, _CMP_UNORD_Q))};
+}
+TENON_INLINE F16 maxOrNan(F16 a, F16 b)
+{
+    return {_mm256_blendv_ps(_mm256_max_ps(a.lo, b.lo), a.lo, _mm256_cmp_ps(a.lo, a.lo, _CMP_UNORD_Q)),
+        _mm256_blendv_ps(_mm256_max_ps(a.hi, b.hi), a.hi, _mm256_cmp_ps(a.hi, a.hi, _CMP_UNORD_Q))};
 }
 TENON_INLINE F16 sqrt(F16 a)
 {

@@ -67,7 +67,7 @@ void poolPosition(Pool const& pool, PoolWindow const& window, float const* image
             for (int64_t x = window.columns.first; x < window.columns.last; ++x)
             {
                 F16 const each = load(image + (y * pool.inWidth + x) * pool.channels + c, mask);
-                value = kAverage ? value + each : max(value, each);
+                value = kAverage ? value + each : maxOrNan(each, value);
             }
         if (kAverage)
             value = value * splat(window.factor);
@@ -102,8 +102,8 @@ F16 join(F16 a, F16 b)
     {
     case ReductionKind::kSum: return a + b;
     case ReductionKind::kProduct: return a * b;
-    case ReductionKind::kMaximum: return max(a, b);
-    default: return min(a, b);
+    case ReductionKind::kMaximum: return maxOrNan(a, b);
+    default: return minOrNan(a, b);
     }
 }
 

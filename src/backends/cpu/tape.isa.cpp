@@ -301,8 +301,8 @@ void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
     case TapeOp::kMul: binary(step, a, b, to, n, [](F16 x, F16 y) { return x * y; }); break;
     case TapeOp::kDiv: binary(step, a, b, to, n, [](F16 x, F16 y) { return x / y; }); break;
     case TapeOp::kReverseDiv: map1(a, to, n, [&](F16 x) { return value / x; }); break;
-    case TapeOp::kMin: binary(step, a, b, to, n, [](F16 x, F16 y) { return min(y, x); }); break;
-    case TapeOp::kMax: binary(step, a, b, to, n, [](F16 x, F16 y) { return max(y, x); }); break;
+    case TapeOp::kMin: binary(step, a, b, to, n, [](F16 x, F16 y) { return minOrNan(x, y); }); break;
+    case TapeOp::kMax: binary(step, a, b, to, n, [](F16 x, F16 y) { return maxOrNan(x, y); }); break;
     case TapeOp::kPow: binary(step, a, b, to, n, [](F16 x, F16 y) { return powerOf(x, y); }); break;
     case TapeOp::kFloorDiv:
         binary(step, a, b, to, n, [](F16 x, F16 y) { return x / y; });
