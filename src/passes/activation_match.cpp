@@ -1,17 +1,20 @@
-// Activation match: by values.
+// Activation match: by the operations that occur, then by values.
 #include "passes/activation_match.h"
 
 #include "ir/host_tensor.h"
 #include "ir/layer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tenon::passes
 {
 
 namespace
 {
-constexpr double kFar{1e4}; // Where bounded functions have reached their bounds.
+constexpr double kInfinity{std::numeric_limits<double>::infinity()};
+constexpr double kFar{1e4}; // Where smooth functions have reached their limits.
 
 using Values = std::vector<double>;
 
@@ -27,7 +30,7 @@ Values evaluateAt(Expr const& expr, Values const& points)
     return result->reals;
 }
 
-Values const& samplePoints()
+Values const& nearPoints()
 {
     static Values const points = [] {
         Values all{0.0, -kFar, kFar, -300.0, 300.0};
@@ -38,15 +41,119 @@ Values const& samplePoints()
     return points;
 }
 
-bool agree(Values const& a, Values const& b)
+//! Eight points per octave over nearly all floats: a bound, however far or small, shows at some of them.
+Values const& allMagnitudes()
 {
-    for (size_t i = 0; i < a.size(); ++i)
+    static Values const points = [] {
+        Values all{0.0};
+        for (int32_t i = -8 * 100; i <= 8 * 120; ++i)
+            for (double const sign : {-1.0, 1.0})
+                all.push_back(static_cast<double>(static_cast<float>(sign * std::exp2(i / 8.0))));
+        return all;
+    }();
+    return points;
+}
+
+//! What an expression consists of says which steps it may be.
+enum class Family
+{
+    kSmooth, //!< Analytic: values on an interval determine the function everywhere.
+    kPieces, //!< Polynomial between its corners, which may lie anywhere.
+    kMixed,
+    kOther,
+};
+
+bool isSmooth(ExprOp op)
+{
+    switch (op)
     {
-        double const bound = 2e-6 * std::max(1.0, std::abs(b[i]));
-        if (!(std::abs(a[i] - b[i]) <= bound))
-            return false;
+    case ExprOp::kExp:
+    case ExprOp::kReciprocal:
+    case ExprOp::kTanh:
+    case ExprOp::kErf:
+    case ExprOp::kSigmoid:
+    case ExprOp::kPow: return true;
+    default: return false;
     }
-    return !a.empty() && a.size() == b.size();
+}
+
+bool isCorner(ExprOp op)
+{
+    switch (op)
+    {
+    case ExprOp::kAbs:
+    case ExprOp::kMin:
+    case ExprOp::kMax:
+    case ExprOp::kSelect:
+    case ExprOp::kLess:
+    case ExprOp::kGreater:
+    case ExprOp::kEqual:
+    case ExprOp::kNot: return true;
+    default: return false;
+    }
+}
+
+bool isPolynomial(ExprOp op)
+{
+    switch (op)
+    {
+    case ExprOp::kInput:
+    case ExprOp::kConstant:
+    case ExprOp::kNeg:
+    case ExprOp::kAdd:
+    case ExprOp::kSub:
+    case ExprOp::kMul:
+    case ExprOp::kDiv: return true;
+    default: return false;
+    }
+}
+
+Family familyOf(Expr const& expr)
+{
+    bool hasSmooth{false};
+    bool hasCorner{false};
+    for (ExprNode const& node : expr.nodes)
+    {
+        hasSmooth = hasSmooth || isSmooth(node.op);
+        hasCorner = hasCorner || isCorner(node.op);
+        if (!isSmooth(node.op) && !isCorner(node.op) && !isPolynomial(node.op))
+            return Family::kOther;
+    }
+    if (hasSmooth)
+        return hasCorner ? Family::kMixed : Family::kSmooth;
+    return Family::kPieces;
+}
+
+//! How far the expression may be from the step at x, whose value there is `value`: rounding, no more.
+double boundAt(EpilogueStep const& step, double x, double value)
+{
+    constexpr double kRounding{2e-6};
+    auto const alpha = static_cast<double>(step.alpha);
+    auto const beta = static_cast<double>(step.beta);
+    double const inner = alpha * x + beta;
+    bool const isAtCorner = std::abs(inner) < 1e-3 || std::abs(inner - 1.0) < 1e-3;
+    switch (step.kind)
+    {
+    case EpilogueKind::kRelu:
+    case EpilogueKind::kClip: return 0.0;
+    case EpilogueKind::kLeakyRelu: return kRounding * std::abs(value);
+    case EpilogueKind::kLinear: return kRounding * (std::abs(alpha * x) + std::abs(beta));
+    case EpilogueKind::kHardSigmoid: return kRounding * (isAtCorner ? 1.0 : std::abs(value));
+    case EpilogueKind::kHardSwish: return kRounding * std::max(isAtCorner ? std::abs(x) : 0.0, std::abs(value));
+    default: return kRounding * std::max(1.0, std::abs(value));
+    }
+}
+
+bool agree(Expr const& expr, EpilogueStep const& step, Values const& points)
+{
+    Values const a = evaluateAt(expr, points);
+    Values const b = evaluateAt(Epilogue::body(step, Expr::input(0), Expr{}), points);
+    if (a.empty() || a.size() != b.size())
+        return false;
+    for (size_t i = 0; i < a.size(); ++i)
+        if (a[i] != b[i] && !(std::abs(a[i] - b[i]) <= boundAt(step, points[i], b[i])))
+            return false;
+    return true;
 }
 
 EpilogueStep step(EpilogueKind kind, double alpha = 0.0, double beta = 0.0)
@@ -55,38 +162,39 @@ EpilogueStep step(EpilogueKind kind, double alpha = 0.0, double beta = 0.0)
 }
 
 //! Steps that the expression may be, simple ones first, parameters from a few values of it.
-std::vector<EpilogueStep> suspects(Values const& at)
+std::vector<EpilogueStep> suspects(Family family, Expr const& expr)
 {
-    double const zero = at[0];
-    double const low = at[1];
-    double const high = at[2];
+    if (family == Family::kSmooth)
+        return {step(EpilogueKind::kSigmoid), step(EpilogueKind::kTanh), step(EpilogueKind::kSilu),
+            step(EpilogueKind::kGeluErf), step(EpilogueKind::kGeluTanh)};
+    Values const at = evaluateAt(expr, {0.0, -kInfinity, kInfinity, 0.5, -0.5, -1.0, -kFar});
+    if (at.empty())
+        return {};
+    if (family == Family::kMixed)
+        return {step(EpilogueKind::kElu, -at[6])};
     double const half = at[3];
     double const minusHalf = at[4];
-    double const minusOne = at[5];
-    std::vector<EpilogueStep> list{step(EpilogueKind::kRelu), step(EpilogueKind::kSigmoid), step(EpilogueKind::kTanh),
-        step(EpilogueKind::kSilu), step(EpilogueKind::kGeluErf), step(EpilogueKind::kGeluTanh)};
-    if (low < high && high < kFar && low > -kFar)
-        list.push_back(step(EpilogueKind::kClip, low, high));
-    list.push_back(step(EpilogueKind::kLinear, half - minusHalf, zero));
-    list.push_back(step(EpilogueKind::kHardSigmoid, half - minusHalf, zero));
+    std::vector<EpilogueStep> list{step(EpilogueKind::kRelu)};
+    if (at[1] < at[2])
+        list.push_back(step(EpilogueKind::kClip, at[1], at[2]));
+    list.push_back(step(EpilogueKind::kLinear, half - minusHalf, at[0]));
+    list.push_back(step(EpilogueKind::kHardSigmoid, half - minusHalf, at[0]));
     double const gateUp = half / 0.5;
     double const gateDown = minusHalf / -0.5;
     list.push_back(step(EpilogueKind::kHardSwish, gateUp - gateDown, (gateUp + gateDown) / 2.0));
-    list.push_back(step(EpilogueKind::kLeakyRelu, -minusOne));
-    list.push_back(step(EpilogueKind::kElu, -low));
+    list.push_back(step(EpilogueKind::kLeakyRelu, -at[5]));
     return list;
 }
 } // namespace
 
 std::optional<EpilogueStep> matchActivation(Expr const& expr)
 {
-    Values const values = evaluateAt(expr, samplePoints());
-    Values const probes = evaluateAt(expr, {0.0, -kFar, kFar, 0.5, -0.5, -1.0});
-    if (values.empty() || probes.empty())
+    Family const family = familyOf(expr);
+    if (family == Family::kOther)
         return std::nullopt;
-    for (EpilogueStep const& suspect : suspects(probes))
-        if (std::isfinite(suspect.alpha) && std::isfinite(suspect.beta)
-            && agree(values, evaluateAt(Epilogue::body(suspect, Expr::input(0), Expr{}), samplePoints())))
+    for (EpilogueStep const& suspect : suspects(family, expr))
+        if (std::isfinite(suspect.alpha) && std::isfinite(suspect.beta) && agree(expr, suspect, nearPoints())
+            && (family == Family::kSmooth || agree(expr, suspect, allMagnitudes())))
             return suspect;
     return std::nullopt;
 }

@@ -10,7 +10,8 @@ namespace tenon::passes
 {
 
 //! Exporters write GELU, SiLU, hard swish and the like in many algebraic forms; the expression is compared with each
-//! step by its values at points across the range, parameters read off its values. None when no step agrees to float
+//! step that consists of the same kinds of operations by its values, parameters read off its values: an analytic
+//! function at points of an interval, one with corners at points of every magnitude. None when no step agrees to float
 //! precision.
 std::optional<EpilogueStep> matchActivation(Expr const& expr);
 

@@ -49,6 +49,8 @@ Rewrite sliceBeforeSplit(Graph const& graph, Node const& node)
     if (parts.size() < 2 || parts.front() != picked || !middle[picked].isConstant() || !x.back().isConstant())
         return skip("the part does not lie together in what was split");
     int64_t const count = *middle[picked].constant();
+    if (count <= 0)
+        return skip();
     int64_t const width = *x.back().constant() / count;
     int64_t const at = *index < 0 ? *index + count : *index;
     if (at < 0 || at >= count)
