@@ -71,7 +71,7 @@ char const* EngineInspector::getEngineInformation(LayerInformationFormat format)
         {
             text += "\n],\n\"Bindings\": [";
             for (int32_t i = 0; i < mEngine->engine().ioCount(); ++i)
-                text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", mEngine->engine().io(i).name);
+                text += (i == 0 ? "" : ", ") + jsonString(mEngine->engine().io(i).name);
             text += "]}\n";
         }
         mText = std::move(text);

@@ -116,15 +116,15 @@ IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
 
 Result<Done> ExecutionContext::run(void* stream, void* const* bindings)
 {
+    RunRequest request;
+    request.stream = stream;
+    request.bindings = bindings;
     if (mProfiler == nullptr || !mEmitsProfile)
-        return bindings == nullptr ? mContext->enqueue(stream) : mContext->execute(bindings);
+        return mContext->run(request);
     Observer const report = [&](ObservedStep const& step) {
         mProfiler->reportLayerTime(step.step->name.c_str(), static_cast<float>(step.microseconds / 1000.0));
         return true;
     };
-    RunRequest request;
-    request.stream = stream;
-    request.bindings = bindings;
     request.observer = &report;
     return mContext->run(request);
 }

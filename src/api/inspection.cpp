@@ -99,9 +99,14 @@ Json profilesOf(Plan const& plan)
 }
 } // namespace
 
+std::string jsonString(std::string_view text)
+{
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string InspectedProgram::layerJson(size_t step, bool detailed) const
 {
-    return stepOf(mPlan, mProgram, step, detailed).dump();
+    return stepOf(mPlan, mProgram, step, detailed).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string InspectedProgram::layerText(size_t step, bool detailed) const

@@ -4,9 +4,13 @@
 #include "plan/plan.h"
 
 #include <string>
+#include <string_view>
 
 namespace tenon::api
 {
+
+//! The text as a JSON string, quotes and all; what is not UTF-8 is replaced.
+std::string jsonString(std::string_view text);
 
 class InspectedProgram
 {

@@ -157,8 +157,9 @@ int32_t Runtime::getMaxThreads() const noexcept
 void Runtime::setTemporaryDirectory(char const* path) noexcept
 {
     fencedDone(mReporting.log(), "IRuntime::setTemporaryDirectory", [&]() -> Result<Done> {
-        mTemporaryDirectory.reset();
-        if (path != nullptr)
+        if (path == nullptr)
+            mTemporaryDirectory.reset();
+        else
             mTemporaryDirectory = TENON_TRY(checkedName(path, "the temporary directory"));
         return Done{};
     });
