@@ -16,7 +16,17 @@ from zoo import MODELS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-NAMES = ["mobilenet_v2", "convnext_tiny", "unet", "dynamo_bert4", "ocr_detector", "ocr_recognizer", "magika"]
+CAPPED = [
+    "mobilenet_v2",
+    "shufflenet_v2",
+    "convnext_tiny",
+    "unet",
+    "dynamo_resnet18",
+    "dynamo_bert4",
+    "ocr_classifier",
+    "ocr_recognizer",
+    "magika",
+]
 
 
 def worker(*arguments: object, **knobs: str) -> None:
@@ -42,7 +52,7 @@ def supports(flag: str) -> bool:
     return flag in pathlib.Path("/proc/cpuinfo").read_text().split()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", list(MODELS))
 def test_two_processes_build_the_same_bytes(name: str, tmp_path: pathlib.Path) -> None:
     first, second = tmp_path / "one.plan", tmp_path / "two.plan"
     try:
@@ -57,7 +67,7 @@ def test_two_processes_build_the_same_bytes(name: str, tmp_path: pathlib.Path) -
 
 @pytest.mark.skipif(not supports("avx512f"), reason="this CPU has no AVX-512")
 @pytest.mark.parametrize("built, run", [("avx512", "avx2"), ("avx2", "avx512")])
-@pytest.mark.parametrize("name", ["mobilenet_v2", "unet", "dynamo_bert4", "ocr_recognizer"])
+@pytest.mark.parametrize("name", CAPPED)
 def test_a_plan_runs_under_another_cap(name: str, built: str, run: str, tmp_path: pathlib.Path) -> None:
     model, plan, outputs = MODELS[name], tmp_path / "capped.plan", tmp_path / "outputs.npz"
     worker("build", name, plan, 2, TENON_ISA=built)
