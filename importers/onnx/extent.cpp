@@ -305,9 +305,10 @@ Value sliceAxis(Node& node, Value const& x, int32_t axis, Extent const& begin, E
 namespace
 {
 
-//! Extent and stride of one axis by NumPy's rule: an extent of 1 on either side takes the other's.
+//! One axis of a slice that repeats by NumPy's rule: an extent of 1 on either side takes the other's.
 struct Repeated
 {
+    Extent start;
     Extent size;
     Extent stride;
 };
@@ -319,46 +320,42 @@ Repeated alongKnown(Extent const& from, Extent const& to, size_t axis)
         fail(ErrorCode::kINVALID_NODE,
             fmt::format("cannot expand extent {} of axis {} to {}", *from.known, axis, *to.known));
     }
-    return from.is(1) ? Repeated{to, 0} : Repeated{from, 1};
+    return from.is(1) ? Repeated{0, to, 0} : Repeated{0, from, 1};
 }
 
-//! Extents that are neither equal nor 1 fail when they are known, in the run at the latest.
-void assertFits(Node& node, Value const& isOne, Extent const& from, Extent const& to, size_t axis)
+Extent whereOne(Node& node, Extent const& extent, Extent const& yes, Extent const& no)
 {
-    Value fits = node.binary(isOne, node.binary(tensorOf(node, from), tensorOf(node, to), ElementWiseOperation::kEQUAL),
-        ElementWiseOperation::kOR);
-    if (!to.known)
+    if (extent.known)
     {
-        Value const toOne = node.binary(tensorOf(node, to), node.integerConstant({1}), ElementWiseOperation::kEQUAL);
-        fits = node.binary(fits, toOne, ElementWiseOperation::kOR);
+        return extent.is(1) ? yes : no;
     }
-    std::string const message =
-        fmt::format("{} expands axis {} from an extent that is neither 1 nor the new one", node.name(), axis);
-    node.added(node.api().addAssertion(node.tensor(fits), message.c_str()), "fits");
+    Value const isOne = node.binary(extent.tensor, node.integerConstant({1}), ElementWiseOperation::kEQUAL);
+    return Extent{node.select(isOne, tensorOf(node, yes), tensorOf(node, no))};
 }
 
 Repeated repeatedAlong(Node& node, Extent const& from, Extent const& to, size_t axis)
 {
     if (to.is(1))
     {
-        return {from, 1};
+        return {0, from, 1};
     }
     if (from.known && to.known)
     {
         return alongKnown(from, to, axis);
     }
-    Value const isOne = node.binary(tensorOf(node, from), node.integerConstant({1}), ElementWiseOperation::kEQUAL);
-    if (!from.is(1))
+    if (from.is(1))
     {
-        assertFits(node, isOne, from, to, axis);
+        return {0, to, 0};
     }
+    // Extents that differ although none is 1 make the slice start in front of the input, which fails in the run.
+    Extent const mismatch = smaller(node, subtract(node, from, to), subtract(node, to, from));
+    Extent const start = whereOne(node, from, 0, whereOne(node, to, 0, mismatch));
     if (from.known)
     {
-        return from.is(1) ? Repeated{to, 0} : Repeated{from, 1};
+        return {start, from, 1};
     }
-    Value const stride = node.select(isOne, node.integerConstant({0}), node.integerConstant({1}));
-    // An extent that is known and not 1 is the result's whatever the old one is.
-    return {to.known ? to : Extent{node.select(isOne, to.tensor, from.tensor)}, Extent{stride}};
+    bool const isResult = to.known && !to.is(0); // Whatever the old extent is.
+    return {start, isResult ? to : whereOne(node, from, to, from), smaller(node, 1, subtract(node, from, 1))};
 }
 
 } // namespace
@@ -367,14 +364,15 @@ Value expandTo(Node& node, Value const& x, Extents const& shape)
 {
     Value const source = node.withRank(x, static_cast<int32_t>(shape.size()));
     Extents const from = extentsOf(node, source);
-    Cut cut{.start = Extents(shape.size(), 0), .size = {}, .stride = {}, .fill = {}};
+    Cut cut{.start = {}, .size = {}, .stride = {}, .fill = {}};
     bool changes{false};
     for (size_t i = 0; i < shape.size(); ++i)
     {
         Repeated const along = repeatedAlong(node, from[i], shape[i], i);
+        cut.start.push_back(along.start);
         cut.size.push_back(along.size);
         cut.stride.push_back(along.stride);
-        changes = changes || !along.stride.is(1);
+        changes = changes || !along.start.is(0) || !along.stride.is(1);
     }
     return changes ? slice(node, source, cut, "expand") : source;
 }
