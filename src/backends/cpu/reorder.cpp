@@ -83,8 +83,8 @@ class ReorderKernel final : public Kernel
             return badArgument("[reorder '{}'] it takes one tensor and gives one", mName);
         TensorArg const& in = inputs[0];
         TensorArg const& out = outputs[0];
-        TENON_TRY(checkExtents(in, mName));
-        TENON_TRY(checkExtents(out, mName));
+        TENON_TRY(checkExtents(in));
+        TENON_TRY(checkExtents(out));
         if (in.dtype != out.dtype || in.extents != out.extents || bitsOf(in.dtype) % 8 != 0)
             return badArgument("[reorder '{}'] input and output are not the same tensor", mName);
         if (blockOf(in.layout) != 1 || blockOf(out.layout) != 1)

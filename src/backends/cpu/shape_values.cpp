@@ -44,7 +44,7 @@ class ValuesKernel final : public Kernel
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
             return badArgument("[shape values '{}'] it takes one tensor and gives one", mName);
-        TENON_TRY(checkExtents(outputs[0], mName));
+        TENON_TRY(checkExtents(outputs[0]));
         auto const count = static_cast<int64_t>(inputs[0].extents.size());
         bool const isKnown =
             isInteger(outputs[0].dtype) || outputs[0].dtype == DType::kFLOAT || outputs[0].dtype == DType::kBOOL;

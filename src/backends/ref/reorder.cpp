@@ -85,8 +85,8 @@ class ReorderKernel final : public Kernel
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
             return badArgument("[reorder '{}'] it takes one tensor and gives one", mName);
-        TENON_TRY(checkExtents(inputs[0], mName));
-        TENON_TRY(checkExtents(outputs[0], mName));
+        TENON_TRY(checkExtents(inputs[0]));
+        TENON_TRY(checkExtents(outputs[0]));
         bool const isWhole = bitsOf(inputs[0].dtype) % 8 == 0 || inputs[0].layout == outputs[0].layout;
         if (inputs[0].dtype != outputs[0].dtype || inputs[0].extents != outputs[0].extents || !isWhole)
             return badArgument("[reorder '{}'] input and output are not the same tensor", mName);

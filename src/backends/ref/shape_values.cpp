@@ -58,7 +58,7 @@ class ShapeValuesKernel final : public Kernel
         if (inputs.size() != 1 || outputs.size() != 1 || !outputs[0].present)
             return badArgument("[shape values '{}'] they take one list and give one tensor", mName);
         TensorArg const& out = outputs[0];
-        TENON_TRY(checkExtents(out, mName));
+        TENON_TRY(checkExtents(out));
         int64_t count{1};
         for (int64_t const extent : out.extents)
             count *= extent;
