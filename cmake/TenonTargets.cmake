@@ -28,6 +28,10 @@ function(tenon_isa_sources module)
     if(NOT sources)
         return()
     endif()
+    set(level -O3)
+    if(TENON_SANITIZE)
+        set(level -O1)
+    endif()
     set(flags_avx2 -mavx2 -mfma -mf16c)
     set(flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
     foreach(isa avx2 avx512)
@@ -35,7 +39,7 @@ function(tenon_isa_sources module)
         target_include_directories(${module}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
             ${PROJECT_BINARY_DIR}/generated)
         target_link_libraries(${module}_${isa} PRIVATE fmt::fmt-header-only)
-        target_compile_options(${module}_${isa} PRIVATE -O3 ${flags_${isa}} -fno-math-errno -fno-trapping-math
+        target_compile_options(${module}_${isa} PRIVATE ${level} ${flags_${isa}} -fno-math-errno -fno-trapping-math
             -Wno-maybe-uninitialized -Wno-uninitialized) # GCC 12's own AVX-512 headers raise these.
         target_compile_definitions(${module}_${isa} PRIVATE TENON_ISA_NAMESPACE=${isa})
         set_property(GLOBAL APPEND PROPERTY TENON_MODULES ${module}_${isa})

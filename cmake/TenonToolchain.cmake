@@ -23,5 +23,6 @@ if(TENON_SANITIZE)
     # vptr looks for type information that hidden classes do not share across libraries.
     add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-sanitize=vptr
         -fno-omit-frame-pointer -g1)
+    set(CMAKE_CXX_FLAGS_RELEASE "-O1")
     add_link_options(-fsanitize=${TENON_SANITIZE})
 endif()
