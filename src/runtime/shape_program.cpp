@@ -16,7 +16,7 @@ int64_t saturate(__int128 value) noexcept
     return value < INT64_MIN ? INT64_MIN : static_cast<int64_t>(value);
 }
 
-//! Rounds towards minus infinity; by zero it gives 0. Monotone also where the quotient overflows, so that intervals hold.
+//! Rounds towards minus infinity; by zero it gives 0. Monotone also where the quotient overflows: intervals hold.
 int64_t floorDiv(int64_t a, int64_t b) noexcept
 {
     if (b == 0)
