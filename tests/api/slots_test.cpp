@@ -1,12 +1,12 @@
 // The binary contract without any header of ours: slots by number and offsets from the table of the layout, a logger
 // laid out by hand. What a program compiled elsewhere for 10.x does.
 #include "api_test/slots.h"
+#include "support/device.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -159,17 +159,16 @@ TEST_F(Slots, aProgramWithoutOurHeadersBuildsSerializesReloadsAndRuns)
     destroy(engine);
 
     Object const run = inner(context, slots::kIExecutionContext_mImpl);
-    std::vector<float> x(2 * 2 * 9);
-    std::mt19937 generator{17};
-    std::normal_distribution<float> normal;
-    for (float& value : x)
-        value = normal(generator);
-    std::vector<float> y(x.size(), -7.0F);
+    std::vector<float> const x = tenon::test::randomFloats(2 * 2 * 9, 17);
+    tenon::test::DeviceArray<float> const in{x};
+    tenon::test::DeviceArray<float> const out{x.size()};
     RawDims const shape{4, {2, 2, 3, 3}};
     ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setInputShape, "x", &shape)) << errors;
-    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "x", static_cast<void*>(x.data())));
-    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "y", static_cast<void*>(y.data())));
-    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_enqueueV3, static_cast<void*>(nullptr))) << errors;
+    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "x", static_cast<void*>(in.data())));
+    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_setTensorAddress, "y", static_cast<void*>(out.data())));
+    ASSERT_TRUE(call<bool>(run, slots::kVExecutionContext_enqueueV3, tenon::test::deviceUnderTest().stream()))
+        << errors;
+    std::vector<float> const y = out.read();
     for (size_t n = 0; n < 2; ++n)
         for (size_t m = 0; m < 2; ++m)
             for (size_t i = 0; i < 9; ++i)

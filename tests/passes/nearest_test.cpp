@@ -92,11 +92,10 @@ output %y
 TEST(Nearest, mergeEqualNodesLeavesRandomNumbers)
 {
     expectSkipped("merge-equal-nodes", R"(
-input %x : int64[2]
-const %low : float32[] = 0
-const %high : float32[] = 1
-%a = Fill(%x, %low, %high) {Dimensions=(-1,-1), Operation=1}
-%b = Fill(%x, %low, %high) {Dimensions=(-1,-1), Operation=1}
+input %low : float32[]
+const %high : float32[] = 9
+%a = Fill(_, %low, %high) {Dimensions=(2,4), Operation=1}
+%b = Fill(_, %low, %high) {Dimensions=(2,4), Operation=1}
 output %a
 output %b
 )");
@@ -116,8 +115,8 @@ output %y
 TEST(Nearest, transposeIntoMatmulLeavesVectors)
 {
     expectUnchanged("transpose-into-matmul", R"(
-input %a : float32[4,5]
-input %b : float32[5,4]
+input %a : float32[2,4,5]
+input %b : float32[5,2]
 %t = Shuffle(%b) {FirstTranspose=[1,0,2,3,4,5,6,7]}
 %y = MatrixMultiply(%a, %t) {operation1=2}
 output %y
@@ -182,11 +181,9 @@ output %y
 TEST(Nearest, mergeShufflesLeavesReshapesAcrossATranspose)
 {
     expectUnchanged("merge-shuffles", R"(
-input %x : float32[4,6]
-%a = Shuffle(%x) {FirstTranspose=[1,0,2,3,4,5,6,7]}
-%b = Shuffle(%a) {ReshapeDimensions=(4,6), SecondTranspose=[1,0,2,3,4,5,6,7]}
-%y = Shuffle(%b) {ReshapeDimensions=(3,8)}
-output %b
+input %x : float32[6,4]
+%a = Shuffle(%x) {ReshapeDimensions=(2,3,4), SecondTranspose=[1,0,2,3,4,5,6,7]}
+%y = Shuffle(%a) {ReshapeDimensions=(6,4)}
 output %y
 )");
 }
