@@ -55,15 +55,28 @@ output %b
     EXPECT_TRUE(applyPatch(*graph, good)) << "ids are used again";
 }
 
+//! Makes a symbol before it finds what is wrong.
+struct LateRefusal
+{
+    static constexpr std::string_view kName{"LateRefusal"};
+    int32_t unused{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "Unused", &LateRefusal::unused)};
+    }
+    Result<TensorType> infer(Inputs const& in) const
+    {
+        return badConfig("an extent of {} is refused", in.dataExtent(0, in.type(0).shape[0]).show());
+    }
+};
+
 TEST(GraphEdits, aNodeThatFailsLeavesNoSymbols)
 {
     Result<Graph> graph = parseGraph("input %x : float32[N=1..8,4]\noutput %x\n", parseLayer);
     ASSERT_TRUE(graph);
     int32_t const symbols = graph->symbols().size();
-    TopK many;
-    many.k = 100000;
-    many.reduceAxes = 2;
-    EXPECT_FALSE(graph->addNode(makeLayer(many), "top", {graph->inputs().front()}));
+    EXPECT_FALSE(graph->addNode(makeLayer(LateRefusal{}), "late", {graph->inputs().front()}));
     EXPECT_EQ(graph->symbols().size(), symbols);
 }
 

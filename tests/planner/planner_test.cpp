@@ -387,13 +387,28 @@ TEST(Planner, keepsConstantsApartWhoseHashesAreEqual)
     EXPECT_EQ(std::memcmp(plan->weights[1].data, second, sizeof second), 0);
 }
 
+TEST(Planner, writesEachPartOfAnExtentOnce)
+{
+    // Each extent reads the one before twice: written out, the last would have 2^30 parts.
+    constexpr int32_t kLayers{30};
+    std::string text{"input %c0 : float32[1,1,N=8..64]\n"};
+    for (int32_t i = 0; i < kLayers; ++i)
+        text += fmt::format("%p{0} = Pooling(%c{0}) {{WindowSizeNd=(2), StrideNd=(2)}}\n"
+                            "%c{1} = Concatenation(%c{0}, %p{0}) {{Axis=2}}\n",
+            i, i + 1);
+    Plan const plan = planOf(text + fmt::format("output %c{}\n", kLayers));
+    Program const& program = plan.programs.front();
+    EXPECT_EQ(program.steps.size(), 2U * kLayers);
+    EXPECT_LT(program.shapes.size(), 50U * kLayers);
+}
+
 TEST(Planner, givesTheSamePlanWhateverWasMadeBefore)
 {
     std::string_view const text = R"(
-input %x : float32[N=1..8,M=1..64,32]
-%a = Shuffle(%x) {ReshapeDimensions=(-1,32)}
-%b = Pooling(%x) {WindowSizeNd=(2),StrideNd=(2)}
-%c = Concatenation(%b, %x) {Axis=1}
+input %x : float32[N=1..8,4,M=2..64]
+%a = Shuffle(%x) {ReshapeDimensions=(-1,4)}
+%b = Pooling(%x) {WindowSizeNd=(2), StrideNd=(2)}
+%c = Concatenation(%b, %x) {Axis=2}
 output %a
 output %c
 )";
