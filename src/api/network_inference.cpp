@@ -43,8 +43,8 @@ void Network::inferInput(Tensor& tensor, int32_t position)
         return;
     inferred.contents.emplace();
     for (int64_t i = 0; i < volumeOf(*extents); ++i)
-        inferred.contents->push_back(
-            ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i))));
+        inferred.contents->push_back(ShapeExpr::symbol(
+            mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i), {}, {INT64_MIN, INT64_MAX})));
 }
 
 Result<Done> Network::inferLayer(LayerBase& layer)
