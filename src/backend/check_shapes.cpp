@@ -65,7 +65,7 @@ Result<Done> compare(TensorType const& inferred, TensorArg const& given, SymbolT
 
 Result<Done> checked(ShapeCheck const& check)
 {
-    ConcreteInputs concrete{check.inputs.size(), check.name};
+    ConcreteInputs concrete{check.inputs.size()}; // Unnamed: the runtime puts the layer before every error.
     for (size_t i = 0; i < check.inputs.size(); ++i)
         TENON_TRY(describe(check, i, concrete));
     std::vector<TensorType> const types = TENON_TRY(check.layer.infer(concrete.inputs()));
