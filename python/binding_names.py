@@ -35,6 +35,7 @@ NAMES = {
     ("ICudaEngine", "is_shape_inference_io"): "isShapeInferenceIO",
     ("IExecutionContext", "active_optimization_profile"): "OptimizationProfile",
     ("IExecutionContext", "temporary_allocator"): "TemporaryStorageAllocator",
+    ("IExecutionContext", "execute_v2"): "executeV2",
     ("IExecutionContext", "execute_async_v3"): "enqueueV3",
     ("INetworkDefinition", "add_elementwise"): "addElementWise",
     ("INetworkDefinition", "add_topk"): "addTopK",
@@ -82,7 +83,7 @@ HAND: dict[str, set[str]] = {
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
     "INetworkDefinition": {"add_concatenation", "add_einsum"},
-    "Builder": {"create_network", "build_serialized_network", "build_engine_with_config"},
+    "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
     "OnnxParser": {
@@ -96,7 +97,7 @@ HAND: dict[str, set[str]] = {
         "load_model_proto",
     },
     "ParserError": {"local_function_stack"},
-    "Runtime": {"deserialize_cuda_engine"},
+    "Runtime": {"get_plugin_registry", "deserialize_cuda_engine"},
     "ICudaEngine": {"get_tensor_profile_shape", "get_tensor_profile_values", "create_execution_context"},
     "IExecutionContext": {
         "all_binding_shapes_specified",
@@ -106,6 +107,7 @@ HAND: dict[str, set[str]] = {
         "set_device_memory",
         "device_memory",
         "execute_v2",
+        "execute_async_v3",
         "set_tensor_address",
         "set_input_shape",
         "set_optimization_profile_async",
@@ -130,6 +132,12 @@ LATER: dict[str, set[str]] = {
     "ILoopBoundaryLayer": {"loop"},
     "IIfConditionalBoundaryLayer": {"conditional"},
     "IAttentionBoundaryLayer": {"attention"},
-    "Builder": {"get_plugin_registry"},
-    "Runtime": {"get_plugin_registry"},
+    "IPluginRegistry": {
+        "register_creator",
+        "deregister_creator",
+        "load_library",
+        "deregister_library",
+        "acquire_plugin_resource",
+        "release_plugin_resource",
+    },
 }

@@ -70,7 +70,7 @@ def parameter(param: dict, position: int) -> tuple[str, str]:
     plain = kind.removesuffix(" const")
     if plain in ("cudaStream_t", "cudaEvent_t", "void*", "void const*"):
         target = plain if plain.startswith("cuda") else "void*"
-        return f"size_t {name}", f"reinterpret_cast<{target}>({name})"
+        return f"Handle {name}", f"{name}.as<{target}>()"
     return f"{kind} {name}", name
 
 
@@ -197,12 +197,17 @@ def enums(classes: list[dict]) -> list[str]:
 
 
 def names(module: dict) -> list[str]:
-    """All top-level names of the table: the package tells a name that is not bound yet from a typing mistake."""
+    """All top-level names of the table and the members of LATER, so that the package can name what is not bound yet."""
     every = sorted(
         c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", "")
     )
-    lines = [f'        "{" ".join(every[i : i + 5])} "' for i in range(0, len(every), 5)]
-    return ['    m.attr("_api_names") = py::str(', *lines[:-1], lines[-1] + ");"]
+    later = sorted(f"{cls}.{member}" for cls, members in LATER.items() for member in members)
+    return text("_api_names", every) + text("_later", later)
+
+
+def text(attribute: str, words: list[str]) -> list[str]:
+    lines = [f'        "{" ".join(words[i : i + 5])} "' for i in range(0, len(words), 5)]
+    return [f'    m.attr("{attribute}") = py::str(', *lines[:-1], lines[-1] + ");"]
 
 
 HEAD = """// Written by generate_bindings.py from the API tables. {what}

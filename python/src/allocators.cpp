@@ -131,24 +131,24 @@ void bindAllocatorCalls(Class& c)
         py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"));
     c.def(
         "allocate_async",
-        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, size_t stream) {
-            return handleOf(self.allocateAsync(size, alignment, flags, reinterpret_cast<cudaStream_t>(stream)));
+        [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, Handle stream) {
+            return handleOf(self.allocateAsync(size, alignment, flags, stream.as<cudaStream_t>()));
         },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"),
         docOf("IGpuAllocator.allocate_async"));
     c.def(
-        "deallocate", [](T& self, py::object const& memory) { return self.deallocate(addressOf(memory)); },
-        py::arg("memory"), docOf("IGpuAllocator.deallocate"));
+        "deallocate", [](T& self, Handle memory) { return self.deallocate(memory.as<void*>()); }, py::arg("memory"),
+        docOf("IGpuAllocator.deallocate"));
     c.def(
         "deallocate_async",
-        [](T& self, py::object const& memory, size_t stream) {
-            return self.deallocateAsync(addressOf(memory), reinterpret_cast<cudaStream_t>(stream));
+        [](T& self, Handle memory, Handle stream) {
+            return self.deallocateAsync(memory.as<void*>(), stream.as<cudaStream_t>());
         },
         py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"));
     c.def(
         "reallocate",
-        [](T& self, py::object const& address, uint64_t alignment, uint64_t size) {
-            return handleOf(self.reallocate(addressOf(address), alignment, size));
+        [](T& self, Handle address, uint64_t alignment, uint64_t size) {
+            return handleOf(self.reallocate(address.as<void*>(), alignment, size));
         },
         py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"));
 }

@@ -56,6 +56,21 @@ py::object fromWeights(py::handle owner, nvinfer1::Weights const& weights);
 //! NumPy's type of the same form; None for the types that NumPy lacks.
 py::object numpyType(nvinfer1::DataType type);
 
+//! Bits of one element.
+int32_t bitsOf(nvinfer1::DataType type);
+
+//! A handle or an address as an argument: an int, a capsule of any name, or None for 0. Python gets ints back.
+struct Handle
+{
+    size_t value{0};
+
+    template <typename T>
+    T as() const
+    {
+        return reinterpret_cast<T>(value);
+    }
+};
+
 template <typename T>
 nvinfer1::Weights toWeights(T& owner, py::object const& object)
 {
@@ -85,6 +100,7 @@ void bindValues(py::module_& m);
 void bindInterfaces(py::module_& m);
 void bindAllocators(py::module_& m);
 void bindStreams(py::module_& m);
+void bindRegistry(py::module_& m);
 void declareLayers(py::module_& m);
 void declareNetwork(py::module_& m);
 void declareBuild(py::module_& m);
@@ -119,6 +135,31 @@ struct process_attribute<tenon::python::KeepAlive<Nurse, Patient>>
     {
         if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
             keep_alive_impl(Nurse, Patient, call, result);
+    }
+};
+
+template <>
+struct type_caster<tenon::python::Handle>
+{
+    PYBIND11_TYPE_CASTER(tenon::python::Handle, const_name("int | CapsuleType | None"));
+
+    bool load(handle source, bool)
+    {
+        if (source.is_none())
+            return true;
+        if (PyCapsule_CheckExact(source.ptr()) != 0)
+        {
+            value.value = reinterpret_cast<size_t>(PyCapsule_GetPointer(source.ptr(), PyCapsule_GetName(source.ptr())));
+            return true;
+        }
+        // Handles of other packages are numbers by __index__ or __int__; a float or an array is a mistake.
+        if (PyNumber_Check(source.ptr()) == 0 || PyFloat_Check(source.ptr()) != 0 || isinstance<array>(source))
+            return false;
+        object const number = reinterpret_steal<object>(PyNumber_Long(source.ptr()));
+        value.value = number ? PyLong_AsSize_t(number.ptr()) : 0;
+        bool const done = PyErr_Occurred() == nullptr;
+        PyErr_Clear();
+        return done;
     }
 };
 } // namespace detail

@@ -133,7 +133,8 @@ void bindBuilder(py::module_& m)
             py::buffer_info const info = blob.request();
             return self.createTimingCache(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
-        py::arg("serialized_timing_cache"), py::return_value_policy::take_ownership);
+        py::arg("serialized_timing_cache"), py::return_value_policy::take_ownership,
+        docOf("IBuilderConfig.create_timing_cache"));
     config.def_property(
         "plugins_to_serialize",
         [](IBuilderConfig const& self) {
@@ -147,7 +148,8 @@ void bindBuilder(py::module_& m)
             for (std::string const& path : paths)
                 pointers.push_back(path.c_str());
             self.setPluginsToSerialize(pointers.data(), static_cast<int32_t>(pointers.size()));
-        });
+        },
+        docOf("IBuilderConfig.plugins_to_serialize"));
 }
 
 void bindParser(py::module_& m)
@@ -180,11 +182,11 @@ void bindParser(py::module_& m)
     c.def("supports_model_v2", bytesCall([](T& self, void const* data, size_t size, char const* path) {
         return self.supportsModelV2(data, size, path);
     }),
-        py::arg("model"), py::arg("path") = py::none());
+        py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.supports_model_v2"));
     c.def("load_model_proto", bytesCall([](T& self, void const* data, size_t size, char const* path) {
         return self.loadModelProto(data, size, path);
     }),
-        py::arg("model"), py::arg("path") = py::none());
+        py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.load_model_proto"));
     c.def(
         "supports_model",
         [](T& self, py::buffer const& model, char const* path) {
@@ -196,14 +198,14 @@ void bindParser(py::module_& m)
                 list.append(py::make_tuple(nodes, supported));
             return py::make_tuple(all, list);
         },
-        py::arg("model"), py::arg("path") = py::none());
+        py::arg("model"), py::arg("path") = py::none(), docOf("OnnxParser.supports_model"));
     c.def(
         "parse_with_weight_descriptors",
         [](T& self, py::buffer const& model) {
             py::buffer_info const info = model.request();
             return self.parseWithWeightDescriptors(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
-        py::arg("model"));
+        py::arg("model"), docOf("OnnxParser.parse_with_weight_descriptors"));
     c.def(
         "parse_from_file", [](T& self, std::string const& model) { return self.parseFromFile(model.c_str(), 0); },
         py::arg("model"), py::call_guard<py::gil_scoped_release>(), docOf("OnnxParser.parse_from_file"));
@@ -214,21 +216,27 @@ void bindParser(py::module_& m)
             int64_t const* nodes = self.getSubgraphNodes(index, count);
             return nodes == nullptr ? std::vector<int64_t>{} : std::vector<int64_t>(nodes, nodes + count);
         },
-        py::arg("index"));
-    c.def("get_used_vc_plugin_libraries", [](T& self) {
-        int64_t count{0};
-        char const* const* names = self.getUsedVCPluginLibraries(count);
-        return names == nullptr || count < 0 ? std::vector<std::string>{}
-                                             : std::vector<std::string>(names, names + count);
-    });
+        py::arg("index"), docOf("OnnxParser.get_subgraph_nodes"));
+    c.def(
+        "get_used_vc_plugin_libraries",
+        [](T& self) {
+            int64_t count{0};
+            char const* const* names = self.getUsedVCPluginLibraries(count);
+            return names == nullptr || count < 0 ? std::vector<std::string>{}
+                                                 : std::vector<std::string>(names, names + count);
+        },
+        docOf("OnnxParser.get_used_vc_plugin_libraries"));
     using E = nvonnxparser::IParserError;
     auto error = classOf<py::class_<E, Borrowed<E>>>(m, "ParserError");
-    error.def("local_function_stack", [](E const& self) {
-        std::vector<std::string> names;
-        for (int32_t i = 0; i < self.localFunctionStackSize(); ++i)
-            names.emplace_back(self.localFunctionStack()[i]);
-        return names;
-    });
+    error.def(
+        "local_function_stack",
+        [](E const& self) {
+            std::vector<std::string> names;
+            for (int32_t i = 0; i < self.localFunctionStackSize(); ++i)
+                names.emplace_back(self.localFunctionStack()[i]);
+            return names;
+        },
+        docOf("ParserError.local_function_stack"));
     auto const show = [](E const& self) {
         auto const text = [](char const* value) { return std::string{value == nullptr ? "" : value}; };
         return "In node " + std::to_string(self.node()) + " with name: " + text(self.nodeName())

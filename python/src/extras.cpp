@@ -1,5 +1,5 @@
 // Tenon's own calls (include/tenon) and free functions of the module. Their JSON texts are parsed in tenon/_extras.py.
-#include "bindings.h"
+#include "memory.h"
 
 #include "tenon/tenon.h"
 
@@ -52,7 +52,7 @@ std::string verify(
         if (py::isinstance<py::array>(value))
         {
             arrays.push_back(py::array::ensure(value, py::array::c_style));
-            data = arrays.back().data();
+            data = tensorMemory(engine, names.back(), arrays.back()).address;
             shapes.emplace_back(arrays.back().shape(), arrays.back().shape() + arrays.back().ndim());
         }
         else
@@ -77,6 +77,7 @@ void bindExtras(py::module_& m)
     m.attr("_api_version") = std::to_string(NV_TENSORRT_MAJOR) + "." + std::to_string(NV_TENSORRT_MINOR) + "."
         + std::to_string(NV_TENSORRT_PATCH);
     m.attr("_version") = tenonVersion();
+    m.def("_doc_of", &docOf);
     m.def("_knobs", [] { return textOf(tenonKnobs(), nullptr); });
     m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });
     m.def("_not_implemented", [] { return textOf(tenonNotImplemented(), nullptr); });

@@ -1,6 +1,8 @@
 // Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
 #include "overrides.h"
 
+#include "NvInferPlugin.h"
+
 #include <atomic>
 #include <set>
 
@@ -11,9 +13,16 @@ namespace
 {
 using namespace nvinfer1;
 
+//! Stands in when the logger that the process logs to goes away; programs do not keep loggers for that sake.
+void replaceGlobalLogger(ILogger const* leaving);
+
 class PyLogger : public ILogger
 {
   public:
+    ~PyLogger() override
+    {
+        replaceGlobalLogger(this);
+    }
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
         py::gil_scoped_acquire const gil;
@@ -28,6 +37,10 @@ class DefaultLogger : public ILogger
     explicit DefaultLogger(Severity severity)
         : minSeverity{severity}
     {
+    }
+    ~DefaultLogger() override
+    {
+        replaceGlobalLogger(this);
     }
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
@@ -56,6 +69,13 @@ class PyDefaultLogger : public DefaultLogger
         DefaultLogger::log(severity, message);
     }
 };
+
+void replaceGlobalLogger(ILogger const* leaving)
+{
+    static auto* const lasting = new DefaultLogger{ILogger::Severity::kERROR};
+    if (getLogger() == leaving)
+        initLibNvInferPlugins(lasting, "");
+}
 
 class PyErrorRecorder : public IErrorRecorder
 {
@@ -182,11 +202,13 @@ void bindLoggers(py::module_& m)
         .export_values()
         .finalize();
     c.def(py::init<>());
-    c.def("log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>());
+    c.def("log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>(),
+        docOf("ILogger.log"));
     py::class_<DefaultLogger, ILogger, PyDefaultLogger>(m, "Logger", docOf("Logger"))
         .def(py::init<ILogger::Severity>(), py::arg("min_severity") = ILogger::Severity::kWARNING)
-        .def_readwrite("min_severity", &DefaultLogger::minSeverity)
-        .def("log", &DefaultLogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>());
+        .def_readwrite("min_severity", &DefaultLogger::minSeverity, docOf("Logger.min_severity"))
+        .def("log", &DefaultLogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>(),
+            docOf("Logger.log"));
 }
 
 void bindRecorder(py::module_& m)
@@ -194,13 +216,14 @@ void bindRecorder(py::module_& m)
     py::class_<IErrorRecorder, PyErrorRecorder> c(m, "IErrorRecorder", docOf("IErrorRecorder"));
     c.def(py::init<>());
     c.def_property_readonly_static(
-        "MAX_DESC_LENGTH", [](py::object const&) { return size_t{IErrorRecorder::kMAX_DESC_LENGTH}; });
-    c.def("num_errors", &IErrorRecorder::getNbErrors);
-    c.def("get_error_code", &IErrorRecorder::getErrorCode);
-    c.def("get_error_desc", &IErrorRecorder::getErrorDesc);
-    c.def("has_overflowed", &IErrorRecorder::hasOverflowed);
-    c.def("clear", &IErrorRecorder::clear);
-    c.def("report_error", &IErrorRecorder::reportError);
+        "MAX_DESC_LENGTH", [](py::object const&) { return size_t{IErrorRecorder::kMAX_DESC_LENGTH}; },
+        docOf("IErrorRecorder.MAX_DESC_LENGTH"));
+    c.def("num_errors", &IErrorRecorder::getNbErrors, docOf("IErrorRecorder.num_errors"));
+    c.def("get_error_code", &IErrorRecorder::getErrorCode, docOf("IErrorRecorder.get_error_code"));
+    c.def("get_error_desc", &IErrorRecorder::getErrorDesc, docOf("IErrorRecorder.get_error_desc"));
+    c.def("has_overflowed", &IErrorRecorder::hasOverflowed, docOf("IErrorRecorder.has_overflowed"));
+    c.def("clear", &IErrorRecorder::clear, docOf("IErrorRecorder.clear"));
+    c.def("report_error", &IErrorRecorder::reportError, docOf("IErrorRecorder.report_error"));
 }
 
 } // namespace
@@ -209,36 +232,41 @@ void bindInterfaces(py::module_& m)
 {
     py::class_<InterfaceInfo>(m, "InterfaceInfo", docOf("InterfaceInfo"))
         .def_property(
-            "kind", [](InterfaceInfo const& self) { return self.kind; }, &setKind)
-        .def_readwrite("major", &InterfaceInfo::major)
-        .def_readwrite("minor", &InterfaceInfo::minor);
+            "kind", [](InterfaceInfo const& self) { return self.kind; }, &setKind, docOf("InterfaceInfo.kind"))
+        .def_readwrite("major", &InterfaceInfo::major, docOf("InterfaceInfo.major"))
+        .def_readwrite("minor", &InterfaceInfo::minor, docOf("InterfaceInfo.minor"));
     py::class_<IVersionedInterface, Borrowed<IVersionedInterface>>(
         m, "IVersionedInterface", docOf("IVersionedInterface"))
-        .def_property_readonly("api_language", &IVersionedInterface::getAPILanguage)
-        .def_property_readonly("interface_info", &IVersionedInterface::getInterfaceInfo);
+        .def_property_readonly(
+            "api_language", &IVersionedInterface::getAPILanguage, docOf("IVersionedInterface.api_language"))
+        .def_property_readonly(
+            "interface_info", &IVersionedInterface::getInterfaceInfo, docOf("IVersionedInterface.interface_info"));
     bindLoggers(m);
     bindRecorder(m);
     bindAllocators(m);
     py::class_<IProgressMonitor, PyProgressMonitor>(m, "IProgressMonitor", docOf("IProgressMonitor"))
         .def(py::init<>())
         .def("phase_start", &IProgressMonitor::phaseStart, py::arg("phase_name"), py::arg("parent_phase"),
-            py::arg("num_steps"))
-        .def("step_complete", &IProgressMonitor::stepComplete, py::arg("phase_name"), py::arg("step"))
-        .def("phase_finish", &IProgressMonitor::phaseFinish, py::arg("phase_name"));
+            py::arg("num_steps"), docOf("IProgressMonitor.phase_start"))
+        .def("step_complete", &IProgressMonitor::stepComplete, py::arg("phase_name"), py::arg("step"),
+            docOf("IProgressMonitor.step_complete"))
+        .def("phase_finish", &IProgressMonitor::phaseFinish, py::arg("phase_name"),
+            docOf("IProgressMonitor.phase_finish"));
     py::class_<IProfiler, PyProfiler>(m, "IProfiler", docOf("IProfiler"))
         .def(py::init<>())
-        .def("report_layer_time", &IProfiler::reportLayerTime, py::arg("layer_name"), py::arg("ms"));
+        .def("report_layer_time", &IProfiler::reportLayerTime, py::arg("layer_name"), py::arg("ms"),
+            docOf("IProfiler.report_layer_time"));
     py::class_<DefaultProfiler, IProfiler>(m, "Profiler", docOf("Profiler"))
         .def(py::init<>())
-        .def("report_layer_time", &DefaultProfiler::reportLayerTime, py::arg("layer_name"), py::arg("ms"));
+        .def("report_layer_time", &DefaultProfiler::reportLayerTime, py::arg("layer_name"), py::arg("ms"),
+            docOf("Profiler.report_layer_time"));
     py::class_<IDebugListener, PyDebugListener>(m, "IDebugListener", docOf("IDebugListener"))
         .def(py::init<>())
         .def(
             "process_debug_tensor",
-            [](IDebugListener& self, py::object const& address, TensorLocation location, DataType type,
-                Dims const& shape, char const* name, size_t stream) {
-                self.processDebugTensor(
-                    addressOf(address), location, type, shape, name, reinterpret_cast<cudaStream_t>(stream));
+            [](IDebugListener& self, Handle address, TensorLocation location, DataType type, Dims const& shape,
+                char const* name, Handle stream) {
+                self.processDebugTensor(address.as<void*>(), location, type, shape, name, stream.as<cudaStream_t>());
             },
             py::arg("addr"), py::arg("location"), py::arg("type"), py::arg("shape"), py::arg("name"), py::arg("stream"),
             docOf("IDebugListener.process_debug_tensor"));

@@ -19,5 +19,6 @@ PYBIND11_MODULE(_native, m)
     bindNetworkByHand(m);
     bindBuildByHand(m);
     bindRunByHand(m);
+    bindRegistry(m);
     bindExtras(m);
 }

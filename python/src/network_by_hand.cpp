@@ -14,7 +14,8 @@ using LayerClass = py::class_<Layer, ILayer, Borrowed<Layer>>;
 void bindTensor(py::module_& m)
 {
     auto c = classOf<py::class_<ITensor, Borrowed<ITensor>>>(m, "ITensor");
-    c.def("set_dynamic_range", &ITensor::setDynamicRange, py::arg("min"), py::arg("max"));
+    c.def("set_dynamic_range", &ITensor::setDynamicRange, py::arg("min"), py::arg("max"),
+        docOf("ITensor.set_dynamic_range"));
     c.def_property(
         "dynamic_range",
         [](ITensor const& self) -> py::object {
@@ -24,7 +25,8 @@ void bindTensor(py::module_& m)
         },
         [](ITensor& self, std::pair<float, float> range) {
             checked("ITensor.dynamic_range", [&] { return self.setDynamicRange(range.first, range.second); });
-        });
+        },
+        docOf("ITensor.dynamic_range"));
     c.def("__hash__", [](ITensor const& self) { return reinterpret_cast<size_t>(&self); });
 }
 
@@ -33,10 +35,12 @@ void bindLayerExtras(py::module_& m)
     auto matmul = classOf<LayerClass<IMatrixMultiplyLayer>>(m, "IMatrixMultiplyLayer");
     matmul.def_property(
         "op0", [](IMatrixMultiplyLayer const& self) { return self.getOperation(0); },
-        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(0, op); });
+        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(0, op); },
+        docOf("IMatrixMultiplyLayer.op0"));
     matmul.def_property(
         "op1", [](IMatrixMultiplyLayer const& self) { return self.getOperation(1); },
-        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(1, op); });
+        [](IMatrixMultiplyLayer& self, MatrixOperation op) { self.setOperation(1, op); },
+        docOf("IMatrixMultiplyLayer.op1"));
     auto resize = classOf<LayerClass<IResizeLayer>>(m, "IResizeLayer");
     resize.def_property(
         "scales",
@@ -48,7 +52,8 @@ void bindLayerExtras(py::module_& m)
         },
         [](IResizeLayer& self, std::vector<float> const& scales) {
             self.setScales(scales.data(), static_cast<int32_t>(scales.size()));
-        });
+        },
+        docOf("IResizeLayer.scales"));
 }
 
 void bindNetworkExtras(py::module_& m)
@@ -60,13 +65,14 @@ void bindNetworkExtras(py::module_& m)
         [](T& self, std::vector<ITensor*> const& inputs) {
             return self.addConcatenation(inputs.data(), static_cast<int32_t>(inputs.size()));
         },
-        py::arg("inputs"), py::return_value_policy::reference_internal);
+        py::arg("inputs"), docOf("INetworkDefinition.add_concatenation"), py::return_value_policy::reference_internal);
     c.def(
         "add_einsum",
         [](T& self, std::vector<ITensor*> const& inputs, char const* equation) {
             return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation);
         },
-        py::arg("inputs"), py::arg("equation"), py::return_value_policy::reference_internal);
+        py::arg("inputs"), py::arg("equation"), docOf("INetworkDefinition.add_einsum"),
+        py::return_value_policy::reference_internal);
     c.def("__len__", &T::getNbLayers);
     c.def(
         "__getitem__",

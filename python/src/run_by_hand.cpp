@@ -1,5 +1,6 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
-#include "bindings.h"
+#include "memory.h"
+#include "overrides.h"
 
 #include "tenon/load.h"
 
@@ -118,7 +119,8 @@ void bindEngine(py::module_& m)
             return list;
         },
         py::arg("name"), py::arg("profile_index"), docOf("ICudaEngine.get_tensor_profile_shape"));
-    c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"));
+    c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"),
+        docOf("ICudaEngine.get_tensor_profile_values"));
     c.def(
         "get_tensor_profile_values",
         [](T const& self, int32_t profile, std::string const& name) { return profileValues(self, name, profile); },
@@ -156,69 +158,75 @@ Dims narrowDims(py::sequence const& shape)
     return dims;
 }
 
-//! Arrays that a context uses, by tensor name; they live until another address takes their place.
-py::dict arraysOf(py::object const& context)
+//! What holds the memory that a context uses, by tensor name; it lives until another address takes its place.
+py::dict holdersOf(py::object const& context)
 {
-    if (!py::hasattr(context, "_arrays"))
-        context.attr("_arrays") = py::dict{};
-    return context.attr("_arrays");
+    if (!py::hasattr(context, "_holders"))
+        context.attr("_holders") = py::dict{};
+    return context.attr("_holders");
 }
 
-bool setPlainAddress(py::object const& self, std::string const& name, void* address)
+//! Compares the memory of known size with the tensors, whose shapes may have changed since it was given.
+void checkHolders(py::object const& context, bool shapeInputsAlone)
 {
-    if (!self.cast<IExecutionContext&>().setTensorAddress(name.c_str(), address))
-        return false;
-    arraysOf(self).attr("pop")(name, py::none());
-    return true;
-}
-
-//! An int, an array's first element, or null for None.
-void* addressOfMemory(py::object const& memory)
-{
-    if (memory.is_none())
-        return nullptr;
-    if (py::isinstance<py::array>(memory))
+    auto& self = context.cast<IExecutionContext&>();
+    ICudaEngine const& engine = self.getEngine();
+    for (auto const& [key, holder] : holdersOf(context))
     {
-        auto const array = memory.cast<py::array>();
-        if ((array.flags() & py::array::c_style) == 0 || !array.writeable())
-            throw py::type_error("the memory must be contiguous and writeable");
-        return const_cast<void*>(array.data());
+        auto const name = key.cast<std::string>();
+        bool const isInput = engine.getTensorIOMode(name.c_str()) == TensorIOMode::kINPUT;
+        if (shapeInputsAlone && !(isInput && engine.isShapeInferenceIO(name.c_str())))
+            continue;
+        if (self.getOutputAllocator(name.c_str()) == nullptr) // Else the allocator is asked for memory.
+            checkRoom(self, name, memoryOf(holder, name).bytes);
     }
-    return reinterpret_cast<void*>(py::int_(memory).cast<size_t>());
 }
 
 //! The address of activation memory; what owns it is kept with the context until other memory is given.
-void* takeMemory(py::object const& context, py::object const& memory)
+Memory takeMemory(py::object const& context, py::object const& object)
 {
-    void* const address = addressOfMemory(memory);
-    context.attr("_device_memory") = memory.is_none() ? py::object(py::int_(0)) : memory;
-    return address;
+    Memory const memory = memoryOf(object, "the context's activations");
+    if (!memory.isWriteable)
+        throw py::type_error("the memory for the context's activations is read-only");
+    context.attr("_device_memory") = memory.owner ? object : py::object(py::int_(handleOf(memory.address)));
+    return memory;
 }
 
-bool setAddress(py::object const& self, std::string const& name, py::object const& memory)
+void setDeviceMemory(py::object const& self, py::object const& object, int64_t size)
 {
-    if (memory.is_none())
-        return setPlainAddress(self, name, nullptr);
-    if (PyIndex_Check(memory.ptr()) != 0 && !py::isinstance<py::array>(memory))
-        return setPlainAddress(self, name, reinterpret_cast<void*>(py::int_(memory).cast<size_t>()));
-    if (!py::isinstance<py::array>(memory))
-        throw py::type_error("the memory of tensor '" + name + "' must be an int or a NumPy array");
+    Memory const memory = memoryOf(object, "the context's activations");
+    if (memory.bytes >= 0 && memory.bytes < size)
+        throw py::value_error("the memory for the context's activations holds " + std::to_string(memory.bytes)
+            + " bytes, not " + std::to_string(size));
+    self.cast<IExecutionContext&>().setDeviceMemoryV2(takeMemory(self, object).address, size);
+}
+
+//! Without a size the most that the engine may need is meant, unless the object knows how much it holds.
+void setWholeDeviceMemory(py::object const& self, py::object const& object)
+{
+    Memory const memory = takeMemory(self, object);
     auto& context = self.cast<IExecutionContext&>();
-    auto const array = memory.cast<py::array>();
-    if ((array.flags() & py::array::c_style) == 0)
-        throw py::type_error(
-            "the array for tensor '" + name + "' is not contiguous; numpy.ascontiguousarray makes one");
+    if (memory.bytes >= 0)
+        context.setDeviceMemoryV2(memory.address, memory.bytes);
+    else
+        context.setDeviceMemory(memory.address);
+}
+
+bool setAddress(py::object const& self, std::string const& name, py::object const& object)
+{
+    auto& context = self.cast<IExecutionContext&>();
     ICudaEngine const& engine = context.getEngine();
-    py::object const expected = numpyType(engine.getTensorDataType(name.c_str()));
-    if (!expected.is_none() && !array.dtype().equal(expected))
-        throw py::type_error("the array for tensor '" + name + "' has elements of "
-            + std::string{py::str(array.dtype())} + ", not " + std::string{py::str(expected)});
-    bool const isOutput = engine.getTensorIOMode(name.c_str()) == TensorIOMode::kOUTPUT;
-    if (isOutput && !array.writeable())
-        throw py::type_error("the array for output '" + name + "' is read-only");
-    if (!context.setTensorAddress(name.c_str(), const_cast<void*>(array.data())))
+    Memory const memory = tensorMemory(engine, name, object);
+    bool const isRead = engine.isShapeInferenceIO(name.c_str())
+        && engine.getTensorIOMode(name.c_str()) == TensorIOMode::kINPUT; // Long before the run.
+    if (memory.owner && isRead)
+        checkRoom(context, name, memory.bytes);
+    if (!context.setTensorAddress(name.c_str(), memory.address))
         return false;
-    arraysOf(self)[py::str(name)] = array;
+    if (memory.owner)
+        holdersOf(self)[py::str(name)] = memory.owner;
+    else
+        holdersOf(self).attr("pop")(name, py::none());
     return true;
 }
 
@@ -238,7 +246,9 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         py::arg("name"), py::arg("shape"));
     c.def(
         "infer_shapes",
-        [](T& self) {
+        [](py::object const& object) {
+            checkHolders(object, true);
+            auto& self = object.cast<T&>();
             std::vector<char const*> names(static_cast<size_t>(self.getEngine().getNbIOTensors()));
             int32_t missing{0};
             {
@@ -250,15 +260,17 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
             return std::vector<std::string>(names.begin(), names.begin() + std::min<int32_t>(missing, names.size()));
         },
         docOf("IExecutionContext.infer_shapes"));
-    c.def_property_readonly("all_binding_shapes_specified", &T::allInputDimensionsSpecified);
-    c.def_property_readonly("all_shape_inputs_specified", &T::allInputShapesSpecified);
+    c.def_property_readonly("all_binding_shapes_specified", &T::allInputDimensionsSpecified,
+        docOf("IExecutionContext.all_binding_shapes_specified"));
+    c.def_property_readonly("all_shape_inputs_specified", &T::allInputShapesSpecified,
+        docOf("IExecutionContext.all_shape_inputs_specified"));
     c.def(
         "set_optimization_profile_async",
-        [](T& self, int32_t profile, size_t stream) {
+        [](T& self, int32_t profile, Handle stream) {
             bool done{false};
             {
                 py::gil_scoped_release const released;
-                done = self.setOptimizationProfileAsync(profile, reinterpret_cast<cudaStream_t>(stream));
+                done = self.setOptimizationProfileAsync(profile, stream.as<cudaStream_t>());
             }
             if (!done)
                 throw std::runtime_error("profile " + std::to_string(profile) + " could not be set");
@@ -279,9 +291,23 @@ bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
     size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
     std::vector<void*> addresses;
     for (size_t i = 0; i < count; ++i)
-        addresses.push_back(addressOfMemory(bindings[from + i]));
+    {
+        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
+        Memory const memory = tensorMemory(engine, name, bindings[from + i]);
+        if (memory.owner)
+            checkRoom(self, name, memory.bytes);
+        addresses.push_back(memory.address);
+    }
     py::gil_scoped_release const released;
     return self.executeV2(addresses.data());
+}
+
+bool executeAsync(py::object const& self, Handle stream)
+{
+    checkHolders(self, false);
+    auto& context = self.cast<IExecutionContext&>();
+    py::gil_scoped_release const released;
+    return context.enqueueV3(stream.as<cudaStream_t>());
 }
 
 void bindContext(py::module_& m)
@@ -292,26 +318,21 @@ void bindContext(py::module_& m)
     c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
         docOf("IExecutionContext.set_tensor_address"));
     c.def("execute_v2", &executeBindings, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
+    c.def("execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
     c.def(
         "set_aux_streams",
-        [](T& self, std::vector<size_t> const& streams) {
+        [](T& self, std::vector<Handle> const& streams) {
             std::vector<cudaStream_t> handles;
-            for (size_t const stream : streams)
-                handles.push_back(reinterpret_cast<cudaStream_t>(stream));
+            for (Handle const stream : streams)
+                handles.push_back(stream.as<cudaStream_t>());
             self.setAuxStreams(handles.data(), static_cast<int32_t>(handles.size()));
         },
-        py::arg("aux_streams"));
-    c.def(
-        "set_device_memory",
-        [](py::object const& self, py::object const& memory, int64_t size) {
-            self.cast<T&>().setDeviceMemoryV2(takeMemory(self, memory), size);
-        },
-        py::arg("memory"), py::arg("size"), docOf("IExecutionContext.set_device_memory"));
+        py::arg("aux_streams"), docOf("IExecutionContext.set_aux_streams"));
+    c.def("set_device_memory", &setDeviceMemory, py::arg("memory"), py::arg("size"),
+        docOf("IExecutionContext.set_device_memory"));
     c.def_property(
         "device_memory", [](py::object const& self) { return py::getattr(self, "_device_memory", py::int_(0)); },
-        [](py::object const& self, py::object const& memory) {
-            self.cast<T&>().setDeviceMemory(takeMemory(self, memory));
-        });
+        &setWholeDeviceMemory, docOf("IExecutionContext.device_memory"));
 }
 } // namespace
 

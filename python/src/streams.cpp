@@ -77,24 +77,23 @@ void bindStreams(py::module_& m)
         .def(py::init<>())
         .def(
             "read",
-            [](IStreamReader& self, py::object const& destination, int64_t size) {
-                return self.read(addressOf(destination), size);
+            [](IStreamReader& self, Handle destination, int64_t size) {
+                return self.read(destination.as<void*>(), size);
             },
             py::arg("destination"), py::arg("size"), docOf("IStreamReader.read"));
     py::class_<IStreamReaderV2, PyStreamReaderV2>(m, "IStreamReaderV2", docOf("IStreamReaderV2"))
         .def(py::init<>())
         .def(
             "read",
-            [](IStreamReaderV2& self, py::object const& destination, int64_t size, size_t stream) {
-                return self.read(addressOf(destination), size, reinterpret_cast<cudaStream_t>(stream));
+            [](IStreamReaderV2& self, Handle destination, int64_t size, Handle stream) {
+                return self.read(destination.as<void*>(), size, stream.as<cudaStream_t>());
             },
             py::arg("destination"), py::arg("num_bytes"), py::arg("stream"), docOf("IStreamReaderV2.read"))
         .def("seek", &IStreamReaderV2::seek, py::arg("offset"), py::arg("where"), docOf("IStreamReaderV2.seek"));
     py::class_<IStreamWriter, PyStreamWriter>(m, "IStreamWriter", docOf("IStreamWriter"))
         .def(py::init<>())
         .def(
-            "write",
-            [](IStreamWriter& self, py::object const& data, int64_t size) { return self.write(addressOf(data), size); },
+            "write", [](IStreamWriter& self, Handle data, int64_t size) { return self.write(data.as<void*>(), size); },
             py::arg("data"), py::arg("size"), docOf("IStreamWriter.write"));
 }
 

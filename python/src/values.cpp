@@ -24,6 +24,22 @@ py::object numpyType(nvinfer1::DataType type)
     }
 }
 
+int32_t bitsOf(nvinfer1::DataType type)
+{
+    using nvinfer1::DataType;
+    switch (type)
+    {
+    case DataType::kFLOAT:
+    case DataType::kINT32: return 32;
+    case DataType::kINT64: return 64;
+    case DataType::kHALF:
+    case DataType::kBF16: return 16;
+    case DataType::kINT4:
+    case DataType::kFP4: return 4;
+    default: return 8;
+    }
+}
+
 namespace
 {
 using nvinfer1::DataType;
@@ -78,8 +94,10 @@ void bindDims(py::module_& m)
         return dims;
     }));
     c.def(py::init(&dimsOf), py::arg("shape"));
-    c.def_property_readonly_static("MAX_DIMS", [](py::object const&) { return static_cast<int32_t>(Dims::MAX_DIMS); });
-    c.def_property_readonly("nbDims", [](Dims const& self) { return self.nbDims; });
+    c.def_property_readonly_static(
+        "MAX_DIMS", [](py::object const&) { return static_cast<int32_t>(Dims::MAX_DIMS); }, docOf("Dims.MAX_DIMS"));
+    c.def_property_readonly(
+        "nbDims", [](Dims const& self) { return self.nbDims; }, docOf("Dims.nbDims"));
     c.def("__len__", &lengthOf);
     c.def("__getitem__", [](Dims& self, int64_t index) { return at(self, index); });
     c.def("__getitem__", [](Dims const& self, py::slice const& slice) {
@@ -127,9 +145,11 @@ void bindDims(py::module_& m)
         }),
             py::arg("shape"))
         .def_property(
-            "h", [](nvinfer1::DimsHW const& d) { return d.d[0]; }, [](nvinfer1::DimsHW& d, int64_t h) { d.d[0] = h; })
+            "h", [](nvinfer1::DimsHW const& d) { return d.d[0]; }, [](nvinfer1::DimsHW& d, int64_t h) { d.d[0] = h; },
+            docOf("DimsHW.h"))
         .def_property(
-            "w", [](nvinfer1::DimsHW const& d) { return d.d[1]; }, [](nvinfer1::DimsHW& d, int64_t w) { d.d[1] = w; });
+            "w", [](nvinfer1::DimsHW const& d) { return d.d[1]; }, [](nvinfer1::DimsHW& d, int64_t w) { d.d[1] = w; },
+            docOf("DimsHW.w"));
     py::class_<nvinfer1::Dims3, Dims>(m, "Dims3", docOf("Dims3"))
         .def(py::init<>())
         .def(py::init<int64_t, int64_t, int64_t>(), py::arg("dim0"), py::arg("dim1"), py::arg("dim2"))
@@ -189,21 +209,6 @@ DataType typeOf(py::array const& array)
     throw py::type_error("no data type of the API is like NumPy's " + std::string{py::str(array.dtype())});
 }
 
-int32_t bitsOf(DataType type)
-{
-    switch (type)
-    {
-    case DataType::kFLOAT:
-    case DataType::kINT32: return 32;
-    case DataType::kINT64: return 64;
-    case DataType::kHALF:
-    case DataType::kBF16: return 16;
-    case DataType::kINT4:
-    case DataType::kFP4: return 4;
-    default: return 8;
-    }
-}
-
 py::object viewOf(py::handle owner, Weights const& weights)
 {
     py::object const type = numpyType(weights.type);
@@ -226,22 +231,29 @@ void bindWeights(py::module_& m)
         return Weights{typeOf(array), array.data(), static_cast<int64_t>(array.size())};
     }),
         py::arg("a"), KeepAlive<1, 2>());
-    c.def_property_readonly("dtype", [](Weights const& self) { return self.type; });
-    c.def_property_readonly("size", [](Weights const& self) { return self.count; });
-    c.def_property_readonly("nbytes", [](Weights const& self) { return (self.count * bitsOf(self.type) + 7) / 8; });
+    c.def_property_readonly(
+        "dtype", [](Weights const& self) { return self.type; }, docOf("Weights.dtype"));
+    c.def_property_readonly(
+        "size", [](Weights const& self) { return self.count; }, docOf("Weights.size"));
+    c.def_property_readonly(
+        "nbytes", [](Weights const& self) { return (self.count * bitsOf(self.type) + 7) / 8; },
+        docOf("Weights.nbytes"));
     c.def("__len__", [](Weights const& self) { return static_cast<size_t>(self.count); });
-    c.def("numpy", [](py::object const& self) {
-        py::object const view = viewOf(self, self.cast<Weights const&>());
-        return view.is_none() ? self : view;
-    });
+    c.def(
+        "numpy",
+        [](py::object const& self) {
+            py::object const view = viewOf(self, self.cast<Weights const&>());
+            return view.is_none() ? self : view;
+        },
+        docOf("Weights.numpy"));
 }
 
 void bindHostMemory(py::module_& m)
 {
     using nvinfer1::IHostMemory;
     py::class_<IHostMemory, Owned<IHostMemory>> c(m, "IHostMemory", py::buffer_protocol(), docOf("IHostMemory"));
-    c.def_property_readonly("dtype", &IHostMemory::type);
-    c.def_property_readonly("nbytes", &IHostMemory::size);
+    c.def_property_readonly("dtype", &IHostMemory::type, docOf("IHostMemory.dtype"));
+    c.def_property_readonly("nbytes", &IHostMemory::size, docOf("IHostMemory.nbytes"));
     c.def("__len__", &IHostMemory::size);
     c.def_buffer([](IHostMemory& self) {
         return py::buffer_info(static_cast<uint8_t*>(self.data()), static_cast<py::ssize_t>(self.size()), true);

@@ -1,5 +1,6 @@
 """What is easier said in Python: context managers, type sizes, small functions."""
 
+import enum
 import warnings
 from collections.abc import Iterable
 from functools import reduce
@@ -73,6 +74,20 @@ def nptype(trt_type: Any) -> Any:
     return types[trt_type.name]
 
 
+class _Later:
+    """A member of the API that this version lacks; reading or setting it says so."""
+
+    def __init__(self, owner: str, name: str) -> None:
+        self.what = f"{owner}.{name} is not implemented in this version"
+        self.__doc__ = "Not implemented in this version."
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        raise AttributeError(self.what)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        raise AttributeError(self.what)
+
+
 def install(native: Any) -> None:
     """Add the members that the extension leaves to Python."""
     for name in _MANAGED:
@@ -80,6 +95,14 @@ def install(native: Any) -> None:
         cls.__enter__, cls.__exit__ = _enter, _exit
     for name in _DELETABLE:
         getattr(native, name).__del__ = _del
+    for cls in list(vars(native).values()) + [native.ILogger.Severity]:
+        if isinstance(cls, enum.EnumType):
+            cls.__doc__ = native._doc_of(cls.__name__)
+            for member in cls:
+                member.__doc__ = native._doc_of(f"{cls.__name__}.{member.name}") or cls.__doc__
+    for later in native._later.split():
+        owner, name = later.split(".")
+        setattr(getattr(native, owner), name, _Later(owner, name))
     bits = native._bits_of
     native.DataType.itemsize = property(
         lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits."

@@ -1,0 +1,153 @@
+"""Documentation of what Python has and the headers lack, or say in terms of C++."""
+
+OWN = {
+    "Builder.create_network": "An empty network; None on failure.\n"
+    ":param flags: a bit 1 << NetworkDefinitionCreationFlag for each flag.",
+    "Builder.gpu_allocator": "The allocator that engines made from the plan take their memory from; None for the "
+    "built-in one. Cannot be read.",
+    "Builder.get_plugin_registry": "The registry of plugin creators; there is one for the process.",
+    "Dims.MAX_DIMS": "The highest rank a tensor can have.",
+    "Dims.nbDims": "The rank; -1 where the rank is unknown or the extents are invalid.",
+    "DimsHW.h": "The height, extent 0.",
+    "DimsHW.w": "The width, extent 1.",
+    "IBuilderConfig.create_timing_cache": "A timing cache; None when the bytes do not fit.\n"
+    ":param serialized_timing_cache: what ITimingCache.serialize() gave; empty for an empty cache.",
+    "IBuilderConfig.clear_quantization_flag": "Takes one flag of quantization away.\n:param flag: the flag.",
+    "IBuilderConfig.get_device_type": "The kind of device for a layer.\n:param layer: the layer.",
+    "IBuilderConfig.get_memory_pool_limit": "How many bytes of a kind of memory may be used.\n:param pool: the kind.",
+    "IBuilderConfig.get_preview_feature": "Whether a feature is on.\n:param feature: the feature.",
+    "IBuilderConfig.get_quantization_flag": "Whether a flag of quantization is set.\n:param flag: the flag.",
+    "IBuilderConfig.get_tactic_sources": "Where kernels may come from, a set of TacticSource.",
+    "IBuilderConfig.get_timing_cache": "The cache that builds use and fill; None when there is none.",
+    "IBuilderConfig.quantization_flags": "The flags of quantization, a set of QuantizationFlag.",
+    "IBuilderConfig.set_quantization_flag": "Adds one flag of quantization.\n:param flag: the flag.",
+    "IBuilderConfig.plugins_to_serialize": "The files of the plugin libraries that the plan is to carry.",
+    "ICudaEngine.create_execution_context": "Makes an execution context, the object that runs.\n"
+    ":param strategy: where the context takes its memory for activations from.\n"
+    ":param runtime_config: settings, instead of a strategy alone.\n"
+    ":returns: the context; None on failure, for instance when memory is short.",
+    "ICudaEngine.get_tensor_profile_shape": "The extents [min, opt, max] that an optimization profile has for an "
+    "input.\n:param name: an input.\n:param profile_index: the profile.",
+    "ICudaEngine.get_tensor_profile_values": "The values [min, opt, max] that an optimization profile has for a shape "
+    "input; RuntimeError when there are none.\n:param name: a shape input.\n:param profile_index: the profile.",
+    "IErrorRecorder.MAX_DESC_LENGTH": "The longest text, in bytes, that a recorder must be able to keep.",
+    "IExecutionContext.all_binding_shapes_specified": "Whether every dynamic input has a shape.",
+    "IExecutionContext.all_shape_inputs_specified": "Whether every input that decides about shapes has its values.",
+    "IExecutionContext.device_memory": "The memory for activations, as it was given: an address, an array or another "
+    "buffer. Only for contexts made with ExecutionContextAllocationStrategy.USER_MANAGED. An address stands for as "
+    "many bytes as the engine may need at most.",
+    "IExecutionContext.execute_async_v3": "Runs the engine on a stream, with the addresses set by tensor name. "
+    "ValueError when an array or another buffer is smaller than its tensor with the shapes set now; nothing runs "
+    "then.\n:param stream_handle: an int, a capsule, or None for the default stream 0.\n"
+    ":returns: whether the run was started; the logger has the reason if not.",
+    "IExecutionContext.execute_v2": "Runs the engine and waits for its end. ValueError when an array or another "
+    "buffer is smaller than its tensor with the shapes set now; nothing runs then.\n"
+    ":param bindings: the memory of all tensors in the engine's order, each an address, a capsule, an array or "
+    "another buffer; or those of all profiles, one after the other.\n:returns: whether all went well.",
+    "IExecutionContext.infer_shapes": "Derives the shapes of all outputs from those of the inputs.\n"
+    ":returns: the names of inputs whose shapes or values are missing; [] when all is known. RuntimeError when the "
+    "shapes contradict each other.",
+    "IExecutionContext.set_aux_streams": "Sets the streams that a run may use besides its own.\n"
+    ":param aux_streams: their handles.",
+    "IExecutionContext.set_device_memory": "Gives the memory for activations to a context made with "
+    "ExecutionContextAllocationStrategy.USER_MANAGED. An array or another buffer is kept until it is replaced; "
+    "ValueError when it is smaller than size.\n:param memory: an address, a capsule, an array or another buffer.\n"
+    ":param size: its bytes, at least what update_device_memory_size_for_shapes() answers.",
+    "IExecutionContext.set_tensor_address": "Sets the memory of an input or output. An array or another buffer is "
+    "kept until other memory takes its place; its size is compared with the tensor's when the engine runs. TypeError "
+    "for one that is not contiguous, has other elements, or is read-only where the engine writes.\n"
+    ":param name: an input or output.\n"
+    ":param memory: an address, a capsule, a NumPy array, another buffer, or None to take the address away.\n"
+    ":returns: whether the context took it.",
+    "IExecutionContext.set_optimization_profile_async": "Chooses the optimization profile, which forgets all shapes "
+    "of inputs; RuntimeError when there is none of that index.\n:param profile_index: the profile.\n"
+    ":param stream_handle: the stream, an int, a capsule, or None for the default stream 0.",
+    "IHostMemory": "A block of memory that the library owns, for instance a plan. A read-only buffer: bytes(), "
+    "memoryview() and file.write() take it without a copy of their own.",
+    "IHostMemory.dtype": "The type of the elements; DataType.INT8 for a plan.",
+    "IHostMemory.nbytes": "The number of bytes.",
+    "ILogger": "Receives the library's messages: derive from it, call ILogger.__init__ and override log().",
+    "IMatrixMultiplyLayer.op0": "How input 0 is read: as it is, transposed, or as a vector.",
+    "IMatrixMultiplyLayer.op1": "How input 1 is read: as it is, transposed, or as a vector.",
+    "INetworkDefinition.add_concatenation": "Joins tensors along an axis that is set on the layer.\n"
+    ":param inputs: the tensors, all of one rank and type.",
+    "INetworkDefinition.add_einsum": "Sums products over the indices of an equation.\n:param inputs: the tensors.\n"
+    ':param equation: such as "ij,jk->ik".',
+    "IOptimizationProfile.get_shape": "The extents [min, opt, max] of an input; [] when they were not set.\n"
+    ":param input: the input's name.",
+    "IOptimizationProfile.get_shape_input": "The values [min, opt, max] of a shape input; [] when they were not "
+    "set.\n:param input: the input's name.",
+    "IOptimizationProfile.set_shape": "Sets the extents that a dynamic input may have. RuntimeError when they do not "
+    "fit each other.\n:param input: the input's name.\n:param min: the least extents.\n"
+    ":param opt: those to optimize for.\n:param max: the greatest.",
+    "IOptimizationProfile.set_shape_input": "Sets the values that a shape input may have. RuntimeError when they do "
+    "not fit each other.\n:param input: the input's name.\n:param min: the least values.\n"
+    ":param opt: those to optimize for.\n:param max: the greatest.",
+    "IPluginRegistry": "The plugin creators of this process. Those of C++ libraries are found, but Python cannot use "
+    "them in this version.",
+    "IPluginRegistry.all_creators": "All creators; [] when there are none.",
+    "IPluginRegistry.all_creators_recursive": "All creators, those of parent registries included; [] when there are "
+    "none.",
+    "IPluginRegistry.get_creator": "The creator of a plugin, of any generation; None when it is not registered.\n"
+    ":param type: the plugin's name.\n:param version: its version.\n:param plugin_namespace: its namespace.",
+    "IPluginRegistry.get_plugin_creator": "The creator of a plugin of the generations up to V2; None when it is not "
+    "registered.\n:param type: the plugin's name.\n:param version: its version.\n"
+    ":param plugin_namespace: its namespace.",
+    "IPluginRegistry.plugin_creator_list": "The creators of plugins of the generations up to V2; [] when there are "
+    "none.",
+    "IResizeLayer.scales": "The factors, one for each axis; [] when the output's extents were set instead.",
+    "ITensor.dynamic_range": "The range (min, max) of the values, None when it is not set.",
+    "ITensor.set_dynamic_range": "Sets the range of the values.\n:param min: the least value.\n"
+    ":param max: the greatest.",
+    "IVersionedInterface.api_language": "The language that the interface is implemented in.",
+    "IVersionedInterface.interface_info": "The interface's name and version.",
+    "InterfaceInfo.kind": "The interface's name.",
+    "InterfaceInfo.major": "The first number of the interface's version.",
+    "InterfaceInfo.minor": "The second number of the interface's version.",
+    "Logger": "Prints messages to standard error.\n:param min_severity: the least serious ones to print.",
+    "Logger.log": "Prints a message that is serious enough.\n:param severity: how serious it is.\n"
+    ":param msg: the text.",
+    "Logger.min_severity": "The least serious messages to print.",
+    "OnnxParser.get_subgraph_nodes": "The nodes of one of the parts that supports_model_v2() has found, by index in "
+    "the model.\n:param index: the part.",
+    "OnnxParser.get_used_vc_plugin_libraries": "The files of the plugin libraries that a version-compatible engine "
+    "of this network needs.",
+    "OnnxParser.load_model_proto": "Takes a model without reading it into the network yet.\n"
+    ":param model: the model's bytes.\n:param path: the model's file, for external weights.\n"
+    ":returns: False when it cannot be decoded or there is one already.",
+    "OnnxParser.parse": "Reads a model into the network. get_error() tells what could not be read.\n"
+    ":param model: the model's bytes.\n:param path: the model's file, for external weights.\n"
+    ":returns: whether the whole model was read.",
+    "OnnxParser.parse_from_file": "Reads a model from a file into the network. get_error() tells what could not be "
+    "read.\n:param model: the file.\n:returns: whether the whole model was read.",
+    "OnnxParser.parse_with_weight_descriptors": "Reads a model whose weights are pointers in the place of values.\n"
+    ":param model: the model's bytes.\n:returns: whether the whole model was read.",
+    "OnnxParser.supports_model": "Asks whether a model could be read, part by part.\n:param model: the model's bytes."
+    "\n:param path: the model's file, for external weights.\n"
+    ":returns: whether all of it could be read, and a list of (nodes, whether they could be read).",
+    "OnnxParser.supports_model_v2": "Asks whether a model could be read; num_subgraphs, is_subgraph_supported() and "
+    "get_subgraph_nodes() tell about its parts.\n:param model: the model's bytes.\n"
+    ":param path: the model's file, for external weights.\n:returns: whether the whole model could be read.",
+    "ParserError.local_function_stack": "The local functions that the node lies in, outermost first.",
+    "Profiler": "Prints the time of each layer to standard output.",
+    "Profiler.report_layer_time": "Prints a line.\n:param layer_name: the layer.\n:param ms: its milliseconds.",
+    "Runtime.deserialize_cuda_engine": "The engine of a plan; None when the plan is damaged, was made by another "
+    "version, or lacks plugins: the logger has the reason. Bytes and read-only mappings are used where they lie and "
+    "kept; other buffers are copied.",
+    "Runtime.get_plugin_registry": "The registry of plugin creators; there is one for the process.",
+    "Runtime.gpu_allocator": "The allocator that engines take their memory from; None for the built-in one. Cannot "
+    "be read.",
+    "Severity": "How serious a message is; a smaller number is more serious.",
+    "Weights": "An array of constants: of an element type alone (empty), of a NumPy array, which is kept, or at an "
+    "address.",
+    "Weights.dtype": "The element type.",
+    "Weights.nbytes": "The number of bytes.",
+    "Weights.numpy": "A NumPy array over the same memory; the object itself for element types that NumPy lacks.",
+    "Weights.size": "The number of elements.",
+    "get_builder_plugin_registry": "The registry of plugin creators for builders; there is one for the process.",
+    "get_nv_onnx_parser_version": "The version of the ONNX parser, as one number.",
+    "get_plugin_registry": "The registry of plugin creators; there is one for the process.",
+    "init_libnvinfer_plugins": "Registers all stock plugins under a namespace; this version has none.\n"
+    ":param logger: where messages of the whole library go from now on; None changes nothing.\n"
+    ":param namespace: the namespace.\n:returns: whether all of them are registered.",
+}

@@ -1,0 +1,98 @@
+// Reads addresses, sizes and element types off the objects that callers hand over, and compares them with tensors.
+#include "memory.h"
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+
+Memory ofArray(py::array const& array, std::string const& what)
+{
+    if ((array.flags() & py::array::c_style) == 0)
+        throw py::type_error("the array for " + what + " is not contiguous; numpy.ascontiguousarray makes one");
+    return {const_cast<void*>(array.data()), array.nbytes(), array.writeable(), array.dtype(), array};
+}
+
+//! The view is what is kept: while it lives, a bytearray cannot move.
+Memory ofBuffer(py::handle object, std::string const& what)
+{
+    auto const view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(object.ptr()));
+    if (!view)
+        throw py::error_already_set();
+    Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(view.ptr());
+    if (PyBuffer_IsContiguous(&buffer, 'C') == 0)
+        throw py::type_error("the buffer for " + what + " is not contiguous");
+    Memory memory{buffer.buf, buffer.len, buffer.readonly == 0, {}, view};
+    if (buffer.itemsize > 1)
+        memory.elementType = py::module_::import("numpy").attr("asarray")(view).attr("dtype");
+    return memory;
+}
+
+//! Bytes of the tensor with the shapes set now; -1 while they are not known.
+int64_t bytesOf(IExecutionContext const& context, char const* name)
+{
+    ICudaEngine const& engine = context.getEngine();
+    Dims const shape = context.getTensorShape(name);
+    if (shape.nbDims < 0)
+        return -1;
+    int64_t count{1};
+    for (int32_t i = 0; i < shape.nbDims; ++i)
+    {
+        if (shape.d[i] < 0) // An extent that the run's data decides, or that is not set yet.
+            return engine.getTensorIOMode(name) == TensorIOMode::kOUTPUT ? context.getMaxOutputSize(name) : -1;
+        count *= shape.d[i];
+    }
+    return (count * bitsOf(engine.getTensorDataType(name)) + 7) / 8;
+}
+
+std::string describe(IExecutionContext const& context, char const* name)
+{
+    Dims const shape = context.getTensorShape(name);
+    std::string text = py::str(py::cast(shape));
+    return text + " of " + std::string{py::str(py::cast(context.getEngine().getTensorDataType(name)).attr("name"))};
+}
+} // namespace
+
+Memory memoryOf(py::handle object, std::string const& what)
+{
+    if (object.is_none())
+        return {};
+    if (py::isinstance<py::array>(object))
+        return ofArray(py::reinterpret_borrow<py::array>(object), what);
+    if (PyIndex_Check(object.ptr()) != 0)
+        return {reinterpret_cast<void*>(py::int_(py::reinterpret_borrow<py::object>(object)).cast<size_t>())};
+    if (PyCapsule_CheckExact(object.ptr()) != 0)
+        return {PyCapsule_GetPointer(object.ptr(), PyCapsule_GetName(object.ptr()))};
+    if (PyObject_CheckBuffer(object.ptr()) != 0)
+        return ofBuffer(object, what);
+    throw py::type_error("the memory of " + what + " must be an int, a capsule, a NumPy array or another buffer, not "
+        + std::string{py::str(py::type::of(object).attr("__name__"))});
+}
+
+Memory tensorMemory(ICudaEngine const& engine, std::string const& name, py::handle object)
+{
+    std::string const what = "tensor '" + name + "'";
+    Memory memory = memoryOf(object, what);
+    if (!memory.owner)
+        return memory;
+    py::object const expected = numpyType(engine.getTensorDataType(name.c_str()));
+    if (memory.elementType && !expected.is_none() && !memory.elementType.equal(expected))
+        throw py::type_error("the array for " + what + " has elements of " + std::string{py::str(memory.elementType)}
+            + ", not " + std::string{py::str(expected)});
+    if (!memory.isWriteable && engine.getTensorIOMode(name.c_str()) == TensorIOMode::kOUTPUT)
+        throw py::type_error("the array for output '" + name + "' is read-only");
+    return memory;
+}
+
+void checkRoom(IExecutionContext const& context, std::string const& name, int64_t bytes)
+{
+    int64_t const needed = bytesOf(context, name.c_str());
+    if (bytes >= needed)
+        return;
+    throw py::value_error("the array for tensor '" + name + "' holds " + std::to_string(bytes)
+        + " bytes; the tensor needs " + std::to_string(needed) + " (" + describe(context, name.c_str()) + ")");
+}
+
+} // namespace tenon::python
