@@ -20,7 +20,7 @@ TYPES = {
     "Tuple": "tuple",
     "buffer": "Buffer",
     "object": "Any",
-    "capsule": "Any",
+    "capsule": "Handle",
     "function": "Callable[..., Any]",
     "Iterator": "Iterator[Any]",
     "Iterable": "Iterable[Any]",
@@ -31,11 +31,17 @@ TYPES = {
 }
 #: What takes more than the table says: (class, method, argument) -> type.
 ARGUMENTS = {
-    ("IExecutionContext", "set_tensor_address", "memory"): "int | NDArray[Any] | None",
-    ("IExecutionContext", "set_device_memory", "memory"): "int | NDArray[Any] | None",
-    ("IExecutionContext", "execute_v2", "bindings"): "Sequence[int | NDArray[Any]]",
+    ("IExecutionContext", "set_tensor_address", "memory"): "Memory",
+    ("IExecutionContext", "set_device_memory", "memory"): "Memory",
+    ("IExecutionContext", "execute_v2", "bindings"): "Sequence[Memory]",
+    ("IExecutionContext", "execute_async_v3", "stream_handle"): "Handle",
+    ("IExecutionContext", "set_optimization_profile_async", "stream_handle"): "Handle",
+    ("IExecutionContext", "set_aux_streams", "aux_streams"): "Sequence[Handle]",
+    ("", "init_libnvinfer_plugins", "logger"): "ILogger | Handle",
     ("Dims", "__init__", "shape"): "Iterable[int]",
 }
+#: Functions of the module whose result the table leaves open.
+RESULTS = {"get_plugin_registry": "IPluginRegistry"}
 #: Attributes that None resets.
 MAY_BE_NONE = {"error_recorder", "progress_monitor", "profiler", "gpu_allocator", "temporary_allocator"}
 HEAD = '''"""Types of the extension module. Written by generate_stubs.py from the API table; do not edit."""
@@ -45,9 +51,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, overload
 
 from numpy.typing import NDArray
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, CapsuleType, Self
 
 Shape = Dims | Sequence[int]
+Handle = int | CapsuleType | None
+Memory = Handle | NDArray[Any] | Buffer
 
 '''
 #: Special methods that the extension adds to the table's.
@@ -81,11 +89,13 @@ def _verify(
     engine: ICudaEngine, inputs: Mapping[str, Any], atol: float, rtol: float, seed: int, first_only: bool
 ) -> str: ...
 def _load(runtime: Runtime, path: str) -> ICudaEngine | None: ...
+def _doc_of(name: str) -> str: ...
 def _bits_of(type: DataType) -> int: ...
 
 _version: str
 _api_version: str
 _api_names: str
+_later: str
 """
 
 
@@ -117,7 +127,7 @@ class Stub:
         """The type; Any for one that the module does not have yet."""
         found = spelled(text, is_result)
         known = {"list", "tuple", "dict", "int", "str", "bool", "float", "bytes", "None", "Any", "Buffer", "Shape"}
-        known |= {"Callable", "Iterator", "Iterable", "NDArray", "slice", "memoryview", "Severity__"}
+        known |= {"Handle", "Callable", "Iterator", "Iterable", "NDArray", "slice", "memoryview", "Severity__"}
         words = set(re.findall(r"\w+", found))
         if any(not hasattr(self.module, word) for word in words - known):
             return "Any"
@@ -158,8 +168,10 @@ class Stub:
 
     def enumeration(self, cls: dict, live: type, indent: str = "") -> None:
         self.lines.append(f"{indent}class {cls['name']}(enum.IntEnum):")
+        self.document(self.module._doc_of(cls["name"]), indent + "    ")
         for member in cls["enum_members"]:
             self.lines.append(f"{indent}    {member['name']} = {member['value']}")
+            self.document(self.module._doc_of(f"{cls['name']}.{member['name']}"), indent + "    ")
         if cls["name"] == "DataType":
             self.lines += [f"{indent}    @property", f"{indent}    def itemsize(self) -> float: ..."]
         self.lines.append("")
@@ -231,8 +243,14 @@ class Stub:
         for function in self.table["functions"]:
             if hasattr(self.module, function["name"]):
                 one = function["overloads"][0]
-                arguments = ", ".join(f"{a['name']}: {self.typed(a.get('type'))}" for a in one["args"])
-                self.lines.append(f"def {function['name']}({arguments}) -> {self.typed(one.get('returns'), True)}: ...")
+                arguments = ", ".join(
+                    f"{a['name']}: {ARGUMENTS.get(('', function['name'], a['name']), self.typed(a.get('type')))}"
+                    for a in one["args"]
+                )
+                result = RESULTS.get(function["name"], self.typed(one.get("returns"), True))
+                self.lines.append(f"def {function['name']}({arguments}) -> {result}:")
+                self.document(getattr(self.module, function["name"]).__doc__, "    ")
+                self.lines.append("    ...")
         return HEAD + "\n".join(self.lines) + OWN
 
 

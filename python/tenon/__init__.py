@@ -22,12 +22,18 @@ __version__ = _native._version
 
 _install(_native)
 
+#: Tenon's own calls.
+_OWN = ["devices", "inspect", "knobs", "load", "not_implemented", "verify"]
 
-if not TYPE_CHECKING:
+
+if not TYPE_CHECKING:  # Type checkers take all names without an underscore.
+    __all__ = [name for name in dir(_native) if not name.startswith("_")]
+    __all__ += ["bfloat16", "bool", "e8m0", "float16", "float32", "fp4", "fp8"]
+    __all__ += ["int4", "int8", "int32", "int64", "uint8", "nptype", "volume", *_OWN]
 
     def __getattr__(name: str):
         if name in _native._api_names.split():
-            raise AttributeError(f"tenon.{name} is not implemented in this version; `tenon api` lists such calls")
+            raise AttributeError(f"tenon.{name} is not implemented in this version")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,8 +22,8 @@ from tenon import volume as volume
 
 _tenon._guard.check(ours_is_here=True)
 
-for _name in ("devices", "inspect", "knobs", "load", "not_implemented", "verify"):
-    del globals()[_name]  # Tenon's own calls stay out of `from tensorrt import *`.
+for _name in _tenon._OWN:
+    del globals()[_name]  # Tenon's own calls stay out of this module.
 
 __version__ = _tenon._native._api_version
 tensorrt = _sys.modules[__name__]
@@ -31,6 +31,7 @@ _sys.modules[__name__ + ".tensorrt"] = tensorrt
 
 
 if not _typing.TYPE_CHECKING:
+    __all__ = [_name for _name in _tenon.__all__ if _name not in _tenon._OWN]
 
     def __getattr__(name: str):
         return getattr(_tenon, name)
