@@ -359,6 +359,104 @@ def test_X2_reader_and_recorder_overrides_are_called(monkeypatch: pytest.MonkeyP
     assert raised == ["the disk is gone"]
 
 
+class Allocator(trt.IGpuAllocator):
+    """Gives and takes what NumPy holds; counts its calls."""
+
+    def __init__(self) -> None:
+        trt.IGpuAllocator.__init__(self)
+        self.held, self.given, self.taken = {}, 0, 0
+
+    def allocate(self, size: int, alignment: int, flags: int) -> int:
+        memory = np.empty(size + alignment, np.uint8)
+        address = -(-memory.ctypes.data // alignment) * alignment
+        self.held[address] = memory
+        self.given += 1
+        return address
+
+    def deallocate(self, memory: int) -> bool:
+        self.taken += 1
+        return self.held.pop(memory, None) is not None
+
+
+def context_with(
+    allocator: trt.IGpuAllocator, recorder: trt.IErrorRecorder | None = None
+) -> trt.IExecutionContext | None:
+    """A context that needs memory for activations; None when it got none."""
+    builder = trt.Builder(LOGGER)
+    plan = builder.build_serialized_network(deep_network(builder, 3, 64), builder.create_builder_config())
+    runtime = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR))
+    runtime.gpu_allocator = allocator
+    if recorder is not None:
+        runtime.error_recorder = recorder
+    engine = runtime.deserialize_cuda_engine(plan)
+    return None if engine is None else engine.create_execution_context()
+
+
+def test_X2_allocator_overrides_are_called() -> None:
+    allocator = Allocator()
+    context = context_with(allocator)
+    x, y = np.random.default_rng(8).standard_normal((64, 64), np.float32), np.empty((64, 64), np.float32)
+    assert context.execute_v2([x, y]) and allocator.given > 0 and allocator.held
+    del context
+    gc.collect()
+    assert allocator.taken == allocator.given and not allocator.held
+
+
+def test_X2_allocators_that_raise_or_lack_overrides_give_nothing(
+    capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raises(Allocator):
+        def allocate(self, size: int, alignment: int, flags: int) -> int:
+            raise MemoryError("no memory today")
+
+    class Missing(trt.IGpuAllocator):
+        """Overrides nothing."""
+
+    class Forgets(Allocator):
+        def deallocate(self, memory: int) -> bool:
+            raise ValueError("whose memory is this?")
+
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: raised.append(str(unraisable.exc_value)))
+    x, y = np.random.default_rng(8).standard_normal((64, 64), np.float32), np.empty((64, 64), np.float32)
+    for kind in (Raises, Missing):
+        context = context_with(kind())  # Null is what an allocator answers that has no memory.
+        assert context is None or not context.execute_v2([x, y])
+    assert raised and set(raised) == {"no memory today"}
+    assert "does not implement allocate" in capfd.readouterr().err
+    raised.clear()
+    context = context_with(Forgets())
+    assert context.execute_v2([x, y])
+    del context
+    gc.collect()
+    assert raised and set(raised) == {"whose memory is this?"}
+
+
+def test_X2_recorders_that_raise_or_lack_overrides_change_nothing(
+    capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raises(trt.IErrorRecorder):
+        def report_error(self, val: trt.ErrorCodeTRT, desc: str) -> bool:
+            raise ValueError("the recorder is broken")
+
+    class Missing(trt.IErrorRecorder):
+        """Overrides nothing."""
+
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: raised.append(str(unraisable.exc_value)))
+    plan = small.plan(LOGGER)
+    for kind in (Raises, Missing):
+        runtime = trt.Runtime(small.Recorder())
+        recorder = runtime.error_recorder = kind()
+        assert runtime.deserialize_cuda_engine(b"not a plan") is None  # The call fails as it does without a recorder,
+        assert runtime.error_recorder is recorder
+        engine = runtime.deserialize_cuda_engine(plan)  # and others still succeed.
+        np.testing.assert_allclose(small.run(engine, small.inputs()), small.want(small.inputs()), atol=1e-5)
+        assert not engine.create_execution_context().set_input_shape("x", (99, 8))
+    assert raised and set(raised) == {"the recorder is broken"}
+    assert "does not implement report_error" in capfd.readouterr().err
+
+
 INTERRUPTED = """
 import os, signal, sys, threading
 import small
