@@ -131,15 +131,15 @@ double boundAt(EpilogueStep const& step, double x, double value)
     auto const alpha = static_cast<double>(step.alpha);
     auto const beta = static_cast<double>(step.beta);
     double const inner = alpha * x + beta;
-    bool const isAtCorner = std::abs(inner) < 1e-3 || std::abs(inner - 1.0) < 1e-3;
+    bool const isBetween = inner > -1e-3 && inner < 1.001; // There its terms cancel; outside it is a bound.
     switch (step.kind)
     {
     case EpilogueKind::kRelu:
     case EpilogueKind::kClip: return 0.0;
     case EpilogueKind::kLeakyRelu: return kRounding * std::abs(value);
     case EpilogueKind::kLinear: return kRounding * (std::abs(alpha * x) + std::abs(beta));
-    case EpilogueKind::kHardSigmoid: return kRounding * (isAtCorner ? 1.0 : std::abs(value));
-    case EpilogueKind::kHardSwish: return kRounding * std::max(isAtCorner ? std::abs(x) : 0.0, std::abs(value));
+    case EpilogueKind::kHardSigmoid: return kRounding * (isBetween ? 1.0 : std::abs(value));
+    case EpilogueKind::kHardSwish: return kRounding * (isBetween ? std::abs(x) : std::abs(value));
     default: return kRounding * std::max(1.0, std::abs(value));
     }
 }
