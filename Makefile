@@ -65,9 +65,9 @@ sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by 
 	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api
 	@TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 $(BUILD)-tsan/bin/test_api --gtest_brief=1 --gtest_filter='Threads.*'
 
-soak: build models ## Long runs: fuzzing, changes of shape, threads: SHORT=1 for less.
+soak: build models ## Long runs: fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
-	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py
+	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py $(if $(SHORT),,tests/soak/soak_wheels.py)
 
 format: ## Format all C++ and Python sources.
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i
