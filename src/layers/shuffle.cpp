@@ -81,6 +81,16 @@ ShapeExpr quotient(Shape from, Shape const& of)
     return floorDiv(TensorType{DType::kINT32, std::move(from)}.volume(), divisor);
 }
 
+//! Whether a value that the user gives to the run decides: it may be a placeholder. Extents are what they are.
+bool isGivenValue(ShapeExpr const& extent, SymbolTable const* symbols)
+{
+    if (extent.isConstant() || symbols == nullptr)
+        return false;
+    std::vector<int32_t> const all = extent.symbols();
+    return std::any_of(
+        all.begin(), all.end(), [&](int32_t id) { return symbols->at(id).kind == SymbolKind::kInputValue; });
+}
+
 //! With what 0 copies filled in, also where only running tells whether an extent is 0.
 Result<Shape> withCopies(Shape wanted, Shape const& from, SymbolTable const* symbols)
 {
@@ -90,8 +100,10 @@ Result<Shape> withCopies(Shape wanted, Shape const& from, SymbolTable const* sym
         bool const isZero = extent == ShapeExpr{0};
         if (isZero && axis >= from.size())
             return badArgument("extent 0 on axis {} copies nothing: the input has rank {}", axis, from.size());
-        if (axis < from.size())
-            extent = isZero ? from[axis] : select(equalOf(extent, 0, symbols), from[axis], extent);
+        if (isZero)
+            extent = from[axis];
+        else if (axis < from.size() && isGivenValue(extent, symbols))
+            extent = select(equalOf(extent, 0, symbols), from[axis], extent);
     }
     return wanted;
 }
@@ -104,7 +116,8 @@ Shape withRest(Shape const& wanted, Shape const& from, SymbolTable const* symbol
     bool const isFixed = std::find(wanted.begin(), wanted.end(), ShapeExpr{-1}) != wanted.end();
     for (size_t axis = 0; axis < wanted.size(); ++axis)
     {
-        ShapeExpr const isRest = wanted[axis].isConstant() || !isFixed ? equalOf(wanted[axis], -1, symbols) : 0;
+        bool const mayBe = wanted[axis].isConstant() || (!isFixed && isGivenValue(wanted[axis], symbols));
+        ShapeExpr const isRest = mayBe ? equalOf(wanted[axis], -1, symbols) : 0;
         if (isRest == ShapeExpr{0})
             continue;
         Shape others = wanted;
