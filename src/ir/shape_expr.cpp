@@ -12,7 +12,7 @@
 namespace tenon
 {
 
-struct ShapeExpr::Sum : std::enable_shared_from_this<ShapeExpr::Sum>
+struct ShapeExpr::Sum
 {
     std::vector<Term> terms; //!< Sorted by their atoms; no factor is 0.
     int32_t depth{1};
@@ -85,18 +85,22 @@ class Interned
     //! The object that is the same as the candidate: an older one where there is one.
     std::shared_ptr<T const> unique(std::unique_ptr<T const> candidate)
     {
-        std::shared_ptr<T const> known; // Set or destroyed outside of the lock: destroying comes back here.
+        // All that may be destroyed here is destroyed outside of the lock: destroying comes back here.
+        std::shared_ptr<T const> known;
+        std::shared_ptr<T const> const fresh{candidate.release(), Forget{}};
         std::lock_guard const lock{mMutex};
-        auto const [at, isNew] = mAlive.insert(candidate.get());
-        if (!isNew)
+        auto at = mAlive.find(fresh.get());
+        if (at != mAlive.end())
         {
-            known = (*at)->weak_from_this().lock();
+            // Not by converting a weak pointer: that holds what it points to for a moment, and then destroys it.
+            known = at->second.lock();
             if (known != nullptr)
                 return known;
             mAlive.erase(at); // Its last owner has left; it forgets itself soon.
-            mAlive.insert(candidate.get());
         }
-        return {candidate.release(), [this](T const* gone) { forget(gone); }};
+        mAlive.emplace(fresh.get(), fresh);
+        std::get_deleter<Forget>(fresh)->table = this;
+        return fresh;
     }
 
   private:
@@ -115,19 +119,28 @@ class Interned
         }
     };
 
+    struct Forget
+    {
+        Interned* table{nullptr}; //!< Set once the table has the object.
+
+        void operator()(T const* gone) const
+        {
+            if (table != nullptr)
+                table->forget(gone);
+            delete gone;
+        }
+    };
+
     void forget(T const* gone)
     {
-        {
-            std::lock_guard const lock{mMutex};
-            auto const at = mAlive.find(gone);
-            if (at != mAlive.end() && *at == gone)
-                mAlive.erase(at);
-        }
-        delete gone;
+        std::lock_guard const lock{mMutex};
+        auto const at = mAlive.find(gone);
+        if (at != mAlive.end() && at->first == gone)
+            mAlive.erase(at);
     }
 
     std::mutex mMutex;
-    std::unordered_set<T const*, Hash, Same> mAlive;
+    std::unordered_map<T const*, std::weak_ptr<T const>, Hash, Same> mAlive;
 };
 
 //! Never destroyed: expressions of static objects may outlive everything else.

@@ -101,7 +101,7 @@ class ShapeExpr
     std::shared_ptr<Sum const> mTerms; //!< Null when constant.
 };
 
-struct ShapeExpr::Atom : std::enable_shared_from_this<ShapeExpr::Atom>
+struct ShapeExpr::Atom
 {
     ShapeOp op{ShapeOp::kSymbol};
     int32_t symbol{-1};
