@@ -7,6 +7,7 @@
 #include "tenon/device.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"
+#include "tenon/profile.h"
 #include "tenon/verify.h"
 
 #ifdef __cplusplus

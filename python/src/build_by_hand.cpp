@@ -2,6 +2,11 @@
 #include "bindings.h"
 #include "interruptible.h"
 
+#include "tenon/profile.h"
+
+#include <algorithm>
+#include <limits>
+
 namespace tenon::python
 {
 
@@ -17,6 +22,17 @@ py::list listOf(std::array<Dims, 3> const& shapes)
     return list;
 }
 
+TenonNumbers numbersOf(Dims const& dims)
+{
+    return {dims.nbDims, dims.d};
+}
+
+TenonNumbers numbersOf(std::vector<int64_t> const& values)
+{
+    constexpr size_t kMost{std::numeric_limits<int32_t>::max()};
+    return {static_cast<int32_t>(std::min(values.size(), kMost)), values.data()};
+}
+
 void bindProfile(py::module_& m)
 {
     using T = IOptimizationProfile;
@@ -24,9 +40,8 @@ void bindProfile(py::module_& m)
     c.def(
         "set_shape",
         [](T& self, char const* input, Dims const& min, Dims const& opt, Dims const& max) {
-            if (!self.setDimensions(input, OptProfileSelector::kMIN, min)
-                || !self.setDimensions(input, OptProfileSelector::kOPT, opt)
-                || !self.setDimensions(input, OptProfileSelector::kMAX, max))
+            std::array const bounds{numbersOf(min), numbersOf(opt), numbersOf(max)};
+            if (tenonSetProfileShapes(&self, input, bounds.data()) == 0)
                 throw std::runtime_error(std::string{"the shapes of input '"} + input + "' do not fit each other");
         },
         py::arg("input"), py::arg("min"), py::arg("opt"), py::arg("max"), docOf("IOptimizationProfile.set_shape"));
@@ -46,11 +61,8 @@ void bindProfile(py::module_& m)
         "set_shape_input",
         [](T& self, char const* input, std::vector<int64_t> const& min, std::vector<int64_t> const& opt,
             std::vector<int64_t> const& max) {
-            auto const set = [&](OptProfileSelector which, std::vector<int64_t> const& values) {
-                return self.setShapeValuesV2(input, which, values.data(), static_cast<int32_t>(values.size()));
-            };
-            if (!set(OptProfileSelector::kMIN, min) || !set(OptProfileSelector::kOPT, opt)
-                || !set(OptProfileSelector::kMAX, max))
+            std::array const bounds{numbersOf(min), numbersOf(opt), numbersOf(max)};
+            if (tenonSetProfileValues(&self, input, bounds.data()) == 0)
                 throw std::runtime_error(std::string{"the values of input '"} + input + "' do not fit each other");
         },
         py::arg("input"), py::arg("min"), py::arg("opt"), py::arg("max"),

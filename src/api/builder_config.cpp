@@ -214,9 +214,9 @@ int32_t BuilderConfig::addOptimizationProfile(IOptimizationProfile const* profil
     return fenced(log(), "IBuilderConfig::addOptimizationProfile", int32_t{-1}, [&]() -> Result<int32_t> {
         if (profile == nullptr)
             return badArgument("the profile is null");
-        OptimizationProfile const& own = OptimizationProfile::of(*profile);
-        TENON_TRY(own.check());
-        mSettings.profiles.push_back(&own);
+        OptimizationProfile const* const own = TENON_TRY(mBuilder->profileAt(profile));
+        TENON_TRY(own->check());
+        mSettings.profiles.push_back(own);
         return static_cast<int32_t>(mSettings.profiles.size()) - 1;
     });
 }
@@ -238,8 +238,10 @@ ProfilingVerbosity BuilderConfig::getProfilingVerbosity() const noexcept
 
 bool BuilderConfig::setCalibrationProfile(IOptimizationProfile const* profile) noexcept
 {
-    mSettings.calibrationProfile = profile == nullptr ? nullptr : &OptimizationProfile::of(*profile);
-    return true;
+    return fencedDone(log(), "IBuilderConfig::setCalibrationProfile", [&]() -> Result<Done> {
+        mSettings.calibrationProfile = profile == nullptr ? nullptr : TENON_TRY(mBuilder->profileAt(profile));
+        return Done{};
+    });
 }
 
 IOptimizationProfile const* BuilderConfig::getCalibrationProfile() noexcept

@@ -92,6 +92,15 @@ Result<Done> GraphWriter::checkNames()
     return Done{};
 }
 
+Result<Done> checkValueCount(
+    Tensor const& input, std::optional<std::vector<int64_t>> const& values, int64_t wanted, size_t profile)
+{
+    if (values && static_cast<int64_t>(values->size()) != wanted)
+        return badConfig("input '{}' is a shape tensor of {} values, and optimization profile {} gives {} for it",
+            input.name(), wanted, profile, values->size());
+    return Done{};
+}
+
 Result<Done> GraphWriter::checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const
 {
     if (bounds == nullptr || (isDynamic(input) && !bounds->dims[0]))
@@ -109,6 +118,8 @@ Result<Done> GraphWriter::checkProfileOf(Tensor const& input, Bounds const* boun
         if (!fits)
             return badConfig("input '{}' is {} in the network and {} in optimization profile {}", input.name(),
                 show(input.declared()), show(dims), profile);
+        if (isShape)
+            TENON_TRY(checkValueCount(input, bounds->values[select], volumeOf(extentsOf(dims)), profile));
     }
     return Done{};
 }

@@ -49,6 +49,24 @@ Result<Done> checkBounds(std::string const& name, OptimizationProfile::Bounds co
         name, [&](size_t i) { return bounds.dims[i] ? std::optional{extentsOf(*bounds.dims[i])} : std::nullopt; }));
     return checkOrder(name, [&](size_t i) { return bounds.values[i]; });
 }
+//! Never null, so that no values differ from what was not set.
+template <typename T>
+T const* startOf(std::vector<T> const& values) noexcept
+{
+    static constexpr T kNothing{};
+    return values.empty() ? &kNothing : values.data();
+}
+
+//! Null stands for no values, as those of an empty tensor.
+Result<Done> checkCount(char const* input, void const* values, int32_t count)
+{
+    if (count < 0 || count > kMostValues)
+        return badArgument(
+            "input '{}': {} values; a shape tensor has at most {}", input == nullptr ? "" : input, count, kMostValues);
+    if (values == nullptr && count > 0)
+        return badArgument("input '{}': the address of {} values is null", input == nullptr ? "" : input, count);
+    return Done{};
+}
 } // namespace
 
 OptimizationProfile::OptimizationProfile(Reporting const& parent)
@@ -84,18 +102,41 @@ Result<Done> OptimizationProfile::check() const
     return Done{};
 }
 
+template <typename Edit>
+Result<Done> OptimizationProfile::change(char const* inputName, Edit&& edit)
+{
+    std::string name = TENON_TRY(checkedName(inputName, "an input"));
+    Bounds const* known = find(name);
+    Bounds changed = known == nullptr ? Bounds{} : *known;
+    TENON_TRY(edit(name, changed));
+    TENON_TRY(checkBounds(name, changed));
+    mInputs[name] = std::move(changed);
+    return Done{};
+}
+
 bool OptimizationProfile::setDimensions(char const* inputName, Select select, Dims const& dims) noexcept
 {
-    return fencedDone(mReporting.log(), "IOptimizationProfile::setDimensions", [&]() -> Result<Done> {
-        std::string name = TENON_TRY(checkedName(inputName, "an input"));
-        size_t const index = TENON_TRY(indexOf(select));
-        TENON_TRY(checkDims(dims, 0, fmt::format("input '{}'", name)));
-        Bounds const* known = find(name);
-        Bounds changed = known == nullptr ? Bounds{} : *known;
-        changed.dims[index] = dims;
-        TENON_TRY(checkBounds(name, changed));
-        mInputs[name] = std::move(changed);
-        return Done{};
+    return fencedDone(mReporting.log(), "IOptimizationProfile::setDimensions", [&] {
+        return change(inputName, [&](std::string const& name, Bounds& bounds) -> Result<Done> {
+            size_t const index = TENON_TRY(indexOf(select));
+            TENON_TRY(checkDims(dims, 0, fmt::format("input '{}'", name)));
+            bounds.dims[index] = dims;
+            return Done{};
+        });
+    });
+}
+
+bool OptimizationProfile::setShapes(char const* inputName, std::array<Dims, 3> const& dims) noexcept
+{
+    return fencedDone(mReporting.log(), "tenonSetProfileShapes", [&] {
+        return change(inputName, [&](std::string const& name, Bounds& bounds) -> Result<Done> {
+            for (size_t i = 0; i < dims.size(); ++i)
+            {
+                TENON_TRY(checkDims(dims[i], 0, fmt::format("input '{}', {}", name, kSelectorNames[i])));
+                bounds.dims[i] = dims[i];
+            }
+            return Done{};
+        });
     });
 }
 
@@ -111,26 +152,40 @@ Dims OptimizationProfile::getDimensions(char const* inputName, Select select) co
 Result<Done> OptimizationProfile::setValues(
     char const* inputName, Select select, std::vector<int64_t> values, bool isNarrow)
 {
-    std::string name = TENON_TRY(checkedName(inputName, "an input"));
-    size_t const index = TENON_TRY(indexOf(select));
-    Bounds const* known = find(name);
-    Bounds changed = known == nullptr ? Bounds{} : *known;
-    if (changed.isNarrow != isNarrow)
-        changed.values = {};
-    changed.isNarrow = isNarrow;
-    changed.narrow[index].assign(values.begin(), values.end());
-    changed.values[index] = std::move(values);
-    TENON_TRY(checkBounds(name, changed));
-    mInputs[name] = std::move(changed);
-    return Done{};
+    return change(inputName, [&](std::string const&, Bounds& bounds) -> Result<Done> {
+        size_t const index = TENON_TRY(indexOf(select));
+        if (bounds.isNarrow != isNarrow)
+            bounds.values = {};
+        bounds.isNarrow = isNarrow;
+        bounds.narrow[index].assign(values.begin(), values.end());
+        bounds.values[index] = std::move(values);
+        return Done{};
+    });
+}
+
+bool OptimizationProfile::setAllValues(
+    char const* inputName, std::array<std::span<int64_t const>, 3> const& values) noexcept
+{
+    return fencedDone(mReporting.log(), "tenonSetProfileValues", [&] {
+        return change(inputName, [&](std::string const& name, Bounds& bounds) -> Result<Done> {
+            bounds.isNarrow = false;
+            for (size_t i = 0; i < values.size(); ++i)
+            {
+                if (values[i].size() > static_cast<size_t>(kMostValues))
+                    return badArgument(
+                        "input '{}': {} values; a shape tensor has at most {}", name, values[i].size(), kMostValues);
+                bounds.values[i].emplace(values[i].begin(), values[i].end());
+            }
+            return Done{};
+        });
+    });
 }
 
 bool OptimizationProfile::setShapeValues(
     char const* inputName, Select select, int32_t const* values, int32_t nbValues) noexcept
 {
     return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValues", [&]() -> Result<Done> {
-        if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
-            return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
+        TENON_TRY(checkCount(inputName, values, nbValues));
         return setValues(inputName, select, {values, values + nbValues}, true);
     });
 }
@@ -139,8 +194,7 @@ bool OptimizationProfile::setShapeValuesV2(
     char const* inputName, Select select, int64_t const* values, int32_t nbValues) noexcept
 {
     return fencedDone(mReporting.log(), "IOptimizationProfile::setShapeValuesV2", [&]() -> Result<Done> {
-        if (values == nullptr || nbValues < 0 || nbValues > kMostValues)
-            return badArgument("{} values; a shape tensor has at most {}", nbValues, kMostValues);
+        TENON_TRY(checkCount(inputName, values, nbValues));
         return setValues(inputName, select, {values, values + nbValues}, false);
     });
 }
@@ -165,7 +219,7 @@ int32_t const* OptimizationProfile::getShapeValues(char const* inputName, Select
         size_t const index = TENON_TRY(indexOf(select));
         Bounds const* bounds = find(inputName);
         bool const known = bounds != nullptr && bounds->isNarrow && bounds->values[index].has_value();
-        return known ? Values{bounds->narrow[index].data()} : Values{nullptr};
+        return known ? startOf(bounds->narrow[index]) : Values{nullptr};
     });
 }
 
@@ -176,7 +230,7 @@ int64_t const* OptimizationProfile::getShapeValuesV2(char const* inputName, Sele
         size_t const index = TENON_TRY(indexOf(select));
         Bounds const* bounds = find(inputName);
         bool const known = bounds != nullptr && !bounds->isNarrow && bounds->values[index].has_value();
-        return known ? Values{bounds->values[index]->data()} : Values{nullptr};
+        return known ? startOf(*bounds->values[index]) : Values{nullptr};
     });
 }
 

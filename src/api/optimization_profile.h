@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 
 namespace tenon::api
 {
@@ -28,9 +29,9 @@ class OptimizationProfile final : public nvinfer1::IOptimizationProfile, public 
 
     explicit OptimizationProfile(Reporting const& parent);
 
-    static OptimizationProfile const& of(nvinfer1::IOptimizationProfile const& profile) noexcept
+    static OptimizationProfile& of(nvinfer1::IOptimizationProfile& profile) noexcept
     {
-        return static_cast<OptimizationProfile const&>(profile);
+        return static_cast<OptimizationProfile&>(profile);
     }
     //! Null when nothing was set for the input.
     Bounds const* find(std::string const& input) const;
@@ -40,6 +41,9 @@ class OptimizationProfile final : public nvinfer1::IOptimizationProfile, public 
     }
     //! Whether what was set hangs together; the error names input and selector.
     Result<Done> check() const;
+    //! kMIN, kOPT and kMAX together: all of them change, or none.
+    bool setShapes(char const* inputName, std::array<Dims, 3> const& dims) noexcept;
+    bool setAllValues(char const* inputName, std::array<std::span<int64_t const>, 3> const& values) noexcept;
 
     bool setDimensions(char const* inputName, Select select, Dims const& dims) noexcept override;
     Dims getDimensions(char const* inputName, Select select) const noexcept override;
@@ -61,6 +65,9 @@ class OptimizationProfile final : public nvinfer1::IOptimizationProfile, public 
     }
 
   private:
+    //! Applies `edit` to a copy of what was set for the input, and keeps the copy when it hangs together.
+    template <typename Edit>
+    Result<Done> change(char const* inputName, Edit&& edit);
     Result<Done> setValues(char const* inputName, Select select, std::vector<int64_t> values, bool isNarrow);
     Bounds const* find(char const* name) const;
 

@@ -1,6 +1,8 @@
 // Rules F: optimization profiles.
 #include "fixture.h"
 
+#include "tenon/profile.h"
+
 namespace apitest
 {
 
@@ -119,6 +121,89 @@ TEST_F(Profile, F6_dynamicNetworksNeedAProfileAndStaticOnesGetOne)
     EXPECT_EQ(engine->getNbOptimizationProfiles(), 1);
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     runAndCompare(*context, 2, 8, 6);
+}
+
+//! y = reshape(x, size): size is a shape tensor of two values.
+class ShapeProfile : public Profile
+{
+  protected:
+    void SetUp() override
+    {
+        ITensor* x = network->addInput("x", DataType::kFLOAT, dims({6}));
+        ITensor* size = network->addInput("size", DataType::kINT64, dims({2}));
+        IShuffleLayer* shuffle = network->addShuffle(*x);
+        shuffle->setInput(1, *size);
+        network->markOutput(*shuffle->getOutput(0));
+    }
+    bool setValues(std::vector<int64_t> const& values)
+    {
+        bool set{true};
+        for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+            set = profile->setShapeValuesV2(
+                      "size", select, values.empty() ? nullptr : values.data(), static_cast<int32_t>(values.size()))
+                && set;
+        return set;
+    }
+};
+
+TEST_F(ShapeProfile, F1_theBuildComparesTheNumberOfValuesWithTheTensor)
+{
+    for (size_t const count : {size_t{0}, size_t{1}, size_t{3}, size_t{64}})
+    {
+        profile = builder->createOptimizationProfile();
+        config->reset();
+        ASSERT_TRUE(setValues(std::vector<int64_t>(count, 2)));
+        ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+        EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR,
+                      "input 'size' is a shape tensor of 2 values, and optimization profile 0 gives "
+                          + std::to_string(count)),
+            1)
+            << logger.errors();
+    }
+}
+
+TEST_F(ShapeProfile, F1_theBuildComparesTheNumberOfValuesOfEachProfile)
+{
+    ASSERT_TRUE(setValues({2, 3}));
+    ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+    profile = builder->createOptimizationProfile();
+    ASSERT_TRUE(setValues({2, 3, 1}));
+    ASSERT_EQ(config->addOptimizationProfile(profile), 1);
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "of 2 values, and optimization profile 1 gives 3"), 1);
+}
+
+TEST_F(Profile, F5_aProfileOfAnotherBuilderIsRefused)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    std::unique_ptr<IBuilder> other{createInferBuilder(logger)};
+    IOptimizationProfile* const foreign = other->createOptimizationProfile();
+    EXPECT_EQ(config->addOptimizationProfile(foreign), -1);
+    EXPECT_FALSE(config->setCalibrationProfile(foreign));
+    other.reset(); // Its profiles go with it.
+    EXPECT_EQ(config->addOptimizationProfile(foreign), -1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "is not one of this builder's"), 3);
+    EXPECT_EQ(config->getNbOptimizationProfiles(), 0);
+    EXPECT_NE(buildEngine(), nullptr);
+}
+
+TEST_F(Profile, F1_ownCallsReplaceAllThreeOrNone)
+{
+    auto const shapes = [&](std::vector<std::vector<int64_t>> const& bounds) {
+        std::vector<TenonNumbers> numbers;
+        for (std::vector<int64_t> const& each : bounds)
+            numbers.push_back({static_cast<int32_t>(each.size()), each.data()});
+        return tenonSetProfileShapes(profile, "x", numbers.data());
+    };
+    EXPECT_EQ(shapes({{1, 3}, {2, 3}, {4, 3}}), 1);
+    EXPECT_EQ(shapes({{10, 3}, {20, 3}, {40, 3}}), 1); // Each beyond the old kMAX.
+    EXPECT_EQ(shapes({{1}, {2}, {2}}), 1);             // Another rank.
+    EXPECT_EQ(shapes({{3}, {2}, {4}}), 0);
+    EXPECT_EQ(shapes({{1}, {2}, {-4}}), 0);
+    EXPECT_EQ(shapes({{1}, std::vector<int64_t>(9, 2), {4}}), 0);
+    EXPECT_EQ(extents(profile->getDimensions("x", OptProfileSelector::kMIN)), (std::vector<int64_t>{1}));
+    EXPECT_EQ(extents(profile->getDimensions("x", OptProfileSelector::kMAX)), (std::vector<int64_t>{2}));
 }
 
 } // namespace apitest

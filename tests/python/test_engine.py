@@ -38,6 +38,33 @@ def test_F8_set_shape_sets_three_or_raises() -> None:
         profile.set_shape_input("s", (9, 2), (3, 4), (5, 6))
 
 
+def test_F8_all_three_are_replaced_or_none() -> None:
+    profile = trt.Builder(LOGGER).create_optimization_profile()
+    bounds = [[(1, 8), (2, 8), (4, 8)], [(16, 8), (32, 8), (64, 8)], [(1, 1), (2, 2), (3, 3)], [(5,), (6,), (7,)]]
+    for low, best, high in bounds:  # Larger, smaller, of another rank: what was set before does not matter.
+        profile.set_shape("x", low, best, high)
+        assert profile.get_shape("x") == [low, best, high]
+    for low, best, high in ([(9,), (8,), (10,)], [(9,), (10,), (9,)], [(9,), (10, 1), (11,)], [(-1,), (6,), (7,)]):
+        with pytest.raises(RuntimeError, match="'x'"):
+            profile.set_shape("x", low, best, high)
+        assert profile.get_shape("x") == bounds[-1]
+    values = [[[1, 2], [3, 4], [5, 6]], [[10, 20], [30, 40], [50, 60]], [[-1], [0], [1]], [[], [], []]]
+    for low, best, high in values:
+        profile.set_shape_input("s", low, best, high)
+        assert profile.get_shape_input("s") == [low, best, high]
+    for low, best, high in ([[9], [8], [10]], [[9], [10, 1], [11]], [[1] * 65] * 3):
+        with pytest.raises(RuntimeError, match="'s'"):
+            profile.set_shape_input("s", low, best, high)
+        assert profile.get_shape_input("s") == values[-1]
+
+
+def test_F5_profiles_of_another_builder_are_refused() -> None:
+    logger = small.Recorder()
+    config = trt.Builder(logger).create_builder_config()
+    assert config.add_optimization_profile(trt.Builder(logger).create_optimization_profile()) == -1
+    assert "another builder" in logger.errors()
+
+
 def test_P12_indexing_and_iteration_give_names(engine: trt.ICudaEngine) -> None:
     assert engine[0] == "x" and engine[1] == "y" and engine[-1] == "y" and engine[-2] == "x"
     for index in (2, -3):
