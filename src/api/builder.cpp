@@ -5,9 +5,11 @@
 #include "api/cuda_engine.h"
 #include "api/host_memory.h"
 #include "api/plugin_registry.h"
+#include "api/precision.h"
 #include "api/progress_adapter.h"
 
 #include "base/knobs.h"
+#include "device/stream.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
 
@@ -59,14 +61,6 @@ void warnOfIgnored(Log const& log, BuilderConfig const& config)
         log.warning("limits are set for memory pools that this device does not have: " + pools);
 }
 
-//! Streams come with the run-time issue; until then a handle that nobody made is refused by name.
-Result<Done> checkProfileStream(cudaStream_t stream)
-{
-    if (stream != nullptr)
-        return badArgument("profile stream {} is not one of Tenon's: only stream 0, the caller's thread, exists so far",
-            static_cast<void const*>(stream));
-    return Done{};
-}
 } // namespace
 
 Builder::Builder(ILogger& logger, DeviceChoice device)
@@ -76,14 +70,27 @@ Builder::Builder(ILogger& logger, DeviceChoice device)
     mReporting.log().info(describe(mDevice));
 }
 
+Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const* address) const
+{
+    for (auto const& profile : mProfiles)
+        if (profile.get() == address)
+            return profile.get();
+    return badArgument("the optimization profile at {} is not one of this builder's: another builder made it, or the "
+                       "builder that made it is gone",
+        static_cast<void const*>(address));
+}
+
 Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
 {
     auto const start = std::chrono::steady_clock::now();
     Log const& log = network.reporting().log();
     ProgressAdapter progress{config.settings().monitor};
     progress.phaseStart(kBuildPhase, "", 3);
-    TENON_TRY(checkProfileStream(config.settings().profileStream)); // Stream 0 is in step when calls return (G9).
+    Result<Done> stream = checkStream(config.settings().profileStream); // The caller's thread is in step (G9).
+    if (!stream)
+        return std::move(stream).error().in("profile stream");
     warnOfIgnored(log, config);
+    TENON_TRY(checkPrecisions(network, config));
     NetworkGraph written = TENON_TRY(network.toGraph(config.settings().profiles));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();

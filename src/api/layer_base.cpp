@@ -159,7 +159,15 @@ void LayerBase::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept
 
 void LayerBase::setPrecision(DataType dataType) noexcept
 {
-    mPrecision = dataType;
+    fencedDone(log(), "ILayer::setPrecision", [&]() -> Result<Done> {
+        if (!isValid(dataType))
+            return badArgument("layer '{}': data type {} does not exist", mName, static_cast<int32_t>(dataType));
+        if (mNetwork.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))
+            return badConfig(
+                "layer '{}': a layer of a strongly typed network computes in the type of its inputs", mName);
+        mPrecision = dataType;
+        return Done{};
+    });
 }
 
 DataType LayerBase::getPrecision() const noexcept
@@ -181,6 +189,8 @@ Result<Done> LayerBase::requestOutputType(int32_t index, DataType type)
 {
     if (index < 0 || index >= outputCount())
         return badArgument("layer '{}' has no output {}", mName, index);
+    if (!isValid(type))
+        return badArgument("layer '{}': data type {} does not exist", mName, static_cast<int32_t>(type));
     if (mNetwork.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))
         return badConfig("layer '{}': the types of a strongly typed network follow from its inputs", mName);
     mOutputTypes[static_cast<size_t>(index)] = type;

@@ -1,6 +1,7 @@
 // Context: the calls of the tensor-name API.
 #include "runtime/context.h"
 
+#include "device/stream.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -13,14 +14,6 @@ namespace
 size_t asSize(int32_t index)
 {
     return static_cast<size_t>(index);
-}
-
-Result<Done> checkStream(void* stream)
-{
-    if (stream != nullptr)
-        return badArgument(
-            "stream {} is not one of Tenon's: only stream 0, the caller's thread, exists so far", stream);
-    return Done{};
 }
 
 Result<int64_t> memoryOf(Engine const& engine, MemoryStrategy strategy, int32_t profile)

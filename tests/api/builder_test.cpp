@@ -102,13 +102,14 @@ TEST_F(BuilderRules, G4_aPoolThatTheDeviceLacksIsNamedByTheBuild)
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "kDLA_LOCAL_DRAM"), 1);
 }
 
-// Profile streams other than 0 move with the run-time's streams; until then they are refused by name.
+// Profile streams other than 0 and 1 move with the run-time's streams; until then they are refused by name.
 TEST_F(BuilderRules, G9_buildsAreDoneWithTheProfileStreamWhenTheyReturn)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));
     config->setProfileStream(stream());
     EXPECT_EQ(config->getProfileStream(), stream());
     std::unique_ptr<ICudaEngine> const serialized = buildEngine();
+    config->setProfileStream(reinterpret_cast<cudaStream_t>(uintptr_t{1})); // Stream 0 by its other name.
     std::unique_ptr<ICudaEngine> const built{builder->buildEngineWithConfig(*network, *config)};
     LimitedWriter writer{SIZE_MAX};
     EXPECT_TRUE(builder->buildSerializedNetworkToStream(*network, *config, writer));
@@ -124,7 +125,7 @@ TEST_F(BuilderRules, G9_buildsAreDoneWithTheProfileStreamWhenTheyReturn)
     EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
     EXPECT_EQ(builder->buildEngineWithConfig(*network, *config), nullptr);
     EXPECT_FALSE(builder->buildSerializedNetworkToStream(*network, *config, writer));
-    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "profile stream 0x4d2"), 3);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "profile stream: stream 0x4d2"), 3);
 }
 
 //! Checks the order of the calls; `cancelAt` is the number of stepComplete calls that are answered with true.

@@ -208,7 +208,7 @@ def test_verify_refuses_other_element_types(engine: trt.ICudaEngine, inputs: dic
         tenon.verify(engine, inputs)
 
 
-@pytest.mark.parametrize("stream", [0, None, np.int64(0)], ids=["int", "None", "NumPy's int"])
+@pytest.mark.parametrize("stream", [0, None, np.int64(0), 1], ids=["0", "None", "NumPy's 0", "1"])
 def test_X4_the_default_stream_is_0_or_none(engine: trt.ICudaEngine, stream: object) -> None:
     context, x, y = engine.create_execution_context(), small.inputs(3), np.empty((3, 4), np.float32)
     context.set_input_shape("x", x.shape)
