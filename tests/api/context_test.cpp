@@ -234,6 +234,26 @@ TEST_F(ContextRules, S4_streamZeroGivesNoWarningOnTheCpu)
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
 }
 
+//! Handle 1 is the default stream by its other name (decisions: handles on CPU); there is no other stream yet.
+TEST_F(ContextRules, S4_streamOneIsStreamZero)
+{
+    auto const handle = [](uintptr_t number) { return reinterpret_cast<cudaStream_t>(number); };
+    ASSERT_TRUE(context->setOptimizationProfileAsync(0, handle(1))) << logger.errors();
+    ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    ASSERT_TRUE(context->enqueueV3(handle(1))) << logger.errors();
+    expectNear(y.read(2 * 4 * 9 * 10), convRelu.expected(values, 2, 9, 10));
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+    for (uintptr_t const other : {uintptr_t{2}, uintptr_t{0xABC0}})
+    {
+        EXPECT_FALSE(context->enqueueV3(handle(other)));
+        EXPECT_FALSE(context->setOptimizationProfileAsync(0, handle(other)));
+    }
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "stream 0x2 is not one of Tenon's"), 2);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "stream 0xabc0 is not one of Tenon's"), 2);
+}
+
 TEST_F(ContextRules, S7_executeV2TakesAddressesInIndexOrder)
 {
     ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));

@@ -94,6 +94,72 @@ def test_run_takes_and_writes_npy_files(model: pathlib.Path, plan: pathlib.Path,
     assert tenon("run", plan, "--shapes", "x=3x8", "--seed", 8).stdout != same[0]
 
 
+def test_run_writes_outputs_whose_extents_depend_on_data(tmp_path: pathlib.Path) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("NonZero", ["x"], ["where"]), helper.make_node("Relu", ["x"], ["y"])],
+        "sparse",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 6])],
+        [
+            helper.make_tensor_value_info("where", TensorProto.INT64, [2, None]),
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 6]),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "sparse.onnx")
+    random = np.random.default_rng(6)
+    for rows in (1, 5):
+        x = random.standard_normal((rows, 6), np.float32) * random.integers(0, 2, (rows, 6)).astype(np.float32)
+        np.save(tmp_path / "x.npy", x)
+        given = ["--shapes", "x=1x6:2x6:9x6", "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path]
+        done = tenon("run", tmp_path / "sparse.onnx", *given)
+        want = np.stack(np.nonzero(x))
+        assert f"where: 2x{want.shape[1]}, min 0, max {want.max()}, mean" in done.stdout
+        np.testing.assert_array_equal(np.load(tmp_path / "where.npy"), want)
+        np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), np.maximum(x, 0))
+
+
+def test_run_takes_and_writes_bfloat16(tmp_path: pathlib.Path) -> None:
+    shape, kind = ["n", 4], TensorProto.BFLOAT16
+    values = [helper.make_tensor_value_info(name, kind, shape) for name in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "brain", values[:1], values[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "b.onnx")
+    x = np.random.default_rng(8).standard_normal((3, 4), np.float32)
+    halves = (x.view(np.uint32) >> 16).astype(np.uint16)
+    np.save(tmp_path / "x.npy", halves.view("V2"))
+    shapes = ["--shapes", "x=1x4:2x4:8x4", "--outputs", tmp_path]
+    done = tenon("run", tmp_path / "b.onnx", *shapes, "--input", f"x={tmp_path / 'x.npy'}")
+    kept = (halves.astype(np.uint32) << 16).view(np.float32)
+    got = np.load(tmp_path / "y.npy")
+    assert got.dtype == np.dtype("V2")
+    np.testing.assert_array_equal((got.view(np.uint16).astype(np.uint32) << 16).view(np.float32), np.maximum(kept, 0))
+    assert f"max {kept.max():g}," in done.stdout
+    assert tenon("run", tmp_path / "b.onnx", *shapes, "--seed", 1).stdout.startswith("y: 2x4, min 0, max 0.3")
+    np.save(tmp_path / "x.npy", x)
+    for command in ("run", "verify"):
+        wrong = tenon(command, tmp_path / "b.onnx", *shapes[:2], "--input", f"x={tmp_path / 'x.npy'}", status=2)
+        assert "input 'x' has elements of type BF16, its file of FLOAT" in wrong.stderr
+
+
+def test_a_seed_is_for_inputs_that_are_not_given(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    two = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in ("a", "b", "y")]
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["y"])], "two", two[:2], two[2:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "s.onnx")
+    a = np.random.default_rng(3).standard_normal((2, 3), np.float32)
+    np.save(tmp_path / "a.npy", a)
+    command = ["run", tmp_path / "s.onnx", "--shapes", "a=1x3:2x3:4x3,b=1x3:2x3:4x3", "--outputs", tmp_path]
+    sums = {}
+    for seed in (1, 2, 1):
+        tenon(*command, "--input", f"a={tmp_path / 'a.npy'}", "--seed", seed)
+        b = np.load(tmp_path / "y.npy") - a
+        np.testing.assert_allclose(b, sums.setdefault(seed, b))
+    assert np.abs(sums[1] - sums[2]).max() > 0.1
+    both = [f"--input={name}={tmp_path / 'a.npy'}" for name in "ab"]
+    tenon(*command, *both)
+    for program in (command, ["verify", *command[1:4]]):
+        assert "--seed has nothing to fill" in tenon(*program, *both, "--seed", 0, status=2).stderr
+    assert "'a' is given twice" in tenon(*command, both[0], both[0], status=2).stderr
+
+
 def test_run_builds_a_model_first(model: pathlib.Path) -> None:
     assert "y: 2x8" in tenon("run", model, "--shapes", RANGE).stdout
 

@@ -15,9 +15,18 @@ namespace
 {
 using nvinfer1::DataType;
 
-constexpr std::array<std::pair<DataType, char const*>, 7> kTypes{
-    {{DataType::kFLOAT, "<f4"}, {DataType::kHALF, "<f2"}, {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"},
-        {DataType::kINT64, "<i8"}, {DataType::kBOOL, "|b1"}, {DataType::kUINT8, "|u1"}}};
+constexpr std::array<std::pair<DataType, char const*>, 9> kTypes{{{DataType::kFLOAT, "<f4"}, {DataType::kHALF, "<f2"},
+    {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"}, {DataType::kINT64, "<i8"}, {DataType::kBOOL, "|b1"},
+    {DataType::kUINT8, "|u1"}, {DataType::kBF16, "<V2"}, {DataType::kBF16, "|V2"}}};
+
+//! What stands in a header for the type; null when .npy has no form for it.
+char const* descriptionOf(DataType type)
+{
+    for (auto const& [kind, name] : kTypes)
+        if (kind == type)
+            return name;
+    return nullptr;
+}
 
 //! The text between `after` and the next of `ends` in the header.
 std::string piece(std::string const& header, std::string const& after, char end, std::string const& path)
@@ -29,6 +38,14 @@ std::string piece(std::string const& header, std::string const& after, char end,
     return header.substr(from + after.size(), to - from - after.size());
 }
 } // namespace
+
+char const* typeName(DataType type)
+{
+    static constexpr char const* kNames[]{
+        "FLOAT", "HALF", "INT8", "INT32", "BOOL", "UINT8", "FP8", "BF16", "INT64", "INT4", "FP4", "E8M0"};
+    auto const index = static_cast<size_t>(type);
+    return index < std::size(kNames) ? kNames[index] : "unknown";
+}
 
 NpyArray readNpy(std::string const& path)
 {
@@ -52,7 +69,7 @@ NpyArray readNpy(std::string const& path)
             known = true;
         }
     if (!known)
-        throw std::runtime_error("'" + path + "' has elements of type " + type);
+        throw std::runtime_error("'" + path + "' has elements of type " + type + ", which no input has");
     std::string number;
     for (char const c : piece(header, "'shape': (", ')', path) + ",")
     {
@@ -73,10 +90,11 @@ NpyArray readNpy(std::string const& path)
 
 void writeNpy(std::string const& path, DataType type, nvinfer1::Dims const& dims, void const* data)
 {
-    std::string header = "{'descr': '";
-    for (auto const& [kind, name] : kTypes)
-        if (kind == type)
-            header += name;
+    char const* const description = descriptionOf(type);
+    if (description == nullptr)
+        throw std::runtime_error(
+            "'" + path + "' cannot be written: .npy has no form for elements of type " + typeName(type));
+    std::string header = std::string{"{'descr': '"} + description;
     header += "', 'fortran_order': False, 'shape': (";
     for (int32_t i = 0; i < dims.nbDims; ++i)
         header += std::to_string(dims.d[i]) + ",";

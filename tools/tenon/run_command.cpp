@@ -4,10 +4,12 @@
 #include "session.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 namespace tenon::cli
 {
@@ -20,46 +22,48 @@ struct Options
     std::vector<std::string> shapes;
     std::vector<std::string> inputs;
     std::string outputs;
-    uint32_t seed{0};
+    std::optional<uint32_t> seed;
 };
 
-void load(Session& session, std::vector<std::string> const& inputs, Shapes& shapes)
+//! Element i as a number; types that have none in C++ are not printed.
+std::optional<double> elementAt(nvinfer1::DataType type, char const* data, size_t i)
 {
-    for (std::string const& text : inputs)
+    auto const read = [&](auto value) {
+        std::memcpy(&value, data + i * sizeof(value), sizeof(value));
+        return value;
+    };
+    switch (type)
     {
-        size_t const equals = text.find('=');
-        if (equals == std::string::npos)
-            throw std::invalid_argument("'" + text + "' is not name=file.npy");
-        NpyArray const array = readNpy(text.substr(equals + 1));
-        shapes[text.substr(0, equals)] = {array.dims, array.dims, array.dims};
-    }
-    session.prepare(shapes, 0);
-    for (std::string const& text : inputs)
-    {
-        std::string const name = text.substr(0, text.find('='));
-        NpyArray const array = readNpy(text.substr(text.find('=') + 1));
-        if (session.engine().getTensorIOMode(name.c_str()) != nvinfer1::TensorIOMode::kINPUT)
-            throw std::invalid_argument("the model has no input '" + name + "'");
-        if (session.engine().getTensorDataType(name.c_str()) != array.type)
-            throw std::invalid_argument("input '" + name + "' has another element type than its file");
-        std::copy(array.data.begin(), array.data.end(), session.buffer(name).begin());
+    case nvinfer1::DataType::kFLOAT: return static_cast<double>(read(float{}));
+    case nvinfer1::DataType::kHALF: return static_cast<double>(read(_Float16{}));
+    case nvinfer1::DataType::kBF16:
+        return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read(uint16_t{})) << 16));
+    case nvinfer1::DataType::kINT64: return static_cast<double>(read(int64_t{}));
+    case nvinfer1::DataType::kINT32: return read(int32_t{});
+    case nvinfer1::DataType::kINT8: return read(int8_t{});
+    case nvinfer1::DataType::kUINT8:
+    case nvinfer1::DataType::kBOOL: return read(uint8_t{});
+    default: return std::nullopt;
     }
 }
 
-void printStatistics(
-    char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, std::vector<char> const& data)
+void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, char const* data)
 {
     std::printf("%s: %s", name, show(dims).c_str());
-    size_t const count = bytesOf(type, dims) / sizeof(float);
-    if (type == nvinfer1::DataType::kFLOAT && count > 0)
+    size_t const count = elementsOf(dims);
+    if (count > 0 && elementAt(type, data, 0))
     {
-        auto const* values = reinterpret_cast<float const*>(data.data());
+        double low{INFINITY};
+        double high{-INFINITY};
         double sum{0.0};
         for (size_t i = 0; i < count; ++i)
-            sum += static_cast<double>(values[i]);
-        auto const [low, high] = std::minmax_element(values, values + count);
-        std::printf(", min %g, max %g, mean %g", static_cast<double>(*low), static_cast<double>(*high),
-            sum / static_cast<double>(count));
+        {
+            double const value = *elementAt(type, data, i);
+            low = std::min(low, value);
+            high = std::max(high, value);
+            sum += value;
+        }
+        std::printf(", min %g, max %g, mean %g", low, high, sum / static_cast<double>(count));
     }
     std::printf("\n");
 }
@@ -67,28 +71,27 @@ void printStatistics(
 int run(Options const& options, Common const& common)
 {
     Logger logger{common.severity()};
-    Shapes shapes = parseShapes(options.shapes);
+    Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common.threads, logger};
-    if (options.inputs.empty())
-        session.prepare(shapes, options.seed);
-    else
-        load(session, options.inputs, shapes);
+    GivenInputs const inputs = readInputs(options.inputs);
+    checkInputs(inputs, session.engine(), options.seed.has_value());
+    session.prepare(shapes, options.seed.value_or(0), inputs);
     session.run();
     for (int32_t i = 0; i < session.engine().getNbIOTensors(); ++i)
     {
         char const* name = session.engine().getIOTensorName(i);
         if (session.engine().getTensorIOMode(name) != nvinfer1::TensorIOMode::kOUTPUT)
             continue;
-        nvinfer1::Dims const dims = session.context().getTensorShape(name);
+        nvinfer1::Dims const dims = session.outputDims(name);
         nvinfer1::DataType const type = session.engine().getTensorDataType(name);
         if (!common.quiet)
-            printStatistics(name, type, dims, session.buffer(name));
+            printStatistics(name, type, dims, session.outputData(name));
         if (!options.outputs.empty())
         {
             std::filesystem::create_directories(options.outputs);
             std::string file{name};
             std::replace(file.begin(), file.end(), '/', '_');
-            writeNpy(options.outputs + "/" + file + ".npy", type, dims, session.buffer(name).data());
+            writeNpy(options.outputs + "/" + file + ".npy", type, dims, session.outputData(name));
         }
     }
     return 0;
@@ -101,13 +104,15 @@ void addRun(CLI::App& app, Common const& common, int& status)
     CLI::App* command = app.add_subcommand("run", "Run a plan (or a model, built first) once");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
-    command->add_option("--input", options->inputs, "name=file.npy for each input; random data where none is given")
+    command->add_option("--input", options->inputs, "name=file.npy, once per input; random data where none is given")
         ->allow_extra_args(false);
     command->add_option("--outputs", options->outputs, "Folder for the outputs, one .npy each");
-    command->add_option("--seed", options->seed, "Seed of random inputs");
+    command->add_option("--seed", options->seed, "Seed of the inputs that are not given (0)");
     command->footer(R"(Example:
   tenon run model.plan --input input=picture.npy --outputs results
-Prints shape, smallest, largest and mean value of each output. Element types that NumPy lacks are not written.)");
+Prints shape, smallest, largest and mean value of each output. A file's shape is its input's; inputs that are not given
+are random, shape tensors the kOPT values of profile 0. bfloat16 stands in files as two raw bytes (V2), the form of
+Python's ml_dtypes; types of fewer than eight bits have no form.)");
     command->callback([options, &common, &status] { status = run(*options, common); });
 }
 

@@ -125,6 +125,11 @@ Dims parseDims(std::string const& text)
     return dims;
 }
 
+bool isOpen(Dims const& dims)
+{
+    return std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent < 0; });
+}
+
 bool isEmpty(Dims const& dims)
 {
     return std::find(dims.d, dims.d + dims.nbDims, 0) != dims.d + dims.nbDims;
@@ -185,11 +190,17 @@ std::string show(Dims const& dims)
     return text.empty() ? "scalar" : text;
 }
 
-size_t bytesOf(DataType type, Dims const& dims)
+size_t elementsOf(Dims const& dims)
 {
     size_t count{1};
     for (int32_t i = 0; i < dims.nbDims; ++i)
         count *= static_cast<size_t>(std::max<int64_t>(dims.d[i], 0));
+    return count;
+}
+
+size_t bytesOf(DataType type, Dims const& dims)
+{
+    size_t const count = elementsOf(dims);
     switch (type)
     {
     case DataType::kINT64: return count * 8;
@@ -246,7 +257,7 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
     {
         nvinfer1::ITensor const& input = *network.getInput(i);
         Dims const dims = input.getDimensions();
-        bool const open = std::any_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent < 0; });
+        bool const open = isOpen(dims);
         auto const given = shapes.find(input.getName());
         if (!open && given != shapes.end() && show(given->second.opt) != show(dims))
             throw std::invalid_argument(std::string{"input '"} + input.getName() + "' has the one shape " + show(dims)
@@ -262,8 +273,8 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMAX, range.max);
     }
-    if (dynamic)
-        config.addOptimizationProfile(&profile);
+    if (dynamic && config.addOptimizationProfile(&profile) < 0)
+        throw std::runtime_error("the shapes make no optimization profile");
 }
 } // namespace
 
@@ -347,6 +358,18 @@ void fillRandom(std::vector<char>& buffer, DataType type, uint32_t seed)
     else if (type == DataType::kBOOL)
         for (char& byte : buffer)
             byte = static_cast<char>(small(generator) % 2);
+    else if (type == DataType::kBF16) // The upper half of a float.
+        for (size_t i = 0; i + 2 <= buffer.size(); i += 2)
+        {
+            float const value = normal(generator);
+            std::memcpy(&buffer[i], reinterpret_cast<char const*>(&value) + 2, 2);
+        }
+    else if (type == DataType::kHALF)
+        for (size_t i = 0; i + 2 <= buffer.size(); i += 2)
+        {
+            auto const value = static_cast<_Float16>(normal(generator));
+            std::memcpy(&buffer[i], &value, 2);
+        }
     else
         for (char& byte : buffer)
             byte = static_cast<char>(small(generator) % 16);
@@ -362,33 +385,82 @@ void Session::checkShapes(Shapes const& shapes) const
     checkNames(shapes, names);
 }
 
-void Session::prepare(Shapes const& shapes, uint32_t seed)
+namespace
+{
+//! The values that profile 0 has as kOPT for a shape tensor: random ones would lie outside of its bounds.
+void fillFromProfile(std::vector<char>& buffer, nvinfer1::ICudaEngine const& engine, char const* name)
+{
+    int64_t const* const values = engine.getProfileTensorValuesV2(name, 0, nvinfer1::OptProfileSelector::kOPT);
+    if (values == nullptr)
+        return;
+    DataType const type = engine.getTensorDataType(name);
+    size_t const size = type == DataType::kINT64 ? 8 : type == DataType::kBOOL ? 1 : 4;
+    for (size_t i = 0; (i + 1) * size <= buffer.size(); ++i)
+        std::memcpy(&buffer[i * size], &values[i], size); // Little-endian: the low bytes come first.
+}
+} // namespace
+
+void Session::prepareInput(char const* name, Shapes const& shapes, uint32_t seed, GivenInputs const& inputs)
+{
+    auto const contents = inputs.find(name);
+    auto const shape = shapes.find(name);
+    Dims const dims = contents != inputs.end() ? contents->second.dims
+        : shape != shapes.end()                ? shape->second.opt
+                                               : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
+    if (!mContext->setInputShape(name, dims))
+        throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
+    DataType const type = mEngine->getTensorDataType(name);
+    std::vector<char>& buffer = mBuffers[name];
+    buffer.assign(bytesOf(type, dims), 0);
+    if (contents != inputs.end())
+        buffer = contents->second.data;
+    else if (mEngine->isShapeInferenceIO(name))
+        fillFromProfile(buffer, *mEngine, name);
+    else
+        fillRandom(buffer, type, seed);
+    buffer.reserve(1); // An empty tensor has an address, too.
+    mContext->setTensorAddress(name, buffer.data());
+}
+
+void Session::prepareOutput(char const* name)
+{
+    Dims const dims = mContext->getTensorShape(name);
+    if (isOpen(dims))
+    {
+        mContext->setOutputAllocator(name, &mGrowing[name]);
+        return;
+    }
+    std::vector<char>& buffer = mBuffers[name];
+    buffer.assign(std::max<size_t>(bytesOf(mEngine->getTensorDataType(name), dims), 1), 0);
+    mContext->setTensorAddress(name, buffer.data());
+}
+
+void Session::prepare(Shapes const& shapes, uint32_t seed, GivenInputs const& inputs)
 {
     checkShapes(shapes);
-    for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
-    {
-        char const* name = mEngine->getIOTensorName(i);
-        if (mEngine->getTensorIOMode(name) != nvinfer1::TensorIOMode::kINPUT)
-            continue;
-        auto const given = shapes.find(name);
-        Dims const dims = given != shapes.end() ? given->second.opt
-                                                : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
-        if (!mContext->setInputShape(name, dims))
-            throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
-    }
-    for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
-    {
-        char const* name = mEngine->getIOTensorName(i);
-        bool const isInput = mEngine->getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT;
-        DataType const type = mEngine->getTensorDataType(name);
-        size_t size = isInput ? bytesOf(type, mContext->getTensorShape(name))
-                              : static_cast<size_t>(std::max<int64_t>(mContext->getMaxOutputSize(name), 0));
-        std::vector<char>& buffer = mBuffers[name];
-        buffer.assign(std::max<size_t>(size, 1), 0);
-        if (isInput)
-            fillRandom(buffer, type, seed + static_cast<uint32_t>(i));
-        mContext->setTensorAddress(name, buffer.data());
-    }
+    for (auto const mode : {nvinfer1::TensorIOMode::kINPUT, nvinfer1::TensorIOMode::kOUTPUT})
+        for (int32_t i = 0; i < mEngine->getNbIOTensors(); ++i)
+        {
+            char const* name = mEngine->getIOTensorName(i);
+            if (mEngine->getTensorIOMode(name) != mode)
+                continue;
+            if (mode == nvinfer1::TensorIOMode::kINPUT)
+                prepareInput(name, shapes, seed + static_cast<uint32_t>(i), inputs);
+            else
+                prepareOutput(name); // Once the shapes of all inputs are known.
+        }
+}
+
+Dims Session::outputDims(std::string const& name) const
+{
+    auto const growing = mGrowing.find(name);
+    return growing == mGrowing.end() ? mContext->getTensorShape(name.c_str()) : growing->second.dims();
+}
+
+char const* Session::outputData(std::string const& name) const
+{
+    auto const growing = mGrowing.find(name);
+    return growing == mGrowing.end() ? mBuffers.at(name).data() : growing->second.data();
 }
 
 void Session::run()

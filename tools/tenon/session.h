@@ -1,6 +1,9 @@
 // Session: what the commands share: logger, progress bar, shapes on the command line, engines and buffers.
 #pragma once
 
+#include "given_inputs.h"
+#include "growing_output.h"
+
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
 
@@ -68,6 +71,7 @@ Shapes parseShapes(std::vector<std::string> const& texts);
 //! Throws std::invalid_argument unless each shape is that of one of these inputs.
 void checkNames(Shapes const& shapes, std::vector<std::string> const& inputs);
 std::string show(nvinfer1::Dims const& dims);
+size_t elementsOf(nvinfer1::Dims const& dims);
 size_t bytesOf(nvinfer1::DataType type, nvinfer1::Dims const& dims);
 
 //! A network read from an ONNX file; throws std::runtime_error after the logger got all that is wrong with it.
@@ -106,8 +110,9 @@ class Session
     Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger);
     //! Throws std::invalid_argument when a shape is for no input of the engine.
     void checkShapes(Shapes const& shapes) const;
-    //! Sets input shapes (kOPT of profile 0 where none is given), allocates, and fills inputs with seeded random data.
-    void prepare(Shapes const& shapes, uint32_t seed);
+    //! Sets shapes and contents of inputs and makes room for outputs. Shapes: those of the given contents, else of
+    //! `shapes`, else kOPT of profile 0. Contents: the given ones, of shape tensors else those of kOPT, else random.
+    void prepare(Shapes const& shapes, uint32_t seed, GivenInputs const& inputs = {});
     void run();
     nvinfer1::ICudaEngine& engine()
     {
@@ -117,20 +122,23 @@ class Session
     {
         return *mContext;
     }
-    std::vector<char>& buffer(std::string const& name)
-    {
-        return mBuffers.at(name);
-    }
+    //! What a run made.
+    nvinfer1::Dims outputDims(std::string const& name) const;
+    char const* outputData(std::string const& name) const;
     double loadMilliseconds() const
     {
         return mLoadMilliseconds;
     }
 
   private:
+    void prepareInput(char const* name, Shapes const& shapes, uint32_t seed, GivenInputs const& inputs);
+    void prepareOutput(char const* name);
+
     std::unique_ptr<nvinfer1::IRuntime> mRuntime;
     std::unique_ptr<nvinfer1::ICudaEngine> mEngine;
     std::unique_ptr<nvinfer1::IExecutionContext> mContext;
     std::map<std::string, std::vector<char>> mBuffers;
+    std::map<std::string, GrowingOutput> mGrowing; //!< Outputs whose extents depend on data.
     double mLoadMilliseconds{0.0};
 };
 

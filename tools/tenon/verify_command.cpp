@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <list>
+#include <optional>
 
 namespace tenon::cli
 {
@@ -20,6 +21,7 @@ struct Options
     TenonVerifyOptions verify{};
     bool json{false};
     bool firstOnly{false};
+    std::optional<uint32_t> seed;
 };
 
 //! Inputs as the library wants them, and what they point at.
@@ -38,18 +40,13 @@ struct Inputs
     }
 };
 
-Inputs inputsOf(Options const& options, Shapes const& shapes)
+Inputs inputsOf(GivenInputs const& given, Shapes const& shapes)
 {
     Inputs inputs;
-    for (std::string const& text : options.inputs)
-    {
-        size_t const equals = text.find('=');
-        if (equals == std::string::npos)
-            throw std::invalid_argument("'" + text + "' is not name=file.npy");
-        inputs.add(text.substr(0, equals), readNpy(text.substr(equals + 1)), true);
-    }
+    for (auto const& [name, array] : given)
+        inputs.add(name, array, true);
     for (auto const& [name, range] : shapes)
-        if (std::find(inputs.names.begin(), inputs.names.end(), name) == inputs.names.end())
+        if (!given.contains(name))
             inputs.add(name, {nvinfer1::DataType::kFLOAT, range.opt, {}}, false);
     return inputs;
 }
@@ -105,8 +102,11 @@ int verify(Options const& options, Common const& common)
     Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common.threads, logger};
     session.checkShapes(shapes);
-    Inputs const inputs = inputsOf(options, shapes);
+    GivenInputs const given = readInputs(options.inputs);
+    checkInputs(given, session.engine(), options.seed.has_value());
+    Inputs const inputs = inputsOf(given, shapes);
     TenonVerifyOptions verify = options.verify;
+    verify.seed = options.seed.value_or(0);
     verify.firstsOnly = options.firstOnly ? 1 : 0;
     TenonText problem{nullptr};
     TenonText const text =
@@ -134,7 +134,7 @@ void addVerify(CLI::App& app, Common const& common, int& status)
         ->check(CLI::NonNegativeNumber);
     command->add_option("--rtol", options->verify.relative, "Relative tolerance (that of the element type)")
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--seed", options->verify.seed, "Seed of random inputs");
+    command->add_option("--seed", options->seed, "Seed of the inputs that are not given (0)");
     command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
     command->add_flag("--json", options->json, "Print everything as JSON");
     command->footer(
