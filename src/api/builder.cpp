@@ -53,6 +53,14 @@ std::string joined(std::vector<std::string> const& list)
     return text;
 }
 
+GraphRequest graphRequest(BuilderConfig const& config)
+{
+    auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
+    BuilderConfig::Settings const& settings = config.settings();
+    return {settings.profiles, has(settings.flags, BuilderFlag::kFP16), has(settings.flags, BuilderFlag::kBF16),
+        has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03)};
+}
+
 void warnOfIgnored(Log const& log, BuilderConfig const& config)
 {
     if (std::string const options = joined(config.ignoredOptions()); !options.empty())
@@ -91,11 +99,11 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
         return std::move(stream).error().in("profile stream");
     warnOfIgnored(log, config);
     TENON_TRY(checkPrecisions(network, config));
-    NetworkGraph written = TENON_TRY(network.toGraph(config.settings().profiles));
+    NetworkGraph written = TENON_TRY(network.toGraph(graphRequest(config)));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();
 
-    Decisions decisions;
+    Decisions decisions = std::move(written.decisions);
     OptimizeOptions optimizing;
     optimizing.fusion = switchOf(Knob::kFusion, true);
     optimizing.decisions = &decisions;
@@ -110,6 +118,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.networkName = network.name();
     planning.io = std::move(written.io);
     planning.profiles = std::move(written.profiles);
+    planning.plugins = std::move(written.plugins);
     planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
     planning.networkLayers = network.getNbLayers();
     planning.decisions = std::move(decisions);
@@ -214,7 +223,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
     return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
-        TENON_TRY(Network::of(network).toGraph(BuilderConfig::of(config).settings().profiles));
+        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config))));
         return Done{};
     });
 }
@@ -239,7 +248,7 @@ int32_t Builder::getMaxThreads() const noexcept
 
 IPluginRegistry& Builder::getPluginRegistry() noexcept
 {
-    return globalRegistry();
+    return mPlugins;
 }
 
 ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept
@@ -248,7 +257,8 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
     Log const& log = Network::of(network).reporting().log();
     return fenced(log, "IBuilder::buildEngineWithConfig", Made{nullptr}, [&]() -> Result<Made> {
         auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
-        LoadRequest request{*blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, shared_from_this()};
+        LoadRequest request{
+            *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
         return TENON_TRY(loadEngine(request));
     });
 }

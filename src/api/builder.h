@@ -6,6 +6,7 @@
 #include "api/handle.h"
 #include "api/network.h"
 #include "api/not_implemented.h"
+#include "api/plugin_registry.h"
 #include "api/reporting.h"
 
 #include <mutex>
@@ -64,6 +65,7 @@ class Builder final : public missing::Builder,
     Result<Bytes> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
 
     Reporting mReporting;
+    PluginRegistry mPlugins{&globalRegistry()};
     DeviceChoice mDevice;
     nvinfer1::IGpuAllocator* mAllocator{nullptr};
     int32_t mMaxThreads{0}; //!< 0: not set (rule B9).

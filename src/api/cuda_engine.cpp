@@ -25,6 +25,7 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
     options.log = request.reporting.log();
     options.allocator = request.allocator;
     options.threads = request.threads;
+    options.plugins = request.plugins;
     options.parent = request.parent;
     std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
     return makeHandle<ICudaEngine, CudaEngine>(

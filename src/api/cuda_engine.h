@@ -146,6 +146,7 @@ struct LoadRequest
     DeviceChoice const& device;
     nvinfer1::IGpuAllocator* allocator{nullptr};
     int32_t threads{0};
+    PluginSource const* plugins{nullptr};
     std::shared_ptr<void const> parent;
 };
 

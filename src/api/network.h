@@ -6,8 +6,10 @@
 #include "api/not_implemented.h"
 #include "api/reporting.h"
 #include "api/tensor.h"
+#include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
+#include "plugins/plugin.h"
 
 #include <functional>
 #include <set>
@@ -24,6 +26,17 @@ struct NetworkGraph
     Graph graph;
     std::vector<PlanIO> io;
     std::vector<PlanProfile> profiles;
+    std::vector<PlanPlugin> plugins;
+    Decisions decisions; //!< What was agreed with custom layers.
+};
+
+//! What a configuration says that matters for the graph.
+struct GraphRequest
+{
+    std::vector<OptimizationProfile const*> profiles;
+    bool mayUseHalf{false};
+    bool mayUseBF16{false};
+    bool mayAlias{false}; //!< Custom layers may take over the memory of an input.
 };
 
 class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1::INetworkDefinition, Network>
@@ -68,7 +81,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         return mOutputs;
     }
     //! For the builder: checks the network against the profiles and writes it as a graph.
-    Result<NetworkGraph> toGraph(std::vector<OptimizationProfile const*> const& profiles);
+    Result<NetworkGraph> toGraph(GraphRequest const& request);
 
     // ---- slots
     // --------------------------------------------------------------------------------------------------------
@@ -150,6 +163,10 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::ICastLayer* addCast(ITensor& input, nvinfer1::DataType toType) noexcept override;
     nvinfer1::ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept override;
     nvinfer1::IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept override;
+    nvinfer1::IPluginV2Layer* addPluginV2(
+        ITensor* const* inputs, int32_t nbInputs, nvinfer1::IPluginV2& plugin) noexcept override;
+    nvinfer1::IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+        int32_t nbShapeInputs, nvinfer1::IPluginV3& plugin) noexcept override;
     nvinfer1::ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, nvinfer1::CumulativeOperation operation,
         bool exclusive, bool reverse) noexcept override;
 
@@ -168,6 +185,9 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     L* add(char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept;
     Result<std::vector<Tensor*>> ownTensors(std::vector<ITensor const*> const& inputs) const;
     int32_t rankOf(ITensor const& tensor);
+    //! A layer of class L over the object; its inputs are data first and shape inputs then.
+    template <typename L>
+    L* addCustom(char const* call, plugins::PluginPtr object, std::vector<ITensor const*> inputs, int32_t shapeInputs);
     nvinfer1::INormalizationLayer* addNorm(
         char const* call, std::vector<ITensor const*> inputs, uint32_t axesMask, bool v2) noexcept;
     Result<Done> sortLayers();

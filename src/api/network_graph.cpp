@@ -2,6 +2,7 @@
 #include "api/boundary.h"
 #include "api/network.h"
 #include "api/optimization_profile.h"
+#include "api/plugin_graph.h"
 
 #include "layers/cast.h"
 #include "layers/identity.h"
@@ -21,9 +22,10 @@ using Bounds = OptimizationProfile::Bounds;
 class GraphWriter
 {
   public:
-    GraphWriter(Network& network, Profiles const& profiles)
+    GraphWriter(Network& network, GraphRequest const& request)
         : mNetwork{network},
-          mProfiles{profiles}
+          mRequest{request},
+          mProfiles{request.profiles}
     {
     }
 
@@ -54,6 +56,7 @@ class GraphWriter
     bool isDynamic(Tensor const& input) const;
 
     Network& mNetwork;
+    GraphRequest const& mRequest;
     Profiles const& mProfiles;
     NetworkGraph mResult;
     std::map<Tensor const*, ValueId> mValues;
@@ -267,10 +270,14 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
             return badConfig(
                 "layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
     }
-    NodeId const node = TENON_TRY(graph.addNode(layer.fieldsAsLayer(), layer.name(), std::move(inputs)));
+    std::vector<ValueId> outputs;
+    if (layer.kind() == CustomLayer::kName)
+        outputs = TENON_TRY(addPlugin(mResult, static_cast<PluginLayer const&>(layer), std::move(inputs), mRequest));
+    else
+        outputs = graph.node(TENON_TRY(graph.addNode(layer.fieldsAsLayer(), layer.name(), std::move(inputs)))).outputs;
     for (int32_t i = 0; i < layer.outputCount(); ++i)
     {
-        ValueId value = graph.node(node).output(static_cast<size_t>(i));
+        ValueId value = outputs.at(static_cast<size_t>(i));
         std::optional<DType> const wanted = layer.outputType(i);
         if (wanted && *wanted != graph.typeOf(value).dtype)
             value = graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value})))
@@ -299,10 +306,10 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
 }
 } // namespace
 
-Result<NetworkGraph> Network::toGraph(Profiles const& profiles)
+Result<NetworkGraph> Network::toGraph(GraphRequest const& request)
 {
     infer();
-    return GraphWriter{*this, profiles}.write();
+    return GraphWriter{*this, request}.write();
 }
 
 } // namespace tenon::api

@@ -2,6 +2,7 @@
 #include "api/boundary.h"
 #include "api/layers_by_hand.h"
 #include "api/network.h"
+#include "api/plugin_layers.h"
 
 #include <algorithm>
 
@@ -9,6 +10,16 @@ namespace tenon::api
 {
 
 using namespace nvinfer1;
+
+namespace
+{
+Result<std::vector<ITensor const*>> listOf(ITensor* const* tensors, int32_t count, char const* what)
+{
+    if (count < 0 || (count > 0 && tensors == nullptr))
+        return badArgument("{} {} at address {}", count, what, static_cast<void const*>(tensors));
+    return std::vector<ITensor const*>{tensors, tensors + count};
+}
+} // namespace
 
 Result<std::vector<Tensor*>> Network::ownTensors(std::vector<ITensor const*> const& inputs) const
 {
@@ -56,6 +67,50 @@ int32_t Network::rankOf(ITensor const& tensor)
     infer();
     Tensor const& own = Tensor::of(tensor);
     return own.inferred.valid ? own.inferred.type.rank() : 4;
+}
+
+template <typename L>
+L* Network::addCustom(
+    char const* call, plugins::PluginPtr object, std::vector<ITensor const*> inputs, int32_t shapeInputs)
+{
+    return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
+        std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
+        plugins::Identity const& identity = object->identity();
+        CustomLayer fields{.type = identity.type,
+            .version = identity.version,
+            .nameSpace = identity.nameSpace,
+            .generation = identity.generation,
+            .shapeInputs = shapeInputs,
+            .isStronglyTyped = getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED),
+            .instance = static_cast<int32_t>(mLayers.size())};
+        int32_t const outputs = object->outputCount();
+        if (outputs < 1)
+            return badArgument("plugin {} has {} outputs: it needs at least one", identity.show(), outputs);
+        fields.live = std::move(object);
+        auto const most = static_cast<int32_t>(own.size());
+        return take(std::make_unique<L>(*this, std::move(fields), outputs), std::move(own), most);
+    });
+}
+
+IPluginV2Layer* Network::addPluginV2(ITensor* const* inputs, int32_t nbInputs, IPluginV2& plugin) noexcept
+{
+    constexpr char const* kCall{"INetworkDefinition::addPluginV2"};
+    return fenced(mReporting.log(), kCall, static_cast<IPluginV2Layer*>(nullptr), [&]() -> Result<IPluginV2Layer*> {
+        std::vector<ITensor const*> const given = TENON_TRY(listOf(inputs, nbInputs, "inputs"));
+        return addCustom<PluginV2Layer>(kCall, TENON_TRY(plugins::adopt(plugin)), given, 0);
+    });
+}
+
+IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+    int32_t nbShapeInputs, IPluginV3& plugin) noexcept
+{
+    constexpr char const* kCall{"INetworkDefinition::addPluginV3"};
+    return fenced(mReporting.log(), kCall, static_cast<IPluginV3Layer*>(nullptr), [&]() -> Result<IPluginV3Layer*> {
+        std::vector<ITensor const*> given = TENON_TRY(listOf(inputs, nbInputs, "inputs"));
+        std::vector<ITensor const*> const values = TENON_TRY(listOf(shapeInputs, nbShapeInputs, "shape inputs"));
+        given.insert(given.end(), values.begin(), values.end());
+        return addCustom<PluginV3Layer>(kCall, TENON_TRY(plugins::adopt(plugin)), std::move(given), nbShapeInputs);
+    });
 }
 
 IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) noexcept

@@ -1,13 +1,9 @@
-// PluginRegistry: registering and looking up; libraries and shared resources come with plugins.
+// PluginRegistry: the calls of IPluginRegistry over a registry of plugins.
 #include "api/plugin_registry.h"
 
 #include "api/boundary.h"
 #include "api/global_logger.h"
 
-#include "impl/NvInferPythonPlugin.h"
-
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace tenon::api
@@ -17,74 +13,48 @@ using namespace nvinfer1;
 
 namespace
 {
-template <typename C>
-PluginRegistry::Creator* known(C& creator, std::string& name, std::string& version)
-{
-    name = creator.getPluginName();
-    version = creator.getPluginVersion();
-    return &creator;
-}
-
-//! Asks the creator for its kind, never the compiler: it may come from another binary.
-bool nameOf(IPluginCreatorInterface& creator, std::string& name, std::string& version)
-{
-    std::string_view const kind{creator.getInterfaceInfo().kind};
-    if (kind == "PLUGIN CREATOR_V1")
-        return known(static_cast<IPluginCreator&>(creator), name, version) != nullptr;
-    if (kind == "PLUGIN CREATOR_V3ONE")
-        return known(static_cast<IPluginCreatorV3One&>(creator), name, version) != nullptr;
-    if (kind == "PLUGIN CREATOR_V3QUICK")
-        return known(static_cast<IPluginCreatorV3Quick&>(creator), name, version) != nullptr;
-    return false;
-}
-
 std::string textOf(char const* text)
 {
     return text == nullptr ? "" : text;
+}
+
+//! The logger that libraries find.
+class LoggerFinder final : public ILoggerFinder
+{
+  public:
+    ILogger* findLogger() override
+    {
+        return &globalLogger();
+    }
+};
+
+LoggerFinder& loggerFinder()
+{
+    static auto& finder = *new LoggerFinder; // Libraries keep it; they may outlive static objects.
+    return finder;
 }
 } // namespace
 
 PluginRegistry& globalRegistry() noexcept
 {
-    static PluginRegistry registry;
+    static auto& registry = *new PluginRegistry; // Creators in static objects leave it after main().
     return registry;
 }
 
-void PluginRegistry::report(char const* call, char const* what) const noexcept
+PluginRegistry::PluginRegistry(PluginRegistry const* parent)
+    : mPlugins{parent == nullptr ? nullptr : &parent->mPlugins}
 {
-    detail::reportFailure(Log{&globalLogger(), mRecorder}, call, ErrorCode::kUNSUPPORTED_STATE, what);
 }
 
-void PluginRegistry::updateLists()
+Log PluginRegistry::log() const noexcept
 {
-    mAll.clear();
-    mOlder.clear();
-    for (Entry const& entry : mEntries)
-    {
-        mAll.push_back(entry.creator);
-        if (std::strcmp(entry.creator->getInterfaceInfo().kind, "PLUGIN CREATOR_V1") == 0)
-            mOlder.push_back(static_cast<IPluginCreator*>(entry.creator));
-    }
+    return Log{&globalLogger(), mRecorder};
 }
 
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept
 {
-    Log const log{&globalLogger(), mRecorder};
-    return fencedDone(log, "IPluginRegistry::registerCreator", [&]() -> Result<Done> {
-        Entry entry{&creator, {}, {}, textOf(pluginNamespace)};
-        if (!nameOf(creator, entry.name, entry.version))
-            return badArgument("the creator is of an unknown kind: {}", creator.getInterfaceInfo().kind);
-        std::scoped_lock const lock{mMutex};
-        bool const taken = std::any_of(mEntries.begin(), mEntries.end(), [&](Entry const& each) {
-            return each.name == entry.name && each.version == entry.version && each.nameSpace == entry.nameSpace;
-        });
-        if (taken)
-            return badArgument("plugin '{}' version '{}' namespace '{}' is registered already", entry.name,
-                entry.version, entry.nameSpace);
-        mEntries.push_back(std::move(entry));
-        updateLists();
-        return Done{};
-    });
+    return fencedDone(log(), "IPluginRegistry::registerCreator",
+        [&]() -> Result<Done> { return mPlugins.add(creator, textOf(pluginNamespace)); });
 }
 
 bool PluginRegistry::registerCreator(IPluginCreator& creator, char const* const pluginNamespace) noexcept
@@ -97,28 +67,34 @@ bool PluginRegistry::registerCreator(IPluginCreator& creator, char const* const 
 
 IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* const numCreators) const noexcept
 {
-    std::scoped_lock const lock{mMutex};
-    if (numCreators != nullptr)
-        *numCreators = static_cast<int32_t>(mOlder.size());
-    return mOlder.data();
+    using List = IPluginCreator* const*;
+    return fenced(log(), "IPluginRegistry::getPluginCreatorList", List{nullptr}, [&]() -> List {
+        std::vector<Creator*> const all = mPlugins.all();
+        std::scoped_lock const lock{mMutex};
+        mOlder.clear();
+        for (Creator* creator : all)
+            if (plugins::kindOf(*creator) == plugins::CreatorKind::kV1)
+                mOlder.push_back(static_cast<IPluginCreator*>(creator));
+        if (numCreators != nullptr)
+            *numCreators = static_cast<int32_t>(mOlder.size());
+        return mOlder.data();
+    });
 }
 
 PluginRegistry::Creator* PluginRegistry::getCreator(
     char const* const pluginName, char const* const pluginVersion, char const* const pluginNamespace) noexcept
 {
-    std::scoped_lock const lock{mMutex};
-    for (Entry const& entry : mEntries)
-        if (pluginName != nullptr && entry.name == pluginName && pluginVersion != nullptr
-            && entry.version == pluginVersion && entry.nameSpace == (pluginNamespace == nullptr ? "" : pluginNamespace))
-            return entry.creator;
-    return nullptr;
+    if (pluginName == nullptr || pluginVersion == nullptr)
+        return nullptr;
+    return fenced(log(), "IPluginRegistry::getCreator", static_cast<Creator*>(nullptr),
+        [&] { return mPlugins.find(pluginName, pluginVersion, textOf(pluginNamespace)); });
 }
 
 IPluginCreator* PluginRegistry::getPluginCreator(
     char const* const pluginName, char const* const pluginVersion, char const* const pluginNamespace) noexcept
 {
-    Creator* creator = getCreator(pluginName, pluginVersion, pluginNamespace);
-    bool const older = creator != nullptr && std::strcmp(creator->getInterfaceInfo().kind, "PLUGIN CREATOR_V1") == 0;
+    Creator* const creator = getCreator(pluginName, pluginVersion, pluginNamespace);
+    bool const older = creator != nullptr && plugins::kindOf(*creator) == plugins::CreatorKind::kV1;
     return older ? static_cast<IPluginCreator*>(creator) : nullptr;
 }
 
@@ -138,10 +114,7 @@ IErrorRecorder* PluginRegistry::getErrorRecorder() const noexcept
 
 bool PluginRegistry::deregisterCreator(Creator const& creator) noexcept
 {
-    std::scoped_lock const lock{mMutex};
-    bool const found = std::erase_if(mEntries, [&](Entry const& each) { return each.creator == &creator; }) != 0;
-    updateLists();
-    return found;
+    return mPlugins.remove(creator);
 }
 
 bool PluginRegistry::deregisterCreator(IPluginCreator const& creator) noexcept
@@ -151,48 +124,73 @@ bool PluginRegistry::deregisterCreator(IPluginCreator const& creator) noexcept
 
 bool PluginRegistry::isParentSearchEnabled() const
 {
-    return mParentSearch;
+    return mPlugins.searchesParent();
 }
 
 void PluginRegistry::setParentSearchEnabled(bool const enabled)
 {
-    mParentSearch = enabled;
+    mPlugins.setSearchesParent(enabled);
 }
 
-IPluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(char const*) noexcept
+IPluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(char const* pluginPath) noexcept
 {
-    report("IPluginRegistry::loadLibrary", "is not implemented");
-    return nullptr;
+    return fenced(
+        log(), "IPluginRegistry::loadLibrary", PluginLibraryHandle{nullptr}, [&]() -> Result<PluginLibraryHandle> {
+            if (pluginPath == nullptr)
+                return badArgument("the path is null");
+            return mPlugins.load(pluginPath, loggerFinder());
+        });
 }
 
-void PluginRegistry::deregisterLibrary(PluginLibraryHandle) noexcept
+void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept
 {
-    report("IPluginRegistry::deregisterLibrary", "is not implemented");
+    fencedDone(log(), "IPluginRegistry::deregisterLibrary", [&]() -> Result<Done> { return mPlugins.unload(handle); });
 }
 
 PluginRegistry::Creator* const* PluginRegistry::getAllCreators(int32_t* const numCreators) const noexcept
 {
-    std::scoped_lock const lock{mMutex};
-    if (numCreators != nullptr)
-        *numCreators = static_cast<int32_t>(mAll.size());
-    return mAll.data();
+    using List = Creator* const*;
+    return fenced(log(), "IPluginRegistry::getAllCreators", List{nullptr}, [&]() -> List {
+        std::vector<Creator*> all = mPlugins.all();
+        std::scoped_lock const lock{mMutex};
+        mAll = std::move(all);
+        if (numCreators != nullptr)
+            *numCreators = static_cast<int32_t>(mAll.size());
+        return mAll.data();
+    });
 }
 
 PluginRegistry::Creator* const* PluginRegistry::getAllCreatorsRecursive(int32_t* const numCreators) noexcept
 {
-    return getAllCreators(numCreators);
+    using List = Creator* const*;
+    return fenced(log(), "IPluginRegistry::getAllCreatorsRecursive", List{nullptr}, [&]() -> List {
+        std::vector<Creator*> all = mPlugins.allRecursive();
+        std::scoped_lock const lock{mMutex};
+        mAllRecursive = std::move(all);
+        if (numCreators != nullptr)
+            *numCreators = static_cast<int32_t>(mAllRecursive.size());
+        return mAllRecursive.data();
+    });
 }
 
-IPluginResource* PluginRegistry::acquirePluginResource(char const*, IPluginResource*) noexcept
+IPluginResource* PluginRegistry::acquirePluginResource(char const* key, IPluginResource* resource) noexcept
 {
-    report("IPluginRegistry::acquirePluginResource", "is not implemented");
-    return nullptr;
+    return fenced(log(), "IPluginRegistry::acquirePluginResource", static_cast<IPluginResource*>(nullptr),
+        [&]() -> Result<IPluginResource*> {
+            if (key == nullptr)
+                return badArgument("the key is null");
+            return mPlugins.acquire(key, resource);
+        });
 }
 
-int32_t PluginRegistry::releasePluginResource(char const*) noexcept
+int32_t PluginRegistry::releasePluginResource(char const* key) noexcept
 {
-    report("IPluginRegistry::releasePluginResource", "is not implemented");
-    return -1;
+    bool const done = fencedDone(log(), "IPluginRegistry::releasePluginResource", [&]() -> Result<Done> {
+        if (key == nullptr)
+            return badArgument("the key is null");
+        return mPlugins.release(key);
+    });
+    return done ? 0 : -1;
 }
 
 } // namespace tenon::api

@@ -1,10 +1,12 @@
-// PluginRegistry: creators by name, version and namespace. There is one for the process.
+// PluginRegistry: the public face of a registry of plugins. One for the process, and one each per builder and runtime.
 #pragma once
+
+#include "base/log.h"
+#include "plugins/registry.h"
 
 #include "NvInfer.h"
 
 #include <mutex>
-#include <string>
 #include <vector>
 
 namespace tenon::api
@@ -14,6 +16,14 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
 {
   public:
     using Creator = nvinfer1::IPluginCreatorInterface;
+
+    //! `parent`: asked for what this one lacks; null for the registry of the process.
+    explicit PluginRegistry(PluginRegistry const* parent = nullptr);
+
+    plugins::Registry const& plugins() const noexcept
+    {
+        return mPlugins;
+    }
 
     bool registerCreator(nvinfer1::IPluginCreator& creator, char const* const pluginNamespace) noexcept override;
     nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* const numCreators) const noexcept override;
@@ -37,22 +47,14 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
     Creator* const* getAllCreatorsRecursive(int32_t* const numCreators) noexcept override;
 
   private:
-    struct Entry
-    {
-        Creator* creator;
-        std::string name;
-        std::string version;
-        std::string nameSpace;
-    };
-    void updateLists();
-    void report(char const* call, char const* what) const noexcept;
+    Log log() const noexcept;
 
-    mutable std::mutex mMutex;
-    std::vector<Entry> mEntries;
-    std::vector<Creator*> mAll;                    //!< What getAllCreators hands out.
-    std::vector<nvinfer1::IPluginCreator*> mOlder; //!< What getPluginCreatorList hands out.
+    plugins::Registry mPlugins;
+    mutable std::mutex mMutex;                             //!< Of what follows.
+    mutable std::vector<Creator*> mAll;                    //!< What getAllCreators handed out last.
+    mutable std::vector<Creator*> mAllRecursive;           //!< The same of getAllCreatorsRecursive.
+    mutable std::vector<nvinfer1::IPluginCreator*> mOlder; //!< The same of getPluginCreatorList.
     nvinfer1::IErrorRecorder* mRecorder{nullptr};
-    bool mParentSearch{true};
 };
 
 PluginRegistry& globalRegistry() noexcept;

@@ -42,8 +42,8 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
 
 Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner)
 {
-    return loadEngine(
-        LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads, shared_from_this()});
+    return loadEngine(LoadRequest{
+        blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()});
 }
 
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
@@ -182,7 +182,7 @@ uint32_t Runtime::getTempfileControlFlags() const noexcept
 
 IPluginRegistry& Runtime::getPluginRegistry() noexcept
 {
-    return globalRegistry();
+    return mPlugins;
 }
 
 void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept

@@ -5,6 +5,7 @@
 #include "api/device_choice.h"
 #include "api/handle.h"
 #include "api/not_implemented.h"
+#include "api/plugin_registry.h"
 #include "api/reporting.h"
 
 namespace tenon::api
@@ -57,6 +58,7 @@ class Runtime final : public missing::Runtime,
     Result<nvinfer1::ICudaEngine*> load(ByteView blob, std::shared_ptr<void const> owner);
 
     Reporting mReporting;
+    PluginRegistry mPlugins{&globalRegistry()};
     DeviceChoice mDevice;
     nvinfer1::IGpuAllocator* mAllocator{nullptr};
     int32_t mMaxThreads{0}; //!< 0: not set (rule B9).

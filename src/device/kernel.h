@@ -4,6 +4,9 @@
 #include "base/bytes.h"
 #include "base/layout.h"
 #include "base/result.h"
+#include "device/plugin_source.h"
+
+#include "NvInferRuntime.h"
 
 #include <cstdint>
 #include <memory>
@@ -49,6 +52,8 @@ struct KernelSource
     size_t outputs{1};
     std::string_view layer; //!< User-level name, for messages.
     size_t produces{0};     //!< Values that the plan expects in Call::produced.
+    ByteView fields;        //!< The layer's own, from the portable graph; empty: the step belongs to no node.
+    PluginSource const* plugins{nullptr}; //!< Null: there are none.
 };
 
 //! One thread's place in the team that runs a step together.
@@ -82,6 +87,7 @@ struct Call
     void* const* outputs{nullptr};
     void* scratch{nullptr};
     int64_t* produced{nullptr}; //!< Where values that only running tells (extents of outputs) are put, in order.
+    void* stream{nullptr};      //!< For kernels whose work is the user's code.
 };
 
 //! A kernel made ready for given shapes. Immutable: runs of several contexts share it.
@@ -99,6 +105,21 @@ class Prepared
     virtual Result<Done> run(Call const& call, Lane const& lane) const = 0;
 };
 
+//! What an execution context lends to the kernels that keep state for it.
+struct ContextResources
+{
+    nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Another one for each context.
+    nvinfer1::IErrorRecorder* recorder{nullptr};
+};
+
+//! A kernel's own copy for one execution context. Runs in place of what `Kernel::prepare` gives.
+class Attached : public Prepared
+{
+  public:
+    //! Before the first run, and again when extents, the profile or addresses of network inputs have changed.
+    virtual Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) = 0;
+};
+
 class Kernel
 {
   public:
@@ -106,6 +127,12 @@ class Kernel
     //! Checks that the shapes fit the kernel's fields (a plan may lie) and does all that need not be done per run.
     virtual Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const = 0;
+    //! A copy for one context; null: runs need no state of their own.
+    virtual Result<std::unique_ptr<Attached>> attach(ContextResources const& resources)
+    {
+        static_cast<void>(resources);
+        return std::unique_ptr<Attached>{};
+    }
 };
 
 using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(KernelSource const& source);

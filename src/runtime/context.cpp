@@ -49,6 +49,7 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine,
     int64_t const bytes = TENON_TRY(memoryOf(*state->owner, strategy, 0));
     state->memory = TENON_TRY(
         DeviceMemory::allocate({&state->engine.device(), state->engine.options.allocator}, bytes, "activations"));
+    TENON_TRY(state->attachKernels());
     return std::unique_ptr<Context>{new Context{std::move(state)}};
 }
 

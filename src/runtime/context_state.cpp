@@ -107,6 +107,25 @@ void ContextState::refreshDims()
                 dims[i].d[j] = byName(nameOfExtent(engine, i, j));
 }
 
+Result<Done> ContextState::attachKernels()
+{
+    size_t const count = engine.kernels.size();
+    for (size_t i = 0; i < count; ++i)
+    {
+        if (allocator == nullptr)
+            allocator = std::make_unique<ContextAllocator>(MemorySource{&engine.device(), engine.options.allocator});
+        auto made = engine.attach(i, {allocator.get(), log.recorder()});
+        if (!made)
+            return std::move(made).error().in(stepLabel(engine, static_cast<int32_t>(i)));
+        if (*made == nullptr)
+            continue;
+        attached.resize(count);
+        attached[i] = *std::move(made);
+    }
+    reshapedFor.resize(engine.segments.size());
+    return Done{};
+}
+
 Result<Done> ContextState::checkNamed(int32_t input, nvinfer1::Dims64 const& given) const
 {
     for (int32_t axis = 0; axis < given.nbDims; ++axis)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/context.h"
+#include "runtime/context_allocator.h"
 #include "runtime/engine_state.h"
 
 namespace tenon
@@ -51,7 +52,17 @@ struct ContextState
     std::vector<void const*> inputs;
     std::vector<void*> outputs;
     std::vector<int64_t> produced;
+    void* boundStream{nullptr};
 
+    // ---- kernels that keep state for this context ------------------------------------------------------------------
+    std::unique_ptr<ContextAllocator> allocator;
+    std::vector<std::unique_ptr<Attached>> attached;              //!< By step; empty: no step has any.
+    std::vector<std::shared_ptr<PreparedTail const>> reshapedFor; //!< By segment, what they were told last.
+    std::shared_ptr<PreparedRun const> reshapedRun;
+    std::vector<void*> reshapedInputs; //!< Addresses of network inputs then.
+
+    //! Asks every kernel for its copy.
+    Result<Done> attachKernels();
     //! Fills dims from set, profile and dimension names.
     void refreshDims();
     //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.

@@ -23,6 +23,7 @@ struct EngineOptions
     Log log;
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
     int32_t threads{0};                          //!< Of a run; 0: the device's default.
+    PluginSource const* plugins{nullptr};        //!< Where custom layers come from; `parent` keeps it alive.
     std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
 };
 

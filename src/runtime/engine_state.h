@@ -110,6 +110,7 @@ struct EngineState
     mutable std::mutex boundMutex;
     mutable std::vector<std::optional<ArenaBound>> bounds;
 
+    mutable std::mutex attachMutex;
     mutable LruCache<PreparedRun> runs{64};
     mutable LruCache<PreparedTail> tails{64};
 
@@ -118,6 +119,8 @@ struct EngineState
         return *options.device;
     }
     PlanProfileInput const* profileInput(int32_t profile, int32_t input) const noexcept;
+    //! A kernel's copy for a context. Kernels hold the user's objects: one call at a time.
+    Result<std::unique_ptr<Attached>> attach(size_t step, ContextResources const& resources) const;
 };
 
 //! Fills what follows from plan and program; loads kernels and weights.

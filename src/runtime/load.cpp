@@ -36,6 +36,7 @@ class Loader
         makeBlocks(mEngine.apart, false);
         makeSlots();
         findRead();
+        TENON_TRY(checkPlugins());
         TENON_TRY(loadWeights());
         return loadKernels();
     }
@@ -215,6 +216,22 @@ class Loader
         return Done{};
     }
 
+    //! All that are missing are named at once.
+    Result<Done> checkPlugins()
+    {
+        std::string missing;
+        for (PlanPlugin const& plugin : mPlan.plugins)
+        {
+            PluginName const name{plugin.name, plugin.version, plugin.nameSpace, plugin.library};
+            std::string const what = mEngine.options.plugins == nullptr
+                ? fmt::format("there is no registry to look for plugin '{}' in", plugin.name)
+                : mEngine.options.plugins->whatIsMissing(name);
+            if (!what.empty())
+                missing += (missing.empty() ? "" : "; ") + what;
+        }
+        return missing.empty() ? Result<Done>{Done{}} : badConfig("the plan needs plugins: {}", missing);
+    }
+
     Result<Done> loadKernels()
     {
         // With symbols anywhere, what is known now is constant.
@@ -224,6 +241,9 @@ class Loader
         for (PlanStep const& step : mProgram.steps)
         {
             KernelSource source{step.kernel, step.args, {}, step.outputs.size(), step.name, step.produces.size()};
+            if (step.graphNode >= 0)
+                source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
+            source.plugins = mEngine.options.plugins;
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
             auto kernel = mEngine.device().load(source);
@@ -272,6 +292,12 @@ PlanProfileInput const* EngineState::profileInput(int32_t profile, int32_t input
         if (bounds.io == input)
             return &bounds;
     return nullptr;
+}
+
+Result<std::unique_ptr<Attached>> EngineState::attach(size_t step, ContextResources const& resources) const
+{
+    std::scoped_lock const lock{attachMutex};
+    return kernels[step]->attach(resources);
 }
 
 Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan, EngineOptions options)

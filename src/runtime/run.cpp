@@ -43,6 +43,11 @@ class Run
         startValues();
         for (size_t i = 0; i < mEngine.segments.size(); ++i)
             TENON_TRY(runSegment(i));
+        if (!mState.attached.empty() && mMoved)
+        {
+            mState.reshapedRun = mState.run;
+            mState.reshapedInputs.assign(mState.now.begin(), mState.now.begin() + mEngine.inputs);
+        }
         return Done{};
     }
 
@@ -112,6 +117,7 @@ class Run
         PreparedTail const& tail = index == 0 ? mState.run->head : *mState.tails[index];
         TENON_TRY(takeScratch(tail.scratch));
         TENON_TRY(askAllocators(segment.first - 1));
+        TENON_TRY(reshapeAttached(index, segment, tail));
         if (index > 0 || isStale())
             writePointers(segment, tail);
         TENON_TRY(launch(segment, tail));
@@ -141,12 +147,45 @@ class Run
         return Done{};
     }
 
+    Attached* attached(int32_t step) const
+    {
+        return mState.attached.empty() ? nullptr : mState.attached[asSize(step)].get();
+    }
+
+    //! Custom layers hear of new shapes, profiles and addresses of network inputs before they run, and not without
+    //! need (K3, L13).
+    Result<Done> reshapeAttached(size_t index, Segment segment, PreparedTail const& tail)
+    {
+        if (mState.attached.empty())
+            return Done{};
+        if (index == 0)
+            mMoved = mState.reshapedRun != mState.run
+                || !std::equal(mState.now.begin(), mState.now.begin() + mEngine.inputs, mState.reshapedInputs.begin(),
+                    mState.reshapedInputs.end());
+        bool const isNew = index > 0 && mState.reshapedFor[index] != mState.tails[index];
+        if (!mMoved && !isNew)
+            return Done{};
+        for (int32_t i = segment.first; i < segment.last; ++i)
+            if (Attached* const kernel = attached(i))
+            {
+                PreparedStep const& step = tail.steps[asSize(i - segment.first)];
+                auto told = kernel->reshape(step.inputs, step.outputs);
+                if (!told)
+                {
+                    mState.reshapedRun.reset(); // All are told again.
+                    return std::move(told).error().in(stepLabel(mEngine, i));
+                }
+            }
+        mState.reshapedFor[index] = index > 0 ? mState.tails[index] : nullptr;
+        return Done{};
+    }
+
     //! Pointers of the first segment are written again only when something has moved.
     bool isStale() const
     {
         return mState.boundRun != mState.run || mState.boundArena != mArena
             || mState.boundScratch != mState.scratch.data() || mState.bound != mState.now
-            || mEngine.segments.size() > 1;
+            || mState.boundStream != mRequest.stream || mEngine.segments.size() > 1;
     }
 
     void* address(Slot const& slot) const
@@ -186,10 +225,13 @@ class Run
             for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
                 mState.outputs[j] = address(mEngine.outputSlots[j]);
             Launch& launch = mState.launches[asSize(i)];
-            launch.prepared = tail.steps[asSize(i - segment.first)].prepared.get();
+            launch.prepared =
+                attached(i) != nullptr ? attached(i) : tail.steps[asSize(i - segment.first)].prepared.get();
             launch.call.scratch = mState.scratch.data();
+            launch.call.stream = mRequest.stream;
         }
         mState.boundRun = mState.run;
+        mState.boundStream = mRequest.stream;
         mState.boundArena = mArena;
         mState.boundScratch = mState.scratch.data();
         std::ranges::copy(mState.now, mState.bound.begin());
@@ -331,6 +373,7 @@ class Run
     EngineState const& mEngine;
     RunRequest const& mRequest;
     bool mApart;
+    bool mMoved{false}; //!< Custom layers have not heard of this run's shapes and addresses.
     void* mArena{nullptr};
 };
 } // namespace

@@ -1,7 +1,7 @@
 // Factories of the reference backend's kernels.
 #pragma once
 
-#include "device/kernel.h"
+#include "backend/candidate.h"
 
 namespace tenon::ref
 {
@@ -12,5 +12,10 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source);
 Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source);
 //! Writes values of a shape tensor, which stand in the extents of the input, into memory.
 Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source);
+//! A custom layer, through the registry of plugins.
+Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source);
+
+std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem);
+Result<KernelSpec> buildPlugin(Problem const& problem, Offer const& offer);
 
 } // namespace tenon::ref

@@ -3,6 +3,7 @@
 
 #include "backend/layer_args.h"
 #include "backends/ref/kernels.h"
+#include "layers/plugin.h"
 
 namespace tenon
 {
@@ -11,6 +12,8 @@ namespace
 {
 std::variant<std::vector<Offer>, Refusal> offerReference(Problem const& problem)
 {
+    if (as<CustomLayer>(problem.layer()) != nullptr)
+        return refuse("reference", "only the object behind a custom layer knows its meaning");
     // Far above what any kernel written for the machine asks for, so that it is taken only when nothing else fits.
     double cost{1e6};
     for (size_t i = 0; i < problem.node->outputs.size(); ++i)
@@ -28,10 +31,12 @@ Result<KernelSpec> buildReference(Problem const& problem, Offer const& offer)
 }
 
 constexpr Candidate kCandidates[]{
+    {.layer = CustomLayer::kName, .name = "plugin", .offers = ref::offerPlugin, .build = ref::buildPlugin},
     {.layer = "*", .name = "reference", .offers = offerReference, .build = buildReference},
 };
 
 constexpr KernelEntry kKernels[]{
+    {"plugin", &ref::loadPlugin},
     {"reference", &ref::loadReference},
     {"reorder", &ref::loadReorder},
     {"shape_values", &ref::loadShapeValues},

@@ -1,0 +1,262 @@
+// addPlugin: bounds of all ports over the profiles, negotiation, casts, and what the plan stores.
+#include "api/plugin_graph.h"
+
+#include "layers/cast.h"
+#include "planner/planner.h"
+#include "plugins/driver.h"
+
+#include <algorithm>
+
+namespace tenon::api
+{
+
+namespace
+{
+using nvinfer1::TensorFormat;
+using plugins::Port;
+using plugins::PortChoice;
+using plugins::PortOffer;
+using plugins::Ports;
+
+nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values)
+{
+    nvinfer1::Dims64 dims = plugins::dimsOf(shape);
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        dims.d[i] = shape[static_cast<size_t>(i)].evaluate(values);
+    return dims;
+}
+
+//! One custom layer on its way into the graph.
+class PluginWriter
+{
+  public:
+    PluginWriter(
+        NetworkGraph& network, PluginLayer const& layer, std::vector<ValueId> inputs, GraphRequest const& request)
+        : mGraph{network.graph},
+          mNetwork{network},
+          mRequest{request},
+          mFields{layer.fields()},
+          mName{layer.name()},
+          mInputs{std::move(inputs)},
+          mData{static_cast<size_t>(mFields.dataInputs(static_cast<int32_t>(mInputs.size())))}
+    {
+        for (int32_t i = 0; i < layer.outputCount(); ++i)
+            mOutputNames.push_back(layer.output(i).name());
+    }
+
+    Result<std::vector<ValueId>> write()
+    {
+        auto written = writeUnnamed();
+        std::string const label = fmt::format("[layer '{}']", mName);
+        if (!written && !written.error().message.starts_with(label))
+            return std::move(written).error().in(label);
+        return written;
+    }
+
+  private:
+    Result<std::vector<ValueId>> writeUnnamed()
+    {
+        TENON_TRY(findShapes());
+        std::vector<Ports> const profiles = TENON_TRY(portsOfProfiles());
+        plugins::Combination const agreed = TENON_TRY(agree(profiles.front()));
+        std::vector<Ports> chosen;
+        for (Ports const& ports : profiles)
+            chosen.push_back(plugins::withCombination(ports, agreed));
+        plugins::Finished finished = TENON_TRY(plugins::finish(*mFields.live, chosen, mRequest.mayAlias));
+        fill(agreed, chosen, std::move(finished));
+        note();
+        return place();
+    }
+
+    //! Shapes of outputs, with symbols of a table of its own for what only running tells.
+    Result<Done> findShapes()
+    {
+        mSymbols = mGraph.symbols();
+        mKnownSymbols = mSymbols.size();
+        Inputs const in{mGraph.viewsOf(mInputs), mName, &mSymbols, 1 << 27};
+        plugins::OutputShapes found = TENON_TRY(mFields.outputShapes(in));
+        mFields.sizeOutputs = std::move(found.sizeOutputs);
+        mOutputShapes = std::move(found.shapes);
+        auto types = mFields.live->outputTypes(mFields.toldTypes(in));
+        if (!types)
+            return std::move(types).error();
+        mOutputTypes = *std::move(types);
+        mToldTypes = mFields.toldTypes(in);
+        if (mOutputTypes.size() != mOutputShapes.size() || mOutputShapes.size() != mOutputNames.size())
+            return badConfig("plugin {} had {} outputs when it was added, and now has {}", mFields.identity().show(),
+                mOutputNames.size(), mOutputShapes.size());
+        for (size_t i = 0; i < mOutputShapes.size(); ++i)
+            for (size_t axis = 0; axis < mOutputShapes[i].size(); ++axis)
+            {
+                std::vector<int32_t> const symbols = mOutputShapes[i][axis].symbols();
+                if (!symbols.empty() && symbols.back() >= mKnownSymbols)
+                    mFields.dataExtents.push_back({static_cast<int32_t>(i), static_cast<int32_t>(axis)});
+            }
+        return Done{};
+    }
+
+    Result<std::vector<int64_t>> valuesAt(size_t profile, ProfilePoint point) const
+    {
+        PlanOptions options;
+        options.io = mNetwork.io;
+        options.profiles = mNetwork.profiles;
+        std::vector<int64_t> values = TENON_TRY(symbolValues(mGraph, options, profile, point));
+        for (int32_t id = mKnownSymbols; id < mSymbols.size(); ++id)
+            values.push_back(mSymbols.at(id).upper.evaluate(values));
+        return values;
+    }
+
+    Result<std::vector<Ports>> portsOfProfiles() const
+    {
+        std::vector<Shape const*> shapes;
+        for (size_t i = 0; i < mData; ++i)
+            shapes.push_back(&mGraph.typeOf(mInputs[i]).shape);
+        for (Shape const& shape : mOutputShapes)
+            shapes.push_back(&shape);
+        std::vector<Ports> all;
+        for (size_t profile = 0; profile < mNetwork.profiles.size(); ++profile)
+        {
+            std::vector<int64_t> const least = TENON_TRY(valuesAt(profile, ProfilePoint::kMin));
+            std::vector<int64_t> const best = TENON_TRY(valuesAt(profile, ProfilePoint::kOpt));
+            std::vector<int64_t> const most = TENON_TRY(valuesAt(profile, ProfilePoint::kMax));
+            Ports ports;
+            ports.inputs = static_cast<int32_t>(mData);
+            for (Shape const* shape : shapes)
+                ports.all.push_back({{plugins::dimsOf(*shape), DType::kFLOAT, TensorFormat::kLINEAR, -1.0F},
+                    dimsAt(*shape, least), dimsAt(*shape, most), dimsAt(*shape, best)});
+            all.push_back(std::move(ports));
+        }
+        return all;
+    }
+
+    //! Types and formats that may stand at a port whose tensor the network has in `type`.
+    std::vector<PortChoice> choicesFor(DType type, int32_t rank, bool isSize) const
+    {
+        if (type == DType::kBOOL || type == DType::kUINT8)
+            return {}; // Never offered to plugins (J3, L22).
+        std::vector<PortChoice> choices{{type, TensorFormat::kLINEAR}};
+        if (type == DType::kFLOAT && (rank == 4 || rank == 5))
+            choices.push_back({type, rank == 4 ? TensorFormat::kHWC : TensorFormat::kDHWC});
+        if (mFields.isStronglyTyped || isSize)
+            return choices;
+        if (type == DType::kFLOAT && mRequest.mayUseHalf)
+            choices.push_back({DType::kHALF, TensorFormat::kLINEAR});
+        if (type == DType::kFLOAT && mRequest.mayUseBF16)
+            choices.push_back({DType::kBF16, TensorFormat::kLINEAR});
+        if (type == DType::kINT64)
+            choices.push_back({DType::kINT32, TensorFormat::kLINEAR});
+        return choices;
+    }
+
+    DType networkType(DType answered) const
+    {
+        return mFields.isStronglyTyped ? answered : weakType(answered);
+    }
+
+    Result<plugins::Combination> agree(Ports const& ports)
+    {
+        std::vector<PortOffer> offers;
+        for (size_t i = 0; i < mData; ++i)
+        {
+            Value const& value = mGraph.value(mInputs[i]);
+            offers.push_back({fmt::format("input {} (tensor '{}')", i, value.name),
+                choicesFor(mToldTypes[i], value.type.rank(), false)});
+        }
+        for (size_t i = 0; i < mOutputTypes.size(); ++i)
+        {
+            bool const isSize = std::ranges::count(mFields.sizeOutputs, static_cast<int32_t>(i)) != 0;
+            offers.push_back({fmt::format("output {} (tensor '{}')", i, mOutputNames[i]),
+                choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()), isSize)});
+        }
+        return std::move(TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, 1)).front());
+    }
+
+    void fill(plugins::Combination const& agreed, std::vector<Ports> const& profiles, plugins::Finished finished)
+    {
+        for (size_t i = 0; i < agreed.size(); ++i)
+        {
+            PluginPort port{agreed[i].type, agreed[i].format, profiles.front().all[i].max};
+            for (Ports const& ports : profiles)
+                for (int32_t axis = 0; axis < port.most.nbDims; ++axis)
+                    port.most.d[axis] = std::max({port.most.d[axis], ports.all[i].min.d[axis], ports.all[i].opt.d[axis],
+                        ports.all[i].max.d[axis]});
+            mFields.ports.push_back(port);
+        }
+        mFields.workspace = finished.workspace;
+        mFields.tactic = finished.tactic;
+        mFields.stored = std::move(finished.stored);
+        for (auto const& [output, input] : finished.aliases)
+            mFields.aliases.push_back({output, input});
+        mTactics = finished.tactics.size();
+    }
+
+    void note()
+    {
+        std::string text;
+        for (size_t i = 0; i < mFields.ports.size(); ++i)
+            text += fmt::format("{}{}{}",
+                i == mData   ? " -> "
+                    : i == 0 ? ""
+                             : ", ",
+                nameOf(mFields.ports[i].type),
+                mFields.ports[i].format == TensorFormat::kLINEAR ? "" : " channels last");
+        mNetwork.decisions.push_back({"plugin", mName,
+            fmt::format("{} ({}): {}; {} bytes of workspace; {}", mFields.identity().show(),
+                plugins::nameOf(mFields.generation), text, mFields.workspace,
+                mTactics == 0 ? "no tactics of its own" : fmt::format("tactic {} of {}", mFields.tactic, mTactics))});
+    }
+
+    //! The node, behind casts of its inputs and before casts of its outputs.
+    Result<std::vector<ValueId>> place()
+    {
+        for (size_t i = 0; i < mData; ++i)
+            if (mGraph.typeOf(mInputs[i]).dtype != mFields.ports[i].type)
+                mInputs[i] = TENON_TRY(cast(mInputs[i], mFields.ports[i].type, fmt::format("input {}", i)));
+        NodeId const node = TENON_TRY(mGraph.addNode(makeLayer(mFields), mName, mInputs));
+        std::vector<ValueId> outputs = mGraph.node(node).outputs;
+        for (size_t i = 0; i < outputs.size(); ++i)
+        {
+            DType const wanted = networkType(mOutputTypes[i]);
+            if (mGraph.typeOf(outputs[i]).dtype != wanted)
+                outputs[i] = TENON_TRY(cast(outputs[i], wanted, fmt::format("output {}", i)));
+        }
+        return outputs;
+    }
+
+    Result<ValueId> cast(ValueId value, DType to, std::string const& what)
+    {
+        std::string const name = fmt::format("{} cast of {}", mName, what);
+        return mGraph.node(TENON_TRY(mGraph.addNode(makeLayer(Cast{to}), name, {value}))).output();
+    }
+
+    Graph& mGraph;
+    NetworkGraph& mNetwork;
+    GraphRequest const& mRequest;
+    CustomLayer mFields;
+    std::string mName;
+    std::vector<ValueId> mInputs;
+    size_t mData;
+    std::vector<std::string> mOutputNames;
+    SymbolTable mSymbols;
+    int32_t mKnownSymbols{0};
+    std::vector<Shape> mOutputShapes;
+    std::vector<DType> mOutputTypes;
+    std::vector<DType> mToldTypes;
+    size_t mTactics{0};
+};
+} // namespace
+
+Result<std::vector<ValueId>> addPlugin(
+    NetworkGraph& network, PluginLayer const& layer, std::vector<ValueId> inputs, GraphRequest const& request)
+{
+    CustomLayer const& fields = layer.fields();
+    PlanPlugin const plugin{fields.type, fields.version, fields.nameSpace, {}};
+    bool const isKnown = std::ranges::any_of(network.plugins, [&](PlanPlugin const& each) {
+        return each.name == plugin.name && each.version == plugin.version && each.nameSpace == plugin.nameSpace;
+    });
+    if (!isKnown)
+        network.plugins.push_back(plugin);
+    return PluginWriter{network, layer, std::move(inputs), request}.write();
+}
+
+} // namespace tenon::api

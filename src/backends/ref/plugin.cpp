@@ -1,0 +1,293 @@
+// Kernel "plugin": a custom layer on a device whose memory is the host's. The engine's object makes a copy for each
+// context, which runs.
+#include "layers/plugin.h"
+#include "backends/ref/kernels.h"
+#include "plugins/driver.h"
+#include "plugins/registry.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::ref
+{
+
+namespace
+{
+using nvinfer1::PluginTensorDesc;
+using nvinfer1::TensorFormat;
+
+Result<Layout> layoutOf(TensorFormat format)
+{
+    switch (format)
+    {
+    case TensorFormat::kLINEAR: return Layout::kLinear;
+    case TensorFormat::kHWC:
+    case TensorFormat::kDHWC: return Layout::kChannelsLast;
+    default: return badArgument("a plugin's tensor has the format {}", static_cast<int32_t>(format));
+    }
+}
+
+//! Fields and checks that engine and contexts share.
+struct Shared
+{
+    CustomLayer fields;
+    std::string name;
+    int32_t inputs{0}; //!< All, shape inputs too.
+
+    size_t data() const noexcept
+    {
+        return static_cast<size_t>(fields.dataInputs(inputs));
+    }
+};
+
+plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
+{
+    plugins::Port port{};
+    port.desc.dims.nbDims = static_cast<int32_t>(arg.extents.size());
+    std::ranges::copy(arg.extents, port.desc.dims.d);
+    port.desc.type = agreed.type;
+    port.desc.format = agreed.format;
+    port.desc.scale = agreed.type == DType::kINT8 ? 1.0F : -1.0F;
+    port.min = port.max = port.opt = port.desc.dims;
+    return port;
+}
+
+//! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
+Result<Done> checkPort(Shared const& shared, TensorArg const& arg, PluginPort const& agreed)
+{
+    Layout const layout = TENON_TRY(layoutOf(agreed.format));
+    bool fits = arg.present && arg.dtype == agreed.type && arg.layout == layout
+        && static_cast<int32_t>(arg.extents.size()) == agreed.most.nbDims;
+    for (size_t i = 0; fits && i < arg.extents.size(); ++i)
+        fits = arg.extents[i] <= agreed.most.d[i];
+    if (fits)
+        return Done{};
+    return badArgument("tensor '{}' is not what plugin {} was built for: another type, format, rank, or an extent "
+                       "above that of all profiles",
+        arg.name, shared.fields.identity().show());
+}
+
+Result<Done> checkOperands(Shared const& shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+{
+    if (static_cast<int32_t>(inputs.size()) != shared.inputs
+        || shared.fields.ports.size() != shared.data() + outputs.size())
+        return badArgument("plugin {} has {} inputs and {} outputs, which is not what was agreed",
+            shared.fields.identity().show(), inputs.size(), outputs.size());
+    for (size_t i = 0; i < shared.data(); ++i)
+        TENON_TRY(checkPort(shared, inputs[i], shared.fields.ports[i]));
+    for (size_t i = 0; i < outputs.size(); ++i)
+        TENON_TRY(checkPort(shared, outputs[i], shared.fields.ports[shared.data() + i]));
+    for (auto const& [output, input] : shared.fields.aliases)
+        if (static_cast<size_t>(output) >= outputs.size() || static_cast<size_t>(input) >= shared.data()
+            || outputs[static_cast<size_t>(output)].bytes() != inputs[static_cast<size_t>(input)].bytes())
+            return badArgument("output {} of plugin {} cannot take over the memory of input {}: their sizes differ",
+                output, shared.fields.identity().show(), input);
+    for (int32_t const output : shared.fields.sizeOutputs)
+        if (static_cast<size_t>(output) >= outputs.size() || !outputs[static_cast<size_t>(output)].extents.empty()
+            || outputs[static_cast<size_t>(output)].dtype != DType::kINT32)
+            return badArgument("size tensor {} of plugin {} is no 0-D int32", output, shared.fields.identity().show());
+    return Done{};
+}
+
+//! What stands for the step in a prepared run that contexts share: its workspace. It never runs.
+class PluginShape final : public Prepared
+{
+  public:
+    explicit PluginShape(int64_t workspace)
+        : mWorkspace{workspace}
+    {
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(mWorkspace);
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const&, Lane const&) const override
+    {
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "a plugin runs in a context only");
+    }
+
+  private:
+    int64_t mWorkspace;
+};
+
+class AttachedPlugin final : public Attached
+{
+  public:
+    AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
+        : mShared{std::move(shared)},
+          mPlugin{std::move(plugin)},
+          mInputs(mShared->data() + 1, nullptr)
+    {
+    }
+
+    Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) override
+    {
+        TENON_TRY(checkOperands(*mShared, inputs, outputs));
+        plugins::Ports ports;
+        ports.inputs = static_cast<int32_t>(mShared->data());
+        for (size_t i = 0; i < mShared->data(); ++i)
+            ports.all.push_back(portOf(inputs[i], mShared->fields.ports[i]));
+        for (size_t i = 0; i < outputs.size(); ++i)
+            ports.all.push_back(portOf(outputs[i], mShared->fields.ports[mShared->data() + i]));
+        for (auto const& [output, axis] : mShared->fields.dataExtents)
+        {
+            plugins::Port& port = ports.all.at(mShared->data() + static_cast<size_t>(output));
+            if (axis < port.desc.dims.nbDims)
+                port.desc.dims.d[axis] = -1; // Known once it has run (L12).
+        }
+        mAliasBytes.clear();
+        for (auto const& [output, input] : mShared->fields.aliases)
+            mAliasBytes.push_back(static_cast<size_t>(outputs[static_cast<size_t>(output)].bytes()));
+        return mPlugin->reshape(ports);
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const& call, Lane const&) const override
+    {
+        std::copy_n(call.inputs, mShared->data(), mInputs.begin());
+        for (size_t i = 0; i < mAliasBytes.size(); ++i)
+        {
+            auto const& [output, input] = mShared->fields.aliases[i];
+            void* const shared = call.outputs[output];
+            // Other readers of the input keep their values: the plugin works on the output's memory alone.
+            if (shared != mInputs[static_cast<size_t>(input)])
+                std::memmove(shared, mInputs[static_cast<size_t>(input)], mAliasBytes[i]);
+            mInputs[static_cast<size_t>(input)] = shared;
+        }
+        TENON_TRY(mPlugin->run({mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)}));
+        for (size_t i = 0; i < mShared->fields.sizeOutputs.size(); ++i)
+            call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields.sizeOutputs[i]]);
+        return Done{};
+    }
+
+  private:
+    std::shared_ptr<Shared const> mShared;
+    plugins::PluginPtr mPlugin;
+    mutable std::vector<void const*> mInputs; //!< Of the run at hand; a context runs one at a time.
+    std::vector<size_t> mAliasBytes;
+};
+
+class PluginKernel final : public Kernel
+{
+  public:
+    PluginKernel(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
+        : mShared{std::move(shared)},
+          mPlugin{std::move(plugin)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(checkOperands(*mShared, inputs, outputs));
+        return std::shared_ptr<Prepared const>{std::make_shared<PluginShape>(mShared->fields.workspace)};
+    }
+    Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
+    {
+        plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
+        TENON_TRY(copy->setTactic(mShared->fields.tactic));
+        return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
+    }
+
+  private:
+    std::shared_ptr<Shared const> mShared;
+    plugins::PluginPtr mPlugin;
+};
+
+//! Every port at the largest extents of all profiles.
+plugins::Ports portsOf(Shared const& shared)
+{
+    plugins::Ports ports;
+    ports.inputs = static_cast<int32_t>(shared.data());
+    for (PluginPort const& agreed : shared.fields.ports)
+        ports.all.push_back({{agreed.most, agreed.type, agreed.format, -1.0F}, agreed.most, agreed.most, agreed.most});
+    return ports;
+}
+
+//! Plugins of generations without the batch are asked again when an engine is made (J3).
+Result<Done> askAgain(plugins::Plugin& plugin, Shared const& shared)
+{
+    if (!plugins::isBatchless(plugin.identity().generation))
+        return Done{};
+    std::vector<plugins::PortOffer> offers;
+    for (PluginPort const& agreed : shared.fields.ports)
+        offers.push_back({fmt::format("port {}", offers.size()), {{agreed.type, agreed.format}}});
+    auto accepted = plugins::negotiate(plugin, portsOf(shared), offers, 1);
+    if (!accepted)
+        return std::move(accepted).error().in("what it was built for is no longer accepted");
+    return Done{};
+}
+
+Result<int64_t> workspaceOf(plugins::Plugin& plugin, Shared const& shared)
+{
+    if (!plugins::isBatchless(plugin.identity().generation))
+        return shared.fields.workspace;
+    return static_cast<int64_t>(TENON_TRY(plugin.workspace(portsOf(shared)))); // J18: asked in each engine.
+}
+
+} // namespace
+
+std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem)
+{
+    CustomLayer const& fields = problem.fields<CustomLayer>();
+    auto const data = static_cast<size_t>(fields.dataInputs(static_cast<int32_t>(problem.node->inputs.size())));
+    if (fields.ports.size() != data + problem.node->outputs.size())
+        return refuse("plugin", "types and formats were not agreed");
+    Offer offer;
+    for (size_t i = 0; i < fields.ports.size(); ++i)
+    {
+        auto const layout = layoutOf(fields.ports[i].format);
+        if (!layout)
+            return refuse("plugin", layout.error().message);
+        (i < data ? offer.inputs : offer.outputs).push_back(*layout);
+    }
+    if (problem.node->inputs.size() > 32)
+        return refuse("plugin", "more than 32 inputs");
+    for (size_t i = data; i < problem.node->inputs.size(); ++i)
+    {
+        offer.inputs.push_back(Layout::kLinear);
+        offer.unread |= 1U << i; // Of shape inputs only the values count, and those are in the shapes by now.
+    }
+    offer.tactic = fields.tactic;
+    return std::vector<Offer>{std::move(offer)};
+}
+
+Result<KernelSpec> buildPlugin(Problem const&, Offer const&)
+{
+    return KernelSpec{.kernel = "plugin", .args = {}, .packed = {}}; // The node's fields say everything.
+}
+
+Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
+{
+    auto shared = std::make_shared<Shared>();
+    LayerPtr const layer = TENON_TRY(loadLayer(CustomLayer::kName, source.fields));
+    shared->fields = *as<CustomLayer>(*layer);
+    shared->name = source.layer;
+    shared->inputs = static_cast<int32_t>(source.weights.size());
+    CustomLayer& fields = shared->fields;
+    if (fields.dataInputs(shared->inputs) < 0 || fields.ports.size() != shared->data() + source.outputs
+        || (source.produces != 0 && source.produces != fields.sizeOutputs.size()))
+        return badArgument("the step of plugin {} has {} inputs, {} outputs and {} values to tell, which do not fit",
+            fields.identity().show(), source.weights.size(), source.outputs, source.produces);
+    for (auto const& [output, axis] : fields.dataExtents)
+        if (static_cast<size_t>(output) >= source.outputs)
+            return badArgument(
+                "plugin {} tells extents of output {}, which it has not", fields.identity().show(), output);
+    if (source.plugins == nullptr)
+        return badConfig("there is no registry to make plugin {} with", fields.identity().show());
+    auto const& registry = static_cast<plugins::Registry const&>(*source.plugins);
+    plugins::PluginPtr plugin =
+        TENON_TRY(registry.restore(fields.identity(), std::string{source.layer}, fields.stored));
+    TENON_TRY(askAgain(*plugin, *shared));
+    TENON_TRY(plugin->initialize());
+    fields.workspace = TENON_TRY(workspaceOf(*plugin, *shared));
+    fields.stored.clear(); // The object has it now.
+    return std::unique_ptr<Kernel>{std::make_unique<PluginKernel>(std::move(shared), std::move(plugin))};
+}
+
+} // namespace tenon::ref

@@ -1,0 +1,310 @@
+// Plugins of IPluginV3: one object with capabilities for its name, for building and for running.
+#include "plugins/field_bytes.h"
+#include "plugins/shape_builder.h"
+
+#include <set>
+#include <string_view>
+
+namespace tenon::plugins
+{
+
+using nvinfer1::IPluginCapability;
+using nvinfer1::IPluginV3;
+using nvinfer1::IPluginV3OneBuild;
+using nvinfer1::IPluginV3OneBuildV2;
+using nvinfer1::IPluginV3OneCore;
+using nvinfer1::IPluginV3OneRuntime;
+using nvinfer1::PluginCapabilityType;
+using nvinfer1::PluginTensorDesc;
+
+namespace
+{
+std::string textOf(char const* text)
+{
+    return text == nullptr ? "" : text;
+}
+
+//! What attachToContext gets: neither cuDNN nor cuBLAS, only memory and the recorder (L8).
+class ResourceContext final : public nvinfer1::IPluginResourceContext
+{
+  public:
+    explicit ResourceContext(Resources const& resources)
+        : mResources{resources}
+    {
+    }
+    nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override
+    {
+        return mResources.allocator;
+    }
+    nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override
+    {
+        return mResources.recorder;
+    }
+
+  private:
+    Resources mResources;
+};
+
+//! The capability, or an error when it is missing or says it is something else.
+template <typename Capability>
+Result<Capability*> capability(IPluginV3& plugin, PluginCapabilityType type, std::string_view kind)
+{
+    IPluginCapability* const found = plugin.getCapabilityInterface(type);
+    if (found == nullptr)
+        return badArgument("the plugin has no capability {}", kind);
+    if (std::string_view const says{found->getInterfaceInfo().kind}; says != kind)
+        return badArgument("the plugin's capability {} says it is '{}'", kind, says);
+    return static_cast<Capability*>(found);
+}
+
+struct Capabilities
+{
+    IPluginV3OneCore* core{nullptr};
+    IPluginV3OneBuild* build{nullptr}; //!< Null: an object for running only.
+    IPluginV3OneRuntime* runtime{nullptr};
+};
+
+Result<Capabilities> capabilitiesOf(IPluginV3& plugin, bool needsBuild)
+{
+    Capabilities all;
+    all.core = TENON_TRY(capability<IPluginV3OneCore>(plugin, PluginCapabilityType::kCORE, "PLUGIN_V3ONE_CORE"));
+    if (needsBuild || plugin.getCapabilityInterface(PluginCapabilityType::kBUILD) != nullptr)
+        all.build =
+            TENON_TRY(capability<IPluginV3OneBuild>(plugin, PluginCapabilityType::kBUILD, "PLUGIN_V3ONE_BUILD"));
+    all.runtime =
+        TENON_TRY(capability<IPluginV3OneRuntime>(plugin, PluginCapabilityType::kRUNTIME, "PLUGIN_V3ONE_RUNTIME"));
+    return all;
+}
+
+class V3 final : public Plugin
+{
+  public:
+    V3(std::unique_ptr<IPluginV3> plugin, Capabilities const& capabilities, std::unique_ptr<ResourceContext> resources)
+        : mResources{std::move(resources)},
+          mPlugin{std::move(plugin)},
+          mCore{*capabilities.core},
+          mBuild{capabilities.build},
+          mRuntime{*capabilities.runtime},
+          mIdentity{textOf(mCore.getPluginName()), textOf(mCore.getPluginVersion()), textOf(mCore.getPluginNamespace()),
+              Generation::kV3}
+    {
+    }
+
+    Identity const& identity() const noexcept override
+    {
+        return mIdentity;
+    }
+    IPluginV3* v3() noexcept override
+    {
+        return mPlugin.get();
+    }
+    int32_t outputCount() override
+    {
+        return mBuild == nullptr ? 0 : mBuild->getNbOutputs();
+    }
+
+    Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
+    {
+        IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputDataTypes()"));
+        std::vector<DType> types(static_cast<size_t>(std::max(build.getNbOutputs(), 0)), static_cast<DType>(-1));
+        int32_t const code = build.getOutputDataTypes(
+            types.data(), static_cast<int32_t>(types.size()), inputs.data(), static_cast<int32_t>(inputs.size()));
+        if (code != 0)
+            return failed("getOutputDataTypes()", code);
+        for (size_t i = 0; i < types.size(); ++i)
+            if (!isValid(types[i]))
+                return badConfig("getOutputDataTypes() of plugin {} left the type of output {} at {}", mIdentity.show(),
+                    i, static_cast<int32_t>(types[i]));
+        return types;
+    }
+
+    Result<OutputShapes> outputShapes(
+        std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
+    {
+        IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
+        int32_t const count = std::max(build.getNbOutputs(), 0);
+        ShapeBuilder builder{count, dataExtent};
+        std::vector<nvinfer1::DimsExprs> in;
+        std::vector<nvinfer1::DimsExprs> values;
+        for (Shape const& shape : inputs)
+            in.push_back(builder.exprs(shape));
+        for (Shape const& each : shapeInputs)
+        {
+            if (each.size() > static_cast<size_t>(nvinfer1::Dims::MAX_DIMS))
+                return badConfig("a shape input of plugin {} has {} values: at most {} can be passed", mIdentity.show(),
+                    each.size(), nvinfer1::Dims::MAX_DIMS);
+            values.push_back(builder.exprs(each));
+        }
+        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count));
+        int32_t const code = build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), values.data(),
+            static_cast<int32_t>(values.size()), out.data(), count, builder);
+        if (code != 0)
+            return builder.problem().empty() ? failed("getOutputShapes()", code)
+                                             : failed("getOutputShapes()", code).in(builder.problem());
+        OutputShapes found;
+        for (int32_t i = 0; i < count; ++i)
+        {
+            auto shape = builder.shapeOf(out[static_cast<size_t>(i)]);
+            if (!shape)
+                return std::move(shape).error().in(
+                    fmt::format("output {} in getOutputShapes() of plugin {}", i, mIdentity.show()));
+            found.shapes.push_back(*std::move(shape));
+        }
+        found.sizeOutputs = builder.sizeOutputs();
+        return found;
+    }
+
+    bool accepts(int32_t position, Ports const& ports) override
+    {
+        return mBuild != nullptr
+            && mBuild->supportsFormatCombination(position, ports.all.data(), ports.inputs, ports.outputs());
+    }
+    int32_t combinationLimit() override
+    {
+        return mBuild == nullptr ? 0 : mBuild->getFormatCombinationLimit();
+    }
+    Result<Done> configure(Ports const& ports) override
+    {
+        IPluginV3OneBuild& build = *TENON_TRY(forBuilding("configurePlugin()"));
+        return checked("configurePlugin()",
+            build.configurePlugin(ports.in().data(), ports.inputs, ports.out().data(), ports.outputs()));
+    }
+    Result<size_t> workspace(Ports const& ports) override
+    {
+        IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getWorkspaceSize()"));
+        return build.getWorkspaceSize(ports.in().data(), ports.inputs, ports.out().data(), ports.outputs());
+    }
+
+    Result<std::vector<int32_t>> tactics() override
+    {
+        IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getValidTactics()"));
+        int32_t const count = build.getNbTactics();
+        if (count < 0)
+            return badConfig("getNbTactics() of plugin {} answers {}", mIdentity.show(), count);
+        std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
+        if (count > 0)
+            TENON_TRY(checked("getValidTactics()", build.getValidTactics(tactics.data(), count)));
+        std::set<int32_t> seen;
+        for (int32_t const tactic : tactics)
+            if (tactic <= 0 || !seen.insert(tactic).second)
+                return badConfig("getValidTactics() of plugin {} names tactic {}: tactics are positive and unique",
+                    mIdentity.show(), tactic);
+        return tactics;
+    }
+    Result<Done> setTactic(int32_t tactic) override
+    {
+        return checked("setTactic()", mRuntime.setTactic(tactic));
+    }
+
+    Result<Done> initialize() override
+    {
+        return Done{}; // Objects are born ready (L5).
+    }
+    void terminate() noexcept override {}
+
+    Result<PluginPtr> clone() override
+    {
+        return made(mPlugin->clone(), "clone()", mBuild != nullptr, nullptr);
+    }
+    Result<PluginPtr> attach(Resources const& resources) override
+    {
+        auto context = std::make_unique<ResourceContext>(resources);
+        IPluginV3* const attached = mRuntime.attachToContext(context.get());
+        return made(attached, "attachToContext()", false, std::move(context));
+    }
+
+    Result<Done> reshape(Ports const& ports) override
+    {
+        mDescs.clear();
+        for (Port const& port : ports.all)
+            mDescs.push_back(port.desc);
+        mInputs = ports.inputs;
+        return checked("onShapeChange()",
+            mRuntime.onShapeChange(mDescs.data(), ports.inputs, mDescs.data() + ports.inputs, ports.outputs()));
+    }
+    Result<Done> run(Work const& work) override
+    {
+        return checked("enqueue()",
+            mRuntime.enqueue(
+                mDescs.data(), mDescs.data() + mInputs, work.inputs, work.outputs, work.workspace, work.stream));
+    }
+
+    Result<Bytes> stored() override
+    {
+        nvinfer1::PluginFieldCollection const* const fields = mRuntime.getFieldsToSerialize();
+        auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
+        if (!bytes)
+            return std::move(bytes).error().in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
+        return bytes;
+    }
+    int32_t aliasedInput(int32_t output) override
+    {
+        if (mBuild == nullptr || mBuild->getInterfaceInfo().major < 2)
+            return -1;
+        return static_cast<IPluginV3OneBuildV2*>(mBuild)->getAliasedInput(output);
+    }
+    std::string timingCacheId() override
+    {
+        return mBuild == nullptr ? "" : textOf(mBuild->getTimingCacheID());
+    }
+    std::string metadata() override
+    {
+        return mBuild == nullptr ? "" : textOf(mBuild->getMetadataString());
+    }
+
+  private:
+    Result<IPluginV3OneBuild*> forBuilding(char const* call) const
+    {
+        if (mBuild == nullptr)
+            return errorOf(
+                nvinfer1::ErrorCode::kINTERNAL_ERROR, "{}: plugin {} has no build capability", call, mIdentity.show());
+        return mBuild;
+    }
+    Error failed(char const* call, int32_t code) const
+    {
+        return errorOf(
+            nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}", call, mIdentity.show(), code);
+    }
+    Result<Done> checked(char const* call, int32_t code) const
+    {
+        return code == 0 ? Result<Done>{Done{}} : failed(call, code);
+    }
+    Result<PluginPtr> made(
+        IPluginV3* object, char const* call, bool needsBuild, std::unique_ptr<ResourceContext> resources) const
+    {
+        std::unique_ptr<IPluginV3> owned{object};
+        if (owned == nullptr)
+            return badConfig("{} of plugin {} returned null", call, mIdentity.show());
+        auto capabilities = capabilitiesOf(*owned, needsBuild);
+        if (!capabilities)
+            return std::move(capabilities).error().in(fmt::format("{} of plugin {}", call, mIdentity.show()));
+        return PluginPtr{std::make_unique<V3>(std::move(owned), *capabilities, std::move(resources))};
+    }
+
+    std::unique_ptr<ResourceContext> mResources; //!< Lives until the attached object is gone.
+    std::unique_ptr<IPluginV3> mPlugin;
+    IPluginV3OneCore& mCore;
+    IPluginV3OneBuild* mBuild;
+    IPluginV3OneRuntime& mRuntime;
+    Identity mIdentity;
+    std::vector<PluginTensorDesc> mDescs;
+    int32_t mInputs{0};
+};
+} // namespace
+
+Result<PluginPtr> take(IPluginV3* plugin, nvinfer1::TensorRTPhase phase)
+{
+    std::unique_ptr<IPluginV3> owned{plugin};
+    if (owned == nullptr)
+        return badArgument("the plugin is null");
+    Capabilities const capabilities = TENON_TRY(capabilitiesOf(*owned, phase == nvinfer1::TensorRTPhase::kBUILD));
+    return PluginPtr{std::make_unique<V3>(std::move(owned), capabilities, nullptr)};
+}
+
+Result<PluginPtr> adopt(IPluginV3& plugin)
+{
+    TENON_TRY(capabilitiesOf(plugin, true)); // Of the object itself (L1), before it is asked for a copy.
+    return take(plugin.clone(), nvinfer1::TensorRTPhase::kBUILD);
+}
+
+} // namespace tenon::plugins

@@ -1,0 +1,215 @@
+// The driver: negotiation of types and formats, and the last calls of a build.
+#include "plugins/driver.h"
+
+#include "NvInferRuntimeBase.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::plugins
+{
+
+namespace
+{
+using nvinfer1::TensorFormat;
+
+std::string_view nameOf(TensorFormat format) noexcept
+{
+    switch (format)
+    {
+    case TensorFormat::kLINEAR: return "LINEAR";
+    case TensorFormat::kCHW2: return "CHW2";
+    case TensorFormat::kHWC8: return "HWC8";
+    case TensorFormat::kCHW4: return "CHW4";
+    case TensorFormat::kCHW16: return "CHW16";
+    case TensorFormat::kCHW32: return "CHW32";
+    case TensorFormat::kHWC: return "HWC";
+    case TensorFormat::kDHWC: return "DHWC";
+    case TensorFormat::kDHWC8: return "DHWC8";
+    default: return "another format";
+    }
+}
+
+std::string textOf(std::span<PortChoice const> choices)
+{
+    std::string text;
+    for (PortChoice const& choice : choices)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", tenon::nameOf(choice.type), nameOf(choice.format));
+    return text;
+}
+
+//! What a plugin that looks too far sees: neither a type nor a format.
+void poison(Port& port)
+{
+    port.desc.type = static_cast<DType>(-1);
+    port.desc.format = static_cast<TensorFormat>(-1);
+}
+
+void put(Port& port, PortChoice const& choice)
+{
+    port.desc.type = choice.type;
+    port.desc.format = choice.format;
+    port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
+}
+
+//! Depth first over the ports: a prefix that the plugin refuses is not continued.
+class Negotiation
+{
+  public:
+    Negotiation(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)
+        : mPlugin{plugin},
+          mPorts{std::move(ports)},
+          mOffers{offers},
+          mMost{most}
+    {
+        for (Port& port : mPorts.all)
+            poison(port);
+    }
+
+    Result<std::vector<Combination>> run()
+    {
+        descend(0);
+        if (mFound.empty())
+            return refusal();
+        return std::move(mFound);
+    }
+
+  private:
+    void descend(size_t position)
+    {
+        if (position == mPorts.all.size())
+        {
+            mFound.push_back(mCurrent);
+            return;
+        }
+        if (position > mDeepest || mPrefix.empty())
+        {
+            mDeepest = position;
+            mPrefix = textOf(mCurrent);
+        }
+        for (PortChoice const& choice : mOffers[position].choices)
+        {
+            put(mPorts.all[position], choice);
+            if (!mPlugin.accepts(static_cast<int32_t>(position), mPorts))
+                continue;
+            mCurrent.push_back(choice);
+            descend(position + 1);
+            mCurrent.pop_back();
+            if (mFound.size() >= mMost)
+                break;
+        }
+        poison(mPorts.all[position]);
+    }
+
+    Error refusal() const
+    {
+        PortOffer const& offer = mOffers[mDeepest];
+        return badConfig("plugin {} accepts no type and format for {}{}: refused were {}; let it accept one of these",
+            mPlugin.identity().show(), offer.name,
+            mPrefix.empty() ? "" : fmt::format(" (after {} for the ports before it)", mPrefix),
+            offer.choices.empty() ? "none, since no type can be offered there" : textOf(offer.choices));
+    }
+
+    Plugin& mPlugin;
+    Ports mPorts;
+    std::span<PortOffer const> mOffers;
+    size_t mMost;
+    std::vector<Combination> mFound;
+    Combination mCurrent;
+    size_t mDeepest{0};
+    std::string mPrefix;
+};
+
+//! Inputs that outputs take over; an input at most once, and only one whose bytes are as many (L18).
+Result<std::vector<std::pair<int32_t, int32_t>>> aliasesOf(Plugin& plugin, Ports const& ports)
+{
+    std::vector<std::pair<int32_t, int32_t>> aliases;
+    for (int32_t output = 0; output < ports.outputs(); ++output)
+    {
+        int32_t const input = plugin.aliasedInput(output);
+        if (input == -1)
+            continue;
+        if (input < 0 || input >= ports.inputs)
+            return badConfig("getAliasedInput({}) of plugin {} answers {}: there are {} inputs", output,
+                plugin.identity().show(), input, ports.inputs);
+        bool const isTaken = std::ranges::any_of(aliases, [&](auto const& each) { return each.second == input; });
+        if (isTaken)
+            return badConfig(
+                "getAliasedInput() of plugin {} gives input {} to two outputs", plugin.identity().show(), input);
+        Port const& from = ports.all[static_cast<size_t>(input)];
+        Port const& to = ports.all[static_cast<size_t>(ports.inputs + output)];
+        bool const isSame = from.desc.type == to.desc.type && from.desc.format == to.desc.format
+            && from.desc.dims.nbDims == to.desc.dims.nbDims
+            && std::equal(from.max.d, from.max.d + std::max(from.max.nbDims, 0), to.max.d);
+        if (!isSame)
+            return badConfig("getAliasedInput({}) of plugin {} names input {}, whose type, format or shape is another",
+                output, plugin.identity().show(), input);
+        aliases.emplace_back(output, input);
+    }
+    return aliases;
+}
+} // namespace
+
+Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)
+{
+    int32_t const limit = plugin.combinationLimit();
+    if (limit < 1)
+        return badConfig(
+            "getFormatCombinationLimit() of plugin {} answers {}: it is at least 1", plugin.identity().show(), limit);
+    return Negotiation{plugin, std::move(ports), offers, std::min(most, static_cast<size_t>(limit))}.run();
+}
+
+Ports withCombination(Ports ports, Combination const& combination)
+{
+    for (size_t i = 0; i < ports.all.size(); ++i)
+        put(ports.all[i], combination[i]);
+    return ports;
+}
+
+Ports atOptimum(Ports ports)
+{
+    for (Port& port : ports.all)
+    {
+        port.desc.dims = port.opt;
+        port.min = port.opt;
+        port.max = port.opt;
+    }
+    return ports;
+}
+
+Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool mayAlias)
+{
+    PluginPtr const copy = TENON_TRY(plugin.clone());
+    bool const sizesLate = isBatchless(copy->identity().generation); // J18
+    Finished result;
+    auto const grow = [&](Ports const& ports) -> Result<Done> {
+        auto const bytes = static_cast<int64_t>(TENON_TRY(copy->workspace(ports)));
+        if (bytes < 0)
+            return badConfig(
+                "getWorkspaceSize() of plugin {} answers {}", copy->identity().show(), static_cast<size_t>(bytes));
+        result.workspace = std::max(result.workspace, bytes);
+        return Done{};
+    };
+    for (Ports const& ports : profiles)
+    {
+        TENON_TRY(copy->configure(ports));
+        result.tactics = TENON_TRY(copy->tactics());
+        if (!sizesLate)
+            TENON_TRY(grow(ports));
+    }
+    result.tactic = result.tactics.empty() ? 0 : result.tactics.front();
+    if (mayAlias)
+        result.aliases = TENON_TRY(aliasesOf(*copy, profiles.front()));
+    TENON_TRY(copy->initialize());
+    for (Ports const& ports : profiles)
+    {
+        if (sizesLate)
+            TENON_TRY(grow(ports));
+        TENON_TRY(copy->reshape(atOptimum(ports)));
+    }
+    result.stored = TENON_TRY(copy->stored());
+    result.metadata = copy->metadata();
+    return result;
+}
+
+} // namespace tenon::plugins

@@ -1,0 +1,51 @@
+// The driver: which calls a plugin gets while a plan is built, and in which order (rules J to L).
+#pragma once
+
+#include "plugins/plugin.h"
+
+#include <utility>
+
+namespace tenon::plugins
+{
+
+struct PortChoice
+{
+    DType type{DType::kFLOAT};
+    nvinfer1::TensorFormat format{nvinfer1::TensorFormat::kLINEAR};
+};
+
+//! What may stand at each port, in order of preference, and what messages call it.
+struct PortOffer
+{
+    std::string name; //!< "input 0 'x'".
+    std::vector<PortChoice> choices;
+};
+
+using Combination = std::vector<PortChoice>;
+
+//! The first combinations that the plugin accepts, at most `most` and at most its own limit. `ports` has dims and
+//! bounds. The plugin is asked about a port only after it has accepted those before it, and what stands behind that
+//! port is poisoned (J10, L17). An error names each alternative of the port that no combination gets past.
+Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most);
+
+//! Types and formats of the combination put into the ports.
+Ports withCombination(Ports ports, Combination const& combination);
+
+//! What a plan keeps of a plugin.
+struct Finished
+{
+    int64_t workspace{0};
+    int32_t tactic{0};
+    std::vector<std::pair<int32_t, int32_t>> aliases; //!< (output, input).
+    Bytes stored;
+    std::string metadata;
+    std::vector<int32_t> tactics; //!< All that were on offer.
+};
+
+//! Configures, prepares and stores a copy of the plugin for a combination; one entry of `profiles` per profile.
+Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool mayAlias);
+
+//! The ports with all extents at those of kOPT.
+Ports atOptimum(Ports ports);
+
+} // namespace tenon::plugins

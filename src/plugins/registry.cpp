@@ -1,0 +1,313 @@
+// Registry: look-up, libraries, resources, and what is said when a creator is missing.
+#include "plugins/registry.h"
+
+#include "plugins/field_bytes.h"
+#include "plugins/library.h"
+
+#include "impl/NvInferPythonPlugin.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace tenon::plugins
+{
+
+using nvinfer1::IPluginCreator;
+using nvinfer1::IPluginCreatorV3One;
+using nvinfer1::IPluginCreatorV3Quick;
+using nvinfer1::IPluginResource;
+
+namespace
+{
+std::string textOf(char const* text)
+{
+    return text == nullptr ? "" : text;
+}
+
+struct Names
+{
+    std::string type;
+    std::string version;
+    std::string nameSpace;
+};
+
+template <typename C>
+Names namesOf(C& creator)
+{
+    return {textOf(creator.getPluginName()), textOf(creator.getPluginVersion()), textOf(creator.getPluginNamespace())};
+}
+
+Result<Names> namesOf(nvinfer1::IPluginCreatorInterface& creator)
+{
+    switch (kindOf(creator))
+    {
+    case CreatorKind::kV1: return namesOf(static_cast<IPluginCreator&>(creator));
+    case CreatorKind::kV3One: return namesOf(static_cast<IPluginCreatorV3One&>(creator));
+    case CreatorKind::kV3Quick: return namesOf(static_cast<IPluginCreatorV3Quick&>(creator));
+    case CreatorKind::kUnknown: break;
+    }
+    return badArgument("the creator is of an unknown kind: '{}'", textOf(creator.getInterfaceInfo().kind));
+}
+
+//! Number of single-character edits between two texts.
+size_t distance(std::string_view a, std::string_view b)
+{
+    std::vector<size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i)
+    {
+        size_t diagonal = std::exchange(row[0], i);
+        for (size_t j = 1; j <= b.size(); ++j)
+        {
+            size_t const changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row.back();
+}
+
+std::string show(std::string const& type, std::string const& version, std::string const& nameSpace)
+{
+    return Identity{type, version, nameSpace}.show();
+}
+} // namespace
+
+CreatorKind kindOf(nvinfer1::IPluginCreatorInterface const& creator) noexcept
+{
+    std::string_view const kind{creator.getInterfaceInfo().kind};
+    return kind == "PLUGIN CREATOR_V1"     ? CreatorKind::kV1
+        : kind == "PLUGIN CREATOR_V3ONE"   ? CreatorKind::kV3One
+        : kind == "PLUGIN CREATOR_V3QUICK" ? CreatorKind::kV3Quick
+                                           : CreatorKind::kUnknown;
+}
+
+Registry::Registry(Registry const* parent)
+    : mParent{parent}
+{
+}
+
+Registry::~Registry() = default;
+
+Result<Done> Registry::addAll(std::vector<Entry> entries)
+{
+    std::scoped_lock const lock{mMutex};
+    for (auto each = entries.begin(); each != entries.end(); ++each)
+    {
+        auto const isSame = [&](Entry const& other) {
+            return other.type == each->type && other.version == each->version && other.nameSpace == each->nameSpace;
+        };
+        if (std::ranges::any_of(mEntries, isSame) || std::any_of(entries.begin(), each, isSame))
+            return badArgument("plugin {} is registered already", show(each->type, each->version, each->nameSpace));
+    }
+    std::ranges::move(entries, std::back_inserter(mEntries));
+    return Done{};
+}
+
+Result<Done> Registry::add(Creator& creator, std::string nameSpace)
+{
+    Names names = TENON_TRY(namesOf(creator));
+    return addAll({{&creator, std::move(names.type), std::move(names.version), std::move(nameSpace), nullptr}});
+}
+
+bool Registry::remove(Creator const& creator)
+{
+    std::scoped_lock const lock{mMutex};
+    return std::erase_if(mEntries, [&](Entry const& each) { return each.creator == &creator; }) != 0;
+}
+
+Registry::Creator* Registry::find(std::string_view type, std::string_view version, std::string_view nameSpace) const
+{
+    {
+        std::scoped_lock const lock{mMutex};
+        for (Entry const& each : mEntries)
+            if (each.type == type && each.version == version && each.nameSpace == nameSpace)
+                return each.creator;
+        if (!mSearchesParent || mParent == nullptr)
+            return nullptr;
+    }
+    return mParent->find(type, version, nameSpace);
+}
+
+std::vector<Registry::Creator*> Registry::all() const
+{
+    std::scoped_lock const lock{mMutex};
+    std::vector<Creator*> creators;
+    for (Entry const& each : mEntries)
+        creators.push_back(each.creator);
+    return creators;
+}
+
+void Registry::collect(std::vector<Entry>& entries) const
+{
+    {
+        std::scoped_lock const lock{mMutex};
+        entries.insert(entries.end(), mEntries.begin(), mEntries.end());
+        if (!mSearchesParent || mParent == nullptr)
+            return;
+    }
+    mParent->collect(entries);
+}
+
+std::vector<Registry::Creator*> Registry::allRecursive() const
+{
+    std::vector<Entry> entries;
+    collect(entries);
+    std::vector<Creator*> creators;
+    for (Entry const& each : entries)
+        creators.push_back(each.creator);
+    return creators;
+}
+
+bool Registry::searchesParent() const
+{
+    std::scoped_lock const lock{mMutex};
+    return mSearchesParent;
+}
+
+void Registry::setSearchesParent(bool enabled)
+{
+    std::scoped_lock const lock{mMutex};
+    mSearchesParent = enabled;
+}
+
+// ---- libraries
+// -------------------------------------------------------------------------------------------------------
+
+Result<void*> Registry::load(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder)
+{
+    std::unique_ptr<Library> library = TENON_TRY(Library::open(path, loggerFinder));
+    std::vector<Entry> entries;
+    for (Creator* creator : library->creators())
+    {
+        Names names = TENON_TRY(namesOf(*creator));
+        entries.push_back(
+            {creator, std::move(names.type), std::move(names.version), std::move(names.nameSpace), library.get()});
+    }
+    auto added = addAll(std::move(entries));
+    if (!added)
+        return std::move(added).error().in(fmt::format("'{}'", path));
+    std::scoped_lock const lock{mMutex};
+    mLibraries.push_back(std::move(library));
+    return static_cast<void*>(mLibraries.back().get());
+}
+
+Result<Done> Registry::unload(void* handle)
+{
+    std::unique_ptr<Library> gone; // Closed without the lock: its destructors may come back here.
+    std::scoped_lock const lock{mMutex};
+    auto const at = std::ranges::find_if(mLibraries, [&](auto const& each) { return each.get() == handle; });
+    if (at == mLibraries.end())
+        return badArgument("{} is not the handle of a library that is loaded here", handle);
+    std::erase_if(mEntries, [&](Entry const& each) { return each.library == at->get(); });
+    gone = std::move(*at);
+    mLibraries.erase(at);
+    return Done{};
+}
+
+// ---- resources
+// -------------------------------------------------------------------------------------------------------
+
+Result<IPluginResource*> Registry::acquire(std::string const& key, IPluginResource* resource)
+{
+    if (resource == nullptr)
+        return badArgument("the resource of key '{}' is null", key);
+    if (IPluginResource* const known = addUser(key))
+        return known;
+    std::unique_ptr<IPluginResource> clone{resource->clone()}; // The user's code runs without the lock.
+    if (clone == nullptr)
+        return badArgument("clone() of the resource of key '{}' returned null", key);
+    {
+        std::scoped_lock const lock{mMutex};
+        Resource& entry = mResources[key];
+        if (entry.clone == nullptr)
+            entry.clone = std::move(clone);
+    }
+    return addUser(key);
+}
+
+IPluginResource* Registry::addUser(std::string const& key)
+{
+    std::scoped_lock const lock{mMutex};
+    auto const at = mResources.find(key);
+    if (at == mResources.end())
+        return nullptr;
+    ++at->second.users;
+    return at->second.clone.get();
+}
+
+Result<Done> Registry::release(std::string const& key)
+{
+    std::unique_ptr<IPluginResource> last;
+    {
+        std::scoped_lock const lock{mMutex};
+        auto const at = mResources.find(key);
+        if (at == mResources.end())
+            return badArgument("there is no resource of key '{}'", key);
+        if (--at->second.users > 0)
+            return Done{};
+        last = std::move(at->second.clone);
+        mResources.erase(at);
+    }
+    if (int32_t const code = last->release(); code != 0)
+        return errorOf(
+            nvinfer1::ErrorCode::kFAILED_EXECUTION, "release() of the resource of key '{}' returned {}", key, code);
+    return Done{};
+}
+
+// ---- plugins of a plan
+// -----------------------------------------------------------------------------------------------
+
+std::string Registry::whatIsMissing(PluginName const& name) const
+{
+    if (find(name.type, name.version, name.nameSpace) != nullptr)
+        return {};
+    std::string text = "no creator of plugin " + show(name.type, name.version, name.nameSpace) + " is registered";
+    if (!name.library.empty())
+        text += fmt::format(" (the plan's builder had it from '{}')", name.library);
+    std::vector<Entry> entries;
+    collect(entries);
+    if (entries.empty())
+        return text + "; no plugins are registered at all: load the library that has it, or register its creator";
+    auto const closeness = [&](Entry const& each) {
+        return distance(each.type, name.type) * 4 + (each.version == name.version ? 0 : 1)
+            + (each.nameSpace == name.nameSpace ? 0 : 1);
+    };
+    auto const closest = std::ranges::min_element(entries, {}, closeness);
+    return text
+        + fmt::format("; {} others are, the closest is {}", entries.size(),
+            show(closest->type, closest->version, closest->nameSpace));
+}
+
+Result<PluginPtr> Registry::restore(Identity const& identity, std::string const& layerName, ByteView stored) const
+{
+    Creator* const creator = find(identity.type, identity.version, identity.nameSpace);
+    if (creator == nullptr)
+        return badConfig("{}", whatIsMissing({identity.type, identity.version, identity.nameSpace, {}}));
+    bool const isV3 = identity.generation == Generation::kV3;
+    CreatorKind const kind = kindOf(*creator);
+    if (kind != (isV3 ? CreatorKind::kV3One : CreatorKind::kV1))
+        return badConfig("plugin {} was stored by generation {}, but the creator registered for it is of kind '{}'",
+            identity.show(), nameOf(identity.generation), creator->getInterfaceInfo().kind);
+    if (isV3)
+    {
+        DecodedFields const fields = TENON_TRY(DecodedFields::decode(stored));
+        nvinfer1::PluginFieldCollection const collection = fields.collection();
+        auto* const made = static_cast<IPluginCreatorV3One*>(creator)->createPlugin(
+            layerName.c_str(), &collection, nvinfer1::TensorRTPhase::kRUNTIME);
+        if (made == nullptr)
+            return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields",
+                identity.show(), collection.nbFields);
+        return take(made, nvinfer1::TensorRTPhase::kRUNTIME);
+    }
+    auto* const made =
+        static_cast<IPluginCreator*>(creator)->deserializePlugin(layerName.c_str(), stored.data(), stored.size());
+    if (made == nullptr)
+        return badConfig("deserializePlugin() of the creator of plugin {} returned null for {} bytes", identity.show(),
+            stored.size());
+    made->setPluginNamespace(identity.nameSpace.c_str());
+    return take(made);
+}
+
+} // namespace tenon::plugins

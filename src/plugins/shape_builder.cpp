@@ -1,0 +1,174 @@
+// ShapeBuilder: expressions of the public API over ShapeExpr.
+#include "plugins/shape_builder.h"
+
+#include <algorithm>
+#include <exception>
+
+namespace tenon::plugins
+{
+
+using nvinfer1::DimensionOperation;
+using nvinfer1::IDimensionExpr;
+
+DimensionExpr::DimensionExpr(ShapeBuilder const& builder, ShapeExpr value, bool isSizeTensor)
+    : mBuilder{&builder},
+      mValue{std::move(value)},
+      mIsSizeTensor{isSizeTensor}
+{
+    mImpl = this;
+}
+
+bool DimensionExpr::isConstant() const noexcept
+{
+    return mValue.isConstant();
+}
+
+int64_t DimensionExpr::getConstantValue() const noexcept
+{
+    return mValue.constant().value_or(INT64_MIN);
+}
+
+bool DimensionExpr::isSizeTensor() const noexcept
+{
+    return mIsSizeTensor;
+}
+
+ShapeBuilder::ShapeBuilder(int32_t outputs, DataExtent dataExtent)
+    : mOutputs{outputs},
+      mDataExtent{std::move(dataExtent)}
+{
+    mImpl = this;
+}
+
+DimensionExpr const* ShapeBuilder::own(ShapeExpr value, bool isSizeTensor)
+{
+    return &mExprs.emplace_back(*this, std::move(value), isSizeTensor);
+}
+
+//! The expression as one of ours; by address, since one from elsewhere may be anything.
+DimensionExpr const* ShapeBuilder::known(IDimensionExpr const* expr) const noexcept
+{
+    for (DimensionExpr const& each : mExprs)
+        if (static_cast<IDimensionExpr const*>(&each) == expr)
+            return &each;
+    return nullptr;
+}
+
+nvinfer1::DimsExprs ShapeBuilder::exprs(Shape const& shape)
+{
+    nvinfer1::DimsExprs dims{};
+    dims.nbDims = static_cast<int32_t>(shape.size());
+    for (size_t i = 0; i < shape.size(); ++i)
+        dims.d[i] = own(shape[i]);
+    return dims;
+}
+
+Result<Shape> ShapeBuilder::shapeOf(nvinfer1::DimsExprs const& dims) const
+{
+    if (dims.nbDims < 0 || dims.nbDims > nvinfer1::Dims::MAX_DIMS)
+        return badArgument("it has rank {}, which is not within [0, {}]", dims.nbDims, nvinfer1::Dims::MAX_DIMS);
+    Shape shape;
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+    {
+        DimensionExpr const* const expr = known(dims.d[i]);
+        if (expr == nullptr)
+            return badArgument("extent {} is {}{}", i,
+                dims.d[i] == nullptr ? "null" : "an expression of another call: make it with the builder at hand",
+                mProblem.empty() ? "" : " (" + mProblem + ")");
+        shape.push_back(expr->value());
+    }
+    return shape;
+}
+
+IDimensionExpr const* ShapeBuilder::constant(int64_t value) noexcept
+{
+    try
+    {
+        return own(ShapeExpr{value});
+    }
+    catch (std::exception const& problem)
+    {
+        mProblem = problem.what();
+        return nullptr;
+    }
+}
+
+IDimensionExpr const* ShapeBuilder::operation(
+    DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept
+{
+    try
+    {
+        DimensionExpr const* const a = known(&first);
+        DimensionExpr const* const b = known(&second);
+        if (a == nullptr || b == nullptr)
+        {
+            mProblem = "an operand of operation() is an expression of another call";
+            return nullptr;
+        }
+        switch (op)
+        {
+        case DimensionOperation::kSUM: return own(a->value() + b->value());
+        case DimensionOperation::kPROD: return own(a->value() * b->value());
+        case DimensionOperation::kMAX: return own(max(a->value(), b->value()));
+        case DimensionOperation::kMIN: return own(min(a->value(), b->value()));
+        case DimensionOperation::kSUB: return own(a->value() - b->value());
+        case DimensionOperation::kEQUAL: return own(equal(a->value(), b->value()));
+        case DimensionOperation::kLESS: return own(less(a->value(), b->value()));
+        case DimensionOperation::kFLOOR_DIV: return own(floorDiv(a->value(), b->value()));
+        case DimensionOperation::kCEIL_DIV: return own(ceilDiv(a->value(), b->value()));
+        }
+        mProblem = fmt::format("operation {} does not exist", static_cast<int32_t>(op));
+    }
+    catch (std::exception const& problem)
+    {
+        mProblem = problem.what();
+    }
+    return nullptr;
+}
+
+bool ShapeBuilder::dependsOnSize(ShapeExpr const& expr) const
+{
+    std::vector<int32_t> const used = expr.symbols();
+    return std::ranges::any_of(used, [&](int32_t symbol) { return std::ranges::count(mSizeSymbols, symbol) != 0; });
+}
+
+Result<DimensionExpr const*> ShapeBuilder::declare(
+    int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper)
+{
+    DimensionExpr const* const typical = known(&opt);
+    DimensionExpr const* const most = known(&upper);
+    if (!mDataExtent)
+        return badArgument("size tensors need IPluginV3");
+    if (outputIndex < 0 || outputIndex >= mOutputs)
+        return badArgument("size tensor: output {} does not exist, the plugin has {}", outputIndex, mOutputs);
+    if (std::ranges::count(mSizeOutputs, outputIndex) != 0)
+        return badArgument("output {} is declared a size tensor twice", outputIndex);
+    if (typical == nullptr || most == nullptr)
+        return badArgument("size tensor {}: opt or upper is an expression of another call", outputIndex);
+    if (dependsOnSize(typical->value()) || dependsOnSize(most->value()))
+        return badArgument("size tensor {}: opt and upper may not depend on another size tensor", outputIndex);
+    ShapeExpr const extent = mDataExtent(static_cast<int32_t>(mSizeOutputs.size()), most->value());
+    mSizeOutputs.push_back(outputIndex);
+    if (std::optional<int32_t> const symbol = extent.asSymbol())
+        mSizeSymbols.push_back(*symbol);
+    return own(extent, true);
+}
+
+IDimensionExpr const* ShapeBuilder::declareSizeTensor(
+    int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper) noexcept
+{
+    try
+    {
+        auto declared = declare(outputIndex, opt, upper);
+        if (declared)
+            return *declared;
+        mProblem = declared.error().message;
+    }
+    catch (std::exception const& problem)
+    {
+        mProblem = problem.what();
+    }
+    return nullptr;
+}
+
+} // namespace tenon::plugins

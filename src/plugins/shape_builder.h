@@ -1,0 +1,77 @@
+// ShapeBuilder: the IExprBuilder that plugins write the extents of their outputs with.
+#pragma once
+
+#include "plugins/plugin.h"
+
+#include <deque>
+
+namespace tenon::plugins
+{
+
+class ShapeBuilder;
+
+class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::apiv::VDimensionExpr
+{
+  public:
+    DimensionExpr(ShapeBuilder const& builder, ShapeExpr value, bool isSizeTensor);
+
+    ShapeExpr const& value() const noexcept
+    {
+        return mValue;
+    }
+    ShapeBuilder const* builder() const noexcept
+    {
+        return mBuilder;
+    }
+    bool isConstant() const noexcept override;
+    int64_t getConstantValue() const noexcept override;
+    bool isSizeTensor() const noexcept override;
+
+  private:
+    ShapeBuilder const* mBuilder;
+    ShapeExpr mValue;
+    bool mIsSizeTensor;
+};
+
+//! Lives as long as one call of the plugin; so do the expressions that it makes (K12).
+class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder
+{
+  public:
+    //! `dataExtent` may be empty: then size tensors are refused.
+    ShapeBuilder(int32_t outputs, DataExtent dataExtent);
+
+    nvinfer1::DimsExprs exprs(Shape const& shape);
+    //! The shape that a plugin wrote; an error when an expression is not one of this builder's.
+    Result<Shape> shapeOf(nvinfer1::DimsExprs const& dims) const;
+    std::vector<int32_t> const& sizeOutputs() const noexcept
+    {
+        return mSizeOutputs;
+    }
+    //! What went wrong inside a call that can only answer null.
+    std::string const& problem() const noexcept
+    {
+        return mProblem;
+    }
+
+    nvinfer1::IDimensionExpr const* constant(int64_t value) noexcept override;
+    nvinfer1::IDimensionExpr const* operation(nvinfer1::DimensionOperation op, nvinfer1::IDimensionExpr const& first,
+        nvinfer1::IDimensionExpr const& second) noexcept override;
+    nvinfer1::IDimensionExpr const* declareSizeTensor(int32_t outputIndex, nvinfer1::IDimensionExpr const& opt,
+        nvinfer1::IDimensionExpr const& upper) noexcept override;
+
+  private:
+    DimensionExpr const* own(ShapeExpr value, bool isSizeTensor = false);
+    DimensionExpr const* known(nvinfer1::IDimensionExpr const* expr) const noexcept;
+    Result<DimensionExpr const*> declare(
+        int32_t outputIndex, nvinfer1::IDimensionExpr const& opt, nvinfer1::IDimensionExpr const& upper);
+    bool dependsOnSize(ShapeExpr const& expr) const;
+
+    int32_t mOutputs;
+    DataExtent mDataExtent;
+    std::deque<DimensionExpr> mExprs;
+    std::vector<int32_t> mSizeOutputs;
+    std::vector<int32_t> mSizeSymbols;
+    std::string mProblem;
+};
+
+} // namespace tenon::plugins
