@@ -218,7 +218,7 @@ class Run
         if (done)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the observer stopped the run");
         Error error = std::move(done).error();
-        if (failure.step >= 0 && !error.message.starts_with("[layer"))
+        if (failure.step >= 0)
             error = std::move(error).in(stepLabel(mEngine, failure.step));
         return error;
     }
