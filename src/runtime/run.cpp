@@ -197,7 +197,7 @@ class Run
 
     Result<Done> launch(Segment segment, PreparedTail const& tail)
     {
-        RunOptions options{mRequest.stream, mState.threads, nullptr};
+        RunOptions options{mRequest.stream, mState.threads, nullptr, mRequest.goesOn};
         StepObserver observe;
         bool stopped{false};
         if (mRequest.observer != nullptr)
