@@ -21,7 +21,9 @@ extern "C"
 
     typedef struct TenonVerifyOptions
     {
-        double absolute; //!< Tolerance |a − b| ≤ absolute + relative · |b|; both 0: those of the element type.
+        //! Tolerance |a − b| ≤ absolute + relative · |b|. Both 0: those of the element type, and for sums of products
+        //! beside them 16 · 2^-24 of the sum of the products' magnitudes, as rounding is in proportion to these.
+        double absolute;
         double relative;
         uint32_t seed;      //!< For random inputs.
         int32_t firstsOnly; //!< Not 0: stop at the first step that diverges.

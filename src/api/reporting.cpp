@@ -1,18 +1,22 @@
 // Reporting: references on recorders, and the sentence for calls that are not implemented.
 #include "api/reporting.h"
 
+#include "api/global_logger.h"
+
 namespace tenon::api
 {
 
 Reporting::Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder) noexcept
     : mLog{logger}
 {
+    holdLogger(logger);
     setRecorder(recorder);
 }
 
 Reporting::~Reporting()
 {
     setRecorder(nullptr);
+    releaseLogger(mLog.logger());
 }
 
 void Reporting::setRecorder(nvinfer1::IErrorRecorder* recorder) noexcept

@@ -1,9 +1,13 @@
 // StepReference: operands of a step as host tensors, and the layer's plain loops on them.
 #include "api/step_reference.h"
 
+#include "layers/convolution.h"
+#include "layers/deconvolution.h"
 #include "layers/layer_table.h"
+#include "layers/matrix_multiply.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::api
 {
@@ -158,6 +162,67 @@ Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step
         return copied(step);
     PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
     LayerPtr const layer = TENON_TRY(loadLayer(node.layer, node.fields));
+    return evaluate(step, *layer, false);
+}
+
+namespace
+{
+//! How much a step of an epilogue can enlarge a difference.
+float steepness(EpilogueStep const& step)
+{
+    switch (step.kind)
+    {
+    case EpilogueKind::kLeakyRelu:
+    case EpilogueKind::kElu: return std::max(1.0F, std::abs(step.alpha));
+    case EpilogueKind::kHardSigmoid:
+    case EpilogueKind::kLinear: return std::abs(step.alpha);
+    case EpilogueKind::kHardSwish: return 1.0F + 6.0F * std::abs(step.alpha); // Its gate is 1 where x is large.
+    case EpilogueKind::kSilu:
+    case EpilogueKind::kGeluErf:
+    case EpilogueKind::kGeluTanh: return 1.2F;
+    default: return 1.0F;
+    }
+}
+
+//! The same sums for magnitudes: what is not linear becomes its steepest line.
+template <typename L>
+LayerPtr forMagnitudes(Layer const& layer)
+{
+    L const* fields = as<L>(layer);
+    if (fields == nullptr)
+        return nullptr;
+    L changed = *fields;
+    for (EpilogueStep& step : changed.epilogue.steps)
+        if (step.kind != EpilogueKind::kAdd && step.kind != EpilogueKind::kMultiply)
+            step = {EpilogueKind::kLinear, steepness(step),
+                step.kind == EpilogueKind::kLinear ? std::abs(step.beta) : 0.0F};
+    if constexpr (requires { changed.alpha; })
+        changed.alpha = std::abs(changed.alpha);
+    return makeLayer(std::move(changed));
+}
+} // namespace
+
+std::optional<HostTensor> StepReference::magnitudes(ObservedStep const& step)
+{
+    if (isCopy(step))
+        return std::nullopt;
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    if (!layer)
+        return std::nullopt;
+    for (auto const& change :
+        {&forMagnitudes<Convolution>, &forMagnitudes<Deconvolution>, &forMagnitudes<MatrixMultiply>})
+        if (LayerPtr const changed = change(**layer))
+        {
+            Result<std::vector<HostTensor>> sums = evaluate(step, *changed, true);
+            return sums ? std::optional{std::move((*sums).front())} : std::nullopt;
+        }
+    return std::nullopt;
+}
+
+Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes)
+{
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
     std::optional<Error> first;
     for (bool const flat : {true, false}) // Values of one element may be of rank 1 or 0: the layer knows.
     {
@@ -167,9 +232,13 @@ Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step
         HostTensors inputs;
         for (auto const& each : held)
             inputs.push_back(each ? &*each : nullptr);
-        Result<Done> const fits = checkOperands(*layer, inputs, step);
+        for (auto& each : held)
+            if (magnitudes && each)
+                for (double& real : each->reals)
+                    real = std::abs(real);
+        Result<Done> const fits = checkOperands(layer, inputs, step);
         Result<std::vector<HostTensor>> result =
-            fits ? layer->reference(inputs) : Result<std::vector<HostTensor>>{fits.error()};
+            fits ? layer.reference(inputs) : Result<std::vector<HostTensor>>{fits.error()};
         if (result)
             return result;
         if (!first)

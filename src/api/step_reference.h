@@ -32,8 +32,12 @@ class StepReference
     //! The layer's reference on what the step read, or what a copy had to copy. Fields and weights come from the
     //! portable graph.
     Result<std::vector<HostTensor>> evaluate(ObservedStep const& step);
+    //! For layers that sum products: the sums of the products' magnitudes, as far as they reach the output. No sum is
+    //! rounded better than in proportion to these, however small it is itself. None for other layers.
+    std::optional<HostTensor> magnitudes(ObservedStep const& step);
 
   private:
+    Result<std::vector<HostTensor>> evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes);
     Result<std::vector<HostTensor>> copied(ObservedStep const& step);
     //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
     Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);

@@ -4,8 +4,6 @@
 #include "device/kernel.h"
 #include "ir/layer.h"
 
-#include <string_view>
-
 namespace tenon
 {
 
@@ -17,7 +15,6 @@ struct ShapeCheck
     std::span<TensorArg const> outputs;
     std::span<WeightArg const> weights; //!< KernelSource::weights; may be empty.
     uint32_t unread{0};                 //!< LayerArgs::unread: operands whose extents are their contents.
-    std::string_view name;              //!< User-level name, for messages.
 };
 
 //! Infers with concrete types and compares element types, ranks and extents with the outputs. Extents that only running

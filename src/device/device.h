@@ -4,6 +4,7 @@
 
 #include "device/kernel.h"
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -22,11 +23,46 @@ struct Launch
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
 using StepObserver = std::function<bool(Launch const& launch, double microseconds)>;
 
+//! Asked between steps, at most every kAskEvery, on the thread that called; false ends the run, which then fails.
+using GoesOn = std::function<bool()>;
+inline constexpr std::chrono::milliseconds kAskEvery{20};
+
 struct RunOptions
 {
     void* stream{nullptr}; //!< 0: the caller's thread.
     int32_t threads{0};    //!< 0: the device's default.
     StepObserver const* observer{nullptr};
+    GoesOn const* goesOn{nullptr};
+};
+
+//! Asks `goesOn` when it is time to.
+class Asker
+{
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Asker(GoesOn const* goesOn)
+        : mGoesOn{goesOn},
+          mNext{goesOn == nullptr ? Clock::time_point{} : Clock::now() + kAskEvery}
+    {
+    }
+    bool isEnded()
+    {
+        if (mGoesOn == nullptr || mIsEnded || Clock::now() < mNext)
+            return mIsEnded;
+        mIsEnded = !(*mGoesOn)();
+        mNext = Clock::now() + kAskEvery;
+        return mIsEnded;
+    }
+    bool wasEnded() const noexcept
+    {
+        return mIsEnded;
+    }
+
+  private:
+    GoesOn const* mGoesOn;
+    Clock::time_point mNext;
+    bool mIsEnded{false};
 };
 
 struct RunFailure

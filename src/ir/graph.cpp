@@ -218,13 +218,13 @@ void Graph::eraseNode(NodeId id)
         if (input == kNone)
             continue;
         auto& readers = mReaders[static_cast<size_t>(input)];
-        auto const at = std::find(readers.begin(), readers.end(), id);
-        if (at != readers.end())
-            readers.erase(at);
+        auto const at = std::find(readers.rbegin(), readers.rend(), id); // What is erased is mostly near the end.
+        if (at != readers.rend())
+            readers.erase(std::next(at).base());
     }
     for (ValueId const output : node.outputs)
         mValues[static_cast<size_t>(output)].producer = kNone;
-    mOrder.erase(std::find(mOrder.begin(), mOrder.end(), id));
+    mOrder.erase(std::next(std::find(mOrder.rbegin(), mOrder.rend(), id)).base());
     mNodes[static_cast<size_t>(id)].reset();
 }
 

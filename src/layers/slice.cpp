@@ -124,22 +124,24 @@ std::optional<Shape> Slice::contents(Inputs const& in) const
 
 namespace
 {
-int64_t modulo(int64_t a, int64_t n)
+typedef __int128 Wide; //!< Any start plus any number of strides fits.
+
+int64_t modulo(Wide a, int64_t n)
 {
-    return (a % n + n) % n;
+    return static_cast<int64_t>((a % n + n) % n);
 }
 
 //! Position that is read for position `at` on an axis; −1: the fill value.
-int64_t sampled(SampleMode mode, int64_t at, int64_t extent)
+int64_t sampled(SampleMode mode, Wide at, int64_t extent)
 {
     if (at >= 0 && at < extent)
-        return at;
+        return static_cast<int64_t>(at);
     if (extent == 0)
         return -1;
     switch (mode)
     {
     case SampleMode::kWRAP: return modulo(at, extent);
-    case SampleMode::kCLAMP: return std::clamp<int64_t>(at, 0, extent - 1);
+    case SampleMode::kCLAMP: return at < 0 ? 0 : extent - 1;
     case SampleMode::kREFLECT:
     {
         if (extent == 1)
@@ -167,7 +169,8 @@ Result<std::vector<HostTensor>> Slice::reference(HostTensors const& in) const
         int64_t from{0};
         for (size_t axis = 0; axis < at.size(); ++axis)
         {
-            int64_t const position = sampled(mode, starts[axis] + at[axis] * steps[axis], extents[axis]);
+            int64_t const position =
+                sampled(mode, starts[axis] + static_cast<Wide>(at[axis]) * steps[axis], extents[axis]);
             if (position < 0)
             {
                 if (fill != nullptr)

@@ -75,8 +75,9 @@ std::shared_ptr<Constant const> reshaped(Graph const& graph, Node const& node)
     return same ? reshapedConstant(graph.value(source).constant, *extents) : nullptr;
 }
 
+//! Dense elements from strided ones.
 template <typename T>
-void transposeInto(T* to, T const* from, std::vector<int64_t> const& extents, std::vector<int64_t> const& strides)
+void collect(T* to, T const* from, std::vector<int64_t> const& extents, std::vector<int64_t> const& strides)
 {
     std::vector<int64_t> at(extents.size(), 0);
     int64_t const count = volumeOf(extents);
@@ -114,8 +115,8 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
         strides.push_back(
             from[static_cast<size_t>(shuffle->firstTranspose[static_cast<size_t>(shuffle->secondTranspose[axis])])]);
     std::shared_ptr<Constant const> made = makeConstant(source->dtype, *result, nullptr);
-    transposeInto(static_cast<uint32_t*>(const_cast<void*>(made->data)), static_cast<uint32_t const*>(source->data),
-        *result, strides);
+    collect(static_cast<uint32_t*>(const_cast<void*>(made->data)), static_cast<uint32_t const*>(source->data), *result,
+        strides);
     return made;
 }
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <map>
+#include <new>
 #include <set>
 
 namespace tenon
@@ -93,9 +95,28 @@ class Runner
                 if (!mGraph.isAlive(id) || mPatches == mOptions.mostPatches)
                     break;
                 if (isOn(rule))
-                    changed = tryRule(rule, id) || changed;
+                    changed = TENON_TRY(tryFenced(rule, id)) || changed;
             }
         return changed;
+    }
+
+    //! A rule that throws ends the build, not the process; the graph may be half edited then.
+    Result<bool> tryFenced(Rule const& rule, NodeId id)
+    {
+        std::string const name = mGraph.node(id).name;
+        try
+        {
+            return tryRule(rule, id);
+        }
+        catch (std::bad_alloc const&)
+        {
+            throw; // Not the rule's fault: the fence of the public call has the word for it.
+        }
+        catch (std::exception const& problem)
+        {
+            return errorOf(
+                ErrorCode::kINTERNAL_ERROR, "[layer '{}'] rule '{}' failed: {}", name, rule.name, problem.what());
+        }
     }
 
     bool tryRule(Rule const& rule, NodeId id)
@@ -166,8 +187,13 @@ Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions c
     for (PassRow const& row : pipeline())
         for (Rule const& each : row.rules)
             if (each.name == rule)
-                return Runner{graph, options}.runRow({each.name, {&each, 1}});
+                return optimizeWith(graph, each, options);
     return badArgument("there is no rule '{}'", rule);
+}
+
+Result<Done> optimizeWith(Graph& graph, Rule const& rule, OptimizeOptions const& options)
+{
+    return Runner{graph, options}.runRow({rule.name, {&rule, 1}});
 }
 
 } // namespace tenon

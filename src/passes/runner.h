@@ -13,6 +13,8 @@
 namespace tenon
 {
 
+struct Rule;
+
 struct OptimizeOptions
 {
     bool fusion{true};                 //!< False (TENON_FUSION=off): every layer of the user stays a step.
@@ -38,5 +40,7 @@ Result<Done> optimize(Graph& graph, OptimizeOptions const& options);
 
 //! One rule alone, to its fixpoint: for tests.
 Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions const& options = {});
+
+Result<Done> optimizeWith(Graph& graph, Rule const& rule, OptimizeOptions const& options = {});
 
 } // namespace tenon

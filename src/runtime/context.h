@@ -32,6 +32,7 @@ struct RunRequest
     void* stream{nullptr};          //!< Only 0, the caller's thread, until streams exist.
     void* const* bindings{nullptr}; //!< One per I/O tensor; null: the addresses that were set (and allocators).
     Observer const* observer{nullptr};
+    GoesOn const* goesOn{nullptr};
     bool keepInputs{false}; //!< No step writes over its own inputs, so that an observer can check them.
 };
 

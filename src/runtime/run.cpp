@@ -239,7 +239,7 @@ class Run
 
     Result<Done> launch(Segment segment, PreparedTail const& tail)
     {
-        RunOptions options{mRequest.stream, mState.threads, nullptr};
+        RunOptions options{mRequest.stream, mState.threads, nullptr, mRequest.goesOn};
         StepObserver observe;
         bool stopped{false};
         if (mRequest.observer != nullptr)
@@ -260,7 +260,7 @@ class Run
         if (done)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the observer stopped the run");
         Error error = std::move(done).error();
-        if (failure.step >= 0 && !error.message.starts_with("[layer"))
+        if (failure.step >= 0)
             error = std::move(error).in(stepLabel(mEngine, failure.step));
         return error;
     }

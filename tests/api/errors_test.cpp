@@ -86,6 +86,36 @@ TEST_F(Errors, B3_freeFunctionsWithoutALoggerReportToTheGlobalOne)
     EXPECT_EQ(global->count(ILogger::Severity::kERROR, "the logger is null"), before + 2);
 }
 
+//! A logger may end once all that was made with it is gone: no call finds it any more.
+TEST_F(Errors, B3_theGlobalLoggerIsOneThatAnObjectUses)
+{
+    auto own = std::make_unique<KeepingLogger>();
+    std::unique_ptr<IRuntime> other{createInferRuntime(*own)};
+    EXPECT_EQ(getLogger(), own.get());
+    std::unique_ptr<IBuilder> maker{createInferBuilder(logger)};
+    EXPECT_EQ(getLogger(), &logger); // Used last.
+    EXPECT_NE(std::unique_ptr<IBuilder>{createInferBuilder(*own)}, nullptr);
+    EXPECT_EQ(getLogger(), own.get());
+    std::unique_ptr<INetworkDefinition> child{
+        std::unique_ptr<IBuilder>{createInferBuilder(*own)} -> createNetworkV2(0)};
+    other.reset();
+    EXPECT_EQ(getLogger(), own.get()); // The network still uses it.
+    child.reset();
+    own.reset();
+    EXPECT_EQ(getLogger(), &logger);
+    EXPECT_EQ(createInferBuilder_INTERNAL(nullptr, NV_TENSORRT_VERSION), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the logger is null"), 1);
+    child.reset();
+    maker.reset();
+    network.reset();
+    config.reset();
+    builder.reset();
+    runtime.reset();
+    EXPECT_NE(getLogger(), &logger); // One that prints.
+    EXPECT_EQ(createInferRuntime_INTERNAL(nullptr, NV_TENSORRT_VERSION), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the logger is null"), 1);
+}
+
 TEST_F(Errors, B4_reportsAreCountedUntilTheRecordersCapacity)
 {
     KeepingRecorder small{2};
@@ -134,10 +164,34 @@ TEST_F(Errors, B5_indicesOutOfRangeAnswerUnspecified)
     network->setErrorRecorder(nullptr);
 }
 
-TEST_F(Errors, B7_builderAndRuntimeHandOutTheirLogger)
+TEST_F(Errors, B7_childrenReportToTheLoggerOfTheirOwnParentAsLongAsTheyLive)
 {
+    KeepingLogger other;
+    std::unique_ptr<IBuilder> otherBuilder{createInferBuilder(other)};
+    std::unique_ptr<IRuntime> otherRuntime{createInferRuntime(other)};
     EXPECT_EQ(builder->getLogger(), &logger);
     EXPECT_EQ(runtime->getLogger(), &logger);
+    EXPECT_EQ(otherBuilder->getLogger(), &other);
+    EXPECT_EQ(otherRuntime->getLogger(), &other);
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    std::unique_ptr<INetworkDefinition> const child{otherBuilder->createNetworkV2(0)};
+    std::unique_ptr<ICudaEngine> engine{otherRuntime->deserializeCudaEngine(plan->data(), plan->size())};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    otherBuilder.reset();
+    otherRuntime.reset();
+    EXPECT_EQ(child->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    EXPECT_EQ(engine->getIOTensorName(17), nullptr);
+    engine.reset();
+    EXPECT_FALSE(context->setInputShape("nobody", dims({1})));
+    EXPECT_EQ(other.count(ILogger::Severity::kERROR), 3) << other.errors();
+    EXPECT_EQ(other.count(ILogger::Severity::kERROR, "addInput"), 1);
+    EXPECT_EQ(other.count(ILogger::Severity::kERROR, "getIOTensorName"), 1);
+    EXPECT_EQ(other.count(ILogger::Severity::kERROR, "setInputShape"), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR), 0) << logger.errors();
+    EXPECT_EQ(network->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR), 1);
+    EXPECT_EQ(other.count(ILogger::Severity::kERROR), 3);
 }
 
 //! An allocator that has nothing left.

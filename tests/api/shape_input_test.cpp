@@ -84,6 +84,40 @@ TEST_F(ShapeInputs, Q15_valuesAreReadAtEnqueueNotWhenTheAddressIsSet)
     expectDoubled();
 }
 
+TEST_F(ShapeInputs, S11_aFailureNamesTheLayerOnce)
+{
+    network.reset(builder->createNetworkV2(0));
+    config.reset(builder->createBuilderConfig());
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({6}));
+    ITensor* start = network->addInput("start", DataType::kINT64, dims({1}));
+    ISliceLayer* slice = network->addSlice(*x, dims({0}), dims({3}), dims({1}));
+    slice->setInput(1, *start);
+    slice->setName("cut");
+    slice->getOutput(0)->setName("y");
+    network->markOutput(*slice->getOutput(0));
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+    {
+        int64_t const value = 3 * static_cast<int64_t>(select);
+        ASSERT_TRUE(profile->setShapeValuesV2("start", select, &value, 1));
+    }
+    ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+    engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    context.reset(engine->createExecutionContext());
+    context->setInputTensorAddress("x", x12.data());
+    context->setOutputTensorAddress("y", y.data());
+    size[0] = 2;
+    context->setInputTensorAddress("start", size);
+    EXPECT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    size[0] = 5; // Two elements too far.
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    std::string const message = logger.errors();
+    size_t const first = message.find("layer 'cut'");
+    EXPECT_NE(first, std::string::npos) << message;
+    EXPECT_EQ(message.find("layer 'cut'", first + 1), std::string::npos) << message;
+}
+
 TEST_F(ShapeInputs, Q15_valuesOutsideOfTheProfileFailTheRun)
 {
     size[0] = 0;

@@ -6,6 +6,7 @@
 #include "layers/matrix_multiply.h"
 #include "layers/one_hot.h"
 #include "layers/pointwise.h"
+#include "layers/slice.h"
 #include "layers/soft_max.h"
 #include "layers/top_k.h"
 #include "layers/unary.h"
@@ -121,6 +122,34 @@ TEST(LayerRules, E32_extentsFollowThePaddingMode)
     Window const upper = Window::of({1, {4}}, {1, {2}}, {}, {}, {}, PaddingMode::kSAME_UPPER);
     EXPECT_EQ(upper.padding(0, 5).pre, 1);
     EXPECT_EQ(upper.padding(0, 5).post, 2);
+}
+
+//! Positions are computed without wrapping, however far the start lies.
+TEST(LayerRules, E8_startsMayLieAnywhere)
+{
+    HostTensor x{DType::kFLOAT, {5}};
+    for (int64_t i = 0; i < 5; ++i)
+        x.set(i, 1.5 * static_cast<double>(i) + 1.0);
+    auto const cut = [&](nvinfer1::SampleMode mode, int64_t start, int64_t stride) {
+        Slice slice;
+        slice.start = {1, {start}};
+        slice.size = {1, {3}};
+        slice.stride = {1, {stride}};
+        slice.mode = mode;
+        Result<std::vector<HostTensor>> const made = slice.reference({&x});
+        return made ? made->front().reals : std::vector<double>{};
+    };
+    auto const at = [&](int64_t i) { return x.real(i); };
+    using nvinfer1::SampleMode;
+    using Reals = std::vector<double>;
+    EXPECT_EQ(cut(SampleMode::kSTRICT_BOUNDS, INT64_MIN, -1), Reals{}); // Refused.
+    EXPECT_EQ(cut(SampleMode::kFILL, INT64_MIN, -1), (Reals{0, 0, 0}));
+    EXPECT_EQ(cut(SampleMode::kCLAMP, INT64_MIN, INT64_MAX), (Reals{at(0), at(0), at(4)}));
+    EXPECT_EQ(cut(SampleMode::kCLAMP, INT64_MAX, 1), (Reals{at(4), at(4), at(4)}));
+    // 2^63 is 3 modulo 5: −2^63 is 2, and so on downwards.
+    EXPECT_EQ(cut(SampleMode::kWRAP, INT64_MIN, -1), (Reals{at(2), at(1), at(0)}));
+    // The period of reflection is 8, of which 2^63 is a multiple.
+    EXPECT_EQ(cut(SampleMode::kREFLECT, INT64_MIN, -1), (Reals{at(0), at(1), at(2)}));
 }
 
 TEST(LayerRules, hostileFieldsAreRefused)

@@ -547,3 +547,12 @@ def test_extras_inspect_load_verify(engine: trt.ICudaEngine, tmp_path: pathlib.P
     assert tenon.devices()["chosen"] == "cpu"
     assert {"TENON_THREADS", "TENON_ISA"} <= {knob["variable"] for knob in tenon.knobs()}
     assert "INetworkDefinition::addLoop" in tenon.not_implemented()
+
+
+def test_verify_judges_sums_by_what_they_add_up(engine: trt.ICudaEngine) -> None:
+    nothing = np.linalg.svd(small.WEIGHTS.astype(np.float64).T)[2][4:]  # Orthogonal to all columns.
+    x = (np.random.default_rng(5).standard_normal((8, 4)) @ nothing * 1e5).astype(np.float32)
+    report = tenon.verify(engine, {"x": x})
+    assert report["ok"], report["first_divergence"]
+    strict = tenon.verify(engine, {"x": x}, atol=1e-5, rtol=1e-4)
+    assert not strict["ok"]  # What the terms' rounding leaves is no small part of what cancels to nearly nothing.

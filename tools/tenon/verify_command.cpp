@@ -140,7 +140,9 @@ void addVerify(CLI::App& app, Common const& common, int& status)
     command->footer(
         R"(The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
-output differs by more than atol + rtol * |reference|; -v lists all steps.)");
+output differs by more than atol + rtol * |reference|; -v lists all steps. Where neither is given, a sum of products may
+beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
+rounding.)");
     command->callback([options, &common, &status] { status = verify(*options, common); });
 }
 

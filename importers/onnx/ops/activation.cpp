@@ -139,6 +139,23 @@ Value logSoftmax(Node& node, Value const& x, int32_t axis)
     return node.binary(shifted, node.unary(sum, UnaryOperation::kLOG), ElementWiseOperation::kSUB);
 }
 
+//! x, with an element added along the axis where there is none at run time: no best one can be chosen of nothing.
+Value atLeastOne(Node& node, Value const& x, int32_t axis, Extent const& extent)
+{
+    if (extent.known)
+    {
+        return x;
+    }
+    auto const rank = static_cast<size_t>(x.rank());
+    Cut cut{.start = Extents(rank, 0),
+        .size = extentsOf(node, x),
+        .stride = Extents(rank, 1),
+        .mode = nvinfer1::SampleMode::kFILL,
+        .fill = {}};
+    cut.size[static_cast<size_t>(axis)] = larger(node, extent, 1);
+    return slice(node, x, cut);
+}
+
 //! 1 at the first of the largest elements, else 0.
 Value hardmax(Node& node, Value const& x, int32_t axis)
 {
@@ -146,9 +163,11 @@ Value hardmax(Node& node, Value const& x, int32_t axis)
     {
         return node.output(node.api().addIdentity(node.tensor(x)), "nothing");
     }
-    nvinfer1::ITopKLayer* const top = node.added(
-        node.api().addTopK(node.tensor(x), nvinfer1::TopKOperation::kMAX, 1, 1U << axis, DataType::kINT64), "topk");
-    Value positions = iota(node, extentOf(node, x, axis));
+    Extent const extent = extentOf(node, x, axis);
+    nvinfer1::ITopKLayer* const top = node.added(node.api().addTopK(node.tensor(atLeastOne(node, x, axis, extent)),
+                                                     nvinfer1::TopKOperation::kMAX, 1, 1U << axis, DataType::kINT64),
+        "topk");
+    Value positions = iota(node, extent);
     std::vector<int32_t> behind;
     for (int32_t i = axis + 1; i < x.rank(); ++i)
     {

@@ -59,9 +59,10 @@ Extent counted(Node& node, Extent const& bound, Extent const& extent)
         int64_t const near = std::clamp(*bound.known, -kFar, kFar);
         return near < 0 ? add(node, near, extent) : Extent{near};
     }
+    Extent const near = larger(node, smaller(node, bound, kFar), -kFar);
     // min(1, max(0, −bound)) is 1 for negative bounds, else 0.
-    Extent const isNegative = smaller(node, 1, larger(node, 0, subtract(node, 0, bound)));
-    return add(node, bound, multiply(node, isNegative, extent));
+    Extent const isNegative = smaller(node, 1, larger(node, 0, subtract(node, 0, near)));
+    return add(node, near, multiply(node, isNegative, extent));
 }
 
 Extent clamped(Node& node, Extent const& x, Extent const& low, Extent const& high)

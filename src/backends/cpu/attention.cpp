@@ -207,9 +207,9 @@ class AttentionKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         for (size_t i = 0; i < 3; ++i)
             if (!isFloats(inputs, i, Layout::kLinear))
-                return mKernel.refuse("operand {} is not linear floats", i);
+                return badArgument("operand {} is not linear floats", i);
         if (!isFloats(outputs, 0, Layout::kLinear))
-            return mKernel.refuse("its output is not linear floats");
+            return badArgument("its output is not linear floats");
         Form form;
         form.q = viewOf(mLayer.q, inputs[0].extents);
         form.k = viewOf(mLayer.k, inputs[1].extents);
@@ -219,12 +219,12 @@ class AttentionKernel final : public Kernel
         form.out = viewOf(out, outputs[0].extents);
         bool const isReadable = isDense(form.q, 3) && (isDense(form.k, 3) || isDense(form.k, 2)) && isDense(form.v, 3);
         if (!isReadable || !isDense(form.out, 3))
-            return mKernel.refuse("columns of an operand are not dense");
+            return badArgument("columns of an operand are not dense");
         if (isPresent(inputs, 3))
         {
             TensorArg const& mask = inputs[3];
             if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != DType::kFLOAT))
-                return mKernel.refuse("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
+                return badArgument("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
             form.hasMask = true;
             form.isKeep = mask.dtype == DType::kBOOL;
             std::vector<int64_t> const strides = stridesOf(mask.extents);

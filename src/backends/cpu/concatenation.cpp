@@ -34,15 +34,14 @@ Result<KernelSpec> buildConcatenation(Problem const& problem, Offer const& offer
 class ConcatenationKernel final : public Kernel
 {
   public:
-    ConcatenationKernel(Concatenation layer, std::string name)
-        : mLayer{layer},
-          mName{std::move(name)}
+    explicit ConcatenationKernel(Concatenation layer)
+        : mLayer{layer}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, 0, mName}));
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}}));
         TensorArg const& out = outputs.front();
         int32_t const rank = static_cast<int32_t>(out.extents.size());
         auto const axis = static_cast<size_t>(mLayer.axis < 0 ? mLayer.axis + rank : mLayer.axis);
@@ -53,7 +52,7 @@ class ConcatenationKernel final : public Kernel
         for (size_t i = 0; i < inputs.size(); ++i)
         {
             if (inputs[i].layout != out.layout || blockOf(out.layout) != 1 || bytes == 0)
-                return badArgument("[layer '{}'] the copy kernel takes inputs in the layout of the output", mName);
+                return badArgument("the copy kernel takes inputs in the layout of the output");
             std::vector<int64_t> const from = stridesIn(inputs[i].layout, inputs[i].extents);
             std::vector<CopyAxis> axes;
             for (size_t k = 0; k < from.size(); ++k)
@@ -66,13 +65,12 @@ class ConcatenationKernel final : public Kernel
 
   private:
     Concatenation mLayer;
-    std::string mName;
 };
 
 Result<std::unique_ptr<Kernel>> loadConcatenation(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<ConcatenationKernel>(TENON_TRY(fieldsOf<Concatenation>(args)), std::string{source.layer});
+    return std::make_unique<ConcatenationKernel>(TENON_TRY(fieldsOf<Concatenation>(args)));
 }
 
 constexpr Candidate kConcatenationCandidates[]{

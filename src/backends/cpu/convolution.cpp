@@ -198,21 +198,21 @@ class ConvolutionKernel final : public Kernel
         TensorArg const& x = inputs[0];
         TensorArg const& y = outputs[0];
         if (x.extents.size() != 3 && x.extents.size() != 4)
-            return kernel.refuse("its input has rank {}", x.extents.size());
+            return badArgument("its input has rank {}", x.extents.size());
         bool const hasPixels = x.extents.size() >= 3 && volumeOf({x.extents.begin() + 2, x.extents.end()}) != 1;
         Geometry const geometry = geometryOf(mLoaded->layer, x.extents, y.extents);
         if (geometry.window.padTop < 0 || geometry.window.padLeft < 0)
-            return kernel.refuse("a padding is negative");
+            return badArgument("a padding is negative");
         if (wantsStaging(geometry) && !canStage(geometry))
-            return kernel.refuse("its padding is larger than any memory");
+            return badArgument("its padding is larger than any memory");
         bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
         if (x.dtype != DType::kFLOAT || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
-            return kernel.refuse("its input is {}", nameOf(x.layout));
+            return badArgument("its input is {}", nameOf(x.layout));
         bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
         if (y.dtype != DType::kFLOAT || blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
-            return kernel.refuse("its output is {}", nameOf(y.layout));
+            return badArgument("its output is {}", nameOf(y.layout));
         if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
-            return kernel.refuse("its kernel has more than {} taps", kMostSegments);
+            return badArgument("its kernel has more than {} taps", kMostSegments);
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =

@@ -78,13 +78,13 @@ class DepthwiseKernel final : public Kernel
         TENON_TRY(kernel.check(inputs, outputs));
         TensorArg const& y = outputs[0];
         if (!isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return kernel.refuse("its operands are not channels-last floats");
+            return badArgument("its operands are not channels-last floats");
         Convolution const& layer = mLoaded->layer;
         if (layer.nbGroups != inputs[0].extents[1] || layer.nbGroups != y.extents[1])
-            return kernel.refuse("it is not depthwise");
+            return badArgument("it is not depthwise");
         Geometry const geometry = geometryOf(layer, inputs[0].extents, y.extents);
         if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
-            return kernel.refuse("its kernel has more than {} taps", kMostSegments);
+            return badArgument("its kernel has more than {} taps", kMostSegments);
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =

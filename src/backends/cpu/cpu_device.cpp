@@ -37,6 +37,13 @@ struct Run
     std::atomic<size_t> lastStep{SIZE_MAX}; //!< The first step that failed or after which the observer stopped.
     std::atomic<bool> hasFailed{false};
     std::mutex mutex;
+    Asker asker; //!< Of the calling thread's lane.
+
+    explicit Run(RunOptions const& given)
+        : options{&given},
+          asker{given.goesOn}
+    {
+    }
 
     //! Whether step `at` or one before it ended the run. A lane that is ahead may fail in the next step already while
     //! another still asks for this one: both must get the same answer.
@@ -75,6 +82,12 @@ struct Run
             && !(*options->observer)(launches[at], microsecondsSince(start)))
             stop(at);
     }
+    //! Before the barrier behind step `at`, so that every lane knows behind it.
+    void ask(size_t at)
+    {
+        if (options->goesOn != nullptr && asker.isEnded())
+            stop(at);
+    }
 };
 
 void waitFor(void* barrier)
@@ -92,6 +105,8 @@ void runCollective(void* context, int32_t index, SpinBarrier& barrier)
     {
         Clock::time_point const start = run.options->observer != nullptr ? Clock::now() : Clock::time_point{};
         run.step(at, lane);
+        if (index == 0)
+            run.ask(at);
         lane.barrier();
         if (run.options->observer != nullptr)
         {
@@ -156,7 +171,7 @@ class CpuDevice final : public Device
         for (KernelEntry const& entry : mMore)
             if (entry.name == source.kernel)
                 return entry.load(source);
-        return badArgument("[layer '{}'] device 'cpu' has no kernel '{}'", source.layer, source.kernel);
+        return badArgument("device 'cpu' has no kernel '{}'", source.kernel);
     }
     int32_t defaultThreads() const noexcept override
     {
@@ -167,9 +182,8 @@ class CpuDevice final : public Device
     {
         int32_t const wanted = options.threads > 0 ? std::min(options.threads, kMostThreads) : defaultThreads();
         TeamLease const lease{wanted, std::max(wanted, defaultThreads())};
-        Run run;
+        Run run{options};
         run.launches = launches;
-        run.options = &options;
         run.failure = &failure;
         while (run.next < launches.size() && !run.isStoppedAfter(launches.size()))
         {
@@ -180,6 +194,8 @@ class CpuDevice final : public Device
         }
         if (run.hasFailed)
             return failure.error;
+        if (run.asker.wasEnded())
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was cancelled");
         return Done{};
     }
     void add(std::span<KernelEntry const> kernels)
@@ -197,6 +213,7 @@ class CpuDevice final : public Device
         Clock::time_point const start = Clock::now();
         run.step(run.next, Lane{0, 1, nullptr, nullptr});
         run.observe(run.next, start);
+        run.ask(run.next);
         ++run.next;
     }
 

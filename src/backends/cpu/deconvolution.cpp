@@ -106,13 +106,13 @@ class DeconvolutionKernel final : public Kernel
         LayerKernel const& kernel = mLoaded->kernel;
         TENON_TRY(kernel.check(inputs, outputs));
         if (!isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return kernel.refuse("its operands are not channels-last floats");
+            return badArgument("its operands are not channels-last floats");
         std::vector<int64_t> const x = asImage(inputs[0].extents);
         std::vector<int64_t> const y = asImage(outputs[0].extents);
         Window const w = mLoaded->layer.window();
         Form const form{x[0], x[1], y[1], x[2], x[3], w.rank() == 2 ? w.size[0] : 1, w.size.back()};
         if (y[2] != form.height * form.kernelHeight || y[3] != form.width * form.kernelWidth)
-            return kernel.refuse("its output is not tiled by windows");
+            return badArgument("its output is not tiled by windows");
         std::vector<int32_t> axes;
         for (size_t i = 0; i < outputs[0].extents.size(); ++i)
             axes.push_back(static_cast<int32_t>(i));
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
     loaded->kernel = TENON_TRY(LayerKernel::load(source));
     loaded->layer = TENON_TRY(fieldsOf<Deconvolution>(loaded->kernel.args()));
     if (std::optional<std::string> const why = whyNot(loaded->layer))
-        return loaded->kernel.refuse("no kernel: {}", *why);
+        return badArgument("no kernel: {}", *why);
     loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kPacking));
     if (LoadedWeight const& bias = loaded->kernel.weight(2); bias.isConstant())
     {
@@ -140,7 +140,7 @@ Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
         int64_t const maps = loaded->layer.nbOutputMaps;
         if (bias.arg.dtype != DType::kFLOAT || !bias.packing.empty() || volumeOf(bias.arg.extents) != maps
             || bias.arg.bytes < static_cast<size_t>(maps) * sizeof(float))
-            return loaded->kernel.refuse("its bias is not {} floats", maps);
+            return badArgument("its bias is not {} floats", maps);
         for (int64_t i = 0; i < loaded->layer.window().size.back(); ++i)
             loaded->bias.insert(loaded->bias.end(), from, from + maps);
     }

@@ -176,15 +176,14 @@ GatherPlan planElements(Gather const& layer, TensorArg const& data, TensorArg co
 class GatherKernel final : public Kernel
 {
   public:
-    GatherKernel(Gather layer, std::string name)
-        : mLayer{layer},
-          mName{std::move(name)}
+    explicit GatherKernel(Gather layer)
+        : mLayer{layer}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, 0, mName}));
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}}));
         TensorArg const& data = inputs[0];
         TensorArg const& indices = inputs[1];
         bool const isWide = indices.dtype == DType::kINT64;
@@ -193,7 +192,7 @@ class GatherKernel final : public Kernel
         if (isApart || movableBytes(data.dtype) == 0 || (!isWide && indices.dtype != DType::kINT32)
             || data.layout != Layout::kLinear || indices.layout != Layout::kLinear
             || outputs[0].layout != Layout::kLinear)
-            return badArgument("[layer '{}'] the gather kernel takes row-major data and int32 or int64 indices", mName);
+            return badArgument("the gather kernel takes row-major data and int32 or int64 indices");
         GatherPlan plan;
         switch (mLayer.mode)
         {
@@ -214,14 +213,13 @@ class GatherKernel final : public Kernel
 
   private:
     Gather mLayer;
-    std::string mName;
 };
 
 Result<std::unique_ptr<Kernel>> loadGather(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
     Gather const layer = TENON_TRY(fieldsOf<Gather>(args));
-    return std::make_unique<GatherKernel>(layer, std::string{source.layer});
+    return std::make_unique<GatherKernel>(layer);
 }
 
 constexpr Candidate kGatherCandidates[]{{Gather::kName, "rows", offersOfGather, buildGather}};

@@ -20,7 +20,7 @@ Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, T
     TensorArg const& output, std::vector<int32_t> const& axes)
 {
     if (extra.dtype != DType::kFLOAT || extra.extents.size() != output.extents.size() || blockOf(extra.layout) != 1)
-        return kernel.refuse("an extra operand of the epilogue is not a float tensor of the output's rank");
+        return badArgument("an extra operand of the epilogue is not a float tensor of the output's rank");
     std::vector<int64_t> const strides = stridesIn(extra.layout, extra.extents);
     auto const strideOf = [&](int32_t axis) {
         auto const a = static_cast<size_t>(axis);
@@ -28,7 +28,7 @@ Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, T
     };
     for (size_t i = 0; i < axes.size(); ++i)
         if (extra.extents[i] != output.extents[i] && extra.extents[i] != 1)
-            return kernel.refuse("an extra operand of the epilogue does not broadcast to the output");
+            return badArgument("an extra operand of the epilogue does not broadcast to the output");
     // A single column is dense, too: as a residual it may share the output's memory, which a step's operand may not.
     bool const isSingle = output.extents[static_cast<size_t>(axes.back())] == 1;
     step.columnStride = isSingle ? 1 : strideOf(axes.back());
@@ -53,7 +53,7 @@ Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, T
         for (int64_t const offset : offsets)
             mOffsets.back().push_back(static_cast<int32_t>(offset));
     if (!isRegular && offsets.back() > INT32_MAX)
-        return kernel.refuse("an extra operand of the epilogue is too large");
+        return badArgument("an extra operand of the epilogue is too large");
     return Done{};
 }
 
@@ -73,7 +73,7 @@ Result<GemmEpilogue> GemmEpilogue::make(LayerKernel const& kernel, Epilogue cons
         if (takesExtra(step.kind))
         {
             if (!isPresent(inputs, extra))
-                return kernel.refuse("the epilogue's operand {} is absent", extra);
+                return badArgument("the epilogue's operand {} is absent", extra);
             TENON_TRY(result.addExtra(kernel, made, inputs[extra], output, axes));
             if (step.kind == EpilogueKind::kAdd && isFirst && isUnclamped && !result.mHasResidual
                 && made.columnStride == 1 && result.mOffsets.back().empty())
@@ -98,7 +98,7 @@ Result<GemmEpilogue> GemmEpilogue::make(LayerKernel const& kernel, Epilogue cons
         result.mInputs.push_back(takesExtra(step.kind) ? extra++ : 0);
     }
     if (result.mSteps.size() > kMostSteps)
-        return kernel.refuse("an epilogue of {} steps", result.mSteps.size());
+        return badArgument("an epilogue of {} steps", result.mSteps.size());
     return result;
 }
 

@@ -28,10 +28,10 @@ bool hasKnownContents(Problem const& problem, size_t input)
     return value.contents.has_value() || (value.constant != nullptr && !isFloating(value.constant->dtype));
 }
 
-PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread, std::string_view layer)
+PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread)
     : mTypes(args.size()),
       mContents(args.size()),
-      mInputs{{}, std::string{layer}}
+      mInputs{{}, "?"} // The runtime puts the layer before every error.
 {
     std::vector<Input> views(args.size());
     for (size_t i = 0; i < args.size(); ++i)
@@ -49,14 +49,14 @@ PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread,
             mTypes[i] = {args[i].dtype, shapeOf(args[i].extents)};
         views[i].type = &mTypes[i];
     }
-    mInputs = Inputs{std::move(views), std::string{layer}};
+    mInputs = Inputs{std::move(views), "?"};
 }
 
-Result<std::vector<int64_t>> concrete(Shape const& shape, std::string_view layer)
+Result<std::vector<int64_t>> concrete(Shape const& shape)
 {
     std::optional<std::vector<int64_t>> extents = staticExtents(shape);
     if (!extents)
-        return badArgument("[layer '{}'] a shape that is still open when the kernel is prepared", layer);
+        return badArgument("a shape that is still open when the kernel is prepared");
     return *std::move(extents);
 }
 

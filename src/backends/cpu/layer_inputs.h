@@ -21,7 +21,7 @@ bool hasKnownContents(Problem const& problem, size_t input);
 class PreparedInputs
 {
   public:
-    PreparedInputs(std::span<TensorArg const> args, uint32_t unread, std::string_view layer);
+    PreparedInputs(std::span<TensorArg const> args, uint32_t unread);
     Inputs const& get() const noexcept
     {
         return mInputs;
@@ -33,8 +33,8 @@ class PreparedInputs
     Inputs mInputs;
 };
 
-//! Concrete values of a shape whose extents are all known; an error that names the layer otherwise.
-Result<std::vector<int64_t>> concrete(Shape const& shape, std::string_view layer);
+//! Concrete values of a shape whose extents are all known, else an error.
+Result<std::vector<int64_t>> concrete(Shape const& shape);
 
 //! Bytes of an element when kernels that move data can move it: 1, 2, 4 or 8; 0 for packed types.
 int32_t movableBytes(DType type) noexcept;

@@ -9,7 +9,6 @@ namespace tenon::cpu
 Result<LayerKernel> LayerKernel::load(KernelSource const& source)
 {
     LayerKernel kernel;
-    kernel.mName = source.layer;
     kernel.mArgs = TENON_TRY(decodeLayerArgs(source.args));
     kernel.mLayer = TENON_TRY(loadLayer(kernel.mArgs.layer, kernel.mArgs.fields));
     for (WeightArg const& weight : source.weights)
@@ -27,7 +26,7 @@ Result<Done> LayerKernel::check(std::span<TensorArg const> inputs, std::span<Ten
         weights.push_back(weight.arg);
         weights.back().packing = weight.packing;
     }
-    return checkShapes({layer(), inputs, outputs, weights, mArgs.unread, mName});
+    return checkShapes({layer(), inputs, outputs, weights, mArgs.unread});
 }
 
 std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)

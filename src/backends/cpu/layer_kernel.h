@@ -37,10 +37,6 @@ class LayerKernel
     {
         return *mLayer;
     }
-    std::string const& name() const noexcept
-    {
-        return mName;
-    }
     LoadedWeight const& weight(size_t i) const noexcept
     {
         static LoadedWeight const none;
@@ -52,17 +48,11 @@ class LayerKernel
     }
     //! The layer accepts the inputs and gives these outputs.
     Result<Done> check(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const;
-    template <typename... Args>
-    Error refuse(fmt::format_string<Args...> format, Args&&... arguments) const
-    {
-        return badArgument("[layer '{}'] {}", mName, fmt::format(format, std::forward<Args>(arguments)...));
-    }
 
   private:
     LayerArgs mArgs;
     LayerPtr mLayer;
     std::vector<LoadedWeight> mWeights;
-    std::string mName;
 };
 
 //! An operand is there and floats in this layout.

@@ -74,7 +74,7 @@ Result<Shapes> shapesOf(LayerKernel const& kernel, MatrixMultiply const& layer, 
     std::vector<int64_t> const batchA = batchExtents(a.extents, layer.operation0);
     std::vector<int64_t> const batchB = batchExtents(b.extents, layer.operation1);
     if (batchA.size() != batchB.size())
-        return kernel.refuse("its operands have different numbers of batch axes");
+        return badArgument("its operands have different numbers of batch axes");
     std::vector<int64_t> all;
     for (size_t i = 0; i < batchA.size(); ++i)
         all.push_back(batchA[i] == 1 ? batchB[i] : batchA[i]);
@@ -234,11 +234,11 @@ class ProductKernel final : public Kernel
         TENON_TRY(kernel.check(inputs, outputs));
         for (size_t i : {size_t{0}, size_t{1}})
             if (!isFloats(inputs, i, Layout::kLinear))
-                return kernel.refuse("operand {} is not linear floats", i);
+                return badArgument("operand {} is not linear floats", i);
         if (!isFloats(outputs, 0, Layout::kLinear))
-            return kernel.refuse("its output is not linear floats");
+            return badArgument("its output is not linear floats");
         if (std::optional<std::string> const why = whyNot(mLoaded->layer))
-            return kernel.refuse("{}", *why);
+            return badArgument("{}", *why);
         Shapes shapes = TENON_TRY(shapesOf(kernel, mLoaded->layer, inputs[0], inputs[1]));
         joinRows(shapes);
         std::vector<int32_t> axes;

@@ -225,12 +225,12 @@ class NormKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         TensorArg const& x = inputs[0];
         if (blockOf(x.layout) != 1 || !isFloats(inputs, 0, x.layout) || !isFloats(outputs, 0, x.layout))
-            return mKernel.refuse("its operands are not floats of one layout");
+            return badArgument("its operands are not floats of one layout");
         if (isPresent(inputs, 2) && inputs[2].extents != inputs[1].extents)
-            return mKernel.refuse("scale and bias have different extents");
+            return badArgument("scale and bias have different extents");
         std::optional<NormForm> const form = FormFinder{mLayer, x, inputs[1].extents}.find();
         if (!form)
-            return mKernel.refuse("no kernel for these axes");
+            return badArgument("no kernel for these axes");
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedNorm>(*form, isPresent(inputs, 2))};
     }
 

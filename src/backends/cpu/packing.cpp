@@ -144,12 +144,12 @@ Result<PackedOperand> PackedOperand::load(LayerKernel const& kernel, size_t inpu
     LoadedWeight const& weight = kernel.weight(input);
     int64_t const size = packing.size(weight.arg.extents);
     if (!weight.isConstant() || weight.arg.dtype != DType::kFLOAT || size < 0)
-        return kernel.refuse("operand {} is not a constant that can be packed as '{}'", input, packing.name());
+        return badArgument("operand {} is not a constant that can be packed as '{}'", input, packing.name());
     PackedOperand operand;
     if (weight.packing == packing.name())
     {
         if (weight.arg.bytes < static_cast<size_t>(size) * sizeof(float))
-            return kernel.refuse("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, size * 4);
+            return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, size * 4);
         operand.mData = static_cast<float const*>(weight.arg.data);
         return operand;
     }
@@ -161,13 +161,13 @@ Result<PackedOperand> PackedOperand::load(LayerKernel const& kernel, size_t inpu
         Packing const stored = TENON_TRY(packingOf(weight.packing));
         int64_t const storedSize = stored.size(weight.arg.extents);
         if (storedSize < 0 || weight.arg.bytes < static_cast<size_t>(storedSize) * sizeof(float))
-            return kernel.refuse("weight {} does not have the size of packing '{}'", input, weight.packing);
+            return badArgument("weight {} does not have the size of packing '{}'", input, weight.packing);
         plain.resize(count);
         stored.unpack(weight.arg.extents, from, plain.data());
         from = plain.data();
     }
     else if (weight.arg.bytes < count * sizeof(float))
-        return kernel.refuse("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, count * 4);
+        return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, count * 4);
     operand.mOwned = std::shared_ptr<float[]>(new (std::align_val_t{64}) float[static_cast<size_t>(size)],
         [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
     packing.pack(weight.arg.extents, from, operand.mOwned.get());

@@ -130,7 +130,7 @@ class TapeKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         TensorArg const& out = outputs[0];
         if (blockOf(out.layout) != 1)
-            return mKernel.refuse("its output is {}", nameOf(out.layout));
+            return badArgument("its output is {}", nameOf(out.layout));
         std::shared_ptr<Tape const> const tape = TENON_TRY(tapeFor(inputs));
         TapeRun run;
         run.steps = tape->steps.data();
@@ -148,7 +148,7 @@ class TapeKernel final : public Kernel
     {
         std::optional<Expr> const body = mKernel.layer().body(static_cast<int32_t>(inputs.size()));
         if (!body)
-            return mKernel.refuse("layer kind {} is no expression", mKernel.layer().name());
+            return badArgument("layer kind {} is no expression", mKernel.layer().name());
         std::vector<TensorType> types;
         for (TensorArg const& input : inputs)
             types.push_back({input.dtype, shapeOf(input.extents)});
@@ -157,9 +157,9 @@ class TapeKernel final : public Kernel
             pointers.push_back(inputs[i].present ? &types[i] : nullptr);
         Result<Tape> tape = makeTape(*body, pointers);
         if (!tape)
-            return std::move(tape).error().in(fmt::format("[layer '{}']", mKernel.name()));
+            return std::move(tape).error();
         if (tape->rows > kMostTapeRows || tape->inputs > kMostTapeOperands)
-            return mKernel.refuse("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
+            return badArgument("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
         return std::make_shared<Tape const>(*std::move(tape));
     }
 
@@ -173,7 +173,7 @@ class TapeKernel final : public Kernel
         for (TensorArg const& input : inputs)
         {
             if (input.present && blockOf(input.layout) != 1)
-                return mKernel.refuse("an input is {}", nameOf(input.layout));
+                return badArgument("an input is {}", nameOf(input.layout));
             strides.push_back(input.present ? operandStrides(input, out, axes) : std::vector<int64_t>(axes.size(), 0));
         }
         std::vector<int64_t> dense(extents.size(), 1); // The output moves as an operand does.
@@ -182,7 +182,7 @@ class TapeKernel final : public Kernel
         strides.push_back(dense);
         mergeAxes(extents, strides);
         if (extents.size() > kMostTapeAxes)
-            return mKernel.refuse("its operands broadcast along {} axes", extents.size());
+            return badArgument("its operands broadcast along {} axes", extents.size());
         run.axes = static_cast<int32_t>(extents.size());
         std::copy(extents.begin(), extents.end(), run.extents);
         for (size_t i = 0; i < inputs.size(); ++i)

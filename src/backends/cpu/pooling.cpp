@@ -75,7 +75,7 @@ class PoolingKernel final : public Kernel
         Pooling const* layer = as<Pooling>(mKernel.layer());
         if (layer == nullptr || layer->windowSize.nbDims != 2 || layer->poolingType == PoolingType::kMAX_AVERAGE_BLEND
             || !isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return mKernel.refuse("the pooling kernel takes channels-last float32 images");
+            return badArgument("the pooling kernel takes channels-last float32 images");
         std::vector<int64_t> const& in = inputs[0].extents;
         std::vector<int64_t> const& out = outputs[0].extents;
         Window const window = layer->window();

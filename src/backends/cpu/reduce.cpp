@@ -132,12 +132,12 @@ class ReduceKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         Reduce const* layer = as<Reduce>(mKernel.layer());
         if (layer == nullptr || inputs[0].dtype != DType::kFLOAT || blockOf(inputs[0].layout) != 1)
-            return mKernel.refuse("the reduce kernel takes float32 in unblocked layouts");
+            return badArgument("the reduce kernel takes float32 in unblocked layouts");
         std::vector<int64_t> const& in = inputs[0].extents;
         std::optional<Around> const axes = around(layer->reduceAxes, inputs[0].layout, in.size());
         std::vector<Layout> const layouts = outputLayouts(*layer, inputs[0].layout, in.size());
         if (!axes || std::find(layouts.begin(), layouts.end(), outputs[0].layout) == layouts.end())
-            return mKernel.refuse("the reduced axes lie apart in memory, or the output's layout does not follow");
+            return badArgument("the reduced axes lie apart in memory, or the output's layout does not follow");
         int64_t const length = productOf(in, axes->reduced);
         Reduction const reduction{.kind = kindOf(layer->operation),
             .length = length,

@@ -72,23 +72,19 @@ class PreparedCopy final : public Prepared
 class ReorderKernel final : public Kernel
 {
   public:
-    explicit ReorderKernel(std::string name)
-        : mName{std::move(name)}
-    {
-    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
-            return badArgument("[reorder '{}'] it takes one tensor and gives one", mName);
+            return badArgument("it takes one tensor and gives one");
         TensorArg const& in = inputs[0];
         TensorArg const& out = outputs[0];
         TENON_TRY(checkExtents(in));
         TENON_TRY(checkExtents(out));
         if (in.dtype != out.dtype || in.extents != out.extents || bitsOf(in.dtype) % 8 != 0)
-            return badArgument("[reorder '{}'] input and output are not the same tensor", mName);
+            return badArgument("input and output are not the same tensor");
         if (blockOf(in.layout) != 1 || blockOf(out.layout) != 1)
-            return badArgument("[reorder '{}'] from {} to {}", mName, nameOf(in.layout), nameOf(out.layout));
+            return badArgument("from {} to {}", nameOf(in.layout), nameOf(out.layout));
         if (in.layout != out.layout && in.extents.size() >= 3 && bitsOf(in.dtype) == 32)
         {
             int64_t const pixels = volumeOf({in.extents.begin() + 2, in.extents.end()});
@@ -106,14 +102,11 @@ class ReorderKernel final : public Kernel
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedCopy>(StridedCopy{bitsOf(in.dtype) / 8, std::move(axes)})};
     }
-
-  private:
-    std::string mName;
 };
 
-Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const&)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>(std::string{source.layer})};
+    return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>()};
 }
 
 constexpr KernelEntry kKernels[]{{"reorder", &loadReorder}};

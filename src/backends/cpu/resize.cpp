@@ -119,12 +119,12 @@ class ResizeKernel final : public Kernel
         std::vector<int64_t> const& out = outputs[0].extents;
         if (layer == nullptr || blockOf(layout) != 1 || !isFloats(inputs, 0, layout) || !isFloats(outputs, 0, layout)
             || in.size() != 4 || in[0] != out[0] || in[1] != out[1])
-            return mKernel.refuse("the resize kernel takes float32 images whose spatial axes alone are resized");
+            return badArgument("the resize kernel takes float32 images whose spatial axes alone are resized");
         constexpr int64_t kFar{1 << 24};
         if (std::max({in[2], in[3], out[2], out[3]}) > kFar)
-            return mKernel.refuse("a spatial extent of more than {}", kFar);
+            return badArgument("a spatial extent of more than {}", kFar);
         if (volumeOf(in) == 0 && volumeOf(out) != 0)
-            return mKernel.refuse("an empty image cannot be resized");
+            return badArgument("an empty image cannot be resized");
         bool const isLinear = layout == Layout::kLinear;
         Resampling const geometry{.channels = isLinear ? 1 : in[1],
             .inHeight = in[2],

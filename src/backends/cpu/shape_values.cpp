@@ -35,22 +35,18 @@ class PreparedValues final : public Prepared
 class ValuesKernel final : public Kernel
 {
   public:
-    explicit ValuesKernel(std::string name)
-        : mName{std::move(name)}
-    {
-    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
-            return badArgument("[shape values '{}'] it takes one tensor and gives one", mName);
+            return badArgument("it takes one tensor and gives one");
         TENON_TRY(checkExtents(outputs[0]));
         auto const count = static_cast<int64_t>(inputs[0].extents.size());
         bool const isKnown =
             isInteger(outputs[0].dtype) || outputs[0].dtype == DType::kFLOAT || outputs[0].dtype == DType::kBOOL;
         if (count != volumeOf(outputs[0].extents) || !isKnown)
-            return badArgument("[shape values '{}'] {} values do not make {} elements of {}", mName, count,
-                volumeOf(outputs[0].extents), nameOf(outputs[0].dtype));
+            return badArgument("{} values do not make {} elements of {}", count, volumeOf(outputs[0].extents),
+                nameOf(outputs[0].dtype));
         HostTensor values{outputs[0].dtype, outputs[0].extents};
         for (int64_t i = 0; i < count; ++i)
             values.setInteger(i, inputs[0].extents[static_cast<size_t>(i)]);
@@ -58,14 +54,11 @@ class ValuesKernel final : public Kernel
         values.toBytes(bytes.data());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedValues>(std::move(bytes))};
     }
-
-  private:
-    std::string mName;
 };
 
-Result<std::unique_ptr<Kernel>> loadValues(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadValues(KernelSource const&)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>(std::string{source.layer})};
+    return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>()};
 }
 
 constexpr KernelEntry kKernels[]{{"shape_values", &loadValues}};

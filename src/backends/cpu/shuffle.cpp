@@ -124,26 +124,24 @@ std::vector<int64_t> atomStrides(
 class ShuffleKernel final : public Kernel
 {
   public:
-    ShuffleKernel(Shuffle layer, uint32_t unread, std::string name)
+    ShuffleKernel(Shuffle layer, uint32_t unread)
         : mLayer{layer},
-          mUnread{unread},
-          mName{std::move(name)}
+          mUnread{unread}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread, mName}));
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread}));
         TensorArg const& x = inputs.front();
         TensorArg const& y = outputs.front();
         int32_t const bytes = movableBytes(y.dtype);
         if (blockOf(x.layout) != 1 || blockOf(y.layout) != 1 || bytes == 0)
-            return badArgument("[layer '{}'] the copy kernel of shuffles takes unblocked layouts", mName);
-        PreparedInputs const in{inputs, mUnread, mName};
-        std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get())), mName));
+            return badArgument("the copy kernel of shuffles takes unblocked layouts");
+        PreparedInputs const in{inputs, mUnread};
+        std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get()))));
         if (volumeOf(middle) != volumeOf(x.extents))
-            return badArgument(
-                "[layer '{}'] {} elements cannot become {}", mName, volumeOf(x.extents), volumeOf(middle));
+            return badArgument("{} elements cannot become {}", volumeOf(x.extents), volumeOf(middle));
         std::vector<CopyAxis> const axes = TENON_TRY(copyAxes(x, y, middle));
         std::vector<CopyStep::Part> parts;
         parts.push_back({0, StridedCopy{bytes, axes}});
@@ -166,7 +164,7 @@ class ShuffleKernel final : public Kernel
             return axes;
         }
         if (x.layout != Layout::kLinear || y.layout != Layout::kLinear)
-            return badArgument("[layer '{}'] the reshape cuts across axes, which needs row-major tensors", mName);
+            return badArgument("the reshape cuts across axes, which needs row-major tensors");
         if (isTrivialOrder(mLayer.secondTranspose, shapeOf(middle)))
         {
             int64_t stride = volumeOf(x.extents); // The transposed input, packed, is the output.
@@ -179,7 +177,7 @@ class ShuffleKernel final : public Kernel
             return axes;
         }
         if (!isTrivialOrder(mLayer.firstTranspose, shapeOf(x.extents)))
-            return badArgument("[layer '{}'] the reshape cuts across axes between two transposes", mName);
+            return badArgument("the reshape cuts across axes between two transposes");
         std::vector<int64_t> const between = stridesIn(Layout::kLinear, middle);
         for (size_t k = 0; k < middle.size(); ++k)
         {
@@ -191,13 +189,12 @@ class ShuffleKernel final : public Kernel
 
     Shuffle mLayer;
     uint32_t mUnread;
-    std::string mName;
 };
 
 Result<std::unique_ptr<Kernel>> loadShuffle(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<ShuffleKernel>(TENON_TRY(fieldsOf<Shuffle>(args)), args.unread, std::string{source.layer});
+    return std::make_unique<ShuffleKernel>(TENON_TRY(fieldsOf<Shuffle>(args)), args.unread);
 }
 
 constexpr Candidate kShuffleCandidates[]{{Shuffle::kName, "copy", offersOfShuffle, buildShuffle},

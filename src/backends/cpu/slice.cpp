@@ -49,26 +49,25 @@ Result<KernelSpec> buildSlice(Problem const& problem, Offer const& offer)
 class SliceKernel final : public Kernel
 {
   public:
-    SliceKernel(Slice layer, uint32_t unread, std::string name)
+    SliceKernel(Slice layer, uint32_t unread)
         : mLayer{std::move(layer)},
-          mUnread{unread},
-          mName{std::move(name)}
+          mUnread{unread}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread, mName}));
+        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread}));
         TensorArg const& x = inputs.front();
         TensorArg const& out = outputs.front();
         int32_t const bytes = movableBytes(out.dtype);
         if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
             || mLayer.mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
-            return badArgument("[layer '{}'] the copy kernel of slices takes one layout and strict bounds", mName);
-        PreparedInputs const in{inputs, mUnread, mName};
+            return badArgument("the copy kernel of slices takes one layout and strict bounds");
+        PreparedInputs const in{inputs, mUnread};
         Slice::Cut const cut = TENON_TRY(mLayer.cut(in.get()));
-        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start, mName));
-        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride, mName));
+        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
+        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
         std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
         std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
         std::vector<CopyAxis> axes;
@@ -76,7 +75,12 @@ class SliceKernel final : public Kernel
         int64_t const count = volumeOf(out.extents);
         for (size_t k = 0; k < from.size(); ++k)
         {
-            TENON_TRY(checkBounds(k, start[k], stride[k], out.extents[k], x.extents[k], count));
+            if (count == 0) // Nothing is read: starts may lie anywhere.
+            {
+                axes.push_back({out.extents[k], 0, to[k]});
+                continue;
+            }
+            TENON_TRY(checkBounds(k, start[k], stride[k], out.extents[k], x.extents[k]));
             offset += start[k] * from[k];
             axes.push_back({out.extents[k], stride[k] * from[k], to[k]});
         }
@@ -86,30 +90,26 @@ class SliceKernel final : public Kernel
     }
 
   private:
-    Result<Done> checkBounds(
-        size_t axis, int64_t start, int64_t stride, int64_t size, int64_t extent, int64_t count) const
+    Result<Done> checkBounds(size_t axis, int64_t start, int64_t stride, int64_t size, int64_t extent) const
     {
         constexpr int64_t kFar{int64_t{1} << 40};
-        if (count == 0)
-            return Done{};
         bool const far = std::max(start, stride) > kFar || std::min(start, stride) < -kFar;
         if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0
             || start + (size - 1) * stride >= extent)
             return errorOf(ErrorCode::kINVALID_CONFIG,
-                "[layer '{}'] the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", mName,
-                size, start, stride, axis, extent);
+                "the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", size, start,
+                stride, axis, extent);
         return Done{};
     }
 
     Slice mLayer;
     uint32_t mUnread;
-    std::string mName;
 };
 
 Result<std::unique_ptr<Kernel>> loadSlice(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<SliceKernel>(TENON_TRY(fieldsOf<Slice>(args)), args.unread, std::string{source.layer});
+    return std::make_unique<SliceKernel>(TENON_TRY(fieldsOf<Slice>(args)), args.unread);
 }
 
 constexpr Candidate kSliceCandidates[]{{Slice::kName, "copy", offersOfSlice, buildSlice}};

@@ -51,7 +51,7 @@ class SoftMaxKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         TensorArg const& x = inputs[0];
         if (blockOf(x.layout) != 1 || !isFloats(inputs, 0, x.layout) || !isFloats(outputs, 0, x.layout))
-            return mKernel.refuse("its operands are not floats of one layout");
+            return badArgument("its operands are not floats of one layout");
         auto const axis = static_cast<size_t>(mLayer.axis());
         SoftMaxRows rows;
         rows.length = x.extents.at(axis);

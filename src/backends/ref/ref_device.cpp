@@ -46,7 +46,7 @@ class RefDevice final : public Device
         for (KernelEntry const& entry : refKernels())
             if (entry.name == source.kernel)
                 return entry.load(source);
-        return badArgument("[layer '{}'] device 'ref' has no kernel '{}'", source.layer, source.kernel);
+        return badArgument("device 'ref' has no kernel '{}'", source.kernel);
     }
     int32_t defaultThreads() const noexcept override
     {
@@ -55,6 +55,7 @@ class RefDevice final : public Device
     Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
         using Clock = std::chrono::steady_clock;
+        Asker asker{options.goesOn};
         for (Launch const& launch : launches)
         {
             Clock::time_point const start = Clock::now();
@@ -67,6 +68,8 @@ class RefDevice final : public Device
             std::chrono::duration<double, std::micro> const spent = Clock::now() - start;
             if (options.observer != nullptr && !(*options.observer)(launch, spent.count()))
                 break;
+            if (asker.isEnded())
+                return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was cancelled");
         }
         return Done{};
     }

@@ -28,17 +28,11 @@ bool isSupported(DType type) noexcept
     }
 }
 
-struct Shared
-{
-    LayerPtr layer;
-    std::string name;
-};
-
 class PreparedReference final : public Prepared
 {
   public:
-    PreparedReference(Shared shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
-        : mShared{std::move(shared)},
+    PreparedReference(LayerPtr layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+        : mLayer{std::move(layer)},
           mInputs{inputs.begin(), inputs.end()},
           mOutputs{outputs.begin(), outputs.end()}
     {
@@ -51,14 +45,11 @@ class PreparedReference final : public Prepared
     {
         try
         {
-            Result<Done> result = runLayer(call);
-            if (!result)
-                return std::move(result).error().in(fmt::format("[layer '{}']", mShared.name));
-            return Done{};
+            return runLayer(call);
         }
         catch (std::exception const& problem)
         {
-            return errorOf(ErrorCode::kFAILED_EXECUTION, "[layer '{}'] {}", mShared.name, problem.what());
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "{}", problem.what());
         }
     }
 
@@ -76,7 +67,7 @@ class PreparedReference final : public Prepared
         }
         SymbolTable symbols;
         std::vector<TensorType> const types = TENON_TRY(infer(storage, call, symbols));
-        std::vector<HostTensor> const out = TENON_TRY(mShared.layer->reference(in));
+        std::vector<HostTensor> const out = TENON_TRY(mLayer->reference(in));
         if (out.size() != mOutputs.size() || types.size() != mOutputs.size())
             return badArgument("the layer gives {} outputs where {} are wanted", out.size(), mOutputs.size());
         for (size_t i = 0; i < out.size(); ++i)
@@ -103,7 +94,7 @@ class PreparedReference final : public Prepared
             constants[i] = {mInputs[i].dtype, mInputs[i].extents, call.inputs[i], nullptr};
             views[i] = {&types[i], nullptr, &constants[i], "?"};
         }
-        auto found = mShared.layer->infer(Inputs{std::move(views), mShared.name, &symbols, 0});
+        auto found = mLayer->infer(Inputs{std::move(views), "?", &symbols, 0});
         if (found)
             return found;
         // The network was sound when it was built: it is this run's shapes or values that are not.
@@ -135,7 +126,7 @@ class PreparedReference final : public Prepared
                     produced[symbols.at(*id).index] = got.extents[k];
     }
 
-    Shared mShared;
+    LayerPtr mLayer;
     std::vector<TensorArg> mInputs;
     std::vector<TensorArg> mOutputs;
 };
@@ -143,25 +134,25 @@ class PreparedReference final : public Prepared
 class ReferenceKernel final : public Kernel
 {
   public:
-    ReferenceKernel(Shared shared, std::vector<WeightArg> weights)
-        : mShared{std::move(shared)},
+    ReferenceKernel(LayerPtr layer, std::vector<WeightArg> weights)
+        : mLayer{std::move(layer)},
           mWeights{std::move(weights)}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkShapes({*mShared.layer, inputs, outputs, mWeights, 0, mShared.name}));
+        TENON_TRY(checkShapes({*mLayer, inputs, outputs, mWeights}));
         for (auto const& args : {inputs, outputs})
             for (TensorArg const& arg : args)
                 if (arg.present && (arg.layout != Layout::kLinear || !isSupported(arg.dtype)))
-                    return badArgument("[layer '{}'] the reference cannot work on {} in layout {}", mShared.name,
-                        nameOf(arg.dtype), nameOf(arg.layout));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mShared, inputs, outputs)};
+                    return badArgument(
+                        "the reference cannot work on {} in layout {}", nameOf(arg.dtype), nameOf(arg.layout));
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mLayer, inputs, outputs)};
     }
 
   private:
-    Shared mShared;
+    LayerPtr mLayer;
     std::vector<WeightArg> mWeights;
 };
 } // namespace
@@ -170,14 +161,12 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source)
 {
     LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
     if (args.unread != 0)
-        return badArgument("[layer '{}'] the reference reads all operands", source.layer);
+        return badArgument("the reference reads all operands");
     LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
     for (WeightArg const& weight : source.weights)
         if (weight.data != nullptr && !weight.packing.empty())
-            return badArgument(
-                "[layer '{}'] the reference cannot read weights packed as '{}'", source.layer, weight.packing);
-    return std::unique_ptr<Kernel>{
-        std::make_unique<ReferenceKernel>(Shared{std::move(layer), std::string{source.layer}}, source.weights)};
+            return badArgument("the reference cannot read weights packed as '{}'", weight.packing);
+    return std::unique_ptr<Kernel>{std::make_unique<ReferenceKernel>(std::move(layer), source.weights)};
 }
 
 } // namespace tenon::ref

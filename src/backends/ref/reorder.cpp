@@ -76,35 +76,27 @@ class PreparedReorder final : public Prepared
 class ReorderKernel final : public Kernel
 {
   public:
-    explicit ReorderKernel(std::string name)
-        : mName{std::move(name)}
-    {
-    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !inputs[0].present || !outputs[0].present)
-            return badArgument("[reorder '{}'] it takes one tensor and gives one", mName);
+            return badArgument("it takes one tensor and gives one");
         TENON_TRY(checkExtents(inputs[0]));
         TENON_TRY(checkExtents(outputs[0]));
         bool const isWhole = bitsOf(inputs[0].dtype) % 8 == 0 || inputs[0].layout == outputs[0].layout;
         if (inputs[0].dtype != outputs[0].dtype || inputs[0].extents != outputs[0].extents || !isWhole)
-            return badArgument("[reorder '{}'] input and output are not the same tensor", mName);
+            return badArgument("input and output are not the same tensor");
         for (TensorArg const* arg : {&inputs[0], &outputs[0]})
             if (arg->layout != Layout::kLinear && arg->extents.size() < 2)
-                return badArgument(
-                    "[reorder '{}'] layout {} at rank {}", mName, nameOf(arg->layout), arg->extents.size());
+                return badArgument("layout {} at rank {}", nameOf(arg->layout), arg->extents.size());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedReorder>(inputs[0], outputs[0])};
     }
-
-  private:
-    std::string mName;
 };
 } // namespace
 
-Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const&)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>(std::string{source.layer})};
+    return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>()};
 }
 
 } // namespace tenon::ref

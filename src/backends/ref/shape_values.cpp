@@ -48,15 +48,11 @@ class PreparedShapeValues final : public Prepared
 class ShapeValuesKernel final : public Kernel
 {
   public:
-    explicit ShapeValuesKernel(std::string name)
-        : mName{std::move(name)}
-    {
-    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
         if (inputs.size() != 1 || outputs.size() != 1 || !outputs[0].present)
-            return badArgument("[shape values '{}'] they take one list and give one tensor", mName);
+            return badArgument("they take one list and give one tensor");
         TensorArg const& out = outputs[0];
         TENON_TRY(checkExtents(out));
         int64_t count{1};
@@ -65,19 +61,16 @@ class ShapeValuesKernel final : public Kernel
         bool const isKnown = out.dtype == DType::kINT64 || out.dtype == DType::kINT32 || out.dtype == DType::kINT8
             || out.dtype == DType::kUINT8 || out.dtype == DType::kBOOL || out.dtype == DType::kFLOAT;
         if (count != static_cast<int64_t>(inputs[0].extents.size()) || !isKnown || out.layout != Layout::kLinear)
-            return badArgument("[shape values '{}'] {} values for a tensor {}", mName, inputs[0].extents.size(),
+            return badArgument("{} values for a tensor {}", inputs[0].extents.size(),
                 TensorType{out.dtype, shapeOf(out.extents)}.show());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedShapeValues>(out.dtype, inputs[0].extents)};
     }
-
-  private:
-    std::string mName;
 };
 } // namespace
 
-Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const&)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ShapeValuesKernel>(std::string{source.layer})};
+    return std::unique_ptr<Kernel>{std::make_unique<ShapeValuesKernel>()};
 }
 
 } // namespace tenon::ref

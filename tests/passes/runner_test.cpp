@@ -1,0 +1,125 @@
+// The runner: rules that throw, and large graphs.
+#include "layers/element_wise.h"
+#include "layers/unary.h"
+#include "passes/rewrite.h"
+#include "passes/rule.h"
+#include "passes/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <new>
+#include <stdexcept>
+
+namespace tenon::test
+{
+
+namespace
+{
+NodeId add(Graph& graph, LayerPtr layer, std::string name, std::vector<ValueId> inputs)
+{
+    Result<NodeId> const node = graph.addNode(std::move(layer), std::move(name), std::move(inputs));
+    EXPECT_TRUE(bool{node});
+    return *node;
+}
+
+//! Unary layers "node 0"…, each of the one before.
+Graph chain(int32_t count)
+{
+    Graph graph;
+    ValueId value = graph.addInput("x", {DType::kFLOAT, shapeOf({4})});
+    for (int32_t i = 0; i < count; ++i)
+        value = graph.node(add(graph, makeLayer(Unary{}), "node " + std::to_string(i), {value})).output();
+    graph.markOutput(value, "y");
+    return graph;
+}
+
+//! The sum of `count` equal Unary layers.
+Graph sumOfEqual(int32_t count)
+{
+    Graph graph;
+    ValueId const x = graph.addInput("x", {DType::kFLOAT, shapeOf({4})});
+    ValueId sum = x;
+    for (int32_t i = 0; i < count; ++i)
+    {
+        ValueId const value = graph.node(add(graph, makeLayer(Unary{}), "node " + std::to_string(i), {x})).output();
+        sum = graph.node(add(graph, makeLayer(ElementWise{}), "sum " + std::to_string(i), {sum, value})).output();
+    }
+    graph.markOutput(sum, "y");
+    return graph;
+}
+
+double secondsToMerge(Graph& graph)
+{
+    auto const start = std::chrono::steady_clock::now();
+    Result<Done> const done = optimizeWith(graph, "merge-equal-nodes");
+    EXPECT_TRUE(bool{done});
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Rewrite throwing(Graph const&, Node const& node)
+{
+    if (node.name != "node 2")
+        return skip();
+    throw std::out_of_range{"position 7"};
+}
+
+Rewrite starving(Graph const&, Node const&)
+{
+    throw std::bad_alloc{};
+}
+} // namespace
+
+TEST(Runner, aRuleThatThrowsIsNamedWithItsLayer)
+{
+    Graph graph = chain(4);
+    Rule const rule{"bad-rule", RuleKind::kFold, "Throws.", throwing};
+    Result<Done> const done = optimizeWith(graph, rule);
+    ASSERT_FALSE(bool{done});
+    EXPECT_EQ(done.error().code, ErrorCode::kINTERNAL_ERROR);
+    EXPECT_EQ(done.error().message, "[layer 'node 2'] rule 'bad-rule' failed: position 7");
+}
+
+TEST(Runner, lackOfMemoryIsNotARulesFault)
+{
+    Graph graph = chain(2);
+    Rule const rule{"starving", RuleKind::kFold, "Has no memory.", starving};
+    EXPECT_THROW(static_cast<void>(optimizeWith(graph, rule)), std::bad_alloc);
+}
+
+TEST(Runner, equalNodesAreMergedInTimeLinearInTheirNumber)
+{
+    Graph graph = sumOfEqual(20'000);
+    EXPECT_LT(secondsToMerge(graph), 1.0);
+    EXPECT_EQ(graph.order().size(), 20'001U);
+}
+
+TEST(Runner, unequalNodesAreToldApartInTimeLinearInTheirNumber)
+{
+    Graph graph = chain(20'000);
+    EXPECT_LT(secondsToMerge(graph), 1.0);
+    EXPECT_EQ(graph.order().size(), 20'000U);
+}
+
+TEST(Runner, whatFollowsEqualNodesIsMergedInTheSameWalk)
+{
+    Graph graph = parsed(R"(
+input %x : float32[N,4]
+const %a : float32[1,4] = 2
+const %b : float32[1,4] = 2
+%c = ElementWise(%x, %a) {Operation=1}
+%d = ElementWise(%x, %b) {Operation=1}
+%e = Unary(%c) {Operation=3}
+%f = Unary(%d) {Operation=3}
+%g = Unary(%d) {Operation=4}
+%y = ElementWise(%e, %f) {Operation=0}
+%z = ElementWise(%y, %g) {Operation=0}
+output %z
+)");
+    OptimizeOptions once;
+    once.mostPatches = 1;
+    ASSERT_TRUE(bool{optimizeWith(graph, "merge-equal-nodes", once)});
+    EXPECT_EQ(graph.order().size(), 5U);
+}
+
+} // namespace tenon::test
