@@ -82,7 +82,9 @@ HAND: dict[str, set[str]] = {
     "IMatrixMultiplyLayer": {"op0", "op1"},
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
-    "INetworkDefinition": {"add_concatenation", "add_einsum"},
+    "INetworkDefinition": {"add_concatenation", "add_einsum", "add_plugin_v2", "add_plugin_v3"},
+    "IPluginV2Layer": {"plugin"},
+    "IPluginV3Layer": {"plugin"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
@@ -118,8 +120,6 @@ HAND: dict[str, set[str]] = {
 LATER: dict[str, set[str]] = {
     "INetworkDefinition": {
         "add_plugin",
-        "add_plugin_v2",
-        "add_plugin_v3",
         "add_dist_collective",
         "add_loop",
         "add_if_conditional",
@@ -127,17 +127,7 @@ LATER: dict[str, set[str]] = {
     },
     "ITimingCache": {"queryKeys", "query", "update"},
     "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
-    "IPluginV2Layer": {"plugin"},
-    "IPluginV3Layer": {"plugin"},
     "ILoopBoundaryLayer": {"loop"},
     "IIfConditionalBoundaryLayer": {"conditional"},
     "IAttentionBoundaryLayer": {"attention"},
-    "IPluginRegistry": {
-        "register_creator",
-        "deregister_creator",
-        "load_library",
-        "deregister_library",
-        "acquire_plugin_resource",
-        "release_plugin_resource",
-    },
 }

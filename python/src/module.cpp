@@ -19,6 +19,9 @@ PYBIND11_MODULE(_native, m)
     bindNetworkByHand(m);
     bindBuildByHand(m);
     bindRunByHand(m);
+    bindPluginValues(m);
+    bindPluginsV2(m);
+    bindPluginsV3(m);
     bindRegistry(m);
     bindExtras(m);
 }

@@ -1,6 +1,6 @@
-// The plugin registry, as far as plugins can be reached from Python: C++ creators are counted and found, not handed
-// out.
+// The plugin registry: creators of both languages, libraries, resources.
 #include "memory.h"
+#include "plugin_objects.h"
 
 #include "NvInferPlugin.h"
 
@@ -11,77 +11,153 @@ namespace
 {
 using namespace nvinfer1;
 
-[[noreturn]] void refuse(std::string const& what)
+//! A creator as Python knows it: the object of a Python class itself, else of the class that it says it is (I13).
+py::object seenFromPython(IPluginCreatorInterface* creator)
 {
-    PyErr_SetString(PyExc_NotImplementedError, (what + " is not implemented in this version").c_str());
-    throw py::error_already_set();
+    if (creator == nullptr)
+        return py::none();
+    auto const reference = py::return_value_policy::reference;
+    std::string_view const kind{creator->getInterfaceInfo().kind};
+    if (kind == "PLUGIN CREATOR_V1")
+        return py::cast(static_cast<IPluginCreator*>(creator), reference);
+    if (kind == "PLUGIN CREATOR_V3ONE")
+        return py::cast(static_cast<IPluginCreatorV3One*>(creator), reference);
+    return py::cast(creator, reference);
 }
 
-template <typename Count>
-py::list emptyOrRefused(char const* attribute, Count&& count)
+template <typename List>
+py::list listOf(List list, int32_t count)
 {
-    int32_t const creators = count();
-    if (creators > 0)
-        refuse(std::string{attribute} + " with creators of C++ libraries (" + std::to_string(creators) + " here)");
-    return py::list{};
+    py::list all;
+    for (int32_t i = 0; i < count; ++i)
+        all.append(seenFromPython(list[i]));
+    return all;
 }
 
-//! None where nothing is registered, as many programs ask before they load a library.
-py::none missingOrRefused(char const* method, bool found, std::string const& type)
-{
-    if (found)
-        refuse(std::string{method} + " for '" + type + "', a plugin of a C++ library,");
-    return {};
-}
+using Class = py::class_<IPluginRegistry, Borrowed<IPluginRegistry>>;
 
-void bindCreators(py::class_<IPluginRegistry, Borrowed<IPluginRegistry>>& c)
+void bindLists(Class& c)
 {
     using T = IPluginRegistry;
     c.def_property_readonly(
         "plugin_creator_list",
         [](T const& self) {
-            return emptyOrRefused("IPluginRegistry.plugin_creator_list", [&, n = 0]() mutable {
-                self.getPluginCreatorList(&n);
-                return n;
-            });
+            int32_t count{0};
+            auto* const* list = self.getPluginCreatorList(&count);
+            return listOf(list, count);
         },
         docOf("IPluginRegistry.plugin_creator_list"));
     c.def_property_readonly(
         "all_creators",
         [](T const& self) {
-            return emptyOrRefused("IPluginRegistry.all_creators", [&, n = 0]() mutable {
-                self.getAllCreators(&n);
-                return n;
-            });
+            int32_t count{0};
+            auto* const* list = self.getAllCreators(&count);
+            return listOf(list, count);
         },
         docOf("IPluginRegistry.all_creators"));
     c.def_property_readonly(
         "all_creators_recursive",
         [](T& self) {
-            return emptyOrRefused("IPluginRegistry.all_creators_recursive", [&, n = 0]() mutable {
-                self.getAllCreatorsRecursive(&n);
-                return n;
-            });
+            int32_t count{0};
+            auto* const* list = self.getAllCreatorsRecursive(&count);
+            return listOf(list, count);
         },
         docOf("IPluginRegistry.all_creators_recursive"));
 }
 
-void bindLookUp(py::class_<IPluginRegistry, Borrowed<IPluginRegistry>>& c)
+void bindLookUp(Class& c)
 {
     using T = IPluginRegistry;
     auto const olderOf = [](T& self, std::string const& type, char const* version, char const* space) {
-        return missingOrRefused(
-            "IPluginRegistry.get_plugin_creator", self.getPluginCreator(type.c_str(), version, space) != nullptr, type);
+        return seenFromPython(self.getPluginCreator(type.c_str(), version, space));
     };
     auto const anyOf = [](T& self, std::string const& type, char const* version, char const* space) {
-        return missingOrRefused(
-            "IPluginRegistry.get_creator", self.getCreator(type.c_str(), version, space) != nullptr, type);
+        return seenFromPython(self.getCreator(type.c_str(), version, space));
     };
     c.def("get_plugin_creator", olderOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
         docOf("IPluginRegistry.get_plugin_creator"));
     c.def("get_creator", anyOf, py::arg("type"), py::arg("version"), py::arg("plugin_namespace") = "",
         docOf("IPluginRegistry.get_creator"));
     c.def("get_creator", anyOf, py::arg("name"), py::arg("version"), py::arg("namespace") = "");
+}
+
+//! Objects of Python classes that a registry has, kept alive until they are deregistered (M13).
+py::dict keptCreators(py::handle self)
+{
+    py::object const type = py::type::of(self);
+    if (!py::hasattr(type, "_kept"))
+        py::setattr(type, "_kept", py::dict());
+    return type.attr("_kept");
+}
+
+void bindRegistration(Class& c)
+{
+    using T = IPluginRegistry;
+    auto const key = [](py::handle creator) { return py::int_(reinterpret_cast<size_t>(creator.ptr())); };
+    c.def(
+        "register_creator",
+        [=](py::object const& self, py::object const& creator, std::string const& space) {
+            auto& interface = creator.cast<IPluginCreatorInterface&>();
+            auto& registry = self.cast<T&>();
+            bool done{false};
+            {
+                py::gil_scoped_release const released;
+                bool const isV1 = std::string_view{interface.getInterfaceInfo().kind} == "PLUGIN CREATOR_V1";
+                done = isV1 ? registry.registerCreator(static_cast<IPluginCreator&>(interface), space.c_str())
+                            : registry.registerCreator(interface, space.c_str());
+            }
+            if (done)
+                keptCreators(self)[key(creator)] = creator;
+            return done;
+        },
+        py::arg("creator"), py::arg("plugin_namespace") = "", docOf("IPluginRegistry.register_creator"));
+    c.def(
+        "deregister_creator",
+        [=](py::object const& self, py::object const& creator) {
+            auto& interface = creator.cast<IPluginCreatorInterface&>();
+            auto& registry = self.cast<T&>();
+            bool done{false};
+            {
+                py::gil_scoped_release const released;
+                done = registry.deregisterCreator(interface);
+            }
+            if (done)
+                keptCreators(self).attr("pop")(key(creator), py::none());
+            return done;
+        },
+        py::arg("creator"), docOf("IPluginRegistry.deregister_creator"));
+    c.def(
+        "load_library",
+        [](T& self, std::string const& path) {
+            py::gil_scoped_release const released;
+            return reinterpret_cast<size_t>(self.loadLibrary(path.c_str()));
+        },
+        py::arg("plugin_path"), docOf("IPluginRegistry.load_library"));
+    c.def(
+        "deregister_library",
+        [](T& self, Handle handle) {
+            py::gil_scoped_release const released;
+            self.deregisterLibrary(handle.as<void*>());
+        },
+        py::arg("handle"), docOf("IPluginRegistry.deregister_library"));
+    c.def(
+        "acquire_plugin_resource",
+        [](T& self, std::string const& name, IPluginResource* resource) {
+            IPluginResource* found{nullptr};
+            {
+                py::gil_scoped_release const released;
+                found = self.acquirePluginResource(name.c_str(), resource);
+            }
+            return heldObject(found);
+        },
+        py::arg("key"), py::arg("resource"), docOf("IPluginRegistry.acquire_plugin_resource"));
+    c.def(
+        "release_plugin_resource",
+        [](T& self, std::string const& name) {
+            py::gil_scoped_release const released;
+            return self.releasePluginResource(name.c_str());
+        },
+        py::arg("key"), docOf("IPluginRegistry.release_plugin_resource"));
 }
 
 //! The registry lives as long as the process, and so does what it reports to.
@@ -109,8 +185,9 @@ void bindRegistry(py::module_& m)
         &setRecorder, docOf("IPluginRegistry.error_recorder"));
     c.def_property("parent_search_enabled", &T::isParentSearchEnabled, &T::setParentSearchEnabled,
         docOf("IPluginRegistry.parent_search_enabled"));
-    bindCreators(c);
+    bindLists(c);
     bindLookUp(c);
+    bindRegistration(c);
     auto const reference = py::return_value_policy::reference;
     auto builder = classOf<py::class_<IBuilder, Owned<IBuilder>>>(m, "Builder");
     builder.def("get_plugin_registry", &IBuilder::getPluginRegistry, reference, docOf("Builder.get_plugin_registry"));

@@ -1,0 +1,104 @@
+// Plugin objects between Python and the library: who owns what, and how each is seen from the other side.
+#pragma once
+
+#include "overrides.h"
+#include "plugin_values.h"
+
+#include <map>
+
+namespace tenon::python
+{
+
+//! The library's own copy of a Python plugin: holds a reference, and calls `destroy` when the library lets go (M10).
+nvinfer1::IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned = true);
+//! A plugin as Python knows it: the object of a Python class itself, or a wrapper.
+py::object seenFromPython(nvinfer1::IPluginV3& plugin, py::return_value_policy policy);
+
+//! The same for the V2 family. The library gives objects back by destroy().
+nvinfer1::IPluginV2* giveToLibrary(nvinfer1::IPluginV2& plugin);
+
+//! Whether the object is one of a Python class, by its version number.
+inline bool isPython(nvinfer1::IPluginV2 const& plugin) noexcept
+{
+    auto const version = static_cast<uint32_t>(plugin.getTensorRTVersion());
+    return ((version >> 24U) & static_cast<uint32_t>(nvinfer1::kPLUGIN_VERSION_PYTHON_BIT)) != 0;
+}
+
+//! Ends the life of a plugin that Python owns.
+struct DestroyV2
+{
+    void operator()(nvinfer1::IPluginV2* plugin) const
+    {
+        if (isPython(*plugin))
+            delete plugin; // Its Python object goes; the library has references of its own.
+        else if (PyGILState_Check() != 0)
+        {
+            py::gil_scoped_release const released;
+            plugin->destroy();
+        }
+        else
+            plugin->destroy();
+    }
+};
+
+template <typename T>
+using DestroyedV2 = std::unique_ptr<T, DestroyV2>;
+
+//! An attribute of a Python object, whether a property of ours or a name in its class; AttributeError when it is unset.
+template <typename T, typename Base>
+T attributeOf(Base const* self, char const* name)
+{
+    return py::cast(self).attr(name).template cast<T>();
+}
+
+//! An attribute that a callback needs: `fallback` after a report when it is unset or of another type.
+template <typename T, typename Base>
+T attributeOr(Base const* self, char const* name, T fallback) noexcept
+{
+    py::gil_scoped_acquire const gil;
+    try
+    {
+        return attributeOf<T>(self, name);
+    }
+    catch (py::error_already_set& error)
+    {
+        reportOverride(error, name);
+    }
+    catch (std::exception const& error)
+    {
+        std::fprintf(stderr, "[tenon] attribute %s: %s\n", name, error.what());
+    }
+    return fallback;
+}
+
+//! What Python code has set on an object: a property that raises AttributeError until then.
+class Attributes
+{
+  public:
+    py::object get(char const* type, char const* name) const
+    {
+        auto const at = mValues.find(name);
+        if (at == mValues.end())
+            throw py::attribute_error(std::string{type} + "." + name + " is not set");
+        return at->second;
+    }
+    void set(char const* name, py::object value)
+    {
+        mValues[name] = std::move(value);
+    }
+
+  private:
+    std::map<std::string, py::object> mValues;
+};
+
+} // namespace tenon::python
+
+namespace PYBIND11_NAMESPACE
+{
+//! Downcasts ask the object for its generation: it may come from another library.
+template <>
+struct polymorphic_type_hook<nvinfer1::IPluginV2>
+{
+    static void const* get(nvinfer1::IPluginV2 const* plugin, std::type_info const*& type);
+};
+} // namespace PYBIND11_NAMESPACE

@@ -1,0 +1,329 @@
+// Fields, tensor descriptions, extent expressions and resources of plugins.
+#include "plugin_values.h"
+
+#include "overrides.h"
+
+#include <array>
+
+namespace tenon::python
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+struct FieldForm
+{
+    PluginFieldType type;
+    int32_t bits;
+    char const* numpy; //!< Null: bytes.
+};
+
+constexpr std::array<FieldForm, 14> kForms{{
+    {PluginFieldType::kFLOAT16, 16, "float16"},
+    {PluginFieldType::kFLOAT32, 32, "float32"},
+    {PluginFieldType::kFLOAT64, 64, "float64"},
+    {PluginFieldType::kINT8, 8, "int8"},
+    {PluginFieldType::kINT16, 16, "int16"},
+    {PluginFieldType::kINT32, 32, "int32"},
+    {PluginFieldType::kCHAR, 8, nullptr},
+    {PluginFieldType::kDIMS, 8 * static_cast<int32_t>(sizeof(Dims)), nullptr},
+    {PluginFieldType::kUNKNOWN, 8, nullptr},
+    {PluginFieldType::kBF16, 16, nullptr},
+    {PluginFieldType::kINT64, 64, "int64"},
+    {PluginFieldType::kFP8, 8, nullptr},
+    {PluginFieldType::kINT4, 4, nullptr},
+    {PluginFieldType::kFP4, 4, nullptr},
+}};
+
+FieldForm const& formOf(PluginFieldType type)
+{
+    for (FieldForm const& form : kForms)
+        if (form.type == type)
+            return form;
+    throw py::value_error("PluginFieldType " + std::to_string(static_cast<int32_t>(type)) + " does not exist");
+}
+
+size_t bytesOf(PluginFieldType type, int32_t length)
+{
+    return (static_cast<size_t>(formOf(type).bits) * static_cast<size_t>(std::max(length, 0)) + 7) / 8;
+}
+} // namespace
+
+FieldValue::FieldValue(std::string fieldName)
+    : name{std::move(fieldName)}
+{
+}
+
+FieldValue::FieldValue(std::string fieldName, py::object const& data, PluginFieldType kind)
+    : name{std::move(fieldName)},
+      type{kind}
+{
+    setData(data);
+}
+
+FieldValue::FieldValue(PluginField const& field)
+    : name{field.name == nullptr ? "" : field.name},
+      type{field.type},
+      length{field.length}
+{
+    if (field.data != nullptr)
+        setData(py::bytes(static_cast<char const*>(field.data), bytesOf(field.type, field.length)));
+    length = field.length;
+}
+
+void FieldValue::setData(py::object const& object)
+{
+    mOwner = py::object{};
+    mData = nullptr;
+    if (object.is_none())
+        return;
+    py::object held = object;
+    if (py::isinstance<py::str>(object))
+        held = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(object.ptr()));
+    else if (!py::isinstance<py::bytes>(object))
+        held = py::module_::import("numpy").attr("ascontiguousarray")(object);
+    py::buffer_info const info = py::reinterpret_borrow<py::buffer>(held).request();
+    auto const bytes = static_cast<int64_t>(info.size) * info.itemsize;
+    int64_t const bits = formOf(type).bits;
+    if (bytes * 8 % bits != 0)
+        throw py::value_error("PluginField '" + name + "': " + std::to_string(bytes)
+            + " bytes are no whole number of elements of its type");
+    length = static_cast<int32_t>(bytes * 8 / bits);
+    mData = info.ptr;
+    mOwner = std::move(held);
+}
+
+PluginField FieldValue::field() const
+{
+    return PluginField{name.c_str(), mData, type, length};
+}
+
+py::object FieldValue::data() const
+{
+    if (mData == nullptr)
+        return py::none();
+    FieldForm const& form = formOf(type);
+    auto const* const first = static_cast<char const*>(mData);
+    if (form.numpy == nullptr)
+        return py::bytes(first, bytesOf(type, length));
+    py::object const owner = mOwner; // The array is a view, and keeps what it views.
+    return py::array(py::dtype(form.numpy), {static_cast<py::ssize_t>(length)}, {}, mData, owner);
+}
+
+FieldView::FieldView(FieldList const& list)
+{
+    for (FieldValue const& each : list)
+        mFields.push_back(each.field());
+    mCollection = {static_cast<int32_t>(mFields.size()), mFields.data()};
+}
+
+FieldList fieldsOf(PluginFieldCollection const* collection)
+{
+    FieldList list;
+    for (int32_t i = 0; collection != nullptr && i < collection->nbFields; ++i)
+        list.emplace_back(collection->fields[i]);
+    return list;
+}
+
+namespace
+{
+//! What a C++ creator hands out as its field names: read only.
+struct FieldNames
+{
+    FieldList list;
+};
+
+void bindFields(py::module_& m)
+{
+    py::class_<FieldValue>(m, "PluginField", docOf("PluginField"))
+        .def(py::init<std::string>(), py::arg("name") = "")
+        .def(py::init<std::string, py::object const&, PluginFieldType>(), py::arg("name"), py::arg("data"),
+            py::arg("type") = PluginFieldType::kUNKNOWN)
+        .def_readwrite("name", &FieldValue::name, docOf("PluginField.name"))
+        .def_property("data", &FieldValue::data, &FieldValue::setData, docOf("PluginField.data"))
+        .def_readwrite("type", &FieldValue::type, docOf("PluginField.type"))
+        .def_readwrite("size", &FieldValue::length, docOf("PluginField.size"));
+    py::bind_vector<FieldList>(m, "PluginFieldCollection", docOf("PluginFieldCollection"));
+    py::implicitly_convertible<py::list, FieldList>();
+    py::class_<FieldNames>(m, "PluginFieldCollection_", docOf("PluginFieldCollection_"))
+        .def(py::init([](FieldList const& list) { return FieldNames{list}; }))
+        .def("__len__", [](FieldNames const& self) { return self.list.size(); })
+        .def("__getitem__", [](FieldNames const& self, size_t index) {
+            if (index >= self.list.size())
+                throw py::index_error();
+            return self.list[index];
+        });
+}
+
+void bindDescriptions(py::module_& m)
+{
+    py::class_<PluginTensorDesc>(m, "PluginTensorDesc", docOf("PluginTensorDesc"))
+        .def(py::init([] { return PluginTensorDesc{}; }))
+        .def_readwrite("dims", &PluginTensorDesc::dims, docOf("PluginTensorDesc.dims"))
+        .def_readwrite("type", &PluginTensorDesc::type, docOf("PluginTensorDesc.type"))
+        .def_readwrite("format", &PluginTensorDesc::format, docOf("PluginTensorDesc.format"))
+        .def_readwrite("scale", &PluginTensorDesc::scale, docOf("PluginTensorDesc.scale"));
+    py::class_<DynamicPluginTensorDesc>(m, "DynamicPluginTensorDesc", docOf("DynamicPluginTensorDesc"))
+        .def(py::init([] { return DynamicPluginTensorDesc{}; }))
+        .def_readwrite("desc", &DynamicPluginTensorDesc::desc, docOf("DynamicPluginTensorDesc.desc"))
+        .def_readwrite("min", &DynamicPluginTensorDesc::min, docOf("DynamicPluginTensorDesc.min"))
+        .def_readwrite("opt", &DynamicPluginTensorDesc::opt, docOf("DynamicPluginTensorDesc.opt"))
+        .def_readwrite("max", &DynamicPluginTensorDesc::max, docOf("DynamicPluginTensorDesc.max"));
+}
+
+//! The smallest int32 of a value that is not known, as Python code of this API expects.
+int64_t constantValue(IDimensionExpr const& self)
+{
+    return self.isConstant() ? self.getConstantValue() : int64_t{INT32_MIN};
+}
+
+DimsExprs exprsOf(std::vector<IDimensionExpr const*> const& list)
+{
+    if (list.size() > static_cast<size_t>(Dims::MAX_DIMS))
+        throw py::value_error("DimsExprs: " + std::to_string(list.size()) + " extents, at most 8 are possible");
+    DimsExprs made{};
+    made.nbDims = static_cast<int32_t>(list.size());
+    std::copy(list.begin(), list.end(), made.d);
+    return made;
+}
+
+int32_t extentIndex(DimsExprs const& self, int64_t index)
+{
+    int64_t const at = index < 0 ? index + self.nbDims : index;
+    if (at < 0 || at >= self.nbDims)
+        throw py::index_error();
+    return static_cast<int32_t>(at);
+}
+
+void bindExpressions(py::module_& m)
+{
+    using Expr = IDimensionExpr;
+    py::class_<Expr, Borrowed<Expr>> expr(m, "IDimensionExpr", docOf("IDimensionExpr"));
+    expr.def("is_constant", &Expr::isConstant, docOf("IDimensionExpr.is_constant"));
+    expr.def("get_constant_value", &constantValue, docOf("IDimensionExpr.get_constant_value"));
+    expr.def("is_size_tensor", &Expr::isSizeTensor, docOf("IDimensionExpr.is_size_tensor"));
+    expr.def("isConstant", &Expr::isConstant); // The names of 9.x (K15).
+    expr.def("getConstantValue", &constantValue);
+    auto const reference = py::return_value_policy::reference;
+    py::class_<DimsExprs>(m, "DimsExprs", docOf("DimsExprs"))
+        .def(py::init([] { return DimsExprs{}; }))
+        .def(py::init(&exprsOf))
+        .def(py::init([](int32_t count) {
+            DimsExprs made{};
+            made.nbDims = std::clamp(count, 0, Dims::MAX_DIMS);
+            return made;
+        }))
+        .def("__len__", [](DimsExprs const& self) { return self.nbDims; })
+        .def(
+            "__getitem__", [](DimsExprs const& self, int64_t i) { return self.d[extentIndex(self, i)]; }, reference)
+        .def("__setitem__", [](DimsExprs& self, int64_t i, Expr const& value) { self.d[extentIndex(self, i)] = &value; });
+    py::implicitly_convertible<py::list, DimsExprs>();
+    py::implicitly_convertible<py::tuple, DimsExprs>();
+    using Builder = IExprBuilder;
+    py::class_<Builder, Borrowed<Builder>>(m, "IExprBuilder", docOf("IExprBuilder"))
+        .def("constant", &Builder::constant, reference, docOf("IExprBuilder.constant"))
+        .def(
+            "operation",
+            [](Builder& self, int32_t op, Expr const& first, Expr const& second) {
+                return self.operation(static_cast<DimensionOperation>(op), first, second);
+            },
+            reference, docOf("IExprBuilder.operation"))
+        .def("declare_size_tensor", &Builder::declareSizeTensor, reference, docOf("IExprBuilder.declare_size_tensor"));
+}
+
+class PyResource : public IPluginResource
+{
+  public:
+    int32_t release() noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return callOverride(static_cast<IPluginResource const*>(this), "release", true).has_value() ? 0 : -1;
+    }
+    IPluginResource* clone() noexcept override;
+};
+
+//! A Python resource that the registry owns.
+class HeldResource final : public IPluginResource
+{
+  public:
+    explicit HeldResource(py::object object)
+        : mObject{std::move(object)},
+          mTarget{mObject.cast<IPluginResource*>()}
+    {
+    }
+    ~HeldResource() override
+    {
+        py::gil_scoped_acquire const gil;
+        mObject = py::object{};
+    }
+    int32_t release() noexcept override
+    {
+        return mTarget->release();
+    }
+    IPluginResource* clone() noexcept override
+    {
+        return mTarget->clone();
+    }
+    py::object const& object() const noexcept
+    {
+        return mObject;
+    }
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
+
+  private:
+    py::object mObject;
+    IPluginResource* mTarget;
+};
+
+IPluginResource* PyResource::clone() noexcept
+{
+    py::gil_scoped_acquire const gil;
+    std::optional<py::object> const copy =
+        callOverride(static_cast<IPluginResource const*>(this), "clone", true);
+    if (!copy || !py::isinstance<IPluginResource>(*copy))
+        return nullptr;
+    return new HeldResource{*copy};
+}
+
+void bindResources(py::module_& m)
+{
+    using Resource = IPluginResource;
+    py::class_<Resource, IVersionedInterface, PyResource, Plain<Resource>>(m, "IPluginResource", docOf("IPluginResource"))
+        .def(py::init<>())
+        .def("release", &Resource::release, docOf("IPluginResource.release"))
+        .def("clone", [](Resource& self) { return heldObject(self.clone()); }, docOf("IPluginResource.clone"));
+    using Context = IPluginResourceContext;
+    py::class_<Context, Borrowed<Context>>(m, "IPluginResourceContext", docOf("IPluginResourceContext"))
+        .def_property_readonly("gpu_allocator",
+            py::cpp_function(&Context::getGpuAllocator, py::return_value_policy::reference),
+            docOf("IPluginResourceContext.gpu_allocator"))
+        .def_property_readonly("error_recorder",
+            py::cpp_function(&Context::getErrorRecorder, py::return_value_policy::reference),
+            docOf("IPluginResourceContext.error_recorder"));
+}
+} // namespace
+
+py::object heldObject(IPluginResource* resource)
+{
+    if (resource == nullptr)
+        return py::none();
+    if (resource->getAPILanguage() == APILanguage::kPYTHON)
+        return static_cast<HeldResource*>(resource)->object();
+    return py::cast(resource, py::return_value_policy::reference);
+}
+
+void bindPluginValues(py::module_& m)
+{
+    py::class_<IPluginCreatorInterface, IVersionedInterface, Plain<IPluginCreatorInterface>>(
+        m, "IPluginCreatorInterface", docOf("IPluginCreatorInterface"));
+    bindFields(m);
+    bindDescriptions(m);
+    bindExpressions(m);
+    bindResources(m);
+}
+
+} // namespace tenon::python

@@ -1,0 +1,92 @@
+// Values that plugins and their users exchange: fields, descriptions of tensors, and what is made of them in C++.
+#pragma once
+
+#include "bindings.h"
+
+#include <pybind11/stl_bind.h>
+
+namespace tenon::python
+{
+
+//! Deletes with the GIL held: for objects that hold Python ones.
+struct DeleteHeld
+{
+    template <typename T>
+    void operator()(T* object) const
+    {
+        delete object;
+    }
+};
+
+template <typename T>
+using Plain = std::unique_ptr<T, DeleteHeld>;
+
+//! A field that owns its name and keeps the memory of its data.
+class FieldValue
+{
+  public:
+    explicit FieldValue(std::string fieldName);
+    //! Data: a NumPy array, bytes, any other buffer, or None.
+    FieldValue(std::string fieldName, py::object const& data, nvinfer1::PluginFieldType type);
+    //! A copy of what C++ code holds.
+    explicit FieldValue(nvinfer1::PluginField const& field);
+
+    //! Valid as long as this object, and until its data changes.
+    nvinfer1::PluginField field() const;
+    //! A NumPy array, or bytes for kCHAR, kUNKNOWN and the types that NumPy lacks; None where nothing is set.
+    py::object data() const;
+    void setData(py::object const& object);
+
+    std::string name;
+    nvinfer1::PluginFieldType type{nvinfer1::PluginFieldType::kUNKNOWN};
+    int32_t length{0};
+
+  private:
+    py::object mOwner;
+    void const* mData{nullptr};
+};
+
+using FieldList = std::vector<FieldValue>;
+
+//! A collection in C++ form over a list that lives longer.
+class FieldView
+{
+  public:
+    explicit FieldView(FieldList const& list);
+    nvinfer1::PluginFieldCollection const* get() const noexcept
+    {
+        return &mCollection;
+    }
+
+  private:
+    std::vector<nvinfer1::PluginField> mFields;
+    nvinfer1::PluginFieldCollection mCollection{};
+};
+
+FieldList fieldsOf(nvinfer1::PluginFieldCollection const* collection);
+
+//! A resource as Python knows it: the object of a Python class itself.
+py::object heldObject(nvinfer1::IPluginResource* resource);
+
+//! Copies, so that a list that Python code keeps stays valid.
+template <typename T>
+py::list listOf(T const* first, int32_t count)
+{
+    py::list list;
+    for (int32_t i = 0; i < count; ++i)
+        list.append(py::cast(first[i], py::return_value_policy::copy));
+    return list;
+}
+
+//! Addresses as ints.
+inline py::list addressList(void const* const* first, size_t count)
+{
+    py::list list;
+    for (size_t i = 0; i < count; ++i)
+        list.append(py::int_(reinterpret_cast<size_t>(first[i])));
+    return list;
+}
+
+} // namespace tenon::python
+
+PYBIND11_MAKE_OPAQUE(tenon::python::FieldList)
