@@ -15,12 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char const* kNotImplemented[]{
 #include "api/not_implemented_list.inc"
-    // Of the interfaces without slots behind them.
-    "IPluginRegistry::loadLibrary",
-    "IPluginRegistry::deregisterLibrary",
-    "IPluginRegistry::acquirePluginResource",
-    "IPluginRegistry::releasePluginResource",
-    "createInferRefitter",
 };
 
 Result<std::string> devices()
