@@ -82,7 +82,7 @@ HAND: dict[str, set[str]] = {
     "IMatrixMultiplyLayer": {"op0", "op1"},
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
-    "INetworkDefinition": {"add_concatenation", "add_einsum"},
+    "INetworkDefinition": {"add_concatenation", "add_einsum", "remove_tensor"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
