@@ -278,7 +278,8 @@ Value Node::reshape(Value const& x, Shape const& shape, bool zeroCopies)
     layer->setReshapeDimensions(dimsOf(shape));
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("cannot reshape {} to {}{}", textOf(x.shape()), textOf(shape), mNetwork.reasons.text()));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("cannot reshape {} to {}{}", textOf(x.shape()), textOf(shape), mNetwork.reasons.text()));
     }
     return layer->getOutput(0);
 }

@@ -1,5 +1,5 @@
-// Models that must not be read as something else than they mean: external data, surplus inputs and attributes, operators
-// of old opsets; and errors that carry the reason of the layer behind the node.
+// Models that must not be read as something else than they mean: external data, surplus inputs and attributes, old
+// opsets; and errors that carry the reason of the layer behind the node.
 #include "models.h"
 
 #include <filesystem>
