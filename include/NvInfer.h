@@ -679,37 +679,37 @@ class IConvolutionLayer : public ILayer
 class TRT_DEPRECATED IFullyConnectedLayer : public ILayer
 {
   public:
-    //! Sets how many values each sample has afterwards.
+    //! Sets how many values each sample has afterwards. Not implemented in this release: reports an error.
     void setNbOutputChannels(int32_t nbOutputs) noexcept
     {
         mImpl->setNbOutputChannels(nbOutputs);
     }
 
-    //! How many values each sample has afterwards.
+    //! How many values each sample has afterwards. Not implemented in this release: reports an error and returns -1.
     int32_t getNbOutputChannels() const noexcept
     {
         return mImpl->getNbOutputChannels();
     }
 
-    //! Sets the matrix: outputs x inputs values, row-major; kept by reference until the build ends.
+    //! Sets the matrix: outputs x inputs values, row-major; kept by reference. Not implemented in this release.
     void setKernelWeights(Weights weights) noexcept
     {
         mImpl->setKernelWeights(weights);
     }
 
-    //! The matrix.
+    //! The matrix. Not implemented in this release: reports an error and returns no weights.
     Weights getKernelWeights() const noexcept
     {
         return mImpl->getKernelWeights();
     }
 
-    //! Sets the bias, one value per output; count 0 means none.
+    //! Sets the bias, one value per output; count 0 means none. Not implemented in this release: reports an error.
     void setBiasWeights(Weights weights) noexcept
     {
         mImpl->setBiasWeights(weights);
     }
 
-    //! The bias.
+    //! The bias. Not implemented in this release: reports an error and returns no weights.
     Weights getBiasWeights() const noexcept
     {
         return mImpl->getBiasWeights();
@@ -1572,122 +1572,122 @@ struct EnumMaxImpl<RNNGateType>
 class TRT_DEPRECATED IRNNv2Layer : public ILayer
 {
   public:
-    //! How many cells are stacked.
+    //! How many cells are stacked. Not implemented in this release: reports an error and returns -1.
     int32_t getLayerCount() const noexcept
     {
         return mImpl->getLayerCount();
     }
 
-    //! The length of the hidden state.
+    //! The length of the hidden state. Not implemented in this release: reports an error and returns -1.
     int32_t getHiddenSize() const noexcept
     {
         return mImpl->getHiddenSize();
     }
 
-    //! The longest sequence, in steps.
+    //! The longest sequence, in steps. Not implemented in this release: reports an error and returns -1.
     int32_t getMaxSeqLength() const noexcept
     {
         return mImpl->getMaxSeqLength();
     }
 
-    //! The length of one step of the input.
+    //! The length of one step of the input. Not implemented in this release: reports an error and returns -1.
     int32_t getDataLength() const noexcept
     {
         return mImpl->getDataLength();
     }
 
-    //! Sets the tensor that holds each sequence's own length, int32.
+    //! Sets the tensor that holds each sequence's own length, int32. Not implemented in this release: reports an error.
     void setSequenceLengths(ITensor& seqLengths) noexcept
     {
         mImpl->setSequenceLengths(seqLengths);
     }
 
-    //! The tensor of sequence lengths, or null.
+    //! The tensor of sequence lengths, or null. Not implemented in this release: reports an error and returns null.
     ITensor* getSequenceLengths() const noexcept
     {
         return mImpl->getSequenceLengths();
     }
 
-    //! Sets what each cell computes.
+    //! Sets what each cell computes. Not implemented in this release: reports an error.
     void setOperation(RNNOperation op) noexcept
     {
         mImpl->setOperation(op);
     }
 
-    //! What each cell computes.
+    //! What each cell computes. Not implemented in this release: reports an error and returns the enumerator 0.
     RNNOperation getOperation() const noexcept
     {
         return mImpl->getOperation();
     }
 
-    //! Sets how the input enters the first cell.
+    //! Sets how the input enters the first cell. Not implemented in this release: reports an error.
     void setInputMode(RNNInputMode op) noexcept
     {
         mImpl->setInputMode(op);
     }
 
-    //! How the input enters the first cell.
+    //! How the input enters the first cell. Not implemented in this release: reports an error.
     RNNInputMode getInputMode() const noexcept
     {
         return mImpl->getInputMode();
     }
 
-    //! Sets the directions in which the sequence is walked.
+    //! Sets the directions in which the sequence is walked. Not implemented in this release: reports an error.
     void setDirection(RNNDirection op) noexcept
     {
         mImpl->setDirection(op);
     }
 
-    //! The directions in which the sequence is walked.
+    //! The directions in which the sequence is walked. Not implemented in this release: reports an error.
     RNNDirection getDirection() const noexcept
     {
         return mImpl->getDirection();
     }
 
     //! Sets one gate's matrix: of the input where isW is true, else of the hidden state. With kBIDIRECTION layer 2n
-    //! walks forwards and 2n+1 backwards.
+    //! walks forwards and 2n+1 backwards. Not implemented in this release: reports an error.
     void setWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW, Weights weights) noexcept
     {
         mImpl->setWeightsForGate(layerIndex, gate, isW, weights);
     }
 
-    //! One gate's matrix.
+    //! One gate's matrix. Not implemented in this release: reports an error and returns no weights.
     Weights getWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW) const noexcept
     {
         return mImpl->getWeightsForGate(layerIndex, gate, isW);
     }
 
-    //! Sets one gate's bias: of the input where isW is true, else of the hidden state.
+    //! Sets one gate's bias: of the input where isW is true, else of the hidden state. Not implemented in this release.
     void setBiasForGate(int32_t layerIndex, RNNGateType gate, bool isW, Weights bias) noexcept
     {
         mImpl->setBiasForGate(layerIndex, gate, isW, bias);
     }
 
-    //! One gate's bias.
+    //! One gate's bias. Not implemented in this release: reports an error and returns no weights.
     Weights getBiasForGate(int32_t layerIndex, RNNGateType gate, bool isW) const noexcept
     {
         return mImpl->getBiasForGate(layerIndex, gate, isW);
     }
 
-    //! Sets the tensor that the hidden state starts from; zeros without it.
+    //! Sets the tensor that the hidden state starts from; zeros without it. Not implemented in this release.
     void setHiddenState(ITensor& hidden) noexcept
     {
         mImpl->setHiddenState(hidden);
     }
 
-    //! The tensor that the hidden state starts from, or null.
+    //! The tensor that the hidden state starts from, or null. Not implemented in this release: reports an error.
     ITensor* getHiddenState() const noexcept
     {
         return mImpl->getHiddenState();
     }
 
-    //! Sets the tensor that an LSTM's cell state starts from; zeros without it.
+    //! Sets the tensor that an LSTM's cell state starts from; zeros without it. Not implemented in this release.
     void setCellState(ITensor& cell) noexcept
     {
         mImpl->setCellState(cell);
     }
 
-    //! The tensor that the cell state starts from, or null.
+    //! The tensor that the cell state starts from, or null. Not implemented in this release: reports an error.
     ITensor* getCellState() const noexcept
     {
         return mImpl->getCellState();
@@ -1703,7 +1703,7 @@ class TRT_DEPRECATED IRNNv2Layer : public ILayer
 class TRT_DEPRECATED IPluginV2Layer : public ILayer
 {
   public:
-    //! \return the plugin, a clone of the one that was added; it belongs to the layer.
+    //! \return the plugin, a clone of the one that was added; it belongs to the layer. Not implemented in this release.
     IPluginV2& getPlugin() noexcept
     {
         return mImpl->getPlugin();
@@ -1719,7 +1719,7 @@ class TRT_DEPRECATED IPluginV2Layer : public ILayer
 class IPluginV3Layer : public ILayer
 {
   public:
-    //! \return the plugin, a clone of the one that was added; it belongs to the layer.
+    //! \return the plugin, a clone of the one that was added; it belongs to the layer. Not implemented in this release.
     IPluginV3& getPlugin() noexcept
     {
         return mImpl->getPlugin();
@@ -2571,7 +2571,7 @@ class IResizeLayer : public ILayer
 class ILoopBoundaryLayer : public ILayer
 {
   public:
-    //! \return the loop.
+    //! \return the loop. Not implemented in this release: reports an error and returns null.
     ILoop* getLoop() const noexcept
     {
         return mBoundary->getLoop();
@@ -2587,7 +2587,7 @@ class ILoopBoundaryLayer : public ILayer
 class IIfConditionalBoundaryLayer : public ILayer
 {
   public:
-    //! \return the conditional.
+    //! \return the conditional. Not implemented in this release: reports an error and returns null.
     IIfConditional* getConditional() const noexcept
     {
         return mBoundary->getConditional();
@@ -2632,7 +2632,7 @@ class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer
 class IIfConditional : public INoCopy
 {
   public:
-    //! Sets the condition.
+    //! Sets the condition. Not implemented in this release: reports an error and returns null.
     //! \param condition a 0-D kBOOL tensor.
     //! \return the condition's layer.
     IConditionLayer* setCondition(ITensor& condition) noexcept
@@ -2640,7 +2640,7 @@ class IIfConditional : public INoCopy
         return mImpl->setCondition(condition);
     }
 
-    //! Adds an output.
+    //! Adds an output. Not implemented in this release: reports an error and returns null.
     //! \param trueSubgraphOutput its value where the condition is true.
     //! \param falseSubgraphOutput its value where the condition is false.
     //! \return the output's layer.
@@ -2649,20 +2649,20 @@ class IIfConditional : public INoCopy
         return mImpl->addOutput(trueSubgraphOutput, falseSubgraphOutput);
     }
 
-    //! Adds an input.
+    //! Adds an input. Not implemented in this release: reports an error and returns null.
     //! \return the input's layer, whose output the branches use.
     IIfConditionalInputLayer* addInput(ITensor& input) noexcept
     {
         return mImpl->addInput(input);
     }
 
-    //! Sets a name for messages; it is copied.
+    //! Sets a name for messages; it is copied. Not implemented in this release: reports an error.
     void setName(char const* name) noexcept
     {
         mImpl->setName(name);
     }
 
-    //! \return the name.
+    //! \return the name. Not implemented in this release: reports an error and returns null.
     char const* getName() const noexcept
     {
         return mImpl->getName();
@@ -2712,19 +2712,19 @@ struct EnumMaxImpl<LoopOutput>
 class ILoopOutputLayer : public ILoopBoundaryLayer
 {
   public:
-    //! \return what the loop gives out.
+    //! \return what the loop gives out. Not implemented in this release: reports an error and returns the enumerator 0.
     LoopOutput getLoopOutput() const noexcept
     {
         return mImpl->getLoopOutput();
     }
 
-    //! Sets the new axis along which rounds are joined.
+    //! Sets the new axis along which rounds are joined. Not implemented in this release: reports an error.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! Returns the new axis along which rounds are joined.
+    //! Returns the new axis along which rounds are joined. Not implemented in this release: reports an error.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
@@ -2760,7 +2760,7 @@ struct EnumMaxImpl<TripLimit>
 class ITripLimitLayer : public ILoopBoundaryLayer
 {
   public:
-    //! \return what ends the loop.
+    //! \return what ends the loop. Not implemented in this release: reports an error and returns the enumerator 0.
     TripLimit getTripLimit() const noexcept
     {
         return mImpl->getTripLimit();
@@ -2776,25 +2776,25 @@ class ITripLimitLayer : public ILoopBoundaryLayer
 class IIteratorLayer : public ILoopBoundaryLayer
 {
   public:
-    //! Sets the axis along which slices are taken.
+    //! Sets the axis along which slices are taken. Not implemented in this release: reports an error.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! Returns the axis along which slices are taken.
+    //! Returns the axis along which slices are taken. Not implemented in this release: reports an error and returns -1.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets whether the walk begins at the last slice.
+    //! Sets whether the walk begins at the last slice. Not implemented in this release: reports an error.
     void setReverse(bool reverse) noexcept
     {
         mImpl->setReverse(reverse);
     }
 
-    //! Says whether the walk begins at the last slice.
+    //! Says whether the walk begins at the last slice. Not implemented in this release: reports an error.
     bool getReverse() const noexcept
     {
         return mImpl->getReverse();
@@ -2813,13 +2813,13 @@ class ILoop : public INoCopy
   public:
     //! Adds a value that changes from round to round.
     //! \param initialValue its first value, from outside.
-    //! \return its layer.
+    //! \return its layer. Not implemented in this release: reports an error and returns null.
     IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept
     {
         return mImpl->addRecurrence(initialValue);
     }
 
-    //! Adds what ends the loop.
+    //! Adds what ends the loop. Not implemented in this release: reports an error and returns null.
     //! \param tensor 0-D: an int32 or int64 count from outside, or a kBOOL from inside.
     //! \param limit which of the two.
     //! \return its layer.
@@ -2828,7 +2828,7 @@ class ILoop : public INoCopy
         return mImpl->addTripLimit(tensor, limit);
     }
 
-    //! Adds a walk along a tensor.
+    //! Adds a walk along a tensor. Not implemented in this release: reports an error and returns null.
     //! \param tensor from outside.
     //! \param axis the axis whose slices are taken.
     //! \param reverse whether to begin at the last slice.
@@ -2838,7 +2838,7 @@ class ILoop : public INoCopy
         return mImpl->addIterator(tensor, axis, reverse);
     }
 
-    //! Adds an output.
+    //! Adds an output. Not implemented in this release: reports an error and returns null.
     //! \param tensor the value: of a recurrence for kLAST_VALUE, else any of the loop.
     //! \param outputKind what is given out.
     //! \param axis the new axis along which rounds are joined.
@@ -2848,13 +2848,13 @@ class ILoop : public INoCopy
         return mImpl->addLoopOutput(tensor, outputKind, axis);
     }
 
-    //! Sets a name for messages; it is copied.
+    //! Sets a name for messages; it is copied. Not implemented in this release: reports an error.
     void setName(char const* name) noexcept
     {
         mImpl->setName(name);
     }
 
-    //! \return the name.
+    //! \return the name. Not implemented in this release: reports an error and returns null.
     char const* getName() const noexcept
     {
         return mImpl->getName();
@@ -3028,38 +3028,38 @@ class IFillLayer : public ILayer
 class IQuantizeLayer : public ILayer
 {
   public:
-    //! \return the axis of the channels, -1 for none.
+    //! \return the axis of the channels, -1 for none. Not implemented in this release: reports an error and returns -1.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets the axis of the channels, where the scale has one value for each.
+    //! Sets the axis of the channels, where the scale has one value for each. Not implemented in this release.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
     //! Sets the extents of the blocks that have a scale each.
-    //! \return whether the shape was taken.
+    //! \return whether the shape was taken. Not implemented in this release: reports an error and returns false.
     bool setBlockShape(Dims const& blockShape) noexcept
     {
         return mImpl->setBlockShape(blockShape);
     }
 
-    //! \return the extents of the blocks, nbDims -1 without blocks.
+    //! \return the extents of the blocks, nbDims -1 without blocks. Not implemented in this release: reports an error.
     TRT_NODISCARD Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
     }
 
-    //! Sets the type of the output: kINT8, kFP8, kINT4 or kFP4.
+    //! Sets the type of the output: kINT8, kFP8, kINT4 or kFP4. Not implemented in this release: reports an error.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the output: kINT8, kFP8, kINT4 or kFP4.
+    //! Returns the type of the output: kINT8, kFP8, kINT4 or kFP4. Not implemented in this release: reports an error.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
@@ -3076,38 +3076,38 @@ class IQuantizeLayer : public ILayer
 class IDequantizeLayer : public ILayer
 {
   public:
-    //! \return the axis of the channels, -1 for none.
+    //! \return the axis of the channels, -1 for none. Not implemented in this release: reports an error and returns -1.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets the axis of the channels, where the scale has one value for each.
+    //! Sets the axis of the channels, where the scale has one value for each. Not implemented in this release.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
     //! Sets the extents of the blocks that have a scale each.
-    //! \return whether the shape was taken.
+    //! \return whether the shape was taken. Not implemented in this release: reports an error and returns false.
     bool setBlockShape(Dims const& blockShape) noexcept
     {
         return mImpl->setBlockShape(blockShape);
     }
 
-    //! \return the extents of the blocks, nbDims -1 without blocks.
+    //! \return the extents of the blocks, nbDims -1 without blocks. Not implemented in this release: reports an error.
     TRT_NODISCARD Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
     }
 
-    //! Sets the type of the output. kFLOAT at first.
+    //! Sets the type of the output. kFLOAT at first. Not implemented in this release: reports an error.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the output.
+    //! Returns the type of the output. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
@@ -3124,61 +3124,61 @@ class IDequantizeLayer : public ILayer
 class IDynamicQuantizeLayer : public ILayer
 {
   public:
-    //! Sets the type of the values. kFP4 at first.
+    //! Sets the type of the values. kFP4 at first. Not implemented in this release: reports an error.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the values.
+    //! Returns the type of the values. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
     }
 
-    //! Sets the type of the scales. kFP8 at first.
+    //! Sets the type of the scales. kFP8 at first. Not implemented in this release: reports an error.
     void setScaleType(DataType scaleType) noexcept
     {
         mImpl->setScaleType(scaleType);
     }
 
-    //! Returns the type of the scales.
+    //! Returns the type of the scales. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getScaleType() const noexcept
     {
         return mImpl->getScaleType();
     }
 
-    //! Sets the axis that is cut into blocks. Use setBlockShape().
+    //! Sets the axis that is cut into blocks. Use setBlockShape(). Not implemented in this release: reports an error.
     TRT_DEPRECATED void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! \return the axis that is cut into blocks. Use getBlockShape().
+    //! \return the axis that is cut into blocks. Use getBlockShape(). Not implemented in this release.
     TRT_DEPRECATED int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets a block's length along the axis. Use setBlockShape().
+    //! Sets a block's length along the axis. Use setBlockShape(). Not implemented in this release: reports an error.
     TRT_DEPRECATED void setBlockSize(int32_t size) noexcept
     {
         mImpl->setBlockSize(size);
     }
 
-    //! \return a block's length along the axis. Use getBlockShape().
+    //! \return a block's length along the axis. Use getBlockShape(). Not implemented in this release: reports an error.
     TRT_DEPRECATED int32_t getBlockSize() const noexcept
     {
         return mImpl->getBlockSize();
     }
 
-    //! Sets the extents of the blocks.
+    //! Sets the extents of the blocks. Not implemented in this release: reports an error.
     void setBlockShape(Dims const& blockShape) noexcept
     {
         mImpl->setBlockShape(blockShape);
     }
 
-    //! Returns the extents of the blocks.
+    //! Returns the extents of the blocks. Not implemented in this release: reports an error.
     Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
@@ -3198,13 +3198,13 @@ class IEinsumLayer : public ILayer
   public:
     //! Sets the equation: for each input its axes as lower-case letters, separated by commas, then perhaps -> and the
     //! output's letters. Without them the output has the letters that occur once, in order.
-    //! \return false when the equation cannot be read.
+    //! \return false when the equation cannot be read. Not implemented in this release: reports an error.
     bool setEquation(char const* equation) noexcept
     {
         return mImpl->setEquation(equation);
     }
 
-    //! \return the equation.
+    //! \return the equation. Not implemented in this release: reports an error and returns null.
     char const* getEquation() const noexcept
     {
         return mImpl->getEquation();
@@ -3297,38 +3297,38 @@ class IOneHotLayer : public ILayer
 class IGridSampleLayer : public ILayer
 {
   public:
-    //! Sets the interpolation. kLINEAR at first.
+    //! Sets the interpolation. kLINEAR at first. Not implemented in this release: reports an error.
     void setInterpolationMode(InterpolationMode mode) noexcept
     {
         mImpl->setInterpolationMode(mode);
     }
 
-    //! Returns the interpolation.
+    //! Returns the interpolation. Not implemented in this release: reports an error and returns the enumerator 0.
     InterpolationMode getInterpolationMode() const noexcept
     {
         return mImpl->getInterpolationMode();
     }
 
-    //! Sets whether -1 and 1 mean the middles of the outermost elements, not their outer edges. They do not at first.
+    //! Sets whether -1 and 1 mean middles of elements, not outer edges (as at first). Not implemented in this release.
     void setAlignCorners(bool alignCorners) noexcept
     {
         mImpl->setAlignCorners(alignCorners);
     }
 
-    //! Says whether -1 and 1 mean the middles of the outermost elements, not their outer edges.
+    //! Says whether -1 and 1 mean middles of elements, not outer edges. Not implemented in this release.
     bool getAlignCorners() const noexcept
     {
         return mImpl->getAlignCorners();
     }
 
-    //! Sets what stands outside the input; kFILL with 0 at first.
+    //! Sets what stands outside the input; kFILL with 0 at first. Not implemented in this release: reports an error.
     //! \return false for a mode that the layer lacks.
     bool setSampleMode(SampleMode mode) noexcept
     {
         return mImpl->setSampleMode(mode);
     }
 
-    //! \return what stands outside the input.
+    //! \return what stands outside the input. Not implemented in this release: reports an error.
     SampleMode getSampleMode() const noexcept
     {
         return mImpl->getSampleMode();
@@ -3365,38 +3365,38 @@ struct EnumMaxImpl<BoundingBoxFormat>
 class INMSLayer : public ILayer
 {
   public:
-    //! Sets how a box is described. kCORNER_PAIRS at first.
+    //! Sets how a box is described. kCORNER_PAIRS at first. Not implemented in this release: reports an error.
     void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept
     {
         mImpl->setBoundingBoxFormat(fmt);
     }
 
-    //! Returns how a box is described.
+    //! Returns how a box is described. Not implemented in this release: reports an error and returns the enumerator 0.
     BoundingBoxFormat getBoundingBoxFormat() const noexcept
     {
         return mImpl->getBoundingBoxFormat();
     }
 
-    //! Sets how many best boxes per class are looked at. 5000 at first.
+    //! Sets how many best boxes per class are looked at. 5000 at first. Not implemented in this release.
     void setTopKBoxLimit(int32_t limit) noexcept
     {
         mImpl->setTopKBoxLimit(limit);
     }
 
-    //! Returns how many best boxes per class are looked at.
+    //! Returns how many best boxes per class are looked at. Not implemented in this release: reports an error.
     int32_t getTopKBoxLimit() const noexcept
     {
         return mImpl->getTopKBoxLimit();
     }
 
     //! Sets the type of output 0, kINT32 or kINT64; kINT32 at first.
-    //! \return false for another type.
+    //! \return false for another type. Not implemented in this release: reports an error and returns false.
     bool setIndicesType(DataType type) noexcept
     {
         return mImpl->setIndicesType(type);
     }
 
-    //! \return the type of output 0.
+    //! \return the type of output 0. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getIndicesType() const noexcept
     {
         return mImpl->getIndicesType();
@@ -3602,7 +3602,7 @@ class ICumulativeLayer : public ILayer
 class IAttentionBoundaryLayer : public ILayer
 {
   public:
-    //! \return the attention.
+    //! \return the attention. Not implemented in this release: reports an error and returns null.
     IAttention* getAttention() const noexcept
     {
         return mBoundary->getAttention();
@@ -3658,151 +3658,151 @@ struct EnumMaxImpl<AttentionNormalizationOp>
 class IAttention : public INoCopy
 {
   public:
-    //! Sets what becomes of the products.
+    //! Sets what becomes of the products. Not implemented in this release: reports an error and returns false.
     //! \return whether it was taken.
     bool setNormalizationOperation(AttentionNormalizationOp op) noexcept
     {
         return mImpl->setNormalizationOperation(op);
     }
 
-    //! \return what becomes of the products.
+    //! \return what becomes of the products. Not implemented in this release: reports an error.
     AttentionNormalizationOp getNormalizationOperation() const noexcept
     {
         return mImpl->getNormalizationOperation();
     }
 
     //! Sets a mask, extents as the products' or 1: a kBOOL that is true where a query may look, or numbers that are
-    //! added. It excludes setCausal(true).
+    //! added. It excludes setCausal(true). Not implemented in this release: reports an error and returns false.
     //! \return whether it was taken.
     bool setMask(ITensor& mask) noexcept
     {
         return mImpl->setMask(mask);
     }
 
-    //! \return the mask, or null.
+    //! \return the mask, or null. Not implemented in this release: reports an error and returns null.
     ITensor* getMask() noexcept
     {
         return mImpl->getMask();
     }
 
     //! Sets whether query i sees only keys up to i.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setCausal(bool isCausal) noexcept
     {
         return mImpl->setCausal(isCausal);
     }
 
-    //! \return whether query i sees only keys up to i.
+    //! \return whether query i sees only keys up to i. Not implemented in this release: reports an error.
     bool getCausal() const noexcept
     {
         return mImpl->getCausal();
     }
 
     //! Sets whether the attention may be built from single layers when there is no kernel for it as a whole; at first
-    //! it may not, and the build fails.
+    //! it may not, and the build fails. Not implemented in this release: reports an error and returns false.
     //! \return whether it was taken.
     bool setDecomposable(bool decomposable) noexcept
     {
         return mImpl->setDecomposable(decomposable);
     }
 
-    //! \return whether it may be built from single layers.
+    //! \return whether it may be built from single layers. Not implemented in this release: reports an error.
     bool getDecomposable() const noexcept
     {
         return mImpl->getDecomposable();
     }
 
-    //! Replaces an input: 0 query, 1 key, 2 value.
+    //! Replaces an input: 0 query, 1 key, 2 value. Not implemented in this release: reports an error and returns false.
     //! \return whether the index exists.
     bool setInput(int32_t index, ITensor& input) noexcept
     {
         return mImpl->setInput(index, input);
     }
 
-    //! How many inputs there are.
+    //! How many inputs there are. Not implemented in this release: reports an error and returns -1.
     int32_t getNbInputs() const noexcept
     {
         return mImpl->getNbInputs();
     }
 
-    //! \return input index, null out of range.
+    //! \return input index, null out of range. Not implemented in this release: reports an error and returns null.
     ITensor* getInput(int32_t index) const noexcept
     {
         return mImpl->getInput(index);
     }
 
-    //! How many outputs there are: 1.
+    //! How many outputs there are: 1. Not implemented in this release: reports an error and returns -1.
     int32_t getNbOutputs() const noexcept
     {
         return mImpl->getNbOutputs();
     }
 
-    //! \return output index, null out of range.
+    //! \return output index, null out of range. Not implemented in this release: reports an error and returns null.
     ITensor* getOutput(int32_t index) const noexcept
     {
         return mImpl->getOutput(index);
     }
 
     //! Sets a name for messages, at most 4095 bytes; it is copied.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setName(char const* name) noexcept
     {
         return mImpl->setName(name);
     }
 
-    //! \return the name.
+    //! \return the name. Not implemented in this release: reports an error and returns null.
     char const* getName() const noexcept
     {
         return mImpl->getName();
     }
 
     //! Sets the scale by which the normalized products are quantized.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setNormalizationQuantizeScale(ITensor& tensor) noexcept
     {
         return mImpl->setNormalizationQuantizeScale(tensor);
     }
 
-    //! \return that scale, or null.
+    //! \return that scale, or null. Not implemented in this release: reports an error and returns null.
     ITensor* getNormalizationQuantizeScale() const noexcept
     {
         return mImpl->getNormalizationQuantizeScale();
     }
 
     //! Sets the type to which the normalized products are quantized.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setNormalizationQuantizeToType(DataType type) noexcept
     {
         return mImpl->setNormalizationQuantizeToType(type);
     }
 
-    //! \return that type.
+    //! \return that type. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getNormalizationQuantizeToType() const noexcept
     {
         return mImpl->getNormalizationQuantizeToType();
     }
 
     //! Sets a text that the inspector shows; it is copied.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setMetadata(char const* metadata) noexcept
     {
         return mImpl->setMetadata(metadata);
     }
 
-    //! \return that text, "" at first.
+    //! \return that text, "" at first. Not implemented in this release: reports an error and returns null.
     char const* getMetadata() const noexcept
     {
         return mImpl->getMetadata();
     }
 
     //! Sets over how many devices the attention spreads.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setNbRanks(int32_t nbRanks) noexcept
     {
         return mImpl->setNbRanks(nbRanks);
     }
 
-    //! \return over how many devices the attention spreads, 1 at first.
+    //! \return over how many devices the attention spreads, 1 at first. Not implemented in this release.
     int32_t getNbRanks() const noexcept
     {
         return mImpl->getNbRanks();
@@ -3819,26 +3819,26 @@ class IAttention : public INoCopy
 class IRotaryEmbeddingLayer : public ILayer
 {
   public:
-    //! Sets whether neighbouring elements form a pair, and not those of the two halves.
+    //! Sets whether neighbouring elements form a pair, not those of the halves. Not implemented in this release.
     void setInterleaved(bool interleaved) noexcept
     {
         mImpl->setInterleaved(interleaved);
     }
 
-    //! Says whether neighbouring elements form a pair, and not those of the two halves.
+    //! Says whether neighbouring elements form a pair, not those of the halves. Not implemented in this release.
     TRT_NODISCARD bool getInterleaved() const noexcept
     {
         return mImpl->getInterleaved();
     }
 
     //! Sets how many elements of a head are rotated, an even number; 0, all of them, at first.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     TRT_NODISCARD bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept
     {
         return mImpl->setRotaryEmbeddingDim(rotaryEmbeddingDim);
     }
 
-    //! \return how many elements of a head are rotated.
+    //! \return how many elements of a head are rotated. Not implemented in this release: reports an error.
     TRT_NODISCARD int32_t getRotaryEmbeddingDim() const noexcept
     {
         return mImpl->getRotaryEmbeddingDim();
@@ -3873,14 +3873,14 @@ struct EnumMaxImpl<KVCacheMode>
 class IKVCacheUpdateLayer : public ILayer
 {
   public:
-    //! Sets how the cache is written.
+    //! Sets how the cache is written. Not implemented in this release: reports an error and returns false.
     //! \return whether the mode exists.
     bool setCacheMode(KVCacheMode cacheMode) noexcept
     {
         return mImpl->setCacheMode(cacheMode);
     }
 
-    //! \return how the cache is written.
+    //! \return how the cache is written. Not implemented in this release: reports an error.
     KVCacheMode getCacheMode() const noexcept
     {
         return mImpl->getCacheMode();
@@ -3916,7 +3916,7 @@ struct EnumMaxImpl<MoEActType>
 class IMoELayer : public ILayer
 {
   public:
-    //! Sets the experts' matrices and the activation.
+    //! Sets the experts' matrices and the activation. Not implemented in this release: reports an error.
     //! \param fcGateWeights the gates.
     //! \param fcUpWeights the ways up.
     //! \param fcDownWeights the ways down.
@@ -3927,116 +3927,116 @@ class IMoELayer : public ILayer
         mImpl->setGatedWeights(fcGateWeights, fcUpWeights, fcDownWeights, activationType);
     }
 
-    //! Sets the experts' biases; all three or none.
+    //! Sets the experts' biases; all three or none. Not implemented in this release: reports an error.
     void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept
     {
         mImpl->setGatedBiases(fcGateBiases, fcUpBiases, fcDownBiases);
     }
 
-    //! Sets the activation.
+    //! Sets the activation. Not implemented in this release: reports an error.
     void setActivationType(MoEActType activationType) noexcept
     {
         mImpl->setActivationType(activationType);
     }
 
-    //! Returns the activation.
+    //! Returns the activation. Not implemented in this release: reports an error and returns the enumerator 0.
     MoEActType getActivationType() const noexcept
     {
         return mImpl->getActivationType();
     }
 
-    //! Quantizes what enters the way down, by a given scale.
+    //! Quantizes what enters the way down, by a given scale. Not implemented in this release: reports an error.
     void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept
     {
         mImpl->setQuantizationStatic(fcDownActivationScale, dataType);
     }
 
-    //! Quantizes what enters the way down, by scales found in the run which are quantized in turn.
+    //! Quantizes what enters the way down, by scales found in the run, quantized too. Not implemented in this release.
     void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
         DataType dynQOutputScaleType) noexcept
     {
         mImpl->setQuantizationDynamicDblQ(fcDownActivationDblQScale, dataType, blockShape, dynQOutputScaleType);
     }
 
-    //! Sets the type to which it is quantized.
+    //! Sets the type to which it is quantized. Not implemented in this release: reports an error.
     void setQuantizationToType(DataType type) noexcept
     {
         mImpl->setQuantizationToType(type);
     }
 
-    //! Returns the type to which it is quantized.
+    //! Returns the type to which it is quantized. Not implemented in this release: reports an error.
     DataType getQuantizationToType() const noexcept
     {
         return mImpl->getQuantizationToType();
     }
 
-    //! Sets the extents of the blocks that have a scale each.
+    //! Sets the extents of the blocks that have a scale each. Not implemented in this release: reports an error.
     void setQuantizationBlockShape(Dims const& blockShape) noexcept
     {
         mImpl->setQuantizationBlockShape(blockShape);
     }
 
-    //! Returns the extents of the blocks that have a scale each.
+    //! Returns the extents of the blocks that have a scale each. Not implemented in this release: reports an error.
     Dims getQuantizationBlockShape() const noexcept
     {
         return mImpl->getQuantizationBlockShape();
     }
 
-    //! Sets the type of scales found in the run.
+    //! Sets the type of scales found in the run. Not implemented in this release: reports an error.
     void setDynQOutputScaleType(DataType type) noexcept
     {
         mImpl->setDynQOutputScaleType(type);
     }
 
-    //! Returns the type of scales found in the run.
+    //! Returns the type of scales found in the run. Not implemented in this release: reports an error.
     DataType getDynQOutputScaleType() const noexcept
     {
         return mImpl->getDynQOutputScaleType();
     }
 
-    //! Sets the three parameters of the activation.
+    //! Sets the three parameters of the activation. Not implemented in this release: reports an error.
     void setSwigluParams(float limit, float alpha, float beta) noexcept
     {
         mImpl->setSwigluParams(limit, alpha, beta);
     }
 
-    //! Sets the bound to which the activation's arguments are clamped.
+    //! Sets the bound to which the activation's arguments are clamped. Not implemented in this release.
     void setSwigluParamLimit(float limit) noexcept
     {
         mImpl->setSwigluParamLimit(limit);
     }
 
-    //! Returns the bound to which the activation's arguments are clamped.
+    //! Returns the bound to which the activation's arguments are clamped. Not implemented in this release.
     float getSwigluParamLimit() const noexcept
     {
         return mImpl->getSwigluParamLimit();
     }
 
-    //! Sets the factor inside the activation.
+    //! Sets the factor inside the activation. Not implemented in this release: reports an error.
     void setSwigluParamAlpha(float alpha) noexcept
     {
         mImpl->setSwigluParamAlpha(alpha);
     }
 
-    //! Returns the factor inside the activation.
+    //! Returns the factor inside the activation. Not implemented in this release: reports an error and returns 0.
     float getSwigluParamAlpha() const noexcept
     {
         return mImpl->getSwigluParamAlpha();
     }
 
-    //! Sets the number added to the way up.
+    //! Sets the number added to the way up. Not implemented in this release: reports an error.
     void setSwigluParamBeta(float beta) noexcept
     {
         mImpl->setSwigluParamBeta(beta);
     }
 
-    //! Returns the number added to the way up.
+    //! Returns the number added to the way up. Not implemented in this release: reports an error and returns 0.
     float getSwigluParamBeta() const noexcept
     {
         return mImpl->getSwigluParamBeta();
     }
 
-    //! Replaces an input: 0 hidden states, 1 chosen experts, 2 their scores.
+    //! Replaces an input: 0 hidden states, 1 chosen experts, 2 their scores. Not implemented in this release.
     void setInput(int32_t index, ITensor& tensor) noexcept
     {
         mImpl->setInput(index, tensor);
@@ -4125,33 +4125,33 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Marks a tensor so that an IDebugListener can receive it; keeps it from being fused away.
-    //! \return whether it is marked.
+    //! \return whether it is marked. Not implemented in this release: reports an error and returns false.
     bool markDebug(ITensor& tensor) noexcept
     {
         return mImpl->markDebug(tensor);
     }
 
-    //! Takes the mark back.
+    //! Takes the mark back. Not implemented in this release: reports an error and returns false.
     //! \return whether that was possible.
     bool unmarkDebug(ITensor& tensor) noexcept
     {
         return mImpl->unmarkDebug(tensor);
     }
 
-    //! Whether markDebug() was called for the tensor.
+    //! Whether markDebug() was called for the tensor. Not implemented in this release: reports an error.
     bool isDebugTensor(ITensor const& tensor) const noexcept
     {
         return mImpl->isDebugTensor(tensor);
     }
 
     //! Lets an IDebugListener receive all tensors that fusion leaves over.
-    //! \return whether that was possible.
+    //! \return whether that was possible. Not implemented in this release: reports an error and returns false.
     bool markUnfusedTensorsAsDebugTensors() noexcept
     {
         return mImpl->markUnfusedTensorsAsDebugTensors();
     }
 
-    //! Takes that back.
+    //! Takes that back. Not implemented in this release: reports an error and returns false.
     //! \return whether that was possible.
     bool unmarkUnfusedTensorsAsDebugTensors() noexcept
     {
@@ -4306,7 +4306,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a softmax over sequences of different lengths.
-    //! \param bounds the lengths, int32.
+    //! \param bounds the lengths, int32. Not implemented in this release: reports an error and returns null.
     IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept
     {
         return mImpl->addRaggedSoftMax(input, bounds);
@@ -4368,7 +4368,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a layer of a V2 plugin. Use addPluginV3().
-    //! \param inputs the tensors.
+    //! \param inputs the tensors. Not implemented in this release: reports an error and returns null.
     //! \param nbInputs their number.
     //! \param plugin is cloned; the caller still owns it.
     TRT_DEPRECATED IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs, IPluginV2& plugin) noexcept
@@ -4376,7 +4376,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addPluginV2(inputs, nbInputs, plugin);
     }
 
-    //! Adds a layer of a V3 plugin.
+    //! Adds a layer of a V3 plugin. Not implemented in this release: reports an error and returns null.
     //! \param inputs the tensors.
     //! \param nbInputs their number.
     //! \param shapeInputs tensors whose values the plugin's shapes depend on.
@@ -4500,13 +4500,13 @@ class INetworkDefinition : public INoCopy
         return mImpl->addResize(input);
     }
 
-    //! Adds a loop, at first without anything in it.
+    //! Adds a loop, at first without anything in it. Not implemented in this release: reports an error.
     ILoop* addLoop() noexcept
     {
         return mImpl->addLoop();
     }
 
-    //! Adds a conditional, at first without anything in it.
+    //! Adds a conditional, at first without anything in it. Not implemented in this release: reports an error.
     IIfConditional* addIfConditional() noexcept
     {
         return mImpl->addIfConditional();
@@ -4549,7 +4549,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Names weights so that a refit can address them; equal type, pointer and count mean the same weights.
-    //! \param name at most 4095 bytes; copied; null takes the name back.
+    //! \param name at most 4095 bytes; copied; null takes the name back. Not implemented in this release.
     //! \return false when no layer has these weights or the name is taken.
     bool setWeightsName(Weights weights, char const* name) noexcept
     {
@@ -4568,13 +4568,13 @@ class INetworkDefinition : public INoCopy
         return mImpl->getErrorRecorder();
     }
 
-    //! As the other form, with an output of type kFLOAT.
+    //! As the other form, with an output of type kFLOAT. Not implemented in this release: reports an error.
     TRT_DEPRECATED IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept
     {
         return mImpl->addDequantize(input, scale);
     }
 
-    //! Multiplies a narrow type by a scale.
+    //! Multiplies a narrow type by a scale. Not implemented in this release: reports an error and returns null.
     //! \param scale 0-D, one value per channel or one per block.
     //! \param outputType the type of the output.
     IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale, DataType outputType) noexcept
@@ -4588,7 +4588,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addScatter(data, indices, updates, mode);
     }
 
-    //! As the other form, with an output of type kINT8.
+    //! As the other form, with an output of type kINT8. Not implemented in this release: reports an error.
     TRT_DEPRECATED IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept
     {
         return mImpl->addQuantize(input, scale);
@@ -4596,13 +4596,13 @@ class INetworkDefinition : public INoCopy
 
     //! Divides by a scale and rounds to a narrow type.
     //! \param scale 0-D, one value per channel or one per block.
-    //! \param outputType the type of the output.
+    //! \param outputType the type of the output. Not implemented in this release: reports an error and returns null.
     IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept
     {
         return mImpl->addQuantizeV2(input, scale, outputType);
     }
 
-    //! Quantizes blocks along one axis. Use addDynamicQuantizeV2().
+    //! Quantizes blocks along one axis. Use addDynamicQuantizeV2(). Not implemented in this release: reports an error.
     TRT_DEPRECATED IDynamicQuantizeLayer* addDynamicQuantize(
         ITensor& input, int32_t axis, int32_t blockSize, DataType outputType, DataType scaleType) noexcept
     {
@@ -4610,7 +4610,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Quantizes blocks with scales found in the run.
-    //! \param blockShape the extents of a block.
+    //! \param blockShape the extents of a block. Not implemented in this release: reports an error and returns null.
     //! \param outputType the type of the values.
     //! \param scaleType the type of the scales.
     IDynamicQuantizeLayer* addDynamicQuantizeV2(
@@ -4619,26 +4619,26 @@ class INetworkDefinition : public INoCopy
         return mImpl->addDynamicQuantizeV2(input, blockShape, outputType, scaleType);
     }
 
-    //! Sums products of elements.
+    //! Sums products of elements. Not implemented in this release: reports an error and returns null.
     //! \param equation as IEinsumLayer::setEquation() describes it.
     IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept
     {
         return mImpl->addEinsum(inputs, nbInputs, equation);
     }
 
-    //! Reads a tensor at positions from another.
+    //! Reads a tensor at positions from another. Not implemented in this release: reports an error and returns null.
     IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept
     {
         return mImpl->addGridSample(input, grid);
     }
 
-    //! As the other form, with indices of type kINT32.
+    //! As the other form, with indices of type kINT32. Not implemented in this release: reports an error.
     TRT_DEPRECATED INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept
     {
         return mImpl->addNMS(boxes, scores, maxOutputBoxesPerClass);
     }
 
-    //! Picks boxes that do not overlap much.
+    //! Picks boxes that do not overlap much. Not implemented in this release: reports an error and returns null.
     INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass, DataType indicesType) noexcept
     {
         return mImpl->addNMSV2(boxes, scores, maxOutputBoxesPerClass, indicesType);
@@ -4668,7 +4668,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addCumulative(input, axis, operation, exclusive, reverse);
     }
 
-    //! Adds an attention.
+    //! Adds an attention. Not implemented in this release: reports an error and returns null.
     //! \param query [N, heads, length, head size].
     //! \param key likewise, with its own heads and length.
     //! \param value likewise.
@@ -4680,28 +4680,28 @@ class INetworkDefinition : public INoCopy
         return mImpl->addAttention(query, key, value, normOp, causal);
     }
 
-    //! Rotates pairs of elements by position.
+    //! Rotates pairs of elements by position. Not implemented in this release: reports an error and returns null.
     IRotaryEmbeddingLayer* addRotaryEmbedding(
         ITensor& input, ITensor& cosCache, ITensor& sinCache, bool interleaved, int32_t rotaryEmbeddingDim) noexcept
     {
         return mImpl->addRotaryEmbedding(input, cosCache, sinCache, interleaved, rotaryEmbeddingDim);
     }
 
-    //! Writes into a cache of keys or values.
+    //! Writes into a cache of keys or values. Not implemented in this release: reports an error and returns null.
     IKVCacheUpdateLayer* addKVCacheUpdate(
         ITensor& cache, ITensor& update, ITensor& writeIndices, KVCacheMode cacheMode) noexcept
     {
         return mImpl->addKVCacheUpdate(cache, update, writeIndices, cacheMode);
     }
 
-    //! Adds a mixture of experts.
+    //! Adds a mixture of experts. Not implemented in this release: reports an error and returns null.
     IMoELayer* addMoE(
         ITensor& hiddenStates, ITensor& selectedExpertsForTokens, ITensor& scoresForSelectedExperts) noexcept
     {
         return mImpl->addMoE(hiddenStates, selectedExpertsForTokens, scoresForSelectedExperts);
     }
 
-    //! Adds an exchange between devices.
+    //! Adds an exchange between devices. Not implemented in this release: reports an error and returns null.
     //! \param root the device that sends or receives, where one does.
     //! \param groups the devices that take part, in order; copied.
     //! \param groupSize their number; 0 for all.
@@ -4718,20 +4718,20 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Makes named weights replaceable in an engine built with kREFIT_INDIVIDUAL.
-    //! \return whether the name exists.
+    //! \return whether the name exists. Not implemented in this release: reports an error and returns false.
     bool markWeightsRefittable(char const* name) noexcept
     {
         return mImpl->markWeightsRefittable(name);
     }
 
-    //! Takes that back.
+    //! Takes that back. Not implemented in this release: reports an error and returns false.
     //! \return whether the name exists.
     bool unmarkWeightsRefittable(char const* name) noexcept
     {
         return mImpl->unmarkWeightsRefittable(name);
     }
 
-    //! Whether the named weights are marked.
+    //! Whether the named weights are marked. Not implemented in this release: reports an error and returns false.
     bool areWeightsMarkedRefittable(char const* name) const noexcept
     {
         return mImpl->areWeightsMarkedRefittable(name);
@@ -4768,7 +4768,7 @@ class INetworkDefinition : public INoCopy
         return addConvolutionNd(input, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     }
 
-    //! Multiplies each sample by a matrix (8.x). Use addMatrixMultiply().
+    //! Multiplies each sample by a matrix (8.x). Use addMatrixMultiply(). Not implemented in this release.
     TRT_DEPRECATED IFullyConnectedLayer* addFullyConnected(
         ITensor& input, int32_t nbOutputs, Weights kernelWeights, Weights biasWeights) noexcept
     {
@@ -4794,7 +4794,7 @@ class INetworkDefinition : public INoCopy
         return addPaddingNd(input, prePadding, postPadding);
     }
 
-    //! Adds a stack of recurrent cells (8.x). Use addLoop().
+    //! Adds a stack of recurrent cells (8.x). Use addLoop(). Not implemented in this release: reports an error.
     TRT_DEPRECATED IRNNv2Layer* addRNNv2(
         ITensor& input, int32_t layerCount, int32_t hiddenSize, int32_t maxSeqLen, RNNOperation op) noexcept
     {
@@ -4978,31 +4978,31 @@ TENON_V_1_0_ALIAS(IInt8LegacyCalibrator)
 class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy
 {
   public:
-    //! \return the element type.
+    //! \return the element type. Not implemented in this release: reports an error and returns the enumerator 0.
     DataType getDataType() const noexcept
     {
         return mImpl->getDataType();
     }
 
-    //! \return the distance of neighbours along each axis, in elements.
+    //! \return the distance of neighbours along each axis, in elements. Not implemented in this release.
     Dims getStrides() const noexcept
     {
         return mImpl->getStrides();
     }
 
-    //! \return the axis that a vectorized format groups, -1 for none.
+    //! \return the axis that a vectorized format groups, -1 for none. Not implemented in this release.
     int64_t getVectorizedDim() const noexcept
     {
         return mImpl->getVectorizedDim();
     }
 
-    //! \return how many elements a vectorized format groups, 1 for none.
+    //! \return how many elements a vectorized format groups, 1 for none. Not implemented in this release.
     int64_t getComponentsPerElement() const noexcept
     {
         return mImpl->getComponentsPerElement();
     }
 
-    //! \return the memory format (8.x).
+    //! \return the memory format (8.x). Not implemented in this release: reports an error and returns the enumerator 0.
     TRT_DEPRECATED TensorFormat getTensorFormat() const noexcept
     {
         return mImpl->getTensorFormat();
@@ -5018,13 +5018,13 @@ class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy
 class TRT_DEPRECATED IAlgorithmVariant : public INoCopy
 {
   public:
-    //! \return the number of the implementation.
+    //! \return the number of the implementation. Not implemented in this release: reports an error and returns -1.
     int64_t getImplementation() const noexcept
     {
         return mImpl->getImplementation();
     }
 
-    //! \return the number of the tactic within it.
+    //! \return the number of the tactic within it. Not implemented in this release: reports an error and returns -1.
     int64_t getTactic() const noexcept
     {
         return mImpl->getTactic();
@@ -5040,25 +5040,25 @@ class TRT_DEPRECATED IAlgorithmVariant : public INoCopy
 class TRT_DEPRECATED IAlgorithmContext : public INoCopy
 {
   public:
-    //! \return the layer's name.
+    //! \return the layer's name. Not implemented in this release: reports an error and returns null.
     char const* getName() const noexcept
     {
         return mImpl->getName();
     }
 
-    //! \return one of the extents of a tensor, inputs first.
+    //! \return one of the extents of a tensor, inputs first. Not implemented in this release: reports an error.
     Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept
     {
         return mImpl->getDimensions(index, select);
     }
 
-    //! How many inputs the layer has.
+    //! How many inputs the layer has. Not implemented in this release: reports an error and returns -1.
     int32_t getNbInputs() const noexcept
     {
         return mImpl->getNbInputs();
     }
 
-    //! How many outputs the layer has.
+    //! How many outputs the layer has. Not implemented in this release: reports an error and returns -1.
     int32_t getNbOutputs() const noexcept
     {
         return mImpl->getNbOutputs();
@@ -5074,31 +5074,31 @@ class TRT_DEPRECATED IAlgorithmContext : public INoCopy
 class TRT_DEPRECATED IAlgorithm : public INoCopy
 {
   public:
-    //! \return its numbers.
+    //! \return its numbers. Not implemented in this release: reports an error.
     IAlgorithmVariant const& getAlgorithmVariant() const noexcept
     {
         return mImpl->getAlgorithmVariant();
     }
 
-    //! \return its time in milliseconds, where it was measured.
+    //! \return its time in milliseconds, where it was measured. Not implemented in this release: reports an error.
     float getTimingMSec() const noexcept
     {
         return mImpl->getTimingMSec();
     }
 
-    //! \return the bytes of scratch memory that it needs.
+    //! \return the bytes of scratch memory that it needs. Not implemented in this release: reports an error.
     size_t getWorkspaceSize() const noexcept
     {
         return mImpl->getWorkspaceSize();
     }
 
-    //! \return a tensor as the algorithm sees it, inputs first; null out of range.
+    //! \return a tensor as the algorithm sees it, inputs first; null out of range. Not implemented in this release.
     IAlgorithmIOInfo const* getAlgorithmIOInfoByIndex(int32_t index) const noexcept
     {
         return mImpl->getAlgorithmIOInfoByIndex(index);
     }
 
-    //! As getAlgorithmIOInfoByIndex(), for an index that exists (8.x).
+    //! As getAlgorithmIOInfoByIndex(), for an index that exists (8.x). Not implemented in this release.
     TRT_DEPRECATED IAlgorithmIOInfo const& getAlgorithmIOInfo(int32_t index) const noexcept
     {
         return *mImpl->getAlgorithmIOInfoByIndex(index);
@@ -5288,7 +5288,7 @@ class ITimingCache : public INoCopy
   public:
     virtual ~ITimingCache() noexcept = default;
 
-    //! \return the cache as a block of bytes, to be destroyed with delete.
+    //! \return the cache as a block of bytes, to be destroyed with delete. Not implemented in this release.
     IHostMemory* serialize() const noexcept
     {
         return mImpl->serialize();
@@ -5296,20 +5296,20 @@ class ITimingCache : public INoCopy
 
     //! Takes over the entries of another cache; where both have one, this one's stays.
     //! \param ignoreMismatch whether entries from another device are taken, too.
-    //! \return false when the other cache does not fit.
+    //! \return false when the other cache does not fit. Not implemented in this release: reports an error.
     bool combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept
     {
         return mImpl->combine(inputCache, ignoreMismatch);
     }
 
-    //! Empties the cache.
+    //! Empties the cache. Not implemented in this release: reports an error and returns false.
     //! \return whether that was possible.
     bool reset() noexcept
     {
         return mImpl->reset();
     }
 
-    //! Lists the keys.
+    //! Lists the keys. Not implemented in this release: reports an error and returns -1.
     //! \param keyBuffer receives up to capacity of them; may be null when capacity is 0.
     //! \return how many there are, -1 on failure.
     int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept
@@ -5317,13 +5317,13 @@ class ITimingCache : public INoCopy
         return mImpl->queryKeys(keyBuffer, capacity);
     }
 
-    //! \return what is known about a key; kINVALID_TACTIC_HASH for an unknown one.
+    //! \return what is known about a key; kINVALID_TACTIC_HASH for an unknown one. Not implemented in this release.
     TimingCacheValue query(TimingCacheKey const& key) const noexcept
     {
         return mImpl->query(key);
     }
 
-    //! Changes an entry; a time that is not a number removes it.
+    //! Changes an entry; a time that is not a number removes it. Not implemented in this release: reports an error.
     //! \return false for an unknown key or an invalid value.
     bool update(TimingCacheKey const& key, TimingCacheValue const& value) noexcept
     {
@@ -5634,13 +5634,13 @@ class IBuilderConfig : public INoCopy
         return mImpl->getProfilingVerbosity();
     }
 
-    //! Sets who takes part in the choice of algorithms; null for nobody.
+    //! Sets who takes part in the choice of algorithms; null for nobody. Not implemented in this release.
     TRT_DEPRECATED void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept
     {
         mImpl->setAlgorithmSelector(selector);
     }
 
-    //! \return the selector, or null.
+    //! \return the selector, or null. Not implemented in this release: reports an error and returns null.
     TRT_DEPRECATED IAlgorithmSelector* getAlgorithmSelector() const noexcept
     {
         return mImpl->getAlgorithmSelector();
@@ -5702,7 +5702,7 @@ class IBuilderConfig : public INoCopy
         return mImpl->getTacticSources();
     }
 
-    //! Makes a timing cache.
+    //! Makes a timing cache. Not implemented in this release: reports an error and returns null.
     //! \param blob what ITimingCache::serialize() gave, or null.
     //! \param size its bytes; 0 for an empty cache.
     //! \return the cache, to be destroyed with delete, also after the configuration; null when the bytes do not fit.
@@ -5713,7 +5713,7 @@ class IBuilderConfig : public INoCopy
 
     //! Sets the cache that builds use and fill; it must outlive them.
     //! \param ignoreMismatch whether a cache from another device is taken, too.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setTimingCache(ITimingCache const& cache, bool ignoreMismatch) noexcept
     {
         return mImpl->setTimingCache(cache, ignoreMismatch);
@@ -5870,13 +5870,13 @@ class IBuilderConfig : public INoCopy
     }
 
     //! Sets where kernels are measured instead of here.
-    //! \return whether it was taken; false here.
+    //! \return whether it was taken; false here. Not implemented in this release: reports an error and returns false.
     bool setRemoteAutoTuningConfig(char const* config) noexcept
     {
         return mImpl->setRemoteAutoTuningConfig(config);
     }
 
-    //! \return that setting, or null.
+    //! \return that setting, or null. Not implemented in this release: reports an error and returns null.
     char const* getRemoteAutoTuningConfig() const noexcept
     {
         return mImpl->getRemoteAutoTuningConfig();
@@ -6024,7 +6024,7 @@ class IBuilder : public INoCopy
         return mImpl->buildSerializedNetworkToStream(network, config, writer);
     }
 
-    //! Builds a plan and, for safety engines, the text of its kernels.
+    //! Builds a plan and, for safety engines, the text of its kernels. Not implemented in this release.
     //! \param kernelText receives the text, to be destroyed with delete, or null.
     //! \return the plan, to be destroyed with delete; null on failure.
     IHostMemory* buildSerializedNetwork(
@@ -6072,13 +6072,13 @@ class IBuilder : public INoCopy
     }
 
     //! Sets the largest batch of implicit-batch networks (8.x). A builder that got one builds networks made without
-    //! kEXPLICIT_BATCH with an implicit batch.
+    //! kEXPLICIT_BATCH with an implicit batch. Not implemented in this release: reports an error.
     TRT_DEPRECATED void setMaxBatchSize(int32_t batchSize) noexcept
     {
         mImpl->setMaxBatchSize(batchSize);
     }
 
-    //! \return the largest batch of implicit-batch networks (8.x), 1 at first.
+    //! \return the largest batch of implicit-batch networks (8.x), 1 at first. Not implemented in this release.
     TRT_DEPRECATED int32_t getMaxBatchSize() const noexcept
     {
         return mImpl->getMaxBatchSize();

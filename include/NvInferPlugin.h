@@ -9,10 +9,10 @@
 
 extern "C"
 {
-    //! Registers all stock plugins under a namespace; a second call changes nothing.
+    //! Registers all stock plugins under a namespace. Not implemented in this release: no stock plugins exist yet.
     //! \param logger an nvinfer1::ILogger*, used while registering; may be null.
     //! \param libNamespace the namespace, "" for the default one; not null.
-    //! \return whether all of them are registered.
+    //! \return whether all of them are registered; false, after an error, while there are none.
     TENSORRTAPI bool initLibNvInferPlugins(void* logger, char const* libNamespace);
 }
 

@@ -128,19 +128,19 @@ struct EnumMaxImpl<TensorLocation>
 class IDimensionExpr : public INoCopy
 {
   public:
-    //! Whether the value is known already.
+    //! Whether the value is known already. Not implemented in this release: reports an error and returns false.
     bool isConstant() const noexcept
     {
         return mImpl->isConstant();
     }
 
-    //! \return the value, or the smallest int64_t if it is not known yet.
+    //! \return the value, or the smallest int64_t if it is not known yet. Not implemented in this release.
     int64_t getConstantValue() const noexcept
     {
         return mImpl->getConstantValue();
     }
 
-    //! Whether the expression is an extent that only the run itself finds out (IExprBuilder::declareSizeTensor()).
+    //! Whether it is an extent that only the run finds out (declareSizeTensor()). Not implemented in this release.
     bool isSizeTensor() const noexcept
     {
         return mImpl->isSizeTensor();
@@ -188,13 +188,13 @@ struct EnumMaxImpl<DimensionOperation>
 class IExprBuilder : public INoCopy
 {
   public:
-    //! \return the expression of a fixed value.
+    //! \return the expression of a fixed value. Not implemented in this release: reports an error and returns null.
     IDimensionExpr const* constant(int64_t value) noexcept
     {
         return mImpl->constant(value);
     }
 
-    //! \return the expression op(first, second); null for an op that does not exist.
+    //! \return the expression op(first, second); null for an op that does not exist. Not implemented in this release.
     IDimensionExpr const* operation(
         DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept
     {
@@ -202,7 +202,7 @@ class IExprBuilder : public INoCopy
     }
 
     //! Declares that an output of the plugin, a 0-D int32 tensor, holds an extent which the run finds out.
-    //! \param outputIndex that output.
+    //! \param outputIndex that output. Not implemented in this release: reports an error and returns null.
     //! \param opt a typical value, used to choose kernels; may not depend on another size tensor.
     //! \param upper the largest value, used to reserve memory.
     //! \return the expression of the extent.
@@ -1168,7 +1168,7 @@ class IRuntime : public INoCopy
     }
 
     //! Loads another version of the runtime from a shared library.
-    //! \return the runtime, or null on failure.
+    //! \return the runtime, or null on failure. Not implemented in this release: reports an error and returns null.
     IRuntime* loadRuntime(char const* path) noexcept
     {
         return mImpl->loadRuntime(path);
@@ -1210,7 +1210,7 @@ class IRefitter : public INoCopy
   public:
     virtual ~IRefitter() noexcept = default;
 
-    //! Supplies the weights of one layer.
+    //! Supplies the weights of one layer. Not implemented in this release: reports an error and returns false.
     //! \param layerName the layer.
     //! \param role which of its weights.
     //! \param weights as many values as it has now, of the same type.
@@ -1222,7 +1222,7 @@ class IRefitter : public INoCopy
 
     //! Puts the supplied weights into the engine. Contexts stay valid and use them from their next run.
     //! \return false when weights are missing that must change together with supplied ones; some may have changed
-    //! already.
+    //! already. Not implemented in this release: reports an error and returns false.
     bool refitCudaEngine() noexcept
     {
         return mImpl->refitCudaEngine();
@@ -1230,7 +1230,7 @@ class IRefitter : public INoCopy
 
     //! Lists weights that are needed besides those supplied.
     //! \param size how many entries layerNames and roles have.
-    //! \param layerNames receives names; may be null.
+    //! \param layerNames receives names; may be null. Not implemented in this release: reports an error and returns -1.
     //! \param roles receives roles; may be null.
     //! \return how many there are, also when size is smaller.
     int32_t getMissing(int32_t size, char const** layerNames, WeightsRole* roles) noexcept
@@ -1238,132 +1238,132 @@ class IRefitter : public INoCopy
         return mImpl->getMissing(size, layerNames, roles);
     }
 
-    //! Lists all weights that can be replaced, as getMissing() does.
+    //! Lists all weights that can be replaced, as getMissing() does. Not implemented in this release: reports an error.
     int32_t getAll(int32_t size, char const** layerNames, WeightsRole* roles) noexcept
     {
         return mImpl->getAll(size, layerNames, roles);
     }
 
-    //! Sets a tensor's quantization range.
+    //! Sets a tensor's quantization range. Not implemented in this release: reports an error and returns false.
     //! \return false when the tensor is unknown or the range is not symmetric.
     TRT_DEPRECATED bool setDynamicRange(char const* tensorName, float min, float max) noexcept
     {
         return mImpl->setDynamicRange(tensorName, min, max);
     }
 
-    //! \return the lower end of a tensor's range.
+    //! \return the lower end of a tensor's range. Not implemented in this release: reports an error and returns 0.
     TRT_DEPRECATED float getDynamicRangeMin(char const* tensorName) const noexcept
     {
         return mImpl->getDynamicRangeMin(tensorName);
     }
 
-    //! \return the upper end of a tensor's range.
+    //! \return the upper end of a tensor's range. Not implemented in this release: reports an error and returns 0.
     TRT_DEPRECATED float getDynamicRangeMax(char const* tensorName) const noexcept
     {
         return mImpl->getDynamicRangeMax(tensorName);
     }
 
-    //! Lists the tensors that have a range; size and result as in getMissing().
+    //! Lists the tensors that have a range; size and result as in getMissing(). Not implemented in this release.
     TRT_DEPRECATED int32_t getTensorsWithDynamicRange(int32_t size, char const** tensorNames) const noexcept
     {
         return mImpl->getTensorsWithDynamicRange(size, tensorNames);
     }
 
-    //! Sets where errors go; null lets the recorder go.
+    //! Sets where errors go; null lets the recorder go. Not implemented in this release: reports an error.
     void setErrorRecorder(IErrorRecorder* recorder) noexcept
     {
         mImpl->setErrorRecorder(recorder);
     }
 
-    //! \return the recorder, or null.
+    //! \return the recorder, or null. Not implemented in this release: reports an error and returns null.
     IErrorRecorder* getErrorRecorder() const noexcept
     {
         return mImpl->getErrorRecorder();
     }
 
     //! Supplies weights by the name that INetworkDefinition::setWeightsName() gave them.
-    //! \return false when the name, the count or the type does not fit.
+    //! \return false when the name, the count or the type does not fit. Not implemented in this release.
     bool setNamedWeights(char const* name, Weights weights) noexcept
     {
         return mImpl->setNamedWeights(name, weights);
     }
 
-    //! Lists the names of weights that are needed besides those supplied; size and result as in getMissing().
+    //! Lists weights that are needed besides those supplied, as getMissing() does. Not implemented in this release.
     int32_t getMissingWeights(int32_t size, char const** weightsNames) noexcept
     {
         return mImpl->getMissingWeights(size, weightsNames);
     }
 
-    //! Lists the names of all weights that can be replaced; size and result as in getMissing().
+    //! Lists all weights that can be replaced, as getMissing() does. Not implemented in this release.
     int32_t getAllWeights(int32_t size, char const** weightsNames) noexcept
     {
         return mImpl->getAllWeights(size, weightsNames);
     }
 
-    //! \return the logger that the refitter was made with.
+    //! \return the logger that the refitter was made with. Not implemented in this release: reports an error.
     ILogger* getLogger() const noexcept
     {
         return mImpl->getLogger();
     }
 
-    //! Sets how many threads may refit.
+    //! Sets how many threads may refit. Not implemented in this release: reports an error and returns false.
     //! \return false, with kINVALID_ARGUMENT, for a number below 1.
     bool setMaxThreads(int32_t maxThreads) noexcept
     {
         return mImpl->setMaxThreads(maxThreads);
     }
 
-    //! \return the number last set, 1 before.
+    //! \return the number last set, 1 before. Not implemented in this release: reports an error and returns -1.
     int32_t getMaxThreads() const noexcept
     {
         return mImpl->getMaxThreads();
     }
 
-    //! Supplies weights that lie in host or in device memory.
+    //! Supplies weights that lie in host or in device memory. Not implemented in this release: reports an error.
     //! \return false when the name, the count or the type does not fit.
     bool setNamedWeights(char const* name, Weights weights, TensorLocation location) noexcept
     {
         return mImpl->setNamedWeightsWithLocation(name, weights, location);
     }
 
-    //! \return the weights supplied under that name; empty, with an error, if there are none.
+    //! \return the weights supplied under that name; empty if there are none. Not implemented in this release.
     Weights getNamedWeights(char const* weightsName) const noexcept
     {
         return mImpl->getNamedWeights(weightsName);
     }
 
-    //! \return where the supplied weights of that name lie.
+    //! \return where the supplied weights of that name lie. Not implemented in this release: reports an error.
     TensorLocation getWeightsLocation(char const* weightsName) const noexcept
     {
         return mImpl->getWeightsLocation(weightsName);
     }
 
-    //! Takes supplied weights back.
+    //! Takes supplied weights back. Not implemented in this release: reports an error and returns false.
     //! \return false if none were supplied under that name.
     bool unsetNamedWeights(char const* weightsName) noexcept
     {
         return mImpl->unsetNamedWeights(weightsName);
     }
 
-    //! Sets whether supplied weights are checked for values that the engine's types cannot hold. It is on at first.
+    //! Sets whether weights are checked for values types cannot hold; on at first. Not implemented in this release.
     void setWeightsValidation(bool weightsValidation) noexcept
     {
         mImpl->setWeightsValidation(weightsValidation);
     }
 
-    //! Says whether supplied weights are checked for values that the engine's types cannot hold.
+    //! Says whether weights are checked for values that types cannot hold. Not implemented in this release.
     bool getWeightsValidation() const noexcept
     {
         return mImpl->getWeightsValidation();
     }
 
-    //! As refitCudaEngine(), on a stream; host weights may be freed after the call.
+    //! As refitCudaEngine(), on a stream; host weights may be freed after the call. Not implemented in this release.
     bool refitCudaEngineAsync(cudaStream_t stream) noexcept
     {
         return mImpl->refitCudaEngineAsync(stream);
     }
 
-    //! \return the type and count of the weights of that name, with null values; count -1 for an unknown name.
+    //! \return type and count of the weights of that name, or count -1. Not implemented in this release.
     Weights getWeightsPrototype(char const* weightsName) const noexcept
     {
         return mImpl->getWeightsPrototype(weightsName);
@@ -1912,19 +1912,19 @@ class ICudaEngine : public INoCopy
         return mImpl->serializeWithConfig(config);
     }
 
-    //! Sets the memory for streamed weights. Use setWeightStreamingBudgetV2().
+    //! Sets the memory for streamed weights. Use setWeightStreamingBudgetV2(). Not implemented in this release.
     TRT_DEPRECATED bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept
     {
         return mImpl->setWeightStreamingBudget(gpuMemoryBudget);
     }
 
-    //! \return the budget. Use getWeightStreamingBudgetV2().
+    //! \return the budget. Use getWeightStreamingBudgetV2(). Not implemented in this release: reports an error.
     TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept
     {
         return mImpl->getWeightStreamingBudget();
     }
 
-    //! \return the least budget; 0.
+    //! \return the least budget; 0. Not implemented in this release: reports an error and returns -1.
     TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept
     {
         return mImpl->getMinimumWeightStreamingBudget();
@@ -1937,26 +1937,26 @@ class ICudaEngine : public INoCopy
     }
 
     //! Sets how many bytes of streamable weights stay on the device; the size of all of them, the initial state, turns
-    //! streaming off.
+    //! streaming off. Not implemented in this release: reports an error and returns false.
     //! \return false when the engine was not built for it, contexts exist, or the number does not fit.
     bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept
     {
         return mImpl->setWeightStreamingBudgetV2(gpuMemoryBudget);
     }
 
-    //! \return the budget in bytes.
+    //! \return the budget in bytes. Not implemented in this release: reports an error and returns -1.
     int64_t getWeightStreamingBudgetV2() const noexcept
     {
         return mImpl->getWeightStreamingBudgetV2();
     }
 
-    //! \return a budget chosen from the free memory, in bytes.
+    //! \return a budget chosen from the free memory, in bytes. Not implemented in this release: reports an error.
     int64_t getWeightStreamingAutomaticBudget() const noexcept
     {
         return mImpl->getWeightStreamingAutomaticBudget();
     }
 
-    //! \return the bytes that a context needs besides when streaming is on.
+    //! \return the bytes that a context needs besides when streaming is on. Not implemented in this release.
     int64_t getWeightStreamingScratchMemorySize() const noexcept
     {
         return mImpl->getWeightStreamingScratchMemorySize();
@@ -2330,7 +2330,7 @@ class IExecutionContext : public INoCopy
         return mImpl->getEnqueueEmitsProfile();
     }
 
-    //! Reports the times of the last run when enqueueV3() does not.
+    //! Reports the times of the last run when enqueueV3() does not. Not implemented in this release: reports an error.
     //! \return false without a profiler; true, doing nothing, when enqueueV3() reports itself.
     bool reportToProfiler() const noexcept
     {
@@ -2391,7 +2391,7 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets an event that is recorded once the inputs may be overwritten; null for none.
-    //! \return whether the event was taken.
+    //! \return whether the event was taken. Not implemented in this release: reports an error and returns false.
     bool setInputConsumedEvent(cudaEvent_t event) noexcept
     {
         return mImpl->setInputConsumedEvent(event);
@@ -2459,13 +2459,13 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets how much is told to NVTX, at most what the engine was built with.
-    //! \return false for more than that.
+    //! \return false for more than that. Not implemented in this release: reports an error and returns false.
     bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept
     {
         return mImpl->setNvtxVerbosity(verbosity);
     }
 
-    //! \return how much is told to NVTX.
+    //! \return how much is told to NVTX. Not implemented in this release: reports an error.
     ProfilingVerbosity getNvtxVerbosity() const noexcept
     {
         return mImpl->getNvtxVerbosity();
@@ -2479,7 +2479,7 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets who receives tensors marked for debugging; null for nobody.
-    //! \return whether it was taken.
+    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
     bool setDebugListener(IDebugListener* listener) noexcept
     {
         return mImpl->setDebugListener(listener);
@@ -2491,14 +2491,14 @@ class IExecutionContext : public INoCopy
         return mImpl->getDebugListener();
     }
 
-    //! Turns one marked tensor on or off; all are off at first.
+    //! Turns one marked tensor on or off; all are off at first. Not implemented in this release: reports an error.
     //! \return false when the tensor is not marked.
     bool setTensorDebugState(char const* name, bool flag) noexcept
     {
         return mImpl->setTensorDebugState(name, flag);
     }
 
-    //! \return whether the tensor is on.
+    //! \return whether the tensor is on. Not implemented in this release: reports an error and returns false.
     bool getDebugState(char const* name) const noexcept
     {
         return mImpl->getDebugState(name);
@@ -2510,7 +2510,7 @@ class IExecutionContext : public INoCopy
         return mImpl->getRuntimeConfig();
     }
 
-    //! Turns all marked tensors on or off.
+    //! Turns all marked tensors on or off. Not implemented in this release: reports an error and returns false.
     //! \return whether that was possible.
     bool setAllTensorsDebugState(bool flag) noexcept
     {
@@ -2518,20 +2518,20 @@ class IExecutionContext : public INoCopy
     }
 
     //! Turns on or off the tensors that fusion left over, if the network asked for them.
-    //! \return whether that was possible.
+    //! \return whether that was possible. Not implemented in this release: reports an error and returns false.
     bool setUnfusedTensorsDebugState(bool flag) noexcept
     {
         return mImpl->setUnfusedTensorsDebugState(flag);
     }
 
-    //! \return whether those are on.
+    //! \return whether those are on. Not implemented in this release: reports an error and returns false.
     bool getUnfusedTensorsDebugState() const noexcept
     {
         return mImpl->getUnfusedTensorsDebugState();
     }
 
     //! Sets the communicator of an engine with collective layers; it must outlive the context.
-    //! \return false, with kINVALID_ARGUMENT, when the engine has none.
+    //! \return false, with kINVALID_ARGUMENT, when the engine has none. Not implemented in this release.
     bool setCommunicator(void* communicator) noexcept
     {
         return mImpl->setCommunicator(communicator);
@@ -2539,7 +2539,7 @@ class IExecutionContext : public INoCopy
 
     //! Runs an implicit-batch engine and waits (8.x). Use executeV2().
     //! \param batchSize how many samples, at most the engine's maximum.
-    //! \param bindings one address per binding.
+    //! \param bindings one address per binding. Not implemented in this release: reports an error and returns false.
     //! \return false on failure.
     TRT_DEPRECATED bool execute(int32_t batchSize, void* const* bindings) noexcept
     {
@@ -2548,7 +2548,7 @@ class IExecutionContext : public INoCopy
 
     //! Starts a run of an implicit-batch engine (8.x). Use enqueueV3().
     //! \param inputConsumed an event recorded once the inputs may be overwritten, or null.
-    //! \return false on failure.
+    //! \return false on failure. Not implemented in this release: reports an error and returns false.
     TRT_DEPRECATED bool enqueue(
         int32_t batchSize, void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
     {
@@ -2582,14 +2582,14 @@ class IExecutionContext : public INoCopy
         return mImpl->getBindingDimensions(bindingIndex);
     }
 
-    //! Sets the values of a shape input, by index (8.x); they are copied.
+    //! Sets the values of a shape input, by index (8.x); they are copied. Not implemented in this release.
     TRT_DEPRECATED bool setInputShapeBinding(int32_t bindingIndex, int32_t const* data) noexcept
     {
         return mImpl->setInputShapeBinding(bindingIndex, data);
     }
 
     //! Copies the values of a shape input or output into data, by index (8.x).
-    //! \return false while they are not known.
+    //! \return false while they are not known. Not implemented in this release: reports an error and returns false.
     TRT_DEPRECATED bool getShapeBinding(int32_t bindingIndex, int32_t* data) const noexcept
     {
         return mImpl->getShapeBinding(bindingIndex, data);
@@ -2717,7 +2717,7 @@ inline IRuntime* createInferRuntime(ILogger& logger) noexcept
     return static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, static_cast<int32_t>(NV_TENSORRT_VERSION)));
 }
 
-//! Makes a refitter, which replaces weights of an engine.
+//! Makes a refitter, which replaces weights of an engine. Not implemented in this release: reports an error.
 //! \param engine was built with a refit flag and must outlive the refitter.
 //! \param logger receives its messages and must outlive it.
 //! \return the refitter, to be destroyed with delete; null when the engine cannot be refitted.

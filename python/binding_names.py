@@ -82,7 +82,7 @@ HAND: dict[str, set[str]] = {
     "IMatrixMultiplyLayer": {"op0", "op1"},
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
-    "INetworkDefinition": {"add_concatenation", "add_einsum", "add_plugin_v2", "add_plugin_v3"},
+    "INetworkDefinition": {"add_concatenation", "add_einsum", "add_plugin_v2", "add_plugin_v3", "remove_tensor"},
     "IPluginV2Layer": {"plugin"},
     "IPluginV3Layer": {"plugin"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},

@@ -117,7 +117,7 @@ class Writer:
         getter = "nullptr"
         if getters:
             m = getters[0]
-            body = f"self.{m['name']}()"
+            body = f"present(self).{m['name']}()"
             if "Weights" in m["return"]:
                 body = f"fromWeights(self, {body})"
             elif "void" in m["return"] or "cuda" in m["return"]:
@@ -133,7 +133,7 @@ class Writer:
         keep = ", KeepAlive<1, 2>()" if pointer else ""
         setter = (
             f'py::cpp_function([](T& self, {declared}) {{ checked("{python}.{name}", '
-            f"[&] {{ return self.{setters[0]['name']}({passed}); }}); }}{keep})"
+            f"[&] {{ return present(self).{setters[0]['name']}({passed}); }}); }}{keep})"
         )
         if "r" not in access:
             getter = "nullptr"
@@ -151,7 +151,7 @@ class Writer:
             m = found[0]
             params = [parameter(p, i) for i, p in enumerate(m["params"])]
             declared = "".join(f", {d}" for d, _ in params)
-            call = f"self.{target}({', '.join(p for _, p in params)})"
+            call = f"present(self).{target}({', '.join(p for _, p in params)})"
             if m["return"] in ("void*", "void const*", "cudaEvent_t", "cudaStream_t"):
                 call = f"reinterpret_cast<size_t>({call})"
             extra = "".join(
@@ -160,6 +160,8 @@ class Writer:
             if method.get("releases_gil"):
                 extra += ", py::call_guard<py::gil_scoped_release>()"
             for nurse, patient in method.get("keep_alive", []):
+                if nurse == 0 and not m["return"].endswith(("*", "&")):
+                    continue  # A value, which needs nobody and cannot be watched.
                 if not any("Weights" in p["type"] for p in m["params"]):
                     extra += f", KeepAlive<{nurse}, {patient}>()"
             lines.append(

@@ -147,7 +147,8 @@ OWN = {
     "get_builder_plugin_registry": "The registry of plugin creators for builders; there is one for the process.",
     "get_nv_onnx_parser_version": "The version of the ONNX parser, as one number.",
     "get_plugin_registry": "The registry of plugin creators; there is one for the process.",
-    "init_libnvinfer_plugins": "Registers all stock plugins under a namespace; this version has none.\n"
+    "init_libnvinfer_plugins": "Registers all stock plugins under a namespace. Not implemented in this version: no "
+    "stock plugins exist yet, the logger has an error.\n"
     ":param logger: where messages of the whole library go from now on; None changes nothing.\n"
     ":param namespace: the namespace.\n:returns: whether all of them are registered.",
 }

@@ -1,6 +1,9 @@
 // Turns the graph of a model into layers of a network, node by node.
 #include "import.h"
 
+#include "old_opsets.h"
+#include "signature.h"
+
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
@@ -67,6 +70,7 @@ bool Import::guarded(int node, Step const& step)
 
 bool Import::run()
 {
+    Reasons::Listening const listening{mNetwork.reasons, mNetwork.api};
     size_t const errorsBefore = mErrors.size();
     if (guarded(-1, [this] { readOpsets(); }))
     {
@@ -121,7 +125,10 @@ void Import::readOpsets()
     }
     if (mOpset < kOldest)
     {
-        mNetwork.log.warnOnce(fmt::format("opset {} is older than {}, the oldest that is supported", mOpset, kOldest));
+        mNetwork.log.warnOnce(
+            fmt::format("opset {} is older than {}, the oldest that is supported: operators that meant something else "
+                        "are refused",
+                mOpset, kOldest));
     }
 }
 
@@ -240,11 +247,12 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     {
         shape.push_back(dim.has_dim_value() ? std::max<int64_t>(dim.dim_value(), -1) : -1);
     }
+    mNetwork.reasons.forget();
     ITensor* const input = mNetwork.api.addInput(info.name().c_str(), typeOfOnnx(type.elem_type()), dimsOf(shape));
     if (input == nullptr)
     {
         fail(ErrorCode::kINVALID_GRAPH,
-            fmt::format("the network refuses the input '{}', as the message before says", info.name()));
+            fmt::format("the network refuses the input '{}'{}", info.name(), mNetwork.reasons.text()));
     }
     for (int i = 0; i < type.shape().dim_size(); ++i)
     {
@@ -319,6 +327,8 @@ void Import::importNode(int index)
             return;
         }
         Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
+        checkSignature(node, proto);
+        refuseOldMeaning(node);
         std::optional<Outputs> const folded = fold(node);
         bindOutputs(node, proto, folded ? *folded : function(node));
         state = NodeState::kImported;
@@ -349,6 +359,11 @@ void Import::bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs con
             continue;
         }
         Value const& value = outputs[static_cast<size_t>(i)];
+        if (value.tensor() != nullptr && value.tensor()->getDimensions().nbDims < 0)
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("{} does not fit its inputs{}", proto.op_type(), mNetwork.reasons.text()));
+        }
         tensors.push_back(value.tensor());
         if (name.empty())
         {

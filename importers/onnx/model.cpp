@@ -3,6 +3,8 @@
 
 #include "failure.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -236,9 +238,57 @@ Constant Model::doubles(TensorProto const& tensor, std::span<char const> raw)
     return own(DataType::kFLOAT, std::move(dims), narrowed<float>(wide));
 }
 
+namespace
+{
+
+using Entries = std::map<std::string, std::string>;
+
+//! A number of bytes among the entries of external data, or `otherwise` where there is none.
+uint64_t bytesIn(TensorProto const& tensor, Entries const& entries, char const* key, uint64_t otherwise)
+{
+    auto const found = entries.find(key);
+    if (found == entries.end())
+    {
+        return otherwise;
+    }
+    std::string const& text = found->second;
+    uint64_t number{0};
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc{} || end != text.data() + text.size())
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: the {} '{}' of its external data is no number of bytes", shown(tensor), key, text));
+    }
+    return number;
+}
+
+//! The file that a location names. Neither '..' nor a link may lead out of the folder: models are not trusted.
+std::string fileInside(std::string const& folder, std::filesystem::path const& location, TensorProto const& tensor)
+{
+    namespace fs = std::filesystem;
+    std::error_code problem;
+    fs::path const root = fs::canonical(folder.empty() ? "." : folder, problem);
+    fs::path const file = problem ? fs::path{} : fs::canonical(root / location, problem);
+    if (problem)
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: cannot find its external data '{}': {}", shown(tensor),
+                (fs::path{folder} / location).string(), problem.message()));
+    }
+    if (std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first != root.end())
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            fmt::format("{}: external data at '{}' is a link to '{}', which is not below the model's folder",
+                shown(tensor), location.string(), file.string()));
+    }
+    return file.string();
+}
+
+} // namespace
+
 std::span<char const> Model::external(TensorProto const& tensor)
 {
-    std::map<std::string, std::string> entries;
+    Entries entries;
     for (auto const& entry : tensor.external_data())
     {
         entries[entry.key()] = entry.value();
@@ -256,16 +306,16 @@ std::span<char const> Model::external(TensorProto const& tensor)
         fail(ErrorCode::kINVALID_VALUE,
             fmt::format("{}: external data at '{}' is not below the model's folder", shown(tensor), location.string()));
     }
-    std::string const path = (std::filesystem::path{mFolder} / location).string();
+    std::string const path = fileInside(mFolder, location, tensor);
     std::unique_ptr<FileMap>& file = mExternalFiles[path];
     if (file == nullptr)
     {
         file = std::make_unique<FileMap>(path);
     }
     uint64_t const size = file->bytes().size();
-    uint64_t const offset = std::strtoull(entries["offset"].c_str(), nullptr, 10);
+    uint64_t const offset = bytesIn(tensor, entries, "offset", 0);
     uint64_t const rest = size - std::min(offset, size);
-    uint64_t const length = entries.count("length") != 0 ? std::strtoull(entries["length"].c_str(), nullptr, 10) : rest;
+    uint64_t const length = bytesIn(tensor, entries, "length", rest);
     if (offset > size || length > size - offset)
     {
         fail(ErrorCode::kINVALID_VALUE,

@@ -31,8 +31,8 @@ nvinfer1::ITensor& Network::tensor(Value const& value)
     if (layer == nullptr)
     {
         fail(nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
-            fmt::format("the network refuses the constant '{}' ({}, {}); see the log", value.name(),
-                nameOf(constant.type), textOf(constant.dims)));
+            fmt::format("the network refuses the constant '{}' ({}, {}){}", value.name(), nameOf(constant.type),
+                textOf(constant.dims), reasons.text()));
     }
     std::string const name = uniqueName(value.name());
     layer->setName(name.c_str());

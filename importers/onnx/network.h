@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "model.h"
+#include "reasons.h"
 
 #include <unordered_map>
 #include <unordered_set>
@@ -23,6 +24,7 @@ class Network
     nvinfer1::INetworkDefinition& api;
     Model& model;
     Log& log;
+    Reasons reasons; //!< What the network says against a layer.
 
     //! The name itself if it is new, else with a number behind.
     std::string uniqueName(std::string const& name);

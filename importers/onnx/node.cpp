@@ -22,6 +22,7 @@ Node::Node(Network& network, ::onnx::NodeProto const& proto, int index, int64_t 
       mName{network.uniqueName(proto.name().empty() ? fmt::format("{}_{}", proto.op_type(), index) : proto.name())},
       mInputs{std::move(inputs)}
 {
+    network.reasons.forget();
 }
 
 std::string_view Node::op() const

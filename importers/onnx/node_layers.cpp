@@ -127,7 +127,7 @@ void Node::finish(nvinfer1::ILayer* layer, std::string_view role)
     if (layer == nullptr)
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("the network refuses the layer of {}, as the message before says", op()));
+            fmt::format("the network refuses the layer of {}{}", op(), mNetwork.reasons.text()));
     }
     std::string const layerName = role.empty() ? mName : mNetwork.uniqueName(fmt::format("{}/{}", mName, role));
     layer->setName(layerName.c_str());
@@ -153,7 +153,7 @@ Value Node::output(nvinfer1::ILayer* layer, std::string_view role, int32_t index
     ITensor* const result = layer->getOutput(index);
     if (result == nullptr || result->getDimensions().nbDims < 0)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("{} does not fit its inputs; see the log", op()));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} does not fit its inputs{}", op(), mNetwork.reasons.text()));
     }
     return result;
 }
@@ -278,7 +278,8 @@ Value Node::reshape(Value const& x, Shape const& shape, bool zeroCopies)
     layer->setReshapeDimensions(dimsOf(shape));
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("cannot reshape {} to {}", textOf(x.shape()), textOf(shape)));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("cannot reshape {} to {}{}", textOf(x.shape()), textOf(shape), mNetwork.reasons.text()));
     }
     return layer->getOutput(0);
 }

@@ -8,6 +8,7 @@
 #include "tenon/inspect.h"
 #include "tenon/load.h"
 #include "tenon/profile.h"
+#include "tenon/run.h"
 #include "tenon/verify.h"
 
 #ifdef __cplusplus

@@ -92,6 +92,15 @@ void checked(char const* attribute, Set&& set)
         throw std::runtime_error(std::string{attribute} + " refused the value; the logger has the reason");
 }
 
+//! The object itself; RuntimeError for a tensor that was removed from its network.
+nvinfer1::ITensor& present(nvinfer1::ITensor& tensor);
+nvinfer1::ITensor const& present(nvinfer1::ITensor const& tensor);
+template <typename T>
+T& present(T& object)
+{
+    return object;
+}
+
 //! Docstring of a class or of Class.member, from the documentation of the headers; "" when there is none.
 char const* docOf(char const* name) noexcept;
 

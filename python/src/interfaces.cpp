@@ -1,8 +1,6 @@
 // Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
 #include "overrides.h"
 
-#include "NvInferPlugin.h"
-
 #include <atomic>
 #include <set>
 
@@ -13,16 +11,9 @@ namespace
 {
 using namespace nvinfer1;
 
-//! Stands in when the logger that the process logs to goes away; programs do not keep loggers for that sake.
-void replaceGlobalLogger(ILogger const* leaving);
-
 class PyLogger : public ILogger
 {
   public:
-    ~PyLogger() override
-    {
-        replaceGlobalLogger(this);
-    }
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
         py::gil_scoped_acquire const gil;
@@ -37,10 +28,6 @@ class DefaultLogger : public ILogger
     explicit DefaultLogger(Severity severity)
         : minSeverity{severity}
     {
-    }
-    ~DefaultLogger() override
-    {
-        replaceGlobalLogger(this);
     }
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
@@ -69,13 +56,6 @@ class PyDefaultLogger : public DefaultLogger
         DefaultLogger::log(severity, message);
     }
 };
-
-void replaceGlobalLogger(ILogger const* leaving)
-{
-    static auto* const lasting = new DefaultLogger{ILogger::Severity::kERROR};
-    if (getLogger() == leaving)
-        initLibNvInferPlugins(lasting, "");
-}
 
 class PyErrorRecorder : public IErrorRecorder
 {

@@ -1,4 +1,4 @@
-// Interruptible: a progress monitor that ends a build on Ctrl-C, in front of the user's own monitor.
+// Ctrl-C during builds and runs: a progress monitor in front of the user's own, and what a run asks between its steps.
 #pragma once
 
 #include "bindings.h"
@@ -7,6 +7,44 @@
 
 namespace tenon::python
 {
+
+//! Asks Python for signals. Only the main thread is told of them, so that runs of other threads need not ask.
+class __attribute__((visibility("hidden"))) Signals
+{
+  public:
+    //! Runs Python's signal handlers; on another thread than the main one they wait.
+    bool came() noexcept
+    {
+        if (mRaised)
+            return true;
+        py::gil_scoped_acquire const gil;
+        if (PyErr_CheckSignals() == 0)
+            return false;
+        mRaised.emplace();
+        return true;
+    }
+    //! Raises what the signal handler raised, KeyboardInterrupt as a rule. With the GIL held.
+    void raise()
+    {
+        if (came())
+            throw py::error_already_set(std::move(*mRaised));
+    }
+    //! A TenonGoesOn.
+    static int32_t goesOn(void* signals) noexcept
+    {
+        return static_cast<Signals*>(signals)->came() ? 0 : 1;
+    }
+    //! With the GIL held.
+    static bool areHandledHere()
+    {
+        static unsigned long const mainThread =
+            py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
+        return PyThread_get_thread_ident() == mainThread;
+    }
+
+  private:
+    std::optional<py::error_already_set> mRaised;
+};
 
 class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IProgressMonitor
 {
@@ -33,36 +71,22 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
     bool stepComplete(char const* phase, int32_t step) noexcept override
     {
         bool const goesOn = mUsers == nullptr || mUsers->stepComplete(phase, step);
-        return !signalled() && goesOn;
+        return !mSignals.came() && goesOn;
     }
     void phaseFinish(char const* phase) noexcept override
     {
         if (mUsers != nullptr)
             mUsers->phaseFinish(phase);
     }
-    //! Raises what the signal handler raised, KeyboardInterrupt as a rule. With the GIL held.
     void raise()
     {
-        if (signalled())
-            throw py::error_already_set(std::move(*mRaised));
+        mSignals.raise();
     }
 
   private:
-    //! Runs Python's signal handlers; on another thread than the main one they wait.
-    bool signalled() noexcept
-    {
-        if (mRaised)
-            return true;
-        py::gil_scoped_acquire const gil;
-        if (PyErr_CheckSignals() == 0)
-            return false;
-        mRaised.emplace();
-        return true;
-    }
-
     nvinfer1::IBuilderConfig& mConfig;
     nvinfer1::IProgressMonitor* mUsers;
-    std::optional<py::error_already_set> mRaised;
+    Signals mSignals;
 };
 
 } // namespace tenon::python

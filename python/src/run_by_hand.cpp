@@ -1,8 +1,10 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
+#include "interruptible.h"
 #include "memory.h"
 #include "overrides.h"
 
 #include "tenon/load.h"
+#include "tenon/run.h"
 
 #include <limits>
 
@@ -279,6 +281,20 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         py::arg("profile_index"), py::arg("stream_handle"), docOf("IExecutionContext.set_optimization_profile_async"));
 }
 
+//! A run without the GIL, which Ctrl-C ends between two steps.
+bool runInterruptibly(IExecutionContext& context, void* stream, void* const* bindings)
+{
+    Signals signals;
+    TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
+    bool const done = [&] {
+        py::gil_scoped_release const released;
+        return tenonRun(&context, stream, bindings, goesOn, &signals) != 0;
+    }();
+    if (!done && goesOn != nullptr)
+        signals.raise();
+    return done;
+}
+
 //! One address per tensor, or per tensor and profile: then those of the present profile are read.
 bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
 {
@@ -298,16 +314,13 @@ bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
             checkRoom(self, name, memory.bytes);
         addresses.push_back(memory.address);
     }
-    py::gil_scoped_release const released;
-    return self.executeV2(addresses.data());
+    return runInterruptibly(self, nullptr, addresses.data());
 }
 
 bool executeAsync(py::object const& self, Handle stream)
 {
     checkHolders(self, false);
-    auto& context = self.cast<IExecutionContext&>();
-    py::gil_scoped_release const released;
-    return context.enqueueV3(stream.as<cudaStream_t>());
+    return runInterruptibly(self.cast<IExecutionContext&>(), stream.as<void*>(), nullptr);
 }
 
 void bindContext(py::module_& m)

@@ -2,6 +2,7 @@
 #include "api/builder.h"
 
 #include "api/boundary.h"
+#include "api/build_options.h"
 #include "api/cuda_engine.h"
 #include "api/host_memory.h"
 #include "api/plugin_registry.h"
@@ -45,28 +46,12 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
     log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
 }
 
-std::string joined(std::vector<std::string> const& list)
-{
-    std::string text;
-    for (std::string const& each : list)
-        text += (text.empty() ? "" : ", ") + each;
-    return text;
-}
-
 GraphRequest graphRequest(BuilderConfig const& config)
 {
     auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
     BuilderConfig::Settings const& settings = config.settings();
     return {settings.profiles, has(settings.flags, BuilderFlag::kFP16), has(settings.flags, BuilderFlag::kBF16),
         has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03)};
-}
-
-void warnOfIgnored(Log const& log, BuilderConfig const& config)
-{
-    if (std::string const options = joined(config.ignoredOptions()); !options.empty())
-        log.warning("these options of the configuration have no effect yet, the plan computes in float32: " + options);
-    if (std::string const pools = joined(config.absentPools()); !pools.empty())
-        log.warning("limits are set for memory pools that this device does not have: " + pools);
 }
 
 } // namespace
@@ -97,7 +82,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     Result<Done> stream = checkStream(config.settings().profileStream); // The caller's thread is in step (G9).
     if (!stream)
         return std::move(stream).error().in("profile stream");
-    warnOfIgnored(log, config);
+    TENON_TRY(checkOptions(log, config));
     TENON_TRY(checkPrecisions(network, config));
     NetworkGraph written = TENON_TRY(network.toGraph(graphRequest(config)));
     if (!progress.stepComplete(kBuildPhase, 0))

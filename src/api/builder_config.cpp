@@ -3,6 +3,7 @@
 
 #include "api/boundary.h"
 #include "api/builder.h"
+#include "api/flags.h"
 
 #include <algorithm>
 
@@ -35,10 +36,15 @@ size_t standardLimit(MemoryPoolType pool) noexcept
     }
 }
 
-template <typename Flag>
-constexpr uint32_t bitOf(Flag flag) noexcept
+//! The feature's bit; 0 after a report when there is no such feature. Those of 8.x have numbers from 1000 on.
+uint32_t featureBit(Log const& log, char const* call, PreviewFeature feature) noexcept
 {
-    return 1U << (static_cast<uint32_t>(flag) & 31U);
+    switch (feature)
+    {
+    case PreviewFeature::kFASTER_DYNAMIC_SHAPES_0805: return 1U << 30;
+    case PreviewFeature::kDISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805: return 1U << 31;
+    default: return flagBit(log, call, feature);
+    }
 }
 } // namespace
 
@@ -55,32 +61,6 @@ Log const& BuilderConfig::log() const noexcept
 void BuilderConfig::notImplemented(char const* call) const noexcept
 {
     mBuilder->reporting().notImplemented(call);
-}
-
-std::vector<std::string> BuilderConfig::ignoredOptions() const
-{
-    std::vector<std::string> ignored;
-    for (auto const& [flag, name] : {std::pair{BuilderFlag::kFP16, "kFP16"}, std::pair{BuilderFlag::kINT8, "kINT8"},
-             std::pair{BuilderFlag::kBF16, "kBF16"}, std::pair{BuilderFlag::kFP8, "kFP8"},
-             std::pair{BuilderFlag::kREFIT, "kREFIT"}, std::pair{BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN"},
-             std::pair{BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
-             std::pair{BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE"}})
-        if ((mSettings.flags & bitOf(flag)) != 0)
-            ignored.emplace_back(name);
-    if (mSettings.calibrator != nullptr)
-        ignored.emplace_back("the calibrator");
-    return ignored;
-}
-
-std::vector<std::string> BuilderConfig::absentPools() const
-{
-    std::vector<std::string> absent;
-    for (auto const& [pool, name] : {std::pair{MemoryPoolType::kDLA_MANAGED_SRAM, "kDLA_MANAGED_SRAM"},
-             std::pair{MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM"},
-             std::pair{MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM"}})
-        if (mSettings.poolLimits.contains(static_cast<int32_t>(pool)))
-            absent.emplace_back(name);
-    return absent;
 }
 
 void BuilderConfig::setAvgTimingIterations(int32_t avgTiming) noexcept
@@ -105,7 +85,8 @@ int32_t BuilderConfig::getMinTimingIterations() const noexcept
 
 void BuilderConfig::setEngineCapability(EngineCapability capability) noexcept
 {
-    mSettings.capability = capability;
+    if (isKnown(log(), "IBuilderConfig::setEngineCapability", capability))
+        mSettings.capability = capability;
 }
 
 EngineCapability BuilderConfig::getEngineCapability() const noexcept
@@ -125,7 +106,7 @@ IInt8Calibrator* BuilderConfig::getInt8Calibrator() const noexcept
 
 void BuilderConfig::setFlags(uint32_t builderFlags) noexcept
 {
-    mSettings.flags = builderFlags;
+    mSettings.flags = knownFlags<BuilderFlag>(log(), "IBuilderConfig::setFlags", builderFlags);
 }
 
 uint32_t BuilderConfig::getFlags() const noexcept
@@ -135,22 +116,23 @@ uint32_t BuilderConfig::getFlags() const noexcept
 
 void BuilderConfig::clearFlag(BuilderFlag builderFlag) noexcept
 {
-    mSettings.flags &= ~bitOf(builderFlag);
+    mSettings.flags &= ~flagBit(log(), "IBuilderConfig::clearFlag", builderFlag);
 }
 
 void BuilderConfig::setFlag(BuilderFlag builderFlag) noexcept
 {
-    mSettings.flags |= bitOf(builderFlag);
+    mSettings.flags |= flagBit(log(), "IBuilderConfig::setFlag", builderFlag);
 }
 
 bool BuilderConfig::getFlag(BuilderFlag builderFlag) const noexcept
 {
-    return (mSettings.flags & bitOf(builderFlag)) != 0;
+    return (mSettings.flags & flagBit(log(), "IBuilderConfig::getFlag", builderFlag)) != 0;
 }
 
 void BuilderConfig::setDeviceType(ILayer const* layer, DeviceType deviceType) noexcept
 {
-    mSettings.deviceTypes[layer] = deviceType;
+    if (isKnown(log(), "IBuilderConfig::setDeviceType", deviceType))
+        mSettings.deviceTypes[layer] = deviceType;
 }
 
 DeviceType BuilderConfig::getDeviceType(ILayer const* layer) const noexcept
@@ -186,7 +168,8 @@ int32_t BuilderConfig::getDLACore() const noexcept
 
 void BuilderConfig::setDefaultDeviceType(DeviceType deviceType) noexcept
 {
-    mSettings.defaultDeviceType = deviceType;
+    if (isKnown(log(), "IBuilderConfig::setDefaultDeviceType", deviceType))
+        mSettings.defaultDeviceType = deviceType;
 }
 
 DeviceType BuilderConfig::getDefaultDeviceType() const noexcept
@@ -228,7 +211,8 @@ int32_t BuilderConfig::getNbOptimizationProfiles() const noexcept
 
 void BuilderConfig::setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept
 {
-    mSettings.verbosity = verbosity;
+    if (isKnown(log(), "IBuilderConfig::setProfilingVerbosity", verbosity))
+        mSettings.verbosity = verbosity;
 }
 
 ProfilingVerbosity BuilderConfig::getProfilingVerbosity() const noexcept
@@ -251,7 +235,7 @@ IOptimizationProfile const* BuilderConfig::getCalibrationProfile() noexcept
 
 void BuilderConfig::setQuantizationFlags(uint32_t flags) noexcept
 {
-    mSettings.quantizationFlags = flags;
+    mSettings.quantizationFlags = knownFlags<QuantizationFlag>(log(), "IBuilderConfig::setQuantizationFlags", flags);
 }
 
 uint32_t BuilderConfig::getQuantizationFlags() const noexcept
@@ -261,17 +245,17 @@ uint32_t BuilderConfig::getQuantizationFlags() const noexcept
 
 void BuilderConfig::clearQuantizationFlag(QuantizationFlag flag) noexcept
 {
-    mSettings.quantizationFlags &= ~bitOf(flag);
+    mSettings.quantizationFlags &= ~flagBit(log(), "IBuilderConfig::clearQuantizationFlag", flag);
 }
 
 void BuilderConfig::setQuantizationFlag(QuantizationFlag flag) noexcept
 {
-    mSettings.quantizationFlags |= bitOf(flag);
+    mSettings.quantizationFlags |= flagBit(log(), "IBuilderConfig::setQuantizationFlag", flag);
 }
 
 bool BuilderConfig::getQuantizationFlag(QuantizationFlag flag) const noexcept
 {
-    return (mSettings.quantizationFlags & bitOf(flag)) != 0;
+    return (mSettings.quantizationFlags & flagBit(log(), "IBuilderConfig::getQuantizationFlag", flag)) != 0;
 }
 
 bool BuilderConfig::setTacticSources(uint32_t tacticSources) noexcept
@@ -324,14 +308,14 @@ size_t BuilderConfig::getMemoryPoolLimit(MemoryPoolType pool) const noexcept
 
 void BuilderConfig::setPreviewFeature(PreviewFeature feature, bool enable) noexcept
 {
-    mSettings.previewFeatures =
-        enable ? mSettings.previewFeatures | bitOf(feature) : mSettings.previewFeatures & ~bitOf(feature);
-    mSettings.previewFeatures |= bitOf(PreviewFeature::kPROFILE_SHARING_0806); // Always on.
+    uint32_t const bit = featureBit(log(), "IBuilderConfig::setPreviewFeature", feature);
+    mSettings.previewFeatures = enable ? mSettings.previewFeatures | bit : mSettings.previewFeatures & ~bit;
+    mSettings.previewFeatures |= 1U << static_cast<uint32_t>(PreviewFeature::kPROFILE_SHARING_0806); // Always on.
 }
 
 bool BuilderConfig::getPreviewFeature(PreviewFeature feature) const noexcept
 {
-    return (mSettings.previewFeatures & bitOf(feature)) != 0;
+    return (mSettings.previewFeatures & featureBit(log(), "IBuilderConfig::getPreviewFeature", feature)) != 0;
 }
 
 void BuilderConfig::setBuilderOptimizationLevel(int32_t level) noexcept
@@ -349,7 +333,8 @@ int32_t BuilderConfig::getBuilderOptimizationLevel() const noexcept
 
 void BuilderConfig::setHardwareCompatibilityLevel(HardwareCompatibilityLevel level) noexcept
 {
-    mSettings.hardwareCompatibility = level;
+    if (isKnown(log(), "IBuilderConfig::setHardwareCompatibilityLevel", level))
+        mSettings.hardwareCompatibility = level;
 }
 
 HardwareCompatibilityLevel BuilderConfig::getHardwareCompatibilityLevel() const noexcept
@@ -361,6 +346,8 @@ void BuilderConfig::setPluginsToSerialize(char const* const* paths, int32_t nbPa
 {
     fencedDone(log(), "IBuilderConfig::setPluginsToSerialize", [&]() -> Result<Done> {
         std::vector<std::string> checked;
+        if (nbPaths < 0 || (paths == nullptr && nbPaths > 0))
+            return badArgument("{} paths at {}", nbPaths, static_cast<void const*>(paths));
         for (int32_t i = 0; i < nbPaths; ++i)
         {
             std::string path = TENON_TRY(checkedName(paths[i], "a plugin library"));
@@ -410,7 +397,8 @@ IProgressMonitor* BuilderConfig::getProgressMonitor() const noexcept
 
 void BuilderConfig::setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept
 {
-    mSettings.platform = runtimePlatform;
+    if (isKnown(log(), "IBuilderConfig::setRuntimePlatform", runtimePlatform))
+        mSettings.platform = runtimePlatform;
 }
 
 RuntimePlatform BuilderConfig::getRuntimePlatform() const noexcept
@@ -430,8 +418,10 @@ int32_t BuilderConfig::getMaxNbTactics() const noexcept
 
 bool BuilderConfig::setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept
 {
-    mSettings.tiling = level;
-    return true;
+    bool const exists = isKnown(log(), "IBuilderConfig::setTilingOptimizationLevel", level);
+    if (exists)
+        mSettings.tiling = level;
+    return exists;
 }
 
 TilingOptimizationLevel BuilderConfig::getTilingOptimizationLevel() const noexcept

@@ -56,10 +56,10 @@ class BuilderConfig final : public missing::BuilderConfig, public Fronted<nvinfe
     {
         return mSettings;
     }
-    //! Options that have no effect yet, for one warning per build.
-    std::vector<std::string> ignoredOptions() const;
-    //! Pools with a limit that no device here has (rule G4), for one warning per build.
-    std::vector<std::string> absentPools() const;
+    bool has(nvinfer1::BuilderFlag flag) const noexcept
+    {
+        return ((mSettings.flags >> static_cast<uint32_t>(flag)) & 1U) != 0;
+    }
 
     void setAvgTimingIterations(int32_t avgTiming) noexcept override;
     int32_t getAvgTimingIterations() const noexcept override;

@@ -34,6 +34,13 @@ Dims dimsOf(std::vector<int64_t> const& extents) noexcept
     return dims;
 }
 
+Result<Done> checkRank(Dims const& dims, int32_t least, std::string_view what)
+{
+    if (dims.nbDims < least || dims.nbDims > Dims::MAX_DIMS)
+        return badArgument("{}: {} dimensions; {} to {} are possible", what, dims.nbDims, least, +Dims::MAX_DIMS);
+    return Done{};
+}
+
 Result<Done> checkDims(Dims const& dims, int64_t least, std::string_view what)
 {
     if (dims.nbDims == -1) // Rule A1: two things that must not be confused.

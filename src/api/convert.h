@@ -43,7 +43,9 @@ Result<std::string> checkedName(char const* name, std::string_view what);
 //! −1 in each extent that is not constant.
 Dims dimsOf(Shape const& shape) noexcept;
 Dims dimsOf(std::vector<int64_t> const& extents) noexcept;
-//! Same rank in [0, 8] and no extent below `least`.
+//! Rank in [least, 8], whatever the extents are: what every call checks that keeps dimensions.
+Result<Done> checkRank(Dims const& dims, int32_t least, std::string_view what);
+//! Rank in [0, 8] and no extent below `least`.
 Result<Done> checkDims(Dims const& dims, int64_t least, std::string_view what);
 std::vector<int64_t> extentsOf(Dims const& dims);
 std::string show(Dims const& dims);

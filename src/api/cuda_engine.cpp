@@ -84,12 +84,13 @@ IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
         [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(); });
 }
 
-IExecutionContext* CudaEngine::createContext(Strategy strategy, IRuntimeConfig* config)
+IExecutionContext* CudaEngine::createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config)
 {
     using Made = IExecutionContext*;
     return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
         std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
-        return makeHandle<IExecutionContext, ExecutionContext>(shared_from_this(), std::move(context), config);
+        return makeHandle<IExecutionContext, ExecutionContext>(
+            shared_from_this(), std::move(context), std::move(config));
     });
 }
 
@@ -107,7 +108,9 @@ IExecutionContext* CudaEngine::createExecutionContextWithRuntimeConfig(IRuntimeC
 {
     if (runtimeConfig == nullptr)
         return createContext(Strategy::kSTATIC, nullptr);
-    return createContext(runtimeConfig->getExecutionContextAllocationStrategy(), runtimeConfig);
+    std::shared_ptr<RuntimeConfig> config = RuntimeConfig::of(*runtimeConfig).shared_from_this();
+    Strategy const strategy = config->getExecutionContextAllocationStrategy();
+    return createContext(strategy, std::move(config));
 }
 
 size_t CudaEngine::getDeviceMemorySize() const noexcept

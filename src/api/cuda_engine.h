@@ -11,6 +11,8 @@
 namespace tenon::api
 {
 
+class RuntimeConfig;
+
 class CudaEngine final : public missing::CudaEngine,
                          public Fronted<nvinfer1::ICudaEngine, CudaEngine>,
                          public std::enable_shared_from_this<CudaEngine>
@@ -125,7 +127,7 @@ class CudaEngine final : public missing::CudaEngine,
     }
 
   private:
-    nvinfer1::IExecutionContext* createContext(Strategy strategy, nvinfer1::IRuntimeConfig* config);
+    nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
     //! Rule P4: says once per call that profile 0 answers when there are several.
     void warnOfProfiles(char const* call) const;
 

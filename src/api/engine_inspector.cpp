@@ -22,13 +22,13 @@ IEngineInspector* EngineInspector::getPImpl() noexcept
 
 bool EngineInspector::setExecutionContext(IExecutionContext const* context) noexcept
 {
-    mContext = context;
+    mContext = context == nullptr ? nullptr : ExecutionContext::of(*context).shared_from_this();
     return true;
 }
 
 IExecutionContext const* EngineInspector::getExecutionContext() const noexcept
 {
-    return mContext;
+    return mContext == nullptr ? nullptr : &mContext->front();
 }
 
 char const* EngineInspector::getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept

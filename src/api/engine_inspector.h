@@ -1,7 +1,7 @@
 // EngineInspector: what an engine is made of, as text or JSON.
 #pragma once
 
-#include "api/cuda_engine.h"
+#include "api/execution_context.h"
 
 namespace tenon::api
 {
@@ -24,7 +24,7 @@ class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
   private:
     std::shared_ptr<CudaEngine const> mEngine;
     Reporting mReporting;
-    nvinfer1::IExecutionContext const* mContext{nullptr};
+    std::shared_ptr<ExecutionContext const> mContext;
     mutable std::string mText; //!< Of the last answer (rule T5).
 };
 

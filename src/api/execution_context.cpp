@@ -11,11 +11,11 @@ namespace tenon::api
 using namespace nvinfer1;
 
 ExecutionContext::ExecutionContext(
-    std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, IRuntimeConfig* config)
+    std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, std::shared_ptr<RuntimeConfig> config)
     : mEngine{std::move(engine)},
       mReporting{mEngine->reporting()},
       mContext{std::move(context)},
-      mConfig{config}
+      mConfig{std::move(config)}
 {
     mContext->log().setRecorder(mReporting.recorder());
 }
@@ -114,11 +114,12 @@ IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
     return mReporting.recorder();
 }
 
-Result<Done> ExecutionContext::run(void* stream, void* const* bindings)
+Result<Done> ExecutionContext::run(void* stream, void* const* bindings, GoesOn const* goesOn)
 {
     RunRequest request;
     request.stream = stream;
     request.bindings = bindings;
+    request.goesOn = goesOn;
     if (mProfiler == nullptr || !mEmitsProfile)
         return mContext->run(request);
     Observer const report = [&](ObservedStep const& step) {
@@ -258,7 +259,7 @@ size_t ExecutionContext::getPersistentCacheLimit() const noexcept
 
 IRuntimeConfig* ExecutionContext::getRuntimeConfig() const noexcept
 {
-    return mConfig;
+    return mConfig == nullptr ? nullptr : &mConfig->front();
 }
 
 void ExecutionContext::setAuxStreams(cudaStream_t*, int32_t) noexcept

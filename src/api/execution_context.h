@@ -2,23 +2,31 @@
 #pragma once
 
 #include "api/cuda_engine.h"
+#include "api/runtime_config.h"
 #include "runtime/context.h"
 
 namespace tenon::api
 {
 
 class ExecutionContext final : public missing::ExecutionContext,
-                               public Fronted<nvinfer1::IExecutionContext, ExecutionContext>
+                               public Fronted<nvinfer1::IExecutionContext, ExecutionContext>,
+                               public std::enable_shared_from_this<ExecutionContext>
 {
   public:
     ExecutionContext(
-        std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, nvinfer1::IRuntimeConfig* config);
+        std::shared_ptr<CudaEngine> engine, std::unique_ptr<Context> context, std::shared_ptr<RuntimeConfig> config);
     ~ExecutionContext() override;
 
     Context& context() const noexcept
     {
         return *mContext;
     }
+    Reporting const& reporting() const noexcept
+    {
+        return mReporting;
+    }
+    //! Runs with the profiler's observer when there is one, until `goesOn`, when there is one, answers false.
+    Result<Done> run(void* stream, void* const* bindings, GoesOn const* goesOn = nullptr);
 
     nvinfer1::IExecutionContext* getPImpl() noexcept override;
     void setDebugSync(bool sync) noexcept override;
@@ -76,14 +84,12 @@ class ExecutionContext final : public missing::ExecutionContext,
     }
 
   private:
-    //! Runs with the profiler's observer when there is one.
-    Result<Done> run(void* stream, void* const* bindings);
     Result<char const*> nameOf(int32_t bindingIndex) const;
 
     std::shared_ptr<CudaEngine> mEngine;
     Reporting mReporting;
     std::unique_ptr<Context> mContext;
-    nvinfer1::IRuntimeConfig* mConfig;
+    std::shared_ptr<RuntimeConfig> mConfig; //!< Null: the context was made without one.
     nvinfer1::IProfiler* mProfiler{nullptr};
     bool mEmitsProfile{true};
     bool mDebugSync{false};

@@ -79,6 +79,11 @@ void LayerBase::notImplemented(char const* call) const noexcept
     mNetwork.reporting().notImplemented(call);
 }
 
+bool LayerBase::takesDims(char const* call, Dims const& dims, int32_t leastRank) const noexcept
+{
+    return fencedDone(log(), call, [&] { return checkRank(dims, leastRank, fmt::format("layer '{}'", mName)); });
+}
+
 void LayerBase::edited() noexcept
 {
     mNetwork.edited(this);
@@ -149,6 +154,8 @@ void LayerBase::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept
         Tensor& input = Tensor::of(tensor);
         if (&input.network() != &mNetwork)
             return badArgument("layer '{}': tensor '{}' belongs to another network", mName, input.name());
+        if (input.isRemoved)
+            return badArgument("layer '{}': tensor '{}' was removed from the network", mName, input.name());
         if (static_cast<size_t>(index) >= mInputs.size())
             mInputs.resize(static_cast<size_t>(index) + 1, nullptr);
         mInputs[static_cast<size_t>(index)] = &input;

@@ -107,6 +107,8 @@ class LayerBase : public missing::Layer
   protected:
     void notImplemented(char const* call) const noexcept override;
     Log const& log() const noexcept;
+    //! Whether a setter may take these dimensions: their rank is in [least, 8]. Reported when not.
+    bool takesDims(char const* call, Dims const& dims, int32_t leastRank) const noexcept;
     //! A property changed: what follows from it is inferred anew when somebody asks.
     void edited() noexcept;
     //! Setting a static operand resets the tensor in its place (rule E7).

@@ -223,6 +223,8 @@ Weights ConstantLayer::getWeights() const noexcept
 
 void ConstantLayer::setDimensions(Dims const& dimensions) noexcept
 {
+    if (!takesDims("IConstantLayer::setDimensions", dimensions, 0))
+        return;
     mDimensions = dimensions;
     edited();
 }
@@ -292,7 +294,13 @@ void FillLayer::setBetaInt64(int64_t beta) noexcept
 
 void ResizeLayer::setScales(float const* scales, int32_t nbScales) noexcept
 {
-    mFields.scales.assign(scales, scales + std::max(nbScales, 0));
+    if (nbScales < 0 || nbScales > Dims::MAX_DIMS || (scales == nullptr && nbScales > 0))
+    {
+        log().error(badArgument("IResizeLayer::setScales: layer '{}': {} scales at {}", name(), nbScales,
+            static_cast<void const*>(scales)));
+        return;
+    }
+    mFields.scales.assign(scales, scales + nbScales);
     mFields.outputDimensions = Dims{};
     dropInput(1);
     edited();

@@ -3,6 +3,7 @@
 
 #include "api/boundary.h"
 #include "api/builder.h"
+#include "api/flags.h"
 
 #include <algorithm>
 
@@ -14,7 +15,7 @@ using nvinfer1::DataType;
 Network::Network(std::shared_ptr<Builder> builder, uint32_t flags)
     : mBuilder{std::move(builder)},
       mReporting{mBuilder->reporting()},
-      mFlags{flags}
+      mFlags{knownFlags<nvinfer1::NetworkDefinitionCreationFlag>(mReporting.log(), "IBuilder::createNetworkV2", flags)}
 {
 }
 
@@ -110,8 +111,8 @@ void Network::removeTensor(nvinfer1::ITensor& tensor) noexcept
                 removed->name()));
         return;
     }
-    std::erase(mInputs, removed);
-    std::erase_if(mInputTensors, [&](auto const& each) { return each.get() == removed; });
+    std::erase(mInputs, removed); // The object stays: somebody may still hold it.
+    removed->isRemoved = true;
     edited(nullptr);
 }
 
@@ -190,7 +191,7 @@ uint32_t Network::getFlags() const noexcept
 
 bool Network::getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept
 {
-    return ((mFlags >> static_cast<uint32_t>(flag)) & 1U) != 0;
+    return (mFlags & flagBit(mReporting.log(), "INetworkDefinition::getFlag", flag)) != 0;
 }
 
 void Network::edited(LayerBase const* layer) noexcept

@@ -184,6 +184,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     template <typename L, typename SetUp>
     L* add(char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept;
     Result<std::vector<Tensor*>> ownTensors(std::vector<ITensor const*> const& inputs) const;
+    //! Whether all have a rank in [leastRank, 8]; reported when not.
+    bool takeDims(char const* call, std::vector<Dims const*> const& list, int32_t leastRank = 0) const noexcept;
     int32_t rankOf(ITensor const& tensor);
     //! A layer of class L over the object; its inputs are data first and shape inputs then.
     template <typename L>

@@ -31,6 +31,8 @@ Result<std::vector<Tensor*>> Network::ownTensors(std::vector<ITensor const*> con
         Tensor& tensor = Tensor::of(*input);
         if (&tensor.network() != this)
             return badArgument("tensor '{}' belongs to another network", tensor.name());
+        if (tensor.isRemoved)
+            return badArgument("tensor '{}' was removed from the network", tensor.name());
         found.push_back(&tensor);
     }
     return found;
@@ -59,6 +61,15 @@ L* Network::add(
         auto layer = std::make_unique<L>(*this, outputs);
         setUp(*layer);
         return take(std::move(layer), std::move(own), most);
+    });
+}
+
+bool Network::takeDims(char const* call, std::vector<Dims const*> const& list, int32_t leastRank) const noexcept
+{
+    return fencedDone(mReporting.log(), call, [&]() -> Result<Done> {
+        for (Dims const* dims : list)
+            TENON_TRY(checkRank(*dims, leastRank, "the new layer"));
+        return Done{};
     });
 }
 
@@ -248,6 +259,9 @@ IIdentityLayer* Network::addIdentity(ITensor& input) noexcept
 
 ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& size, Dims const& stride) noexcept
 {
+    constexpr int32_t kGivenByInput{-1};
+    if (!takeDims("INetworkDefinition::addSlice", {&start, &size, &stride}, kGivenByInput))
+        return nullptr;
     return add<SliceLayer>("INetworkDefinition::addSlice", {&input}, 6, 1, [&](SliceLayer& layer) {
         layer.fields().start = start;
         layer.fields().size = size;
@@ -287,6 +301,8 @@ void setUpKernel(L& layer, int64_t maps, Dims const& kernelSize, Weights kernel,
 IConvolutionLayer* Network::addConvolutionNd(
     ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize, Weights kernelWeights, Weights biasWeights) noexcept
 {
+    if (!takeDims("INetworkDefinition::addConvolutionNd", {&kernelSize}))
+        return nullptr;
     return add<ConvolutionLayer>("INetworkDefinition::addConvolutionNd", {&input}, 3, 1,
         [&](ConvolutionLayer& layer) { setUpKernel(layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights); });
 }
@@ -294,12 +310,16 @@ IConvolutionLayer* Network::addConvolutionNd(
 IDeconvolutionLayer* Network::addDeconvolutionNd(
     ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize, Weights kernelWeights, Weights biasWeights) noexcept
 {
+    if (!takeDims("INetworkDefinition::addDeconvolutionNd", {&kernelSize}))
+        return nullptr;
     return add<DeconvolutionLayer>("INetworkDefinition::addDeconvolutionNd", {&input}, 3, 1,
         [&](DeconvolutionLayer& layer) { setUpKernel(layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights); });
 }
 
 IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type, Dims const& windowSize) noexcept
 {
+    if (!takeDims("INetworkDefinition::addPoolingNd", {&windowSize}))
+        return nullptr;
     return add<PoolingLayer>("INetworkDefinition::addPoolingNd", {&input}, 1, 1, [&](PoolingLayer& layer) {
         layer.fields().poolingType = type;
         layer.fields().windowSize = windowSize;
@@ -327,6 +347,8 @@ IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op) noexcept
 
 IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op, DataType outputType) noexcept
 {
+    if (!takeDims("INetworkDefinition::addFill", {&dimensions}))
+        return nullptr;
     return add<FillLayer>("INetworkDefinition::addFill", {}, 3, 1, [&](FillLayer& layer) {
         layer.fields().dimensions = dimensions;
         layer.fields().operation = op;
@@ -336,6 +358,8 @@ IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op, DataTyp
 
 IPaddingLayer* Network::addPaddingNd(ITensor& input, Dims const& prePadding, Dims const& postPadding) noexcept
 {
+    if (!takeDims("INetworkDefinition::addPaddingNd", {&prePadding, &postPadding}))
+        return nullptr;
     return add<PaddingLayer>("INetworkDefinition::addPaddingNd", {&input}, 1, 1, [&](PaddingLayer& layer) {
         layer.fields() = Padding{prePadding, postPadding};
     });

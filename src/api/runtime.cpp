@@ -2,6 +2,7 @@
 #include "api/runtime.h"
 
 #include "api/boundary.h"
+#include "api/flags.h"
 #include "api/plugin_registry.h"
 
 namespace tenon::api
@@ -172,7 +173,7 @@ char const* Runtime::getTemporaryDirectory() const noexcept
 
 void Runtime::setTempfileControlFlags(uint32_t flags) noexcept
 {
-    mTempfileFlags = flags;
+    mTempfileFlags = knownFlags<TempfileControlFlag>(mReporting.log(), "IRuntime::setTempfileControlFlags", flags);
 }
 
 uint32_t Runtime::getTempfileControlFlags() const noexcept

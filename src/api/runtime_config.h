@@ -1,6 +1,7 @@
 // RuntimeConfig and SerializationConfig: options of new contexts and of serialization.
 #pragma once
 
+#include "api/flags.h"
 #include "api/handle.h"
 #include "api/not_implemented.h"
 #include "api/reporting.h"
@@ -8,8 +9,10 @@
 namespace tenon::api
 {
 
+//! A context that was made with it keeps it (rule X1).
 class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
-                            public Fronted<nvinfer1::IRuntimeConfig, RuntimeConfig>
+                            public Fronted<nvinfer1::IRuntimeConfig, RuntimeConfig>,
+                            public std::enable_shared_from_this<RuntimeConfig>
 {
   public:
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
@@ -55,16 +58,19 @@ class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,
     }
     bool clearFlag(Flag serializationFlag) noexcept override
     {
-        mFlags &= ~(1U << static_cast<uint32_t>(serializationFlag));
-        return true;
+        uint32_t const bit = flagBit(mReporting.log(), "ISerializationConfig::clearFlag", serializationFlag);
+        mFlags &= ~bit;
+        return bit != 0;
     }
     bool setFlag(Flag serializationFlag) noexcept override
     {
-        return setFlags(mFlags | (1U << static_cast<uint32_t>(serializationFlag)));
+        uint32_t const bit = flagBit(mReporting.log(), "ISerializationConfig::setFlag", serializationFlag);
+        mFlags |= bit;
+        return bit != 0;
     }
     bool getFlag(Flag serializationFlag) const noexcept override
     {
-        return ((mFlags >> static_cast<uint32_t>(serializationFlag)) & 1U) != 0;
+        return (mFlags & flagBit(mReporting.log(), "ISerializationConfig::getFlag", serializationFlag)) != 0;
     }
 
   private:

@@ -64,6 +64,7 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
     Inferred inferred;
     bool isMarkedOutput{false};
     bool isMarkedForShapes{false};
+    bool isRemoved{false}; //!< An input that was taken out of the network.
 
     void setName(char const* name) noexcept override;
     char const* getName() const noexcept override;

@@ -57,6 +57,12 @@ struct Problem
     }
 };
 
+//! Whether the bit of an input is set in a mask of unread ones. Inputs beyond the mask are read.
+constexpr bool isUnreadIn(uint32_t unread, size_t input) noexcept
+{
+    return input < 32 && (unread >> input & 1U) != 0;
+}
+
 //! One way of arranging a candidate's operands. The planner weighs offers against the reorders they cause.
 struct Offer
 {
@@ -68,6 +74,11 @@ struct Offer
     int64_t tactic{0};
     uint32_t unread{0}; //!< Bit i: input i matters for shapes only and is not read when the step runs.
     bool isView{false}; //!< Output 0 is input 0's memory under another shape: no kernel runs.
+
+    bool isUnread(size_t input) const noexcept
+    {
+        return isUnreadIn(unread, input);
+    }
 };
 
 struct Refusal

@@ -1,6 +1,7 @@
 // checkShapes: inference with the extents of one run.
 #include "backend/check_shapes.h"
 
+#include "backend/candidate.h"
 #include "ir/concrete_inputs.h"
 
 #include <exception>
@@ -16,7 +17,7 @@ constexpr int64_t kMostContents{256}; // Longer integer tensors are data, not sh
 Result<Done> describe(ShapeCheck const& check, size_t i, ConcreteInputs& concrete)
 {
     TensorArg const& arg = check.inputs[i];
-    bool const isValues = i < 32 && (check.unread >> i & 1U) != 0 && isInteger(arg.dtype);
+    bool const isValues = isUnreadIn(check.unread, i) && isInteger(arg.dtype);
     if (isValues)
     {
         concrete.set(i, {arg.dtype, {static_cast<int64_t>(arg.extents.size())}}, arg.name);

@@ -30,7 +30,7 @@ struct LayerArgs
 
     bool isUnread(size_t input) const noexcept
     {
-        return input < 32 && (unread >> input & 1U) != 0;
+        return isUnreadIn(unread, input);
     }
 };
 

@@ -47,7 +47,7 @@ class TeamLease
 };
 
 //! Calls work(context, lane, barrier) on `threads` threads at once, this one among them as lane 0; on this one alone,
-//! with a barrier of one, when OpenMP gives fewer.
+//! with a barrier of one, when OpenMP gives fewer. In a forked child lane 0 is a thread of the team's, not this one.
 void runTeam(int32_t threads, void (*work)(void* context, int32_t lane, SpinBarrier& barrier), void* context);
 
 } // namespace tenon

@@ -99,6 +99,11 @@ namespace
 {
 int64_t rounded(ResizeRoundMode mode, double x)
 {
+    // A quotient of floats may miss a half by its last place; ONNX Runtime takes this much for a half, too.
+    constexpr double kNearHalf{1e-6};
+    double const half = std::floor(x) + 0.5;
+    if (mode <= ResizeRoundMode::kHALF_DOWN && std::abs(x - half) < kNearHalf)
+        x = half;
     switch (mode)
     {
     case ResizeRoundMode::kHALF_UP: return static_cast<int64_t>(std::floor(x + 0.5));
@@ -116,22 +121,39 @@ std::array<double, 4> cubicWeights(double fraction, double a)
     return {far(1.0 + fraction), near(fraction), near(1.0 - fraction), far(2.0 - fraction)};
 }
 
-double coordinate(Resize const& layer, size_t axis, int64_t o, int64_t in, int64_t out)
+//! Position in the input by a scale that the user gave: in float, as ONNX Runtime computes it, since a position that
+//! is rounded to whole elements may be another one in double: 1 / 0.2F is 5 in float and less in double.
+double coordinateByScale(ResizeCoordinateTransformation transformation, int64_t o, float scale)
+{
+    auto const x = static_cast<float>(o);
+    if (transformation == ResizeCoordinateTransformation::kASYMMETRIC)
+        return static_cast<double>(x / scale);
+    float const middle = (x + 0.5F) / scale;
+    return static_cast<double>(middle - 0.5F);
+}
+
+//! Position in the input by extents: one division, so that whole positions are exact.
+double coordinateByExtents(ResizeCoordinateTransformation transformation, int64_t o, int64_t in, int64_t out)
 {
     auto const x = static_cast<double>(o);
-    bool const byScale = layer.outputDimensions.nbDims <= 0 && axis < layer.scales.size()
-        && scaled(in, layer.scales[axis], nullptr) == ShapeExpr{out};
-    double const step =
-        byScale ? 1.0 / static_cast<double>(layer.scales[axis]) : static_cast<double>(in) / static_cast<double>(out);
-    if (out == 1 && layer.selectorForSinglePixel == ResizeSelector::kUPPER)
-        return 0.0;
-    switch (layer.coordinateTransformation)
+    switch (transformation)
     {
     case ResizeCoordinateTransformation::kALIGN_CORNERS:
         return out == 1 ? 0.0 : x * static_cast<double>(in - 1) / static_cast<double>(out - 1);
-    case ResizeCoordinateTransformation::kASYMMETRIC: return x * step;
-    default: return (x + 0.5) * step - 0.5;
+    case ResizeCoordinateTransformation::kASYMMETRIC: return x * static_cast<double>(in) / static_cast<double>(out);
+    default: return (x + 0.5) * static_cast<double>(in) / static_cast<double>(out) - 0.5;
     }
+}
+
+double coordinate(Resize const& layer, size_t axis, int64_t o, int64_t in, int64_t out)
+{
+    bool const byScale = layer.outputDimensions.nbDims <= 0 && axis < layer.scales.size()
+        && scaled(in, layer.scales[axis], nullptr) == ShapeExpr{out};
+    if (out == 1 && layer.selectorForSinglePixel == ResizeSelector::kUPPER)
+        return 0.0;
+    if (byScale && layer.coordinateTransformation != ResizeCoordinateTransformation::kALIGN_CORNERS)
+        return coordinateByScale(layer.coordinateTransformation, o, layer.scales[axis]);
+    return coordinateByExtents(layer.coordinateTransformation, o, in, out);
 }
 } // namespace
 

@@ -131,9 +131,11 @@ int64_t modulo(Wide a, int64_t n)
     return static_cast<int64_t>((a % n + n) % n);
 }
 
-//! Position that is read for position `at` on an axis; −1: the fill value.
-int64_t sampled(SampleMode mode, Wide at, int64_t extent)
+} // namespace
+
+int64_t Slice::sampled(int64_t start, int64_t stride, int64_t step, int64_t extent) const
 {
+    Wide const at = start + static_cast<Wide>(step) * stride;
     if (at >= 0 && at < extent)
         return static_cast<int64_t>(at);
     if (extent == 0)
@@ -153,7 +155,6 @@ int64_t sampled(SampleMode mode, Wide at, int64_t extent)
     default: return -1;
     }
 }
-} // namespace
 
 Result<std::vector<HostTensor>> Slice::reference(HostTensors const& in) const
 {
@@ -169,8 +170,7 @@ Result<std::vector<HostTensor>> Slice::reference(HostTensors const& in) const
         int64_t from{0};
         for (size_t axis = 0; axis < at.size(); ++axis)
         {
-            int64_t const position =
-                sampled(mode, starts[axis] + static_cast<Wide>(at[axis]) * steps[axis], extents[axis]);
+            int64_t const position = sampled(starts[axis], steps[axis], at[axis], extents[axis]);
             if (position < 0)
             {
                 if (fill != nullptr)

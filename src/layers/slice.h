@@ -33,6 +33,8 @@ struct Slice
         Shape stride;
     };
     Result<Cut> cut(Inputs const& in) const;
+    //! Position that is read for output position `at` on an axis; −1: the fill value.
+    int64_t sampled(int64_t start, int64_t stride, int64_t at, int64_t extent) const;
 
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;

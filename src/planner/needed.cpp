@@ -67,7 +67,7 @@ class Walk
         {
             if (node.inputs[i] == kNone)
                 continue;
-            bool const isUnread = choice != nullptr && (choice->offer().unread >> i & 1U) != 0;
+            bool const isUnread = choice != nullptr && choice->offer().isUnread(i);
             if (!isUnread)
                 value(node.inputs[i]);
             else if (std::optional<Shape> const contents = knownContents(mGraph.value(node.inputs[i])))

@@ -259,7 +259,7 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
                     offer.candidate, i);
             tensor = weightTensor(input, mWeights.packed(*original, *packed, mGraph.value(input).name));
         }
-        else if ((offer.unread >> i & 1U) != 0)
+        else if (offer.isUnread(i))
         {
             if (std::optional<Shape> const contents = knownContents(mGraph.value(input)))
                 tensor = valuesTensor(input, *contents);

@@ -92,7 +92,7 @@ class Selector
         for (Use const& use : mUses[static_cast<size_t>(value)])
         {
             Offer const& offer = mChoices[use.choice].offer();
-            if ((offer.unread >> use.operand & 1U) == 0)
+            if (!offer.isUnread(use.operand))
                 wanted[static_cast<size_t>(offer.inputs[use.operand])] = true;
         }
         if (mGraph.isOutput(value))
@@ -157,7 +157,7 @@ class Selector
             Offer const& offer = choice.offers[i];
             bool fits = std::all_of(offer.outputs.begin(), offer.outputs.end(), [&](Layout l) { return l == layout; });
             for (size_t k = 0; k < node.inputs.size() && fits; ++k)
-                if (isPlaced(node.inputs[k]) && (offer.unread >> k & 1U) == 0)
+                if (isPlaced(node.inputs[k]) && !offer.isUnread(k))
                     fits = offer.inputs[k] == layout || mGraph.typeOf(node.inputs[k]).rank() < 3;
             if (fits && (best < 0 || offer.cost < choice.offers[static_cast<size_t>(best)].cost - kLeastGain))
                 best = static_cast<int32_t>(i);

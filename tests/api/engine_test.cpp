@@ -48,6 +48,46 @@ TEST_F(EngineRules, P2_P3_P6_P7_P10_shapesNamesAndFormats)
     }
 }
 
+TEST_F(ApiTest, P6_bindingsStandInTheOrderOfTheNetworksInputsThenOutputs)
+{
+    // Neither names nor readers are in the order of the inputs, nor outputs in that of their layers.
+    std::vector<ITensor*> inputs;
+    for (char const* name : {"m", "z", "a"})
+        inputs.push_back(network->addInput(name, DataType::kFLOAT, dims({5})));
+    ITensor* difference = network->addElementWise(*inputs[2], *inputs[0], ElementWiseOperation::kSUB)->getOutput(0);
+    ITensor* product = network->addElementWise(*inputs[1], *inputs[2], ElementWiseOperation::kPROD)->getOutput(0);
+    ITensor* negated = network->addUnary(*inputs[1], UnaryOperation::kNEG)->getOutput(0);
+    difference->setName("difference");
+    product->setName("product");
+    negated->setName("negated");
+    for (ITensor* output : {negated, difference, product})
+        network->markOutput(*output);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    std::vector<std::string> const order{"m", "z", "a", "negated", "difference", "product"};
+    ASSERT_EQ(engine->getNbIOTensors(), 6);
+    for (int32_t i = 0; i < 6; ++i)
+    {
+        EXPECT_EQ(engine->getIOTensorName(i), order[static_cast<size_t>(i)]);
+        EXPECT_EQ(engine->getBindingIndex(order[static_cast<size_t>(i)].c_str()), i);
+        EXPECT_EQ(
+            engine->getTensorIOMode(engine->getIOTensorName(i)), i < 3 ? TensorIOMode::kINPUT : TensorIOMode::kOUTPUT);
+    }
+    std::vector<float> const m = randomFloats(5, 1);
+    std::vector<float> const z = randomFloats(5, 2);
+    std::vector<float> const a = randomFloats(5, 3);
+    DeviceArray<float> const in[]{DeviceArray<float>{m}, DeviceArray<float>{z}, DeviceArray<float>{a}};
+    DeviceArray<float> const out[]{DeviceArray<float>{5}, DeviceArray<float>{5}, DeviceArray<float>{5}};
+    void* const bindings[]{in[0].data(), in[1].data(), in[2].data(), out[0].data(), out[1].data(), out[2].data()};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ASSERT_TRUE(context->executeV2(bindings)) << logger.errors();
+    for (size_t i = 0; i < 5; ++i)
+    {
+        EXPECT_EQ(out[0].read()[i], -z[i]);
+        EXPECT_EQ(out[1].read()[i], a[i] - m[i]);
+        EXPECT_EQ(out[2].read()[i], z[i] * a[i]);
+    }
+}
+
 TEST_F(EngineRules, P4_queriesWithoutAProfileWarnWhenThereAreSeveral)
 {
     engine->getTensorFormat("x");

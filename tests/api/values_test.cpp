@@ -1,6 +1,8 @@
 // Rules A: values, dims, names, versions, and objects that go with delete.
 #include "fixture.h"
 
+#include <set>
+
 namespace apitest
 {
 
@@ -164,10 +166,53 @@ TEST_F(Values, A9_objectsGoWithDeleteInAnyOrder)
 
 TEST_F(Values, A10_enumeratorsAreToldApartByNameNotByTheNumbersOf8)
 {
-    config->setFlag(BuilderFlag::kREFIT);
-    EXPECT_TRUE(config->getFlag(BuilderFlag::kREFIT));
-    EXPECT_FALSE(config->getFlag(BuilderFlag::kSTRICT_TYPES));
-    EXPECT_NE(static_cast<int32_t>(LayerType::kFULLY_CONNECTED), static_cast<int32_t>(LayerType::kCAST));
+    std::vector<BuilderFlag> flags{BuilderFlag::kSTRICT_TYPES, BuilderFlag::kENABLE_TACTIC_HEURISTIC}; // Of 8.x.
+    for (int32_t number = 0; number < EnumMax<BuilderFlag>(); ++number)
+        flags.push_back(static_cast<BuilderFlag>(number));
+    for (BuilderFlag const flag : flags) // Each name has a bit of its own.
+    {
+        config->setFlags(0);
+        config->setFlag(flag);
+        for (BuilderFlag const other : flags)
+            EXPECT_EQ(config->getFlag(other), other == flag)
+                << static_cast<int32_t>(flag) << " and " << static_cast<int32_t>(other);
+    }
+    // 8.x has kFULLY_CONNECTED where 10.x has kCAST, and numbers all later kinds otherwise.
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 3, 4, 4}));
+    EXPECT_EQ(network->addCast(*x, DataType::kINT32)->getType(), LayerType::kCAST);
+    EXPECT_EQ(network->addActivation(*x, ActivationType::kRELU)->getType(), LayerType::kACTIVATION);
+    EXPECT_EQ(network->addPoolingNd(*x, PoolingType::kMAX, dims({2, 2}))->getType(), LayerType::kPOOLING);
+    EXPECT_EQ(network->addSoftMax(*x)->getType(), LayerType::kSOFTMAX);
+    EXPECT_EQ(network->addNonZero(*x, DataType::kINT32)->getType(), LayerType::kNON_ZERO);
+    EXPECT_EQ(network->addElementWise(*x, *x, ElementWiseOperation::kSUM)->getType(), LayerType::kELEMENTWISE);
+    std::set<LayerType> const old{LayerType::kFULLY_CONNECTED, LayerType::kRNN_V2};
+    for (int32_t i = 0; i < network->getNbLayers(); ++i)
+        EXPECT_FALSE(old.contains(network->getLayer(i)->getType())) << network->getLayer(i)->getName();
+}
+
+TEST_F(Values, X1_aContextKeepsItsRuntimeConfigAndAnInspectorItsContext)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IRuntimeConfig> chosen{engine->createRuntimeConfig()};
+    chosen->setExecutionContextAllocationStrategy(ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE);
+    std::unique_ptr<IExecutionContext> context{engine->createExecutionContext(chosen.get())};
+    ASSERT_NE(context, nullptr);
+    EXPECT_EQ(context->getRuntimeConfig(), chosen.get());
+    std::unique_ptr<IEngineInspector> const inspector{engine->createEngineInspector()};
+    EXPECT_TRUE(inspector->setExecutionContext(context.get()));
+    EXPECT_EQ(inspector->getExecutionContext(), context.get());
+    chosen.reset();
+    std::vector<std::unique_ptr<IRuntimeConfig>> others; // They may get the memory of the one that is gone.
+    for (int32_t i = 0; i < 64; ++i)
+        others.emplace_back(engine->createRuntimeConfig());
+    ASSERT_NE(context->getRuntimeConfig(), nullptr);
+    EXPECT_EQ(context->getRuntimeConfig()->getExecutionContextAllocationStrategy(),
+        ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE);
+    runAndCompare(*context, 2, 8, 4);
+    context->setName("still there");
+    context.reset();
+    ASSERT_NE(inspector->getExecutionContext(), nullptr);
+    EXPECT_STREQ(inspector->getExecutionContext()->getName(), "still there");
 }
 
 } // namespace apitest

@@ -205,7 +205,7 @@ class Case
         Result<std::unique_ptr<Kernel>> kernel = device.load(source);
         ASSERT_TRUE(kernel) << kernel.error().message;
         for (size_t i = 0; i < inputs.size(); ++i)
-            if (offer.unread >> i & 1U)
+            if (offer.isUnread(i))
                 inputs[i].extents = mOperands[i].tensor.integers;
         Result<std::shared_ptr<Prepared const>> prepared = (*kernel)->prepare(inputs, outputs, threads);
         ASSERT_TRUE(prepared) << prepared.error().message;

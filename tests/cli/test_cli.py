@@ -417,3 +417,48 @@ def test_cpp_example_names_the_classes_that_the_python_example_names(tmp_path: p
     ]
     classes = [[line.split(":")[0] for line in text.splitlines()] for text in shown]
     assert len(classes[0]) == 5 and classes[0] == classes[1]
+
+
+def test_verify_does_not_count_steps_that_run_the_reference_itself(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    target = tmp_path / "ref.plan"
+    tenon("build", model, "-o", target, "--shapes", RANGE, "--quiet", TENON_DEVICE="ref")
+    done = tenon("verify", target, TENON_DEVICE="ref")
+    count = re.match(r"0 of (\d+) steps compared with the reference \((\d+) run the reference itself\)\n$", done.stdout)
+    assert count and count[1] == count[2] != "0", done.stdout
+    report = json.loads(tenon("verify", target, "--json", TENON_DEVICE="ref").stdout)
+    assert all(not step["compared"] and "reference itself" in step["why"] for step in report["steps"])
+
+
+def test_build_writes_through_what_is_no_file(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    try:
+        done = tenon("build", model, "-o", pipe, "--shapes", RANGE)
+        read, _ = reader.communicate(timeout=60)
+    finally:
+        reader.kill()
+    whole = tmp_path / "whole.plan"
+    tenon("build", model, "-o", whole, "--shapes", RANGE, "--quiet")
+    assert read == whole.read_bytes()
+    assert pipe.is_fifo() and not list(tmp_path.glob("*.part"))
+    assert done.stdout == "" and str(pipe) in done.stderr  # The plan might have gone to standard output.
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert "cannot write" in tenon("build", model, "-o", folder, "--shapes", RANGE, status=1).stderr
+    assert folder.is_dir()
+
+
+def test_build_replaces_what_a_link_names(model: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link, chain = tmp_path / "there" / "a.plan", tmp_path / "a.plan", tmp_path / "chain.plan"
+    link.symlink_to("there/a.plan")
+    chain.symlink_to(link)
+    for path in (link, chain):  # The first time the link leads nowhere yet.
+        target.unlink(missing_ok=True)
+        tenon("build", model, "-o", path, "--shapes", RANGE, "--quiet")
+        assert path.is_symlink() and target.is_file() and not target.is_symlink()
+    inode = target.stat().st_ino
+    tenon("build", model, "-o", link, "--shapes", RANGE, "--quiet")
+    assert link.is_symlink() and target.stat().st_ino != inode  # Renamed into its place, as a whole.
+    assert not list(tmp_path.rglob("*.part"))

@@ -51,6 +51,13 @@ Answer slice(Problem const& problem)
     return std::vector{offer};
 }
 
+Answer concatenation(Problem const& problem)
+{
+    Offer offer = offerIn(problem, Layout::kLinear, 5.0);
+    offer.unread = 1U;
+    return std::vector{offer};
+}
+
 Answer refused(Problem const&)
 {
     return refuse("never", "it never does");
@@ -82,6 +89,7 @@ constexpr Candidate kCandidates[]{
     {"Activation", "pointwise", pointwise, build},
     {"Shuffle", "shuffle", shuffle, build},
     {"Slice", "slice", slice, build},
+    {"Concatenation", "concatenation", concatenation, build},
     {"SoftMax", "never", refused, build},
     {"*", "reference", any, build},
 };

@@ -8,7 +8,7 @@ namespace tenon::test
 
 //! Convolution: kChannelsLast at cost 10, kLinear at 1000. Unary, ElementWise, Activation: either layout at cost 5, in
 //! place. Shuffle: a view when it keeps the order of elements. NonZero, SoftMax, Pooling and the rest: linear. Shape
-//! operands of Slice are unread.
+//! operands of Slice and the first of Concatenation are unread.
 Backend fakeBackend();
 
 } // namespace tenon::test

@@ -198,6 +198,30 @@ output %e
     EXPECT_EQ(plan.memoryPerProfile.at(0), 2 * 8 * 64 * 4);
 }
 
+static_assert(isUnreadIn(0x80000001U, 0) && isUnreadIn(0x80000001U, 31) && !isUnreadIn(0x80000001U, 1));
+static_assert(!isUnreadIn(0x80000001U, 32) && !isUnreadIn(0x80000001U, 63) && !isUnreadIn(~0U, 4000));
+
+TEST(Planner, readsInputsBeyondTheThirtySecond)
+{
+    std::string text;
+    std::string operands;
+    for (int32_t i = 0; i < 40; ++i)
+    {
+        text += "input %x" + std::to_string(i) + " : float32[3,4]\n";
+        text += "%a" + std::to_string(i) + " = Unary(%x" + std::to_string(i) + ") {Operation=0}\n";
+        operands += (i == 0 ? "%a" : ", %a") + std::to_string(i);
+    }
+    Plan const plan = planOf(text + "%y = Concatenation(" + operands + ") {Axis=0}\noutput %y\n");
+    auto const& steps = plan.programs.front().steps;
+    auto const isConcatenation = [](PlanStep const& step) { return step.inputs.size() == 40; };
+    auto const step = std::find_if(steps.begin(), steps.end(), isConcatenation);
+    ASSERT_NE(step, steps.end());
+    EXPECT_EQ(steps.size(), 40U); // Nobody reads what the first of them would make.
+    EXPECT_EQ(step->inputs[0], -1);
+    for (size_t i = 1; i < 40; ++i)
+        EXPECT_GE(step->inputs[i], 0) << i;
+}
+
 TEST(Planner, tellsExtentsThatDependOnData)
 {
     Plan const plan = planOf(R"(

@@ -316,6 +316,28 @@ void moves(CpuNetwork& net)
     net.output(half, "half");
 }
 
+//! What looks for elements, moves them by index, counts up or reads beyond its input.
+void searches(CpuNetwork& net)
+{
+    Tensor& x = net.input("x", {2, 4, 6}, {3, 5, 6}, {6, 9, 6});
+    ITopKLayer* best = net.get().addTopK(x, TopKOperation::kMAX, 2, 1U << 1);
+    Tensor& sums =
+        *net.get().addCumulative(x, net.integers({}, {1}), CumulativeOperation::kSUM, false, true)->getOutput(0);
+    IScatterLayer* moved = net.get().addScatter(sums, *best->getOutput(1), *best->getOutput(0), ScatterMode::kELEMENT);
+    moved->setAxis(1);
+    Tensor& largest = *net.get().addTopK(x, TopKOperation::kMAX, 1, 1U << 2)->getOutput(1);
+    Tensor& marks = *net.get().addOneHot(largest, net.floats({2}), net.integers({}, {6}), 2)->getOutput(0);
+    ISliceLayer* padded = net.get().addSlice(x, dimsOf({0, 0, -2}), dimsOf({2, 4, 10}), dimsOf({1, 1, 1}));
+    padded->setMode(SampleMode::kREFLECT);
+    IFillLayer* ramp = net.get().addFill(dimsOf({}), FillOperation::kLINSPACE, DataType::kFLOAT);
+    ramp->setInput(0, *net.get().addShape(x)->getOutput(0));
+    ramp->setInput(1, net.floats({}));
+    ramp->setInput(2, net.floats({3}));
+    net.output(net.add(*moved->getOutput(0), *ramp->getOutput(0)), "moved");
+    net.output(marks, "marks");
+    net.output(*padded->getOutput(0), "padded");
+}
+
 void found(CpuNetwork& net)
 {
     Tensor& x = net.relu(net.input("x", {3, 4}, {5, 4}, {9, 4}));
@@ -328,7 +350,7 @@ void found(CpuNetwork& net)
 
 constexpr CpuCase kCases[]{{"convolutions", convolutions}, {"tiles", tiles}, {"depthwise", depthwise},
     {"products", products}, {"attention", attention}, {"pointwise", pointwise}, {"rows", rows}, {"pictures", pictures},
-    {"moves", moves}, {"found", found}};
+    {"moves", moves}, {"searches", searches}, {"found", found}};
 } // namespace
 
 std::span<CpuCase const> cpuCases() noexcept

@@ -46,7 +46,10 @@ def strip_comments(text):
 
 
 def read_overrides(paths):
-    """What is written by hand: {interface: {(call, arity)}} and the names of all classes."""
+    """What is written by hand: {interface: {(call, arity)}} and the names of all classes.
+
+    A class stands on missing::X, on an XAccessors, or, when it leaves no call out, on the slots apiv::VX themselves.
+    """
     overrides, classes = {}, set()
     for path in paths:
         text = strip_comments(open(path, encoding="utf-8").read())
@@ -56,7 +59,8 @@ def read_overrides(paths):
             calls = set()
             for call, params in re.findall(r"\b(\w+)\(([^(){};]*)\)\s*(?:const)?\s*noexcept\s*override", body, re.S):
                 calls.add((call, len([part for part in params.split(",") if part.strip()])))
-            bases = re.findall(r"missing::(\w+)", match.group(2)) + re.findall(r"(\w+)Accessors", match.group(2))
+            bases = re.findall(r"(?:missing::|apiv::V)(\w+)", match.group(2))
+            bases += re.findall(r"(\w+)Accessors", match.group(2))
             for base in bases:
                 overrides.setdefault(base, set()).update(calls)
     return overrides, classes
@@ -84,6 +88,14 @@ def write_missing(interfaces):
     return "".join(out)
 
 
+def check_of_dims(kind, prop, slot):
+    """Lines that refuse dimensions that are none before anything is read from them."""
+    least = -1 if (kind, prop) in REPLACED_BY_INPUT and kind != "Fill" else 0  # -1: an input gives them.
+    failure = "return false;" if slot.returns == "bool" else "return;"
+    call = f"I{kind}Layer::{slot.name}"
+    return f'        if (!takesDims("{call}", {slot.names[0]}, {least}))\n            {failure}\n'
+
+
 def accessor(kind, members, slot):
     """The override of a plain getter or setter, or None when no field stands behind it."""
     match = re.fullmatch(r"(set|get|is)(\w+)", slot.name)
@@ -104,6 +116,8 @@ def accessor(kind, members, slot):
             lines.append(f"dropInput({position});")
         body = "        edited();\n"
         body = "".join(f"        {line}\n" for line in lines) + body
+        if slot.first_type == "Dims const&":
+            body = check_of_dims(kind, prop, slot) + body
         return body + ("        return true;\n" if slot.returns == "bool" else "")
     if verb != "set" and slot.arity == 0:
         if prop == "PaddingNd" and member is None and "PrePadding" in members:
@@ -154,9 +168,21 @@ def write_plain(plain):
     return "".join(out)
 
 
-def write_list(interfaces, overrides, done):
+def refused_by_hand(folder, refitter):
+    """Calls that have a body, which says that they (or a way to use them) are not implemented."""
+    text = strip_comments(open(refitter, encoding="utf-8").read())
+    found = [f"IParserRefitter::{call}" for call in re.findall(r'return refuse\("(\w+)"', text)]
+    for path in sorted(glob.glob(os.path.join(folder, "**", "*.cpp"), recursive=True)):
+        text = strip_comments(open(path, encoding="utf-8").read())
+        found += re.findall(r'notImplemented\(\s*"([^"]+)"', text)
+        found += re.findall(r'"(I\w+::\w+)",\s*"is not implemented"', text)
+        found += re.findall(r'"([a-z]+[A-Z]\w+) is not implemented\b', text)
+    return found
+
+
+def write_list(interfaces, overrides, done, by_hand):
     """The calls that stay without a body, as initialisers of a list of strings."""
-    lines = []
+    lines = [f'"{call}",\n' for call in by_hand]
     for interface in interfaces:
         key = interface.name[1:]
         hand = overrides.get(key, set()) | overrides.get(re.sub(r"Layer$", "", key), set())
@@ -179,6 +205,7 @@ def main():
     parser.add_argument("--slots", required=True, help="the header of slots, include/NvInferImpl.h")
     parser.add_argument("--layers", required=True, help="folder of the layer structs, src/layers")
     parser.add_argument("--api", required=True, help="folder of what is written by hand, src/api")
+    parser.add_argument("--refitter", required=True, help="the parser's refitter, importers/onnx/refitter.cpp")
     parser.add_argument("--out", required=True, help="folder for the results")
     args = parser.parse_args()
     interfaces = read_interfaces(args.slots)
@@ -190,7 +217,8 @@ def main():
     write_if_changed(os.path.join(args.out, "layer_headers.inc"), includes)
     write_if_changed(os.path.join(args.out, "layer_accessors.inc"), accessors)
     write_if_changed(os.path.join(args.out, "layer_classes.inc"), write_plain(plain))
-    write_if_changed(os.path.join(args.out, "not_implemented_list.inc"), write_list(interfaces, overrides, done))
+    missing = write_list(interfaces, overrides, done, refused_by_hand(args.api, args.refitter))
+    write_if_changed(os.path.join(args.out, "not_implemented_list.inc"), missing)
 
 
 if __name__ == "__main__":

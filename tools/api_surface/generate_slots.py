@@ -25,7 +25,13 @@ def main():
         "",
         "namespace slots",
         "{",
+        "struct Slot",
+        "{",
+        "    char const* call; //!< Interface::call, the interface by its public name.",
+        "    int number;",
+        "};",
     ]
+    calls = []
     for name, layout in table.items():
         if name == "symbols" or not re.fullmatch(r"nvinfer1::(apiv::V|I)\w+", name):
             continue
@@ -36,9 +42,12 @@ def main():
             seen[call] = seen.get(call, 0) + 1
             suffix = "" if seen[call] == 1 else f"_{seen[call]}"
             lines.append(f"constexpr int k{plain}_{call}{suffix}{{{number}}};")
+            if plain.startswith("V") and not slot.startswith("~"):
+                calls.append(f'    {{"I{plain[1:]}::{call}", {number}}},')
         for field, _, offset in layout.get("fields", []):
             if field in ("mImpl", "mLayer"):
                 lines.append(f"constexpr int k{plain}_{field}{{{offset}}};")
+    lines += ["//! Every slot behind a public class.", "constexpr Slot kSlots[]{", *calls, "};"]
     lines += ["} // namespace slots", ""]
     os.makedirs(os.path.dirname(args.out), exist_ok=True)
     open(args.out, "w", encoding="utf-8").write("\n".join(lines))

@@ -35,7 +35,8 @@ int build(Options const& options, Common const& common)
     ProgressBar::clearLine();
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
     if (!common.quiet)
-        std::printf("%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
+        std::fprintf(isWrittenThrough(output) ? stderr : stdout, // The plan may have gone to standard output.
+            "%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
     return 0;
 }
 } // namespace

@@ -230,16 +230,53 @@ std::vector<char> readFile(std::string const& path)
     return bytes;
 }
 
+bool isWrittenThrough(std::string const& path)
+{
+    // Names of open files, too: one that is replaced is no longer the file that is open.
+    if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+        return true;
+    std::error_code problem;
+    std::filesystem::file_status const status = std::filesystem::status(path, problem);
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+namespace
+{
+void writeTo(std::string const& path, void const* data, size_t size)
+{
+    std::ofstream file{path, std::ios::binary};
+    file.write(static_cast<char const*>(data), static_cast<std::streamsize>(size));
+    if (!file.flush())
+        throw std::runtime_error("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+//! The file behind links, whether it is there yet or not.
+std::filesystem::path targetOf(std::filesystem::path path)
+{
+    constexpr int32_t kMostLinks{40}; // As many as the system follows.
+    for (int32_t i = 0; i < kMostLinks && std::filesystem::is_symlink(path); ++i)
+        path = path.parent_path() / std::filesystem::read_symlink(path);
+    return path;
+}
+} // namespace
+
 void writeFile(std::string const& path, void const* data, size_t size)
 {
-    std::string const aside = path + ".part";
+    if (isWrittenThrough(path))
+        return writeTo(path, data, size);
+    std::string const target = targetOf(path).string();
+    std::string const aside = target + ".part";
+    try
     {
-        std::ofstream file{aside, std::ios::binary};
-        file.write(static_cast<char const*>(data), static_cast<std::streamsize>(size));
-        if (!file.flush())
-            throw std::runtime_error("cannot write '" + aside + "': " + std::strerror(errno));
+        writeTo(aside, data, size);
     }
-    std::filesystem::rename(aside, path);
+    catch (std::runtime_error const&)
+    {
+        std::error_code problem;
+        std::filesystem::remove(aside, problem);
+        throw;
+    }
+    std::filesystem::rename(aside, target);
 }
 
 namespace

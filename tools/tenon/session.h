@@ -97,7 +97,10 @@ class Model
 //! The bytes of a plan built from an ONNX file; null when it failed or was cancelled (the logger has said why).
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
     std::string const& model, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, ProgressBar& progress);
-//! Writes beside `path` and renames, so that a file is whole or absent; throws std::runtime_error.
+//! Whether `path` is written through: a pipe, a device, or another thing in the place of a file.
+bool isWrittenThrough(std::string const& path);
+//! Writes beside the file that `path` names and renames, so that it is whole or absent; what is no file is written
+//! through. Throws std::runtime_error.
 void writeFile(std::string const& path, void const* data, size_t size);
 std::vector<char> readFile(std::string const& path);
 bool isOnnx(std::string const& path);

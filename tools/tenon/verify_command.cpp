@@ -61,12 +61,14 @@ std::string stepName(Json const& report, Json const& step)
 void print(Json const& report, bool verbose)
 {
     size_t compared{0};
+    size_t own{0};
     double worst{0.0};
     std::string worstStep;
     for (Json const& step : report["steps"])
     {
         bool const isCompared = step["compared"].get<bool>();
         compared += isCompared ? 1 : 0;
+        own += !isCompared && step["ok"].get<bool>() ? 1 : 0;
         double const units = isCompared && step["worst"].is_number() ? step["worst"].get<double>() : 0.0;
         if (units > worst)
         {
@@ -83,6 +85,8 @@ void print(Json const& report, bool verbose)
                 step["name"].get<std::string>().c_str());
     }
     std::printf("%zu of %zu steps compared with the reference", compared, report["steps"].size());
+    if (own > 0)
+        std::printf(" (%zu run the reference itself)", own);
     if (!worstStep.empty())
         std::printf("; nearest to its tolerance: '%s' at %.3f of it", worstStep.c_str(), worst);
     std::printf("\n");

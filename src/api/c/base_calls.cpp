@@ -15,8 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr char const* kNotImplemented[]{
 #include "api/not_implemented_list.inc"
-    // Of the interfaces without slots behind them.
-    "createInferRefitter",
 };
 
 Result<std::string> devices()

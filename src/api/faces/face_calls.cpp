@@ -63,8 +63,7 @@ void* tenonFaceCreateInferRuntime(void* logger, int32_t version) noexcept
 void* tenonFaceCreateInferRefitter(void*, void* logger, int32_t) noexcept
 {
     auto* const user = static_cast<ILogger*>(logger);
-    tenon::Log const log{user == nullptr ? &globalLogger() : user};
-    log.error({ErrorCode::kUNSUPPORTED_STATE, "createInferRefitter is not implemented"});
+    Reporting{user == nullptr ? &globalLogger() : user}.notImplemented("createInferRefitter");
     return nullptr;
 }
 
@@ -85,8 +84,9 @@ bool tenonFaceSetInternalLibraryPath(char const*) noexcept
 
 bool tenonFaceInitPlugins(void* logger, char const*) noexcept
 {
-    setGlobalLogger(static_cast<ILogger*>(logger));
-    tenon::Log const log{&globalLogger()};
-    log.verbose("initLibNvInferPlugins: this release has no stock plugins");
-    return true;
+    auto* const user = static_cast<ILogger*>(logger);
+    setGlobalLogger(user);
+    tenon::Log{user == nullptr ? &globalLogger() : user}.error({ErrorCode::kUNSUPPORTED_STATE,
+        "initLibNvInferPlugins is not implemented: no stock plugins exist yet, programs may register their own"});
+    return false;
 }

@@ -36,7 +36,7 @@ PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread)
     std::vector<Input> views(args.size());
     for (size_t i = 0; i < args.size(); ++i)
     {
-        bool const isValues = i < 32 && (unread >> i & 1U) != 0 && isInteger(args[i].dtype);
+        bool const isValues = isUnreadIn(unread, i) && isInteger(args[i].dtype);
         if (!args[i].present && !isValues)
             continue;
         if (isValues)

@@ -55,7 +55,7 @@ TENON_INLINE F16 tanh(F16 x)
 {
     // From 10 on the result is 1 in float.
     F16 const e = expMinusOne(max(splat(-20.0F), min(splat(20.0F), x + x)));
-    return e / (e + splat(2.0F));
+    return copySign(e / (e + splat(2.0F)), x); // −0 stays −0.
 }
 
 //! A rational fit of erf(x) / x in x², relative error 2.5e-8 on |x| ≤ 4, where erf becomes 1 in float.
@@ -73,8 +73,8 @@ TENON_INLINE F16 erf(F16 x)
     q = fma(q, t, splat(0.115349669F));
     q = fma(q, t, splat(0.504856673F));
     q = fma(q, t, splat(1.0F));
-    // The fit ends one unit in the last place short of 1.
-    return selectLess(abs(x), splat(4.0F), c * p / q, copySign(splat(1.0F), x));
+    // The fit ends one unit in the last place short of 1. A NaN is no further than 4 and stays in c.
+    return selectLess(splat(0x1.fffffep1F), abs(x), copySign(splat(1.0F), x), c * p / q);
 }
 
 TENON_INLINE F16 geluErf(F16 x)

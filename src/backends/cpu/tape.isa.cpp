@@ -272,7 +272,7 @@ void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
     F16 const value = splat(static_cast<float>(step.value));
     switch (step.op)
     {
-    case TapeOp::kNeg: map1(a, to, n, [](F16 x) { return zero() - x; }); break;
+    case TapeOp::kNeg: map1(a, to, n, [](F16 x) { return splat(-0.0F) - x; }); break; // −(+0) is −0.
     case TapeOp::kAbs: map1(a, to, n, [](F16 x) { return abs(x); }); break;
     case TapeOp::kExp: map1(a, to, n, [](F16 x) { return exp(x); }); break;
     case TapeOp::kLog: runLog(a, to, n); break;

@@ -1,0 +1,28 @@
+//! \file
+//! Runs that can be ended while they go on.
+#ifndef TENON_RUN_H
+#define TENON_RUN_H
+
+#include "tenon/base.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+    //! Asked between steps of a run, every 20 ms or so, on the thread that runs. 0 ends the run.
+    typedef int32_t (*TenonGoesOn)(void* user);
+
+    //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when `goesOn`
+    //! says so. The outputs of a run that was ended are not defined; the context can run again.
+    //! \param context an nvinfer1::IExecutionContext. \param stream as for enqueueV3; 0 with `bindings`.
+    //! \param bindings an address per I/O tensor; null: the addresses that were set.
+    //! \return 1; 0 after a report to the context's logger and recorder.
+    TENON_CALL int32_t tenonRun(
+        void* context, void* stream, void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TENON_RUN_H

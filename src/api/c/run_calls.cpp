@@ -1,0 +1,17 @@
+// C functions: runs that can be ended.
+#include "api/boundary.h"
+#include "api/execution_context.h"
+#include "tenon/run.h"
+
+int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn goesOn, void* user) noexcept
+{
+    using tenon::api::ExecutionContext;
+    ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
+    auto const work = [&]() -> tenon::Result<tenon::Done> {
+        if (goesOn == nullptr)
+            return run.run(stream, bindings);
+        tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
+        return run.run(stream, bindings, &ask);
+    };
+    return tenon::api::fencedDone(run.reporting().log(), "tenonRun", work) ? 1 : 0;
+}

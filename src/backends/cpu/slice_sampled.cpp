@@ -1,0 +1,226 @@
+// Slices that read beyond the input, as padding does: positions from a table per axis, runs of neighbours at once.
+#include "backend/check_shapes.h"
+#include "backends/cpu/copy_step.h"
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_inputs.h"
+#include "layers/slice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr size_t kFillInput{4};
+
+std::variant<std::vector<Offer>, Refusal> offersOfSampled(Problem const& problem)
+{
+    TensorType const& type = problem.output();
+    if (problem.fields<Slice>().mode == nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return refuse("sampled", "nothing lies beyond the input");
+    if (movableBytes(type.dtype) == 0)
+        return refuse("sampled", "elements are smaller than a byte");
+    uint32_t unread{0};
+    for (size_t i = 1; i < problem.node->inputs.size(); ++i)
+    {
+        if (i == kFillInput)
+            continue;
+        if (!hasKnownContents(problem, i))
+            return refuse("sampled", fmt::format("the contents of input {} are known only when it runs", i));
+        unread |= 1U << i;
+    }
+    std::vector<Offer> offers;
+    for (Layout const layout : movableLayouts(type.rank()))
+    {
+        std::vector<Layout> inputs(problem.node->inputs.size(), Layout::kLinear);
+        inputs[0] = layout;
+        offers.push_back({.candidate = "sampled",
+            .inputs = std::move(inputs),
+            .outputs = {layout},
+            .cost = copyCost(type.dtype, problem.typicalExtents(type), 2.0),
+            .unread = unread});
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildSampled(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"slice_sampled", encodeLayerArgs(problem, offer), {}};
+}
+
+//! Offsets into the input, in elements, by position along one axis of the output; −1: the fill value. Those of
+//! [runFirst, runLast) lie side by side in memory.
+struct SampledAxis
+{
+    std::vector<int64_t> offsets;
+    int64_t runFirst{0};
+    int64_t runLast{0};
+
+    void findRun()
+    {
+        auto const count = static_cast<int64_t>(offsets.size());
+        for (int64_t first = 0, last = 0; first < count; first = last)
+        {
+            int64_t const start = offsets[static_cast<size_t>(first)];
+            for (last = first; last < count; ++last)
+                if (start < 0 || offsets[static_cast<size_t>(last)] != start + last - first)
+                    break;
+            if (last - first > runLast - runFirst)
+                std::tie(runFirst, runLast) = std::pair{first, last};
+            last = std::max(last, first + 1);
+        }
+    }
+};
+
+//! Axes in the order of the output's memory, the fastest one last.
+template <typename Bits>
+class SampledStep final : public Prepared
+{
+  public:
+    SampledStep(std::vector<SampledAxis> axes, bool hasFill)
+        : mAxes{std::move(axes)},
+          mHasFill{hasFill}
+    {
+        for (size_t k = 0; k + 1 < mAxes.size(); ++k)
+            mRows *= static_cast<int64_t>(mAxes[k].offsets.size());
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        Bits const fill = mHasFill ? *static_cast<Bits const*>(call.inputs[kFillInput]) : Bits{0};
+        auto const* x = static_cast<Bits const*>(call.inputs[0]);
+        SampledAxis const& inner = mAxes.back();
+        auto const width = static_cast<int64_t>(inner.offsets.size());
+        auto const [first, last] = lane.part(mRows);
+        for (int64_t row = first; row < last; ++row)
+        {
+            Bits* const to = static_cast<Bits*>(call.outputs[0]) + row * width;
+            int64_t const base = baseOf(row);
+            if (base < 0)
+            {
+                std::fill(to, to + width, fill);
+                continue;
+            }
+            copyEach(x + base, to, 0, inner.runFirst, fill);
+            if (inner.runFirst < inner.runLast)
+                std::memcpy(to + inner.runFirst, x + base + inner.offsets[static_cast<size_t>(inner.runFirst)],
+                    static_cast<size_t>(inner.runLast - inner.runFirst) * sizeof(Bits));
+            copyEach(x + base, to, inner.runLast, width, fill);
+        }
+        return Done{};
+    }
+
+  private:
+    //! Where a row of the innermost axis starts in the input; −1 when all of it is the fill value.
+    int64_t baseOf(int64_t row) const
+    {
+        int64_t base{0};
+        for (size_t k = mAxes.size() - 1; k-- > 0;)
+        {
+            auto const extent = static_cast<int64_t>(mAxes[k].offsets.size());
+            int64_t const offset = mAxes[k].offsets[static_cast<size_t>(row % extent)];
+            row /= extent;
+            if (offset < 0)
+                return -1;
+            base += offset;
+        }
+        return base;
+    }
+    void copyEach(Bits const* x, Bits* to, int64_t first, int64_t last, Bits fill) const
+    {
+        std::vector<int64_t> const& offsets = mAxes.back().offsets;
+        for (int64_t i = first; i < last; ++i)
+        {
+            int64_t const offset = offsets[static_cast<size_t>(i)];
+            to[i] = offset < 0 ? fill : x[offset];
+        }
+    }
+
+    std::vector<SampledAxis> mAxes;
+    bool mHasFill;
+    int64_t mRows{1};
+};
+
+class SampledKernel final : public Kernel
+{
+  public:
+    SampledKernel(LayerKernel kernel, Slice layer)
+        : mKernel{std::move(kernel)},
+          mLayer{layer}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        TensorArg const& x = inputs[0];
+        TensorArg const& out = outputs[0];
+        if (x.layout != out.layout || blockOf(out.layout) != 1 || movableBytes(out.dtype) == 0
+            || mLayer.mode == nvinfer1::SampleMode::kSTRICT_BOUNDS)
+            return badArgument("the kernel of slices beyond the input takes one layout and whole bytes");
+        std::vector<SampledAxis> axes = TENON_TRY(axesOf(inputs, out));
+        bool const hasFill = isPresent(inputs, kFillInput);
+        switch (movableBytes(out.dtype))
+        {
+        case 1: return std::make_shared<SampledStep<uint8_t> const>(std::move(axes), hasFill);
+        case 2: return std::make_shared<SampledStep<uint16_t> const>(std::move(axes), hasFill);
+        case 4: return std::make_shared<SampledStep<uint32_t> const>(std::move(axes), hasFill);
+        default: return std::make_shared<SampledStep<uint64_t> const>(std::move(axes), hasFill);
+        }
+    }
+
+  private:
+    Result<std::vector<SampledAxis>> axesOf(std::span<TensorArg const> inputs, TensorArg const& out) const
+    {
+        TensorArg const& x = inputs[0];
+        PreparedInputs const in{inputs, mKernel.args().unread};
+        Slice::Cut const cut = TENON_TRY(mLayer.cut(in.get()));
+        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
+        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
+        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+        std::vector<SampledAxis> axes;
+        auto const add = [&](size_t k) {
+            SampledAxis axis;
+            for (int64_t at = 0; at < out.extents[k]; ++at)
+            {
+                int64_t const position = mLayer.sampled(start[k], stride[k], at, x.extents[k]);
+                axis.offsets.push_back(position < 0 ? -1 : position * from[k]);
+            }
+            axes.push_back(std::move(axis));
+        };
+        bool const isLinear = out.layout == Layout::kLinear || out.extents.size() < 3;
+        for (size_t k = 0; k < out.extents.size(); ++k)
+            if (isLinear || k != 1)
+                add(k);
+        if (!isLinear)
+            add(1);
+        if (axes.empty())
+            return badArgument("a slice of a tensor without axes");
+        axes.back().findRun();
+        return axes;
+    }
+
+    LayerKernel mKernel;
+    Slice mLayer;
+};
+
+Result<std::unique_ptr<Kernel>> loadSampled(KernelSource const& source)
+{
+    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
+    Slice const layer = TENON_TRY(fieldsOf<Slice>(kernel.args()));
+    return std::make_unique<SampledKernel>(std::move(kernel), layer);
+}
+
+constexpr Candidate kSampledCandidates[]{{Slice::kName, "sampled", offersOfSampled, buildSampled}};
+constexpr KernelEntry kSampledKernels[]{{"slice_sampled", loadSampled}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(SliceSampled, kSampledCandidates, kSampledKernels);

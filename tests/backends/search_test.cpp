@@ -1,0 +1,187 @@
+// Layers that look for elements, move them by index or make them, on the CPU against the reference.
+#include "backends/kernel_case.h"
+#include "layers/cumulative.h"
+#include "layers/fill.h"
+#include "layers/non_zero.h"
+#include "layers/one_hot.h"
+#include "layers/scatter.h"
+#include "layers/slice.h"
+#include "layers/top_k.h"
+
+#include <cmath>
+
+namespace tenon::test
+{
+
+namespace
+{
+std::vector<DType> const kNumbers{DType::kFLOAT, DType::kINT32, DType::kINT64};
+
+HostTensor integers(std::vector<int64_t> extents, std::vector<int64_t> values, DType type = DType::kINT64)
+{
+    HostTensor tensor{type, std::move(extents)};
+    for (size_t i = 0; i < values.size(); ++i)
+        tensor.setInteger(static_cast<int64_t>(i), values[i]);
+    return tensor;
+}
+
+HostTensor reals(std::vector<int64_t> extents, std::vector<double> const& values)
+{
+    HostTensor tensor{DType::kFLOAT, std::move(extents)};
+    for (size_t i = 0; i < values.size(); ++i)
+        tensor.set(static_cast<int64_t>(i), values[i]);
+    return tensor;
+}
+} // namespace
+
+TEST(CpuTopK, countsAxesTypesAndTies)
+{
+    using Operation = nvinfer1::TopKOperation;
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT32, DType::kINT64})
+        for (Operation const operation : {Operation::kMAX, Operation::kMIN})
+            for (uint32_t axis = 0; axis < 3; ++axis)
+                for (int32_t const k : {0, 1, 2, 5})
+                    for (DType const indices : {DType::kINT32, DType::kINT64})
+                    {
+                        SCOPED_TRACE(fmt::format("{} {} axis {} k {}", nameOf(type), nameOf(indices), axis, k));
+                        // Few different values: equal elements keep their order.
+                        expectKernels(TopK{operation, k, 1U << axis, indices},
+                            {input(randomTensor({7, 5, 37}, 0.0, 6.0, type))}, "lanes");
+                    }
+    expectKernels(TopK{Operation::kMAX, 100, 2}, {input(randomTensor({3, 1000}))}, "lanes");
+    expectKernels(TopK{Operation::kMAX, 3, 4}, {input(randomTensor({4, 6, 9})), weight(integers({}, {2}))}, "lanes");
+}
+
+TEST(CpuTopK, nanIsTheLargest)
+{
+    using Operation = nvinfer1::TopKOperation;
+    HostTensor x = randomTensor({4, 40});
+    for (size_t i = 0; i < 160; i += 9)
+        x.reals[i] = i % 2 == 0 ? NAN : i % 3 == 0 ? INFINITY : -0.0;
+    for (Operation const operation : {Operation::kMAX, Operation::kMIN})
+        for (int32_t const k : {1, 7, 40})
+            expectKernels(TopK{operation, k, 2}, {input(x)}, "lanes");
+}
+
+TEST(CpuCumulative, axesDirectionsAndTypes)
+{
+    for (DType const type : kNumbers)
+        for (bool const exclusive : {false, true})
+            for (bool const reverse : {false, true})
+                for (int64_t const axis : {0, 1, -1})
+                    expectKernels(Cumulative{nvinfer1::CumulativeOperation::kSUM, exclusive, reverse},
+                        {input(randomTensor({5, 70, 67}, -9.0, 9.0, type)), weight(integers({}, {axis}))}, "lanes");
+    expectKernels(Cumulative{}, {input(randomTensor({0, 3})), weight(integers({}, {0}, DType::kINT32))}, "lanes");
+    // 2^31 and more wraps in int32.
+    expectKernels(Cumulative{},
+        {input(integers({3}, {INT32_MAX, INT32_MAX, 5}, DType::kINT32)), weight(integers({}, {0}))}, "lanes");
+}
+
+TEST(CpuNonZero, typesAndRanks)
+{
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kUINT8, DType::kINT32,
+             DType::kINT64, DType::kBOOL})
+        for (DType const indices : {DType::kINT32, DType::kINT64})
+        {
+            SCOPED_TRACE(nameOf(type));
+            HostTensor x = randomTensor({3, 7, 11}, 0.0, 2.0, type);
+            for (int64_t i = 0; i < x.count(); i += 3)
+                x.set(i, i % 2 == 0 ? 0.0 : -0.0);
+            expectKernels(NonZero{indices}, {input(x)}, "passes");
+        }
+    expectKernels(NonZero{}, {input(reals({5}, {NAN, -0.0, 1e-45, -INFINITY, 0.0}))}, "passes");
+    expectKernels(NonZero{}, {input(reals({3}, {0.0, 0.0, -0.0}))}, "passes");
+    expectKernels(NonZero{}, {input(reals({}, {2.5}))}, "passes");
+}
+
+TEST(CpuScatter, elementsAndPositions)
+{
+    using Mode = nvinfer1::ScatterMode;
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kINT8, DType::kINT64, DType::kBOOL})
+        for (DType const indices : {DType::kINT32, DType::kINT64})
+        {
+            SCOPED_TRACE(nameOf(type));
+            HostTensor const data = randomTensor({4, 6, 5}, 0.0, 9.0, type);
+            for (int32_t axis = 0; axis < 3; ++axis) // Positions come twice: the last update counts.
+                expectKernels(Scatter{Mode::kELEMENT, axis},
+                    {input(data), input(randomTensor({3, 4, 5}, -4.0, 4.0, indices)),
+                        input(randomTensor({3, 4, 5}, 0.0, 9.0, type))},
+                    "rows");
+            expectKernels(Scatter{Mode::kND},
+                {input(data), input(randomTensor({7, 2}, -4.0, 4.0, indices)),
+                    input(randomTensor({7, 5}, 0.0, 9.0, type))},
+                "rows");
+            expectKernels(Scatter{Mode::kND},
+                {input(data), input(randomTensor({2, 3, 3}, -4.0, 4.0, indices)),
+                    input(randomTensor({2, 3}, 0.0, 9.0, type))},
+                "rows");
+        }
+    expectKernels(Scatter{Mode::kELEMENT, 1},
+        {input(randomTensor({300, 70})), input(randomTensor({300, 9}, -70.0, 69.0, DType::kINT32)),
+            input(randomTensor({300, 9}))},
+        "rows");
+}
+
+TEST(CpuOneHot, axesTypesAndIndicesOutOfRange)
+{
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kINT8, DType::kINT64})
+        for (DType const indices : {DType::kINT32, DType::kINT64})
+            for (int32_t const axis : {0, 1, -1})
+            {
+                SCOPED_TRACE(fmt::format("{} {} axis {}", nameOf(type), nameOf(indices), axis));
+                expectKernels(OneHot{axis},
+                    {input(randomTensor({3, 17}, -12.0, 12.0, indices)), input(randomTensor({2}, 0.0, 9.0, type)),
+                        weight(integers({}, {9}))},
+                    "rows");
+            }
+}
+
+TEST(CpuFill, rangesByFieldsAndByInputs)
+{
+    for (DType const type : kNumbers)
+    {
+        SCOPED_TRACE(nameOf(type));
+        Fill fields{.dimensions = {1, {300}}, .alpha = -3.0, .beta = 2.0, .toType = type};
+        expectKernels(fields, {}, "rows");
+        Fill whole{.dimensions = {1, {70}}, .alphaInt64 = -7, .betaInt64 = 3, .alphaBetaInt64 = true, .toType = type};
+        expectKernels(whole, {}, "rows");
+        Fill plain{.dimensions = {3, {4, 5, 33}}, .toType = type};
+        expectKernels(plain,
+            {absent(), input(randomTensor({}, -9.0, 9.0, type)), input(randomTensor({3}, -9.0, 9.0, type))}, "rows");
+        expectKernels(plain,
+            {weight(integers({2}, {6, 50})), input(randomTensor({}, -9.0, 9.0, type)),
+                input(randomTensor({2}, -9.0, 9.0, type))},
+            "rows");
+        Fill scalar{.dimensions = {0, {}}, .toType = type};
+        expectKernels(
+            scalar, {absent(), input(randomTensor({}, 1.0, 9.0, type)), input(HostTensor{type, {0}})}, "rows");
+    }
+    Fill fractions{.dimensions = {1, {1000}}, .alpha = 0.1, .beta = -0.37, .toType = DType::kINT32};
+    expectKernels(fractions, {}, "rows");
+}
+
+TEST(CpuSlice, modesThatReadBeyondTheInput)
+{
+    using nvinfer1::SampleMode;
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kINT8, DType::kINT64})
+        for (SampleMode const mode : {SampleMode::kWRAP, SampleMode::kCLAMP, SampleMode::kFILL, SampleMode::kREFLECT,
+                 SampleMode::kSTRICT_BOUNDS})
+        {
+            SCOPED_TRACE(fmt::format("{} {}", nameOf(type), static_cast<int32_t>(mode)));
+            bool const isInside = mode == SampleMode::kSTRICT_BOUNDS;
+            Slice slice;
+            slice.start = isInside ? nvinfer1::Dims{3, {1, 0, 5}} : nvinfer1::Dims{3, {-3, 0, 12}};
+            slice.size = isInside ? nvinfer1::Dims{3, {2, 5, 3}} : nvinfer1::Dims{3, {11, 5, 21}};
+            slice.stride = isInside ? nvinfer1::Dims{3, {1, 1, -2}} : nvinfer1::Dims{3, {1, 1, -2}};
+            slice.mode = mode;
+            std::string const candidate = isInside ? "copy" : "sampled";
+            expectKernels(slice, {input(randomTensor({4, 5, 7}, 0.0, 9.0, type))}, candidate);
+            if (mode == SampleMode::kFILL)
+                expectKernels(slice,
+                    {input(randomTensor({4, 5, 7}, 0.0, 9.0, type)), absent(), absent(), absent(),
+                        input(randomTensor({}, 1.0, 9.0, type))},
+                    candidate);
+        }
+}
+
+} // namespace tenon::test
