@@ -2690,7 +2690,7 @@ extern "C" TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* lo
 //! The registry of plugin creators of this process.
 extern "C" TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
 
-//! The logger that library-wide messages go to: the one given to the first builder, runtime or refitter, else null.
+//! The logger that library-wide messages go to: that of the living object that was used last, else ours.
 extern "C" TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
 
 //! First number of the loaded library's version.

@@ -288,7 +288,8 @@ Value slice(Node& node, Value const& x, Cut const& cut, std::string_view role)
     }
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("{} cannot cut {}{}", node.op(), textOf(x.shape()), node.network().reasons.text()));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} cannot cut {}{}", node.op(), textOf(x.shape()), node.network().reasons.text()));
     }
     return layer->getOutput(0);
 }

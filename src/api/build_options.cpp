@@ -149,7 +149,12 @@ Result<Done> checkOptions(Log const& log, BuilderConfig const& config)
             log.warning(fmt::format("BuilderFlag::{}: {}", each.name, each.consequence));
     for (PoolNote const& each : kPoolNotes)
         if (config.settings().poolLimits.contains(static_cast<int32_t>(each.pool)))
-            log.warning(fmt::format("IBuilderConfig::setMemoryPoolLimit({}): {}", each.name, each.consequence));
+        {
+            std::string const note =
+                fmt::format("IBuilderConfig::setMemoryPoolLimit({}): {}", each.name, each.consequence);
+            // Nearly every program sets the workspace, and misses nothing: no warning.
+            each.pool == MemoryPoolType::kWORKSPACE ? log.info(note) : log.warning(note);
+        }
     if (config.settings().hardwareCompatibility != HardwareCompatibilityLevel::kNONE)
         log.warning(
             "IBuilderConfig::setHardwareCompatibilityLevel: no effect on the CPU: the levels are about GPUs, and "
