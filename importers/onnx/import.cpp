@@ -2,6 +2,7 @@
 #include "import.h"
 
 #include "old_opsets.h"
+#include "plugin.h"
 #include "signature.h"
 
 #include <algorithm>
@@ -265,8 +266,16 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     mValues[info.name()] = input;
 }
 
-ImportFunction Import::operatorOf(::onnx::NodeProto const& proto) const
+//! What imports the node: the operator, or the plugin that stands for it (W2, W3).
+Import::Importer Import::importerOf(::onnx::NodeProto const& proto)
 {
+    ImportFunction const known = isStandard(proto.domain()) ? findOperator(proto.op_type()) : nullptr;
+    nvinfer1::IPluginCreatorInterface* const creator =
+        known == nullptr || overridesOperator(mNetwork, proto) ? creatorFor(mNetwork, proto) : nullptr;
+    if (creator != nullptr || known != nullptr)
+    {
+        return {creator == nullptr ? known : nullptr, creator};
+    }
     for (auto const& function : mModel.proto().functions())
     {
         if (function.name() == proto.op_type() && function.domain() == proto.domain())
@@ -276,14 +285,10 @@ ImportFunction Import::operatorOf(::onnx::NodeProto const& proto) const
                     proto.op_type(), proto.domain()));
         }
     }
-    ImportFunction const function = isStandard(proto.domain()) ? findOperator(proto.op_type()) : nullptr;
-    if (function == nullptr)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE,
-            fmt::format("operator '{}' of domain '{}' at opset {} is not supported", proto.op_type(),
-                isStandard(proto.domain()) ? "ai.onnx" : proto.domain(), mOpset));
-    }
-    return function;
+    fail(ErrorCode::kUNSUPPORTED_NODE,
+        fmt::format("operator '{}' of domain '{}' at opset {} is not supported, and no plugin of that name is "
+                    "registered",
+            proto.op_type(), isStandard(proto.domain()) ? "ai.onnx" : proto.domain(), mOpset));
 }
 
 //! False when an input comes from a node that failed.
@@ -320,17 +325,24 @@ void Import::importNode(int index)
     ::onnx::NodeProto const& proto = mGraph.node(index);
     NodeState& state = mStates[static_cast<size_t>(index)];
     bool const fine = guarded(index, [&] {
-        ImportFunction const function = operatorOf(proto); // First: so that each unknown operator is listed.
+        Importer const importer = importerOf(proto); // First: so that each unknown operator is listed.
         std::vector<Value> inputs;
         if (!collectInputs(proto, inputs))
         {
             return;
         }
         Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
-        checkSignature(node, proto);
-        refuseOldMeaning(node);
-        std::optional<Outputs> const folded = fold(node);
-        bindOutputs(node, proto, folded ? *folded : function(node));
+        if (importer.creator != nullptr)
+        {
+            bindOutputs(node, proto, importPlugin(node, proto, *importer.creator));
+        }
+        else
+        {
+            checkSignature(node, proto);
+            refuseOldMeaning(node);
+            std::optional<Outputs> const folded = fold(node);
+            bindOutputs(node, proto, folded ? *folded : importer.function(node));
+        }
         state = NodeState::kImported;
     });
     if (!fine)

@@ -20,6 +20,10 @@ class Import
   public:
     Import(nvinfer1::INetworkDefinition& network, Model& model, Log& log, ErrorList& errors);
 
+    void letPluginsOverride(bool enabled)
+    {
+        mNetwork.pluginsOverride = enabled;
+    }
     //! Goes on behind nodes that fail, so that all of them are listed. True without errors.
     bool run();
 
@@ -47,7 +51,12 @@ class Import
     void addInitializers();
     void importNode(int index);
     bool collectInputs(::onnx::NodeProto const& proto, std::vector<Value>& inputs);
-    ImportFunction operatorOf(::onnx::NodeProto const& proto) const;
+    struct Importer
+    {
+        ImportFunction function{nullptr};
+        nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< Goes before the function.
+    };
+    Importer importerOf(::onnx::NodeProto const& proto);
     void bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
     void markOutputs();
     void markOutput(::onnx::ValueInfoProto const& info);

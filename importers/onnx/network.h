@@ -25,6 +25,7 @@ class Network
     Model& model;
     Log& log;
     Reasons reasons; //!< What the network says against a layer.
+    bool pluginsOverride{false}; //!< Plugins stand for operators of their name that the importer knows.
 
     //! The name itself if it is new, else with a number behind.
     std::string uniqueName(std::string const& name);

@@ -1,6 +1,10 @@
 // nvonnxparser::IParser: loading, flags, errors, subgraphs over Model and Import.
 #include "parser.h"
 
+#include "plugin.h"
+
+#include <algorithm>
+
 namespace tenon::onnx
 {
 namespace
@@ -78,6 +82,7 @@ bool Parser::importModel()
         fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
     }
     mImport = std::make_unique<Import>(mApi, *mModel, mLog, mErrors);
+    mImport->letPluginsOverride(getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE));
     return mImport->run();
 }
 
@@ -114,7 +119,14 @@ bool Parser::parseWithWeightDescriptors(void const* serialized_onnx_model, size_
 
 bool Parser::supportsOperator(char const* op_name) const noexcept
 {
-    return op_name != nullptr && findOperator(op_name) != nullptr;
+    if (op_name == nullptr)
+        return false;
+    // A plugin of any version and namespace may import a node of its name (W4).
+    if (findOperator(op_name) != nullptr)
+        return true;
+    int32_t count{0};
+    auto* const* const all = mApi.getBuilder().getPluginRegistry().getAllCreatorsRecursive(&count);
+    return std::any_of(all, all + count, [&](auto* creator) { return isCreatorOf(*creator, op_name); });
 }
 
 int Parser::getNbErrors() const noexcept

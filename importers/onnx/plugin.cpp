@@ -1,0 +1,288 @@
+// Nodes that stand for custom layers: attributes become the fields that the creator names.
+#include "plugin.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string_view>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using namespace nvinfer1;
+using ::onnx::AttributeProto;
+
+constexpr char const* kVersion{"plugin_version"};
+constexpr char const* kNamespace{"plugin_namespace"};
+constexpr char const* kShapeInputs{"tensorrt_plugin_shape_input_indices"};
+
+AttributeProto const* attributeOf(::onnx::NodeProto const& proto, std::string_view name)
+{
+    for (AttributeProto const& attribute : proto.attribute())
+    {
+        if (attribute.name() == name)
+        {
+            return &attribute;
+        }
+    }
+    return nullptr;
+}
+
+std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::string const& otherwise)
+{
+    AttributeProto const* const attribute = attributeOf(proto, name);
+    return attribute != nullptr && attribute->type() == AttributeProto::STRING ? attribute->s() : otherwise;
+}
+
+//! The values of an attribute, whatever numbers it holds.
+std::vector<double> numbersOf(AttributeProto const& attribute)
+{
+    switch (attribute.type())
+    {
+    case AttributeProto::INT: return {static_cast<double>(attribute.i())};
+    case AttributeProto::FLOAT: return {static_cast<double>(attribute.f())};
+    case AttributeProto::INTS: return {attribute.ints().begin(), attribute.ints().end()};
+    case AttributeProto::FLOATS: return {attribute.floats().begin(), attribute.floats().end()};
+    default:
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("attribute '{}' holds no numbers, which the plugin's field of that name wants",
+                attribute.name()));
+    }
+}
+
+//! The fields of one call, and the memory behind them.
+class Fields
+{
+  public:
+    void add(PluginField const& declared, AttributeProto const& attribute)
+    {
+        std::string const& name = mNames.emplace_back(declared.name);
+        switch (declared.type)
+        {
+        case PluginFieldType::kFLOAT32: addNumbers<float>(name, declared.type, attribute); break;
+        case PluginFieldType::kFLOAT64: addNumbers<double>(name, declared.type, attribute); break;
+        case PluginFieldType::kINT8: addNumbers<int8_t>(name, declared.type, attribute); break;
+        case PluginFieldType::kINT16: addNumbers<int16_t>(name, declared.type, attribute); break;
+        case PluginFieldType::kINT32: addNumbers<int32_t>(name, declared.type, attribute); break;
+        case PluginFieldType::kINT64: addNumbers<int64_t>(name, declared.type, attribute); break;
+        case PluginFieldType::kDIMS: addDims(name, attribute); break;
+        case PluginFieldType::kCHAR:
+        case PluginFieldType::kUNKNOWN: addAsItIs(name, declared.type, attribute); break;
+        default:
+            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+                fmt::format("the plugin's field '{}' has type {}, which no attribute can give", name,
+                    static_cast<int32_t>(declared.type)));
+        }
+    }
+    PluginFieldCollection collection() const
+    {
+        return {static_cast<int32_t>(mFields.size()), mFields.data()};
+    }
+
+  private:
+    template <typename T>
+    void addNumbers(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
+    {
+        std::vector<T> values;
+        for (double const value : numbersOf(attribute))
+        {
+            values.push_back(static_cast<T>(value));
+        }
+        if (attribute.type() == AttributeProto::INTS || attribute.type() == AttributeProto::INT)
+        {
+            if constexpr (std::is_same_v<T, int64_t>) // Beyond 2^53 a double is not exact.
+            {
+                values = attribute.type() == AttributeProto::INT
+                    ? std::vector<T>{attribute.i()}
+                    : std::vector<T>{attribute.ints().begin(), attribute.ints().end()};
+            }
+        }
+        push(name, type, values.data(), values.size() * sizeof(T), static_cast<int32_t>(values.size()));
+    }
+    void addDims(std::string const& name, AttributeProto const& attribute)
+    {
+        if (attribute.ints_size() > Dims::MAX_DIMS)
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' has more than 8 extents", name));
+        }
+        Dims dims{attribute.ints_size(), {}};
+        std::copy(attribute.ints().begin(), attribute.ints().end(), dims.d);
+        push(name, PluginFieldType::kDIMS, &dims, sizeof(dims), 1);
+    }
+    //! Text as characters; numbers as the attribute has them.
+    void addAsItIs(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
+    {
+        switch (attribute.type())
+        {
+        case AttributeProto::STRING:
+            push(name, PluginFieldType::kCHAR, attribute.s().data(), attribute.s().size(),
+                static_cast<int32_t>(attribute.s().size()));
+            break;
+        case AttributeProto::INT:
+        case AttributeProto::INTS: addNumbers<int32_t>(name, PluginFieldType::kINT32, attribute); break;
+        case AttributeProto::FLOAT:
+        case AttributeProto::FLOATS: addNumbers<float>(name, PluginFieldType::kFLOAT32, attribute); break;
+        case AttributeProto::TENSOR:
+        {
+            std::string const& raw = attribute.t().raw_data();
+            push(name, type, raw.data(), raw.size(), static_cast<int32_t>(raw.size()));
+            break;
+        }
+        default:
+            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+                fmt::format("attribute '{}' is of a kind that plugin fields do not have", name));
+        }
+    }
+    void push(std::string const& name, PluginFieldType type, void const* data, size_t bytes, int32_t length)
+    {
+        auto& words = mData.emplace_back(bytes / sizeof(uint64_t) + 1);
+        std::copy_n(static_cast<char const*>(data), bytes, reinterpret_cast<char*>(words.data()));
+        mFields.emplace_back(name.c_str(), words.data(), type, length);
+    }
+
+    std::deque<std::string> mNames;
+    std::deque<std::vector<uint64_t>> mData;
+    std::vector<PluginField> mFields;
+};
+
+//! Attributes that the creator names as fields; those that the node lacks are left to the plugin.
+Fields fieldsOf(::onnx::NodeProto const& proto, PluginFieldCollection const* declared)
+{
+    Fields fields;
+    for (int32_t i = 0; declared != nullptr && i < declared->nbFields; ++i)
+    {
+        PluginField const& field = declared->fields[i];
+        AttributeProto const* const attribute = field.name == nullptr ? nullptr : attributeOf(proto, field.name);
+        if (attribute != nullptr)
+        {
+            fields.add(field, *attribute);
+        }
+    }
+    return fields;
+}
+
+//! Which inputs only their values count of.
+std::vector<bool> shapeInputsOf(::onnx::NodeProto const& proto, int inputs)
+{
+    std::vector<bool> isShape(static_cast<size_t>(inputs), false);
+    if (AttributeProto const* const indices = attributeOf(proto, kShapeInputs))
+    {
+        for (int64_t const index : indices->ints())
+        {
+            if (index < 0 || index >= inputs)
+            {
+                fail(ErrorCode::kINVALID_NODE,
+                    fmt::format("attribute '{}' names input {}, but there are {}", kShapeInputs, index, inputs));
+            }
+            isShape[static_cast<size_t>(index)] = true;
+        }
+    }
+    return isShape;
+}
+
+[[noreturn]] void refused(Node& node, char const* what)
+{
+    fail(ErrorCode::kINVALID_NODE, fmt::format("{} of plugin '{}' {}", what, node.op(), node.network().reasons.text()));
+}
+
+ILayer* addV2(Node& node, IPluginCreator& creator, PluginFieldCollection const& fields,
+    std::vector<ITensor*> const& data, bool hasShapeInputs)
+{
+    if (hasShapeInputs)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
+            fmt::format("plugin '{}' is of a V2 generation, which knows no shape inputs", node.op()));
+    }
+    IPluginV2* const plugin = creator.createPlugin(node.name().c_str(), &fields);
+    if (plugin == nullptr)
+    {
+        refused(node, "createPlugin() returned null for the attributes");
+    }
+    ILayer* const layer = node.api().addPluginV2(data.data(), static_cast<int32_t>(data.size()), *plugin);
+    plugin->destroy();
+    return layer;
+}
+
+ILayer* addV3(Node& node, IPluginCreatorV3One& creator, PluginFieldCollection const& fields,
+    std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
+{
+    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(node.name().c_str(), &fields, TensorRTPhase::kBUILD)};
+    if (plugin == nullptr)
+    {
+        refused(node, "createPlugin() returned null for the attributes");
+    }
+    return node.api().addPluginV3(data.data(), static_cast<int32_t>(data.size()), shape.data(),
+        static_cast<int32_t>(shape.size()), *plugin);
+}
+
+} // namespace
+
+IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& proto)
+{
+    IPluginRegistry& registry = network.api.getBuilder().getPluginRegistry();
+    std::string const version = textOr(proto, kVersion, "1");
+    if (attributeOf(proto, kNamespace) != nullptr)
+    {
+        std::string const nameSpace = textOr(proto, kNamespace, "");
+        return registry.getCreator(proto.op_type().c_str(), version.c_str(), nameSpace.c_str());
+    }
+    IPluginCreatorInterface* const plain = registry.getCreator(proto.op_type().c_str(), version.c_str(), "");
+    return plain != nullptr
+        ? plain
+        : registry.getCreator(proto.op_type().c_str(), version.c_str(), proto.domain().c_str());
+}
+
+bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)
+{
+    std::string_view const kind{creator.getInterfaceInfo().kind};
+    if (kind == "PLUGIN CREATOR_V1")
+    {
+        return static_cast<IPluginCreator&>(creator).getPluginName() == type;
+    }
+    return kind == "PLUGIN CREATOR_V3ONE" && static_cast<IPluginCreatorV3One&>(creator).getPluginName() == type;
+}
+
+bool overridesOperator(Network const& network, ::onnx::NodeProto const& proto)
+{
+    return network.pluginsOverride || attributeOf(proto, kNamespace) != nullptr;
+}
+
+Outputs importPlugin(Node& node, ::onnx::NodeProto const& proto, IPluginCreatorInterface& creator)
+{
+    std::vector<bool> const isShape = shapeInputsOf(proto, node.nbInputs());
+    std::vector<ITensor*> data;
+    std::vector<ITensor*> shape;
+    for (int i = 0; i < node.nbInputs(); ++i)
+    {
+        (isShape[static_cast<size_t>(i)] ? shape : data).push_back(&node.tensor(node.in(i)));
+    }
+    std::string_view const kind{creator.getInterfaceInfo().kind};
+    ILayer* layer{nullptr};
+    if (kind == "PLUGIN CREATOR_V1")
+    {
+        auto& older = static_cast<IPluginCreator&>(creator);
+        Fields const fields = fieldsOf(proto, older.getFieldNames());
+        layer = addV2(node, older, fields.collection(), data, !shape.empty());
+    }
+    else if (kind == "PLUGIN CREATOR_V3ONE")
+    {
+        auto& newer = static_cast<IPluginCreatorV3One&>(creator);
+        Fields const fields = fieldsOf(proto, newer.getFieldNames());
+        layer = addV3(node, newer, fields.collection(), data, shape);
+    }
+    else
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("the creator of plugin '{}' is of kind '{}'", node.op(), kind));
+    }
+    Outputs outputs;
+    node.added(layer);
+    for (int32_t i = 0; i < layer->getNbOutputs(); ++i)
+    {
+        outputs.emplace_back(layer->getOutput(i));
+    }
+    return outputs;
+}
+
+} // namespace tenon::onnx
