@@ -1703,7 +1703,7 @@ class TRT_DEPRECATED IRNNv2Layer : public ILayer
 class TRT_DEPRECATED IPluginV2Layer : public ILayer
 {
   public:
-    //! \return the plugin, a clone of the one that was added; it belongs to the layer. Not implemented in this release.
+    //! \return the plugin, a clone of the one that was added; it belongs to the layer.
     IPluginV2& getPlugin() noexcept
     {
         return mImpl->getPlugin();
@@ -1719,7 +1719,7 @@ class TRT_DEPRECATED IPluginV2Layer : public ILayer
 class IPluginV3Layer : public ILayer
 {
   public:
-    //! \return the plugin, a clone of the one that was added; it belongs to the layer. Not implemented in this release.
+    //! \return the plugin, a clone of the one that was added; it belongs to the layer.
     IPluginV3& getPlugin() noexcept
     {
         return mImpl->getPlugin();
@@ -4368,7 +4368,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a layer of a V2 plugin. Use addPluginV3().
-    //! \param inputs the tensors. Not implemented in this release: reports an error and returns null.
+    //! \param inputs the tensors.
     //! \param nbInputs their number.
     //! \param plugin is cloned; the caller still owns it.
     TRT_DEPRECATED IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs, IPluginV2& plugin) noexcept
@@ -4376,7 +4376,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addPluginV2(inputs, nbInputs, plugin);
     }
 
-    //! Adds a layer of a V3 plugin. Not implemented in this release: reports an error and returns null.
+    //! Adds a layer of a V3 plugin.
     //! \param inputs the tensors.
     //! \param nbInputs their number.
     //! \param shapeInputs tensors whose values the plugin's shapes depend on.

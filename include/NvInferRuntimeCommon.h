@@ -66,12 +66,12 @@ class IPluginRegistry
     virtual void setParentSearchEnabled(bool const enabled) = 0;
 
     //! Loads a shared library and registers all creators that it exports.
-    //! \param pluginPath the file. Not implemented in this release: reports an error.
+    //! \param pluginPath the file.
     //! \return the library's handle; null when it cannot be loaded or one of its creators is registered already, and
     //! then none of them is.
     virtual PluginLibraryHandle loadLibrary(AsciiChar const* pluginPath) noexcept = 0;
 
-    //! Removes the creators that came from the library and unloads it. Not implemented in this release.
+    //! Removes the creators that came from the library and unloads it.
     virtual void deregisterLibrary(PluginLibraryHandle handle) noexcept = 0;
 
     //! Adds a creator, which must outlive its registration.
@@ -91,13 +91,13 @@ class IPluginRegistry
     //! \return whether it was registered.
     virtual bool deregisterCreator(IPluginCreatorInterface const& creator) noexcept = 0;
 
-    //! Takes a shared object, counted per key. Not implemented in this release: reports an error.
+    //! Takes a shared object, counted per key.
     //! \param key names the object.
     //! \param resource is cloned when the key is new, and may go away after the call.
     //! \return the registered clone; null on failure.
     virtual IPluginResource* acquirePluginResource(AsciiChar const* key, IPluginResource* resource) noexcept = 0;
 
-    //! Gives a shared object back; the last one frees it. Not implemented in this release: reports an error.
+    //! Gives a shared object back; the last one frees it.
     //! \return 0 on success, another value for an unknown key.
     virtual int32_t releasePluginResource(AsciiChar const* key) noexcept = 0;
 

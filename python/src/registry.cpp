@@ -190,9 +190,10 @@ void bindRegistry(py::module_& m)
     bindRegistration(c);
     auto const reference = py::return_value_policy::reference;
     auto builder = classOf<py::class_<IBuilder, Owned<IBuilder>>>(m, "Builder");
-    builder.def("get_plugin_registry", &IBuilder::getPluginRegistry, reference, docOf("Builder.get_plugin_registry"));
+    auto const internal = py::return_value_policy::reference_internal;
+    builder.def("get_plugin_registry", &IBuilder::getPluginRegistry, internal, docOf("Builder.get_plugin_registry"));
     auto runtime = classOf<py::class_<IRuntime, Owned<IRuntime>>>(m, "Runtime");
-    runtime.def("get_plugin_registry", &IRuntime::getPluginRegistry, reference, docOf("Runtime.get_plugin_registry"));
+    runtime.def("get_plugin_registry", &IRuntime::getPluginRegistry, internal, docOf("Runtime.get_plugin_registry"));
     m.def("get_plugin_registry", &getPluginRegistry, reference, docOf("get_plugin_registry"));
     m.def("get_builder_plugin_registry", &getBuilderPluginRegistry, reference, docOf("get_builder_plugin_registry"));
     m.def("init_libnvinfer_plugins", &initPlugins, py::arg("logger"), py::arg("namespace"),

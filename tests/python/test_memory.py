@@ -259,8 +259,9 @@ def test_stock_plugins_and_registry() -> None:
     assert registry.get_plugin_creator("EfficientNMS_TRT", "1", "") is None
     assert registry.get_creator(type="a", version="1", plugin_namespace="") is None
     assert registry.get_creator(name="a", version="1", namespace="") is None
-    assert trt.Builder(LOGGER).get_plugin_registry() is registry
-    assert trt.Runtime(LOGGER).get_plugin_registry() is registry
+    own = trt.Builder(LOGGER).get_plugin_registry()  # It keeps its builder.
+    assert own is not registry and own.parent_search_enabled and own.all_creators == []
+    assert trt.Runtime(LOGGER).get_plugin_registry() is not registry
     assert registry.parent_search_enabled in (True, False)
 
 
