@@ -27,8 +27,9 @@ class ByteWriter
     requires std::is_trivially_copyable_v<T>
     void raw(T const& value)
     {
-        auto const* first = reinterpret_cast<uint8_t const*>(&value);
-        mBytes.insert(mBytes.end(), first, first + sizeof(T));
+        size_t const at = mBytes.size();
+        mBytes.resize(at + sizeof(T));
+        std::memcpy(mBytes.data() + at, &value, sizeof(T));
     }
     void raw(ByteView view)
     {

@@ -131,8 +131,11 @@ void store(ByteWriter& out, T const& value)
     else if constexpr (detail::kIsVector<T>)
     {
         out.raw(static_cast<uint64_t>(value.size()));
-        for (auto const& each : value)
-            store(out, each);
+        if constexpr (std::is_same_v<T, Bytes>)
+            out.raw(ByteView{value});
+        else
+            for (auto const& each : value)
+                store(out, each);
     }
     else if constexpr (detail::kIsArray<T>)
         for (auto const& each : value)
@@ -177,6 +180,12 @@ Result<Done> load(ByteReader& in, T& value, int32_t depth)
         TENON_TRY(in.raw(size));
         if (size > in.left()) // Every element takes at least one byte.
             return badArgument("a list of {} elements in {} bytes", size, in.left());
+        if constexpr (std::is_same_v<T, Bytes>)
+        {
+            ByteView const view = TENON_TRY(in.take(size));
+            value.assign(view.begin(), view.end());
+            return Done{};
+        }
         value.clear();
         for (uint64_t i = 0; i < size; ++i)
         {
