@@ -1,0 +1,108 @@
+"""Nodes of ONNX models that stand for custom layers (rules W2 and W3)."""
+
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+import tensorrt as trt
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+
+import test_plugins as pads
+
+LOGGER = trt.Logger(trt.Logger.ERROR)
+
+
+class Creator(pads.CircPadV3Creator):
+    """Makes CircPadV3 under any name and namespace."""
+
+    def __init__(self, name: str, namespace: str = "", version: str = "1") -> None:
+        super().__init__()
+        self.name = name
+        self.plugin_version = version
+        self.plugin_namespace = namespace
+        self.field_names = trt.PluginFieldCollection(
+            [
+                trt.PluginField("before", np.array([], np.int32), trt.PluginFieldType.INT32),
+                trt.PluginField("after", np.array([], np.int32), trt.PluginFieldType.INT32),
+            ]
+        )
+
+    def create_plugin(self, name, field_collection, phase):
+        plugin = super().create_plugin(name, field_collection, phase)
+        plugin.plugin_name, plugin.plugin_version = self.name, self.plugin_version
+        plugin.plugin_namespace = self.plugin_namespace
+        return plugin
+
+
+@pytest.fixture
+def registry() -> Iterator[trt.IPluginRegistry]:
+    registry = trt.get_plugin_registry()
+    before = list(registry.all_creators)
+    yield registry
+    for creator in registry.all_creators:
+        if not any(creator is each for each in before):
+            registry.deregister_creator(creator)
+
+
+def model(op: str, domain: str = "", **attributes: object) -> bytes:
+    node = oh.make_node(op, ["x"], ["y"], name="pad", domain=domain, **attributes)
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(
+        [node],
+        "g",
+        [value("x", onnx.TensorProto.FLOAT, [1, 2, 5, 6])],
+        [value("y", onnx.TensorProto.FLOAT, None)],
+    )
+    opsets = [oh.make_opsetid("", 17)] + ([oh.make_opsetid(domain, 1)] if domain else [])
+    return oh.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def run(blob: bytes, flags: int = 0) -> np.ndarray:
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    if flags:
+        parser.set_flag(trt.OnnxParserFlag.ENABLE_PLUGIN_OVERRIDE)
+    assert parser.parse(blob), [parser.get_error(i).desc() for i in range(parser.num_errors)]
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
+    context = engine.create_execution_context()
+    x = np.random.default_rng(7).standard_normal((1, 2, 5, 6)).astype(np.float32)
+    return x, pads.run(context, x)
+
+
+def test_W2_operator_version_and_namespace_name_the_creator(registry: trt.IPluginRegistry) -> None:
+    for creator in [Creator("Pad2d"), Creator("Pad2d", version="3"), Creator("Pad2d", "mine")]:
+        assert registry.register_creator(creator, creator.plugin_namespace)
+    fields = {"before": [2, 1], "after": [0, 4]}
+    for attributes in [{}, {"plugin_version": "3"}, {"plugin_namespace": "mine"}]:
+        x, y = run(model("Pad2d", "anything", **fields, **attributes))
+        np.testing.assert_array_equal(y, pads.circ_pad(x, (2, 1), (0, 4)))
+
+
+def test_W2_the_domain_is_a_namespace_too(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("OfDomain", "my.domain"), "my.domain")
+    x, y = run(model("OfDomain", "my.domain"))
+    np.testing.assert_array_equal(y, pads.circ_pad(x))
+
+
+def test_W3_known_operators_are_overridden_only_on_demand(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("Relu"), "")
+    x, y = run(model("Relu"))
+    np.testing.assert_array_equal(y, np.maximum(x, 0))
+    for blob, flags in [(model("Relu"), 1), (model("Relu", plugin_namespace=""), 0)]:
+        x, y = run(blob, flags)
+        np.testing.assert_array_equal(y, pads.circ_pad(x))
+
+
+def test_unknown_operators_say_that_no_plugin_is_registered() -> None:
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    assert not parser.parse(model("NobodyKnowsIt", "other"))
+    assert "no plugin of that name is registered" in parser.get_error(0).desc()
