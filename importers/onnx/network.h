@@ -24,7 +24,7 @@ class Network
     nvinfer1::INetworkDefinition& api;
     Model& model;
     Log& log;
-    Reasons reasons; //!< What the network says against a layer.
+    Reasons reasons;             //!< What the network says against a layer.
     bool pluginsOverride{false}; //!< Plugins stand for operators of their name that the importer knows.
 
     //! The name itself if it is new, else with a number behind.

@@ -47,8 +47,8 @@ std::vector<double> numbersOf(AttributeProto const& attribute)
     case AttributeProto::FLOATS: return {attribute.floats().begin(), attribute.floats().end()};
     default:
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format("attribute '{}' holds no numbers, which the plugin's field of that name wants",
-                attribute.name()));
+            fmt::format(
+                "attribute '{}' holds no numbers, which the plugin's field of that name wants", attribute.name()));
     }
 }
 
@@ -213,8 +213,8 @@ ILayer* addV3(Node& node, IPluginCreatorV3One& creator, PluginFieldCollection co
     {
         refused(node, "createPlugin() returned null for the attributes");
     }
-    return node.api().addPluginV3(data.data(), static_cast<int32_t>(data.size()), shape.data(),
-        static_cast<int32_t>(shape.size()), *plugin);
+    return node.api().addPluginV3(
+        data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }
 
 } // namespace
@@ -229,9 +229,8 @@ IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& p
         return registry.getCreator(proto.op_type().c_str(), version.c_str(), nameSpace.c_str());
     }
     IPluginCreatorInterface* const plain = registry.getCreator(proto.op_type().c_str(), version.c_str(), "");
-    return plain != nullptr
-        ? plain
-        : registry.getCreator(proto.op_type().c_str(), version.c_str(), proto.domain().c_str());
+    return plain != nullptr ? plain
+                            : registry.getCreator(proto.op_type().c_str(), version.c_str(), proto.domain().c_str());
 }
 
 bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)

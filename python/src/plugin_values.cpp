@@ -217,7 +217,8 @@ void bindExpressions(py::module_& m)
         .def("__len__", [](DimsExprs const& self) { return self.nbDims; })
         .def(
             "__getitem__", [](DimsExprs const& self, int64_t i) { return self.d[extentIndex(self, i)]; }, reference)
-        .def("__setitem__", [](DimsExprs& self, int64_t i, Expr const& value) { self.d[extentIndex(self, i)] = &value; });
+        .def("__setitem__",
+            [](DimsExprs& self, int64_t i, Expr const& value) { self.d[extentIndex(self, i)] = &value; });
     py::implicitly_convertible<py::list, DimsExprs>();
     py::implicitly_convertible<py::tuple, DimsExprs>();
     using Builder = IExprBuilder;
@@ -282,8 +283,7 @@ class HeldResource final : public IPluginResource
 IPluginResource* PyResource::clone() noexcept
 {
     py::gil_scoped_acquire const gil;
-    std::optional<py::object> const copy =
-        callOverride(static_cast<IPluginResource const*>(this), "clone", true);
+    std::optional<py::object> const copy = callOverride(static_cast<IPluginResource const*>(this), "clone", true);
     if (!copy || !py::isinstance<IPluginResource>(*copy))
         return nullptr;
     return new HeldResource{*copy};
@@ -292,10 +292,12 @@ IPluginResource* PyResource::clone() noexcept
 void bindResources(py::module_& m)
 {
     using Resource = IPluginResource;
-    py::class_<Resource, IVersionedInterface, PyResource, Plain<Resource>>(m, "IPluginResource", docOf("IPluginResource"))
+    py::class_<Resource, IVersionedInterface, PyResource, Plain<Resource>>(
+        m, "IPluginResource", docOf("IPluginResource"))
         .def(py::init<>())
         .def("release", &Resource::release, docOf("IPluginResource.release"))
-        .def("clone", [](Resource& self) { return heldObject(self.clone()); }, docOf("IPluginResource.clone"));
+        .def(
+            "clone", [](Resource& self) { return heldObject(self.clone()); }, docOf("IPluginResource.clone"));
     using Context = IPluginResourceContext;
     py::class_<Context, Borrowed<Context>>(m, "IPluginResourceContext", docOf("IPluginResourceContext"))
         .def_property_readonly("gpu_allocator",

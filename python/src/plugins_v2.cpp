@@ -176,8 +176,8 @@ class PyV2 : public Base, public PythonV2
         mSerialized = answer->template cast<std::string>();
         if (!py::get_override(self(), "get_serialization_size"))
             return mSerialized.size();
-        auto const size = valueOr<size_t>(
-            callOverride(self(), "get_serialization_size", true), kRefused, "get_serialization_size");
+        auto const size =
+            valueOr<size_t>(callOverride(self(), "get_serialization_size", true), kRefused, "get_serialization_size");
         if (size == mSerialized.size())
             return size;
         std::fprintf(stderr, "[tenon] get_serialization_size answers %zu, but serialize gives %zu bytes\n", size,
@@ -224,8 +224,7 @@ class PyBatchless : public PyV2<Base, kVersion>
     bool supportsFormat(DataType type, PluginFormat format) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return valueOr(
-            callOverride(this->self(), "supports_format", true, type, format), false, "supports_format");
+        return valueOr(callOverride(this->self(), "supports_format", true, type, format), false, "supports_format");
     }
     size_t getWorkspaceSize(int32_t maxBatchSize) const noexcept override
     {
@@ -315,8 +314,8 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
         py::gil_scoped_acquire const gil;
         mInputs = static_cast<size_t>(nbInputs);
         mOutputs = static_cast<size_t>(nbOutputs);
-        callOverride(self(), "configure_plugin", true, dimsList(inputDims, nbInputs),
-            dimsList(outputDims, nbOutputs), listOf(inputTypes, nbInputs), listOf(outputTypes, nbOutputs),
+        callOverride(self(), "configure_plugin", true, dimsList(inputDims, nbInputs), dimsList(outputDims, nbOutputs),
+            listOf(inputTypes, nbInputs), listOf(outputTypes, nbOutputs),
             std::vector<bool>(inputIsBroadcast, inputIsBroadcast + nbInputs),
             std::vector<bool>(outputIsBroadcast, outputIsBroadcast + nbOutputs), format, maxBatchSize);
     }
@@ -376,8 +375,8 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
         py::gil_scoped_acquire const gil;
         if (!py::get_override(self(), "get_workspace_size"))
             return 0;
-        auto const answer = callOverride(
-            self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
+        auto const answer =
+            callOverride(self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
         return answer ? valueOr<size_t>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX;
     }
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
@@ -484,9 +483,7 @@ void attribute(Class& c, char const* name, Get get, Set set)
 auto readOnly(char const* name)
 {
     std::string const what = std::string{"IPluginV2."} + name;
-    return [what](IPluginV2&, py::object const&) {
-        throw py::attribute_error(what + " of a C++ plugin is read-only");
-    };
+    return [what](IPluginV2&, py::object const&) { throw py::attribute_error(what + " of a C++ plugin is read-only"); };
 }
 
 py::bytes serialized(IPluginV2& self)
@@ -509,8 +506,10 @@ void bindV2(py::module_& m)
     using T = IPluginV2;
     py::class_<T, PyPluginV2, DestroyedV2<T>> c(m, "IPluginV2", docOf("IPluginV2"));
     c.def(py::init_alias<>());
-    attribute(c, "num_outputs", [](T& self) { return self.getNbOutputs(); }, readOnly("num_outputs"));
-    attribute(c, "plugin_type", [](T& self) { return orEmpty(self.getPluginType()); }, readOnly("plugin_type"));
+    attribute(
+        c, "num_outputs", [](T& self) { return self.getNbOutputs(); }, readOnly("num_outputs"));
+    attribute(
+        c, "plugin_type", [](T& self) { return orEmpty(self.getPluginType()); }, readOnly("plugin_type"));
     attribute(
         c, "plugin_version", [](T& self) { return orEmpty(self.getPluginVersion()); }, readOnly("plugin_version"));
     attribute(
@@ -524,8 +523,8 @@ void bindV2(py::module_& m)
             return self.getOutputDimensions(index, shapes.data(), static_cast<int32_t>(shapes.size()));
         },
         py::arg("index"), py::arg("input_shapes"), docOf("IPluginV2.get_output_shape"));
-    c.def("supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"),
-        docOf("IPluginV2.supports_format"));
+    c.def(
+        "supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"), docOf("IPluginV2.supports_format"));
     c.def(
         "configure_with_format",
         [](T& self, std::vector<Dims> const& in, std::vector<Dims> const& out, DataType type, TensorFormat format,
@@ -592,8 +591,8 @@ void bindV2Ext(py::module_& m)
                 flags(outBroadcast).get(), format, batch);
         },
         py::arg("input_shapes"), py::arg("output_shapes"), py::arg("input_types"), py::arg("output_types"),
-        py::arg("input_is_broadcasted"), py::arg("output_is_broacasted"), py::arg("format"),
-        py::arg("max_batch_size"), docOf("IPluginV2Ext.configure_plugin"));
+        py::arg("input_is_broadcasted"), py::arg("output_is_broacasted"), py::arg("format"), py::arg("max_batch_size"),
+        docOf("IPluginV2Ext.configure_plugin"));
     c.def(
         "attach_to_context",
         [](T& self, Handle cudnn, Handle cublas, IGpuAllocator* allocator) {
@@ -613,8 +612,8 @@ void bindV2DynamicExt(py::module_& m)
     py::class_<T, IPluginV2Ext, PyPluginV2DynamicExt, DestroyedV2<T>> c(
         m, "IPluginV2DynamicExt", docOf("IPluginV2DynamicExt"));
     c.def(py::init_alias<>());
-    c.def_property_readonly_static("FORMAT_COMBINATION_LIMIT",
-        [](py::object const&) { return int32_t{T::kFORMAT_COMBINATION_LIMIT}; });
+    c.def_property_readonly_static(
+        "FORMAT_COMBINATION_LIMIT", [](py::object const&) { return int32_t{T::kFORMAT_COMBINATION_LIMIT}; });
     for (char const* name : {"configure_plugin", "get_output_dimensions", "supports_format_combination", "enqueue",
              "get_workspace_size", "initialize", "terminate", "get_output_datatype"})
     {
@@ -634,7 +633,8 @@ void bindV2DynamicExt(py::module_& m)
     c.def(
         "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2DynamicExt.clone")); },
         docOf("IPluginV2DynamicExt.clone"), py::return_value_policy::take_ownership);
-    c.def("destroy", [](T&) {}, docOf("IPluginV2DynamicExt.destroy"));
+    c.def(
+        "destroy", [](T&) {}, docOf("IPluginV2DynamicExt.destroy"));
 }
 
 template <typename Class, typename Get>
@@ -708,8 +708,8 @@ void bindPluginsV2(py::module_& m)
         py::arg("inputs"), py::arg("plugin"), py::return_value_policy::reference_internal,
         docOf("INetworkDefinition.add_plugin_v2"));
     auto layer = classOf<py::class_<IPluginV2Layer, ILayer, Borrowed<IPluginV2Layer>>>(m, "IPluginV2Layer");
-    layer.def_property_readonly(
-        "plugin", py::cpp_function(&IPluginV2Layer::getPlugin, py::return_value_policy::reference),
+    layer.def_property_readonly("plugin",
+        py::cpp_function(&IPluginV2Layer::getPlugin, py::return_value_policy::reference),
         docOf("IPluginV2Layer.plugin"));
 }
 

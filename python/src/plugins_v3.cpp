@@ -79,9 +79,8 @@ class HeldPlugin final : public IPluginV3
     IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        std::optional<py::object> const answer =
-            callOverride(static_cast<IPluginV3 const*>(mObject.cast<IPluginV3*>()), "get_capability_interface", true,
-                type);
+        std::optional<py::object> const answer = callOverride(
+            static_cast<IPluginV3 const*>(mObject.cast<IPluginV3*>()), "get_capability_interface", true, type);
         if (!answer || answer->is_none())
             return nullptr;
         mCapabilities.at(static_cast<size_t>(type)) = *answer;
@@ -231,8 +230,8 @@ class PyBuild : public Base
         py::gil_scoped_acquire const gil;
         if (!py::get_override(self(), "get_workspace_size"))
             return 0;
-        auto const answer = callOverride(
-            self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
+        auto const answer =
+            callOverride(self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
         return answer ? valueOr<size_t>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX; // Refused as a size.
     }
     int32_t getNbTactics() noexcept override
@@ -283,8 +282,8 @@ class PyBuild : public Base
             auto const list = answer->cast<std::vector<T>>();
             if (static_cast<int32_t>(list.size()) != count)
             {
-                std::fprintf(stderr, "[tenon] %s answered with %zu values where num_outputs is %d\n", name,
-                    list.size(), count);
+                std::fprintf(
+                    stderr, "[tenon] %s answered with %zu values where num_outputs is %d\n", name, list.size(), count);
                 return kFailed;
             }
             std::copy(list.begin(), list.end(), values);
@@ -332,8 +331,8 @@ class PyRuntime : public IPluginV3OneRuntime
         py::gil_scoped_acquire const gil;
         return status(self(), "set_tactic", false, tactic);
     }
-    int32_t onShapeChange(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
-        int32_t nbOutputs) noexcept override
+    int32_t onShapeChange(
+        PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs) noexcept override
     {
         py::gil_scoped_acquire const gil;
         mInputs = nbInputs;
@@ -396,9 +395,8 @@ class PyCreatorV3 : public IPluginCreatorV3One
         AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return HeldPlugin::ownedAnswer(
-            callOverride(self(), "create_plugin", true, std::string{name == nullptr ? "" : name}, fieldsOf(fields),
-                phase),
+        return HeldPlugin::ownedAnswer(callOverride(self(), "create_plugin", true,
+                                           std::string{name == nullptr ? "" : name}, fieldsOf(fields), phase),
             "create_plugin");
     }
     PluginFieldCollection const* getFieldNames() noexcept override
@@ -505,10 +503,10 @@ void bindCapabilities(py::module_& m)
         m, "IPluginV3OneCore", py::multiple_inheritance(), docOf("IPluginV3OneCore"));
     core.def(py::init_alias<>());
     using Core = IPluginV3OneCore;
-    attribute<PyCore, Core>(core, "IPluginV3OneCore", "plugin_name", {},
-        [](Core& self) { return orEmpty(self.getPluginName()); });
-    attribute<PyCore, Core>(core, "IPluginV3OneCore", "plugin_version", {},
-        [](Core& self) { return orEmpty(self.getPluginVersion()); });
+    attribute<PyCore, Core>(
+        core, "IPluginV3OneCore", "plugin_name", {}, [](Core& self) { return orEmpty(self.getPluginName()); });
+    attribute<PyCore, Core>(
+        core, "IPluginV3OneCore", "plugin_version", {}, [](Core& self) { return orEmpty(self.getPluginVersion()); });
     attribute<PyCore, Core>(core, "IPluginV3OneCore", "plugin_namespace", {},
         [](Core& self) { return orEmpty(self.getPluginNamespace()); });
 
@@ -611,7 +609,8 @@ void bindPlugin(py::module_& m)
             return py::none();
         },
         py::arg("type"), py::keep_alive<0, 1>(), docOf("IPluginV3.get_capability_interface"));
-    plugin.def("destroy", [](IPluginV3&) {}, docOf("IPluginV3.destroy"));
+    plugin.def(
+        "destroy", [](IPluginV3&) {}, docOf("IPluginV3.destroy"));
 }
 
 void bindCreator(py::module_& m)
@@ -622,8 +621,8 @@ void bindCreator(py::module_& m)
     c.def(py::init_alias<>());
     attribute<PyCreatorV3, Creator>(
         c, "IPluginCreatorV3One", "name", {}, [](Creator& self) { return orEmpty(self.getPluginName()); });
-    attribute<PyCreatorV3, Creator>(c, "IPluginCreatorV3One", "plugin_version", {},
-        [](Creator& self) { return orEmpty(self.getPluginVersion()); });
+    attribute<PyCreatorV3, Creator>(
+        c, "IPluginCreatorV3One", "plugin_version", {}, [](Creator& self) { return orEmpty(self.getPluginVersion()); });
     attribute<PyCreatorV3, Creator>(c, "IPluginCreatorV3One", "plugin_namespace", {},
         [](Creator& self) { return orEmpty(self.getPluginNamespace()); });
     attribute<PyCreatorV3, Creator>(

@@ -1,0 +1,50 @@
+// Libraries of plugins, opened and closed by path (rules I4 and I5).
+#include "api/fixture.h"
+#include "plugins/circ_pad.h"
+
+namespace plugintest
+{
+namespace
+{
+
+class Libraries : public apitest::ApiTest
+{
+  protected:
+    IPluginRegistry& registry = runtime->getPluginRegistry();
+    int32_t count()
+    {
+        int32_t found{-1};
+        registry.getAllCreators(&found);
+        return found;
+    }
+};
+
+TEST_F(Libraries, I4_I5_creatorsComeAndGoWithTheirLibrary)
+{
+    void* const handle = registry.loadLibrary(TENON_PAD_LIBRARY);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    EXPECT_EQ(count(), 2);
+    EXPECT_NE(registry.getCreator("HadLogger", "1", "library"), nullptr) << "the finder is passed first";
+    EXPECT_NE(registry.getCreator("CircPadV3", "1", ""), nullptr);
+    EXPECT_EQ(getPluginRegistry()->getCreator("CircPadV3", "1", ""), nullptr) << "it is the runtime's own";
+    registry.deregisterLibrary(handle);
+    EXPECT_EQ(count(), 0);
+}
+
+TEST_F(Libraries, I4_whatIsRegisteredAlreadyKeepsTheWholeLibraryOut)
+{
+    CircPadCreatorV3 mine;
+    ASSERT_TRUE(registry.registerCreator(mine, ""));
+    EXPECT_EQ(registry.loadLibrary(TENON_PAD_LIBRARY), nullptr);
+    EXPECT_EQ(count(), 1) << "nothing of it is registered";
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "'CircPadV3' version '1' namespace '' is registered already"), 1)
+        << logger.errors();
+    ASSERT_TRUE(registry.deregisterCreator(static_cast<IPluginCreatorInterface const&>(mine)));
+    void* const handle = registry.loadLibrary(TENON_PAD_LIBRARY);
+    EXPECT_NE(handle, nullptr);
+    EXPECT_EQ(registry.loadLibrary(TENON_PAD_LIBRARY), nullptr) << "loaded twice";
+    registry.deregisterLibrary(handle);
+}
+
+} // namespace
+} // namespace plugintest
