@@ -72,8 +72,10 @@ class CircPadDynamic(trt.IPluginV2DynamicExt):
     def supports_format_combination(self, pos, in_out, num_inputs):
         assert num_inputs == 1
         desc = in_out[pos]
-        return desc.format == trt.TensorFormat.LINEAR and desc.type in (trt.float32, trt.int32) and (
-            desc.type == in_out[0].type
+        return (
+            desc.format == trt.TensorFormat.LINEAR
+            and desc.type in (trt.float32, trt.int32)
+            and (desc.type == in_out[0].type)
         )
 
     def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
@@ -157,8 +159,10 @@ class CircPadV3(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.
 
     def supports_format_combination(self, pos, in_out, num_inputs):
         desc = in_out[pos].desc
-        return desc.format == trt.TensorFormat.LINEAR and desc.type in (trt.float32, trt.int32) and (
-            desc.type == in_out[0].desc.type
+        return (
+            desc.format == trt.TensorFormat.LINEAR
+            and desc.type in (trt.float32, trt.int32)
+            and (desc.type == in_out[0].desc.type)
         )
 
     def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):

@@ -1,5 +1,10 @@
-"""Plugins written in Python functions. Not implemented in this version: importing the module says so."""
+"""Plugins as Python functions; every object is that of tenon.plugin."""
 
-raise ImportError(
-    "tensorrt.plugin, the decorators for plugins written as Python functions, is not implemented in this version"
-)
+import sys as _sys
+
+import tenon.plugin as _plugin
+from tenon.plugin import *  # noqa: F403
+from tenon.plugin import op as op
+
+__doc__ = _plugin.__doc__
+_sys.modules[__name__ + ".op"] = op  # type: ignore[assignment]

@@ -1,0 +1,344 @@
+"""Tensors as functions of a plugin see them: descriptions while building, memory while running."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _native as trt
+from .._values import nptype
+from ._shapes import ShapeExpr, ShapeExprs, SizeTensorShapeExpr, _builder
+
+
+class Shape:
+    """Extents of a tensor, with the bounds of the present profile where they differ."""
+
+    def __init__(self, tensor_desc: Any = None) -> None:
+        self._bounds: Any = None
+        if isinstance(tensor_desc, trt.DynamicPluginTensorDesc):
+            self._extents = list(tensor_desc.desc.dims)
+            self._bounds = tuple(tuple(each) for each in (tensor_desc.min, tensor_desc.opt, tensor_desc.max))
+        elif isinstance(tensor_desc, trt.PluginTensorDesc):
+            self._extents = list(tensor_desc.dims)
+        elif tensor_desc is None:
+            self._extents = []
+        else:
+            self._extents = [int(each) for each in tensor_desc]
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether an extent is known at run time only."""
+        return any(extent < 0 for extent in self._extents)
+
+    def _bound(self, which: int) -> tuple[int, ...]:
+        if self._bounds is None:
+            if self.is_dynamic:
+                raise ValueError("the bounds of this shape are not known")
+            return tuple(self._extents)
+        return self._bounds[which]
+
+    @property
+    def min(self) -> tuple[int, ...]:
+        """The smallest extents of the profile."""
+        return self._bound(0)
+
+    @property
+    def opt(self) -> tuple[int, ...]:
+        """The extents that the profile optimizes for."""
+        return self._bound(1)
+
+    @property
+    def max(self) -> tuple[int, ...]:
+        """The largest extents of the profile."""
+        return self._bound(2)
+
+    def numel(self) -> int:
+        """The number of elements; ValueError where it is not known."""
+        if self.is_dynamic:
+            raise ValueError(f"{self} has extents that are known at run time only")
+        return math.prod(self._extents)
+
+    def __len__(self) -> int:
+        return len(self._extents)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._extents)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._extents[index]
+        return tuple(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: int, val: int) -> None:
+        self._extents[index] = int(val)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Shape | tuple | list) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return f"Shape{tuple(self._extents)}"
+
+    __repr__ = __str__
+
+
+class TensorDesc:
+    """A tensor while the network is built: extents as expressions, or as a Shape once they are known."""
+
+    def __init__(
+        self, shape_expr: Any = None, dtype: Any = None, format: Any = None, scale: float | None = None
+    ) -> None:
+        self._shape_expr = shape_expr
+        self._shape: Shape | None = None
+        self._dtype = dtype
+        self._format = format
+        self._scale = scale
+        self._aliased_to: TensorDesc | None = None
+        self._index: int | None = None  # Of an input.
+
+    def _get(self, name: str) -> Any:
+        value = getattr(self, "_" + name)
+        if value is None:
+            raise ValueError(f"TensorDesc.{name} is not known here")
+        return value
+
+    shape_expr = property(lambda self: self._get("shape_expr"), lambda self, v: setattr(self, "_shape_expr", v))
+    dtype = property(lambda self: self._get("dtype"), lambda self, v: setattr(self, "_dtype", v))
+    format = property(lambda self: self._get("format"), lambda self, v: setattr(self, "_format", v))
+    scale = property(lambda self: self._get("scale"), lambda self, v: setattr(self, "_scale", v))
+    shape = property(lambda self: self._get("shape"), lambda self, v: setattr(self, "_shape", v))
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether `shape` can be read."""
+        return self._shape is not None
+
+    @property
+    def has_shape_expr(self) -> bool:
+        """Whether `shape_expr` can be read."""
+        return self._shape_expr is not None
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether an extent is known at run time only."""
+        return self.shape.is_dynamic
+
+    @property
+    def is_size_tensor(self) -> bool:
+        """Whether it holds an extent that running tells."""
+        return False
+
+    @property
+    def is_aliased(self) -> bool:
+        """Whether it takes over the memory of an input."""
+        return self._aliased_to is not None
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return len(self._shape_expr if self._shape_expr is not None else self.shape)
+
+    def numel(self) -> Any:
+        """The number of elements."""
+        return (self._shape_expr if self._shape_expr is not None else self.shape).numel()
+
+    def like(self) -> TensorDesc:
+        """A tensor of the same shape and type."""
+        return TensorDesc(self._shape_expr, self._dtype, self._format, self._scale)
+
+    def aliased(self) -> TensorDesc:
+        """The same memory as this input, to be written by the plugin."""
+        desc = self.like()
+        desc._aliased_to = self
+        return desc
+
+    def get_aliased(self) -> TensorDesc | None:
+        """The input whose memory it takes over; None when there is none."""
+        return self._aliased_to
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(f"TensorDesc has no attribute {name!r}")
+        super().__setattr__(name, value)
+
+
+class SizeTensorDesc(TensorDesc):
+    """An output that holds an extent which running tells: a 0-D int32."""
+
+    def __init__(self, opt: ShapeExpr, upper_bound: ShapeExpr) -> None:
+        super().__init__(ShapeExprs(0), trt.DataType.INT32)
+        self._opt = opt
+        self._upper_bound = upper_bound
+        self._index = None
+        self._expr: Any = None
+        self._expr_builder: Any = None
+
+    @property
+    def is_size_tensor(self) -> bool:
+        return True
+
+    @property
+    def opt(self) -> ShapeExpr:
+        """A typical value."""
+        return self._opt
+
+    @property
+    def upper_bound(self) -> ShapeExpr:
+        """The largest value."""
+        return self._upper_bound
+
+    @property
+    def index(self) -> int:
+        """Which output it is."""
+        return self._get("index")
+
+    def expr(self) -> SizeTensorShapeExpr:
+        """The extent, for the shapes of other outputs."""
+        return SizeTensorShapeExpr(self)
+
+    def _declared(self) -> Any:
+        """The expression of the extent, declared when it is asked for first."""
+        builder = _builder()
+        if self._expr is None or self._expr_builder is not builder:
+            opt, upper = ShapeExpr(self._opt)._as_expr(), ShapeExpr(self._upper_bound)._as_expr()
+            self._expr = builder.declare_size_tensor(self._index, opt, upper)
+            self._expr_builder = builder
+        return self._expr
+
+
+def from_shape_expr(shape_expr: Any, dtype: Any) -> TensorDesc:
+    """An output of these extents and this type."""
+    exprs = shape_expr if isinstance(shape_expr, ShapeExprs) else ShapeExprs.from_tuple(shape_expr)
+    return TensorDesc(exprs, dtype)
+
+
+def size_tensor(opt: Any, upper_bound: Any) -> SizeTensorDesc:
+    """An output that holds an extent which running tells, typically `opt`, at most `upper_bound`."""
+    if any(isinstance(each, ShapeExpr) and each.is_size_tensor for each in (opt, upper_bound)):
+        raise ValueError("a size tensor's bounds may not depend on another size tensor")
+    return SizeTensorDesc(opt, upper_bound)
+
+
+class Tensor:
+    """A tensor while the plugin runs: a view of memory that is valid until the call returns.
+
+    NumPy and PyTorch view it without copying (`__array_interface__`, `__dlpack__`). Inputs are read-only unless an
+    output takes over their memory (N11).
+    """
+
+    _names = ("data_ptr", "dtype", "format", "scale", "shape", "strides")
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_values", {})
+        object.__setattr__(self, "_over", False)
+        object.__setattr__(self, "_writeable", True)
+        object.__setattr__(self, "_aliased_to", None)
+        object.__setattr__(self, "_data_dependent", False)
+
+    @classmethod
+    def _of(cls, desc: Any, address: int, writeable: bool) -> Tensor:
+        tensor = cls()
+        tensor.data_ptr = address
+        tensor.dtype = desc.type
+        tensor.format = desc.format
+        tensor.scale = desc.scale
+        tensor.shape = Shape(desc)
+        object.__setattr__(tensor, "_data_dependent", tensor.shape.is_dynamic)
+        extents, stride, strides = list(tensor.shape), 1, []
+        for extent in reversed(extents):
+            strides.insert(0, stride)
+            stride *= extent if extent > 0 else 1
+        tensor.strides = tuple(strides)
+        object.__setattr__(tensor, "_writeable", writeable)
+        return tensor
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Tensor._names:
+            raise AttributeError(f"Tensor has no attribute {name!r}")
+        if self._over:
+            raise RuntimeError("the tensor's memory was lent for one call of the plugin, which is over")
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"Tensor.{name} is not set") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in Tensor._names:
+            raise AttributeError(f"Tensor has no attribute {name!r}")
+        self._values[name] = value
+
+    def _end(self) -> None:
+        object.__setattr__(self, "_over", True)
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return len(self.shape)
+
+    @property
+    def is_data_dependent(self) -> bool:
+        """Whether running the plugin tells its extents."""
+        return self._data_dependent
+
+    @property
+    def is_aliased(self) -> bool:
+        """Whether it shares an input's memory."""
+        return self._aliased_to is not None
+
+    def get_aliased(self) -> Tensor | None:
+        """The input that it shares memory with; None when there is none."""
+        return self._aliased_to
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    def aliased(self, shape: Any = None) -> Tensor:
+        """The same memory under another shape."""
+        tensor = Tensor()
+        tensor._values.update(self._values)
+        if shape is not None:
+            tensor.shape = shape if isinstance(shape, Shape) else Shape(shape)
+        object.__setattr__(tensor, "_writeable", self._writeable)
+        object.__setattr__(tensor, "_aliased_to", self)
+        return tensor
+
+    def _array(self) -> Any:
+        extents = tuple(self.shape)
+        if self.shape.is_dynamic:
+            raise ValueError("running the plugin tells this tensor's extents: give them with aliased(shape)")
+        return extents
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        kind = np.dtype(nptype(self.dtype))
+        return {
+            "version": 3,
+            "shape": self._array(),
+            "typestr": kind.str,
+            "data": (self.data_ptr, not self._writeable),
+            "strides": None,
+        }
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise AttributeError("the plugin runs on the CPU: the tensor is host memory, use numpy.asarray(tensor)")
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        array = np.asarray(self)
+        if not array.flags.writeable:  # NumPy exports no read-only memory; readers do not write inputs.
+            array = np.asarray(_Writeable(self))
+        return array.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+class _Writeable:
+    """A tensor's memory for consumers that know no read-only memory."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.__array_interface__ = {**tensor.__array_interface__, "data": (tensor.data_ptr, False)}
