@@ -3,6 +3,7 @@
 #include "api/layers_by_hand.h"
 #include "api/network.h"
 #include "api/plugin_layers.h"
+#include "plugins/trace.h"
 
 #include <algorithm>
 
@@ -108,7 +109,7 @@ IPluginV2Layer* Network::addPluginV2(ITensor* const* inputs, int32_t nbInputs, I
     constexpr char const* kCall{"INetworkDefinition::addPluginV2"};
     return fenced(mReporting.log(), kCall, static_cast<IPluginV2Layer*>(nullptr), [&]() -> Result<IPluginV2Layer*> {
         std::vector<ITensor const*> const given = TENON_TRY(listOf(inputs, nbInputs, "inputs"));
-        return addCustom<PluginV2Layer>(kCall, TENON_TRY(plugins::adopt(plugin)), given, 0);
+        return addCustom<PluginV2Layer>(kCall, plugins::traced(TENON_TRY(plugins::adopt(plugin)), kCall), given, 0);
     });
 }
 
@@ -120,7 +121,8 @@ IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs, I
         std::vector<ITensor const*> given = TENON_TRY(listOf(inputs, nbInputs, "inputs"));
         std::vector<ITensor const*> const values = TENON_TRY(listOf(shapeInputs, nbShapeInputs, "shape inputs"));
         given.insert(given.end(), values.begin(), values.end());
-        return addCustom<PluginV3Layer>(kCall, TENON_TRY(plugins::adopt(plugin)), std::move(given), nbShapeInputs);
+        return addCustom<PluginV3Layer>(
+            kCall, plugins::traced(TENON_TRY(plugins::adopt(plugin)), kCall), std::move(given), nbShapeInputs);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "plugins/field_bytes.h"
 #include "plugins/library.h"
+#include "plugins/trace.h"
 
 #include "impl/NvInferPythonPlugin.h"
 
@@ -299,7 +300,7 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
         if (made == nullptr)
             return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields",
                 identity.show(), collection.nbFields);
-        return take(made, nvinfer1::TensorRTPhase::kRUNTIME);
+        return traced(TENON_TRY(take(made, nvinfer1::TensorRTPhase::kRUNTIME)), "createPlugin(kRUNTIME)");
     }
     auto* const made =
         static_cast<IPluginCreator*>(creator)->deserializePlugin(layerName.c_str(), stored.data(), stored.size());
@@ -307,7 +308,7 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
         return badConfig("deserializePlugin() of the creator of plugin {} returned null for {} bytes", identity.show(),
             stored.size());
     made->setPluginNamespace(identity.nameSpace.c_str());
-    return take(made);
+    return traced(TENON_TRY(take(made)), "deserializePlugin()");
 }
 
 } // namespace tenon::plugins

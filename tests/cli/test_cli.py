@@ -225,7 +225,6 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
         ("TENON_TRACE", "trace.json", "not in this release"),
         ("TENON_CACHE_DIR", "cache", "not in this release"),
-        ("TENON_PLUGIN_TRACE", "calls", "not in this release"),
         ("TENON_IMPLICIT_BATCH", "1", "not in this release"),
     ],
 )

@@ -5,6 +5,7 @@ Rules M of the API, and the contract that the C++ generations have, too.
 
 import gc
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -538,3 +539,24 @@ def test_older_generations_in_python() -> None:
     data = np.random.default_rng(4).standard_normal((3, 2, 5, 6)).astype(np.float32)
     np.testing.assert_array_equal(run(context, data), circ_pad(data))
     assert registry.deregister_creator(creator)
+
+
+def test_the_trace_names_every_call(tmp_path: pathlib.Path) -> None:
+    trace = tmp_path / "calls.txt"
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import numpy as np, tensorrt as trt, test_plugins as pads\n"
+        "trt.get_plugin_registry().register_creator(pads.CircPadV3Creator(), '')\n"
+        "plan = pads.build(pads.CircPadV3())\n"
+        "context = trt.Runtime(pads.LOGGER).deserialize_cuda_engine(plan).create_execution_context()\n"
+        "pads.run(context, np.ones((1, 2, 5, 6), np.float32))\n"
+    )
+    folder = str(pathlib.Path(__file__).parent)
+    environment = {**os.environ, "TENON_PLUGIN_TRACE": str(trace)}
+    subprocess.run([sys.executable, "-c", program, folder], check=True, env=environment)
+    lines = trace.read_text().splitlines()
+    for call in ["made by INetworkDefinition::addPluginV3", "accepts port 0?", "configure, building", "store",
+                 "made by createPlugin(kRUNTIME)", "attach to a context", "tactic 0", "shapes, before running", "run on",
+                 "gone"]:  # fmt: skip
+        assert any(call in line for line in lines), call
+    assert all("'PyCircPadV3' version '1'" in line or "gone" in line for line in lines)
