@@ -555,8 +555,17 @@ def test_the_trace_names_every_call(tmp_path: pathlib.Path) -> None:
     environment = {**os.environ, "TENON_PLUGIN_TRACE": str(trace)}
     subprocess.run([sys.executable, "-c", program, folder], check=True, env=environment)
     lines = trace.read_text().splitlines()
-    for call in ["made by INetworkDefinition::addPluginV3", "accepts port 0?", "configure, building", "store",
-                 "made by createPlugin(kRUNTIME)", "attach to a context", "tactic 0", "shapes, before running", "run on",
-                 "gone"]:  # fmt: skip
+    for call in [
+        "made by INetworkDefinition::addPluginV3",
+        "accepts port 0?",
+        "configure, building",
+        "store",
+        "made by createPlugin(kRUNTIME)",
+        "attach to a context",
+        "tactic 0",
+        "shapes, before running",
+        "run on",
+        "gone",
+    ]:
         assert any(call in line for line in lines), call
     assert all("'PyCircPadV3' version '1'" in line or "gone" in line for line in lines)
