@@ -6,6 +6,7 @@
 #include "api/generation.h"
 #include "api/global_logger.h"
 #include "api/plugin_registry.h"
+#include "api/stock_plugins.h"
 #include "api/runtime.h"
 #include "base/knobs.h"
 
@@ -82,11 +83,9 @@ bool tenonFaceSetInternalLibraryPath(char const*) noexcept
     return true; // Nothing is loaded from a path of its own.
 }
 
-bool tenonFaceInitPlugins(void* logger, char const*) noexcept
+bool tenonFaceInitPlugins(void* logger, char const* libNamespace) noexcept
 {
     auto* const user = static_cast<ILogger*>(logger);
     setGlobalLogger(user);
-    tenon::Log{user == nullptr ? &globalLogger() : user}.error({ErrorCode::kUNSUPPORTED_STATE,
-        "initLibNvInferPlugins is not implemented: no stock plugins exist yet, programs may register their own"});
-    return false;
+    return registerStockPlugins(user == nullptr ? globalLogger() : *user, libNamespace);
 }

@@ -1,0 +1,103 @@
+// InstanceNormalization_TRT: y = (x − mean) / sqrt(variance + epsilon) · scale + bias over the extents behind the
+// channel, each image and channel on its own; then, where `relu` is set, leaky ReLU with slope alpha.
+#include "plugins/builtin/stock_table.h"
+
+#include <cmath>
+
+namespace tenon::plugins::builtin
+{
+
+namespace
+{
+class InstanceNormalization final : public Body
+{
+  public:
+    static BodyPtr make(FieldReader const& fields)
+    {
+        auto body = std::make_shared<InstanceNormalization>();
+        body->mEpsilon = fields.one<float>("epsilon", 1e-5F);
+        body->mScales = fields.list<float>("scales").value_or(std::vector<float>{});
+        body->mBias = fields.list<float>("bias").value_or(std::vector<float>{});
+        body->mRelu = fields.one<int32_t>("relu", 0);
+        body->mAlpha = fields.one<float>("alpha", 0.0F);
+        bool const isSound = body->mScales.size() == body->mBias.size() && !body->mScales.empty()
+            && body->mEpsilon >= 0.0F && std::isfinite(body->mEpsilon);
+        return isSound ? body : nullptr;
+    }
+    int32_t inputs() const noexcept override
+    {
+        return 1;
+    }
+    int32_t outputs() const noexcept override
+    {
+        return 1;
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder&) const override
+    {
+        return inputs[0].nbDims >= 3 ? inputs[0] : DimsExprs{-1, {}};
+    }
+    int32_t run(Run const& run) const override
+    {
+        Dims const& dims = run.in[0].dims;
+        int64_t const channels = dims.d[1];
+        int64_t const inner = volume(dims, 2, dims.nbDims);
+        if (channels != static_cast<int64_t>(mScales.size()))
+            return 1; // The weights are for another number of channels.
+        for (int64_t plane = 0; plane < dims.d[0] * channels; ++plane)
+        {
+            auto const channel = static_cast<size_t>(plane % channels);
+            normalize(run.input<float>(0) + plane * inner, run.output<float>(0) + plane * inner, inner,
+                mScales[channel], mBias[channel]);
+        }
+        return 0;
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {{"epsilon", &mEpsilon, PluginFieldType::kFLOAT32, 1},
+            {"scales", mScales.data(), PluginFieldType::kFLOAT32, static_cast<int32_t>(mScales.size())},
+            {"bias", mBias.data(), PluginFieldType::kFLOAT32, static_cast<int32_t>(mBias.size())},
+            {"relu", &mRelu, PluginFieldType::kINT32, 1}, {"alpha", &mAlpha, PluginFieldType::kFLOAT32, 1}};
+    }
+
+  private:
+    void normalize(float const* x, float* y, int64_t count, float scale, float bias) const
+    {
+        double sum{0.0};
+        for (int64_t i = 0; i < count; ++i)
+            sum += static_cast<double>(x[i]);
+        double const mean = count == 0 ? 0.0 : sum / static_cast<double>(count);
+        double squares{0.0}; // Of the differences: large means do not cancel.
+        for (int64_t i = 0; i < count; ++i)
+            squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+        double const variance = count == 0 ? 0.0 : squares / static_cast<double>(count);
+        double const factor = static_cast<double>(scale) / std::sqrt(variance + static_cast<double>(mEpsilon));
+        for (int64_t i = 0; i < count; ++i)
+        {
+            auto const value = static_cast<float>((static_cast<double>(x[i]) - mean) * factor) + bias;
+            y[i] = mRelu != 0 && value < 0.0F ? value * mAlpha : value;
+        }
+    }
+
+    float mEpsilon{1e-5F};
+    std::vector<float> mScales;
+    std::vector<float> mBias;
+    int32_t mRelu{0};
+    float mAlpha{0.0F};
+};
+
+StockPlugin version(char const* number, bool isV3)
+{
+    return {"InstanceNormalization_TRT", number, isV3,
+        {{"epsilon", nullptr, PluginFieldType::kFLOAT32, 1}, {"scales", nullptr, PluginFieldType::kFLOAT32, 1},
+            {"bias", nullptr, PluginFieldType::kFLOAT32, 1}, {"relu", nullptr, PluginFieldType::kINT32, 1},
+            {"alpha", nullptr, PluginFieldType::kFLOAT32, 1}},
+        &InstanceNormalization::make};
+}
+} // namespace
+
+std::vector<StockPlugin> stockInstanceNormalization()
+{
+    return {version("1", false), version("2", false), version("3", true)};
+}
+
+} // namespace tenon::plugins::builtin

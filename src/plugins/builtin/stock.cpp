@@ -1,0 +1,375 @@
+// The faces of stock plugins: IPluginV2DynamicExt and IPluginV3 over a Body, and their creators.
+#include "plugins/builtin/stock.h"
+
+#include "plugins/field_bytes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::plugins::builtin
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+template <typename From, typename T>
+std::vector<T> converted(void const* data, int32_t count)
+{
+    auto const* const first = static_cast<From const*>(data);
+    std::vector<T> values;
+    for (int32_t i = 0; i < count; ++i)
+        values.push_back(static_cast<T>(first[i]));
+    return values;
+}
+
+bool isLinear(PluginTensorDesc const& desc) noexcept
+{
+    return desc.format == TensorFormat::kLINEAR;
+}
+
+//! The V2 face.
+class Dynamic final : public IPluginV2DynamicExt
+{
+  public:
+    Dynamic(StockPlugin const& kind, BodyPtr body, std::string nameSpace)
+        : mKind{kind},
+          mBody{std::move(body)},
+          mNameSpace{std::move(nameSpace)}
+    {
+    }
+
+    AsciiChar const* getPluginType() const noexcept override
+    {
+        return mKind.name;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return mKind.version;
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return mBody->outputs();
+    }
+    int32_t initialize() noexcept override
+    {
+        return 0;
+    }
+    void terminate() noexcept override {}
+    size_t getSerializationSize() const noexcept override
+    {
+        return stored().size();
+    }
+    void serialize(void* buffer) const noexcept override
+    {
+        Bytes const bytes = stored();
+        std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(buffer));
+    }
+    void destroy() noexcept override
+    {
+        delete this;
+    }
+    Dynamic* clone() const noexcept override
+    {
+        return new Dynamic{mKind, mBody, mNameSpace};
+    }
+    void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
+    {
+        mNameSpace = nameSpace == nullptr ? "" : nameSpace;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return mNameSpace.c_str();
+    }
+    DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
+    {
+        return mBody->outputType(index, {types, static_cast<size_t>(count)});
+    }
+    DimsExprs getOutputDimensions(
+        int32_t index, DimsExprs const* inputs, int32_t count, IExprBuilder& builder) noexcept override
+    {
+        if (count != mBody->inputs())
+            return {-1, {}};
+        return mBody->outputDims(index, {inputs, static_cast<size_t>(count)}, builder);
+    }
+    bool supportsFormatCombination(
+        int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
+    {
+        return isLinear(inOut[pos]) && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
+    }
+    void configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
+    {
+    }
+    size_t getWorkspaceSize(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
+        int32_t nbOutputs) const noexcept override
+    {
+        return mBody->workspace({in, static_cast<size_t>(nbInputs)}, {out, static_cast<size_t>(nbOutputs)});
+    }
+    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out, void const* const* inputs,
+        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+    {
+        return mBody->run({{in, static_cast<size_t>(mBody->inputs())}, {out, static_cast<size_t>(mBody->outputs())},
+            inputs, outputs, workspace});
+    }
+
+  private:
+    Bytes stored() const
+    {
+        std::vector<PluginField> const fields = mBody->fields();
+        auto bytes = encodeFields({static_cast<int32_t>(fields.size()), fields.data()});
+        return bytes ? *std::move(bytes) : Bytes{};
+    }
+
+    StockPlugin const& mKind;
+    BodyPtr mBody;
+    std::string mNameSpace;
+};
+
+//! The V3 face.
+class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3OneBuild, public IPluginV3OneRuntime
+{
+  public:
+    Newer(StockPlugin const& kind, BodyPtr body, std::string nameSpace)
+        : mKind{kind},
+          mBody{std::move(body)},
+          mNameSpace{std::move(nameSpace)}
+    {
+    }
+
+    IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
+    {
+        switch (type)
+        {
+        case PluginCapabilityType::kCORE: return static_cast<IPluginV3OneCore*>(this);
+        case PluginCapabilityType::kBUILD: return static_cast<IPluginV3OneBuild*>(this);
+        case PluginCapabilityType::kRUNTIME: return static_cast<IPluginV3OneRuntime*>(this);
+        }
+        return nullptr;
+    }
+    IPluginV3* clone() noexcept override
+    {
+        return new Newer{mKind, mBody, mNameSpace};
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return mKind.name;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return mKind.version;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return mNameSpace.c_str();
+    }
+    int32_t configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
+    {
+        return 0;
+    }
+    int32_t getOutputDataTypes(
+        DataType* outputTypes, int32_t nbOutputs, DataType const* types, int32_t count) const noexcept override
+    {
+        for (int32_t i = 0; i < nbOutputs; ++i)
+            outputTypes[i] = mBody->outputType(i, {types, static_cast<size_t>(count)});
+        return 0;
+    }
+    int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const*, int32_t nbShapeInputs,
+        DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
+    {
+        if (nbInputs != mBody->inputs() || nbShapeInputs != 0)
+            return 1;
+        for (int32_t i = 0; i < nbOutputs; ++i)
+            outputs[i] = mBody->outputDims(i, {inputs, static_cast<size_t>(nbInputs)}, builder);
+        return 0;
+    }
+    bool supportsFormatCombination(
+        int32_t pos, DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
+    {
+        std::vector<PluginTensorDesc> descs;
+        for (int32_t i = 0; i < nbInputs + nbOutputs; ++i)
+            descs.push_back(inOut[i].desc);
+        return isLinear(descs[static_cast<size_t>(pos)]) && mBody->acceptsType(pos, descs);
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return mBody->outputs();
+    }
+    size_t getWorkspaceSize(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
+        int32_t nbOutputs) const noexcept override
+    {
+        auto const largest = [](DynamicPluginTensorDesc const* first, int32_t count) {
+            std::vector<PluginTensorDesc> descs;
+            for (int32_t i = 0; i < count; ++i)
+            {
+                descs.push_back(first[i].desc);
+                descs.back().dims = first[i].max;
+            }
+            return descs;
+        };
+        return mBody->workspace(largest(in, nbInputs), largest(out, nbOutputs));
+    }
+    int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) noexcept override
+    {
+        return 0;
+    }
+    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out, void const* const* inputs,
+        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+    {
+        return mBody->run({{in, static_cast<size_t>(mBody->inputs())}, {out, static_cast<size_t>(mBody->outputs())},
+            inputs, outputs, workspace});
+    }
+    IPluginV3* attachToContext(IPluginResourceContext*) noexcept override
+    {
+        return clone();
+    }
+    PluginFieldCollection const* getFieldsToSerialize() noexcept override
+    {
+        mFields = mBody->fields();
+        mCollection = {static_cast<int32_t>(mFields.size()), mFields.data()};
+        return &mCollection;
+    }
+
+  private:
+    StockPlugin const& mKind;
+    BodyPtr mBody;
+    std::string mNameSpace;
+    std::vector<PluginField> mFields;
+    PluginFieldCollection mCollection{};
+};
+
+class OlderCreator final : public IPluginCreator
+{
+  public:
+    OlderCreator(StockPlugin const& kind, std::string nameSpace)
+        : mKind{kind},
+          mNameSpace{std::move(nameSpace)},
+          mNames{static_cast<int32_t>(kind.fields.size()), kind.fields.data()}
+    {
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return mKind.name;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return mKind.version;
+    }
+    PluginFieldCollection const* getFieldNames() noexcept override
+    {
+        return &mNames;
+    }
+    IPluginV2* createPlugin(AsciiChar const*, PluginFieldCollection const* fields) noexcept override
+    {
+        BodyPtr body = mKind.make(FieldReader{fields});
+        return body == nullptr ? nullptr : new Dynamic{mKind, std::move(body), mNameSpace};
+    }
+    IPluginV2* deserializePlugin(AsciiChar const* name, void const* data, size_t length) noexcept override
+    {
+        auto const fields = DecodedFields::decode({static_cast<uint8_t const*>(data), length});
+        if (!fields)
+            return nullptr;
+        PluginFieldCollection const collection = fields->collection();
+        return createPlugin(name, &collection);
+    }
+    void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
+    {
+        mNameSpace = nameSpace == nullptr ? "" : nameSpace;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return mNameSpace.c_str();
+    }
+
+  private:
+    StockPlugin const& mKind;
+    std::string mNameSpace;
+    PluginFieldCollection mNames;
+};
+
+class NewerCreator final : public IPluginCreatorV3One
+{
+  public:
+    NewerCreator(StockPlugin const& kind, std::string nameSpace)
+        : mKind{kind},
+          mNameSpace{std::move(nameSpace)},
+          mNames{static_cast<int32_t>(kind.fields.size()), kind.fields.data()}
+    {
+    }
+    IPluginV3* createPlugin(AsciiChar const*, PluginFieldCollection const* fields, TensorRTPhase) noexcept override
+    {
+        BodyPtr body = mKind.make(FieldReader{fields});
+        return body == nullptr ? nullptr : new Newer{mKind, std::move(body), mNameSpace};
+    }
+    PluginFieldCollection const* getFieldNames() noexcept override
+    {
+        return &mNames;
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return mKind.name;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return mKind.version;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return mNameSpace.c_str();
+    }
+
+  private:
+    StockPlugin const& mKind;
+    std::string mNameSpace;
+    PluginFieldCollection mNames;
+};
+} // namespace
+
+PluginField const* FieldReader::find(std::string_view name) const noexcept
+{
+    for (int32_t i = 0; mFields != nullptr && i < mFields->nbFields; ++i)
+        if (mFields->fields[i].name != nullptr && mFields->fields[i].name == name)
+            return &mFields->fields[i];
+    return nullptr;
+}
+
+template <typename T>
+std::optional<std::vector<T>> FieldReader::list(std::string_view name) const
+{
+    PluginField const* const field = find(name);
+    if (field == nullptr || field->length < 0 || (field->data == nullptr && field->length > 0))
+        return std::nullopt;
+    switch (field->type)
+    {
+    case PluginFieldType::kFLOAT32: return converted<float, T>(field->data, field->length);
+    case PluginFieldType::kFLOAT64: return converted<double, T>(field->data, field->length);
+    case PluginFieldType::kCHAR:
+    case PluginFieldType::kINT8: return converted<int8_t, T>(field->data, field->length);
+    case PluginFieldType::kINT16: return converted<int16_t, T>(field->data, field->length);
+    case PluginFieldType::kINT32: return converted<int32_t, T>(field->data, field->length);
+    case PluginFieldType::kINT64: return converted<int64_t, T>(field->data, field->length);
+    default: return std::nullopt;
+    }
+}
+
+template std::optional<std::vector<float>> FieldReader::list<float>(std::string_view) const;
+template std::optional<std::vector<int32_t>> FieldReader::list<int32_t>(std::string_view) const;
+template std::optional<std::vector<char>> FieldReader::list<char>(std::string_view) const;
+
+std::unique_ptr<IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, std::string nameSpace)
+{
+    if (plugin.isV3)
+        return std::make_unique<NewerCreator>(plugin, std::move(nameSpace));
+    return std::make_unique<OlderCreator>(plugin, std::move(nameSpace));
+}
+
+int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept
+{
+    int64_t product{1};
+    for (int32_t i = first; i < last; ++i)
+        product *= dims.d[i];
+    return product;
+}
+
+} // namespace tenon::plugins::builtin

@@ -1,0 +1,129 @@
+// Stock plugins: what each computes is a Body; the faces of the API generations stand over it.
+#pragma once
+
+#include "NvInfer.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::plugins::builtin
+{
+
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+using nvinfer1::DimsExprs;
+using nvinfer1::IExprBuilder;
+using nvinfer1::PluginField;
+using nvinfer1::PluginFieldCollection;
+using nvinfer1::PluginFieldType;
+using nvinfer1::PluginTensorDesc;
+
+//! One run: descriptions with concrete extents, and addresses.
+struct Run
+{
+    std::span<PluginTensorDesc const> in;
+    std::span<PluginTensorDesc const> out;
+    void const* const* inputs{nullptr};
+    void* const* outputs{nullptr};
+    void* workspace{nullptr};
+
+    template <typename T>
+    T const* input(size_t i) const noexcept
+    {
+        return static_cast<T const*>(inputs[i]);
+    }
+    template <typename T>
+    T* output(size_t i) const noexcept
+    {
+        return static_cast<T*>(outputs[i]);
+    }
+};
+
+//! What one plugin computes. Immutable once made: faces clone it by sharing.
+class Body
+{
+  public:
+    virtual ~Body() = default;
+    virtual int32_t inputs() const noexcept = 0;
+    virtual int32_t outputs() const noexcept = 0;
+    //! Standard: that of input 0.
+    virtual DataType outputType(int32_t output, std::span<DataType const> inputs) const
+    {
+        static_cast<void>(output);
+        return inputs.empty() ? DataType::kFLOAT : inputs.front();
+    }
+    //! Extents of an output.
+    virtual DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const = 0;
+    //! Types of a port, given those before it; formats are linear always. Standard: float32.
+    virtual bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const
+    {
+        return ports[static_cast<size_t>(position)].type == DataType::kFLOAT;
+    }
+    //! For the largest extents.
+    virtual size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
+    {
+        static_cast<void>(in);
+        static_cast<void>(out);
+        return 0;
+    }
+    //! 0, or another number when the inputs are wrong.
+    virtual int32_t run(Run const& run) const = 0;
+    //! All that a creator needs to make it again; valid as long as the body.
+    virtual std::vector<PluginField> fields() const = 0;
+};
+
+using BodyPtr = std::shared_ptr<Body const>;
+
+//! The fields that a creator was given, read by name.
+class FieldReader
+{
+  public:
+    explicit FieldReader(PluginFieldCollection const* fields)
+        : mFields{fields}
+    {
+    }
+    //! Numbers of any field type, converted; none when the field is missing.
+    template <typename T>
+    std::optional<std::vector<T>> list(std::string_view name) const;
+    //! The first number of a field, or `otherwise`.
+    template <typename T>
+    T one(std::string_view name, T otherwise) const
+    {
+        std::optional<std::vector<T>> const values = list<T>(name);
+        return values && !values->empty() ? values->front() : otherwise;
+    }
+
+  private:
+    PluginField const* find(std::string_view name) const noexcept;
+    PluginFieldCollection const* mFields;
+};
+
+//! How users meet a plugin.
+struct StockPlugin
+{
+    char const* name;
+    char const* version;
+    bool isV3;                       //!< Face of the creator: V3, or V1 with IPluginV2DynamicExt.
+    std::vector<PluginField> fields; //!< Names and types that the creator advertises.
+    //! Null when the fields make no sense.
+    BodyPtr (*make)(FieldReader const& fields);
+};
+
+//! A creator for the table's entry, in the given namespace; it lives as long as the process.
+std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, std::string nameSpace);
+
+//! Every stock plugin.
+std::span<StockPlugin const> allStockPlugins();
+
+//! Product of extents [first, last).
+int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept;
+inline int64_t volume(Dims const& dims) noexcept
+{
+    return volume(dims, 0, dims.nbDims);
+}
+
+} // namespace tenon::plugins::builtin

@@ -1,0 +1,22 @@
+// The table of stock plugins.
+#include "plugins/builtin/stock_table.h"
+
+#include <array>
+
+namespace tenon::plugins::builtin
+{
+
+std::span<StockPlugin const> allStockPlugins()
+{
+    static auto const& all = *[] {
+        constexpr std::array kFiles{&stockInstanceNormalization};
+        auto* const list = new std::vector<StockPlugin>; // Creators refer to it as long as the process lives.
+        for (auto const file : kFiles)
+            for (StockPlugin& plugin : file())
+                list->push_back(std::move(plugin));
+        return list;
+    }();
+    return all;
+}
+
+} // namespace tenon::plugins::builtin
