@@ -1,6 +1,7 @@
 // Rules O: loading plans.
 #include "fixture.h"
 
+#include "support/temp_folder.h"
 #include "tenon/tenon.h"
 
 #include <cstdio>
@@ -122,7 +123,8 @@ TEST_F(RuntimeRules, O7_serializeAndDeserializeGiveTheSameEngine)
 
 TEST_F(RuntimeRules, filesAreMapped)
 {
-    std::string const path = testing::TempDir() + "tenon_api_test.plan";
+    tenon::test::TempFolder const folder;
+    std::string const path = folder.file("network.plan");
     {
         std::ofstream file{path, std::ios::binary};
         file.write(static_cast<char const*>(plan->data()), static_cast<std::streamsize>(plan->size()));

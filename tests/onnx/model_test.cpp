@@ -1,5 +1,6 @@
 // Parts of the importer below the network: the walk over the encoding, elements of tensors, constants.
 #include "models.h"
+#include "support/temp_folder.h"
 
 #include "failure.h"
 #include "model.h"
@@ -121,7 +122,8 @@ TEST_F(OnnxTensors, sizesThatDoNotFitAreRefused)
 TEST_F(OnnxTensors, addressesFitTheElementsAlsoWhenTheFilesDoNot)
 {
     std::string const bytes = mixedModel().bytes();
-    std::string const path = testing::TempDir() + "/aligned.onnx";
+    TempFolder const folder;
+    std::string const path = folder.file("aligned.onnx");
     for (size_t pad = 0; pad < 8; ++pad) // Shifts everything behind the name of the graph.
     {
         TinyModel shifted = mixedModel();

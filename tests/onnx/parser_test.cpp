@@ -1,5 +1,6 @@
 // The parser's calls and what it says about models that it cannot read.
 #include "models.h"
+#include "support/temp_folder.h"
 
 #include <fstream>
 #include <gmock/gmock.h>
@@ -209,17 +210,17 @@ TinyModel externalModel(std::string const& location, int64_t offset, int64_t len
 
 TEST(OnnxParser, W10_externalDataIsFoundBesideTheModel)
 {
-    std::string const folder = testing::TempDir();
+    TempFolder const folder;
     float const numbers[]{0.0F, 1.0F, 2.0F, 3.0F, 4.0F};
-    std::ofstream{folder + "/weights.bin", std::ios::binary}.write(
+    std::ofstream{folder.file("weights.bin"), std::ios::binary}.write(
         reinterpret_cast<char const*>(numbers), sizeof(numbers));
     std::string const bytes = externalModel("weights.bin", 4, 16).bytes();
-    std::ofstream{folder + "/model.onnx", std::ios::binary} << bytes;
+    std::ofstream{folder.file("model.onnx"), std::ios::binary} << bytes;
 
     Reading fromFile;
-    EXPECT_TRUE(fromFile.parser->parseFromFile((folder + "/model.onnx").c_str(), 0)) << fromFile.errors();
+    EXPECT_TRUE(fromFile.parser->parseFromFile(folder.file("model.onnx").c_str(), 0)) << fromFile.errors();
     Reading withPath;
-    EXPECT_TRUE(withPath.parser->parse(bytes.data(), bytes.size(), (folder + "/model.onnx").c_str()));
+    EXPECT_TRUE(withPath.parser->parse(bytes.data(), bytes.size(), folder.file("model.onnx").c_str()));
     Reading without;
     EXPECT_FALSE(without.parse(bytes));
     EXPECT_THAT(without.errors(), HasSubstr("weights.bin"));
@@ -228,8 +229,9 @@ TEST(OnnxParser, W10_externalDataIsFoundBesideTheModel)
 
 TEST(OnnxParser, W10_externalDataOutsideTheFileOrFolderIsRefused)
 {
-    std::string const path = testing::TempDir() + "/model.onnx";
-    std::ofstream{testing::TempDir() + "/weights.bin", std::ios::binary} << "0123456789abcdef";
+    TempFolder const folder;
+    std::string const path = folder.file("model.onnx");
+    std::ofstream{folder.file("weights.bin"), std::ios::binary} << "0123456789abcdef";
     for (TinyModel const& model : {externalModel("weights.bin", 8, 16), externalModel("weights.bin", -1, 16),
              externalModel("../secret.bin", 0, 16), externalModel("/etc/passwd", 0, 16),
              externalModel("missing.bin", 0, 16), externalModel("weights.bin", 0, 12)})

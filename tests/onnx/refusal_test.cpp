@@ -1,6 +1,7 @@
 // Models that must not be read as something else than they mean: external data, surplus inputs and attributes, old
 // opsets; and errors that carry the reason of the layer behind the node.
 #include "models.h"
+#include "support/temp_folder.h"
 
 #include <filesystem>
 #include <fstream>
@@ -43,8 +44,6 @@ class ExternalData : public testing::Test
   protected:
     void SetUp() override
     {
-        folder = fs::path{testing::TempDir()} / "external_data";
-        fs::remove_all(folder);
         fs::create_directories(folder / "model" / "parts");
         std::vector<float> const numbers{0.5F, 1.5F, 2.5F, 3.5F, 4.5F};
         for (fs::path const& name : {fs::path{"outside.bin"}, fs::path{"model/inside.bin"}})
@@ -52,10 +51,6 @@ class ExternalData : public testing::Test
             std::ofstream{folder / name, std::ios::binary}.write(
                 reinterpret_cast<char const*>(numbers.data()), static_cast<std::streamsize>(numbers.size() * 4));
         }
-    }
-    void TearDown() override
-    {
-        fs::remove_all(folder);
     }
     //! What the parser says; empty when it reads the model.
     std::string errorsOf(Entries const& entries) const
@@ -68,7 +63,8 @@ class ExternalData : public testing::Test
         return reading.errors();
     }
 
-    fs::path folder;
+    TempFolder const own;
+    fs::path const folder = own.path();
 };
 
 TEST_F(ExternalData, W10_numbersThatAreNoneAreRefused)

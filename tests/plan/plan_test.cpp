@@ -5,6 +5,7 @@
 #include "plan/checksum.h"
 #include "plan/format.h"
 #include "support/random_program.h"
+#include "support/temp_folder.h"
 #include "support/toy_networks.h"
 
 #include <gtest/gtest.h>
@@ -151,7 +152,8 @@ TEST(Plan, aBlobAtAnOddAddressIsCopied)
 
 TEST(Plan, aMappedFileIsUsedInPlace)
 {
-    std::string const path = testing::TempDir() + "tenon_mapped.plan";
+    TempFolder const folder;
+    std::string const path = folder.file("mapped.plan");
     Bytes const blob = written(*staticNetwork());
     std::ofstream{path, std::ios::binary}.write(
         reinterpret_cast<char const*>(blob.data()), static_cast<std::streamsize>(blob.size()));
