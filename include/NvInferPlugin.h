@@ -9,7 +9,7 @@
 
 extern "C"
 {
-    //! Registers all stock plugins under a namespace. Not implemented in this release: no stock plugins exist yet.
+    //! Registers all stock plugins under a namespace.
     //! \param logger an nvinfer1::ILogger*, used while registering; may be null.
     //! \param libNamespace the namespace, "" for the default one; not null.
     //! \return whether all of them are registered; false, after an error, while there are none.
