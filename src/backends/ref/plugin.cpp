@@ -33,6 +33,7 @@ struct Shared
     CustomLayer fields;
     std::string name;
     int32_t inputs{0}; //!< All, shape inputs too.
+    size_t tells{0};   //!< The first size tensors: those that the plan asks for.
 
     size_t data() const noexcept
     {
@@ -161,7 +162,7 @@ class AttachedPlugin final : public Attached
             mInputs[static_cast<size_t>(input)] = shared;
         }
         TENON_TRY(mPlugin->run({mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)}));
-        for (size_t i = 0; i < mShared->fields.sizeOutputs.size(); ++i)
+        for (size_t i = 0; i < mShared->tells; ++i)
             call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields.sizeOutputs[i]]);
         return Done{};
     }
@@ -269,9 +270,10 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
     shared->fields = *as<CustomLayer>(*layer);
     shared->name = source.layer;
     shared->inputs = static_cast<int32_t>(source.weights.size());
+    shared->tells = source.produces;
     CustomLayer& fields = shared->fields;
     if (fields.dataInputs(shared->inputs) < 0 || fields.ports.size() != shared->data() + source.outputs
-        || (source.produces != 0 && source.produces != fields.sizeOutputs.size()))
+        || source.produces > fields.sizeOutputs.size())
         return badArgument("the step of plugin {} has {} inputs, {} outputs and {} values to tell, which do not fit",
             fields.identity().show(), source.weights.size(), source.outputs, source.produces);
     for (auto const& [output, axis] : fields.dataExtents)
