@@ -280,12 +280,15 @@ class Batchless final : public V2Family
 
     Result<Done> reshape(Ports const& ports) override
     {
-        mBatch = maxBatchOf(ports);
+        Dims const first = ports.all.empty() ? Dims{} : ports.all.front().desc.dims;
+        mBatch = first.nbDims > 0 ? static_cast<int32_t>(std::min<int64_t>(first.d[0], INT32_MAX)) : 1;
         return Done{};
     }
 
     Result<Done> run(Work const& work) override
     {
+        if (mBatch == 0)
+            return Done{}; // Nothing to do, and no plugin of these generations expects to be asked.
         int32_t const code = mPlugin->enqueue(mBatch, work.inputs, work.outputs, work.workspace, work.stream);
         return code == 0 ? Result<Done>{Done{}} : failed("enqueue()", code);
     }
