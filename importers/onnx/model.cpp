@@ -117,7 +117,7 @@ Constant Model::keep(DataType type, Shape dims, void const* data, size_t bytes)
 {
     constexpr size_t kUnit{sizeof(std::max_align_t)};
     int64_t const count = volumeOf(dims);
-    auto memory = std::make_unique<std::max_align_t[]>(bytes / kUnit + 1);
+    auto memory = std::make_unique_for_overwrite<std::max_align_t[]>(bytes / kUnit + 1);
     if (bytes > 0)
     {
         std::memcpy(memory.get(), data, bytes);
