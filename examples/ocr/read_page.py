@@ -16,7 +16,7 @@ from compare import read_in_turn
 from fusions import summary
 from networks import NETWORKS
 from picture import annotate
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from plan_file import build_plan
 from rapidocr_onnxruntime import RapidOCR
 from sessions import reader_on_tenon, sessions_of
@@ -37,7 +37,12 @@ def load_page(path: pathlib.Path | None) -> tuple[Image.Image, str]:
         import skimage.data
 
         return Image.fromarray(skimage.data.page()), "scikit-image's page"
-    return Image.open(path), str(path)
+    try:
+        page = Image.open(path)
+        page.load()
+    except (OSError, UnidentifiedImageError) as error:
+        sys.exit(f"{path} is no picture that can be read: {error}")
+    return page, str(path)
 
 
 def build_plans(folder: pathlib.Path, logger: trt.Logger) -> tuple[dict[str, pathlib.Path], list[dict]]:
@@ -83,7 +88,10 @@ def main() -> int:
     report.save(details, title, theirs, ours, facts)
     print(f"\nplans    {options.out}\nreport   {details}\npicture  {picture}")
     same = theirs.lines == ours.lines
-    print("\nBoth engines read the same text." if same else "\nThe two engines read different text.")
+    if not theirs.lines and not ours.lines:
+        print("\nNeither engine found any text.")
+    else:
+        print("\nBoth engines read the same text." if same else "\nThe two engines read different text.")
     return 0 if same else 1
 
 

@@ -88,6 +88,14 @@ class _Later:
         raise AttributeError(self.what)
 
 
+def _text(self: Any) -> str:
+    return f"{type(self).__name__}.{self._name_}"
+
+
+def _formatted(self: Any, form: str) -> str:
+    return format(int(self), form) if form else _text(self)
+
+
 def install(native: Any) -> None:
     """Add the members that the extension leaves to Python."""
     for name in _MANAGED:
@@ -98,6 +106,7 @@ def install(native: Any) -> None:
     for cls in list(vars(native).values()) + [native.ILogger.Severity]:
         if isinstance(cls, enum.EnumType):
             cls.__doc__ = native._doc_of(cls.__name__)
+            cls.__str__, cls.__format__ = _text, _formatted  # As programs print them: "DataType.FLOAT".
             for member in cls:
                 member.__doc__ = native._doc_of(f"{cls.__name__}.{member.name}") or cls.__doc__
     for later in native._later.split():

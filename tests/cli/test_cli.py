@@ -461,3 +461,26 @@ def test_build_replaces_what_a_link_names(model: pathlib.Path, tmp_path: pathlib
     tenon("build", model, "-o", link, "--shapes", RANGE, "--quiet")
     assert link.is_symlink() and target.stat().st_ino != inode  # Renamed into its place, as a whole.
     assert not list(tmp_path.rglob("*.part"))
+
+
+def test_the_model_is_never_replaced_by_its_plan(tmp_path: pathlib.Path, model: pathlib.Path) -> None:
+    copy = tmp_path / "model.onnx"
+    copy.write_bytes(model.read_bytes())
+    assert "is the model itself" in tenon("build", copy, "-o", copy, status=2).stderr
+    assert copy.read_bytes() == model.read_bytes()
+
+
+def test_verify_takes_zero_as_a_tolerance(plan: pathlib.Path) -> None:
+    for given in (["--atol", "0", "--rtol", "0"], ["--atol", "0"]):
+        done = subprocess.run([PROGRAM, "verify", plan, "--json", *given], capture_output=True, text=True)
+        report = json.loads(done.stdout)
+        compared = [step for step in report["steps"] if step["compared"]]
+        exact = all(step["max_error"] == 0 for step in compared)
+        assert report["ok"] is exact and done.returncode == (0 if exact else 1)
+        assert any(step["max_error"] > 0 for step in compared), "the model computes something that is rounded"
+
+
+def test_output_that_cannot_be_written_is_a_failure() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "knobs"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "could not be written" in done.stderr

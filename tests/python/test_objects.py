@@ -234,3 +234,9 @@ def test_documentation_comes_from_the_headers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert trt.IExecutionContext.__doc__
+
+
+def test_enumerations_print_their_names() -> None:
+    assert str(trt.float32) == "DataType.FLOAT" and f"{trt.TensorIOMode.INPUT}" == "TensorIOMode.INPUT"
+    assert str(trt.Logger.WARNING) == "Severity.WARNING" and repr(trt.float16) == "<DataType.HALF: 1>"
+    assert f"{trt.BuilderFlag.FP16:d}" == "0" and int(trt.int8) == 2 and 1 << int(trt.BuilderFlag.TF32) == 64

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 
 namespace tenon::cli
 {
@@ -19,6 +20,12 @@ struct Options
 
 int build(Options const& options, Common const& common)
 {
+    std::filesystem::path const model{options.model};
+    std::string const output =
+        options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
+    std::error_code none;
+    if (std::filesystem::equivalent(output, model, none))
+        throw std::invalid_argument("'" + output + "' is the model itself: the plan needs a file of its own");
     Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
     Shapes const shapes = parseShapes(options.shapes);
@@ -28,9 +35,6 @@ int build(Options const& options, Common const& common)
         return kInterruptedStatus;
     if (plan == nullptr)
         return 1;
-    std::filesystem::path const model{options.model};
-    std::string const output =
-        options.output.empty() ? std::filesystem::path{model}.replace_extension(".plan").string() : options.output;
     writeFile(output, plan->data(), plan->size());
     ProgressBar::clearLine();
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;

@@ -2,8 +2,10 @@
 #include "commands.h"
 #include "session.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 namespace tenon::cli
@@ -100,8 +102,11 @@ int main(int argc, char** argv)
     addKnobs(app, status);
     addApi(app, status);
     int const result = guarded(app, argc, argv, status);
+    bool const isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (!isWritten)
+        std::fprintf(stderr, "tenon: what was to be printed could not be written: %s\n", std::strerror(errno));
     if (!gInterrupted)
-        return result;
+        return isWritten || result != 0 ? result : 1;
     ProgressBar::clearLine();
     std::fprintf(stderr, "tenon: interrupted\n");
     return kInterruptedStatus;

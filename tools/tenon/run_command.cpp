@@ -59,8 +59,8 @@ void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims c
         for (size_t i = 0; i < count; ++i)
         {
             double const value = *elementAt(type, data, i);
-            low = std::min(low, value);
-            high = std::max(high, value);
+            low = std::isnan(value) || value < low ? value : low; // A NaN stays, as it does in the mean.
+            high = std::isnan(value) || value > high ? value : high;
             sum += value;
         }
         std::printf(", min %g, max %g, mean %g", low, high, sum / static_cast<double>(count));

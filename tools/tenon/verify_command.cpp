@@ -5,6 +5,7 @@
 #include "texts.h"
 
 #include <cstdio>
+#include <limits>
 #include <list>
 #include <optional>
 
@@ -22,6 +23,7 @@ struct Options
     bool json{false};
     bool firstOnly{false};
     std::optional<uint32_t> seed;
+    bool isExact{false}; //!< A tolerance is given, be it 0.
 };
 
 //! Inputs as the library wants them, and what they point at.
@@ -112,6 +114,8 @@ int verify(Options const& options, Common const& common)
     TenonVerifyOptions verify = options.verify;
     verify.seed = options.seed.value_or(0);
     verify.firstsOnly = options.firstOnly ? 1 : 0;
+    if (options.isExact && verify.absolute == 0.0 && verify.relative == 0.0)
+        verify.absolute = std::numeric_limits<double>::denorm_min(); // Two zeros would stand for the standard.
     TenonText problem{nullptr};
     TenonText const text =
         tenonVerify(&session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
@@ -147,7 +151,10 @@ inputs, so that an error is blamed on the step that made it. Exit status 1 and t
 output differs by more than atol + rtol * |reference|; -v lists all steps. Where neither is given, a sum of products may
 beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
 rounding.)");
-    command->callback([options, &common, &status] { status = verify(*options, common); });
+    command->callback([options, command, &common, &status] {
+        options->isExact = command->count("--atol") + command->count("--rtol") > 0;
+        status = verify(*options, common);
+    });
 }
 
 } // namespace tenon::cli
