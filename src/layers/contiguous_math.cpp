@@ -45,7 +45,10 @@ inline __attribute__((always_inline)) void edge(
 } // namespace
 
 // The loader picks the widest clone that the machine runs.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3"))) void multiplyAdd(
+#if !defined(__SANITIZE_THREAD__) // Choosing a clone would run before the sanitizer is ready.
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+#endif
+void multiplyAdd(
     double* c, double const* a, double const* b, int64_t m, int64_t k, int64_t n)
 {
     for (int64_t p = 0; p < k; p += kDepth)
