@@ -2,6 +2,7 @@
 // channel, each image and channel on its own; then, where `relu` is set, leaky ReLU with slope alpha.
 #include "plugins/builtin/stock_table.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tenon::plugins::builtin
@@ -36,13 +37,17 @@ class InstanceNormalization final : public Body
     {
         return inputs[0].nbDims >= 3 ? inputs[0] : DimsExprs{-1, {}};
     }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        Dims const& dims = in[0].dims;
+        return dims.nbDims >= 3 && dims.d[1] == static_cast<int64_t>(mScales.size()) // A weight for each channel.
+            && dims.nbDims == out[0].dims.nbDims && std::equal(dims.d, dims.d + dims.nbDims, out[0].dims.d);
+    }
     int32_t run(Run const& run) const override
     {
         Dims const& dims = run.in[0].dims;
         int64_t const channels = dims.d[1];
         int64_t const inner = volume(dims, 2, dims.nbDims);
-        if (channels != static_cast<int64_t>(mScales.size()))
-            return 1; // The weights are for another number of channels.
         for (int64_t plane = 0; plane < dims.d[0] * channels; ++plane)
         {
             auto const channel = static_cast<size_t>(plane % channels);

@@ -1,10 +1,11 @@
 // The faces of stock plugins: IPluginV2DynamicExt and IPluginV3 over a Body, and their creators.
 #include "plugins/builtin/stock.h"
 
+#include "plugins/builtin/setting.h"
 #include "plugins/field_bytes.h"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 namespace tenon::plugins::builtin
 {
@@ -13,13 +14,33 @@ using namespace nvinfer1;
 
 namespace
 {
+//! The nearest number that T can hold; 0 for a NaN where T has none.
+template <typename T, typename From>
+T nearest(From value) noexcept
+{
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(value);
+    else
+    {
+        if (value != value)
+            return T{0};
+        // Both limits of T are numbers of every wider type; those of int32_t are not floats, hence double.
+        using Wide = std::conditional_t<std::is_floating_point_v<From>, double, int64_t>;
+        auto const wide = static_cast<Wide>(value);
+        if (wide <= static_cast<Wide>(std::numeric_limits<T>::min()))
+            return std::numeric_limits<T>::min();
+        if (wide >= static_cast<Wide>(std::numeric_limits<T>::max()))
+            return std::numeric_limits<T>::max();
+        return static_cast<T>(wide);
+    }
+}
+
 template <typename From, typename T>
 std::vector<T> converted(void const* data, int32_t count)
 {
     auto const* const first = static_cast<From const*>(data);
-    std::vector<T> values;
-    for (int32_t i = 0; i < count; ++i)
-        values.push_back(static_cast<T>(first[i]));
+    std::vector<T> values(static_cast<size_t>(count));
+    std::transform(first, first + count, values.begin(), [](From value) { return nearest<T>(value); });
     return values;
 }
 
@@ -71,7 +92,7 @@ class Dynamic final : public IPluginV2DynamicExt
     }
     Dynamic* clone() const noexcept override
     {
-        return new Dynamic{mKind, mBody, mNameSpace};
+        return new Dynamic{*this}; // As configured as this one (K10).
     }
     void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
     {
@@ -88,7 +109,7 @@ class Dynamic final : public IPluginV2DynamicExt
     DimsExprs getOutputDimensions(
         int32_t index, DimsExprs const* inputs, int32_t count, IExprBuilder& builder) noexcept override
     {
-        if (count != mBody->inputs())
+        if (!mBody->takes(count))
             return {-1, {}};
         return mBody->outputDims(index, {inputs, static_cast<size_t>(count)}, builder);
     }
@@ -97,20 +118,20 @@ class Dynamic final : public IPluginV2DynamicExt
     {
         return isLinear(inOut[pos]) && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
     }
-    void configurePlugin(
-        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
+    void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
+        int32_t nbOutputs) noexcept override
     {
+        mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
     }
-    size_t getWorkspaceSize(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
-        int32_t nbOutputs) const noexcept override
+    size_t getWorkspaceSize(
+        PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
     {
-        return mBody->workspace({in, static_cast<size_t>(nbInputs)}, {out, static_cast<size_t>(nbOutputs)});
+        return 0; // The setting has its own.
     }
-    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
+        void*, cudaStream_t) noexcept override
     {
-        return mBody->run({{in, static_cast<size_t>(mBody->inputs())}, {out, static_cast<size_t>(mBody->outputs())},
-            inputs, outputs, workspace});
+        return mSetting.run(*mBody, inputs, outputs);
     }
 
   private:
@@ -124,6 +145,7 @@ class Dynamic final : public IPluginV2DynamicExt
     StockPlugin const& mKind;
     BodyPtr mBody;
     std::string mNameSpace;
+    Setting mSetting;
 };
 
 //! The V3 face.
@@ -149,7 +171,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     }
     IPluginV3* clone() noexcept override
     {
-        return new Newer{mKind, mBody, mNameSpace};
+        return new Newer{*this};
     }
     AsciiChar const* getPluginName() const noexcept override
     {
@@ -178,7 +200,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const*, int32_t nbShapeInputs,
         DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
     {
-        if (nbInputs != mBody->inputs() || nbShapeInputs != 0)
+        if (!mBody->takes(nbInputs) || nbShapeInputs != 0)
             return 1;
         for (int32_t i = 0; i < nbOutputs; ++i)
             outputs[i] = mBody->outputDims(i, {inputs, static_cast<size_t>(nbInputs)}, builder);
@@ -196,29 +218,21 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     {
         return mBody->outputs();
     }
-    size_t getWorkspaceSize(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
-        int32_t nbOutputs) const noexcept override
+    size_t getWorkspaceSize(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) const noexcept override
     {
-        auto const largest = [](DynamicPluginTensorDesc const* first, int32_t count) {
-            std::vector<PluginTensorDesc> descs;
-            for (int32_t i = 0; i < count; ++i)
-            {
-                descs.push_back(first[i].desc);
-                descs.back().dims = first[i].max;
-            }
-            return descs;
-        };
-        return mBody->workspace(largest(in, nbInputs), largest(out, nbOutputs));
+        return 0; // The setting has its own.
     }
-    int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) noexcept override
+    int32_t onShapeChange(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
+        int32_t nbOutputs) noexcept override
     {
+        mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
         return 0;
     }
-    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
+        void*, cudaStream_t) noexcept override
     {
-        return mBody->run({{in, static_cast<size_t>(mBody->inputs())}, {out, static_cast<size_t>(mBody->outputs())},
-            inputs, outputs, workspace});
+        return mSetting.run(*mBody, inputs, outputs);
     }
     IPluginV3* attachToContext(IPluginResourceContext*) noexcept override
     {
@@ -235,6 +249,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     StockPlugin const& mKind;
     BodyPtr mBody;
     std::string mNameSpace;
+    Setting mSetting;
     std::vector<PluginField> mFields;
     PluginFieldCollection mCollection{};
 };
@@ -354,6 +369,7 @@ std::optional<std::vector<T>> FieldReader::list(std::string_view name) const
 }
 
 template std::optional<std::vector<float>> FieldReader::list<float>(std::string_view) const;
+template std::optional<std::vector<double>> FieldReader::list<double>(std::string_view) const;
 template std::optional<std::vector<int32_t>> FieldReader::list<int32_t>(std::string_view) const;
 template std::optional<std::vector<char>> FieldReader::list<char>(std::string_view) const;
 
@@ -362,6 +378,11 @@ std::unique_ptr<IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, st
     if (plugin.isV3)
         return std::make_unique<NewerCreator>(plugin, std::move(nameSpace));
     return std::make_unique<OlderCreator>(plugin, std::move(nameSpace));
+}
+
+bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexcept
+{
+    return dims.nbDims == static_cast<int32_t>(extents.size()) && std::equal(extents.begin(), extents.end(), dims.d);
 }
 
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept

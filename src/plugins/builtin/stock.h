@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,11 @@ class Body
     virtual ~Body() = default;
     virtual int32_t inputs() const noexcept = 0;
     virtual int32_t outputs() const noexcept = 0;
+    //! Standard: exactly inputs(). Other counts where the last ones may be left out.
+    virtual bool takes(int32_t inputCount) const noexcept
+    {
+        return inputCount == inputs();
+    }
     //! Standard: that of input 0.
     virtual DataType outputType(int32_t output, std::span<DataType const> inputs) const
     {
@@ -63,14 +69,21 @@ class Body
     {
         return ports[static_cast<size_t>(position)].type == DataType::kFLOAT;
     }
-    //! For the largest extents.
+    //! Whether all extents are what the fields ask for: a plan may lie, and run() relies on it. Types are right by now.
+    virtual bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
+    {
+        static_cast<void>(in);
+        static_cast<void>(out);
+        return true;
+    }
+    //! Bytes of Run::workspace, aligned for every type, which a face keeps for each context: only for extents that fit.
     virtual size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
     {
         static_cast<void>(in);
         static_cast<void>(out);
         return 0;
     }
-    //! 0, or another number when the inputs are wrong.
+    //! 0, or another number when the values of inputs are wrong.
     virtual int32_t run(Run const& run) const = 0;
     //! All that a creator needs to make it again; valid as long as the body.
     virtual std::vector<PluginField> fields() const = 0;
@@ -86,7 +99,7 @@ class FieldReader
         : mFields{fields}
     {
     }
-    //! Numbers of any field type, converted; none when the field is missing.
+    //! Numbers of any field type, converted to the nearest that T holds; none when the field is missing.
     template <typename T>
     std::optional<std::vector<T>> list(std::string_view name) const;
     //! The first number of a field, or `otherwise`.
@@ -95,6 +108,14 @@ class FieldReader
     {
         std::optional<std::vector<T>> const values = list<T>(name);
         return values && !values->empty() ? values->front() : otherwise;
+    }
+    //! Whether each of these fields holds a number.
+    bool has(std::initializer_list<std::string_view> names) const
+    {
+        for (std::string_view const name : names)
+            if (auto const values = list<double>(name); !values || values->empty())
+                return false;
+        return true;
     }
 
   private:
@@ -118,6 +139,9 @@ std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(StockPlugin const& 
 
 //! Every stock plugin.
 std::span<StockPlugin const> allStockPlugins();
+
+//! Whether these are the extents.
+bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexcept;
 
 //! Product of extents [first, last).
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept;

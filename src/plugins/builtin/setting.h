@@ -1,0 +1,31 @@
+// What a face of a stock plugin knows once it is configured: ports, whether they are sound, and memory for runs.
+#pragma once
+
+#include "plugins/builtin/stock.h"
+
+#include <cstddef>
+
+namespace tenon::plugins::builtin
+{
+
+//! Copies are as configured as the original. Runs use memory of its own, not the workspace of the plan: a plan may state
+//! too little.
+class Setting
+{
+  public:
+    //! Extents may be −1 while building: then nothing runs. Desc: PluginTensorDesc, or the dynamic one.
+    template <typename Desc>
+    void set(Body const& body, Desc const* in, int32_t inputs, Desc const* out, int32_t outputs) noexcept;
+    //! 0, or another number when the ports are not what the body takes, or values are wrong.
+    int32_t run(Body const& body, void const* const* inputs, void* const* outputs) noexcept;
+
+  private:
+    bool isSound(Body const& body) const;
+
+    std::vector<PluginTensorDesc> mPorts;
+    size_t mInputs{0};
+    bool mIsReady{false};
+    std::vector<std::max_align_t> mWorkspace;
+};
+
+} // namespace tenon::plugins::builtin
