@@ -46,12 +46,25 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
     log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
 }
 
-GraphRequest graphRequest(BuilderConfig const& config)
+//! From this optimization level on, custom layers choose by time (docs/PLUGINS.md).
+constexpr int32_t kTimedLevel{4};
+
+GraphRequest graphRequest(BuilderConfig const& config, Device* device)
 {
     auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
     BuilderConfig::Settings const& settings = config.settings();
-    return {settings.profiles, has(settings.flags, BuilderFlag::kFP16), has(settings.flags, BuilderFlag::kBF16),
-        has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03)};
+    GraphRequest request;
+    request.profiles = settings.profiles;
+    request.mayUseHalf = has(settings.flags, BuilderFlag::kFP16);
+    request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
+    request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
+    request.timedOn = settings.optimizationLevel >= kTimedLevel ? device : nullptr;
+    request.averageRuns = settings.avgTimingIterations;
+    request.leastRuns = settings.minTimingIterations;
+    auto const limit = settings.poolLimits.find(static_cast<int32_t>(MemoryPoolType::kWORKSPACE));
+    if (limit != settings.poolLimits.end())
+        request.mostWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
+    return request;
 }
 
 } // namespace
@@ -84,7 +97,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config));
     TENON_TRY(checkPrecisions(network, config));
-    NetworkGraph written = TENON_TRY(network.toGraph(graphRequest(config)));
+    NetworkGraph written = TENON_TRY(network.toGraph(graphRequest(config, mDevice.device)));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();
 
@@ -104,6 +117,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.io = std::move(written.io);
     planning.profiles = std::move(written.profiles);
     planning.plugins = std::move(written.plugins);
+    planning.code = std::move(written.code);
     planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
     planning.networkLayers = network.getNbLayers();
     planning.decisions = std::move(decisions);
@@ -208,7 +222,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
     return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
-        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config))));
+        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config), nullptr)));
         return Done{};
     });
 }
@@ -244,6 +258,7 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
         auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
         LoadRequest request{
             *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
+        request.allowsHostCode = true; // It comes from this very build.
         return TENON_TRY(loadEngine(request));
     });
 }

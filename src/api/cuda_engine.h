@@ -150,6 +150,7 @@ struct LoadRequest
     int32_t threads{0};
     PluginSource const* plugins{nullptr};
     std::shared_ptr<void const> parent;
+    bool allowsHostCode{false};
 };
 
 //! A new public engine over the plan in the blob.

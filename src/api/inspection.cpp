@@ -192,6 +192,9 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     for (PlanPlugin const& plugin : plan.plugins)
         json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version}, {"namespace", plugin.nameSpace},
             {"library", plugin.library}});
+    json["code"] = Json::array();
+    for (PlanCode const& code : plan.code)
+        json["code"].push_back({{"name", code.name}, {"bytes", code.bytes}, {"sha256", hexOf(code.sha256)}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -27,6 +27,7 @@ struct NetworkGraph
     std::vector<PlanIO> io;
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
+    std::vector<PlanCode> code; //!< Of custom layers that are compiled into the plan.
     Decisions decisions; //!< What was agreed with custom layers.
 };
 
@@ -37,6 +38,11 @@ struct GraphRequest
     bool mayUseHalf{false};
     bool mayUseBF16{false};
     bool mayAlias{false}; //!< Custom layers may take over the memory of an input.
+    std::string_view device{"cpu"}; //!< For which custom layers supply code.
+    Device* timedOn{nullptr};       //!< Custom layers choose tactics by time; null: by estimate.
+    int32_t averageRuns{1};
+    int32_t leastRuns{1};
+    int64_t mostWorkspace{INT64_MAX}; //!< Of a custom layer.
 };
 
 class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1::INetworkDefinition, Network>

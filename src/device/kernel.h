@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,13 @@ struct WeightArg
     std::string_view packing;     //!< Name of the packed layout; empty: row-major.
 };
 
+//! Machine code that a plan carries for custom layers; loaded into the process only where the user allows it.
+struct CodeArg
+{
+    std::string_view name; //!< For messages.
+    ByteView bytes;
+};
+
 //! What a kernel is loaded from. Comes from a plan: every value may be hostile until checked.
 struct KernelSource
 {
@@ -54,6 +62,7 @@ struct KernelSource
     size_t produces{0};     //!< Values that the plan expects in Call::produced.
     ByteView fields;        //!< The layer's own, from the portable graph; empty: the step belongs to no node.
     PluginSource const* plugins{nullptr}; //!< Null: there are none.
+    std::span<CodeArg const> code;        //!< All that the plan carries; steps name theirs by position.
 };
 
 //! One thread's place in the team that runs a step together.
@@ -132,6 +141,11 @@ class Kernel
     {
         static_cast<void>(resources);
         return std::unique_ptr<Attached>{};
+    }
+    //! For layers whose state is the user's: the fields that a plan written now should hold. None: nothing of the kind.
+    virtual Result<std::optional<Bytes>> storedFields()
+    {
+        return std::optional<Bytes>{};
     }
 };
 

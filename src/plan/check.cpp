@@ -190,6 +190,12 @@ Result<Done> checkTexts(Plan const& plan)
     for (PlanPlugin const& plugin : plan.plugins)
         for (std::string const* text : {&plugin.name, &plugin.version, &plugin.nameSpace, &plugin.library})
             TENON_TRY(checkText(*text, "an entry of the plugin list"));
+    for (PlanCode const& code : plan.code)
+    {
+        TENON_TRY(checkText(code.name, "the name of code"));
+        if (code.data == nullptr || code.bytes == 0)
+            return badArgument("plan has the entry of code '{}' without code", code.name);
+    }
     return Done{};
 }
 } // namespace

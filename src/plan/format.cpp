@@ -17,6 +17,11 @@ uint64_t roundUp(uint64_t value, uint64_t to)
     return (value + to - 1) / to * to;
 }
 
+char const* nameOf(PlanSection kind) noexcept
+{
+    return kind == PlanSection::kWeights ? "weights" : kind == PlanSection::kCode ? "code" : "metadata";
+}
+
 uint64_t sectionChecksum(PlanSection kind, ByteView bytes)
 {
     return kind == PlanSection::kWeights ? chunkedChecksum(bytes) : checksum(bytes);
@@ -79,36 +84,51 @@ Result<PlanSections> openPlan(ByteView blob)
     for (PlanSectionEntry const& entry : opened.table)
     {
         ByteView const bytes = TENON_TRY(sectionBytes(blob, entry));
-        bool const weights = entry.kind == PlanSection::kWeights;
-        if (!weights && entry.kind != PlanSection::kMetadata)
+        ByteView* const section = entry.kind == PlanSection::kMetadata ? &sections.metadata
+            : entry.kind == PlanSection::kWeights                      ? &sections.weights
+            : entry.kind == PlanSection::kCode                         ? &sections.code
+                                                                       : nullptr;
+        if (section == nullptr)
             return badArgument("plan has a section of the unknown kind {}", static_cast<uint32_t>(entry.kind));
-        if (entry.offset % (weights ? kPlanPage : sizeof(uint64_t)) != 0)
+        if (entry.offset % (entry.kind == PlanSection::kWeights ? kPlanPage : sizeof(uint64_t)) != 0)
             return badArgument("plan is damaged: a section is not aligned");
         if (sectionChecksum(entry.kind, bytes) != entry.checksum)
-            return badArgument("plan is damaged: the checksum of its {} is wrong", weights ? "weights" : "metadata");
-        (weights ? sections.weights : sections.metadata) = bytes;
+            return badArgument("plan is damaged: the checksum of its {} is wrong", nameOf(entry.kind));
+        *section = bytes;
     }
     if (sections.metadata.empty())
         return badArgument("plan has no metadata section");
     return sections;
 }
 
-Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context)
+Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
+    ByteView code)
 {
-    PlanSectionEntry table[2]{{PlanSection::kMetadata}, {PlanSection::kWeights}};
+    std::vector<PlanSectionEntry> table{{PlanSection::kMetadata}, {PlanSection::kWeights}};
+    if (!code.empty())
+        table.push_back({PlanSection::kCode});
     PlanHeader header;
     std::copy(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
-    header.sections = 2;
-    table[0].offset = roundUp(sizeof(header) + sizeof(table), kWeightAlignment);
+    header.sections = static_cast<uint32_t>(table.size());
+    size_t const tableBytes = table.size() * sizeof(PlanSectionEntry);
+    table[0].offset = roundUp(sizeof(header) + tableBytes, kWeightAlignment);
     table[0].size = metadata.size();
     table[1].offset = roundUp(table[0].offset + table[0].size, kPlanPage);
     table[1].size = weightBytes;
     header.size = table[1].offset + table[1].size;
+    if (!code.empty())
+    {
+        table[2].offset = roundUp(header.size, kPlanPage);
+        table[2].size = code.size();
+        header.size = table[2].offset + table[2].size;
+    }
     Bytes blob(header.size);
-    std::copy(metadata.begin(), metadata.end(), blob.begin() + static_cast<int64_t>(table[0].offset));
+    std::ranges::copy(metadata, blob.begin() + static_cast<int64_t>(table[0].offset));
     fill(context, blob.data() + table[1].offset);
+    if (!code.empty())
+        std::ranges::copy(code, blob.begin() + static_cast<int64_t>(table[2].offset));
     std::memcpy(blob.data(), &header, sizeof(header));
-    std::memcpy(blob.data() + sizeof(header), table, sizeof(table));
+    std::memcpy(blob.data() + sizeof(header), table.data(), tableBytes);
     resealPlan(blob);
     return blob;
 }

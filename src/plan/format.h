@@ -15,6 +15,7 @@ enum class PlanSection : uint32_t
 {
     kMetadata = 1, //!< FlatBuffers, schema plan.fbs.
     kWeights = 2,  //!< Starts at a page, each weight at a multiple of kWeightAlignment.
+    kCode = 3,     //!< What plugins supplied, each entry at a multiple of kWeightAlignment; only where there is some.
 };
 
 struct PlanHeader
@@ -39,12 +40,14 @@ struct PlanSections
 {
     ByteView metadata;
     ByteView weights;
+    ByteView code;
 };
 
 //! Checks header, bounds and checksums.
 Result<PlanSections> openPlan(ByteView blob);
-//! A file of the two sections.
-Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context);
+//! A file of the two sections, and one of code unless there is none.
+Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
+    ByteView code = {});
 //! Recomputes every checksum of a file whose header and section table are intact; false when they are not. For tests
 //! that change what lies inside.
 bool resealPlan(std::span<uint8_t> blob);

@@ -4,6 +4,7 @@
 #include "plan/program.h"
 
 #include "base/dtype.h" // And nvinfer1::Dims64.
+#include "base/sha256.h"
 
 #include <memory>
 #include <span>
@@ -93,6 +94,16 @@ struct PlanPlugin
     std::string library; //!< Information only; never opened.
 };
 
+//! Code that a plugin supplied while building. Loaded only after the user has allowed code of plans.
+struct PlanCode
+{
+    std::string name; //!< Of the plugin and its kernel.
+    Sha256 sha256{};
+    uint64_t bytes{0};
+    void const* data{nullptr}; //!< Into the blob or, while building, into memory of the builder.
+    std::shared_ptr<void const> owner;
+};
+
 struct Plan
 {
     std::string networkName;
@@ -103,6 +114,7 @@ struct Plan
     std::vector<Program> programs;
     std::vector<PlanDecision> decisions;
     std::vector<PlanPlugin> plugins;
+    std::vector<PlanCode> code;
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.

@@ -30,14 +30,14 @@ class Reader
     {
     }
 
-    Result<Plan> read(stored::Plan const& x, ByteView weights, std::shared_ptr<void const> const& owner)
+    Result<Plan> read(stored::Plan const& x, PlanSections const& sections, std::shared_ptr<void const> const& owner)
     {
         Plan plan;
         plan.networkName = textOf(x.network_name());
         plan.io = TENON_TRY(tablesOf<PlanIO>(x.io(), [&](auto const& y) { return read(y); }));
         plan.profiles = TENON_TRY(tablesOf<PlanProfile>(x.profiles(), [&](auto const& y) { return read(y); }));
         plan.weights =
-            TENON_TRY(tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, weights, owner); }));
+            TENON_TRY(tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, sections.weights, owner); }));
         plan.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
             return PlanValue{textOf(y.name()), y.weight()};
@@ -52,6 +52,7 @@ class Reader
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();
         plan.memoryPerProfile = listOf(x.memory_per_profile());
+        plan.code = TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
         plan.blob = owner;
         if (mSpent > mBudget)
             return badArgument("plan is damaged: its metadata would unfold to more than {} bytes", mBudget);
@@ -166,6 +167,25 @@ class Reader
         return weight;
     }
 
+    Result<PlanCode> readCode(stored::Code const& x, ByteView section, std::shared_ptr<void const> const& owner)
+    {
+        PlanCode code;
+        code.name = textOf(x.name());
+        code.bytes = x.bytes();
+        code.owner = owner;
+        if (x.offset() > section.size() || code.bytes > section.size() - x.offset())
+            return badArgument("code '{}' of {} bytes at {} lies outside the {} bytes of code", code.name, code.bytes,
+                x.offset(), section.size());
+        code.data = section.data() + x.offset();
+        if (!spend(code.bytes)) // Entries may overlap: hashing all of them must not take forever.
+            return badArgument("plan is damaged: its entries of code are longer than its code");
+        std::vector<uint8_t> const digest = listOf(x.sha256());
+        code.sha256 = sha256(section.subspan(x.offset(), code.bytes));
+        if (!std::ranges::equal(digest, code.sha256))
+            return badArgument("code '{}' is not what was stored: its SHA-256 is {}", code.name, hexOf(code.sha256));
+        return code;
+    }
+
     Result<PlanNode> read(stored::Node const& x)
     {
         return PlanNode{textOf(x.layer()), listOf(x.fields()), textOf(x.name()), textsOf(x.origins()),
@@ -247,7 +267,8 @@ Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
         return badArgument("plan is damaged: its metadata does not follow the schema");
     stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
     Plan plan =
-        TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size()}.read(root, sections.weights, owner));
+        TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size() + sections.code.size()}.read(
+            root, sections, owner));
     TENON_TRY(checkPlan(plan));
     return plan;
 }

@@ -6,6 +6,7 @@
 #include "plan/plan_generated.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace tenon
 {
@@ -47,6 +48,25 @@ WeightPlaces placeWeights(std::vector<PlanWeight> const& weights)
     return places;
 }
 
+//! Where the entry behind `code`, which lies at `offset`, begins.
+uint64_t endOfCode(uint64_t offset, PlanCode const& code)
+{
+    return (offset + code.bytes + kWeightAlignment - 1) / kWeightAlignment * kWeightAlignment;
+}
+
+Bytes codeSection(std::vector<PlanCode> const& code)
+{
+    Bytes section;
+    for (PlanCode const& each : code)
+    {
+        auto const* const first = static_cast<uint8_t const*>(each.data);
+        uint64_t const end = endOfCode(section.size(), each);
+        section.insert(section.end(), first, first + each.bytes);
+        section.resize(end);
+    }
+    return section;
+}
+
 class Writer
 {
   public:
@@ -66,8 +86,15 @@ class Writer
             tables<stored::Decision>(plan.decisions, [&](PlanDecision const& x) { return write(x); });
         auto const plugins = tables<stored::Plugin>(plan.plugins, [&](PlanPlugin const& x) { return write(x); });
         auto const memory = mOut.CreateVector(plan.memoryPerProfile);
+        uint64_t at{0};
+        auto const code = plan.code.empty() // Plans without code keep their bytes.
+            ? fb::Offset<fb::Vector<fb::Offset<stored::Code>>>{}
+            : tables<stored::Code>(plan.code, [&](PlanCode const& x) {
+                  uint64_t const offset = std::exchange(at, endOfCode(at, x));
+                  return write(x, offset);
+              });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
-            plan.profilingVerbosity, plan.networkLayers, memory));
+            plan.profilingVerbosity, plan.networkLayers, memory, code));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 
@@ -140,6 +167,12 @@ class Writer
         auto const layer = text(x.layer);
         auto const why = text(x.text);
         return stored::CreateDecision(mOut, kind, layer, why);
+    }
+    fb::Offset<stored::Code> write(PlanCode const& x, uint64_t offset)
+    {
+        auto const name = text(x.name);
+        auto const digest = mOut.CreateVector(x.sha256.data(), x.sha256.size());
+        return stored::CreateCode(mOut, name, digest, offset, x.bytes);
     }
     fb::Offset<stored::Plugin> write(PlanPlugin const& x)
     {
@@ -214,7 +247,7 @@ Bytes writeUncheckedPlan(Plan const& plan)
                 if (places.first[i] && source.weights[i].bytes > 0)
                     std::memcpy(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
         },
-        &fill);
+        &fill, codeSection(plan.code));
 }
 
 } // namespace tenon

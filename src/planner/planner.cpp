@@ -160,6 +160,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions op
     plan.io = std::move(options.io);
     plan.profiles = std::move(options.profiles);
     plan.plugins = std::move(options.plugins);
+    plan.code = std::move(options.code);
     plan.profilingVerbosity = options.profilingVerbosity;
     plan.networkLayers = options.networkLayers;
     for (Decision& decision : decisions)

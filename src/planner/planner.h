@@ -21,6 +21,7 @@ struct PlanOptions
     //! At least one; `PlanProfileInput::io` indexes `io`. Inputs without dynamic extents may be left out.
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
+    std::vector<PlanCode> code;
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0}; //!< Layers that the user's network has.
     Decisions decisions;      //!< Those of the passes; the planner's follow them.

@@ -24,6 +24,7 @@ struct EngineOptions
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
     int32_t threads{0};                          //!< Of a run; 0: the device's default.
     PluginSource const* plugins{nullptr};        //!< Where custom layers come from; `parent` keeps it alive.
+    bool allowsHostCode{false};                  //!< Code in the plan may be loaded into the process.
     std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
 };
 
@@ -44,6 +45,8 @@ class Engine : public std::enable_shared_from_this<Engine>
 
     Plan const& plan() const noexcept;
     std::shared_ptr<Plan const> const& sharedPlan() const noexcept;
+    //! The plan with what its custom layers store now (they are asked again, J14); null: nothing has changed.
+    Result<std::unique_ptr<Plan>> changedPlan() const;
     //! The plan's program for the engine's device: tensors, steps, shape instructions (for inspection and tests).
     Program const& program() const noexcept;
     Device& device() const noexcept;

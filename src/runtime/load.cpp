@@ -37,6 +37,7 @@ class Loader
         makeSlots();
         findRead();
         TENON_TRY(checkPlugins());
+        TENON_TRY(checkCode());
         TENON_TRY(loadWeights());
         return loadKernels();
     }
@@ -232,6 +233,23 @@ class Loader
         return missing.empty() ? Result<Done>{Done{}} : badConfig("the plan needs plugins: {}", missing);
     }
 
+    //! Code of a plan enters the process only where the user has said so.
+    Result<Done> checkCode()
+    {
+        std::string names;
+        for (PlanCode const& code : mPlan.code)
+        {
+            mCode.push_back({code.name, {static_cast<uint8_t const*>(code.data), code.bytes}});
+            names += (names.empty() ? "" : ", ") + code.name;
+        }
+        if (names.empty() || mEngine.options.allowsHostCode)
+            return Done{};
+        return badConfig("the plan carries code that would run in this process: {}; allow it with "
+                         "IRuntime::setEngineHostCodeAllowed(true) (Python: runtime.engine_host_code_allowed = True) "
+                         "if you trust where the plan comes from",
+            names);
+    }
+
     Result<Done> loadKernels()
     {
         // With symbols anywhere, what is known now is constant.
@@ -244,6 +262,7 @@ class Loader
             if (step.graphNode >= 0)
                 source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
             source.plugins = mEngine.options.plugins;
+            source.code = mCode;
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
             auto kernel = mEngine.device().load(source);
@@ -283,6 +302,7 @@ class Loader
     Plan const& mPlan;
     Program const& mProgram;
     std::vector<ArenaBlock> mLives; //!< By root.
+    std::vector<CodeArg> mCode;
 };
 } // namespace
 
