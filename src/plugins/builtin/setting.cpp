@@ -26,16 +26,14 @@ PluginTensorDesc const& plain(DynamicPluginTensorDesc const& desc) noexcept
 bool isConcrete(Dims const& dims) noexcept
 {
     return dims.nbDims >= 0 && dims.nbDims <= Dims::MAX_DIMS
-        && std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) {
-               return extent >= 0 && extent <= std::numeric_limits<int32_t>::max();
-           });
+        && std::all_of(dims.d, dims.d + dims.nbDims,
+            [](int64_t extent) { return extent >= 0 && extent <= std::numeric_limits<int32_t>::max(); });
 }
 } // namespace
 
 bool Setting::isSound(Body const& body) const
 {
-    if (!body.takes(static_cast<int32_t>(mInputs))
-        || mPorts.size() != mInputs + static_cast<size_t>(body.outputs()))
+    if (!body.takes(static_cast<int32_t>(mInputs)) || mPorts.size() != mInputs + static_cast<size_t>(body.outputs()))
         return false;
     for (size_t i = 0; i < mPorts.size(); ++i)
         if (mPorts[i].format != nvinfer1::TensorFormat::kLINEAR || !isConcrete(mPorts[i].dims)
@@ -68,8 +66,7 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
     }
 }
 
-template void Setting::set(
-    Body const&, PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) noexcept;
+template void Setting::set(Body const&, PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) noexcept;
 template void Setting::set(
     Body const&, DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept;
 
@@ -78,6 +75,11 @@ int32_t Setting::run(Body const& body, void const* const* inputs, void* const* o
     if (!mIsReady)
         return 1;
     std::span const ports{mPorts};
+    auto const isEmpty = [](PluginTensorDesc const& desc) {
+        return std::ranges::count(std::span{desc.dims.d, static_cast<size_t>(desc.dims.nbDims)}, 0) != 0;
+    };
+    if (std::ranges::all_of(ports.subspan(mInputs), isEmpty))
+        return 0; // Nothing to write; other extents may be huge then.
     return body.run({ports.first(mInputs), ports.subspan(mInputs), inputs, outputs, mWorkspace.data()});
 }
 

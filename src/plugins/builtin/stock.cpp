@@ -1,6 +1,7 @@
 // The faces of stock plugins: IPluginV2DynamicExt and IPluginV3 over a Body, and their creators.
 #include "plugins/builtin/stock.h"
 
+#include "base/half.h"
 #include "plugins/builtin/setting.h"
 #include "plugins/field_bytes.h"
 
@@ -41,6 +42,16 @@ std::vector<T> converted(void const* data, int32_t count)
     auto const* const first = static_cast<From const*>(data);
     std::vector<T> values(static_cast<size_t>(count));
     std::transform(first, first + count, values.begin(), [](From value) { return nearest<T>(value); });
+    return values;
+}
+
+//! Of 16-bit floats.
+template <typename T>
+std::vector<T> widened(void const* data, int32_t count, float (*toFloat)(uint16_t) noexcept)
+{
+    auto const* const first = static_cast<uint16_t const*>(data);
+    std::vector<T> values(static_cast<size_t>(count));
+    std::transform(first, first + count, values.begin(), [&](uint16_t bits) { return nearest<T>(toFloat(bits)); });
     return values;
 }
 
@@ -123,8 +134,7 @@ class Dynamic final : public IPluginV2DynamicExt
     {
         mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
     }
-    size_t getWorkspaceSize(
-        PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
+    size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
     {
         return 0; // The setting has its own.
     }
@@ -223,8 +233,8 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     {
         return 0; // The setting has its own.
     }
-    int32_t onShapeChange(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out,
-        int32_t nbOutputs) noexcept override
+    int32_t onShapeChange(
+        PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs) noexcept override
     {
         mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
         return 0;
@@ -364,6 +374,8 @@ std::optional<std::vector<T>> FieldReader::list(std::string_view name) const
     case PluginFieldType::kINT16: return converted<int16_t, T>(field->data, field->length);
     case PluginFieldType::kINT32: return converted<int32_t, T>(field->data, field->length);
     case PluginFieldType::kINT64: return converted<int64_t, T>(field->data, field->length);
+    case PluginFieldType::kFLOAT16: return widened<T>(field->data, field->length, &halfToFloat);
+    case PluginFieldType::kBF16: return widened<T>(field->data, field->length, &bfloatToFloat);
     default: return std::nullopt;
     }
 }
@@ -389,7 +401,8 @@ int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept
 {
     int64_t product{1};
     for (int32_t i = first; i < last; ++i)
-        product *= dims.d[i];
+        if (__builtin_mul_overflow(product, dims.d[i], &product))
+            return std::numeric_limits<int64_t>::max(); // A tensor with such extents is empty in others.
     return product;
 }
 

@@ -9,7 +9,8 @@ namespace tenon::plugins::builtin
 std::span<StockPlugin const> allStockPlugins()
 {
     static auto const& all = *[] {
-        constexpr std::array kFiles{&stockInstanceNormalization};
+        constexpr std::array kFiles{&stockDisentangledAttention, &stockGroupNormalization, &stockInstanceNormalization,
+            &stockModulatedDeformConv2d, &stockMultiscaleDeformableAttn, &stockScatterElements, &stockSkipLayerNorm};
         auto* const list = new std::vector<StockPlugin>; // Creators refer to it as long as the process lives.
         for (auto const file : kFiles)
             for (StockPlugin& plugin : file())

@@ -6,6 +6,12 @@
 namespace tenon::plugins::builtin
 {
 
+std::vector<StockPlugin> stockDisentangledAttention();
+std::vector<StockPlugin> stockGroupNormalization();
 std::vector<StockPlugin> stockInstanceNormalization();
+std::vector<StockPlugin> stockModulatedDeformConv2d();
+std::vector<StockPlugin> stockMultiscaleDeformableAttn();
+std::vector<StockPlugin> stockScatterElements();
+std::vector<StockPlugin> stockSkipLayerNorm();
 
 } // namespace tenon::plugins::builtin
