@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
+#include <stdexcept>
 
 namespace tenon::plugins::builtin
 {
@@ -57,12 +57,13 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
             return;
         std::span const ports{mPorts};
         size_t const bytes = body.workspace(ports.first(mInputs), ports.subspan(mInputs));
-        mWorkspace.resize(std::max(mWorkspace.size(), bytes / sizeof(std::max_align_t) + 1));
+        if (bytes > mWorkspace.size())
+            mWorkspace.resize(bytes);
         mIsReady = true;
     }
-    catch (std::bad_alloc const&)
+    catch (std::exception const&)
     {
-        mIsReady = false; // run() says so.
+        mIsReady = false; // Too little memory: run() says so.
     }
 }
 

@@ -8,8 +8,8 @@
 namespace tenon::plugins::builtin
 {
 
-//! Copies are as configured as the original. Runs use memory of its own, not the workspace of the plan: a plan may state
-//! too little.
+//! Copies are as configured as the original. Runs use memory of its own, not the workspace of the plan, which may be
+//! too small in a plan that lies.
 class Setting
 {
   public:
@@ -25,7 +25,7 @@ class Setting
     std::vector<PluginTensorDesc> mPorts;
     size_t mInputs{0};
     bool mIsReady{false};
-    std::vector<std::max_align_t> mWorkspace;
+    std::vector<std::byte> mWorkspace; //!< Aligned as operator new aligns.
 };
 
 } // namespace tenon::plugins::builtin

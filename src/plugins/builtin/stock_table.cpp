@@ -9,8 +9,10 @@ namespace tenon::plugins::builtin
 std::span<StockPlugin const> allStockPlugins()
 {
     static auto const& all = *[] {
-        constexpr std::array kFiles{&stockDisentangledAttention, &stockGroupNormalization, &stockInstanceNormalization,
-            &stockModulatedDeformConv2d, &stockMultiscaleDeformableAttn, &stockScatterElements, &stockSkipLayerNorm};
+        constexpr std::array kFiles{&stockBatchedNms, &stockCropAndResize, &stockDisentangledAttention,
+            &stockEfficientNms, &stockGroupNormalization, &stockInstanceNormalization, &stockModulatedDeformConv2d,
+            &stockMultiscaleDeformableAttn, &stockPillarScatter, &stockRoiAlign, &stockScatterElements,
+            &stockSkipLayerNorm};
         auto* const list = new std::vector<StockPlugin>; // Creators refer to it as long as the process lives.
         for (auto const file : kFiles)
             for (StockPlugin& plugin : file())

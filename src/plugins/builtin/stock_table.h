@@ -6,11 +6,16 @@
 namespace tenon::plugins::builtin
 {
 
+std::vector<StockPlugin> stockBatchedNms();
+std::vector<StockPlugin> stockCropAndResize();
 std::vector<StockPlugin> stockDisentangledAttention();
+std::vector<StockPlugin> stockEfficientNms();
 std::vector<StockPlugin> stockGroupNormalization();
 std::vector<StockPlugin> stockInstanceNormalization();
 std::vector<StockPlugin> stockModulatedDeformConv2d();
 std::vector<StockPlugin> stockMultiscaleDeformableAttn();
+std::vector<StockPlugin> stockPillarScatter();
+std::vector<StockPlugin> stockRoiAlign();
 std::vector<StockPlugin> stockScatterElements();
 std::vector<StockPlugin> stockSkipLayerNorm();
 

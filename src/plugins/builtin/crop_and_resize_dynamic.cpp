@@ -1,0 +1,135 @@
+// CropAndResizeDynamic: regions of a feature map, given by normalized corners [y1, x1, y2, x2], each resized to one
+// size with bilinear interpolation such that corners fall on corners; 0 where a point is outside the map.
+#include "plugins/builtin/stock_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::plugins::builtin
+{
+
+namespace
+{
+//! The two neighbours of a point along one axis; a negative `low` says that the point is outside.
+struct Point
+{
+    int32_t low;
+    int32_t high;
+    float part; //!< Of the second.
+};
+
+Point pointAt(float from, float to, int64_t index, int32_t count, int64_t extent) noexcept
+{
+    auto const last = static_cast<float>(extent - 1);
+    float const at = count > 1
+        ? from * last + static_cast<float>(index) * ((to - from) * last / static_cast<float>(count - 1))
+        : 0.5F * (from + to) * last;
+    if (!(at >= 0.0F && at <= last)) // Nor is a NaN inside.
+        return {-1, -1, 0.0F};
+    // Above 2^24 floats skip integers, and the last one may be beyond the map.
+    auto const within = [&](float value) {
+        return static_cast<int32_t>(std::min(static_cast<int64_t>(value), extent - 1));
+    };
+    return {within(std::floor(at)), within(std::ceil(at)), at - std::floor(at)};
+}
+
+class CropAndResize final : public Body
+{
+  public:
+    static BodyPtr make(FieldReader const& fields)
+    {
+        auto body = std::make_shared<CropAndResize>();
+        body->mWidth = fields.one<int32_t>("crop_width", 0);
+        body->mHeight = fields.one<int32_t>("crop_height", 0);
+        return body->mWidth > 0 && body->mHeight > 0 ? body : nullptr;
+    }
+    int32_t inputs() const noexcept override
+    {
+        return 2;
+    }
+    int32_t outputs() const noexcept override
+    {
+        return 1;
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
+    {
+        if (inputs[0].nbDims != 4 || inputs[1].nbDims < 3)
+            return {-1, {}};
+        return {5,
+            {inputs[0].d[0], inputs[1].d[1], inputs[0].d[1], builder.constant(mHeight), builder.constant(mWidth)}};
+    }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        Dims const& map = in[0].dims;
+        int64_t const boxes = in[1].dims.d[1];
+        return map.nbDims == 4
+            && (hasExtents(in[1].dims, {map.d[0], boxes, 4, 1}) || hasExtents(in[1].dims, {map.d[0], boxes, 4}))
+            && hasExtents(out[0].dims, {map.d[0], boxes, map.d[1], mHeight, mWidth});
+    }
+    size_t workspace(std::span<PluginTensorDesc const>, std::span<PluginTensorDesc const>) const override
+    {
+        return static_cast<size_t>(mWidth) * sizeof(Point);
+    }
+    int32_t run(Run const& run) const override
+    {
+        Dims const& map = run.in[0].dims;
+        int64_t const boxes = run.in[1].dims.d[1];
+        int64_t const planeIn = map.d[2] * map.d[3];
+        int64_t const planeOut = static_cast<int64_t>(mHeight) * mWidth;
+        for (int64_t i = 0; i < map.d[0] * boxes; ++i)
+            for (int64_t channel = 0; channel < map.d[1]; ++channel)
+                crop(run, run.input<float>(0) + (i / boxes * map.d[1] + channel) * planeIn,
+                    run.input<float>(1) + 4 * i, channel == 0,
+                    run.output<float>(0) + (i * map.d[1] + channel) * planeOut);
+        return 0;
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {{"crop_width", &mWidth, PluginFieldType::kINT32, 1},
+            {"crop_height", &mHeight, PluginFieldType::kINT32, 1}};
+    }
+
+  private:
+    //! One channel of one region; the points along x are the same for all channels.
+    void crop(Run const& run, float const* plane, float const* box, bool isNew, float* out) const noexcept
+    {
+        int64_t const height = run.in[0].dims.d[2];
+        int64_t const width = run.in[0].dims.d[3];
+        auto* const across = static_cast<Point*>(run.workspace);
+        for (int64_t x = 0; isNew && x < mWidth; ++x)
+            across[x] = pointAt(box[1], box[3], x, mWidth, width);
+        for (int64_t y = 0; y < mHeight; ++y, out += mWidth)
+        {
+            Point const down = pointAt(box[0], box[2], y, mHeight, height);
+            std::fill_n(out, down.low < 0 ? mWidth : 0, 0.0F);
+            for (int64_t x = 0; down.low >= 0 && x < mWidth; ++x)
+                out[x] = across[x].low < 0
+                    ? 0.0F
+                    : sample(plane + down.low * width, plane + down.high * width, across[x], down.part);
+        }
+    }
+    static float sample(float const* top, float const* bottom, Point const& x, float part) noexcept
+    {
+        float const above = top[x.low] + (top[x.high] - top[x.low]) * x.part;
+        float const below = bottom[x.low] + (bottom[x.high] - bottom[x.low]) * x.part;
+        return above + (below - above) * part;
+    }
+
+    int32_t mWidth{0};
+    int32_t mHeight{0};
+};
+
+StockPlugin version(char const* number, bool isV3)
+{
+    return {"CropAndResizeDynamic", number, isV3,
+        {{"crop_width", nullptr, PluginFieldType::kINT32, 1}, {"crop_height", nullptr, PluginFieldType::kINT32, 1}},
+        &CropAndResize::make};
+}
+} // namespace
+
+std::vector<StockPlugin> stockCropAndResize()
+{
+    return {version("1", false), version("2", true)};
+}
+
+} // namespace tenon::plugins::builtin
