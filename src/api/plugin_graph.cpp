@@ -3,7 +3,8 @@
 
 #include "layers/cast.h"
 #include "planner/planner.h"
-#include "plugins/driver.h"
+#include "plugins/formats.h"
+#include "plugins/timing.h"
 
 #include <algorithm>
 
@@ -62,8 +63,14 @@ class PluginWriter
         std::vector<Ports> chosen;
         for (Ports const& ports : profiles)
             chosen.push_back(plugins::withCombination(ports, agreed));
-        plugins::Finished finished = TENON_TRY(plugins::finish(*mFields.live, chosen, mRequest.mayAlias));
+        plugins::Finished finished = TENON_TRY(plugins::finish(*mFields.live, chosen,
+            {.mayAlias = mRequest.mayAlias,
+                .tactic = mTactic,
+                .dataExtents = mFields.dataExtents,
+                .mostWorkspace = mRequest.mostWorkspace}));
         fill(agreed, chosen, std::move(finished));
+        if (mFields.live->isAhead())
+            TENON_TRY(compileKernel(chosen.front()));
         note();
         return place();
     }
@@ -129,22 +136,39 @@ class PluginWriter
         return all;
     }
 
+    std::vector<DType> typesFor(DType type, bool isSize) const
+    {
+        std::vector<DType> types{type};
+        if (mFields.isStronglyTyped || isSize)
+            return types;
+        if (type == DType::kFLOAT && mRequest.mayUseHalf)
+            types.push_back(DType::kHALF);
+        if (type == DType::kFLOAT && mRequest.mayUseBF16)
+            types.push_back(DType::kBF16);
+        if (type == DType::kINT64)
+            types.push_back(DType::kINT32);
+        return types;
+    }
+
+    //! The oldest generations never hear of the formats that came after them (J3).
+    bool mayHave(TensorFormat format) const noexcept
+    {
+        bool const isOldest =
+            mFields.generation == plugins::Generation::kV2 || mFields.generation == plugins::Generation::kV2Ext;
+        return !isOldest || format == TensorFormat::kLINEAR || format == TensorFormat::kCHW2
+            || format == TensorFormat::kHWC8;
+    }
+
     //! Types and formats that may stand at a port whose tensor the network has in `type`.
     std::vector<PortChoice> choicesFor(DType type, int32_t rank, bool isSize) const
     {
         if (type == DType::kBOOL || type == DType::kUINT8)
             return {}; // Never offered to plugins (J3, L22).
-        std::vector<PortChoice> choices{{type, TensorFormat::kLINEAR}};
-        if (type == DType::kFLOAT && (rank == 4 || rank == 5))
-            choices.push_back({type, rank == 4 ? TensorFormat::kHWC : TensorFormat::kDHWC});
-        if (mFields.isStronglyTyped || isSize)
-            return choices;
-        if (type == DType::kFLOAT && mRequest.mayUseHalf)
-            choices.push_back({DType::kHALF, TensorFormat::kLINEAR});
-        if (type == DType::kFLOAT && mRequest.mayUseBF16)
-            choices.push_back({DType::kBF16, TensorFormat::kLINEAR});
-        if (type == DType::kINT64)
-            choices.push_back({DType::kINT32, TensorFormat::kLINEAR});
+        std::vector<PortChoice> choices;
+        for (DType const offered : typesFor(type, isSize))
+            for (TensorFormat const format : plugins::formatsOf(offered, rank))
+                if (mayHave(format))
+                    choices.push_back({offered, format});
         return choices;
     }
 
@@ -168,7 +192,21 @@ class PluginWriter
             offers.push_back({fmt::format("output {} (tensor '{}')", i, mOutputNames[i]),
                 choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()), isSize)});
         }
-        return std::move(TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, 1)).front());
+        size_t const most = mRequest.timedOn == nullptr ? 1 : SIZE_MAX;
+        std::vector<plugins::Combination> found = TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, most));
+        if (mRequest.timedOn == nullptr)
+            return std::move(found.front());
+        plugins::TimingOptions timing;
+        timing.device = mRequest.timedOn;
+        timing.average = mRequest.averageRuns;
+        timing.least = mRequest.leastRuns;
+        timing.mayAlias = mRequest.mayAlias;
+        timing.dataExtents = mFields.dataExtents;
+        timing.mostWorkspace = mRequest.mostWorkspace;
+        plugins::Fastest fastest = TENON_TRY(plugins::fastest(*mFields.live, ports, found, timing));
+        mTactic = fastest.tactic;
+        mTimes = std::move(fastest.table);
+        return std::move(found[fastest.combination]);
     }
 
     void fill(plugins::Combination const& agreed, std::vector<Ports> const& profiles, plugins::Finished finished)
@@ -190,6 +228,28 @@ class PluginWriter
         mTactics = finished.tactics.size();
     }
 
+    //! What runs in place of the object goes into the plan, equal code once.
+    Result<Done> compileKernel(Ports const& ports)
+    {
+        std::vector<Shape> shapes;
+        for (size_t i = 0; i < mData; ++i)
+            shapes.push_back(mGraph.typeOf(mInputs[i]).shape);
+        plugins::Compiled compiled =
+            TENON_TRY(plugins::compileAhead(*mFields.live, shapes, ports, mFields.tactic, mRequest.device));
+        Sha256 const digest = sha256(compiled.object);
+        auto at = std::ranges::find(mNetwork.code, digest, &PlanCode::sha256);
+        if (at == mNetwork.code.end())
+        {
+            auto const object = std::make_shared<Bytes const>(std::move(compiled.object));
+            at = mNetwork.code.insert(at,
+                {fmt::format("plugin {}, kernel '{}'", mFields.identity().show(), compiled.kernel.name), digest,
+                    object->size(), object->data(), object});
+        }
+        compiled.kernel.code = static_cast<int32_t>(at - mNetwork.code.begin());
+        mFields.kernel = std::move(compiled.kernel);
+        return Done{};
+    }
+
     void note()
     {
         std::string text;
@@ -199,11 +259,15 @@ class PluginWriter
                     : i == 0 ? ""
                              : ", ",
                 nameOf(mFields.ports[i].type),
-                mFields.ports[i].format == TensorFormat::kLINEAR ? "" : " channels last");
+                mFields.ports[i].format == TensorFormat::kLINEAR
+                    ? ""
+                    : fmt::format(" {}", plugins::nameOf(mFields.ports[i].format)));
         mNetwork.decisions.push_back({"plugin", mName,
             fmt::format("{} ({}): {}; {} bytes of workspace; {}", mFields.identity().show(),
                 plugins::nameOf(mFields.generation), text, mFields.workspace,
                 mTactics == 0 ? "no tactics of its own" : fmt::format("tactic {} of {}", mFields.tactic, mTactics))});
+        if (!mTimes.empty())
+            mNetwork.decisions.push_back({"timing", mName, mTimes});
     }
 
     //! The node, behind casts of its inputs and before casts of its outputs.
@@ -243,6 +307,8 @@ class PluginWriter
     std::vector<DType> mOutputTypes;
     std::vector<DType> mToldTypes;
     size_t mTactics{0};
+    std::optional<int32_t> mTactic; //!< Chosen by time.
+    std::string mTimes;
 };
 } // namespace
 
@@ -254,7 +320,7 @@ Result<std::vector<ValueId>> addPlugin(
     bool const isKnown = std::ranges::any_of(network.plugins, [&](PlanPlugin const& each) {
         return each.name == plugin.name && each.version == plugin.version && each.nameSpace == plugin.nameSpace;
     });
-    if (!isKnown)
+    if (!isKnown && !fields.live->isAhead()) // Plans need no creator of what is compiled into them.
         network.plugins.push_back(plugin);
     return PluginWriter{network, layer, std::move(inputs), request}.write();
 }

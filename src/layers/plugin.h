@@ -3,7 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
-#include "plugins/plugin.h"
+#include "plugins/ahead.h"
 
 #include <array>
 
@@ -42,6 +42,7 @@ struct CustomLayer
     int64_t workspace{0};
     int32_t tactic{0};
     Bytes stored; //!< What the creator makes the object of again.
+    std::optional<plugins::CompiledKernel> kernel; //!< What runs in place of the object, which no creator makes again.
 
     //! The object while a network is built; not stored.
     std::shared_ptr<plugins::Plugin> live;
@@ -55,7 +56,7 @@ struct CustomLayer
             field(8, "Ports", &CustomLayer::ports), field(9, "SizeOutputs", &CustomLayer::sizeOutputs),
             field(10, "DataExtents", &CustomLayer::dataExtents), field(11, "Aliases", &CustomLayer::aliases),
             field(12, "Workspace", &CustomLayer::workspace), field(13, "Tactic", &CustomLayer::tactic),
-            field(14, "Stored", &CustomLayer::stored)};
+            field(14, "Stored", &CustomLayer::stored), field(15, "Kernel", &CustomLayer::kernel)};
     }
 
     plugins::Identity identity() const

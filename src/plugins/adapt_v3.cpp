@@ -1,5 +1,7 @@
 // Plugins of IPluginV3: one object with capabilities for its name, for building and for running.
+#include "plugins/capability.h"
 #include "plugins/field_bytes.h"
+#include "plugins/name_limits.h"
 #include "plugins/shape_builder.h"
 
 #include <set>
@@ -19,11 +21,6 @@ using nvinfer1::PluginTensorDesc;
 
 namespace
 {
-std::string textOf(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
-
 //! What attachToContext gets: neither cuDNN nor cuBLAS, only memory and the recorder (L8).
 class ResourceContext final : public nvinfer1::IPluginResourceContext
 {
@@ -44,18 +41,6 @@ class ResourceContext final : public nvinfer1::IPluginResourceContext
   private:
     Resources mResources;
 };
-
-//! The capability, or an error when it is missing or says it is something else.
-template <typename Capability>
-Result<Capability*> capability(IPluginV3& plugin, PluginCapabilityType type, std::string_view kind)
-{
-    IPluginCapability* const found = plugin.getCapabilityInterface(type);
-    if (found == nullptr)
-        return badArgument("the plugin has no capability {}", kind);
-    if (std::string_view const says{found->getInterfaceInfo().kind}; says != kind)
-        return badArgument("the plugin's capability {} says it is '{}'", kind, says);
-    return static_cast<Capability*>(found);
-}
 
 struct Capabilities
 {
@@ -297,14 +282,19 @@ Result<PluginPtr> take(IPluginV3* plugin, nvinfer1::TensorRTPhase phase)
     std::unique_ptr<IPluginV3> owned{plugin};
     if (owned == nullptr)
         return badArgument("the plugin is null");
+    if (isQuick(*owned))
+        return takeQuick(std::move(owned), phase);
     Capabilities const capabilities = TENON_TRY(capabilitiesOf(*owned, phase == nvinfer1::TensorRTPhase::kBUILD));
     return PluginPtr{std::make_unique<V3>(std::move(owned), capabilities, nullptr)};
 }
 
 Result<PluginPtr> adopt(IPluginV3& plugin)
 {
-    TENON_TRY(capabilitiesOf(plugin, true)); // Of the object itself (L1), before it is asked for a copy.
-    return take(plugin.clone(), nvinfer1::TensorRTPhase::kBUILD);
+    if (!isQuick(plugin))
+        TENON_TRY(capabilitiesOf(plugin, true)); // Of the object itself (L1), before it is asked for a copy.
+    PluginPtr adopted = TENON_TRY(take(plugin.clone(), nvinfer1::TensorRTPhase::kBUILD));
+    TENON_TRY(checkLengths(adopted->identity()));
+    return adopted;
 }
 
 } // namespace tenon::plugins

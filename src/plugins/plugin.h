@@ -8,6 +8,7 @@
 #include "NvInferRuntime.h"
 #include "NvInferRuntimePlugin.h"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -94,6 +95,16 @@ struct Work
     cudaStream_t stream{nullptr};
 };
 
+//! A kernel that goes into a plan in place of the object that supplies it. Numbers may depend on extents of inputs.
+struct AheadKernel
+{
+    std::string name;
+    Bytes code;                       //!< As supplied: text or an object.
+    std::array<ShapeExpr, 6> extents; //!< Of the grid (x, y, z) and of a block.
+    ShapeExpr sharedBytes;            //!< Memory that a block's threads share.
+    std::vector<ShapeExpr> arguments; //!< int32 each.
+};
+
 //! Owns an object of the user's class and gives it back when destroyed. Not safe for use from two threads at once.
 class Plugin
 {
@@ -156,6 +167,18 @@ class Plugin
     {
         return {};
     }
+    //! Whether a kernel() stands in the plan for the object, which then is not stored and never runs.
+    virtual bool isAhead() const noexcept
+    {
+        return false;
+    }
+    //! After configure and setTactic. `inputs`: the extents that the answer's numbers are in terms of.
+    virtual Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports)
+    {
+        static_cast<void>(inputs);
+        static_cast<void>(ports);
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "plugin {} has no kernel to compile", identity().show());
+    }
 };
 
 using PluginPtr = std::unique_ptr<Plugin>;
@@ -166,6 +189,8 @@ Result<PluginPtr> adopt(nvinfer1::IPluginV3& plugin);
 //! Objects that a creator has just made: the engine's from here on.
 Result<PluginPtr> take(nvinfer1::IPluginV2* plugin);
 Result<PluginPtr> take(nvinfer1::IPluginV3* plugin, nvinfer1::TensorRTPhase phase);
+//! The same for objects whose capabilities are those of decorated Python plugins; `take` and `adopt` find out.
+Result<PluginPtr> takeQuick(std::unique_ptr<nvinfer1::IPluginV3> plugin, nvinfer1::TensorRTPhase phase);
 
 //! Generation that an object of the V2 family says it has, by its getTensorRTVersion (J17).
 Generation generationOf(nvinfer1::IPluginV2 const& plugin) noexcept;

@@ -3,6 +3,7 @@
 
 #include "plugins/field_bytes.h"
 #include "plugins/library.h"
+#include "plugins/name_limits.h"
 #include "plugins/trace.h"
 
 #include "impl/NvInferPythonPlugin.h"
@@ -39,7 +40,7 @@ Names namesOf(C& creator)
     return {textOf(creator.getPluginName()), textOf(creator.getPluginVersion()), textOf(creator.getPluginNamespace())};
 }
 
-Result<Names> namesOf(nvinfer1::IPluginCreatorInterface& creator)
+Result<Names> namesAsSaid(nvinfer1::IPluginCreatorInterface& creator)
 {
     switch (kindOf(creator))
     {
@@ -49,6 +50,16 @@ Result<Names> namesOf(nvinfer1::IPluginCreatorInterface& creator)
     case CreatorKind::kUnknown: break;
     }
     return badArgument("the creator is of an unknown kind: '{}'", textOf(creator.getInterfaceInfo().kind));
+}
+
+//! Name, version and namespace, each within its limit (A8).
+Result<Names> namesOf(nvinfer1::IPluginCreatorInterface& creator)
+{
+    Names names = TENON_TRY(namesAsSaid(creator));
+    TENON_TRY(checkLength("the name of the creator", names.type));
+    TENON_TRY(checkLength("the version of creator '" + names.type + "'", names.version));
+    TENON_TRY(checkLength("the namespace of creator '" + names.type + "'", names.nameSpace));
+    return names;
 }
 
 //! Number of single-character edits between two texts.
@@ -89,7 +100,11 @@ Registry::Registry(Registry const* parent)
 {
 }
 
-Registry::~Registry() = default;
+Registry::~Registry()
+{
+    for (std::unique_ptr<Library> const& library : mLibraries)
+        library->keepOpen(); // Objects of its creators may outlive this registry, in any order.
+}
 
 Result<Done> Registry::addAll(std::vector<Entry> entries)
 {
@@ -109,6 +124,7 @@ Result<Done> Registry::addAll(std::vector<Entry> entries)
 Result<Done> Registry::add(Creator& creator, std::string nameSpace)
 {
     Names names = TENON_TRY(namesOf(creator));
+    TENON_TRY(checkLength("the namespace for creator '" + names.type + "'", nameSpace));
     return addAll({{&creator, std::move(names.type), std::move(names.version), std::move(nameSpace), nullptr}});
 }
 
@@ -288,15 +304,20 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
         return badConfig("{}", whatIsMissing({identity.type, identity.version, identity.nameSpace, {}}));
     bool const isV3 = identity.generation == Generation::kV3;
     CreatorKind const kind = kindOf(*creator);
-    if (kind != (isV3 ? CreatorKind::kV3One : CreatorKind::kV1))
+    bool const isOfKind =
+        isV3 ? kind == CreatorKind::kV3One || kind == CreatorKind::kV3Quick : kind == CreatorKind::kV1;
+    if (!isOfKind)
         return badConfig("plugin {} was stored by generation {}, but the creator registered for it is of kind '{}'",
             identity.show(), nameOf(identity.generation), creator->getInterfaceInfo().kind);
     if (isV3)
     {
         DecodedFields const fields = TENON_TRY(DecodedFields::decode(stored));
         nvinfer1::PluginFieldCollection const collection = fields.collection();
-        auto* const made = static_cast<IPluginCreatorV3One*>(creator)->createPlugin(
-            layerName.c_str(), &collection, nvinfer1::TensorRTPhase::kRUNTIME);
+        auto const phase = nvinfer1::TensorRTPhase::kRUNTIME;
+        auto* const made = kind == CreatorKind::kV3One
+            ? static_cast<IPluginCreatorV3One*>(creator)->createPlugin(layerName.c_str(), &collection, phase)
+            : static_cast<IPluginCreatorV3Quick*>(creator)->createPlugin(layerName.c_str(), identity.nameSpace.c_str(),
+                &collection, phase, nvinfer1::QuickPluginCreationRequest::kSTRICT_JIT);
         if (made == nullptr)
             return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields",
                 identity.show(), collection.nbFields);

@@ -222,6 +222,16 @@ class Traced final : public Plugin
     {
         return mPlugin->metadata();
     }
+    bool isAhead() const noexcept override
+    {
+        return mPlugin->isAhead();
+    }
+    Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports) override
+    {
+        return told(
+            "kernel for " + textOf(ports, false), [&] { return mPlugin->kernel(inputs, ports); },
+            [](AheadKernel const& kernel) { return fmt::format("'{}', {} bytes", kernel.name, kernel.code.size()); });
+    }
 
   private:
     static constexpr auto kDone = [](Done const&) { return "done"; };

@@ -18,4 +18,9 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source);
 std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem);
 Result<KernelSpec> buildPlugin(Problem const& problem, Offer const& offer);
 
+//! A custom layer whose code the plan carries.
+Result<std::unique_ptr<Kernel>> loadCompiledPlugin(KernelSource const& source);
+std::variant<std::vector<Offer>, Refusal> offerCompiledPlugin(Problem const& problem);
+Result<KernelSpec> buildCompiledPlugin(Problem const& problem, Offer const& offer);
+
 } // namespace tenon::ref

@@ -31,11 +31,16 @@ Result<KernelSpec> buildReference(Problem const& problem, Offer const& offer)
 }
 
 constexpr Candidate kCandidates[]{
+    {.layer = CustomLayer::kName,
+        .name = "compiled",
+        .offers = ref::offerCompiledPlugin,
+        .build = ref::buildCompiledPlugin},
     {.layer = CustomLayer::kName, .name = "plugin", .offers = ref::offerPlugin, .build = ref::buildPlugin},
     {.layer = "*", .name = "reference", .offers = offerReference, .build = buildReference},
 };
 
 constexpr KernelEntry kKernels[]{
+    {"compiled_plugin", &ref::loadCompiledPlugin},
     {"plugin", &ref::loadPlugin},
     {"reference", &ref::loadReference},
     {"reorder", &ref::loadReorder},

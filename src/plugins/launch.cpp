@@ -1,0 +1,193 @@
+// Launch: sums of products as a list of instructions.
+#include "plugins/launch.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tenon::plugins
+{
+
+namespace
+{
+constexpr size_t kMostInstructions{1 << 16};
+
+LaunchOp launchOp(ShapeOp op) noexcept
+{
+    switch (op)
+    {
+    case ShapeOp::kFloorDiv: return LaunchOp::kFloorDiv;
+    case ShapeOp::kMod: return LaunchOp::kMod;
+    case ShapeOp::kMin: return LaunchOp::kMin;
+    case ShapeOp::kMax: return LaunchOp::kMax;
+    case ShapeOp::kEqual: return LaunchOp::kEqual;
+    case ShapeOp::kLess: return LaunchOp::kLess;
+    case ShapeOp::kSymbol:
+    case ShapeOp::kProduct: break;
+    }
+    return LaunchOp::kMul;
+}
+
+class Compiler
+{
+  public:
+    explicit Compiler(std::span<std::pair<int32_t, int32_t> const> places)
+        : mPlaces{places}
+    {
+    }
+
+    int32_t numberOf(ShapeExpr const& value)
+    {
+        if (value.isConstant())
+            return emit(LaunchOp::kConstant, *value.constant(), 0);
+        if (auto const known = mSums.find(value); known != mSums.end())
+            return known->second;
+        int32_t sum{-1};
+        for (ShapeExpr::Term const& term : value.terms())
+        {
+            int32_t const next = numberOf(term);
+            sum = sum < 0 ? next : emit(LaunchOp::kAdd, sum, next);
+        }
+        return mSums[value] = sum;
+    }
+    std::vector<LaunchInstruction> take()
+    {
+        return std::move(mInstructions);
+    }
+
+  private:
+    int32_t numberOf(ShapeExpr::Term const& term)
+    {
+        int32_t product{-1};
+        for (ShapeExpr::AtomPtr const& atom : term.atoms)
+        {
+            int32_t const next = numberOf(*atom);
+            product = product < 0 ? next : emit(LaunchOp::kMul, product, next);
+        }
+        if (product >= 0 && term.factor == 1)
+            return product;
+        int32_t const factor = emit(LaunchOp::kConstant, term.factor, 0);
+        return product < 0 ? factor : emit(LaunchOp::kMul, product, factor);
+    }
+    int32_t numberOf(ShapeExpr::Atom const& atom)
+    {
+        if (atom.op == ShapeOp::kSymbol)
+        {
+            auto const& [input, axis] = mPlaces[static_cast<size_t>(atom.symbol)];
+            return emit(LaunchOp::kExtent, input, axis);
+        }
+        int32_t const a = numberOf(atom.a);
+        int32_t const b = numberOf(atom.b);
+        return emit(launchOp(atom.op), a, b);
+    }
+    int32_t emit(LaunchOp op, int64_t a, int64_t b = 0)
+    {
+        auto const [at, isNew] = mKnown.try_emplace({op, a, b}, static_cast<int32_t>(mInstructions.size()));
+        if (isNew)
+            mInstructions.push_back({op, a, b});
+        return at->second;
+    }
+
+    std::span<std::pair<int32_t, int32_t> const> mPlaces;
+    std::vector<LaunchInstruction> mInstructions;
+    std::map<std::tuple<LaunchOp, int64_t, int64_t>, int32_t> mKnown;
+    std::map<ShapeExpr, int32_t> mSums;
+};
+
+int64_t compute(LaunchOp op, int64_t a, int64_t b) noexcept
+{
+    switch (op)
+    {
+    case LaunchOp::kAdd:
+    {
+        int64_t sum{0};
+        return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
+    }
+    case LaunchOp::kFloorDiv: return apply(ShapeOp::kFloorDiv, a, b);
+    case LaunchOp::kMod: return apply(ShapeOp::kMod, a, b);
+    case LaunchOp::kMin: return apply(ShapeOp::kMin, a, b);
+    case LaunchOp::kMax: return apply(ShapeOp::kMax, a, b);
+    case LaunchOp::kEqual: return apply(ShapeOp::kEqual, a, b);
+    case LaunchOp::kLess: return apply(ShapeOp::kLess, a, b);
+    default: return apply(ShapeOp::kProduct, a, b);
+    }
+}
+} // namespace
+
+LaunchSymbols::LaunchSymbols(std::span<Shape const> inputs)
+{
+    std::map<ShapeExpr, int32_t> known;
+    for (size_t input = 0; input < inputs.size(); ++input)
+    {
+        Shape own;
+        for (size_t axis = 0; axis < inputs[input].size(); ++axis)
+        {
+            ShapeExpr const& extent = inputs[input][axis];
+            if (extent.isConstant())
+            {
+                own.push_back(extent);
+                continue;
+            }
+            auto const [at, isNew] = known.try_emplace(extent, static_cast<int32_t>(mPlaces.size()));
+            if (isNew)
+                mPlaces.emplace_back(static_cast<int32_t>(input), static_cast<int32_t>(axis));
+            own.push_back(ShapeExpr::symbol(at->second));
+        }
+        mShapes.push_back(std::move(own));
+    }
+}
+
+Result<LaunchProgram> LaunchSymbols::compile(std::span<ShapeExpr const> numbers) const
+{
+    Compiler compiler{mPlaces};
+    LaunchProgram program;
+    for (ShapeExpr const& number : numbers)
+    {
+        std::vector<int32_t> const used = number.symbols();
+        if (!used.empty() && static_cast<size_t>(used.back()) >= mPlaces.size())
+            return badConfig("number {} of its launch depends on a size that only running tells", program.results.size());
+        program.results.push_back(compiler.numberOf(number));
+    }
+    program.instructions = compiler.take();
+    return program;
+}
+
+Result<Done> checkLaunch(LaunchProgram const& program, std::span<int32_t const> inputRanks)
+{
+    auto const count = static_cast<int64_t>(program.instructions.size());
+    bool fits = program.instructions.size() <= kMostInstructions;
+    for (int64_t i = 0; fits && i < count; ++i)
+    {
+        LaunchInstruction const& each = program.instructions[static_cast<size_t>(i)];
+        if (each.op == LaunchOp::kConstant)
+            continue;
+        bool const isExtent = each.op == LaunchOp::kExtent;
+        int64_t const mostA = isExtent ? static_cast<int64_t>(inputRanks.size()) : i;
+        fits = each.op <= LaunchOp::kLess && each.a >= 0 && each.a < mostA && each.b >= 0
+            && each.b < (isExtent ? int64_t{inputRanks[static_cast<size_t>(each.a)]} : i);
+    }
+    for (int32_t const result : program.results)
+        fits = fits && result >= 0 && result < count;
+    return fits ? Result<Done>{Done{}} : badArgument("the launch of a compiled kernel is stored with wrong numbers");
+}
+
+std::vector<int64_t> evaluate(LaunchProgram const& program, std::span<std::span<int64_t const> const> inputExtents)
+{
+    std::vector<int64_t> numbers;
+    numbers.reserve(program.instructions.size());
+    for (LaunchInstruction const& each : program.instructions)
+    {
+        if (each.op == LaunchOp::kConstant)
+            numbers.push_back(each.a);
+        else if (each.op == LaunchOp::kExtent)
+            numbers.push_back(inputExtents[static_cast<size_t>(each.a)][static_cast<size_t>(each.b)]);
+        else
+            numbers.push_back(
+                compute(each.op, numbers[static_cast<size_t>(each.a)], numbers[static_cast<size_t>(each.b)]));
+    }
+    std::vector<int64_t> results;
+    for (int32_t const result : program.results)
+        results.push_back(numbers[static_cast<size_t>(result)]);
+    return results;
+}
+
+} // namespace tenon::plugins
