@@ -18,12 +18,13 @@ def field(name: str, data: object, kind: type) -> trt.PluginField:
 
 
 def engine_of(name: str, version: str, fields: list[trt.PluginField], *inputs: np.ndarray) -> trt.ICudaEngine:
-    """An engine of one plugin whose inputs have these shapes and types."""
+    """An engine of one plugin whose inputs have these shapes and types; strongly typed where one is float16."""
     creator = trt.get_plugin_registry().get_creator(name, version, "")
     assert creator is not None
     builder = trt.Builder(LOGGER)
-    network = builder.create_network(0)
-    kinds = {np.dtype(np.float32): trt.float32, np.dtype(np.int32): trt.int32}
+    is_half = any(x.dtype == np.float16 for x in inputs)
+    network = builder.create_network(int(is_half) << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    kinds = {np.dtype(np.float32): trt.float32, np.dtype(np.float16): trt.float16, np.dtype(np.int32): trt.int32}
     tensors = [network.add_input(f"x{i}", kinds[x.dtype], x.shape) for i, x in enumerate(inputs)]
     collection = trt.PluginFieldCollection(fields)
     if isinstance(creator, trt.IPluginCreatorV3One):
