@@ -1,5 +1,7 @@
 // Plugins of the V2 family: V2, V2Ext, V2IOExt, whose dims leave out the batch, and V2DynamicExt.
+#include "plugins/check/check.h"
 #include "plugins/guarded_bytes.h"
+#include "plugins/name_limits.h"
 #include "plugins/shape_builder.h"
 
 #include <algorithm>
@@ -44,7 +46,12 @@ class V2Family : public Plugin
         terminate();
         if (mIsAttached)
             ext().detachFromContext();
-        mPlugin->destroy();
+        if (mIsOwned)
+            mPlugin->destroy();
+    }
+    void disown() noexcept
+    {
+        mIsOwned = false;
     }
 
     Identity const& identity() const noexcept override
@@ -153,6 +160,7 @@ class V2Family : public Plugin
 
     bool mIsInitialized{false};
     bool mIsAttached{false};
+    bool mIsOwned{true};
 };
 
 // ---- generations without the batch
@@ -386,10 +394,22 @@ Result<PluginPtr> take(IPluginV2* plugin)
 
 Result<PluginPtr> adopt(IPluginV2& plugin)
 {
+    TENON_TRY(checkLengths({textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
+        textOf(plugin.getPluginNamespace()), generationOf(plugin)}));
+    if (int32_t const outputs = plugin.getNbOutputs(); outputs < 1)
+        return badArgument(
+            "plugin '{}' has {} outputs: it needs at least one", textOf(plugin.getPluginType()), outputs);
     IPluginV2* const copy = plugin.clone();
     if (copy == nullptr)
         return badArgument("clone() of plugin '{}' returned null", textOf(plugin.getPluginType()));
     return take(copy);
+}
+
+Result<PluginPtr> borrow(IPluginV2& plugin)
+{
+    PluginPtr borrowed = TENON_TRY(take(&plugin));
+    static_cast<V2Family&>(*borrowed).disown();
+    return borrowed;
 }
 
 } // namespace tenon::plugins

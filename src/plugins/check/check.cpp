@@ -1,0 +1,166 @@
+// The checking host: subjects, the table of groups, and the report.
+#include "plugins/check/check.h"
+
+#include "plugins/check/groups.h"
+#include "plugins/check/isolated.h"
+#include "plugins/registry.h"
+
+#include "impl/NvInferPythonPlugin.h"
+
+namespace tenon::plugins::check
+{
+
+using nvinfer1::IPluginCreator;
+using nvinfer1::IPluginCreatorInterface;
+using nvinfer1::IPluginCreatorV3One;
+using nvinfer1::IPluginCreatorV3Quick;
+using nvinfer1::IPluginV3;
+using nvinfer1::PluginFieldCollection;
+using nvinfer1::TensorRTPhase;
+
+namespace
+{
+//! A user's V3 object as one that may be deleted.
+class Lent final : public IPluginV3
+{
+  public:
+    explicit Lent(IPluginV3& plugin)
+        : mPlugin{plugin}
+    {
+    }
+    nvinfer1::APILanguage getAPILanguage() const noexcept override
+    {
+        return mPlugin.getAPILanguage();
+    }
+    nvinfer1::IPluginCapability* getCapabilityInterface(nvinfer1::PluginCapabilityType type) noexcept override
+    {
+        return mPlugin.getCapabilityInterface(type);
+    }
+    IPluginV3* clone() noexcept override
+    {
+        return mPlugin.clone();
+    }
+
+  private:
+    IPluginV3& mPlugin;
+};
+
+Result<PluginPtr> madeBy(
+    IPluginCreatorInterface& creator, std::string const& nameSpace, PluginFieldCollection const* fields)
+{
+    constexpr char const* kName{"checked"};
+    PluginFieldCollection const none{};
+    fields = fields == nullptr ? &none : fields;
+    auto const answered = [](auto* plugin) -> Result<decltype(plugin)> {
+        if (plugin == nullptr)
+            return badConfig("createPlugin() returned null for the fields given");
+        return plugin;
+    };
+    switch (kindOf(creator))
+    {
+    case CreatorKind::kV1:
+        return take(TENON_TRY(answered(static_cast<IPluginCreator&>(creator).createPlugin(kName, fields))));
+    case CreatorKind::kV3One:
+        return take(TENON_TRY(answered(
+                        static_cast<IPluginCreatorV3One&>(creator).createPlugin(kName, fields, TensorRTPhase::kBUILD))),
+            TensorRTPhase::kBUILD);
+    case CreatorKind::kV3Quick:
+        return take(
+            TENON_TRY(answered(static_cast<IPluginCreatorV3Quick&>(creator).createPlugin(kName, nameSpace.c_str(),
+                fields, TensorRTPhase::kBUILD, nvinfer1::QuickPluginCreationRequest::kPREFER_JIT))),
+            TensorRTPhase::kBUILD);
+    case CreatorKind::kUnknown: break;
+    }
+    return badArgument("the creator is of an unknown kind: '{}'", creator.getInterfaceInfo().kind);
+}
+
+Result<Done> checkOptions(Options const& options)
+{
+    for (InputSpec const& spec : options.inputs)
+    {
+        if (spec.isValues)
+            continue;
+        if (spec.opt.nbDims < 0 || spec.opt.nbDims > nvinfer1::Dims::MAX_DIMS || spec.min.nbDims != spec.opt.nbDims
+            || spec.max.nbDims != spec.opt.nbDims)
+            return badArgument("an input has ranks {}, {} and {}", spec.min.nbDims, spec.opt.nbDims, spec.max.nbDims);
+        for (int32_t i = 0; i < spec.opt.nbDims; ++i)
+            if (spec.min.d[i] < 0 || spec.min.d[i] > spec.opt.d[i] || spec.opt.d[i] > spec.max.d[i])
+                return badArgument(
+                    "extent {} of an input goes from {} over {} to {}", i, spec.min.d[i], spec.opt.d[i], spec.max.d[i]);
+    }
+    for (DType const type : options.types)
+        if (!isValid(type) || bitsOf(type) < 8 || type == DType::kBOOL || type == DType::kUINT8)
+            return badArgument("type {} is never offered to plugins here", static_cast<int32_t>(type));
+    return Done{};
+}
+} // namespace
+
+std::vector<Group> const& allGroups()
+{
+    static std::vector<Group> const groups{{"names", checkNames}, {"objects", checkObjects}, {"shapes", checkShapes},
+        {"formats", checkFormats}, {"clones", checkClones}, {"lives", checkLives}, {"store", checkStore},
+        {"runs", checkRuns}, {"tactics", checkTactics}, {"empties", checkEmpties}, {"contexts", checkContexts}};
+    return groups;
+}
+
+Subject subjectOf(IPluginCreatorInterface& creator, std::string nameSpace, PluginFieldCollection const* fields)
+{
+    Subject subject;
+    subject.make = [&creator, nameSpace, fields] { return madeBy(creator, nameSpace, fields); };
+    subject.creator = &creator;
+    subject.nameSpace = std::move(nameSpace);
+    return subject;
+}
+
+Subject subjectOf(nvinfer1::IPluginV2& plugin)
+{
+    Subject subject;
+    subject.make = [&plugin] { return borrow(plugin); };
+    subject.maker = "getTensorRTVersion";
+    subject.object = &plugin;
+    return subject;
+}
+
+Subject subjectOf(IPluginV3& plugin)
+{
+    Subject subject;
+    subject.make = [&plugin] { return take(new Lent{plugin}, TensorRTPhase::kBUILD); };
+    subject.maker = "getCapabilityInterface";
+    subject.object = &plugin;
+    return subject;
+}
+
+Result<Report> checkPlugin(Subject const& subject, Options const& options)
+{
+    TENON_TRY(checkOptions(options));
+    Report report;
+    if (options.isolated)
+        TENON_TRY(runIsolated(subject, options, report));
+    else
+    {
+        Mark mark;
+        bool goesOn{true};
+        for (size_t i = 0; i < allGroups().size() && goesOn; ++i)
+            goesOn = runGroup(allGroups()[i], subject, options, mark, report);
+    }
+    return report;
+}
+
+bool runGroup(Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report)
+{
+    Watch watch{mark};
+    {
+        Host host{subject, options, watch};
+        if (report.identity.type.empty())
+            if (auto const plugin = host.make())
+                report.identity = (*plugin)->identity();
+        if (!watch.isStopped())
+            if (auto const done = group.check(host); !done && !watch.hasTold(done.error()) && watch.count() == 0)
+                watch.add({"refused", "", group.name, done.error().message, "make this question answerable"});
+    }
+    bool const goesOn = !watch.isStopped();
+    watch.moveInto(report);
+    return goesOn;
+}
+
+} // namespace tenon::plugins::check

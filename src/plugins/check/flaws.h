@@ -1,0 +1,82 @@
+// Flaws: what the checking host can find wrong, with the rule it breaks and what to change.
+#pragma once
+
+#include <string_view>
+
+namespace tenon::plugins::check
+{
+
+struct Flaw
+{
+    std::string_view check;
+    std::string_view ruleV2; //!< Of the V2 family; empty: no rule has a number for it.
+    std::string_view ruleV3;
+    std::string_view change;
+    bool stops{false}; //!< Nothing that is checked later would mean anything.
+};
+
+namespace flaw
+{
+inline constexpr Flaw kFails{"call-fails", "", "", "succeed for everything that the plugin has accepted"};
+inline constexpr Flaw kThrows{
+    "throws", "J5", "L21", "catch everything inside the callback and return a code: no exception may leave it"};
+inline constexpr Flaw kCrashes{"crashes", "", "", "run this callback under a debugger: docs/PLUGINS says how"};
+inline constexpr Flaw kHangs{"hangs", "", "", "let the callback return"};
+inline constexpr Flaw kNames{
+    "names", "J15", "L3", "give creator and plugin the same type, version and namespace: plans are restored by them"};
+inline constexpr Flaw kNamespace{
+    "namespace", "J16", "L2", "return what setPluginNamespace() received last, and \"\" before that"};
+inline constexpr Flaw kInterface{"interface", "J17", "L25", "leave getInterfaceInfo() and getTensorRTVersion() alone"};
+inline constexpr Flaw kFieldNames{
+    "field-names", "", "L4", "advertise every field once, with a name, in memory that the creator owns"};
+inline constexpr Flaw kOutputs{"outputs", "J1", "L9", "have at least one output, and always the same number", true};
+inline constexpr Flaw kStable{
+    "stable-answers", "", "", "give the same answer to the same question: count nothing, keep nothing in the call"};
+inline constexpr Flaw kLooksAhead{"looks-ahead", "J10", "L17",
+    "answer from the entries 0 to pos alone: those behind are not decided when the question comes"};
+inline constexpr Flaw kCombination{"combination", "J3", "L22", "accept one of the types and formats on offer", true};
+inline constexpr Flaw kLimit{"combination-limit", "J11", "L14", "answer 1 or more", true};
+inline constexpr Flaw kShapes{"shapes-agree", "K12", "L9",
+    "write extents with the expression builder; getConstantValue() means something only where isConstant() is true"};
+inline constexpr Flaw kSizeTensor{
+    "size-tensor", "", "L10", "declare it as a 0-D int32 output, and write a size from 0 to its upper bound"};
+inline constexpr Flaw kTactics{"tactics", "", "L15", "name positive tactics, each once"};
+inline constexpr Flaw kAlias{
+    "alias", "", "L18", "let an output take over an input of the same type, format and shape, each input once"};
+inline constexpr Flaw kNewObject{
+    "new-object", "J7", "L7", "return a new object each time: the library destroys each one that it gets", true};
+inline constexpr Flaw kCloneCarries{
+    "clone-carries", "K10", "L6", "copy every member: a default copy constructor forgets none"};
+inline constexpr Flaw kCloneReady{"clone-initialized", "J6", "L5",
+    "make the clone of an initialized plugin initialized: contexts never initialize theirs", true};
+inline constexpr Flaw kDestroyKeeps{"destroy-keeps-others", "J7", "L5",
+    "free only what this object owns; what copies share wants a count (std::shared_ptr)"};
+inline constexpr Flaw kTerminateKeeps{"terminate-keeps-others", "J7", "L5",
+    "free in terminate() only what initialize() of the same object made; what copies share wants a count"};
+inline constexpr Flaw kInitializeAgain{
+    "initialize-again", "J7", "L5", "make in initialize() all that terminate() frees, so that the two balance"};
+inline constexpr Flaw kDetachKeeps{"detach-keeps-others", "J8", "L7",
+    "give back only what this object got when it was attached; other contexts go on"};
+inline constexpr Flaw kAllocations{
+    "allocations", "J8", "L7", "give every block back to the context's allocator before the context is gone"};
+inline constexpr Flaw kSerializeSize{
+    "serialize-size", "J14", "L4", "write exactly the bytes that getSerializationSize() names"};
+inline constexpr Flaw kRoundTrip{"round-trip", "J15", "L3", "store every member, and read each back"};
+inline constexpr Flaw kWorkspaceBounds{
+    "workspace-bounds", "K9", "K9", "ask in getWorkspaceSize() for all that enqueue() uses, at the largest extents"};
+inline constexpr Flaw kWorkspaceContents{
+    "workspace-contents", "K9", "K9", "write workspace before reading it: what it holds is left over from others"};
+inline constexpr Flaw kOutputBounds{"output-bounds", "", "", "write no more elements than the output's shape has"};
+inline constexpr Flaw kOutputWritten{"output-written", "", "", "write every element of the output's shape"};
+inline constexpr Flaw kInputsKept{
+    "inputs-kept", "", "L18", "leave inputs alone; to work in place let getAliasedInput() say so (IPluginV3)"};
+inline constexpr Flaw kRepeatable{
+    "repeatable", "", "", "compute the same from the same inputs: keep no state from one enqueue() to the next"};
+inline constexpr Flaw kApart{
+    "contexts-apart", "", "", "keep scratch data in the object or the workspace, never in static or shared variables"};
+inline constexpr Flaw kEmpty{
+    "empty-tensors", "L23", "L23", "return success for tensors without elements, and touch nothing"};
+inline constexpr Flaw kReference{"reference", "", "", "compute what the reference function computes"};
+} // namespace flaw
+
+} // namespace tenon::plugins::check

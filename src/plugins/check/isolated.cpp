@@ -1,0 +1,215 @@
+// Child processes: they send their reports through a pipe; their last callback stands in shared memory.
+#include "plugins/check/isolated.h"
+
+#include "base/fields.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tenon::plugins::check
+{
+
+namespace
+{
+Mark* gMark{nullptr}; //!< Of a child: for what runs when an exception leaves a callback.
+
+//! An exception out of a callback that may not throw ends here.
+[[noreturn]] void onTerminate() noexcept
+{
+    if (std::exception_ptr const thrown = std::current_exception())
+    {
+        try
+        {
+            std::rethrow_exception(thrown);
+        }
+        catch (std::exception const& problem)
+        {
+            std::strncpy(gMark->thrown, problem.what(), sizeof(gMark->thrown) - 1);
+        }
+        catch (...)
+        {
+            std::strncpy(gMark->thrown, "an exception that is no std::exception", sizeof(gMark->thrown) - 1);
+        }
+        if (gMark->thrown[0] == '\0')
+            gMark->thrown[0] = '?';
+    }
+    std::abort();
+}
+
+Bytes packed(Report const& report, bool goesOn)
+{
+    ByteWriter out;
+    out.raw(static_cast<uint8_t>(goesOn));
+    for (std::string const* text : {&report.identity.type, &report.identity.version, &report.identity.nameSpace})
+        store(out, *text);
+    out.raw(static_cast<uint8_t>(report.identity.generation));
+    out.raw(report.combinations);
+    out.raw(report.runs);
+    out.raw(static_cast<uint32_t>(report.findings.size()));
+    for (Finding const& each : report.findings)
+        for (std::string const* text : {&each.check, &each.rule, &each.callback, &each.what, &each.change})
+            store(out, *text);
+    out.raw(static_cast<uint32_t>(report.notes.size()));
+    for (std::string const& note : report.notes)
+        store(out, note);
+    return out.take();
+}
+
+//! The whole report so far, as the child knows it.
+Result<bool> unpack(Bytes const& bytes, Report& report)
+{
+    ByteReader in{bytes};
+    uint8_t goesOn{0};
+    uint8_t generation{0};
+    uint32_t count{0};
+    Report read;
+    TENON_TRY(in.raw(goesOn));
+    for (std::string* text : {&read.identity.type, &read.identity.version, &read.identity.nameSpace})
+        TENON_TRY(load(in, *text));
+    TENON_TRY(in.raw(generation));
+    read.identity.generation = static_cast<Generation>(generation);
+    TENON_TRY(in.raw(read.combinations));
+    TENON_TRY(in.raw(read.runs));
+    TENON_TRY(in.raw(count));
+    for (uint32_t i = 0; i < count; ++i)
+    {
+        Finding& each = read.findings.emplace_back();
+        for (std::string* text : {&each.check, &each.rule, &each.callback, &each.what, &each.change})
+            TENON_TRY(load(in, *text));
+    }
+    TENON_TRY(in.raw(count));
+    for (uint32_t i = 0; i < count; ++i)
+        TENON_TRY(load(in, read.notes.emplace_back()));
+    report = std::move(read);
+    return goesOn != 0;
+}
+
+//! What a child writes until it ends or time is up.
+struct Heard
+{
+    Bytes bytes;
+    bool isLate{false};
+};
+
+Heard listen(int pipe, int32_t seconds)
+{
+    Heard heard;
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{seconds};
+    for (;;)
+    {
+        auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        pollfd watched{pipe, POLLIN, 0};
+        int const ready = left.count() <= 0 ? 0 : poll(&watched, 1, static_cast<int>(left.count()));
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+        {
+            heard.isLate = true;
+            return heard;
+        }
+        uint8_t buffer[4096];
+        ssize_t const got = read(pipe, buffer, sizeof(buffer));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return heard;
+        heard.bytes.insert(heard.bytes.end(), buffer, buffer + got);
+    }
+}
+
+[[noreturn]] void childWork(
+    Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report, int pipe)
+{
+    gMark = &mark;
+    std::set_terminate(onTerminate);
+    bool const goesOn = runGroup(group, subject, options, mark, report);
+    Bytes const bytes = packed(report, goesOn);
+    for (size_t done = 0; done < bytes.size();)
+    {
+        ssize_t const wrote = write(pipe, bytes.data() + done, bytes.size() - done);
+        if (wrote < 0 && errno != EINTR)
+            _exit(1);
+        done += static_cast<size_t>(std::max<ssize_t>(wrote, 0));
+    }
+    _exit(0);
+}
+
+//! What ended a child that has not reported.
+void tellEnd(Group const& group, int status, bool isLate, int32_t seconds, Mark const& mark, Report& report)
+{
+    char const* const callback = mark.callback.load();
+    bool const isV3 = report.identity.generation == Generation::kV3;
+    Flaw const& flaw = isLate ? flaw::kHangs : mark.thrown[0] != '\0' ? flaw::kThrows : flaw::kCrashes;
+    std::string what = isLate    ? fmt::format("it did not come back within {} seconds", seconds)
+        : mark.thrown[0] != '\0' ? fmt::format("it threw: {}", mark.thrown)
+        : WIFSIGNALED(status)    ? fmt::format("the process was killed: {}", strsignal(WTERMSIG(status)))
+                                 : fmt::format("the process ended with status {}", WEXITSTATUS(status));
+    Mark none;
+    Watch watch{none};
+    watch.add({std::string{flaw.check}, std::string{isV3 ? flaw.ruleV3 : flaw.ruleV2},
+        callback == nullptr ? fmt::format("between callbacks, group {}", group.name) : callback, std::move(what),
+        std::string{flaw.change}});
+    watch.moveInto(report);
+}
+
+Result<bool> runChild(Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "there is no pipe to a child process: {}", std::strerror(errno));
+    pid_t const child = options.fork != nullptr ? options.fork() : fork();
+    if (child == 0)
+    {
+        close(ends[0]);
+        childWork(group, subject, options, mark, report, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0)
+    {
+        close(ends[0]);
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "there is no child process: {}", std::strerror(errno));
+    }
+    Heard const heard = listen(ends[0], options.seconds);
+    close(ends[0]);
+    if (heard.isLate)
+        kill(child, SIGKILL);
+    int status{0};
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (!heard.isLate && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return unpack(heard.bytes, report);
+    tellEnd(group, status, heard.isLate, options.seconds, mark, report);
+    return true;
+}
+} // namespace
+
+Result<Done> runIsolated(Subject const& subject, Options const& options, Report& report)
+{
+    void* const shared = mmap(nullptr, sizeof(Mark), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "there is no memory to share with a child process");
+    Result<Done> result{Done{}};
+    for (Group const& group : allGroups())
+    {
+        auto* const mark = new (shared) Mark;
+        auto const goesOn = runChild(group, subject, options, *mark, report);
+        if (!goesOn)
+            result = goesOn.error();
+        if (!goesOn || !*goesOn)
+            break;
+    }
+    munmap(shared, sizeof(Mark));
+    return result;
+}
+
+} // namespace tenon::plugins::check
