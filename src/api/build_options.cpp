@@ -65,13 +65,13 @@ constexpr char const* kNoPool{"this device does not have the pool"};
 
 constexpr PoolNote kPoolNotes[]{
     {MemoryPoolType::kWORKSPACE, "kWORKSPACE",
-        "the limit has no effect: on the CPU scratch is memory of the process, and kernels take the little that they "
-        "need"},
+        "the limit holds for custom layers; on the CPU scratch is memory of the process, and our own kernels take the "
+        "little that they need"},
     {MemoryPoolType::kDLA_MANAGED_SRAM, "kDLA_MANAGED_SRAM", kNoPool},
     {MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM", kNoPool},
     {MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM", kNoPool},
     {MemoryPoolType::kTACTIC_DRAM, "kTACTIC_DRAM",
-        "the limit has no effect: on the CPU no tactic is timed, so that none needs memory"},
+        "the limit has no effect: on the CPU only tactics of custom layers are timed, on memory of the process"},
     {MemoryPoolType::kTACTIC_SHARED_MEMORY, "kTACTIC_SHARED_MEMORY", kNoPool},
 };
 

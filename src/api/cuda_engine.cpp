@@ -26,6 +26,7 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
     options.allocator = request.allocator;
     options.threads = request.threads;
     options.plugins = request.plugins;
+    options.allowsHostCode = request.allowsHostCode;
     options.parent = request.parent;
     std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
     return makeHandle<ICudaEngine, CudaEngine>(
@@ -58,8 +59,12 @@ int32_t CudaEngine::getNbLayers() const noexcept
 IHostMemory* CudaEngine::serialize() const noexcept
 {
     using Made = IHostMemory*;
-    return fenced(mReporting.log(), "ICudaEngine::serialize", Made{nullptr},
-        [&] { return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner); });
+    return fenced(mReporting.log(), "ICudaEngine::serialize", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Plan> const changed = TENON_TRY(mEngine->changedPlan());
+        if (changed == nullptr)
+            return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner);
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(*changed)));
+    });
 }
 
 ISerializationConfig* CudaEngine::createSerializationConfig() noexcept

@@ -14,6 +14,11 @@
 #include <functional>
 #include <set>
 
+namespace tenon
+{
+class Device;
+}
+
 namespace tenon::api
 {
 

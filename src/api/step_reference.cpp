@@ -14,16 +14,6 @@ namespace tenon::api
 
 namespace
 {
-//! Position in memory of element [n, c, s] of a tensor with `channels` and `spatial` elements per channel.
-int64_t offsetIn(Layout layout, int64_t n, int64_t c, int64_t s, int64_t channels, int64_t spatial)
-{
-    if (layout == Layout::kChannelsLast)
-        return (n * spatial + s) * channels + c;
-    int64_t const block = blockOf(layout);
-    int64_t const blocks = (channels + block - 1) / block;
-    return ((n * blocks + c / block) * spatial + s) * block + c % block;
-}
-
 Result<Done> checkOutput(TensorType const& made, TensorArg const& given, SymbolTable const& symbols, size_t position)
 {
     bool fits = made.shape.size() == given.extents.size();
@@ -75,11 +65,12 @@ HostTensor linearTensor(TensorArg const& arg, void const* data)
     int64_t const elements = arg.bytes() / std::max<int64_t>(bytesOf(arg.dtype, 1), 1);
     HostTensor const stored = HostTensor::fromBytes(arg.dtype, {elements}, data);
     HostTensor linear{arg.dtype, arg.extents};
+    ElementOrder const order = elementOrder(arg.layout, channels, spatial);
     for (int64_t n = 0; n < batch; ++n)
         for (int64_t c = 0; c < channels; ++c)
             for (int64_t s = 0; s < spatial; ++s)
             {
-                int64_t const from = offsetIn(arg.layout, n, c, s, channels, spatial);
+                int64_t const from = order.offset(n, c, s);
                 int64_t const to = (n * channels + c) * spatial + s;
                 if (linear.isReal())
                     linear.reals[static_cast<size_t>(to)] = stored.reals[static_cast<size_t>(from)];

@@ -12,8 +12,28 @@ std::string_view nameOf(Layout layout) noexcept
     case Layout::kChannelsLast: return "channels-last";
     case Layout::kBlocked8: return "blocked8";
     case Layout::kBlocked16: return "blocked16";
+    case Layout::kBlocked2: return "blocked2";
+    case Layout::kBlocked4: return "blocked4";
+    case Layout::kBlocked32: return "blocked32";
+    case Layout::kChannelsLast8: return "channels-last8";
+    case Layout::kChannelsLast16: return "channels-last16";
     }
     return "unknown";
+}
+
+ElementOrder elementOrder(Layout layout, int64_t channels, int64_t pixels) noexcept
+{
+    int64_t const size = blockOf(layout);
+    int64_t const padded = (channels + size - 1) / size * size;
+    int64_t const whole = channels < 1 ? 1 : channels; // One block of all channels.
+    switch (layout)
+    {
+    case Layout::kLinear: return {channels * pixels, 0, whole, pixels, 1};
+    case Layout::kChannelsLast:
+    case Layout::kChannelsLast8:
+    case Layout::kChannelsLast16: return {padded * pixels, 0, whole, 1, padded};
+    default: return {padded * pixels, pixels * size, size, 1, size};
+    }
 }
 
 int64_t bytesOf(DType type, Layout layout, std::span<int64_t const> extents) noexcept

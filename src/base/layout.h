@@ -16,18 +16,50 @@ enum class Layout : uint8_t
     kChannelsLast, //!< N, spatial…, C.
     kBlocked8,     //!< N, C/8, spatial…, 8: channels padded with zeros to a multiple of 8.
     kBlocked16,    //!< N, C/16, spatial…, 16.
+    kBlocked2,
+    kBlocked4,
+    kBlocked32,
+    kChannelsLast8, //!< N, spatial…, C: channels padded with zeros to a multiple of 8.
+    kChannelsLast16,
 };
+inline constexpr int32_t kLayoutCount{9};
 
 std::string_view nameOf(Layout layout) noexcept;
 inline constexpr bool isValid(Layout layout) noexcept
 {
-    return static_cast<uint8_t>(layout) <= 3;
+    return static_cast<uint8_t>(layout) < kLayoutCount;
 }
-//! Channels per block; 1 for the layouts without blocks.
+//! What the number of channels is padded to a multiple of; 1 for the layouts without padding.
 inline constexpr int64_t blockOf(Layout layout) noexcept
 {
-    return layout == Layout::kBlocked8 ? 8 : layout == Layout::kBlocked16 ? 16 : 1;
+    switch (layout)
+    {
+    case Layout::kBlocked2: return 2;
+    case Layout::kBlocked4: return 4;
+    case Layout::kBlocked8:
+    case Layout::kChannelsLast8: return 8;
+    case Layout::kBlocked16:
+    case Layout::kChannelsLast16: return 16;
+    case Layout::kBlocked32: return 32;
+    default: return 1;
+    }
 }
+
+//! Where element [image, channel, pixel] of a tensor lies.
+struct ElementOrder
+{
+    int64_t image{0};
+    int64_t block{0};      //!< From one block of channels to the next.
+    int64_t blockSize{1};  //!< Channels per block.
+    int64_t channel{0};    //!< From one channel to the next in a block.
+    int64_t pixel{0};
+
+    int64_t offset(int64_t n, int64_t c, int64_t s) const noexcept
+    {
+        return n * image + c / blockSize * block + c % blockSize * channel + s * pixel;
+    }
+};
+ElementOrder elementOrder(Layout layout, int64_t channels, int64_t pixels) noexcept;
 //! Bytes of a tensor in this layout, padding included; −1 when extents are negative or the size overflows.
 int64_t bytesOf(DType type, Layout layout, std::span<int64_t const> extents) noexcept;
 

@@ -79,6 +79,13 @@ Result<Done> parseValue(TextReader& in, T& value)
             TENON_TRY(parseValue(in, value[at++]));
         }
     }
+    else if constexpr (detail::kIsOptional<T>)
+    {
+        if (in.take("none"))
+            value.reset();
+        else
+            TENON_TRY(parseValue(in, value.emplace()));
+    }
     else if constexpr (std::is_same_v<T, nvinfer1::Dims64>)
     {
         TENON_TRY(in.expect("("));

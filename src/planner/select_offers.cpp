@@ -88,7 +88,7 @@ class Selector
     //! What reorders of the value cost with the present choices: one per layout that some reader wants and it lacks.
     double valueCost(ValueId value) const
     {
-        std::array<bool, 4> wanted{};
+        std::array<bool, kLayoutCount> wanted{};
         for (Use const& use : mUses[static_cast<size_t>(value)])
         {
             Offer const& offer = mChoices[use.choice].offer();
@@ -212,9 +212,9 @@ class Selector
     bool moveGroups()
     {
         bool any{false};
-        std::array<std::set<size_t>, 4> tried;
+        std::array<std::set<size_t>, kLayoutCount> tried;
         for (size_t i = 0; i < mChoices.size(); ++i)
-            for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast, Layout::kBlocked8, Layout::kBlocked16})
+            for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast}) // What chains of layers gain by.
             {
                 std::set<size_t>& done = tried[static_cast<size_t>(layout)];
                 if (mChoices[i].offers.size() < 2 || done.count(i) != 0)

@@ -1,6 +1,8 @@
 // The driver: negotiation of types and formats, and the last calls of a build.
 #include "plugins/driver.h"
 
+#include "plugins/formats.h"
+
 #include "NvInferRuntimeBase.h"
 
 #include <algorithm>
@@ -12,23 +14,6 @@ namespace tenon::plugins
 namespace
 {
 using nvinfer1::TensorFormat;
-
-std::string_view nameOf(TensorFormat format) noexcept
-{
-    switch (format)
-    {
-    case TensorFormat::kLINEAR: return "LINEAR";
-    case TensorFormat::kCHW2: return "CHW2";
-    case TensorFormat::kHWC8: return "HWC8";
-    case TensorFormat::kCHW4: return "CHW4";
-    case TensorFormat::kCHW16: return "CHW16";
-    case TensorFormat::kCHW32: return "CHW32";
-    case TensorFormat::kHWC: return "HWC";
-    case TensorFormat::kDHWC: return "DHWC";
-    case TensorFormat::kDHWC8: return "DHWC8";
-    default: return "another format";
-    }
-}
 
 std::string textOf(std::span<PortChoice const> choices)
 {
@@ -120,10 +105,40 @@ class Negotiation
     std::string mPrefix;
 };
 
-//! Inputs that outputs take over; an input at most once, and only one whose bytes are as many (L18).
-Result<std::vector<std::pair<int32_t, int32_t>>> aliasesOf(Plugin& plugin, Ports const& ports)
+} // namespace
+
+Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)
 {
-    std::vector<std::pair<int32_t, int32_t>> aliases;
+    int32_t const limit = plugin.combinationLimit();
+    if (limit < 1)
+        return badConfig(
+            "getFormatCombinationLimit() of plugin {} answers {}: it is at least 1", plugin.identity().show(), limit);
+    return Negotiation{plugin, std::move(ports), offers, std::min(most, static_cast<size_t>(limit))}.run();
+}
+
+Ports withCombination(Ports ports, Combination const& combination)
+{
+    for (size_t i = 0; i < ports.all.size(); ++i)
+        put(ports.all[i], combination[i]);
+    return ports;
+}
+
+Ports atOptimum(Ports ports, std::span<std::array<int32_t, 2> const> dataExtents)
+{
+    for (Port& port : ports.all)
+    {
+        port.desc.dims = port.opt;
+        port.min = port.opt;
+        port.max = port.opt;
+    }
+    for (auto const& [output, axis] : dataExtents)
+        ports.all[static_cast<size_t>(ports.inputs + output)].desc.dims.d[axis] = -1;
+    return ports;
+}
+
+Result<Aliases> aliasesOf(Plugin& plugin, Ports const& ports)
+{
+    Aliases aliases;
     for (int32_t output = 0; output < ports.outputs(); ++output)
     {
         int32_t const input = plugin.aliasedInput(output);
@@ -148,36 +163,8 @@ Result<std::vector<std::pair<int32_t, int32_t>>> aliasesOf(Plugin& plugin, Ports
     }
     return aliases;
 }
-} // namespace
 
-Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)
-{
-    int32_t const limit = plugin.combinationLimit();
-    if (limit < 1)
-        return badConfig(
-            "getFormatCombinationLimit() of plugin {} answers {}: it is at least 1", plugin.identity().show(), limit);
-    return Negotiation{plugin, std::move(ports), offers, std::min(most, static_cast<size_t>(limit))}.run();
-}
-
-Ports withCombination(Ports ports, Combination const& combination)
-{
-    for (size_t i = 0; i < ports.all.size(); ++i)
-        put(ports.all[i], combination[i]);
-    return ports;
-}
-
-Ports atOptimum(Ports ports)
-{
-    for (Port& port : ports.all)
-    {
-        port.desc.dims = port.opt;
-        port.min = port.opt;
-        port.max = port.opt;
-    }
-    return ports;
-}
-
-Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool mayAlias)
+Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishOptions const& options)
 {
     PluginPtr const copy = TENON_TRY(plugin.clone());
     bool const sizesLate = isBatchless(copy->identity().generation); // J18
@@ -187,6 +174,10 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool ma
         if (bytes < 0)
             return badConfig(
                 "getWorkspaceSize() of plugin {} answers {}", copy->identity().show(), static_cast<size_t>(bytes));
+        if (bytes > options.mostWorkspace)
+            return badConfig("plugin {} wants a workspace of {} bytes, and the limit of MemoryPoolType::kWORKSPACE is "
+                             "{}; raise the limit, or lower the bounds of the profiles",
+                copy->identity().show(), bytes, options.mostWorkspace);
         result.workspace = std::max(result.workspace, bytes);
         return Done{};
     };
@@ -197,15 +188,16 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool ma
         if (!sizesLate)
             TENON_TRY(grow(ports));
     }
-    result.tactic = result.tactics.empty() ? 0 : result.tactics.front();
-    if (mayAlias)
+    result.timingCacheId = copy->timingCacheId();
+    result.tactic = options.tactic ? *options.tactic : result.tactics.empty() ? 0 : result.tactics.front();
+    if (options.mayAlias)
         result.aliases = TENON_TRY(aliasesOf(*copy, profiles.front()));
     TENON_TRY(copy->initialize());
     for (Ports const& ports : profiles)
     {
         if (sizesLate)
             TENON_TRY(grow(ports));
-        TENON_TRY(copy->reshape(atOptimum(ports)));
+        TENON_TRY(copy->reshape(atOptimum(ports, options.dataExtents)));
     }
     result.stored = TENON_TRY(copy->stored());
     result.metadata = copy->metadata();

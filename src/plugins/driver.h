@@ -3,6 +3,8 @@
 
 #include "plugins/plugin.h"
 
+#include <array>
+#include <optional>
 #include <utility>
 
 namespace tenon::plugins
@@ -31,21 +33,35 @@ Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::spa
 //! Types and formats of the combination put into the ports.
 Ports withCombination(Ports ports, Combination const& combination);
 
+using Aliases = std::vector<std::pair<int32_t, int32_t>>; //!< (output, input).
+
+//! Inputs whose memory outputs take over, each at most once and only where the bytes are as many (L18).
+Result<Aliases> aliasesOf(Plugin& plugin, Ports const& ports);
+
 //! What a plan keeps of a plugin.
 struct Finished
 {
     int64_t workspace{0};
     int32_t tactic{0};
-    std::vector<std::pair<int32_t, int32_t>> aliases; //!< (output, input).
+    Aliases aliases;
     Bytes stored;
     std::string metadata;
+    std::string timingCacheId;
     std::vector<int32_t> tactics; //!< All that were on offer.
 };
 
-//! Configures, prepares and stores a copy of the plugin for a combination; one entry of `profiles` per profile.
-Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, bool mayAlias);
+struct FinishOptions
+{
+    bool mayAlias{false};
+    std::optional<int32_t> tactic;                   //!< Chosen by time; none: the first.
+    std::vector<std::array<int32_t, 2>> dataExtents; //!< (output, axis) of extents that only running tells.
+    int64_t mostWorkspace{INT64_MAX};
+};
 
-//! The ports with all extents at those of kOPT.
-Ports atOptimum(Ports ports);
+//! Configures, prepares and stores a copy of the plugin for a combination; one entry of `profiles` per profile.
+Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishOptions const& options);
+
+//! The ports with all extents at those of kOPT, but for those that only running tells, which stay −1 (L12).
+Ports atOptimum(Ports ports, std::span<std::array<int32_t, 2> const> dataExtents);
 
 } // namespace tenon::plugins

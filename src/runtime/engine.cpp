@@ -174,6 +174,28 @@ Result<int64_t> Engine::deviceMemorySize() const
     return most;
 }
 
+Result<std::unique_ptr<Plan>> Engine::changedPlan() const
+{
+    std::scoped_lock const lock{mState->attachMutex}; // Kernels hold the user's objects: one call at a time.
+    std::unique_ptr<Plan> changed;
+    for (size_t i = 0; i < mState->kernels.size(); ++i)
+    {
+        PlanStep const& step = program().steps[i];
+        auto fields = mState->kernels[i]->storedFields();
+        if (!fields)
+            return std::move(fields).error().in("[layer '" + step.name + "']");
+        if (!fields->has_value() || step.graphNode < 0)
+            continue;
+        auto const node = static_cast<size_t>(step.graphNode);
+        if (plan().graph.nodes[node].fields == **fields)
+            continue;
+        if (changed == nullptr)
+            changed = std::make_unique<Plan>(plan());
+        changed->graph.nodes[node].fields = std::move(**fields);
+    }
+    return changed;
+}
+
 int64_t Engine::weightBytes() const noexcept
 {
     uint64_t bytes{0};

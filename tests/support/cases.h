@@ -85,6 +85,8 @@ void readField(Json const& json, T& value)
     else if constexpr (tenon::detail::kIsArray<T>)
         for (size_t i = 0; i < value.size(); ++i)
             readField(json.at(i), value[i]);
+    else if constexpr (tenon::detail::kIsOptional<T>)
+        readField(json, value.emplace());
     else if constexpr (std::is_enum_v<T>)
         value = static_cast<T>(json.get<int64_t>());
     else

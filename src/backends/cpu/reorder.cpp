@@ -69,6 +69,65 @@ class PreparedCopy final : public Prepared
     StridedCopy mCopy;
 };
 
+//! Between layouts of which one groups or pads its channels: channel by channel; padding becomes zeros.
+class PreparedRegroup final : public Prepared
+{
+  public:
+    PreparedRegroup(TensorArg const& in, TensorArg const& out)
+        : mImages{in.extents[0]},
+          mChannels{in.extents[1]},
+          mPadded{(mChannels + blockOf(out.layout) - 1) / blockOf(out.layout) * blockOf(out.layout)},
+          mPixels{volumeOf({in.extents.begin() + 2, in.extents.end()})},
+          mFrom{elementOrder(in.layout, mChannels, mPixels)},
+          mTo{elementOrder(out.layout, mChannels, mPixels)},
+          mBytes{bitsOf(in.dtype) / 8}
+    {
+        if (mTo.block == 0)
+            mTo.blockSize = std::max<int64_t>(mPadded, 1); // Channels last: padding follows the channels.
+    }
+    bool isCollective() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        switch (mBytes)
+        {
+        case 1: copy<uint8_t>(call, lane); break;
+        case 2: copy<uint16_t>(call, lane); break;
+        case 4: copy<uint32_t>(call, lane); break;
+        default: copy<uint64_t>(call, lane); break;
+        }
+        return Done{};
+    }
+
+  private:
+    template <typename T>
+    void copy(Call const& call, Lane const& lane) const
+    {
+        auto const* const from = static_cast<T const*>(call.inputs[0]);
+        auto* const to = static_cast<T*>(call.outputs[0]);
+        auto const [first, last] = lane.part(mImages * mPadded, 1);
+        for (int64_t i = first; i < last; ++i)
+        {
+            int64_t const n = i / mPadded;
+            int64_t const c = i % mPadded;
+            T* const target = to + mTo.offset(n, c, 0);
+            T const* const source = c < mChannels ? from + mFrom.offset(n, c, 0) : nullptr;
+            for (int64_t s = 0; s < mPixels; ++s)
+                target[s * mTo.pixel] = source == nullptr ? T{0} : source[s * mFrom.pixel];
+        }
+    }
+
+    int64_t mImages;
+    int64_t mChannels;
+    int64_t mPadded; //!< Channels of the output with those that pad it.
+    int64_t mPixels;
+    ElementOrder mFrom;
+    ElementOrder mTo;
+    int64_t mBytes;
+};
+
 class ReorderKernel final : public Kernel
 {
   public:
@@ -84,7 +143,12 @@ class ReorderKernel final : public Kernel
         if (in.dtype != out.dtype || in.extents != out.extents || bitsOf(in.dtype) % 8 != 0)
             return badArgument("input and output are not the same tensor");
         if (blockOf(in.layout) != 1 || blockOf(out.layout) != 1)
-            return badArgument("from {} to {}", nameOf(in.layout), nameOf(out.layout));
+        {
+            if (in.extents.size() < 3 || in.layout == out.layout)
+                return badArgument(
+                    "from {} to {} at rank {}", nameOf(in.layout), nameOf(out.layout), in.extents.size());
+            return std::shared_ptr<Prepared const>{std::make_shared<PreparedRegroup>(in, out)};
+        }
         if (in.layout != out.layout && in.extents.size() >= 3 && bitsOf(in.dtype) == 32)
         {
             int64_t const pixels = volumeOf({in.extents.begin() + 2, in.extents.end()});

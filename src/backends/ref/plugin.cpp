@@ -2,7 +2,9 @@
 // context, which runs.
 #include "layers/plugin.h"
 #include "backends/ref/kernels.h"
+#include "plugins/cpu_body.h"
 #include "plugins/driver.h"
+#include "plugins/formats.h"
 #include "plugins/registry.h"
 
 #include <algorithm>
@@ -14,23 +16,12 @@ namespace tenon::ref
 namespace
 {
 using nvinfer1::PluginTensorDesc;
-using nvinfer1::TensorFormat;
-
-Result<Layout> layoutOf(TensorFormat format)
-{
-    switch (format)
-    {
-    case TensorFormat::kLINEAR: return Layout::kLinear;
-    case TensorFormat::kHWC:
-    case TensorFormat::kDHWC: return Layout::kChannelsLast;
-    default: return badArgument("a plugin's tensor has the format {}", static_cast<int32_t>(format));
-    }
-}
 
 //! Fields and checks that engine and contexts share.
 struct Shared
 {
-    CustomLayer fields;
+    CustomLayer fields; //!< As the plan has them, but for `stored`, which the object has now.
+    int64_t workspace{0}; //!< What the object wants in this engine.
     std::string name;
     int32_t inputs{0}; //!< All, shape inputs too.
     size_t tells{0};   //!< The first size tensors: those that the plan asks for.
@@ -56,7 +47,7 @@ plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
 //! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
 Result<Done> checkPort(Shared const& shared, TensorArg const& arg, PluginPort const& agreed)
 {
-    Layout const layout = TENON_TRY(layoutOf(agreed.format));
+    Layout const layout = TENON_TRY(plugins::layoutOf(agreed.format));
     bool fits = arg.present && arg.dtype == agreed.type && arg.layout == layout
         && static_cast<int32_t>(arg.extents.size()) == agreed.most.nbDims;
     for (size_t i = 0; fits && i < arg.extents.size(); ++i)
@@ -121,6 +112,7 @@ class AttachedPlugin final : public Attached
     AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
         : mShared{std::move(shared)},
           mPlugin{std::move(plugin)},
+          mBody{plugins::findCpuBody(mPlugin->identity())},
           mInputs(mShared->data() + 1, nullptr)
     {
     }
@@ -140,6 +132,9 @@ class AttachedPlugin final : public Attached
             if (axis < port.desc.dims.nbDims)
                 port.desc.dims.d[axis] = -1; // Known once it has run (L12).
         }
+        mDescs.clear();
+        for (plugins::Port const& port : ports.all)
+            mDescs.push_back(port.desc);
         mAliasBytes.clear();
         for (auto const& [output, input] : mShared->fields.aliases)
             mAliasBytes.push_back(static_cast<size_t>(outputs[static_cast<size_t>(output)].bytes()));
@@ -161,7 +156,9 @@ class AttachedPlugin final : public Attached
                 std::memmove(shared, mInputs[static_cast<size_t>(input)], mAliasBytes[i]);
             mInputs[static_cast<size_t>(input)] = shared;
         }
-        TENON_TRY(mPlugin->run({mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)}));
+        plugins::Work const work{
+            mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)};
+        TENON_TRY(plugins::runOnHost(mBody, *mPlugin, mDescs, static_cast<int32_t>(mShared->data()), work));
         for (size_t i = 0; i < mShared->tells; ++i)
             call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields.sizeOutputs[i]]);
         return Done{};
@@ -170,6 +167,8 @@ class AttachedPlugin final : public Attached
   private:
     std::shared_ptr<Shared const> mShared;
     plugins::PluginPtr mPlugin;
+    CpuBody mBody; //!< Null: the plugin's own.
+    std::vector<PluginTensorDesc> mDescs;
     mutable std::vector<void const*> mInputs; //!< Of the run at hand; a context runs one at a time.
     std::vector<size_t> mAliasBytes;
 };
@@ -186,13 +185,19 @@ class PluginKernel final : public Kernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
         TENON_TRY(checkOperands(*mShared, inputs, outputs));
-        return std::shared_ptr<Prepared const>{std::make_shared<PluginShape>(mShared->fields.workspace)};
+        return std::shared_ptr<Prepared const>{std::make_shared<PluginShape>(mShared->workspace)};
     }
     Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
     {
         plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
         TENON_TRY(copy->setTactic(mShared->fields.tactic));
         return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
+    }
+    Result<std::optional<Bytes>> storedFields() override
+    {
+        CustomLayer fields = mShared->fields;
+        fields.stored = TENON_TRY(mPlugin->stored());
+        return std::optional<Bytes>{makeLayer(std::move(fields))->stored()};
     }
 
   private:
@@ -236,13 +241,15 @@ Result<int64_t> workspaceOf(plugins::Plugin& plugin, Shared const& shared)
 std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem)
 {
     CustomLayer const& fields = problem.fields<CustomLayer>();
+    if (fields.kernel)
+        return refuse("plugin", "a kernel in the plan stands for the object");
     auto const data = static_cast<size_t>(fields.dataInputs(static_cast<int32_t>(problem.node->inputs.size())));
     if (fields.ports.size() != data + problem.node->outputs.size())
         return refuse("plugin", "types and formats were not agreed");
     Offer offer;
     for (size_t i = 0; i < fields.ports.size(); ++i)
     {
-        auto const layout = layoutOf(fields.ports[i].format);
+        auto const layout = plugins::layoutOf(fields.ports[i].format);
         if (!layout)
             return refuse("plugin", layout.error().message);
         (i < data ? offer.inputs : offer.outputs).push_back(*layout);
@@ -287,7 +294,7 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
         TENON_TRY(registry.restore(fields.identity(), std::string{source.layer}, fields.stored));
     TENON_TRY(askAgain(*plugin, *shared));
     TENON_TRY(plugin->initialize());
-    fields.workspace = TENON_TRY(workspaceOf(*plugin, *shared));
+    shared->workspace = TENON_TRY(workspaceOf(*plugin, *shared));
     fields.stored.clear(); // The object has it now.
     return std::unique_ptr<Kernel>{std::make_unique<PluginKernel>(std::move(shared), std::move(plugin))};
 }

@@ -25,16 +25,6 @@ Extents split(std::vector<int64_t> const& extents)
     return e;
 }
 
-int64_t offsetOf(Layout layout, Extents const& e, int64_t n, int64_t c, int64_t s)
-{
-    int64_t const block = blockOf(layout);
-    if (layout == Layout::kLinear)
-        return (n * e.c + c) * e.s + s;
-    if (layout == Layout::kChannelsLast)
-        return (n * e.s + s) * e.c + c;
-    return ((n * ((e.c + block - 1) / block) + c / block) * e.s + s) * block + c % block;
-}
-
 class PreparedReorder final : public Prepared
 {
   public:
@@ -60,11 +50,13 @@ class PreparedReorder final : public Prepared
         int64_t const size = bitsOf(mIn.dtype) / 8;
         if (blockOf(mOut.layout) > 1)
             std::memset(to, 0, static_cast<size_t>(mOut.bytes()));
+        ElementOrder const source = elementOrder(mIn.layout, e.c, e.s);
+        ElementOrder const target = elementOrder(mOut.layout, e.c, e.s);
         for (int64_t n = 0; n < e.n; ++n)
             for (int64_t c = 0; c < e.c; ++c)
                 for (int64_t s = 0; s < e.s; ++s)
-                    std::memcpy(to + offsetOf(mOut.layout, e, n, c, s) * size,
-                        from + offsetOf(mIn.layout, e, n, c, s) * size, static_cast<size_t>(size));
+                    std::memcpy(to + target.offset(n, c, s) * size, from + source.offset(n, c, s) * size,
+                        static_cast<size_t>(size));
         return Done{};
     }
 

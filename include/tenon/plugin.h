@@ -1,0 +1,44 @@
+//! \file
+//! For authors of plugins: a body for the CPU beside the plugin's own, and the question whether a build measures it.
+#ifndef TENON_PLUGIN_H
+#define TENON_PLUGIN_H
+
+#include "tenon/base.h"
+
+#include "NvInferRuntime.h"
+
+namespace tenon
+{
+
+//! One run of a plugin on the CPU. Descriptions have whole extents, the batch included, for every generation.
+struct PluginRun
+{
+    nvinfer1::IPluginV2* v2; //!< The context's object: one of the two, the other null.
+    nvinfer1::IPluginV3* v3;
+    nvinfer1::PluginTensorDesc const* inputDesc;
+    nvinfer1::PluginTensorDesc const* outputDesc;
+    int32_t nbInputs;
+    int32_t nbOutputs;
+    void const* const* inputs;
+    void* const* outputs;
+    void* workspace; //!< Of the size that the plugin asked for.
+};
+
+//! Does the work of one run; 0, or another number when it failed. Contexts may call it at the same time.
+typedef int32_t (*CpuBody)(PluginRun const& run);
+
+} // namespace tenon
+
+extern "C"
+{
+    //! From now on, contexts that are made on the CPU call `body` where they would call enqueue() of the plugins of this
+    //! type, version and namespace; all other calls stay. Null takes the body away. False when type, version or namespace
+    //! is null. On other devices enqueue() stays, so that one plugin serves both.
+    TENON_CALL bool tenonSetCpuBody(
+        char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) TENON_NOEXCEPT;
+
+    //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
+    TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;
+}
+
+#endif // TENON_PLUGIN_H

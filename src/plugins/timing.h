@@ -1,0 +1,36 @@
+// Timing: which combination of types and formats, and which tactic, runs fastest on the device at hand (L14, K6).
+#pragma once
+
+#include "plugins/driver.h"
+
+namespace tenon
+{
+class Device;
+}
+
+namespace tenon::plugins
+{
+
+struct TimingOptions
+{
+    Device* device{nullptr};
+    int32_t average{1}; //!< Runs of which the mean counts.
+    int32_t least{1};   //!< Means of which the smallest counts.
+    bool mayAlias{false};
+    std::vector<std::array<int32_t, 2>> dataExtents;
+    int64_t mostWorkspace{INT64_MAX};
+};
+
+struct Fastest
+{
+    size_t combination{0};
+    std::optional<int32_t> tactic; //!< None: the plugin has none of its own.
+    std::string table;             //!< Each candidate with its time, for the decision log; empty: there was but one.
+};
+
+//! Runs every tactic of every combination on made-up data at the kOPT extents of `ports`; a single candidate is not
+//! run at all. Candidates whose workspace is above the limit do not take part.
+Result<Fastest> fastest(
+    Plugin& plugin, Ports const& ports, std::span<Combination const> combinations, TimingOptions const& options);
+
+} // namespace tenon::plugins
