@@ -383,6 +383,15 @@ def test_batched_nms(changes: dict[str, object]) -> None:
     check(outputs_of("BatchedNMSDynamic_TRT", "1", values, boxes, scores[..., None]), want)
 
 
+def test_batched_nms_of_many_classes_keeps_few() -> None:
+    random = np.random.default_rng(20)
+    for keep in [1, 2, 5, 30]:
+        values = BATCHED | {"numClasses": 9, "topK": 30, "keepTopK": keep, "scoreThreshold": 0.0}
+        boxes = random_boxes(random, 2, 60, 1)
+        scores = np.round(random.uniform(0, 1, (2, 60, 9)), 2).astype(FLOAT)
+        check(outputs_of("BatchedNMSDynamic_TRT", "1", values, boxes, scores), batched_nms(values, boxes, scores))
+
+
 def test_batched_nms_by_default_clips_and_takes_coordinates_as_normalized() -> None:
     random = np.random.default_rng(10)
     boxes, scores = random_boxes(random, 1, 30, 1), random.uniform(0, 1, (1, 30, 4)).astype(FLOAT)
@@ -568,7 +577,7 @@ def test_crop_and_resize(version: str, height: int, width: int) -> None:
 
 def test_crop_and_resize_of_regions_of_any_size() -> None:
     x = np.random.default_rng(17).standard_normal((1, 2, 6, 5)).astype(FLOAT)
-    limits = [np.nan, np.inf, -np.inf, 3e38, -3e38, 1e9, 0.0, 0.7]
+    limits = [np.nan, np.inf, -np.inf, 3e38, -3e38, 1e9, 0.1, 0.7]
     rois = np.array(list(itertools.product(limits, repeat=4)), FLOAT).reshape(1, -1, 4, 1)
     (y,) = outputs_of("CropAndResizeDynamic", "2", CROP, x, rois)
     assert np.isfinite(y).all()

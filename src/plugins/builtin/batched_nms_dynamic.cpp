@@ -152,7 +152,7 @@ class BatchedNms final : public Body
             run.input<T>(0) + 4 * ((image * dims.d[1] + box) * dims.d[2] + (mShare == 1 ? 0 : label));
         return {asFloat(first[0]), asFloat(first[1]), asFloat(first[2]), asFloat(first[3])};
     }
-    //! Offers what is left of one class.
+    //! Offers what is left of one class. What the image does not want cannot matter: it covers worse ones only.
     template <typename T>
     void runClass(Run const& run, int64_t image, int64_t label, Memory const& memory, Best& ofImage) const noexcept
     {
@@ -160,18 +160,24 @@ class BatchedNms final : public Body
         T const* const scores = run.input<T>(1) + image * boxes * mClasses + label;
         Best best{memory.ofClass, limitOf(run.in)};
         for (int64_t box = 0; box < boxes; ++box)
-            if (float const score = asFloat(scores[box * mClasses]); score > mScoreThreshold) // Never a NaN.
+        {
+            float const score = asFloat(scores[box * mClasses]);
+            if (score > mScoreThreshold && ofImage.wants({score, label * boxes + box})) // Never a NaN.
                 best.offer({score, box});
+        }
         size_t count{0};
         for (Candidate const& candidate : best.sorted())
         {
+            Candidate const inImage{candidate.score, label * boxes + candidate.index};
+            if (!ofImage.wants(inImage))
+                break; // Nor are those behind it.
             Box const box = boxOf<T>(run, image, candidate.index, label).ordered();
             bool const isCovered = std::any_of(memory.kept, memory.kept + count,
                 [&](Box const& kept) { return overlapOf(kept, box) > mOverlapThreshold; });
             if (isCovered)
                 continue;
             memory.kept[count++] = box;
-            ofImage.offer({candidate.score, label * boxes + candidate.index});
+            ofImage.offer(inImage);
         }
     }
     template <typename T>

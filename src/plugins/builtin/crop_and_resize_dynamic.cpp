@@ -68,7 +68,7 @@ class CropAndResize final : public Body
     }
     size_t workspace(std::span<PluginTensorDesc const>, std::span<PluginTensorDesc const>) const override
     {
-        return static_cast<size_t>(mWidth) * sizeof(Point);
+        return (static_cast<size_t>(mHeight) + static_cast<size_t>(mWidth)) * sizeof(Point);
     }
     int32_t run(Run const& run) const override
     {
@@ -77,10 +77,12 @@ class CropAndResize final : public Body
         int64_t const planeIn = map.d[2] * map.d[3];
         int64_t const planeOut = static_cast<int64_t>(mHeight) * mWidth;
         for (int64_t i = 0; i < map.d[0] * boxes; ++i)
+        {
+            Points const points = pointsOf(run, run.input<float>(1) + 4 * i);
             for (int64_t channel = 0; channel < map.d[1]; ++channel)
-                crop(run, run.input<float>(0) + (i / boxes * map.d[1] + channel) * planeIn,
-                    run.input<float>(1) + 4 * i, channel == 0,
+                crop(run.input<float>(0) + (i / boxes * map.d[1] + channel) * planeIn, map.d[3], points,
                     run.output<float>(0) + (i * map.d[1] + channel) * planeOut);
+        }
         return 0;
     }
     std::vector<PluginField> fields() const override
@@ -90,22 +92,34 @@ class CropAndResize final : public Body
     }
 
   private:
-    //! One channel of one region; the points along x are the same for all channels.
-    void crop(Run const& run, float const* plane, float const* box, bool isNew, float* out) const noexcept
+    //! Of one region, for all channels.
+    struct Points
     {
-        int64_t const height = run.in[0].dims.d[2];
-        int64_t const width = run.in[0].dims.d[3];
-        auto* const across = static_cast<Point*>(run.workspace);
-        for (int64_t x = 0; isNew && x < mWidth; ++x)
-            across[x] = pointAt(box[1], box[3], x, mWidth, width);
+        Point const* down;
+        Point const* across;
+    };
+
+    Points pointsOf(Run const& run, float const* box) const noexcept
+    {
+        auto* const down = static_cast<Point*>(run.workspace);
+        for (int64_t y = 0; y < mHeight; ++y)
+            down[y] = pointAt(box[0], box[2], y, mHeight, run.in[0].dims.d[2]);
+        auto* const across = down + mHeight;
+        for (int64_t x = 0; x < mWidth; ++x)
+            across[x] = pointAt(box[1], box[3], x, mWidth, run.in[0].dims.d[3]);
+        return {down, across};
+    }
+    //! One channel of one region.
+    void crop(float const* plane, int64_t width, Points const& points, float* out) const noexcept
+    {
         for (int64_t y = 0; y < mHeight; ++y, out += mWidth)
         {
-            Point const down = pointAt(box[0], box[2], y, mHeight, height);
+            Point const down = points.down[y];
             std::fill_n(out, down.low < 0 ? mWidth : 0, 0.0F);
             for (int64_t x = 0; down.low >= 0 && x < mWidth; ++x)
-                out[x] = across[x].low < 0
+                out[x] = points.across[x].low < 0
                     ? 0.0F
-                    : sample(plane + down.low * width, plane + down.high * width, across[x], down.part);
+                    : sample(plane + down.low * width, plane + down.high * width, points.across[x], down.part);
         }
     }
     static float sample(float const* top, float const* bottom, Point const& x, float part) noexcept

@@ -138,14 +138,15 @@ float largestProduct(T const* plane, int64_t width, AxisWeights const& rows, Axi
     if (rows.leaves() || columns.leaves())
         largest = 0.0F;
     for (int64_t y = rows.first(); y < rows.end(); ++y)
-        for (int64_t x = columns.first(); x < columns.end(); ++x)
+        for (int64_t x = columns.first(); x < columns.end() && rows.most(y) >= 0.0F; ++x)
         {
-            if (rows.most(y) < 0.0F || columns.most(x) < 0.0F)
+            if (columns.most(x) < 0.0F)
                 continue;
             float const value = asFloat(plane[y * width + x]);
-            float const weight =
-                value >= 0.0F ? rows.most(y) * columns.most(x) : rows.least(y) * columns.least(x);
-            largest = std::fmax(largest, weight * value);
+            float const product =
+                value * (value >= 0.0F ? rows.most(y) * columns.most(x) : rows.least(y) * columns.least(x));
+            if (product > largest || largest != largest) // A NaN gives way to any number.
+                largest = product;
         }
     return largest;
 }

@@ -49,10 +49,15 @@ class Best
           mLimit{limit}
     {
     }
+    //! Whether it may be among the best, by what is known so far.
+    bool wants(Candidate const& candidate) const noexcept
+    {
+        return !mHasBar || isBetter(candidate, mBar);
+    }
     //! Scores are numbers.
     void offer(Candidate const& candidate) noexcept
     {
-        if (mHasBar && !isBetter(candidate, mBar))
+        if (!wants(candidate))
             return;
         mFirst[mCount++] = candidate;
         if (mCount == room(mLimit))
