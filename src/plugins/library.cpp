@@ -29,7 +29,11 @@ Result<std::unique_ptr<Library>> Library::open(std::string const& path, nvinfer1
     std::unique_ptr<Library> library{new Library{path, handle}};
     if (auto* const set = symbolOf<void(nvinfer1::ILoggerFinder*)>(handle, "setLoggerFinder"))
         set(&loggerFinder);
-    TENON_TRY(library->findCreators());
+    if (auto found = library->findCreators(); !found)
+    {
+        library->keepOpen(); // Its static objects may have registered themselves.
+        return std::move(found).error();
+    }
     return library;
 }
 
@@ -58,7 +62,8 @@ Result<Done> Library::findCreators()
 
 Library::~Library()
 {
-    dlclose(mHandle);
+    if (!mIsKept)
+        dlclose(mHandle);
 }
 
 } // namespace tenon::plugins

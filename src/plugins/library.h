@@ -1,4 +1,4 @@
-// Library: a shared library of plugins, open as long as the object lives.
+// Library: a shared library of plugins, open as long as the object lives, or longer where code of it may be in use.
 #pragma once
 
 #include "base/result.h"
@@ -19,6 +19,11 @@ class Library
     //! Opens the library and hands it the finder before it is asked for anything.
     static Result<std::unique_ptr<Library>> open(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder);
     ~Library();
+    //! Never to be closed: objects that its code made, or that it has registered itself, may live on.
+    void keepOpen() noexcept
+    {
+        mIsKept = true;
+    }
     Library(Library const&) = delete;
     Library& operator=(Library const&) = delete;
 
@@ -41,6 +46,7 @@ class Library
 
     std::string mPath;
     void* mHandle;
+    bool mIsKept{false};
     std::vector<nvinfer1::IPluginCreatorInterface*> mCreators;
 };
 

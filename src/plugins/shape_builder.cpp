@@ -3,12 +3,42 @@
 
 #include <algorithm>
 #include <exception>
+#include <mutex>
 
 namespace tenon::plugins
 {
 
 using nvinfer1::DimensionOperation;
 using nvinfer1::IDimensionExpr;
+
+namespace
+{
+//! Expressions whose call is over, the latest ones.
+class Retired
+{
+  public:
+    static Retired& all()
+    {
+        static auto& retired = *new Retired; // Plugins in static objects may still read them at exit.
+        return retired;
+    }
+    void keep(std::deque<DimensionExpr> exprs)
+    {
+        constexpr size_t kMost{64};
+        std::deque<DimensionExpr> oldest; // Freed without the lock.
+        std::scoped_lock const lock{mMutex};
+        mCalls.push_back(std::move(exprs));
+        if (mCalls.size() <= kMost)
+            return;
+        oldest = std::move(mCalls.front());
+        mCalls.pop_front();
+    }
+
+  private:
+    std::mutex mMutex;
+    std::deque<std::deque<DimensionExpr>> mCalls;
+};
+} // namespace
 
 DimensionExpr::DimensionExpr(ShapeBuilder const& builder, ShapeExpr value, bool isSizeTensor)
     : mBuilder{&builder},
@@ -18,14 +48,20 @@ DimensionExpr::DimensionExpr(ShapeBuilder const& builder, ShapeExpr value, bool 
     mImpl = this;
 }
 
+void DimensionExpr::retire() noexcept
+{
+    mBuilder = nullptr;
+    mIsSizeTensor = false;
+}
+
 bool DimensionExpr::isConstant() const noexcept
 {
-    return mValue.isConstant();
+    return mBuilder != nullptr && mValue.isConstant();
 }
 
 int64_t DimensionExpr::getConstantValue() const noexcept
 {
-    return mValue.constant().value_or(INT64_MIN);
+    return mBuilder == nullptr ? INT64_MIN : mValue.constant().value_or(INT64_MIN);
 }
 
 bool DimensionExpr::isSizeTensor() const noexcept
@@ -38,6 +74,13 @@ ShapeBuilder::ShapeBuilder(int32_t outputs, DataExtent dataExtent)
       mDataExtent{std::move(dataExtent)}
 {
     mImpl = this;
+}
+
+ShapeBuilder::~ShapeBuilder()
+{
+    for (DimensionExpr& each : mExprs)
+        each.retire();
+    Retired::all().keep(std::move(mExprs));
 }
 
 DimensionExpr const* ShapeBuilder::own(ShapeExpr value, bool isSizeTensor)

@@ -23,6 +23,8 @@ class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::ap
     {
         return mBuilder;
     }
+    //! Ends its life: it is no constant and no size tensor any more, and belongs to no builder.
+    void retire() noexcept;
     bool isConstant() const noexcept override;
     int64_t getConstantValue() const noexcept override;
     bool isSizeTensor() const noexcept override;
@@ -33,12 +35,16 @@ class DimensionExpr final : public nvinfer1::IDimensionExpr, public nvinfer1::ap
     bool mIsSizeTensor;
 };
 
-//! Lives as long as one call of the plugin; so do the expressions that it makes (K12).
+//! Lives as long as one call of the plugin; so do the expressions that it makes (K12). Those of the latest calls stay
+//! readable, but as what they no longer are: a plugin that kept one meets an error instead of foreign memory.
 class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv::VExprBuilder
 {
   public:
     //! `dataExtent` may be empty: then size tensors are refused.
     ShapeBuilder(int32_t outputs, DataExtent dataExtent);
+    ~ShapeBuilder() override;
+    ShapeBuilder(ShapeBuilder const&) = delete;
+    ShapeBuilder& operator=(ShapeBuilder const&) = delete;
 
     nvinfer1::DimsExprs exprs(Shape const& shape);
     //! The shape that a plugin wrote; an error when an expression is not one of this builder's.

@@ -49,7 +49,8 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine,
     int64_t const bytes = TENON_TRY(memoryOf(*state->owner, strategy, 0));
     state->memory = TENON_TRY(
         DeviceMemory::allocate({&state->engine.device(), state->engine.options.allocator}, bytes, "activations"));
-    TENON_TRY(state->attachKernels());
+    if (strategy != MemoryStrategy::kUSER_MANAGED)
+        TENON_TRY(state->attachKernels());
     return std::unique_ptr<Context>{new Context{std::move(state)}};
 }
 
@@ -282,7 +283,7 @@ Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
         return badArgument("device memory at {} is not aligned to {}", memory, kAlignment);
     mState->userBytes = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
     mState->userMemory = memory;
-    return Done{};
+    return memory == nullptr ? Result<Done>{Done{}} : mState->attachKernels();
 }
 
 Result<int64_t> Context::updateDeviceMemorySizeForShapes()

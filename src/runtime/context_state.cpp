@@ -109,7 +109,10 @@ void ContextState::refreshDims()
 
 Result<Done> ContextState::attachKernels()
 {
+    if (isAttached)
+        return Done{};
     size_t const count = engine.kernels.size();
+    attached.clear();
     for (size_t i = 0; i < count; ++i)
     {
         if (allocator == nullptr)
@@ -123,6 +126,7 @@ Result<Done> ContextState::attachKernels()
         attached[i] = *std::move(made);
     }
     reshapedFor.resize(engine.segments.size());
+    isAttached = true;
     return Done{};
 }
 

@@ -57,11 +57,12 @@ struct ContextState
     // ---- kernels that keep state for this context ------------------------------------------------------------------
     std::unique_ptr<ContextAllocator> allocator;
     std::vector<std::unique_ptr<Attached>> attached;              //!< By step; empty: no step has any.
+    bool isAttached{false};                                       //!< Whether the steps have been asked for them.
     std::vector<std::shared_ptr<PreparedTail const>> reshapedFor; //!< By segment, what they were told last.
     std::shared_ptr<PreparedRun const> reshapedRun;
     std::vector<void*> reshapedInputs; //!< Addresses of network inputs then.
 
-    //! Asks every kernel for its copy.
+    //! Asks every kernel for its copy, once. A context whose memory the user gives waits until it has it (J8).
     Result<Done> attachKernels();
     //! Fills dims from set, profile and dimension names.
     void refreshDims();

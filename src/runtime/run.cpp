@@ -37,6 +37,7 @@ class Run
   private:
     Result<Done> runAll()
     {
+        TENON_TRY(mState.attachKernels());
         TENON_TRY(takeAddresses());
         TENON_TRY(mState.selectRun(mApart, mState.now));
         TENON_TRY(takeArena());

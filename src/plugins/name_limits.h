@@ -1,0 +1,26 @@
+// Limits of the names of plugins and their creators (A8).
+#pragma once
+
+#include "plugins/plugin.h"
+
+namespace tenon::plugins
+{
+
+//! The longest type or name, version and namespace, without the terminator.
+inline constexpr size_t kLongestName{1023};
+
+inline Result<Done> checkLength(std::string_view what, std::string_view text)
+{
+    if (text.size() > kLongestName)
+        return badArgument("{} has {} bytes: at most {} are allowed", what, text.size(), kLongestName);
+    return Done{};
+}
+
+inline Result<Done> checkLengths(Identity const& identity)
+{
+    TENON_TRY(checkLength("the type of the plugin", identity.type));
+    TENON_TRY(checkLength("the version of plugin '" + identity.type + "'", identity.version));
+    return checkLength("the namespace of plugin '" + identity.type + "'", identity.nameSpace);
+}
+
+} // namespace tenon::plugins
