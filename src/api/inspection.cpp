@@ -3,6 +3,8 @@
 
 #include "api/convert.h"
 #include "api/network.h"
+#include "layers/layer_table.h"
+#include "layers/plugin.h"
 
 #include <array>
 
@@ -45,6 +47,24 @@ Json tensorOf(Program const& program, int32_t index)
     return json;
 }
 
+//! Who does the work, and what the plugin says about itself (L20).
+Json pluginOf(PlanNode const& node)
+{
+    Json json;
+    auto const layer = loadLayer(node.layer, node.fields);
+    CustomLayer const* const fields = layer ? as<CustomLayer>(**layer) : nullptr;
+    if (fields == nullptr)
+        return json;
+    json["type"] = fields->type;
+    json["version"] = fields->version;
+    json["namespace"] = fields->nameSpace;
+    json["generation"] = plugins::nameOf(fields->generation);
+    json["tactic"] = fields->tactic;
+    if (!fields->metadata.empty())
+        json["metadata"] = fields->metadata;
+    return json;
+}
+
 Json stepOf(Plan const& plan, Program const& program, size_t index, bool detailed)
 {
     PlanStep const& step = program.steps.at(index);
@@ -60,6 +80,8 @@ Json stepOf(Plan const& plan, Program const& program, size_t index, bool detaile
         PlanNode const& node = plan.graph.nodes.at(static_cast<size_t>(step.graphNode));
         json["layer"] = node.layer;
         json["origins"] = node.origins;
+        if (node.layer == CustomLayer::kName)
+            json["plugin"] = pluginOf(node);
     }
     json["inputs"] = Json::array();
     for (int32_t const input : step.inputs)

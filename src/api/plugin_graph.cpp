@@ -223,6 +223,7 @@ class PluginWriter
         mFields.workspace = finished.workspace;
         mFields.tactic = finished.tactic;
         mFields.stored = std::move(finished.stored);
+        mFields.metadata = std::move(finished.metadata);
         for (auto const& [output, input] : finished.aliases)
             mFields.aliases.push_back({output, input});
         mTactics = finished.tactics.size();

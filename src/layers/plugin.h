@@ -41,8 +41,9 @@ struct CustomLayer
     std::vector<std::array<int32_t, 2>> aliases;     //!< (output, input): the output takes over the input's memory.
     int64_t workspace{0};
     int32_t tactic{0};
-    Bytes stored; //!< What the creator makes the object of again.
+    Bytes stored;                                  //!< What the creator makes the object of again.
     std::optional<plugins::CompiledKernel> kernel; //!< What runs in place of the object, which no creator makes again.
+    std::string metadata;                          //!< What the object says about itself, for inspectors (L20).
 
     //! The object while a network is built; not stored.
     std::shared_ptr<plugins::Plugin> live;
@@ -56,7 +57,8 @@ struct CustomLayer
             field(8, "Ports", &CustomLayer::ports), field(9, "SizeOutputs", &CustomLayer::sizeOutputs),
             field(10, "DataExtents", &CustomLayer::dataExtents), field(11, "Aliases", &CustomLayer::aliases),
             field(12, "Workspace", &CustomLayer::workspace), field(13, "Tactic", &CustomLayer::tactic),
-            field(14, "Stored", &CustomLayer::stored), field(15, "Kernel", &CustomLayer::kernel)};
+            field(14, "Stored", &CustomLayer::stored), field(15, "Kernel", &CustomLayer::kernel),
+            field(16, "Metadata", &CustomLayer::metadata)};
     }
 
     plugins::Identity identity() const
