@@ -82,7 +82,8 @@ HAND: dict[str, set[str]] = {
     "IMatrixMultiplyLayer": {"op0", "op1"},
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
-    "INetworkDefinition": {"add_concatenation", "add_einsum", "add_plugin_v2", "add_plugin_v3", "remove_tensor"},
+    "INetworkDefinition": {"add_concatenation", "add_einsum", "remove_tensor"}
+    | {"add_plugin", "add_plugin_v2", "add_plugin_v3"},
     "IPluginV2Layer": {"plugin"},
     "IPluginV3Layer": {"plugin"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
@@ -119,7 +120,6 @@ HAND: dict[str, set[str]] = {
 #: Members that come with a later part of the project; their absence is an AttributeError that names them.
 LATER: dict[str, set[str]] = {
     "INetworkDefinition": {
-        "add_plugin",
         "add_dist_collective",
         "add_loop",
         "add_if_conditional",

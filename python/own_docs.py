@@ -22,6 +22,8 @@ OWN = {
     "IBuilderConfig.quantization_flags": "The flags of quantization, a set of QuantizationFlag.",
     "IBuilderConfig.set_quantization_flag": "Adds one flag of quantization.\n:param flag: the flag.",
     "IBuilderConfig.plugins_to_serialize": "The files of the plugin libraries that the plan is to carry.",
+    "ISymExpr.dtype": "The argument's type.",
+    "ISymExpr.expr": "The expression, an IDimensionExpr.",
     "ICudaEngine.create_execution_context": "Makes an execution context, the object that runs.\n"
     ":param strategy: where the context takes its memory for activations from.\n"
     ":param runtime_config: settings, instead of a strategy alone.\n"
@@ -71,6 +73,10 @@ OWN = {
     "IMatrixMultiplyLayer.op1": "How input 1 is read: as it is, transposed, or as a vector.",
     "INetworkDefinition.add_concatenation": "Joins tensors along an axis that is set on the layer.\n"
     ":param inputs: the tensors, all of one rank and type.",
+    "INetworkDefinition.add_plugin": "Adds a plugin that is registered by its functions: a call of tensorrt.plugin.op, "
+    "or what such a call gives, (inputs, [], plugin). ValueError when the plugin has no implementation of the form asked "
+    "for.\n:param func: the call.\n:param aot: whether the ahead-of-time implementation is wanted; where it is not said, "
+    "the network's flags PREFER_AOT_PYTHON_PLUGINS and PREFER_JIT_PYTHON_PLUGINS tell.\n:returns: the layer.",
     "INetworkDefinition.add_einsum": "Sums products over the indices of an equation.\n:param inputs: the tensors.\n"
     ':param equation: such as "ij,jk->ik".',
     "IOptimizationProfile.get_shape": "The extents [min, opt, max] of an input; [] when they were not set.\n"
@@ -83,6 +89,7 @@ OWN = {
     "IOptimizationProfile.set_shape_input": "Sets the values that a shape input may have. RuntimeError when they do "
     "not fit each other.\n:param input: the input's name.\n:param min: the least values.\n"
     ":param opt: those to optimize for.\n:param max: the greatest.",
+    "IPluginCreatorV3Quick.name": "The plugin's name.",
     "IPluginRegistry": "The plugin creators of this process. Those of C++ libraries are found, but Python cannot use "
     "them in this version.",
     "IPluginRegistry.all_creators": "All creators; [] when there are none.",

@@ -217,6 +217,29 @@ ILayer* addV3(Node& node, IPluginCreatorV3One& creator, PluginFieldCollection co
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }
 
+//! Which form of a decorated Python plugin the network wants (N7).
+QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
+{
+    bool const jit = network.getFlag(NetworkDefinitionCreationFlag::kPREFER_JIT_PYTHON_PLUGINS);
+    bool const aot = network.getFlag(NetworkDefinitionCreationFlag::kPREFER_AOT_PYTHON_PLUGINS);
+    return jit == aot ? QuickPluginCreationRequest::kUNKNOWN
+        : aot         ? QuickPluginCreationRequest::kPREFER_AOT
+                      : QuickPluginCreationRequest::kPREFER_JIT;
+}
+
+ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollection const& fields,
+    std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
+{
+    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(node.name().c_str(), creator.getPluginNamespace(),
+        &fields, TensorRTPhase::kBUILD, requestOf(node.api()))};
+    if (plugin == nullptr)
+    {
+        refused(node, "createPlugin() returned null for the attributes");
+    }
+    return node.api().addPluginV3(
+        data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
+}
+
 } // namespace
 
 IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& proto)
@@ -239,6 +262,10 @@ bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)
     if (kind == "PLUGIN CREATOR_V1")
     {
         return static_cast<IPluginCreator&>(creator).getPluginName() == type;
+    }
+    if (kind == "PLUGIN CREATOR_V3QUICK")
+    {
+        return static_cast<IPluginCreatorV3Quick&>(creator).getPluginName() == type;
     }
     return kind == "PLUGIN CREATOR_V3ONE" && static_cast<IPluginCreatorV3One&>(creator).getPluginName() == type;
 }
@@ -270,6 +297,12 @@ Outputs importPlugin(Node& node, ::onnx::NodeProto const& proto, IPluginCreatorI
         auto& newer = static_cast<IPluginCreatorV3One&>(creator);
         Fields const fields = fieldsOf(proto, newer.getFieldNames());
         layer = addV3(node, newer, fields.collection(), data, shape);
+    }
+    else if (kind == "PLUGIN CREATOR_V3QUICK")
+    {
+        auto& quick = static_cast<IPluginCreatorV3Quick&>(creator);
+        Fields const fields = fieldsOf(proto, quick.getFieldNames());
+        layer = addQuick(node, quick, fields.collection(), data, shape);
     }
     else
     {

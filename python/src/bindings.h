@@ -112,6 +112,7 @@ void bindStreams(py::module_& m);
 void bindPluginValues(py::module_& m);
 void bindPluginsV2(py::module_& m);
 void bindPluginsV3(py::module_& m);
+void bindPluginsQuick(py::module_& m);
 void bindRegistry(py::module_& m);
 void declareLayers(py::module_& m);
 void declareNetwork(py::module_& m);

@@ -22,6 +22,7 @@ PYBIND11_MODULE(_native, m)
     bindPluginValues(m);
     bindPluginsV2(m);
     bindPluginsV3(m);
+    bindPluginsQuick(m);
     bindRegistry(m);
     bindExtras(m);
 }

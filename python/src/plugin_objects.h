@@ -11,6 +11,8 @@ namespace tenon::python
 
 //! The library's own copy of a Python plugin: holds a reference, and calls `destroy` when the library lets go (M10).
 nvinfer1::IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned = true);
+//! The library's copy of what a Python method returned; null after a report when it is no plugin (M11).
+nvinfer1::IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char const* name) noexcept;
 //! A plugin as Python knows it: the object of a Python class itself, or a wrapper.
 py::object seenFromPython(nvinfer1::IPluginV3& plugin, py::return_value_policy policy);
 

@@ -1,5 +1,5 @@
 // IPluginV3 and its capabilities, implemented in Python or used from there.
-#include "plugin_objects.h"
+#include "plugin_overrides.h"
 
 #include "NvInferRuntime.h"
 
@@ -10,36 +10,6 @@ using namespace nvinfer1;
 
 namespace
 {
-//! The codes that the library sees where Python raises instead (M3).
-constexpr int32_t kFailed{-1};
-
-//! Calls an override that answers nothing: 0, or kFailed when it is missing or raised.
-template <typename Base, typename... Args>
-int32_t status(Base const* self, char const* name, bool required, Args&&... args)
-{
-    try
-    {
-        py::function const function = py::get_override(self, name);
-        if (!function && !required)
-            return 0;
-        if (function)
-        {
-            function(std::forward<Args>(args)...);
-            return 0;
-        }
-        std::fprintf(stderr, "[tenon] the Python class does not implement %s\n", name);
-    }
-    catch (py::error_already_set& error)
-    {
-        reportOverride(error, name);
-    }
-    catch (std::exception const& error)
-    {
-        std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
-    }
-    return kFailed;
-}
-
 class PyPluginV3 : public IPluginV3
 {
   public:
@@ -86,9 +56,14 @@ class HeldPlugin final : public IPluginV3
         mCapabilities.at(static_cast<size_t>(type)) = *answer;
         switch (type)
         {
-        case PluginCapabilityType::kCORE: return capability<IPluginV3OneCore>(*answer, "IPluginV3OneCore");
-        case PluginCapabilityType::kBUILD: return capability<IPluginV3OneBuild>(*answer, "IPluginV3OneBuild");
-        case PluginCapabilityType::kRUNTIME: return capability<IPluginV3OneRuntime>(*answer, "IPluginV3OneRuntime");
+        case PluginCapabilityType::kCORE:
+            return capability<IPluginV3OneCore, IPluginV3QuickCore>(*answer, "IPluginV3OneCore or IPluginV3QuickCore");
+        case PluginCapabilityType::kBUILD:
+            return capability<IPluginV3OneBuild, IPluginV3QuickBuild>(
+                *answer, "IPluginV3OneBuild or IPluginV3QuickBuild");
+        case PluginCapabilityType::kRUNTIME:
+            return capability<IPluginV3OneRuntime, IPluginV3QuickRuntime>(
+                *answer, "IPluginV3OneRuntime or IPluginV3QuickRuntime");
         }
         return nullptr;
     }
@@ -130,11 +105,13 @@ class HeldPlugin final : public IPluginV3
     }
 
   private:
-    template <typename T>
+    template <typename First, typename Second>
     static IPluginCapability* capability(py::object const& object, char const* name)
     {
-        if (py::isinstance<T>(object))
-            return object.cast<T*>();
+        if (py::isinstance<First>(object))
+            return object.cast<First*>();
+        if (py::isinstance<Second>(object))
+            return object.cast<Second*>();
         std::fprintf(stderr, "[tenon] get_capability_interface answered with an object that is no %s\n", name);
         return nullptr;
     }
@@ -271,30 +248,6 @@ class PyBuild : public Base
     }
 
   private:
-    //! A list of exactly `count` values of type T (M8).
-    template <typename T>
-    static int32_t filled(std::optional<py::object> const& answer, T* values, int32_t count, char const* name)
-    {
-        if (!answer)
-            return kFailed;
-        try
-        {
-            auto const list = answer->cast<std::vector<T>>();
-            if (static_cast<int32_t>(list.size()) != count)
-            {
-                std::fprintf(
-                    stderr, "[tenon] %s answered with %zu values where num_outputs is %d\n", name, list.size(), count);
-                return kFailed;
-            }
-            std::copy(list.begin(), list.end(), values);
-            return 0;
-        }
-        catch (std::exception const& error)
-        {
-            std::fprintf(stderr, "[tenon] %s answered with a value of the wrong type: %s\n", name, error.what());
-            return kFailed;
-        }
-    }
     char const* optionalText(char const* name, std::optional<std::string>& kept)
     {
         kept = attributeOr<std::optional<std::string>>(self(), name, std::nullopt);
@@ -444,41 +397,6 @@ class PyCreatorV3 : public IPluginCreatorV3One
 // ---- attributes
 // -------------------------------------------------------------------------------------------------------
 
-//! A property that Python classes set; of a C++ object it is read with `get` and cannot be set.
-template <typename Alias, typename Base, typename Class, typename Get>
-void attribute(Class& c, char const* type, char const* name, py::object fallback, Get get)
-{
-    c.def_property(
-        name,
-        [=](Base& self) -> py::object {
-            auto* const python = dynamic_cast<Alias*>(&self);
-            if (python == nullptr)
-                return py::cast(get(self));
-            try
-            {
-                return python->attributes.get(type, name);
-            }
-            catch (py::attribute_error const&)
-            {
-                if (fallback)
-                    return fallback;
-                throw;
-            }
-        },
-        [=](Base& self, py::object value) {
-            auto* const python = dynamic_cast<Alias*>(&self);
-            if (python == nullptr)
-                throw py::attribute_error(std::string{type} + "." + name + " of a C++ plugin is read-only");
-            python->attributes.set(name, std::move(value));
-        },
-        docOf((std::string{type} + "." + name).c_str()));
-}
-
-std::string orEmpty(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
-
 //! For calls that only the library makes.
 template <typename Class>
 void notFromPython(Class& c, char const* type, std::initializer_list<char const*> names)
@@ -600,11 +518,19 @@ void bindPlugin(py::module_& m)
             if (found == nullptr)
                 return py::none();
             auto const reference = py::return_value_policy::reference;
+            bool const isQuick =
+                std::string_view{found->getInterfaceInfo().kind}.find("V3QUICK") != std::string_view::npos;
             switch (type)
             {
-            case PluginCapabilityType::kCORE: return py::cast(static_cast<IPluginV3OneCore*>(found), reference);
-            case PluginCapabilityType::kBUILD: return py::cast(static_cast<IPluginV3OneBuild*>(found), reference);
-            case PluginCapabilityType::kRUNTIME: return py::cast(static_cast<IPluginV3OneRuntime*>(found), reference);
+            case PluginCapabilityType::kCORE:
+                return isQuick ? py::cast(static_cast<IPluginV3QuickCore*>(found), reference)
+                               : py::cast(static_cast<IPluginV3OneCore*>(found), reference);
+            case PluginCapabilityType::kBUILD:
+                return isQuick ? py::cast(static_cast<IPluginV3QuickBuild*>(found), reference)
+                               : py::cast(static_cast<IPluginV3OneBuild*>(found), reference);
+            case PluginCapabilityType::kRUNTIME:
+                return isQuick ? py::cast(static_cast<IPluginV3QuickRuntime*>(found), reference)
+                               : py::cast(static_cast<IPluginV3OneRuntime*>(found), reference);
             }
             return py::none();
         },
@@ -660,6 +586,11 @@ IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned)
         return new HeldPlugin{plugin, isOwned};
     py::gil_scoped_release const released;
     return object->clone(); // A C++ object stays Python's.
+}
+
+IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char const* name) noexcept
+{
+    return HeldPlugin::ownedAnswer(answer, name);
 }
 
 py::object seenFromPython(IPluginV3& plugin, py::return_value_policy policy)

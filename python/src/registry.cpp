@@ -22,6 +22,8 @@ py::object seenFromPython(IPluginCreatorInterface* creator)
         return py::cast(static_cast<IPluginCreator*>(creator), reference);
     if (kind == "PLUGIN CREATOR_V3ONE")
         return py::cast(static_cast<IPluginCreatorV3One*>(creator), reference);
+    if (kind == "PLUGIN CREATOR_V3QUICK")
+        return py::cast(static_cast<IPluginCreatorV3Quick*>(creator), reference);
     return py::cast(creator, reference);
 }
 

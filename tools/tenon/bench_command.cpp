@@ -40,7 +40,7 @@ int bench(Options const& options, Common const& common)
     using Clock = std::chrono::steady_clock;
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger};
+    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
     session.prepare(shapes, 0);
     for (int32_t i = 0; i < options.warmup && !gInterrupted; ++i)
         session.run();

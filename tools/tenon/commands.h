@@ -13,6 +13,7 @@ struct Common
     int32_t threads{0};
     bool verbose{false};
     bool quiet{false};
+    bool allowsCode{false}; //!< Of plugins, that plans carry.
 
     nvinfer1::ILogger::Severity severity() const
     {

@@ -93,6 +93,7 @@ int main(int argc, char** argv)
         ->check(CLI::Range(1, 4096));
     auto* verbose = app.add_flag("-v,--verbose", common.verbose, "Show each decision of a build");
     app.add_flag("-q,--quiet", common.quiet, "Show errors only")->excludes(verbose);
+    app.add_flag("--allow-code", common.allowsCode, "Let code that a plan carries (kernels of plugins) run here");
     int status{0};
     addBuild(app, common, status);
     addRun(app, common, status);

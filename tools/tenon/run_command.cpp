@@ -72,7 +72,7 @@ int run(Options const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger};
+    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
     GivenInputs const inputs = readInputs(options.inputs);
     checkInputs(inputs, session.engine(), options.seed.has_value());
     session.prepare(shapes, options.seed.value_or(0), inputs);

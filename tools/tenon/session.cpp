@@ -342,7 +342,8 @@ std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
     return std::unique_ptr<nvinfer1::IHostMemory>{builder.buildSerializedNetwork(model.network(), *config)};
 }
 
-Session::Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger)
+Session::Session(
+    std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool allowsCode)
 {
     std::unique_ptr<nvinfer1::IHostMemory> built;
     if (isOnnx(path))
@@ -358,6 +359,7 @@ Session::Session(std::string const& path, Shapes const& shapes, int32_t threads,
         throw std::runtime_error("no runtime could be made");
     if (threads > 0)
         mRuntime->setMaxThreads(threads);
+    mRuntime->setEngineHostCodeAllowed(allowsCode);
     mEngine.reset(built != nullptr ? mRuntime->deserializeCudaEngine(built->data(), built->size())
                                    : tenon::load(*mRuntime, path.c_str()));
     if (mEngine == nullptr)

@@ -110,7 +110,8 @@ class Session
 {
   public:
     //! Loads a plan, or builds one from an ONNX file first; throws std::runtime_error.
-    Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger);
+    Session(std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger,
+        bool allowsCode = false);
     //! Throws std::invalid_argument when a shape is for no input of the engine.
     void checkShapes(Shapes const& shapes) const;
     //! Sets shapes and contents of inputs and makes room for outputs. Shapes: those of the given contents, else of

@@ -106,7 +106,7 @@ int verify(Options const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger};
+    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
     session.checkShapes(shapes);
     GivenInputs const given = readInputs(options.inputs);
     checkInputs(given, session.engine(), options.seed.has_value());

@@ -13,27 +13,33 @@
 
     layer = network.add_plugin(trtp.op.example.scale(tensor, factor=2.0))
 
-On the CPU tensors are host memory, which NumPy and PyTorch view without copying. Ahead-of-time implementations are not
-implemented in this version.
+On the CPU tensors are host memory, which NumPy and PyTorch view without copying. An implementation may also be compiled
+into the plan, which then runs without Python (aot_impl): on the CPU from C source or from a shared object, as
+docs/PLUGINS.md says.
 """
 
 from __future__ import annotations
 
 import inspect as _inspect
-import warnings as _warnings
+import typing as _typing
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 import numpy as _np
+import numpy.typing as _npt
 
 from .. import _native as _trt
+from ._aot import KernelLaunchParams as KernelLaunchParams
 from ._autotune import AutoTuneCombination as AutoTuneCombination
+from ._definition import ANY_ARRAY as _ANY_ARRAY
 from ._definition import Definition as _Definition
+from ._definition import array_type as _array_type
 from ._definition import check_helper as _check_helper
 from ._definition import definition_of as _definition_of
 from ._definition import definitions as _definitions
-from ._jit import JitCreator as _JitCreator
-from ._jit import JitPlugin as _JitPlugin
+from ._definition import returned_hint as _returned_hint
+from ._quick import QuickCreator as _QuickCreator
+from ._quick import make as _make
 from ._shapes import ShapeExpr as ShapeExpr
 from ._shapes import ShapeExprs as ShapeExprs
 from ._shapes import SizeTensorShapeExpr as SizeTensorShapeExpr
@@ -52,10 +58,12 @@ from ._tensors import TensorDesc as TensorDesc
 from ._tensors import from_shape_expr as from_shape_expr
 from ._tensors import size_tensor as size_tensor
 
-_warnings.warn("tensorrt.plugin is experimental: it may change", stacklevel=2)  # N13
+_trt.Logger(_trt.Logger.WARNING).log(
+    _trt.Logger.WARNING, "tensorrt.plugin is experimental: it may change in later versions"
+)  # N13
 
 
-def register(plugin_id: str, lazy_register: bool = False) -> _Callable[[_Any], _Any]:
+def register(plugin_id: str, lazy_register: bool = False) -> _Callable[..., _Any]:
     """Registers a plugin by the function that describes its outputs.
 
     Its arguments are tensors (TensorDesc) first and attributes then, all annotated; it returns one TensorDesc or a
@@ -63,7 +71,7 @@ def register(plugin_id: str, lazy_register: bool = False) -> _Callable[[_Any], _
     """
 
     def decorate(function: _Any) -> _Any:
-        definition = _Definition(plugin_id, function)
+        definition = _Definition(plugin_id, function, lazy_register)
         if plugin_id in _definitions:
             raise ValueError(f"plugin {plugin_id!r} is registered already")
         if not lazy_register:
@@ -77,68 +85,85 @@ def register(plugin_id: str, lazy_register: bool = False) -> _Callable[[_Any], _
 def _register_creator(definition: _Definition) -> None:
     if definition.creator is not None:
         return
-    creator = _JitCreator(definition)
+    creator = _QuickCreator(definition)
     if not _trt.get_plugin_registry().register_creator(creator, definition.namespace):
         raise ValueError(f"plugin {definition.id!r}: a creator of that name is registered already")
     definition.creator = creator
 
 
-def impl(plugin_id: str) -> _Callable[[_Any], _Any]:
+def impl(plugin_id: str) -> _Callable[..., _Any]:
     """The function that runs the plugin: tensors, attributes, `outputs`, `stream`, and `tactic` where it wants it."""
     definition = _definition_of(plugin_id)
 
     def decorate(function: _Any) -> _Any:
         if definition.impl is not None:
             raise ValueError(f"plugin {plugin_id!r} has an implementation already")
-        attributes, _ = _check_helper(definition, function, ("outputs", "stream", "tactic"), 2)
-        if _inspect.signature(function).return_annotation not in (_inspect.Signature.empty, None, "None"):
+        attributes, taken = _check_helper(definition, function, ("outputs", "stream", "tactic"), 2, Tensor)
+        if _returned_hint(function) not in (_inspect.Signature.empty, None, type(None)):
             raise ValueError(f"{function.__name__} for {plugin_id}: an implementation returns None")
         definition.impl = function
         definition.impl_attributes = attributes
-        definition.impl_takes_tactic = "tactic" in _inspect.signature(function).parameters
+        definition.impl_takes_tactic = taken == 3
         return function
 
     return decorate
 
 
-def autotune(plugin_id: str) -> _Callable[[_Any], _Any]:
+def autotune(plugin_id: str) -> _Callable[..., _Any]:
     """The function that lists the combinations of types, formats and tactics: tensors, attributes, `outputs`."""
     definition = _definition_of(plugin_id)
 
     def decorate(function: _Any) -> _Any:
         if definition.autotune is not None:
             raise ValueError(f"plugin {plugin_id!r} has an autotune function already")
-        definition.autotune_attributes, _ = _check_helper(definition, function, ("outputs",), 1)
+        definition.autotune_attributes, _ = _check_helper(definition, function, ("outputs",), 1, TensorDesc)
+        hint = _returned_hint(function)
+        is_list = _typing.get_origin(hint) is list and _typing.get_args(hint) == (AutoTuneCombination,)
+        if not is_list and hint not in (_inspect.Signature.empty, list):
+            raise ValueError(f"{function.__name__} for {plugin_id}: annotate the result with list[AutoTuneCombination]")
         definition.autotune = function
         return function
 
     return decorate
 
 
-def aot_impl(plugin_id: str) -> _Callable[[_Any], _Any]:
-    """The function that compiles the plugin into the plan. Not implemented in this version: says so."""
-    _definition_of(plugin_id)
-    raise NotImplementedError(f"tensorrt.plugin.aot_impl({plugin_id!r}) is not implemented in this version")
+def aot_impl(plugin_id: str) -> _Callable[..., _Any]:
+    """The function that gives a kernel for the plan: tensors, attributes, `outputs`, `tactic`.
+
+    It returns the kernel's name, its code, KernelLaunchParams and a list of SymInt32 as extra arguments, and its result
+    is annotated so. On the CPU the code is C source or a shared object.
+    """
+    definition = _definition_of(plugin_id)
+
+    def decorate(function: _Any) -> _Any:
+        if definition.aot is not None:
+            raise ValueError(f"plugin {plugin_id!r} has an ahead-of-time implementation already")
+        attributes, _ = _check_helper(definition, function, ("outputs", "tactic"), 2, TensorDesc)
+        _check_kernel_hint(function, f"{function.__name__} for {plugin_id}")
+        definition.aot = function
+        definition.aot_attributes = attributes
+        return function
+
+    return decorate
 
 
-class KernelLaunchParams:
-    """How a compiled kernel is launched; part of ahead-of-time implementations."""
-
-    def __init__(self, **sizes: _Any) -> None:
-        raise NotImplementedError("tensorrt.plugin.KernelLaunchParams is not implemented in this version")
-
-
-class _Use:
-    """A call of a plugin, for INetworkDefinition.add_plugin."""
-
-    def __init__(self, definition: _Definition, inputs: list[_Any], attributes: dict[str, _Any]) -> None:
-        self.definition = definition
-        self.inputs = inputs
-        self.attributes = attributes
+def _check_kernel_hint(function: _Any, where: str) -> None:
+    hint = _returned_hint(function)
+    parts = _typing.get_args(hint) if _typing.get_origin(hint) is tuple else ()
+    is_text = [bool(part in (str, bytes) or set(_typing.get_args(part)) == {str, bytes}) for part in parts[:2]]
+    fits = len(parts) == 4 and all(is_text) and parts[2] is KernelLaunchParams
+    if not fits or not (isinstance(parts[3], type) and issubclass(parts[3], SymExprs)):
+        raise ValueError(
+            f"{where}: annotate the result with tuple[str | bytes, str | bytes, KernelLaunchParams, SymIntExprs], "
+            f"not with {hint!r}"
+        )
 
 
 def _checked(definition: _Definition, name: str, value: _Any) -> _Any:
     kind = definition.attributes[name]
+    if kind is _ANY_ARRAY and isinstance(value, _np.ndarray):
+        kind = _array_type(_npt.NDArray[value.dtype.type])
+        definition.attributes[name] = kind  # The first use tells.
     if isinstance(kind, _np.dtype):
         if not isinstance(value, _np.ndarray) or value.dtype != kind or value.ndim != 1:
             raise ValueError(f"{definition.id}: attribute {name!r} must be a 1-D array of {kind}, not {value!r}")
@@ -153,7 +178,7 @@ class _Operator:
     def __init__(self, definition: _Definition) -> None:
         self._definition = definition
 
-    def __call__(self, *tensors: _Any, **attributes: _Any) -> _Use:
+    def __call__(self, *tensors: _Any, **attributes: _Any) -> _Callable[..., tuple[list[_Any], list[_Any], _Any]]:
         definition = self._definition
         if len(tensors) != len(definition.inputs):
             raise ValueError(f"{definition.id} takes {len(definition.inputs)} tensors, not {len(tensors)}")
@@ -168,9 +193,15 @@ class _Operator:
             raise ValueError(f"{definition.id}: attributes must stand in the order {', '.join(known)}")
         if missing := [each for each in known if each not in attributes]:
             raise ValueError(f"{definition.id}: attribute {missing[0]!r} is not given")
-        _register_creator(definition)
         checked = {name: _checked(definition, name, value) for name, value in attributes.items()}
-        return _Use(definition, list(tensors), checked)
+        _register_creator(definition)
+
+        def parts(request: _Any = None) -> tuple[list[_Any], list[_Any], _Any]:
+            """Inputs, shape inputs and plugin, as INetworkDefinition.add_plugin takes them."""
+            wanted = _trt.QuickPluginCreationRequest.UNKNOWN if request is None else request
+            return list(tensors), [], _make(definition, checked, wanted)
+
+        return parts
 
 
 class _Namespace:
@@ -194,18 +225,3 @@ class _Operators:
 
 
 op = _Operators()
-
-
-def _add_plugin(self: _Any, func: _Any, aot: bool | None = None) -> _Any:
-    """Adds a plugin that is registered by its functions: `add_plugin(tensorrt.plugin.op.namespace.name(...))`."""
-    if not isinstance(func, _Use):
-        raise ValueError(f"add_plugin takes a call of tensorrt.plugin.op, not {func!r}")
-    definition = func.definition
-    if aot:
-        raise NotImplementedError(f"{definition.id}: ahead-of-time implementations are not implemented in this version")
-    if definition.impl is None:
-        raise ValueError(f"{definition.id} has no implementation: decorate one with impl()")
-    return self.add_plugin_v3(func.inputs, [], _JitPlugin(definition, func.attributes))
-
-
-_trt.INetworkDefinition.add_plugin = _add_plugin

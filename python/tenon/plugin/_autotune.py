@@ -8,15 +8,7 @@ from typing import Any
 
 from .. import _native as trt
 
-_TYPES = {
-    "FP32": trt.DataType.FLOAT,
-    "FP16": trt.DataType.HALF,
-    "BF16": trt.DataType.BF16,
-    "FP8": trt.DataType.FP8,
-    "INT8": trt.DataType.INT8,
-    "INT32": trt.DataType.INT32,
-    "INT64": trt.DataType.INT64,
-}
+_TYPES = {"FP32": trt.DataType.FLOAT, "FP16": trt.DataType.HALF, **{kind.name: kind for kind in trt.DataType}}
 
 
 class AutoTuneCombination:
@@ -29,38 +21,51 @@ class AutoTuneCombination:
     def __init__(
         self, io_types: str | None = None, layouts: str | None = None, tactics: Iterable[int] | None = None
     ) -> None:
-        self._types: dict[int, str] = {}
-        self._layouts: dict[int, str] = {}
-        self._tactics = None if tactics is None else list(tactics)
+        self.io_types: dict[int, str] = {}
+        self.layouts: dict[int, str] = {}
+        self.combinations: list[tuple[list[tuple[Any, Any]], list[int] | None]] = []
+        self._tactics = _checked_tactics(tactics)
         if io_types is not None:
-            for index, part in enumerate(io_types.split(",")):
-                self._types[index] = part.strip()
-            given = ["LINEAR"] * len(self._types) if layouts is None else [each.strip() for each in layouts.split(",")]
+            types = [part.strip() for part in io_types.split(",")]
+            given = ["LINEAR"] if layouts is None else [each.strip() for each in layouts.split(",")]
             if len(given) == 1:
-                given = given * len(self._types)
-            if len(given) != len(self._types):
-                raise ValueError(f"{len(given)} layouts are given for {len(self._types)} types")
-            self._layouts = dict(enumerate(given))
+                given = given * len(types)
+            if len(given) != len(types):
+                raise ValueError(f"{len(given)} layouts are given for {len(types)} types")
+            _alternatives(types, _TYPES, "type")
+            _alternatives(given, _formats(), "layout")
+            self.io_types = dict(enumerate(types))
+            self.layouts = dict(enumerate(given))
 
-    def pos(self, pos: Any, io_types: str, layouts: str = "LINEAR") -> AutoTuneCombination:
-        """Sets types and formats of one tensor, or of several."""
+    def pos(self, pos: Iterable[int] | int, io_types: str, layouts: str = "LINEAR") -> None:
+        """Sets types and formats of one tensor, or of several; each tensor once."""
         for index in [pos] if isinstance(pos, int) else pos:
-            self._types[index] = io_types.strip()
-            self._layouts[index] = layouts.strip()
-        return self
+            if index in self.io_types:
+                raise ValueError(f"types and layouts of tensor {index} are set already")
+            self.io_types[index] = io_types.strip()
+            self.layouts[index] = layouts.strip()
 
-    def tactics(self, tactics: Iterable[int]) -> AutoTuneCombination:
-        """Sets the tactics that may run these combinations."""
-        self._tactics = list(tactics)
-        return self
+    def tactics(self, tactics: Iterable[int]) -> None:
+        """Sets the tactics that may run these combinations: positive ints."""
+        self._tactics = _checked_tactics(tactics)
 
     def _expanded(self, count: int) -> list[tuple[list[tuple[Any, Any]], list[int] | None]]:
         """(type, format) of each tensor, with the tactics, for each combination."""
-        if sorted(self._types) != list(range(count)):
-            raise ValueError(f"a combination names tensors {sorted(self._types)}, the plugin has {count}")
-        types = _alternatives([self._types[i] for i in range(count)], _TYPES, "type")
-        layouts = _alternatives([self._layouts[i] for i in range(count)], _formats(), "layout")
-        return [(list(zip(t, f, strict=True)), self._tactics) for t in types for f in layouts]
+        if sorted(self.io_types) != list(range(count)):
+            raise ValueError(f"a combination names tensors {sorted(self.io_types)}, the plugin has {count}")
+        types = _alternatives([self.io_types[i] for i in range(count)], _TYPES, "type")
+        layouts = _alternatives([self.layouts[i] for i in range(count)], _formats(), "layout")
+        self.combinations = [(list(zip(t, f, strict=True)), self._tactics) for t in types for f in layouts]
+        return self.combinations
+
+
+def _checked_tactics(tactics: Iterable[int] | None) -> list[int] | None:
+    if tactics is None:
+        return None
+    given = list(tactics)
+    if any(not isinstance(each, int) or each <= 0 for each in given):
+        raise ValueError(f"tactics are positive ints, not {given}")
+    return given
 
 
 def _formats() -> dict[str, Any]:

@@ -30,7 +30,7 @@ def _builder() -> Any:
     return builder
 
 
-class SymInt32:
+class _SymInt:
     """An integer that may be known at run time only.
 
     `value`: an int, an IDimensionExpr, or another such integer; None stands for one whose value nobody asks for.
@@ -41,7 +41,7 @@ class SymInt32:
     def __init__(self, value: Any = None) -> None:
         self._int: int | None = None
         self._expr: Any = None
-        if isinstance(value, SymInt32):
+        if isinstance(value, _SymInt):
             self._int, self._expr = value._int, value._expr
         elif isinstance(value, trt.IDimensionExpr):
             self._expr = value
@@ -76,12 +76,14 @@ class SymInt32:
         return _builder().constant(self._int)
 
     def _with(self, other: Any, operation: trt.DimensionOperation, exact: Any, swapped: bool = False) -> Any:
-        if not isinstance(other, int | SymInt32):
+        if not isinstance(other, int | _SymInt):
             return NotImplemented
-        that = other if isinstance(other, SymInt32) else SymInt32(other)
+        that = other if isinstance(other, _SymInt) else _SymInt(other)
+        if isinstance(that, SizeTensorShapeExpr):
+            return that._with(self, operation, exact)  # Says that it takes part in nothing.
         first, second = (that, self) if swapped else (self, that)
-        made = type(self).__new__(type(self) if not isinstance(self, SizeTensorShapeExpr) else ShapeExpr)
-        SymInt32.__init__(made)
+        made = type(self).__new__(type(self))
+        _SymInt.__init__(made)
         if first._int is not None and second._int is not None:
             made._int = exact(first._int, second._int)
         elif first._known and second._known:
@@ -134,14 +136,22 @@ class SymInt32:
         return f"{type(self).__name__}[{known}]"
 
 
-class SymInt16(SymInt32):
-    """A SymInt32 of 16 bits."""
+class SymInt32(_SymInt):
+    """An integer of 32 bits that may be known at run time only, such as an extra argument of a kernel."""
+
+    def __call__(self) -> SymInt32:
+        """The expression itself."""
+        return self
+
+
+class SymInt16(_SymInt):
+    """The same of 16 bits."""
 
     _bits = 16
 
 
-class SymInt8(SymInt32):
-    """A SymInt32 of 8 bits."""
+class SymInt8(_SymInt):
+    """The same of 8 bits."""
 
     _bits = 8
 
@@ -180,6 +190,9 @@ class SizeTensorShapeExpr(ShapeExpr):
     def _as_expr(self) -> Any:
         return self._desc._declared()
 
+    def _with(self, other: Any, operation: trt.DimensionOperation, exact: Any, swapped: bool = False) -> Any:
+        raise ValueError(f"{self!r} is the size of an output as it stands: nothing can be computed from it")
+
     @property
     def _known(self) -> bool:
         return getattr(_state, "builder", None) is not None
@@ -215,9 +228,9 @@ class SymExprs:
         return self._list[index]
 
     def __setitem__(self, index: int, expr: Any) -> None:
-        if not isinstance(expr, int | SymInt32):
+        if not isinstance(expr, int | _SymInt):
             raise ValueError(f"{expr!r} is neither an int nor an expression")
-        self._list[index] = expr if isinstance(expr, SymInt32) else self._kind(expr)
+        self._list[index] = expr if isinstance(expr, _SymInt) else self._kind(expr)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}[{', '.join(repr(each) for each in self._list)}]"
@@ -233,6 +246,8 @@ class ShapeExprs(SymExprs):
     _kind = ShapeExpr
 
     def __init__(self, length: int, _is_dummy: bool = False) -> None:
+        if length > trt.Dims.MAX_DIMS:
+            raise ValueError(f"a tensor has at most {trt.Dims.MAX_DIMS} extents, not {length}")
         super().__init__(length)
         if _is_dummy:
             self._list = [ShapeExpr() for _ in range(length)]
@@ -249,21 +264,26 @@ class ShapeExprs(SymExprs):
         return product
 
 
-def _entering(first: Any, second: Any) -> Any:
-    """A first operand whose arithmetic keeps size tensors what they are."""
-    return first if isinstance(first, SymInt32) else ShapeExpr(first)
+def _entering(first: Any, second: Any, name: str) -> Any:
+    """A first operand whose arithmetic keeps extents what they are."""
+    if isinstance(first, int) and isinstance(second, int):
+        raise ValueError(f"{name}() computes with expressions: {first} and {second} are ints")
+    return first if isinstance(first, _SymInt) else ShapeExpr(first)
 
 
 def cdiv(first: Any, second: Any) -> ShapeExpr:
     """first / second, rounded up."""
-    return _entering(first, second)._with(second, trt.DimensionOperation.CEIL_DIV, lambda a, b: -(-a // b) if b else 0)
+    operand = _entering(first, second, "cdiv")
+    return operand._with(second, trt.DimensionOperation.CEIL_DIV, lambda a, b: -(-a // b) if b else 0)
 
 
 def max(first: Any, second: Any) -> ShapeExpr:
     """The larger one."""
-    return _entering(first, second)._with(second, trt.DimensionOperation.MAX, lambda a, b: a if a > b else b)
+    operand = _entering(first, second, "max")
+    return operand._with(second, trt.DimensionOperation.MAX, lambda a, b: a if a > b else b)
 
 
 def min(first: Any, second: Any) -> ShapeExpr:
     """The smaller one."""
-    return _entering(first, second)._with(second, trt.DimensionOperation.MIN, lambda a, b: a if a < b else b)
+    operand = _entering(first, second, "min")
+    return operand._with(second, trt.DimensionOperation.MIN, lambda a, b: a if a < b else b)

@@ -91,6 +91,7 @@ class TensorDesc:
     def __init__(
         self, shape_expr: Any = None, dtype: Any = None, format: Any = None, scale: float | None = None
     ) -> None:
+        self._immutable = False
         self._shape_expr = shape_expr
         self._shape: Shape | None = None
         self._dtype = dtype
@@ -99,17 +100,66 @@ class TensorDesc:
         self._aliased_to: TensorDesc | None = None
         self._index: int | None = None  # Of an input.
 
-    def _get(self, name: str) -> Any:
+    def _take(self, port: Any) -> None:
+        """What was agreed for the tensor."""
+        self._dtype, self._format, self._scale = port.desc.type, port.desc.format, port.desc.scale
+        self._shape = Shape(port)
+
+    def _get(self, name: str, with_shape: bool = False) -> Any:
         value = getattr(self, "_" + name)
-        if value is None:
+        if value is None or (with_shape and self._shape is None):
             raise ValueError(f"TensorDesc.{name} is not known here")
         return value
 
-    shape_expr = property(lambda self: self._get("shape_expr"), lambda self, v: setattr(self, "_shape_expr", v))
-    dtype = property(lambda self: self._get("dtype"), lambda self, v: setattr(self, "_dtype", v))
-    format = property(lambda self: self._get("format"), lambda self, v: setattr(self, "_format", v))
-    scale = property(lambda self: self._get("scale"), lambda self, v: setattr(self, "_scale", v))
-    shape = property(lambda self: self._get("shape"), lambda self, v: setattr(self, "_shape", v))
+    def _set(self, name: str, value: Any) -> None:
+        if self._immutable:
+            raise ValueError(f"TensorDesc.{name} cannot be set: inputs and aliased tensors are read-only, take like()")
+        setattr(self, "_" + name, value)
+
+    @property
+    def shape_expr(self) -> Any:
+        """The extents as expressions, a ShapeExprs."""
+        return self._get("shape_expr")
+
+    @shape_expr.setter
+    def shape_expr(self, value: Any) -> None:
+        self._set("shape_expr", value)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self._get("dtype")
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        self._set("dtype", value)
+
+    @property
+    def format(self) -> Any:
+        """The order of the elements in memory, once it is known."""
+        return self._get("format", True)
+
+    @format.setter
+    def format(self, value: Any) -> None:
+        self._set("format", value)
+
+    @property
+    def scale(self) -> float:
+        """The scale of INT8 elements, once it is known."""
+        return self._get("scale", True)
+
+    @scale.setter
+    def scale(self, value: float) -> None:
+        self._set("scale", value)
+
+    @property
+    def shape(self) -> Shape:
+        """The extents with their bounds, once they are known."""
+        return self._get("shape")
+
+    @shape.setter
+    def shape(self, value: Shape) -> None:
+        self._set("shape", value)
 
     @property
     def has_shape(self) -> bool:
@@ -141,9 +191,9 @@ class TensorDesc:
         """The rank."""
         return len(self._shape_expr if self._shape_expr is not None else self.shape)
 
-    def numel(self) -> Any:
-        """The number of elements."""
-        return (self._shape_expr if self._shape_expr is not None else self.shape).numel()
+    def numel(self) -> int:
+        """The number of elements; ValueError where extents are not known (shape_expr.numel() is an expression then)."""
+        return self.shape.numel()
 
     def like(self) -> TensorDesc:
         """A tensor of the same shape and type."""
@@ -153,6 +203,7 @@ class TensorDesc:
         """The same memory as this input, to be written by the plugin."""
         desc = self.like()
         desc._aliased_to = self
+        desc._immutable = True
         return desc
 
     def get_aliased(self) -> TensorDesc | None:
@@ -222,6 +273,18 @@ def size_tensor(opt: Any, upper_bound: Any) -> SizeTensorDesc:
     return SizeTensorDesc(opt, upper_bound)
 
 
+_VIEWED = (trt.TensorFormat.LINEAR, trt.TensorFormat.HWC, trt.TensorFormat.DHWC)
+_put = object.__setattr__
+
+
+def _row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(extents):
+        strides.insert(0, step)
+        step *= extent if extent > 0 else 1
+    return tuple(strides)
+
+
 class Tensor:
     """A tensor while the plugin runs: a view of memory that is valid until the call returns.
 
@@ -230,34 +293,29 @@ class Tensor:
     """
 
     _names = ("data_ptr", "dtype", "format", "scale", "shape", "strides")
+    __slots__ = ("_values", "_over", "_immutable", "_writeable", "_aliased_to", "_data_dependent", "__weakref__")
 
     def __init__(self) -> None:
-        object.__setattr__(self, "_values", {})
-        object.__setattr__(self, "_over", False)
-        object.__setattr__(self, "_writeable", True)
-        object.__setattr__(self, "_aliased_to", None)
-        object.__setattr__(self, "_data_dependent", False)
+        _put(self, "_values", {})
+        _put(self, "_over", False)
+        _put(self, "_immutable", False)
+        _put(self, "_writeable", True)
+        _put(self, "_aliased_to", None)
+        _put(self, "_data_dependent", False)
 
     @classmethod
-    def _of(cls, desc: Any, address: int, writeable: bool) -> Tensor:
+    def _of(cls, desc: Any, address: int, strides: Any, writeable: bool) -> Tensor:
         tensor = cls()
-        tensor.data_ptr = address
-        tensor.dtype = desc.type
-        tensor.format = desc.format
-        tensor.scale = desc.scale
-        tensor.shape = Shape(desc)
-        object.__setattr__(tensor, "_data_dependent", tensor.shape.is_dynamic)
-        extents, stride, strides = list(tensor.shape), 1, []
-        for extent in reversed(extents):
-            strides.insert(0, stride)
-            stride *= extent if extent > 0 else 1
-        tensor.strides = tuple(strides)
-        object.__setattr__(tensor, "_writeable", writeable)
+        shape = Shape(desc)
+        tensor._values.update(
+            data_ptr=address, dtype=desc.type, format=desc.format, scale=desc.scale, shape=shape, strides=tuple(strides)
+        )
+        _put(tensor, "_data_dependent", shape.is_dynamic)
+        _put(tensor, "_writeable", writeable)
+        _put(tensor, "_immutable", True)
         return tensor
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in Tensor._names:
-            raise AttributeError(f"Tensor has no attribute {name!r}")
+    def _get(self, name: str) -> Any:
         if self._over:
             raise RuntimeError("the tensor's memory was lent for one call of the plugin, which is over")
         try:
@@ -265,13 +323,45 @@ class Tensor:
         except KeyError:
             raise AttributeError(f"Tensor.{name} is not set") from None
 
+    @property
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return self._get("data_ptr")
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self._get("dtype")
+
+    @property
+    def format(self) -> Any:
+        """The order of the elements in memory."""
+        return self._get("format")
+
+    @property
+    def scale(self) -> float:
+        """The scale of INT8 elements."""
+        return self._get("scale")
+
+    @property
+    def shape(self) -> Shape:
+        """The extents."""
+        return self._get("shape")
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Distance of neighbours along each axis, in elements."""
+        return self._get("strides")
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in Tensor._names:
             raise AttributeError(f"Tensor has no attribute {name!r}")
+        if self._immutable:
+            raise ValueError(f"Tensor.{name} cannot be set while the plugin runs")
         self._values[name] = value
 
     def _end(self) -> None:
-        object.__setattr__(self, "_over", True)
+        _put(self, "_over", True)
 
     @property
     def ndim(self) -> int:
@@ -302,25 +392,29 @@ class Tensor:
         tensor._values.update(self._values)
         if shape is not None:
             tensor.shape = shape if isinstance(shape, Shape) else Shape(shape)
-        object.__setattr__(tensor, "_writeable", self._writeable)
-        object.__setattr__(tensor, "_aliased_to", self)
+            tensor.strides = _row_major(tuple(tensor.shape))
+        _put(tensor, "_writeable", self._writeable)
+        _put(tensor, "_aliased_to", self)
+        _put(tensor, "_immutable", True)
         return tensor
-
-    def _array(self) -> Any:
-        extents = tuple(self.shape)
-        if self.shape.is_dynamic:
-            raise ValueError("running the plugin tells this tensor's extents: give them with aliased(shape)")
-        return extents
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        kind = np.dtype(nptype(self.dtype))
+        if self.shape.is_dynamic:
+            raise ValueError("running the plugin tells this tensor's extents: give them with aliased(shape)")
+        if self.format not in _VIEWED:
+            raise ValueError(f"memory of format {self.format.name} is no array: use data_ptr")
+        try:
+            kind = np.dtype(nptype(self.dtype))
+        except TypeError:
+            raise ValueError(f"NumPy has no type for {self.dtype.name}: use data_ptr") from None
+        is_linear = self.format == trt.TensorFormat.LINEAR
         return {
             "version": 3,
-            "shape": self._array(),
+            "shape": tuple(self.shape),
             "typestr": kind.str,
             "data": (self.data_ptr, not self._writeable),
-            "strides": None,
+            "strides": None if is_linear else tuple(each * kind.itemsize for each in self.strides),
         }
 
     @property

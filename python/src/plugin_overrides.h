@@ -1,0 +1,100 @@
+// What the classes of plugins written in Python share: calls that answer with codes, lists, attributes.
+#pragma once
+
+#include "plugin_objects.h"
+
+#include <algorithm>
+
+namespace tenon::python
+{
+
+//! The codes that the library sees where Python raises instead (M3).
+inline constexpr int32_t kFailed{-1};
+
+//! Calls an override that answers nothing: 0, or kFailed when it is missing or raised.
+template <typename Base, typename... Args>
+int32_t status(Base const* self, char const* name, bool required, Args&&... args)
+{
+    try
+    {
+        py::function const function = py::get_override(self, name);
+        if (!function && !required)
+            return 0;
+        if (function)
+        {
+            function(std::forward<Args>(args)...);
+            return 0;
+        }
+        std::fprintf(stderr, "[tenon] the Python class does not implement %s\n", name);
+    }
+    catch (py::error_already_set& error)
+    {
+        reportOverride(error, name);
+    }
+    catch (std::exception const& error)
+    {
+        std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
+    }
+    return kFailed;
+}
+
+//! A list of exactly `count` values of type T (M8).
+template <typename T>
+int32_t filled(std::optional<py::object> const& answer, T* values, int32_t count, char const* name)
+{
+    if (!answer)
+        return kFailed;
+    try
+    {
+        auto const list = answer->cast<std::vector<T>>();
+        if (static_cast<int32_t>(list.size()) != count)
+        {
+            std::fprintf(
+                stderr, "[tenon] %s answered with %zu values where num_outputs is %d\n", name, list.size(), count);
+            return kFailed;
+        }
+        std::copy(list.begin(), list.end(), values);
+        return 0;
+    }
+    catch (std::exception const& error)
+    {
+        std::fprintf(stderr, "[tenon] %s answered with a value of the wrong type: %s\n", name, error.what());
+        return kFailed;
+    }
+}
+//! A property that Python classes set; of a C++ object it is read with `get` and cannot be set.
+template <typename Alias, typename Base, typename Class, typename Get>
+void attribute(Class& c, char const* type, char const* name, py::object fallback, Get get)
+{
+    c.def_property(
+        name,
+        [=](Base& self) -> py::object {
+            auto* const python = dynamic_cast<Alias*>(&self);
+            if (python == nullptr)
+                return py::cast(get(self));
+            try
+            {
+                return python->attributes.get(type, name);
+            }
+            catch (py::attribute_error const&)
+            {
+                if (fallback)
+                    return fallback;
+                throw;
+            }
+        },
+        [=](Base& self, py::object value) {
+            auto* const python = dynamic_cast<Alias*>(&self);
+            if (python == nullptr)
+                throw py::attribute_error(std::string{type} + "." + name + " of a C++ plugin is read-only");
+            python->attributes.set(name, std::move(value));
+        },
+        docOf((std::string{type} + "." + name).c_str()));
+}
+
+inline std::string orEmpty(char const* text)
+{
+    return text == nullptr ? "" : text;
+}
+
+} // namespace tenon::python
