@@ -192,9 +192,10 @@ class PluginWriter
             offers.push_back({fmt::format("output {} (tensor '{}')", i, mOutputNames[i]),
                 choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()), isSize)});
         }
-        size_t const most = mRequest.timedOn == nullptr ? 1 : SIZE_MAX;
+        bool const isTimed = mRequest.timedOn != nullptr && !mFields.live->isAhead(); // What is compiled runs later.
+        size_t const most = isTimed ? SIZE_MAX : 1;
         std::vector<plugins::Combination> found = TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, most));
-        if (mRequest.timedOn == nullptr)
+        if (!isTimed)
             return std::move(found.front());
         plugins::TimingOptions timing;
         timing.device = mRequest.timedOn;
