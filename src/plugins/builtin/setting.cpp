@@ -29,6 +29,10 @@ bool isConcrete(Dims const& dims) noexcept
         && std::all_of(dims.d, dims.d + dims.nbDims,
             [](int64_t extent) { return extent >= 0 && extent <= std::numeric_limits<int32_t>::max(); });
 }
+bool isEmpty(PluginTensorDesc const& desc) noexcept
+{
+    return std::find(desc.dims.d, desc.dims.d + desc.dims.nbDims, 0) != desc.dims.d + desc.dims.nbDims;
+}
 } // namespace
 
 bool Setting::isSound(Body const& body) const
@@ -56,7 +60,9 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
         if (!isSound(body))
             return;
         std::span const ports{mPorts};
-        size_t const bytes = body.workspace(ports.first(mInputs), ports.subspan(mInputs));
+        mIsEmpty = std::ranges::all_of(ports.subspan(mInputs), isEmpty);
+        // Where nothing is written, other extents may be huge.
+        size_t const bytes = mIsEmpty ? 0 : body.workspace(ports.first(mInputs), ports.subspan(mInputs));
         if (bytes > mWorkspace.size())
             mWorkspace.resize(bytes);
         mIsReady = true;
@@ -76,11 +82,8 @@ int32_t Setting::run(Body const& body, void const* const* inputs, void* const* o
     if (!mIsReady)
         return 1;
     std::span const ports{mPorts};
-    auto const isEmpty = [](PluginTensorDesc const& desc) {
-        return std::ranges::count(std::span{desc.dims.d, static_cast<size_t>(desc.dims.nbDims)}, 0) != 0;
-    };
-    if (std::ranges::all_of(ports.subspan(mInputs), isEmpty))
-        return 0; // Nothing to write; other extents may be huge then.
+    if (mIsEmpty)
+        return 0;
     return body.run({ports.first(mInputs), ports.subspan(mInputs), inputs, outputs, mWorkspace.data()});
 }
 
