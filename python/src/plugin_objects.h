@@ -93,6 +93,14 @@ class Attributes
     std::map<std::string, py::object> mValues;
 };
 
+//! The alias behind an object that Python made; null for those of C++, which may come from a library without any type
+//! information: they are asked, never the compiler.
+template <typename Alias, typename Base>
+Alias* pythonAs(Base& self)
+{
+    return self.getAPILanguage() == nvinfer1::APILanguage::kPYTHON ? dynamic_cast<Alias*>(&self) : nullptr;
+}
+
 } // namespace tenon::python
 
 namespace PYBIND11_NAMESPACE

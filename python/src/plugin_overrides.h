@@ -69,7 +69,7 @@ void attribute(Class& c, char const* type, char const* name, py::object fallback
     c.def_property(
         name,
         [=](Base& self) -> py::object {
-            auto* const python = dynamic_cast<Alias*>(&self);
+            auto* const python = pythonAs<Alias>(self);
             if (python == nullptr)
                 return py::cast(get(self));
             try
@@ -84,7 +84,7 @@ void attribute(Class& c, char const* type, char const* name, py::object fallback
             }
         },
         [=](Base& self, py::object value) {
-            auto* const python = dynamic_cast<Alias*>(&self);
+            auto* const python = pythonAs<Alias>(self);
             if (python == nullptr)
                 throw py::attribute_error(std::string{type} + "." + name + " of a C++ plugin is read-only");
             python->attributes.set(name, std::move(value));

@@ -121,6 +121,10 @@ void bindLaunch(py::module_& m)
 class PyQuickCore : public IPluginV3QuickCore
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     Attributes attributes;
     AsciiChar const* getPluginName() const noexcept override
     {
@@ -151,6 +155,10 @@ template <typename Base>
 class PyQuickBuildOf : public Base
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     int32_t getOutputDataTypes(DataType* outputTypes, int32_t nbOutputs, DataType const* inputTypes,
         int32_t const* inputRanks, int32_t nbInputs) const noexcept override
     {
@@ -311,6 +319,10 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
 class PyQuickRuntime : public IPluginV3QuickRuntime
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     int32_t setTactic(int32_t tactic) noexcept override
     {
         py::gil_scoped_acquire const gil;

@@ -269,7 +269,7 @@ class PyPluginV2 : public PyBatchless<IPluginV2, 0>
     //! How many addresses a run has is what configure said.
     IPluginV2* counted(IPluginV2* copy) const
     {
-        if (auto* const python = dynamic_cast<PyPluginV2*>(copy))
+        if (auto* const python = copy == nullptr ? nullptr : dynamic_cast<PyPluginV2*>(pythonOf(*copy)))
         {
             python->mInputs = mInputs;
             python->mOutputs = mOutputs;
@@ -284,7 +284,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
     IPluginV2Ext* clone() const noexcept override
     {
         auto* const copy = cloned<IPluginV2Ext>();
-        if (auto* const python = dynamic_cast<PyPluginV2Ext*>(copy))
+        if (auto* const python = copy == nullptr ? nullptr : dynamic_cast<PyPluginV2Ext*>(pythonOf(*copy)))
         {
             python->mInputs = mInputs;
             python->mOutputs = mOutputs;
@@ -644,11 +644,11 @@ void creatorAttribute(Class& c, char const* name, Get get)
     c.def_property(
         name,
         [=](IPluginCreator& self) -> py::object {
-            auto* const python = dynamic_cast<PyCreator*>(&self);
+            auto* const python = pythonAs<PyCreator>(self);
             return python == nullptr ? py::cast(get(self)) : python->attributes.get("IPluginCreator", name);
         },
         [=](IPluginCreator& self, py::object value) {
-            if (auto* const python = dynamic_cast<PyCreator*>(&self))
+            if (auto* const python = pythonAs<PyCreator>(self))
                 python->attributes.set(name, std::move(value));
             else if (std::string_view{name} == "plugin_namespace")
                 self.setPluginNamespace(value.cast<std::string>().c_str());

@@ -137,6 +137,10 @@ using OwnedPlugin = std::unique_ptr<IPluginV3, DeletePlugin>;
 class PyCore : public IPluginV3OneCore
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     Attributes attributes;
     AsciiChar const* getPluginName() const noexcept override
     {
@@ -167,6 +171,10 @@ template <typename Base>
 class PyBuild : public Base
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     Attributes attributes;
     int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
@@ -279,6 +287,10 @@ class PyBuildV2 : public PyBuild<IPluginV3OneBuildV2>
 class PyRuntime : public IPluginV3OneRuntime
 {
   public:
+    APILanguage getAPILanguage() const noexcept override
+    {
+        return APILanguage::kPYTHON;
+    }
     int32_t setTactic(int32_t tactic) noexcept override
     {
         py::gil_scoped_acquire const gil;
@@ -450,9 +462,9 @@ void bindBuildAttributes(py::module_& m)
     auto c = m.attr("IPluginV3OneBuild");
     auto const define = [&](char const* name, py::object const& fallback, auto get) {
         auto const kept = [](Build& self) -> Attributes* {
-            if (auto* const first = dynamic_cast<PyBuildV1*>(&self))
+            if (auto* const first = pythonAs<PyBuildV1>(self))
                 return &first->attributes;
-            if (auto* const second = dynamic_cast<PyBuildV2*>(&self))
+            if (auto* const second = pythonAs<PyBuildV2>(self))
                 return &second->attributes;
             return nullptr;
         };
