@@ -592,7 +592,7 @@ class CircPadCreator final : public IPluginCreator
     PluginFieldCollection mNames{2, mFields.data()};
 };
 
-class CircPadCreatorV3 final : public IPluginCreatorV3One
+class CircPadCreatorV3 : public IPluginCreatorV3One
 {
   public:
     IPluginV3* createPlugin(

@@ -27,6 +27,23 @@ TEST_F(Libraries, I4_I5_creatorsComeAndGoWithTheirLibrary)
     EXPECT_NE(registry.getCreator("HadLogger", "1", "library"), nullptr) << "the finder is passed first";
     EXPECT_NE(registry.getCreator("CircPadV3", "1", ""), nullptr);
     EXPECT_EQ(getPluginRegistry()->getCreator("CircPadV3", "1", ""), nullptr) << "it is the runtime's own";
+    CircPadCreator<CircPadV2> other;
+    ASSERT_TRUE(registry.registerCreator(static_cast<IPluginCreatorInterface&>(other), ""));
+    registry.deregisterLibrary(handle);
+    EXPECT_EQ(count(), 1) << "exactly those of the library are gone";
+    EXPECT_EQ(registry.getCreator("CircPadV2", "1", ""), &other);
+    EXPECT_TRUE(registry.deregisterCreator(static_cast<IPluginCreatorInterface const&>(other)));
+    registry.deregisterLibrary(handle);
+    EXPECT_NE(logger.errors().find("is not the handle"), std::string::npos) << "it is gone already";
+}
+
+TEST_F(Libraries, I5_theOlderExportServesWhereTheNewerIsMissing)
+{
+    void* const handle = registry.loadLibrary(TENON_OLDER_LIBRARY);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    EXPECT_EQ(count(), 2);
+    EXPECT_NE(registry.getPluginCreator("CircPadV2DynamicExt", "1", ""), nullptr);
+    EXPECT_NE(registry.getPluginCreator("CircPadV2", "1", ""), nullptr);
     registry.deregisterLibrary(handle);
     EXPECT_EQ(count(), 0);
 }
