@@ -202,22 +202,17 @@ class Batchless final : public V2Family
         if (!shapeInputs.empty())
             return badConfig("plugin {} is of generation {}, which knows no shape inputs", mIdentity.show(),
                 nameOf(mIdentity.generation));
-        std::vector<Dims> dims;
-        ShapeExpr batch{1};
+        std::vector<Dims> const dims = TENON_TRY(dimsWithoutBatch(inputs));
+        ShapeExpr const batch = batchOf(inputs);
+        auto const shared = std::make_unique<bool[]>(inputs.size() + 1);
         for (size_t i = 0; i < inputs.size(); ++i)
         {
-            dims.push_back(withoutBatch(dimsOf(inputs[i])));
-            if (inputs[i].empty())
-                return badConfig("input {} of plugin {} has rank 0: there is no batch extent", i, mIdentity.show());
-            batch = i == 0 ? inputs[i].front() : batch;
-            if (inputs[i].front() != batch)
-                return badConfig("inputs 0 and {} of plugin {} have other batch extents: {} and {}", i,
-                    mIdentity.show(), batch.show(), inputs[i].front().show());
-            for (int32_t k = 0; k < dims.back().nbDims; ++k)
-                if (dims.back().d[k] < 0)
-                    return badConfig("input {} of plugin {} has the dynamic extent {}: plugins of generation {} know "
-                                     "no dynamic extents behind the batch; use V2DynamicExt or V3",
-                        i, mIdentity.show(), k + 1, nameOf(mIdentity.generation));
+            shared[i] = inputs[i].front() != batch;
+            if (shared[i] && !mayShare(static_cast<int32_t>(i), inputs[i].front() == ShapeExpr{1}))
+                return badConfig(
+                    "input {} of plugin {} has the batch extent {}, others have {}: it must be the same, or "
+                    "1 where canBroadcastInputAcrossBatch({}) answers true",
+                    i, mIdentity.show(), inputs[i].front().show(), batch.show(), i);
         }
         OutputShapes found;
         for (int32_t i = 0; i < outputCount(); ++i)
@@ -226,7 +221,7 @@ class Batchless final : public V2Family
             if (out.nbDims < 0 || out.nbDims >= Dims::MAX_DIMS)
                 return badConfig(
                     "getOutputDimensions({}) of plugin {} gives dims of rank {}", i, mIdentity.show(), out.nbDims);
-            Shape shape{batch};
+            Shape shape{isSharedOutput(i, shared.get(), static_cast<int32_t>(inputs.size())) ? ShapeExpr{1} : batch};
             shape.insert(shape.end(), out.d, out.d + out.nbDims);
             found.shapes.push_back(std::move(shape));
         }
@@ -267,9 +262,9 @@ class Batchless final : public V2Family
             std::vector<DType> types;
             for (Port const& port : ports.all)
                 types.push_back(port.desc.type);
-            auto const none = std::make_unique<bool[]>(ports.all.size() + 1); // Nothing is broadcast across the batch.
-            ext().configurePlugin(in.data(), nbIn, out.data(), nbOut, types.data(), types.data() + nbIn, none.get(),
-                none.get(), first.format, batch);
+            auto const shared = sharedPorts(ports);
+            ext().configurePlugin(in.data(), nbIn, out.data(), nbOut, types.data(), types.data() + nbIn, shared.get(),
+                shared.get() + nbIn, first.format, batch);
         }
         else
         {
@@ -288,8 +283,13 @@ class Batchless final : public V2Family
 
     Result<Done> reshape(Ports const& ports) override
     {
-        Dims const first = ports.all.empty() ? Dims{} : ports.all.front().desc.dims;
-        mBatch = first.nbDims > 0 ? static_cast<int32_t>(std::min<int64_t>(first.d[0], INT32_MAX)) : 1;
+        mBatch = 1;
+        for (Port const& port : ports.in()) // An input that all of the batch shares has the extent 1 there.
+            if (port.desc.dims.nbDims > 0 && port.desc.dims.d[0] != 1)
+            {
+                mBatch = static_cast<int32_t>(std::min<int64_t>(port.desc.dims.d[0], INT32_MAX));
+                break;
+            }
         return Done{};
     }
 
@@ -302,6 +302,52 @@ class Batchless final : public V2Family
     }
 
   private:
+    Result<std::vector<Dims>> dimsWithoutBatch(std::span<Shape const> inputs) const
+    {
+        std::vector<Dims> dims;
+        for (size_t i = 0; i < inputs.size(); ++i)
+        {
+            if (inputs[i].empty())
+                return badConfig("input {} of plugin {} has rank 0: there is no batch extent", i, mIdentity.show());
+            dims.push_back(withoutBatch(dimsOf(inputs[i])));
+            for (int32_t k = 0; k < dims.back().nbDims; ++k)
+                if (dims.back().d[k] < 0)
+                    return badConfig("input {} of plugin {} has the dynamic extent {}: plugins of generation {} know "
+                                     "no dynamic extents behind the batch; use V2DynamicExt or V3",
+                        i, mIdentity.show(), k + 1, nameOf(mIdentity.generation));
+        }
+        return dims;
+    }
+    //! The first one that is not 1: tensors of the extent 1 may be shared by the whole batch.
+    static ShapeExpr batchOf(std::span<Shape const> inputs)
+    {
+        for (Shape const& shape : inputs)
+            if (shape.front() != ShapeExpr{1})
+                return shape.front();
+        return ShapeExpr{1};
+    }
+    bool mayShare(int32_t input, bool isOne) const
+    {
+        return isOne && mIdentity.generation != Generation::kV2 && ext().canBroadcastInputAcrossBatch(input);
+    }
+    bool isSharedOutput(int32_t output, bool const* sharedInputs, int32_t inputs) const
+    {
+        return mIdentity.generation != Generation::kV2
+            && ext().isOutputBroadcastAcrossBatch(output, sharedInputs, inputs);
+    }
+    //! One flag for each port.
+    std::unique_ptr<bool[]> sharedPorts(Ports const& ports) const
+    {
+        auto flags = std::make_unique<bool[]>(ports.all.size() + 1);
+        auto const isBatched = [](Port const& port) { return port.desc.dims.nbDims > 0 && port.desc.dims.d[0] != 1; };
+        bool const hasBatch = std::ranges::any_of(ports.in(), isBatched);
+        for (int32_t i = 0; i < ports.inputs; ++i)
+            flags[static_cast<size_t>(i)] = hasBatch && !isBatched(ports.all[static_cast<size_t>(i)]);
+        for (int32_t i = 0; i < ports.outputs(); ++i)
+            flags[static_cast<size_t>(ports.inputs + i)] = isSharedOutput(i, flags.get(), ports.inputs);
+        return flags;
+    }
+
     int32_t mBatch{1};
 };
 

@@ -1,0 +1,292 @@
+// Group I and rule A8: limits of names, local registries in use, resources.
+#include "plugins/hooked.h"
+
+#include "NvInferPlugin.h"
+
+namespace plugintest
+{
+namespace
+{
+
+using apitest::dims;
+
+//! A creator of pads whose names a test chooses.
+class NamedCreator final : public CircPadCreatorV3
+{
+  public:
+    std::string name{"Named"};
+    std::string version{"1"};
+    std::string nameSpace;
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return name.c_str();
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return version.c_str();
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return nameSpace.c_str();
+    }
+};
+
+class Creators : public apitest::ApiTest
+{
+  protected:
+    IPluginRegistry& local = builder->getPluginRegistry();
+    NamedCreator creator;
+    int32_t count()
+    {
+        int32_t found{-1};
+        local.getAllCreators(&found);
+        return found;
+    }
+};
+
+TEST_F(Creators, A8_namesOf1023BytesAreTheLongest)
+{
+    std::string const longest(1023, 'n');
+    std::string const tooLong(1024, 'n');
+    for (std::string NamedCreator::*const member :
+        {&NamedCreator::name, &NamedCreator::version, &NamedCreator::nameSpace})
+    {
+        creator = NamedCreator{};
+        creator.*member = tooLong;
+        EXPECT_FALSE(local.registerCreator(creator, ""));
+        EXPECT_EQ(count(), 0);
+        creator.*member = longest;
+        EXPECT_TRUE(local.registerCreator(creator, ""));
+        EXPECT_TRUE(local.deregisterCreator(creator));
+    }
+    EXPECT_FALSE(local.registerCreator(creator, tooLong.c_str()));
+    EXPECT_TRUE(local.registerCreator(creator, longest.c_str()));
+    EXPECT_EQ(local.getCreator("Named", "1", longest.c_str()), &creator);
+    EXPECT_TRUE(local.deregisterCreator(creator));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "1024 bytes: at most 1023 are allowed"), 4) << logger.errors();
+}
+
+TEST_F(Creators, A8_pluginsWithLongerNamesAreNotAdded)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 2, 5, 7}));
+    CircPadV3 newer;
+    newer.nameSpace.assign(1024, 's');
+    EXPECT_EQ(network->addPluginV3(&x, 1, nullptr, 0, newer), nullptr);
+    newer.nameSpace.assign(1023, 's');
+    EXPECT_NE(network->addPluginV3(&x, 1, nullptr, 0, newer), nullptr) << logger.errors();
+    CircPadV2DynamicExt older;
+    older.setPluginNamespace(std::string(1024, 's').c_str());
+    EXPECT_EQ(network->addPluginV2(&x, 1, older), nullptr);
+    older.setPluginNamespace("");
+    EXPECT_NE(network->addPluginV2(&x, 1, older), nullptr);
+    EXPECT_EQ(network->getNbLayers(), 2);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "has 1024 bytes"), 2) << logger.errors();
+    network.reset();
+}
+
+TEST_F(Creators, I1_versionsAndNamespacesTellCreatorsApart)
+{
+    NamedCreator second;
+    second.version = "2";
+    NamedCreator other;
+    ASSERT_TRUE(local.registerCreator(creator, ""));
+    EXPECT_TRUE(local.registerCreator(second, ""));
+    EXPECT_TRUE(local.registerCreator(other, "elsewhere"));
+    EXPECT_FALSE(local.registerCreator(other, "")) << "the first stays";
+    EXPECT_EQ(local.getCreator("Named", "1", ""), &creator);
+    EXPECT_EQ(local.getCreator("Named", "2", ""), &second);
+    EXPECT_EQ(local.getCreator("Named", "1", "elsewhere"), &other);
+    EXPECT_EQ(count(), 3);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "'Named' version '1' namespace '' is registered already"), 1);
+}
+
+TEST_F(Creators, I2_nullNamesFindNothing)
+{
+    ASSERT_TRUE(local.registerCreator(creator, ""));
+    EXPECT_EQ(local.getCreator(nullptr, "1", ""), nullptr);
+    EXPECT_EQ(local.getCreator("Named", nullptr, ""), nullptr);
+    EXPECT_EQ(local.getCreator("Named", "1", nullptr), &creator) << "a null namespace is the empty one";
+}
+
+TEST_F(Creators, I3_aCreatorBelongsToTheRegistryItWasGivenTo)
+{
+    ASSERT_TRUE(local.registerCreator(creator, ""));
+    EXPECT_FALSE(getPluginRegistry()->deregisterCreator(creator));
+    EXPECT_FALSE(runtime->getPluginRegistry().deregisterCreator(creator));
+    EXPECT_TRUE(local.deregisterCreator(creator));
+    EXPECT_FALSE(local.deregisterCreator(creator));
+    EXPECT_EQ(count(), 0);
+}
+
+//! Plans of a pad, loaded by a runtime whose registries a test arranges.
+class LocalRegistries : public apitest::ApiTest
+{
+  protected:
+    IPluginRegistry& global = *getPluginRegistry();
+    IPluginRegistry& own = runtime->getPluginRegistry();
+    CircPadCreatorV3 globalCreator;
+    std::unique_ptr<IHostMemory> plan;
+
+    void SetUp() override
+    {
+        Journal::get().clear();
+        ASSERT_TRUE(global.registerCreator(globalCreator, ""));
+        ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 2, 5, 7}));
+        CircPadV3 plugin;
+        network->markOutput(*network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0));
+        plan.reset(builder->buildSerializedNetwork(*network, *config));
+        ASSERT_NE(plan, nullptr) << logger.errors();
+    }
+    void TearDown() override
+    {
+        global.deregisterCreator(globalCreator);
+    }
+    std::unique_ptr<ICudaEngine> load()
+    {
+        return std::unique_ptr<ICudaEngine>{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    }
+};
+
+//! Counts what it makes.
+class CountingCreator final : public CircPadCreatorV3
+{
+  public:
+    int32_t made{0};
+    IPluginV3* createPlugin(
+        AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
+    {
+        ++made;
+        return CircPadCreatorV3::createPlugin(name, fields, phase);
+    }
+};
+
+TEST_F(LocalRegistries, I6_theRegistryOfTheRuntimeComesBeforeThatOfTheProcess)
+{
+    CountingCreator mine;
+    ASSERT_TRUE(own.registerCreator(mine, ""));
+    EXPECT_NE(load(), nullptr);
+    EXPECT_EQ(mine.made, 1);
+    EXPECT_TRUE(own.deregisterCreator(mine));
+    EXPECT_NE(load(), nullptr) << "and the parent's serves where it has none";
+    EXPECT_EQ(mine.made, 1);
+}
+
+TEST_F(LocalRegistries, I6_withoutParentSearchTheProcessIsNotAsked)
+{
+    own.setParentSearchEnabled(false);
+    EXPECT_EQ(load(), nullptr);
+    EXPECT_NE(logger.errors().find("'CircPadV3' version '1' namespace ''"), std::string::npos) << logger.errors();
+    CountingCreator mine;
+    ASSERT_TRUE(own.registerCreator(mine, ""));
+    EXPECT_NE(load(), nullptr);
+    EXPECT_EQ(mine.made, 1);
+    EXPECT_TRUE(own.deregisterCreator(mine));
+    own.setParentSearchEnabled(true);
+    EXPECT_NE(load(), nullptr);
+}
+
+TEST_F(LocalRegistries, I6_runtimesDoNotShareTheirs)
+{
+    CountingCreator mine;
+    ASSERT_TRUE(own.registerCreator(mine, ""));
+    std::unique_ptr<IRuntime> const other{createInferRuntime(logger)};
+    std::unique_ptr<ICudaEngine> const engine{other->deserializeCudaEngine(plan->data(), plan->size())};
+    EXPECT_NE(engine, nullptr);
+    EXPECT_EQ(mine.made, 0);
+    EXPECT_TRUE(own.deregisterCreator(mine));
+}
+
+// ---- resources
+
+//! Fails where a test says so.
+class Fallible final : public IPluginResource
+{
+  public:
+    inline static int32_t code{0};
+    inline static bool clones{true};
+    inline static int32_t alive{0};
+    Fallible()
+    {
+        ++alive;
+    }
+    ~Fallible() override
+    {
+        --alive;
+    }
+    int32_t release() noexcept override
+    {
+        return code;
+    }
+    IPluginResource* clone() noexcept override
+    {
+        return clones ? new Fallible : nullptr;
+    }
+};
+
+class Resources : public apitest::ApiTest
+{
+  protected:
+    void TearDown() override
+    {
+        Fallible::code = 0;
+        Fallible::clones = true;
+    }
+};
+
+TEST_F(Resources, I8_aResourceThatCannotBeClonedIsRefused)
+{
+    Fallible resource;
+    Fallible::clones = false;
+    EXPECT_EQ(getPluginRegistry()->acquirePluginResource("fallible", &resource), nullptr);
+    EXPECT_NE(getPluginRegistry()->releasePluginResource("fallible"), 0) << "it is not registered";
+    Fallible::clones = true;
+    EXPECT_NE(getPluginRegistry()->acquirePluginResource("fallible", &resource), nullptr);
+    EXPECT_EQ(getPluginRegistry()->releasePluginResource("fallible"), 0);
+    EXPECT_EQ(Fallible::alive, 1) << "the original alone";
+}
+
+TEST_F(Resources, I8_keysTellResourcesApart)
+{
+    Fallible resource;
+    IPluginRegistry& registry = *getPluginRegistry();
+    IPluginResource* const first = registry.acquirePluginResource("first", &resource);
+    IPluginResource* const second = registry.acquirePluginResource("second", &resource);
+    EXPECT_NE(first, nullptr);
+    EXPECT_NE(second, nullptr);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(registry.releasePluginResource("first"), 0);
+    EXPECT_NE(registry.releasePluginResource("first"), 0) << "the key has disappeared";
+    Fallible another;
+    EXPECT_EQ(registry.acquirePluginResource("second", &another), second) << "the same object for the key";
+    EXPECT_EQ(registry.releasePluginResource("second"), 0);
+    EXPECT_EQ(registry.releasePluginResource("second"), 0);
+}
+
+TEST_F(Resources, I9_aReleaseThatFailsIsReportedAndTheKeyIsGone)
+{
+    Fallible resource;
+    ASSERT_NE(getPluginRegistry()->acquirePluginResource("failing", &resource), nullptr);
+    Fallible::code = 7;
+    EXPECT_NE(getPluginRegistry()->releasePluginResource("failing"), 0);
+    EXPECT_NE(logger.errors().find("release() of the resource of key 'failing' returned 7"), std::string::npos)
+        << logger.errors();
+    EXPECT_EQ(Fallible::alive, 1) << "the clone is deleted";
+    EXPECT_NE(getPluginRegistry()->releasePluginResource("failing"), 0);
+}
+
+TEST_F(Resources, I12_stockPluginsAreRegisteredOnce)
+{
+    IPluginRegistry& registry = *getPluginRegistry();
+    ASSERT_TRUE(initLibNvInferPlugins(&logger, ""));
+    int32_t before{0};
+    registry.getAllCreators(&before);
+    EXPECT_GT(before, 0);
+    EXPECT_TRUE(initLibNvInferPlugins(&logger, "")) << "a second call changes nothing";
+    int32_t after{0};
+    registry.getAllCreators(&after);
+    EXPECT_EQ(after, before);
+    EXPECT_NE(registry.getPluginCreator("InstanceNormalization_TRT", "1", ""), nullptr);
+}
+
+} // namespace
+} // namespace plugintest
