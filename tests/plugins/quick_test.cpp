@@ -1,0 +1,361 @@
+// Plugins of the quick generation (what decorated Python plugins are made of), written in C++: one that runs itself, and
+// one whose kernel goes into the plan (rules N6, N7, N12).
+#include "api/fixture.h"
+#include "plugins/circ_pad.h"
+
+#include "impl/NvInferPythonPlugin.h"
+
+namespace plugintest
+{
+namespace
+{
+
+using apitest::dims;
+using apitest::stream;
+using tenon::test::DeviceArray;
+using tenon::test::randomFloats;
+
+constexpr char const* kSource{R"(
+void scale(struct tenon_launch const* launch, void const* const* inputs, void* const* outputs, int32_t const* arguments)
+{
+    for (int32_t i = 0; i < arguments[0]; ++i)
+        ((float*) outputs[0])[i] = ((float const*) inputs[0])[i] * (float) arguments[1] + (float) launch->grid[0];
+}
+)"};
+
+class Number final : public ISymExpr
+{
+  public:
+    explicit Number(IDimensionExpr const* expr)
+        : mExpr{expr}
+    {
+    }
+    PluginArgType getType() const noexcept override
+    {
+        return PluginArgType::kINT;
+    }
+    PluginArgDataType getDataType() const noexcept override
+    {
+        return PluginArgDataType::kINT32;
+    }
+    void* getExpr() noexcept override
+    {
+        return const_cast<IDimensionExpr*>(mExpr);
+    }
+
+  private:
+    IDimensionExpr const* mExpr;
+};
+
+//! What both share; Build is one of the two build capabilities.
+template <typename Build>
+class ScaleOf : public IPluginV3, public IPluginV3QuickCore, public Build
+{
+  public:
+    int32_t factor{3};
+
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return "QuickScale";
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return "1";
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return "quick";
+    }
+    int32_t getOutputDataTypes(
+        DataType* outputs, int32_t, DataType const* inputs, int32_t const* ranks, int32_t) const noexcept override
+    {
+        outputs[0] = inputs[0];
+        return ranks[0] == 2 ? 0 : 7;
+    }
+    int32_t getOutputShapes(DimsExprs const* inputs, int32_t, DimsExprs const*, int32_t nbShapeInputs,
+        DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override
+    {
+        outputs[0] = inputs[0];
+        return nbShapeInputs;
+    }
+    int32_t configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
+    {
+        return 0;
+    }
+    int32_t getNbSupportedFormatCombinations(
+        DynamicPluginTensorDesc const*, int32_t, int32_t) noexcept override
+    {
+        return 2;
+    }
+    int32_t getSupportedFormatCombinations(DynamicPluginTensorDesc const* inOut, int32_t, int32_t,
+        PluginTensorDesc* supported, int32_t nbFormatCombinations) noexcept override
+    {
+        for (int32_t i = 0; i < 2 * nbFormatCombinations; ++i)
+        {
+            supported[i] = inOut[i % 2].desc;
+            supported[i].type = i < 2 ? DataType::kINT8 : DataType::kFLOAT;
+            supported[i].format = TensorFormat::kLINEAR;
+        }
+        return 0;
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return 1;
+    }
+};
+
+class QuickScale final : public ScaleOf<IPluginV3QuickBuild>, public IPluginV3QuickRuntime
+{
+  public:
+    IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
+    {
+        switch (type)
+        {
+        case PluginCapabilityType::kCORE: return static_cast<IPluginV3QuickCore*>(this);
+        case PluginCapabilityType::kBUILD: return static_cast<IPluginV3QuickBuild*>(this);
+        case PluginCapabilityType::kRUNTIME: return static_cast<IPluginV3QuickRuntime*>(this);
+        }
+        return nullptr;
+    }
+    IPluginV3* clone() noexcept override
+    {
+        auto* const copy = new QuickScale;
+        copy->factor = factor;
+        return copy;
+    }
+    int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const*, void const* const* inputs,
+        void* const* outputs, Dims const* inputStrides, Dims const* outputStrides, int32_t nbInputs, int32_t nbOutputs,
+        cudaStream_t) noexcept override
+    {
+        if (nbInputs != 1 || nbOutputs != 1 || inputStrides[0].d[1] != 1
+            || outputStrides[0].d[0] != inputDesc[0].dims.d[1])
+            return 5;
+        for (int64_t i = 0; i < inputDesc[0].dims.d[0] * inputDesc[0].dims.d[1]; ++i)
+            static_cast<float*>(outputs[0])[i] = static_cast<float const*>(inputs[0])[i] * static_cast<float>(factor);
+        return 0;
+    }
+    PluginFieldCollection const* getFieldsToSerialize() noexcept override
+    {
+        mField = {"factor", &factor, PluginFieldType::kINT32, 1};
+        mFields = {1, &mField};
+        return &mFields;
+    }
+
+  private:
+    PluginField mField{};
+    PluginFieldCollection mFields{};
+};
+
+class QuickScaleCreator final : public IPluginCreatorV3Quick
+{
+  public:
+    std::vector<std::pair<TensorRTPhase, QuickPluginCreationRequest>> asked;
+
+    IPluginV3* createPlugin(AsciiChar const*, AsciiChar const* nspace, PluginFieldCollection const* fields,
+        TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
+    {
+        asked.emplace_back(phase, request);
+        auto* const made = new QuickScale;
+        for (int32_t i = 0; i < fields->nbFields; ++i)
+            made->factor = *static_cast<int32_t const*>(fields->fields[i].data);
+        return std::string{nspace} == "quick" ? made : nullptr;
+    }
+    PluginFieldCollection const* getFieldNames() noexcept override
+    {
+        return &mNone;
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return "QuickScale";
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return "1";
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return "quick";
+    }
+
+  private:
+    PluginFieldCollection mNone{};
+};
+
+class AheadScale final : public ScaleOf<IPluginV3QuickAOTBuild>
+{
+  public:
+    std::string source{kSource};
+    std::string name{"scale"};
+    int32_t tactic{-1};
+    bool leavesOut{false};
+
+    IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
+    {
+        switch (type)
+        {
+        case PluginCapabilityType::kCORE: return static_cast<IPluginV3QuickCore*>(this);
+        case PluginCapabilityType::kBUILD: return static_cast<IPluginV3QuickAOTBuild*>(this);
+        default: return nullptr;
+        }
+    }
+    IPluginV3* clone() noexcept override
+    {
+        auto* const copy = new AheadScale;
+        copy->factor = factor;
+        copy->source = source;
+        copy->name = name;
+        copy->leavesOut = leavesOut;
+        return copy;
+    }
+    int32_t getLaunchParams(DimsExprs const* inputs, DynamicPluginTensorDesc const*, int32_t, int32_t,
+        IKernelLaunchParams* launch, ISymExprs* arguments, IExprBuilder& builder) noexcept override
+    {
+        IDimensionExpr const* const count =
+            builder.operation(DimensionOperation::kPROD, *inputs[0].d[0], *inputs[0].d[1]);
+        Number blocks{builder.operation(DimensionOperation::kCEIL_DIV, *count, *builder.constant(4))};
+        Number elements{count};
+        Number by{builder.constant(factor)};
+        bool const isSet = launch->setGridX(&blocks) && launch->getGridX() == &blocks
+            && arguments->setNbSymExprs(2) && arguments->setSymExpr(0, &elements)
+            && (leavesOut || arguments->setSymExpr(1, &by)) && !arguments->setSymExpr(2, &by);
+        launch->setGridY(&by);
+        return isSet ? 0 : 3;
+    }
+    int32_t getKernel(PluginTensorDesc const* in, int32_t, PluginTensorDesc const* out, int32_t, char const** kernelName,
+        char** compiledKernel, int32_t* compiledKernelSize) noexcept override
+    {
+        *kernelName = name.c_str();
+        *compiledKernel = source.data();
+        *compiledKernelSize = static_cast<int32_t>(source.size());
+        return in[0].type == DataType::kFLOAT && out[0].format == TensorFormat::kLINEAR && tactic == 0 ? 0 : 4;
+    }
+    int32_t setTactic(int32_t chosen) noexcept override
+    {
+        tactic = chosen;
+        return 0;
+    }
+};
+
+class Quick : public apitest::ApiTest
+{
+  protected:
+    std::unique_ptr<IHostMemory> build(IPluginV3& plugin)
+    {
+        ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({-1, 6}))};
+        IPluginV3Layer* const layer = network->addPluginV3(inputs, 1, nullptr, 0, plugin);
+        if (layer == nullptr)
+            return nullptr;
+        layer->setName("scale");
+        layer->getOutput(0)->setName("y");
+        network->markOutput(*layer->getOutput(0));
+        addProfile({1, 6}, {2, 6}, {9, 6});
+        return std::unique_ptr<IHostMemory>{builder->buildSerializedNetwork(*network, *config)};
+    }
+    std::vector<float> run(IExecutionContext& context, std::vector<float> const& x)
+    {
+        DeviceArray<float> const in{x};
+        DeviceArray<float> const out{x.size()};
+        EXPECT_TRUE(context.setInputShape("x", dims({static_cast<int64_t>(x.size() / 6), 6})));
+        EXPECT_TRUE(context.setTensorAddress("x", in.data()) && context.setTensorAddress("y", out.data()));
+        EXPECT_TRUE(context.enqueueV3(stream())) << logger.errors();
+        return out.read();
+    }
+};
+
+TEST_F(Quick, N7_quickCreatorsMakePluginsThatRun)
+{
+    QuickScaleCreator creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, "quick"));
+    QuickScale plugin;
+    plugin.factor = 5;
+    std::unique_ptr<IHostMemory> const plan = build(plugin);
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    ASSERT_EQ(creator.asked.size(), 1U);
+    EXPECT_EQ(creator.asked[0], (std::pair{TensorRTPhase::kRUNTIME, QuickPluginCreationRequest::kSTRICT_JIT}));
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (size_t const rows : {2, 9, 1})
+    {
+        std::vector<float> const x = randomFloats(rows * 6, 5);
+        std::vector<float> const y = run(*context, x);
+        for (size_t i = 0; i < x.size(); ++i)
+            ASSERT_EQ(y[i], x[i] * 5.0F);
+    }
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+TEST_F(Quick, N12_compiledKernelsRunWithoutTheirPlugin)
+{
+    std::unique_ptr<IHostMemory> plan;
+    {
+        AheadScale plugin;
+        plan = build(plugin);
+    }
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    network.reset();
+    EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
+    std::string const said = logger.errors();
+    EXPECT_NE(said.find("'QuickScale' version '1' namespace 'quick', kernel 'scale'"), std::string::npos) << said;
+    EXPECT_NE(said.find("setEngineHostCodeAllowed(true)"), std::string::npos) << said;
+    runtime->setEngineHostCodeAllowed(true);
+    std::unique_ptr<ICudaEngine> engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IHostMemory> const again{engine->serialize()};
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ((std::string{static_cast<char const*>(again->data()), again->size()}),
+        (std::string{static_cast<char const*>(plan->data()), plan->size()}));
+    std::unique_ptr<IExecutionContext> const contexts[]{
+        std::unique_ptr<IExecutionContext>{engine->createExecutionContext()},
+        std::unique_ptr<IExecutionContext>{engine->createExecutionContext()}};
+    for (size_t const rows : {3, 9, 1, 4})
+    {
+        std::vector<float> const x = randomFloats(rows * 6, 6);
+        std::vector<float> const y = run(*contexts[rows % 2], x);
+        auto const blocks = static_cast<float>((x.size() + 3) / 4);
+        for (size_t i = 0; i < x.size(); ++i)
+            ASSERT_EQ(y[i], x[i] * 3.0F + blocks) << rows;
+    }
+}
+
+TEST_F(Quick, N12_whatACompiledPluginLeavesOutIsNamed)
+{
+    AheadScale plugin;
+    plugin.leavesOut = true;
+    EXPECT_EQ(build(plugin), nullptr);
+    EXPECT_GT(logger.count(ILogger::Severity::kERROR, "extra argument 1 of 2 was not set"), 0) << logger.errors();
+}
+
+TEST_F(Quick, N12_codeForAnotherDeviceIsRefused)
+{
+    AheadScale plugin;
+    plugin.source = ".version 8.4\n.target sm_90\n";
+    EXPECT_EQ(build(plugin), nullptr);
+    std::string const said = logger.errors();
+    for (char const* part : {"'QuickScale' version '1' namespace 'quick'", "CUDA devices", "device 'cpu'"})
+        EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
+TEST_F(Quick, N10_shapeInputsAreRefused)
+{
+    QuickScale plugin;
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({2, 6}))};
+    ITensor* values[]{network->addInput("more", DataType::kINT32, dims({2}))};
+    IPluginV3Layer* const layer = network->addPluginV3(inputs, 1, values, 1, plugin);
+    if (layer != nullptr)
+    {
+        network->markOutput(*layer->getOutput(0));
+        IOptimizationProfile* const profile = builder->createOptimizationProfile();
+        int32_t const two[]{2, 2};
+        for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+            profile->setShapeValues("more", select, two, 2);
+        config->addOptimizationProfile(profile);
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+        EXPECT_EQ(plan, nullptr);
+    }
+    EXPECT_GT(logger.count(ILogger::Severity::kERROR, "takes no shape inputs"), 0) << logger.errors();
+}
+
+} // namespace
+} // namespace plugintest
