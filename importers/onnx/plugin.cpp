@@ -1,6 +1,8 @@
 // Nodes that stand for custom layers: attributes become the fields that the creator names.
 #include "plugin.h"
 
+#include "impl/NvInferPythonPlugin.h"
+
 #include <algorithm>
 #include <deque>
 #include <memory>

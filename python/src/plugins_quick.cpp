@@ -246,7 +246,8 @@ class PyQuickBuildOf : public Base
     }
 
   protected:
-    IPluginV3QuickBuild const* self() const noexcept
+    //! As the very class that Python derives from: overrides are looked up by it.
+    Base const* self() const noexcept
     {
         return this;
     }

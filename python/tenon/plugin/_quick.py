@@ -29,7 +29,7 @@ def _field(name: str, value: Any, kind: Any) -> trt.PluginField:
         return trt.PluginField(name, value.encode(), trt.PluginFieldType.CHAR)
     if kind is bytes:
         return trt.PluginField(name, value, trt.PluginFieldType.UNKNOWN)
-    if kind in (int, bool):
+    if kind is int or kind is bool:
         return trt.PluginField(name, np.array([value], np.int64), trt.PluginFieldType.INT64)
     if kind is float:
         return trt.PluginField(name, np.array([value], np.float64), trt.PluginFieldType.FLOAT64)
@@ -41,7 +41,7 @@ def _value(field: trt.PluginField, kind: Any) -> Any:
         return bytes(field.data or b"").decode()
     if kind is bytes:
         return bytes(field.data or b"")
-    if kind in (int, bool, float):
+    if isinstance(kind, type) and issubclass(kind, int | float):  # A NumPy type equals int, too.
         return kind(field.data[0])
     if isinstance(field.data, np.ndarray):  # Of an ONNX node: numbers of the field's own type.
         return np.array(field.data, dtype=None if kind is ANY_ARRAY else kind)
