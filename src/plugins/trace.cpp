@@ -1,12 +1,16 @@
-// Trace: one line per call.
+// Trace: one line per call: object, phase of its life, thread, callback, arguments, answer, duration, reason.
 #include "plugins/trace.h"
 
 #include "base/knobs.h"
+#include "plugins/callbacks.h"
+#include "plugins/formats.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 
 #include <unistd.h>
@@ -32,8 +36,22 @@ class TraceFile
     void write(std::string const& line)
     {
         std::scoped_lock const lock{mMutex};
-        std::fputs(line.c_str(), mFile);
-        std::fflush(mFile); // What a crash leaves behind ends with the call that crashed.
+        put((mOpen != 0 ? "\n" : "") + line + "\n");
+        mOpen = 0;
+    }
+    //! The first half of a line, so that what a crash leaves behind ends with the call that crashed.
+    int64_t begin(std::string const& half)
+    {
+        std::scoped_lock const lock{mMutex};
+        put((mOpen != 0 ? "\n" : "") + half);
+        return mOpen = ++mHalves;
+    }
+    //! The other half; behind the first one again where another line has come between them.
+    void end(int64_t open, std::string const& half, std::string const& rest)
+    {
+        std::scoped_lock const lock{mMutex};
+        put(mOpen == open ? rest + "\n" : (mOpen != 0 ? "\n" : "") + half + rest + "\n");
+        mOpen = 0;
     }
     int64_t next() noexcept
     {
@@ -41,6 +59,11 @@ class TraceFile
     }
 
   private:
+    void put(std::string const& text)
+    {
+        std::fputs(text.c_str(), mFile);
+        std::fflush(mFile);
+    }
     TraceFile()
     {
         if (std::optional<std::string> const path = textOf(Knob::kPluginTrace))
@@ -50,6 +73,8 @@ class TraceFile
     std::mutex mMutex;
     std::FILE* mFile{nullptr};
     std::atomic<int64_t> mObjects{0};
+    int64_t mHalves{0};
+    int64_t mOpen{0}; //!< The line that waits for its other half; 0: none.
 };
 
 std::string textOf(nvinfer1::Dims64 const& dims)
@@ -60,6 +85,22 @@ std::string textOf(nvinfer1::Dims64 const& dims)
     return "[" + text + "]";
 }
 
+std::string textOf(std::span<DType const> types)
+{
+    std::string text;
+    for (DType const type : types)
+        text += fmt::format(" {}", tenon::nameOf(type));
+    return text;
+}
+
+std::string textOf(std::span<Shape const> shapes)
+{
+    std::string text;
+    for (Shape const& shape : shapes)
+        text += " " + tenon::show(shape);
+    return text;
+}
+
 std::string textOf(Ports const& ports, bool withBounds)
 {
     std::string text;
@@ -67,31 +108,48 @@ std::string textOf(Ports const& ports, bool withBounds)
     {
         Port const& port = ports.all[i];
         bool const isKnown = static_cast<int32_t>(port.desc.type) >= 0;
-        text += fmt::format("{}{}{} format {}",
+        text += fmt::format("{}{}{} {}",
             i == static_cast<size_t>(ports.inputs) ? " -> "
                 : i == 0                           ? ""
                                                    : ", ",
             isKnown ? std::string{tenon::nameOf(port.desc.type)} : "?", textOf(port.desc.dims),
-            static_cast<int32_t>(port.desc.format));
+            isKnown ? nameOf(port.desc.format) : "?");
         if (withBounds)
             text += fmt::format(" in {}:{}:{}", textOf(port.min), textOf(port.opt), textOf(port.max));
     }
     return text;
 }
 
+//! Where in its life an object is.
+enum class Phase : uint8_t
+{
+    kNetwork,
+    kBuilding,
+    kEngine,
+    kContext,
+};
+
+constexpr std::array kPhases{"in a network", "building", "in an engine", "in a context"};
+
 class Traced final : public Plugin
 {
   public:
-    Traced(PluginPtr plugin, std::string const& from)
+    Traced(PluginPtr plugin, Phase phase, std::string const& from)
         : mPlugin{std::move(plugin)},
+          mPhase{phase},
           mNumber{TraceFile::get().next()}
     {
-        line("made by " + from, "", 0.0);
+        void const* const object = mPlugin->v3() == nullptr ? static_cast<void const*>(mPlugin->v2()) : mPlugin->v3();
+        mName =
+            fmt::format("plugin {} at {} {} ({})", mNumber, object, identity().show(), nameOf(identity().generation));
+        line("made by " + from);
     }
     ~Traced() override
     {
+        Ask const end = mPhase == Phase::kContext ? Ask::kDetach : Ask::kDestroy;
+        line(fmt::format("{}: goes, since whoever had it is gone", callbackOf(end, identity().generation)));
         mPlugin.reset();
-        line("gone", "", 0.0);
+        line("gone");
     }
 
     Identity const& identity() const noexcept override
@@ -109,117 +167,135 @@ class Traced final : public Plugin
     int32_t outputCount() override
     {
         return told(
-            "outputs?", [&] { return mPlugin->outputCount(); }, [](int32_t n) { return fmt::to_string(n); });
+            {Ask::kOutputCount, "outputs?", "the layer gets its tensors"}, [&] { return mPlugin->outputCount(); },
+            [](int32_t n) { return fmt::to_string(n); });
     }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         return told(
-            "types?", [&] { return mPlugin->outputTypes(inputs); },
-            [](auto const& types) {
-                std::string text;
-                for (DType const type : types)
-                    text += fmt::format("{} ", tenon::nameOf(type));
-                return text;
-            });
+            {Ask::kTypes, "types for" + textOf(inputs), "somebody asks for a type, or the build begins"},
+            [&] { return mPlugin->outputTypes(inputs); },
+            [](auto const& types) { return textOf(std::span<DType const>{types}); });
     }
     Result<OutputShapes> outputShapes(
         std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
     {
-        std::string text;
-        for (Shape const& shape : inputs)
-            text += tenon::show(shape) + " ";
+        std::string text = textOf(inputs);
+        if (!shapeInputs.empty())
+            text += " with values" + textOf(shapeInputs);
         return told(
-            "shapes of " + text, [&] { return mPlugin->outputShapes(inputs, shapeInputs, dataExtent); },
-            [](OutputShapes const& found) {
-                std::string answer;
-                for (Shape const& shape : found.shapes)
-                    answer += tenon::show(shape) + " ";
-                return answer;
-            });
+            {Ask::kShapes, "shapes for" + text, "somebody asks for a shape, or the build begins"},
+            [&] { return mPlugin->outputShapes(inputs, shapeInputs, dataExtent); },
+            [](OutputShapes const& found) { return textOf(std::span<Shape const>{found.shapes}); });
     }
     bool accepts(int32_t position, Ports const& ports) override
     {
         return told(
-            fmt::format("accepts port {}? {}", position, textOf(ports, false)),
+            {Ask::kAccepts, fmt::format("accepts port {}? {}", position, textOf(ports, false)),
+                mPhase == Phase::kEngine ? "a loaded plan asks again" : "types and formats are being agreed"},
             [&] { return mPlugin->accepts(position, ports); }, [](bool yes) { return yes ? "yes" : "no"; });
     }
     int32_t combinationLimit() override
     {
-        return mPlugin->combinationLimit();
+        return told(
+            {Ask::kLimit, "at most how many combinations?", "types and formats are being agreed"},
+            [&] { return mPlugin->combinationLimit(); }, [](int32_t n) { return fmt::to_string(n); });
     }
     Result<Done> configure(Ports const& ports) override
     {
         return told(
-            "configure, building: " + textOf(ports, true), [&] { return mPlugin->configure(ports); }, kDone);
+            {Ask::kConfigure, "configure, building: " + textOf(ports, true),
+                "types and formats are agreed; once for each profile"},
+            [&] { return mPlugin->configure(ports); }, kDone);
     }
     Result<size_t> workspace(Ports const& ports) override
     {
         return told(
-            "workspace?", [&] { return mPlugin->workspace(ports); },
-            [](size_t bytes) { return fmt::format("{} bytes", bytes); });
+            {Ask::kWorkspace, "workspace for " + textOf(ports, true), "memory is being booked"},
+            [&] { return mPlugin->workspace(ports); }, [](size_t bytes) { return fmt::format("{} bytes", bytes); });
     }
     Result<std::vector<int32_t>> tactics() override
     {
         return told(
-            "tactics?", [&] { return mPlugin->tactics(); },
-            [](auto const& tactics) { return fmt::format("{}", tactics.size()); });
+            {Ask::kTactics, "tactics?", "it has just been configured"}, [&] { return mPlugin->tactics(); },
+            [](auto const& tactics) {
+                std::string text = fmt::format("{}", tactics.size());
+                for (int32_t const tactic : tactics)
+                    text += fmt::format(" {}", tactic);
+                return text;
+            });
     }
     Result<Done> setTactic(int32_t tactic) override
     {
         return told(
-            fmt::format("tactic {}", tactic), [&] { return mPlugin->setTactic(tactic); }, kDone);
+            {Ask::kSetTactic, fmt::format("tactic {}", tactic), "a run follows"},
+            [&] { return mPlugin->setTactic(tactic); }, kDone);
     }
     Result<Done> initialize() override
     {
         return told(
-            "initialize", [&] { return mPlugin->initialize(); }, kDone);
+            {Ask::kInitialize, "initialize",
+                mPhase == Phase::kEngine ? "the engine has been made" : "the build is about to store it"},
+            [&] { return mPlugin->initialize(); }, kDone);
     }
     void terminate() noexcept override
     {
-        line("terminate", "", 0.0);
+        line("terminate: its initialize() is over");
         mPlugin->terminate();
     }
     Result<PluginPtr> clone() override
     {
         return wrapped(told(
-                           "clone", [&] { return mPlugin->clone(); }, kMade),
-            "clone of");
+                           {Ask::kClone, "clone", "a build works on copies"}, [&] { return mPlugin->clone(); }, kMade),
+            Phase::kBuilding, "clone of");
     }
     Result<PluginPtr> attach(Resources const& resources) override
     {
-        return wrapped(told(
-                           "attach to a context", [&] { return mPlugin->attach(resources); }, kMade),
-            "attaching");
+        return wrapped(
+            told(
+                {Ask::kAttach,
+                    fmt::format("attach to a context, allocator at {}", static_cast<void const*>(resources.allocator)),
+                    "an execution context is made"},
+                [&] { return mPlugin->attach(resources); }, kMade),
+            Phase::kContext, "attaching");
     }
     Result<Done> reshape(Ports const& ports) override
     {
         return told(
-            "shapes, before running: " + textOf(ports, false), [&] { return mPlugin->reshape(ports); }, kDone);
+            {Ask::kReshape, "shapes, before running: " + textOf(ports, false),
+                mPhase == Phase::kContext ? "the first run, or shapes, profile or addresses have changed"
+                                          : "each profile's kOPT, before it is stored"},
+            [&] { return mPlugin->reshape(ports); }, kDone);
     }
     Result<Done> run(Work const& work) override
     {
         return told(
-            fmt::format("run on stream {}", static_cast<void const*>(work.stream)), [&] { return mPlugin->run(work); },
-            kDone);
+            {Ask::kRun,
+                fmt::format("run on stream {}, workspace at {}", static_cast<void const*>(work.stream),
+                    static_cast<void const*>(work.workspace)),
+                mPhase == Phase::kContext ? "the context runs" : "its tactics are timed"},
+            [&] { return mPlugin->run(work); }, kDone);
     }
     Result<Bytes> stored() override
     {
         return told(
-            "store", [&] { return mPlugin->stored(); },
+            {Ask::kStore, "store", "the plan keeps it"}, [&] { return mPlugin->stored(); },
             [](Bytes const& bytes) { return fmt::format("{} bytes", bytes.size()); });
     }
     int32_t aliasedInput(int32_t output) override
     {
         return told(
-            fmt::format("output {} takes over which input?", output), [&] { return mPlugin->aliasedInput(output); },
-            [](int32_t n) { return fmt::to_string(n); });
+            {Ask::kAlias, fmt::format("output {} takes over which input?", output), "kALIASED_PLUGIN_IO_10_03 is on"},
+            [&] { return mPlugin->aliasedInput(output); }, [](int32_t n) { return fmt::to_string(n); });
     }
     std::string timingCacheId() override
     {
+        line("getTimingCacheID, since timings may be kept");
         return mPlugin->timingCacheId();
     }
     std::string metadata() override
     {
+        line("getMetadataString, since the inspector shows it");
         return mPlugin->metadata();
     }
     bool isAhead() const noexcept override
@@ -229,22 +305,31 @@ class Traced final : public Plugin
     Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports) override
     {
         return told(
-            "kernel for " + textOf(ports, false), [&] { return mPlugin->kernel(inputs, ports); },
+            {std::nullopt, "kernel for " + textOf(ports, false), "it is compiled into the plan"},
+            [&] { return mPlugin->kernel(inputs, ports); },
             [](AheadKernel const& kernel) { return fmt::format("'{}', {} bytes", kernel.name, kernel.code.size()); });
     }
 
   private:
+    //! What is asked, and why now.
+    struct Question
+    {
+        std::optional<Ask> ask;
+        std::string what;
+        char const* reason;
+    };
     static constexpr auto kDone = [](Done const&) { return "done"; };
     static constexpr auto kMade = [](PluginPtr const&) { return "a copy"; };
 
-    void line(std::string const& call, std::string const& answer, double microseconds) const noexcept
+    std::string about(std::string const& text) const
+    {
+        return fmt::format("{}, {}, thread {}: {}", mName, kPhases[static_cast<size_t>(mPhase)], gettid(), text);
+    }
+    void line(std::string const& text) const noexcept
     {
         try
         {
-            TraceFile::get().write(fmt::format("plugin {} {} ({}) thread {}: {}{}{}{}\n", mNumber,
-                mPlugin == nullptr ? "" : identity().show(), mPlugin == nullptr ? "" : nameOf(identity().generation),
-                gettid(), call, answer.empty() ? "" : " = ", answer,
-                microseconds > 0.0 ? fmt::format(" ({:.1f} us)", microseconds) : ""));
+            TraceFile::get().write(about(text));
         }
         catch (std::exception const&)
         {
@@ -253,28 +338,38 @@ class Traced final : public Plugin
     }
 
     template <typename Call, typename Show>
-    std::invoke_result_t<Call&> told(std::string const& what, Call&& call, Show&& show) const
+    std::invoke_result_t<Call&> told(Question const& question, Call&& call, Show&& show) const
     {
+        std::string half = question.what;
+        if (question.ask)
+            if (std::string const name = callbackOf(*question.ask, identity().generation); name != half)
+                half = name + ": " + half;
+        half = about(half);
+        int64_t const open = TraceFile::get().begin(half);
         auto const start = std::chrono::steady_clock::now();
         auto answer = call();
         double const taken =
             std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+        std::string text;
         if constexpr (requires { answer.error(); })
-            line(what, answer ? std::string{show(*answer)} : "error: " + answer.error().message, taken);
+            text = answer ? std::string{show(*answer)} : "error: " + answer.error().message;
         else
-            line(what, std::string{show(answer)}, taken);
+            text = show(answer);
+        TraceFile::get().end(open, half, fmt::format(" = {} ({:.1f} us), since {}", text, taken, question.reason));
         return answer;
     }
 
-    Result<PluginPtr> wrapped(Result<PluginPtr> made, char const* how) const
+    Result<PluginPtr> wrapped(Result<PluginPtr> made, Phase phase, char const* how) const
     {
         if (!made)
             return made;
-        return traced(*std::move(made), fmt::format("{} plugin {}", how, mNumber));
+        return PluginPtr{std::make_unique<Traced>(*std::move(made), phase, fmt::format("{} plugin {}", how, mNumber))};
     }
 
     PluginPtr mPlugin;
+    Phase mPhase;
     int64_t mNumber;
+    std::string mName;
 };
 } // namespace
 
@@ -282,7 +377,8 @@ PluginPtr traced(PluginPtr plugin, std::string const& from)
 {
     if (!TraceFile::get().isOpen())
         return plugin;
-    return std::make_unique<Traced>(std::move(plugin), from);
+    Phase const phase = from.starts_with("INetworkDefinition") ? Phase::kNetwork : Phase::kEngine;
+    return std::make_unique<Traced>(std::move(plugin), phase, from);
 }
 
 } // namespace tenon::plugins

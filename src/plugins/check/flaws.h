@@ -22,8 +22,8 @@ inline constexpr Flaw kThrows{
     "throws", "J5", "L21", "catch everything inside the callback and return a code: no exception may leave it"};
 inline constexpr Flaw kCrashes{"crashes", "", "", "run this callback under a debugger: docs/PLUGINS says how"};
 inline constexpr Flaw kHangs{"hangs", "", "", "let the callback return"};
-inline constexpr Flaw kNames{
-    "names", "J15", "L3", "give creator and plugin the same type, version and namespace: plans are restored by them"};
+inline constexpr Flaw kNames{"names", "J15", "L3",
+    "give creator and plugin the same type, version and namespace: plans are restored by them", true};
 inline constexpr Flaw kNamespace{
     "namespace", "J16", "L2", "return what setPluginNamespace() received last, and \"\" before that"};
 inline constexpr Flaw kInterface{"interface", "J17", "L25", "leave getInterfaceInfo() and getTensorRTVersion() alone"};
@@ -37,7 +37,8 @@ inline constexpr Flaw kLooksAhead{"looks-ahead", "J10", "L17",
 inline constexpr Flaw kCombination{"combination", "J3", "L22", "accept one of the types and formats on offer", true};
 inline constexpr Flaw kLimit{"combination-limit", "J11", "L14", "answer 1 or more", true};
 inline constexpr Flaw kShapes{"shapes-agree", "K12", "L9",
-    "write extents with the expression builder; getConstantValue() means something only where isConstant() is true"};
+    "write extents with the expression builder; getConstantValue() means something only where isConstant() is true",
+    true};
 inline constexpr Flaw kSizeTensor{
     "size-tensor", "", "L10", "declare it as a 0-D int32 output, and write a size from 0 to its upper bound"};
 inline constexpr Flaw kTactics{"tactics", "", "L15", "name positive tactics, each once"};
@@ -46,7 +47,7 @@ inline constexpr Flaw kAlias{
 inline constexpr Flaw kNewObject{
     "new-object", "J7", "L7", "return a new object each time: the library destroys each one that it gets", true};
 inline constexpr Flaw kCloneCarries{
-    "clone-carries", "K10", "L6", "copy every member: a default copy constructor forgets none"};
+    "clone-carries", "K10", "L6", "copy every member: a default copy constructor forgets none", true};
 inline constexpr Flaw kCloneReady{"clone-initialized", "J6", "L5",
     "make the clone of an initialized plugin initialized: contexts never initialize theirs", true};
 inline constexpr Flaw kDestroyKeeps{"destroy-keeps-others", "J7", "L5",
@@ -71,7 +72,7 @@ inline constexpr Flaw kOutputWritten{"output-written", "", "", "write every elem
 inline constexpr Flaw kInputsKept{
     "inputs-kept", "", "L18", "leave inputs alone; to work in place let getAliasedInput() say so (IPluginV3)"};
 inline constexpr Flaw kRepeatable{
-    "repeatable", "", "", "compute the same from the same inputs: keep no state from one enqueue() to the next"};
+    "repeatable", "", "", "compute the same from the same inputs: keep no state from one enqueue() to the next", true};
 inline constexpr Flaw kApart{
     "contexts-apart", "", "", "keep scratch data in the object or the workspace, never in static or shared variables"};
 inline constexpr Flaw kEmpty{

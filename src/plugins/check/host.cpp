@@ -75,17 +75,33 @@ void* CountingAllocator::allocate(uint64_t size, uint64_t alignment, nvinfer1::A
         return nullptr; // O11
     uint64_t const step = std::max<uint64_t>(alignment, 64);
     void* const memory = std::aligned_alloc(step, (size + step - 1) / step * step);
-    mOutstanding += memory == nullptr ? 0 : 1;
+    std::scoped_lock const lock{mMutex};
+    if (memory != nullptr)
+        mBlocks.insert(memory);
     return memory;
 }
 
 bool CountingAllocator::deallocate(void* memory) noexcept
 {
+    std::scoped_lock const lock{mMutex};
     if (memory == nullptr)
         return true;
+    if (mBlocks.erase(memory) == 0)
+        return false; // Not one of these, or given back before.
     std::free(memory);
-    --mOutstanding;
     return true;
+}
+
+size_t CountingAllocator::outstanding() const noexcept
+{
+    std::scoped_lock const lock{mMutex};
+    return mBlocks.size();
+}
+
+CountingAllocator::~CountingAllocator()
+{
+    for (void* const block : mBlocks)
+        std::free(block);
 }
 
 // ---- shapes

@@ -5,6 +5,7 @@
 #include "plugins/driver.h"
 
 #include <map>
+#include <set>
 
 namespace tenon::plugins::check
 {
@@ -60,13 +61,13 @@ class CountingAllocator final : public nvinfer1::IGpuAllocator
   public:
     void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags flags) noexcept override;
     bool deallocate(void* memory) noexcept override;
-    int64_t outstanding() const noexcept
-    {
-        return mOutstanding;
-    }
+    size_t outstanding() const noexcept;
+    CountingAllocator() = default;
+    ~CountingAllocator() override;
 
   private:
-    std::atomic<int64_t> mOutstanding{0};
+    mutable std::mutex mMutex;
+    std::set<void*> mBlocks;
 };
 
 class Host

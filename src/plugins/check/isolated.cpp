@@ -148,7 +148,7 @@ Heard listen(int pipe, int32_t seconds)
 void tellEnd(Group const& group, int status, bool isLate, int32_t seconds, Mark const& mark, Report& report)
 {
     char const* const callback = mark.callback.load();
-    bool const isV3 = report.identity.generation == Generation::kV3;
+    bool const isV3 = mark.generation.load() == Generation::kV3;
     Flaw const& flaw = isLate ? flaw::kHangs : mark.thrown[0] != '\0' ? flaw::kThrows : flaw::kCrashes;
     std::string what = isLate    ? fmt::format("it did not come back within {} seconds", seconds)
         : mark.thrown[0] != '\0' ? fmt::format("it threw: {}", mark.thrown)
@@ -189,7 +189,9 @@ Result<bool> runChild(Group const& group, Subject const& subject, Options const&
     if (!heard.isLate && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return unpack(heard.bytes, report);
     tellEnd(group, status, heard.isLate, options.seconds, mark, report);
-    return true;
+    char const* const callback = mark.callback.load();
+    bool const isClone = callback != nullptr && std::string_view{callback} == "clone";
+    return !heard.isLate && !isClone; // Without clones nothing goes on.
 }
 } // namespace
 

@@ -154,7 +154,13 @@ Result<Done> checkClones(Host& host)
     PluginPtr const attached = TENON_TRY(host.attached(*ready.plugin, ready.tactic()));
     PluginPtr const ofClone = TENON_TRY(host.attached(*clone, ready.tactic()));
     bool const isV3 = host.generation() == Generation::kV3;
-    Outcome const wanted = TENON_TRY(bench.run(isV3 ? *attached : *ready.plugin));
+    Plugin& first = isV3 ? *attached : *ready.plugin;
+    Outcome const wanted = TENON_TRY(bench.run(first));
+    if (std::string const text = TENON_TRY(bench.runAgain(first)).differenceFrom(wanted); !text.empty())
+    {
+        host.find(flaw::kRepeatable, Ask::kRun, "a second run with the same inputs gives something else: " + text);
+        return Done{};
+    }
     std::string const wrong = trouble(host, bench, isV3 ? *ofClone : *attached, wanted);
     if (wrong.empty())
         return Done{};
@@ -230,7 +236,7 @@ Result<Done> checkLives(Host& host)
             TENON_TRY(checkTerminate(host, bench, *ready.plugin, *running, wanted));
     }
     ready.plugin.reset();
-    if (int64_t const left = host.allocator().outstanding(); left != 0)
+    if (size_t const left = host.allocator().outstanding(); left != 0)
         host.find(flaw::kAllocations, Ask::kDetach,
             fmt::format("{} blocks of the context's allocator were not given back", left));
     return Done{};

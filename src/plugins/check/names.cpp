@@ -149,6 +149,7 @@ void checkNamespace(Host& host, nvinfer1::IPluginV2& plugin)
         plugin.setPluginNamespace(told.c_str());
     }
     char const* const now = plugin.getPluginNamespace();
+    host.watch().enter(Ask::kClone, host.generation());
     if (now == nullptr || std::string_view{now} != "tenon_check")
         host.watch().find(flaw::kNamespace, host.generation(), "getPluginNamespace",
             fmt::format("after setPluginNamespace(\"tenon_check\") it answers '{}'", now == nullptr ? "null" : now));

@@ -139,6 +139,9 @@ Result<Done> checkEmpties(Host& host)
         return Done{};
     if (isBatchless(host.generation()))
         return Done{}; // An empty batch runs nothing.
+    PluginPtr const attached = TENON_TRY(host.attached(*scene.ready.plugin, scene.ready.tactic()));
+    Bench full = TENON_TRY(Bench::make(host, scene.form, scene.ready, Point::kOpt));
+    TENON_TRY(full.run(*attached)); // What fails anyway is no matter of empty tensors.
     Form empty;
     {
         Watch::Quiet const quiet{host.watch()};
@@ -155,7 +158,6 @@ Result<Done> checkEmpties(Host& host)
     ready.workspace = scene.ready.workspace;
     ready.aliases = scene.ready.aliases;
     Bench bench = TENON_TRY(Bench::make(host, empty, ready, Point::kOpt));
-    PluginPtr const attached = TENON_TRY(host.attached(*scene.ready.plugin, scene.ready.tactic()));
     if (auto const outcome = quietRun(host, bench, *attached); !outcome)
         host.find(flaw::kEmpty, Ask::kRun, fmt::format("with {}: {}", textOf(bench.ports()), outcome.error().message));
     return Done{};

@@ -1,6 +1,7 @@
 // Watch: which callback of a checked plugin is in work, and what was found wrong so far.
 #pragma once
 
+#include "plugins/callbacks.h"
 #include "plugins/check/check.h"
 #include "plugins/check/flaws.h"
 
@@ -10,38 +11,11 @@
 namespace tenon::plugins::check
 {
 
-//! What the host asks of a plugin; each generation has callbacks of its own for it.
-enum class Ask : uint8_t
-{
-    kOutputCount,
-    kTypes,
-    kShapes,
-    kAccepts,
-    kLimit,
-    kConfigure,
-    kWorkspace,
-    kTactics,
-    kSetTactic,
-    kInitialize,
-    kTerminate,
-    kClone,
-    kAttach,
-    kDetach,
-    kReshape,
-    kRun,
-    kStore,
-    kAlias,
-    kRestore,
-    kDestroy,
-};
-
-//! The callback's name as the API has it, a literal.
-char const* callbackOf(Ask ask, Generation generation) noexcept;
-
 //! Where a process is: shared with the parent of a child process, so that it outlives a crash.
 struct Mark
 {
     std::atomic<char const*> callback{nullptr}; //!< A literal: the parent has it at the same address.
+    std::atomic<Generation> generation{Generation::kV3};
     char thrown[512]{};
 };
 
@@ -58,6 +32,7 @@ class Watch
     }
     void enter(Ask ask, Generation generation) noexcept
     {
+        mMark.generation.store(generation);
         enter(callbackOf(ask, generation));
     }
 

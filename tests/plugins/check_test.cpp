@@ -1,0 +1,399 @@
+// The checking host: each seeded defect is found, alone and by its name, and sound plugins of all generations pass.
+#include "plugins/circ_pad.h"
+#include "plugins/faulty.h"
+#include "tenon/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace plugintest
+{
+namespace
+{
+
+using tenon::testing::Finding;
+using tenon::testing::Options;
+using tenon::testing::Report;
+using tenon::testing::Tensors;
+
+Options const& usual()
+{
+    static Options const options = [] {
+        Options made;
+        made.inputs = {tenon::testing::range({1, 3, 5}, {2, 3, 5}, {4, 3, 5})};
+        return made;
+    }();
+    return options;
+}
+
+class Check : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        Wrong::now() = {};
+    }
+    void TearDown() override
+    {
+        Wrong::now() = {};
+    }
+
+    template <typename Creator>
+    static Report checkWith(Fault fault, std::string where = {}, Options const& options = usual())
+    {
+        Wrong::now() = {fault, std::move(where)};
+        static Creator creator;
+        float const scale{2.5F};
+        PluginField const field{"scale", &scale, PluginFieldType::kFLOAT32, 1};
+        PluginFieldCollection const fields{1, &field};
+        Report report = tenon::testing::check(creator, options, &fields);
+        Wrong::now() = {};
+        return report;
+    }
+    //! Exactly one finding, of this check, rule and callback.
+    static void expectOnly(
+        Report const& report, std::string const& check, std::string const& rule, std::string const& callback)
+    {
+        ASSERT_EQ(report.findings().size(), 1U) << report.message();
+        Finding const& found = report.findings().front();
+        EXPECT_EQ(found.check, check) << report.message();
+        EXPECT_EQ(found.rule, rule) << report.message();
+        EXPECT_EQ(found.callback, callback) << report.message();
+        EXPECT_FALSE(found.what.empty());
+        EXPECT_FALSE(found.change.empty());
+    }
+};
+
+using Dynamic = FaultyCreator<FaultyDynamic>;
+using Ext = FaultyCreator<FaultyV2Ext>;
+using IOExt = FaultyCreator<FaultyV2IOExt>;
+using V3 = FaultyCreatorV3;
+
+// ---- sound plugins
+
+TEST_F(Check, soundPluginsOfAllGenerationsPass)
+{
+    Options options;
+    options.inputs = {tenon::testing::range({1, 2, 5, 7}, {2, 2, 5, 7}, {4, 2, 5, 7})};
+    options.reference = [](Tensors const& in, Tensors const& out) {
+        Dims from{in[0].rank, {}};
+        Dims to{out[0].rank, {}};
+        std::copy_n(in[0].shape, in[0].rank, from.d);
+        std::copy_n(out[0].shape, out[0].rank, to.d);
+        CircPadCore{}.run(from, to, elementSize(static_cast<DataType>(in[0].type)), in[0].data, out[0].data);
+        return true;
+    };
+    CircPadCreator<CircPadV2> v2;
+    CircPadCreator<CircPadV2Ext> v2Ext;
+    CircPadCreator<CircPadV2IOExt> v2IOExt;
+    CircPadCreator<CircPadV2DynamicExt> v2DynamicExt;
+    CircPadCreatorV3 v3;
+    for (IPluginCreatorInterface* creator :
+        std::initializer_list<IPluginCreatorInterface*>{&v2, &v2Ext, &v2IOExt, &v2DynamicExt, &v3})
+    {
+        Journal::get().clear();
+        Report const report = tenon::testing::check(*creator, options);
+        EXPECT_TRUE(report);
+        EXPECT_NE(report.json().find("\"combinations\": 4"), std::string::npos) << report.json();
+        EXPECT_EQ(Journal::get().alive(), 0) << "each object that the host got is given back";
+        EXPECT_EQ(Journal::get().count("initialize"), Journal::get().count("terminate"));
+        EXPECT_EQ(Journal::get().count("sawLaterEntry") > 0, creator != &v2 && creator != &v2Ext)
+            << "things that exist stand behind the position, too";
+    }
+}
+
+TEST_F(Check, theFaultyPluginIsSoundWithoutItsFaults)
+{
+    for (bool const isolated : {false, true})
+    {
+        Options options = usual();
+        options.isolated = isolated;
+        EXPECT_TRUE(checkWith<Dynamic>(Fault::kNone, {}, options));
+        EXPECT_TRUE(checkWith<Ext>(Fault::kNone, {}, options));
+        EXPECT_TRUE(checkWith<IOExt>(Fault::kNone, {}, options));
+        EXPECT_TRUE(checkWith<V3>(Fault::kNone, {}, options));
+    }
+}
+
+TEST_F(Check, objectsStayTheUsers)
+{
+    FaultyV3 v3;
+    EXPECT_TRUE(tenon::testing::check(v3, usual()));
+    auto* v2 = new FaultyDynamic;
+    Dynamic creator;
+    Options options = usual();
+    options.creator = &creator;
+    EXPECT_TRUE(tenon::testing::check(*v2, options));
+    v2->destroy();
+    Wrong::now() = {Fault::kCloneForgets, {}};
+    EXPECT_FALSE(tenon::testing::check(v3, usual()));
+}
+
+TEST_F(Check, shapeInputsReachThePlugin)
+{
+    Options options;
+    options.inputs = {tenon::testing::shape({2, 5, 7}), tenon::testing::values({3, 1})};
+    CircPadCreatorV3 creator;
+    EXPECT_TRUE(tenon::testing::check(creator, options));
+}
+
+// ---- objects and their lives
+
+TEST_F(Check, K10_L6_aCloneThatForgetsAMember)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kCloneForgets), "clone-carries", "K10", "clone");
+    expectOnly(checkWith<V3>(Fault::kCloneForgets), "clone-carries", "L6", "clone");
+}
+
+TEST_F(Check, K10_aCloneOfAConfiguredPluginIsConfigured)
+{
+    expectOnly(checkWith<Ext>(Fault::kCloneForgetsConfiguration), "clone-carries", "K10", "clone");
+    expectOnly(checkWith<IOExt>(Fault::kCloneForgetsConfiguration), "clone-carries", "K10", "clone");
+}
+
+TEST_F(Check, J6_aCloneIsBornInitialized)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kCloneNotInitialized), "clone-initialized", "J6", "clone");
+    expectOnly(checkWith<Ext>(Fault::kCloneNotInitialized), "clone-initialized", "J6", "clone");
+}
+
+TEST_F(Check, J7_L7_newObjects)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kCloneIsItself), "new-object", "J7", "clone");
+    expectOnly(checkWith<V3>(Fault::kAttachIsItself), "new-object", "L7", "attachToContext");
+}
+
+TEST_F(Check, J7_terminateFreesWhatClonesShare)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kTerminateFreesShared), "terminate-keeps-others", "J7", "terminate");
+    expectOnly(checkWith<Ext>(Fault::kTerminateFreesShared), "terminate-keeps-others", "J7", "terminate");
+}
+
+TEST_F(Check, J7_initializeAndTerminateBalance)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kInitializeOnlyOnce), "initialize-again", "J7", "initialize");
+}
+
+TEST_F(Check, J7_L5_destroyFreesWhatClonesShare)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kDestroyFreesShared), "destroy-keeps-others", "J7", "destroy");
+    expectOnly(checkWith<V3>(Fault::kDestroyFreesShared), "destroy-keeps-others", "L5", "destructor");
+}
+
+TEST_F(Check, J8_detachFreesWhatContextsShare)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kDetachFreesShared), "detach-keeps-others", "J8", "detachFromContext");
+}
+
+TEST_F(Check, J8_L7_memoryOfTheContextIsGivenBack)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kKeepsContextMemory), "allocations", "J8", "detachFromContext");
+    expectOnly(checkWith<V3>(Fault::kKeepsContextMemory), "allocations", "L7", "destructor");
+}
+
+TEST_F(Check, contextsThatShareScratchMemory)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kSharedScratch), "contexts-apart", "", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kSharedScratch), "contexts-apart", "", "enqueue");
+}
+
+// ---- answers
+
+TEST_F(Check, J10_L17_anAnswerThatDependsOnLaterPositions)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kLooksAhead), "looks-ahead", "J10", "supportsFormatCombination");
+    expectOnly(checkWith<IOExt>(Fault::kLooksAhead), "looks-ahead", "J10", "supportsFormatCombination");
+    expectOnly(checkWith<V3>(Fault::kLooksAhead), "looks-ahead", "L17", "supportsFormatCombination");
+}
+
+TEST_F(Check, equalQuestionsHaveEqualAnswers)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kUnstableFormats), "stable-answers", "", "supportsFormatCombination");
+    expectOnly(checkWith<IOExt>(Fault::kUnstableFormats), "stable-answers", "", "supportsFormatCombination");
+}
+
+TEST_F(Check, J3_L22_nothingIsAccepted)
+{
+    expectOnly(checkWith<Ext>(Fault::kAcceptsNothing), "combination", "J3", "supportsFormat");
+    expectOnly(checkWith<V3>(Fault::kAcceptsNothing), "combination", "L22", "supportsFormatCombination");
+}
+
+TEST_F(Check, L14_theCombinationLimitIsPositive)
+{
+    expectOnly(checkWith<V3>(Fault::kNoCombinations), "combination-limit", "L14", "getFormatCombinationLimit");
+}
+
+TEST_F(Check, L15_tacticsArePositiveAndUnique)
+{
+    expectOnly(checkWith<V3>(Fault::kTacticsTwice), "call-fails", "L15", "getValidTactics");
+    expectOnly(checkWith<V3>(Fault::kTacticZero), "call-fails", "L15", "getValidTactics");
+}
+
+TEST_F(Check, L18_anAliasThatIsNone)
+{
+    expectOnly(checkWith<V3>(Fault::kAliasOutOfRange), "alias", "L18", "getAliasedInput");
+}
+
+TEST_F(Check, K12_L9_aShapeThatDoesNotFollowItsInputs)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kConstantShape), "shapes-agree", "K12", "getOutputDimensions");
+    expectOnly(checkWith<V3>(Fault::kConstantShape), "shapes-agree", "L9", "getOutputShapes");
+}
+
+TEST_F(Check, J15_L3_namesOfPluginAndCreator)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kOtherVersion), "names", "J15", "getPluginVersion");
+    expectOnly(checkWith<V3>(Fault::kOtherVersion), "names", "L3", "getPluginVersion");
+    expectOnly(checkWith<V3>(Fault::kNullNamespace), "names", "L3", "getPluginNamespace");
+}
+
+TEST_F(Check, J16_theNamespaceIsKept)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kForgetsNamespace), "namespace", "J16", "getPluginNamespace");
+}
+
+TEST_F(Check, fieldNamesAreUnique)
+{
+    expectOnly(checkWith<V3>(Fault::kFieldTwice), "field-names", "L4", "getFieldNames");
+}
+
+// ---- serialization
+
+TEST_F(Check, J14_sizesOfSerialization)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kSerializesMore), "serialize-size", "J14", "serialize");
+    expectOnly(checkWith<Dynamic>(Fault::kSerializesLess), "serialize-size", "J14", "serialize");
+}
+
+TEST_F(Check, J15_L3_aRoundTripThatLosesAField)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kReadLosesField), "round-trip", "J15", "deserializePlugin");
+    expectOnly(checkWith<IOExt>(Fault::kReadLosesField), "round-trip", "J15", "deserializePlugin");
+    expectOnly(checkWith<V3>(Fault::kReadLosesField), "round-trip", "L3", "createPlugin");
+    expectOnly(checkWith<Dynamic>(Fault::kStoreLosesField), "round-trip", "J15", "serialize");
+    expectOnly(checkWith<V3>(Fault::kStoreLosesField), "round-trip", "L3", "getFieldsToSerialize");
+}
+
+// ---- runs
+
+TEST_F(Check, K9_workspaceIsKept)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
+    expectOnly(checkWith<Ext>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kWorkspaceGarbage), "workspace-contents", "K9", "enqueue");
+}
+
+TEST_F(Check, outputsAreWrittenWholeAndNoMore)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kUnwrittenTail), "output-written", "", "enqueue");
+    expectOnly(checkWith<IOExt>(Fault::kUnwrittenTail), "output-written", "", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kOutputTooLarge), "output-written", "", "enqueue");
+    expectOnly(checkWith<Dynamic>(Fault::kWritesPastEnd), "output-bounds", "", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kWritesBeforeBegin), "output-bounds", "", "enqueue");
+}
+
+TEST_F(Check, inputsAreKept)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kChangesInput), "inputs-kept", "", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kChangesInput), "inputs-kept", "L18", "enqueue");
+}
+
+TEST_F(Check, runsRepeat)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kCounts), "repeatable", "", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kCounts), "repeatable", "", "enqueue");
+}
+
+TEST_F(Check, L23_emptyTensorsAreHandled)
+{
+    expectOnly(checkWith<Dynamic>(Fault::kFailsWhenEmpty), "empty-tensors", "L23", "enqueue");
+    expectOnly(checkWith<V3>(Fault::kFailsWhenEmpty), "empty-tensors", "L23", "enqueue");
+    Options options = usual();
+    options.empties = false;
+    EXPECT_TRUE(checkWith<V3>(Fault::kFailsWhenEmpty, {}, options));
+}
+
+TEST_F(Check, resultsAreComparedWithAReference)
+{
+    Options options = usual();
+    options.reference = [](Tensors const& in, Tensors const& out) {
+        int64_t count{1};
+        for (int32_t i = 0; i < in[0].rank; ++i)
+            count *= in[0].shape[i];
+        for (int64_t i = 0; i < count; ++i)
+            static_cast<float*>(out[0].data)[i] = static_cast<float const*>(in[0].data)[i] * 2.5F + 0.25F;
+        return true;
+    };
+    EXPECT_TRUE(checkWith<Dynamic>(Fault::kNone, {}, options));
+    Report const report = checkWith<V3>(Fault::kWrongResult, {}, options);
+    expectOnly(report, "reference", "", "enqueue");
+    EXPECT_NE(report.message().find("output 0, element 5"), std::string::npos) << report.message();
+}
+
+// ---- errors, exceptions, crashes
+
+struct Broken
+{
+    char const* callback;
+    char const* rule;
+};
+
+TEST_F(Check, L21_L9_errorsReturnedByEachCallbackAreToldAndSurvived)
+{
+    for (Broken const& each : {Broken{"createPlugin", ""}, Broken{"clone", "L6"}, Broken{"attachToContext", "L7"},
+             Broken{"configurePlugin", "L21"}, Broken{"getOutputDataTypes", "L9"}, Broken{"getOutputShapes", "L9"},
+             Broken{"setTactic", "L21"}, Broken{"onShapeChange", "L21"}, Broken{"enqueue", "L21"},
+             Broken{"getFieldsToSerialize", "L4"}})
+    {
+        SCOPED_TRACE(each.callback);
+        expectOnly(checkWith<V3>(Fault::kReturnsError, each.callback), "call-fails", each.rule, each.callback);
+    }
+    for (Broken const& each :
+        {Broken{"createPlugin", ""}, Broken{"clone", "J7"}, Broken{"initialize", "J5"}, Broken{"enqueue", "J5"}})
+    {
+        SCOPED_TRACE(each.callback);
+        expectOnly(checkWith<Dynamic>(Fault::kReturnsError, each.callback), "call-fails", each.rule, each.callback);
+    }
+    expectOnly(checkWith<Dynamic>(Fault::kReturnsError, "deserializePlugin"), "round-trip", "J15", "deserializePlugin");
+}
+
+TEST_F(Check, J5_L21_exceptionsOutOfEachCallbackAreToldAndSurvived)
+{
+    Options options = usual();
+    options.isolated = true;
+    for (char const* callback : {"configurePlugin", "initialize", "clone", "supportsFormatCombination", "enqueue"})
+    {
+        SCOPED_TRACE(callback);
+        Report const report = checkWith<Dynamic>(Fault::kThrows, callback, options);
+        expectOnly(report, "throws", "J5", callback);
+        EXPECT_NE(report.message().find(std::string{"thrown in "} + callback), std::string::npos) << report.message();
+    }
+    for (char const* callback : {"configurePlugin", "attachToContext", "getOutputShapes", "setTactic", "onShapeChange",
+             "getFieldsToSerialize", "enqueue"})
+    {
+        SCOPED_TRACE(callback);
+        expectOnly(checkWith<V3>(Fault::kThrows, callback, options), "throws", "L21", callback);
+    }
+}
+
+TEST_F(Check, crashesAndEndlessCallsAreFindingsInChildProcesses)
+{
+    Options options = usual();
+    options.isolated = true;
+    expectOnly(checkWith<Dynamic>(Fault::kCrashes, {}, options), "crashes", "", "enqueue");
+    options.seconds = 1;
+    expectOnly(checkWith<V3>(Fault::kHangs, {}, options), "hangs", "", "enqueue");
+}
+
+TEST_F(Check, whatCannotBeginSaysWhy)
+{
+    Options options;
+    options.inputs = {tenon::testing::range({2, 3}, {1, 3}, {4, 3})};
+    Report const report = checkWith<V3>(Fault::kNone, {}, options);
+    EXPECT_FALSE(report);
+    EXPECT_NE(report.message().find("goes from 2 over 1 to 4"), std::string::npos) << report.message();
+}
+
+} // namespace
+} // namespace plugintest
