@@ -9,7 +9,8 @@
 //!   "programs"   [{"device", "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs",
 //!                "outputs"}]}]
 //!   "decisions"  [{"kind", "layer", "text"}]: fusions, refusals and tactics with their reasons
-//!   "plugins"    [{"name", "version", "namespace", "library"}]
+//!   "plugins"    [{"name", "version", "namespace", "library", "generation"}]: what has to be registered before it is
+//!                loaded. "library": the path that the plan's builder had the creator from by loadLibrary, or "".
 //! A network's holds "name", "io" and "layers" [{"name", "kind", "fields", "inputs", "outputs"}].
 #ifndef TENON_INSPECT_H
 #define TENON_INSPECT_H
@@ -32,6 +33,11 @@ extern "C"
 
     //! A network as it stands, before any optimization. \param network an nvinfer1::INetworkDefinition.
     TENON_CALL TenonText tenonInspectNetwork(void const* network, TenonText* problem) TENON_NOEXCEPT;
+
+    //! The creators of plugins that the registry of the process has:
+    //!   [{"name", "version", "namespace", "generation": "V2" for all of that family, "V3", or "decorated",
+    //!     "library": path or "", "fields": [{"name", "type", "length"}]}]
+    TENON_CALL TenonText tenonInspectPlugins(TenonText* problem) TENON_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -59,6 +59,8 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device)
     request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
     request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
     request.timedOn = settings.optimizationLevel >= kTimedLevel ? device : nullptr;
+    if (device != nullptr)
+        request.device = device->name();
     request.averageRuns = settings.avgTimingIterations;
     request.leastRuns = settings.minTimingIterations;
     auto const limit = settings.poolLimits.find(static_cast<int32_t>(MemoryPoolType::kWORKSPACE));
@@ -97,7 +99,9 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config));
     TENON_TRY(checkPrecisions(network, config));
-    NetworkGraph written = TENON_TRY(network.toGraph(graphRequest(config, mDevice.device)));
+    GraphRequest request = graphRequest(config, mDevice.device);
+    request.registry = &mPlugins.plugins();
+    NetworkGraph written = TENON_TRY(network.toGraph(request));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();
 

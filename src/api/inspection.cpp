@@ -213,7 +213,7 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     json["plugins"] = Json::array();
     for (PlanPlugin const& plugin : plan.plugins)
         json["plugins"].push_back({{"name", plugin.name}, {"version", plugin.version}, {"namespace", plugin.nameSpace},
-            {"library", plugin.library}});
+            {"library", plugin.library}, {"generation", plugin.generation}});
     json["code"] = Json::array();
     for (PlanCode const& code : plan.code)
         json["code"].push_back({{"name", code.name}, {"bytes", code.bytes}, {"sha256", hexOf(code.sha256)}});

@@ -9,7 +9,7 @@
 #include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
-#include "plugins/plugin.h"
+#include "plugins/registry.h"
 
 #include <functional>
 #include <set>
@@ -48,6 +48,7 @@ struct GraphRequest
     int32_t averageRuns{1};
     int32_t leastRuns{1};
     int64_t mostWorkspace{INT64_MAX}; //!< Of a custom layer.
+    plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
 };
 
 class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1::INetworkDefinition, Network>

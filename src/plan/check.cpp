@@ -188,7 +188,8 @@ Result<Done> checkTexts(Plan const& plan)
         TENON_TRY(checkText(decision.text, "the text of a decision"));
     }
     for (PlanPlugin const& plugin : plan.plugins)
-        for (std::string const* text : {&plugin.name, &plugin.version, &plugin.nameSpace, &plugin.library})
+        for (std::string const* text :
+            {&plugin.name, &plugin.version, &plugin.nameSpace, &plugin.library, &plugin.generation})
             TENON_TRY(checkText(*text, "an entry of the plugin list"));
     for (PlanCode const& code : plan.code)
     {

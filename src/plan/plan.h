@@ -91,7 +91,8 @@ struct PlanPlugin
     std::string name;
     std::string version;
     std::string nameSpace;
-    std::string library; //!< Information only; never opened.
+    std::string library;    //!< Information only; never opened.
+    std::string generation; //!< "V3"; information only.
 };
 
 //! Code that a plugin supplied while building. Loaded only after the user has allowed code of plans.

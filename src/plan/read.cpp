@@ -47,7 +47,8 @@ class Reader
             return PlanDecision{textOf(y.kind()), textOf(y.layer()), textOf(y.text())};
         }));
         plan.plugins = TENON_TRY(tablesOf<PlanPlugin>(x.plugins(), [&](auto const& y) -> Result<PlanPlugin> {
-            return PlanPlugin{textOf(y.name()), textOf(y.version()), textOf(y.name_space()), textOf(y.library())};
+            return PlanPlugin{textOf(y.name()), textOf(y.version()), textOf(y.name_space()), textOf(y.library()),
+                textOf(y.generation())};
         }));
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();

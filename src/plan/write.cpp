@@ -180,7 +180,8 @@ class Writer
         auto const version = text(x.version);
         auto const space = text(x.nameSpace);
         auto const library = text(x.library);
-        return stored::CreatePlugin(mOut, name, version, space, library);
+        auto const generation = text(x.generation);
+        return stored::CreatePlugin(mOut, name, version, space, library, generation);
     }
     fb::Offset<stored::Tensor> write(PlanTensor const& x)
     {

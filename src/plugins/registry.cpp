@@ -177,6 +177,29 @@ std::vector<Registry::Creator*> Registry::allRecursive() const
     return creators;
 }
 
+std::vector<Registry::Listed> Registry::listed() const
+{
+    std::vector<Listed> found;
+    {
+        std::scoped_lock const lock{mMutex};
+        for (Entry const& each : mEntries)
+            found.push_back({each.creator, each.type, each.version, each.nameSpace,
+                each.library == nullptr ? std::string{} : each.library->path()});
+        if (!mSearchesParent || mParent == nullptr)
+            return found;
+    }
+    std::ranges::move(mParent->listed(), std::back_inserter(found));
+    return found;
+}
+
+std::string Registry::libraryOf(std::string_view type, std::string_view version, std::string_view nameSpace) const
+{
+    for (Listed const& each : listed())
+        if (each.type == type && each.version == version && each.nameSpace == nameSpace)
+            return each.library;
+    return {};
+}
+
 bool Registry::searchesParent() const
 {
     std::scoped_lock const lock{mMutex};

@@ -42,6 +42,19 @@ class Registry final : public PluginSource
     //! Counts one user less; the last one releases and destroys the clone (I9).
     Result<Done> release(std::string const& key);
 
+    //! A creator, the names it is registered under, and the library that loadLibrary had it from; "": none.
+    struct Listed
+    {
+        Creator* creator;
+        std::string type;
+        std::string version;
+        std::string nameSpace;
+        std::string library;
+    };
+    //! Those of the parents behind, as far as parent search reaches.
+    std::vector<Listed> listed() const;
+    std::string libraryOf(std::string_view type, std::string_view version, std::string_view nameSpace) const;
+
     std::string whatIsMissing(PluginName const& name) const override;
 
     //! A plugin as a plan stores it, made by its creator for running.

@@ -1,6 +1,7 @@
 // C functions: loading, inspecting and verifying plans.
 #include "api/c/texts.h"
 #include "api/inspection.h"
+#include "api/plugin_list.h"
 #include "api/network.h"
 #include "api/runtime.h"
 #include "api/verification.h"
@@ -103,6 +104,11 @@ TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
     return textOrProblem(problem, [&]() -> Result<std::string> {
         return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network)));
     });
+}
+
+TenonText tenonInspectPlugins(TenonText* problem) noexcept
+{
+    return textOrProblem(problem, []() -> Result<std::string> { return pluginsJson(globalRegistry().plugins()); });
 }
 
 void* tenonDeserializeFile(void* runtime, char const* path) noexcept
