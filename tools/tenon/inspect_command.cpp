@@ -122,8 +122,12 @@ void printPlan(Json const& plan, std::string const& path, bool allDecisions)
     if (plan["plugins"].empty())
         std::printf("plugins needed: none\n");
     for (Json const& plugin : plan["plugins"])
-        std::printf("plugin needed: %s, version %s, namespace '%s', library '%s'\n", textOf(plugin["name"]).c_str(),
-            textOf(plugin["version"]).c_str(), textOf(plugin["namespace"]).c_str(), textOf(plugin["library"]).c_str());
+    {
+        std::string const library = textOf(plugin["library"]);
+        std::printf("plugin needed: %s, version %s, namespace '%s' (%s)%s\n", textOf(plugin["name"]).c_str(),
+            textOf(plugin["version"]).c_str(), textOf(plugin["namespace"]).c_str(),
+            textOf(plugin["generation"]).c_str(), library.empty() ? "" : (", from " + library).c_str());
+    }
     for (Json const& code : plan["code"])
         std::printf("code carried: %s, %s bytes, SHA-256 %s\n", textOf(code["name"]).c_str(),
             textOf(code["bytes"]).c_str(), textOf(code["sha256"]).c_str());

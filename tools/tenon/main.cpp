@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 
 namespace tenon::cli
 {
@@ -21,6 +22,7 @@ constexpr char const* kExamples = R"(Examples:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2
   tenon inspect model.plan          what became of the model, and why
   tenon verify model.plan           each step against the reference
+  tenon plugin check libpad.so      a library of custom layers, without a network
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The environment's switches: tenon knobs.)";
 
@@ -38,6 +40,13 @@ std::string versionText()
     std::snprintf(
         text, sizeof(text), "tenon " TENON_VERSION " (TensorRT API %d.%d.%d)", api / 10000, api / 100 % 100, api % 100);
     return text;
+}
+
+void loadPlugins(std::vector<std::string> const& paths)
+{
+    for (std::string const& path : paths)
+        if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
+            throw std::runtime_error("'" + path + "' cannot be loaded as a library of plugins: the lines above say why");
 }
 
 int parse(CLI::App& app, int argc, char** argv)
@@ -94,12 +103,16 @@ int main(int argc, char** argv)
     auto* verbose = app.add_flag("-v,--verbose", common.verbose, "Show each decision of a build");
     app.add_flag("-q,--quiet", common.quiet, "Show errors only")->excludes(verbose);
     app.add_flag("--allow-code", common.allowsCode, "Let code that a plan carries (kernels of plugins) run here");
+    app.add_option_function<std::vector<std::string>>("--plugins", loadPlugins, "Libraries of plugins to load first")
+        ->allow_extra_args(false)
+        ->trigger_on_parse();
     int status{0};
     addBuild(app, common, status);
     addRun(app, common, status);
     addBench(app, common, status);
     addInspect(app, common, status);
     addVerify(app, common, status);
+    addPlugin(app, common, status);
     addKnobs(app, status);
     addApi(app, status);
     int const result = guarded(app, argc, argv, status);

@@ -1,0 +1,150 @@
+"""tenon plugin: libraries and modules of custom layers are checked, listed and traced."""
+
+import json
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from test_cli import PROGRAM, ROOT, tenon
+
+LIBRARIES = PROGRAM.parent.parent / "lib"
+FAULTY = LIBRARIES / "libtenon_faulty_library.so"
+PAD = LIBRARIES / "libtenon_pad_library.so"
+MODULE = ROOT / "tests" / "python" / "scaled_plugin.py"
+SHAPES = "1x3x5:2x3x5:4x3x5"
+
+
+def test_a_sound_library_passes() -> None:
+    done = tenon("plugin", "check", FAULTY, "--shapes", SHAPES, "--fields", "scale=2.5")
+    assert "'FaultyV3' version '1' namespace '' (V3)" in done.stdout
+    assert "'FaultyDynamic' version '1' namespace '' (V2DynamicExt)" in done.stdout
+    assert done.stdout.count("nothing found") == 2 and "1 combinations" in done.stdout
+    done = tenon("plugin", "check", PAD, "--creator", "CircPadV3", "--fields", "before=1:2,after=0:3")
+    assert "nothing found" in done.stdout and "4 combinations" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "fault, v3, v2",
+    [
+        ("clone", "clone: clone-carries, rule L6", "clone: clone-carries, rule K10"),
+        ("crash", "enqueue: crashes", "enqueue: crashes"),
+        ("throw", "onShapeChange: throws, rule L21", "nothing found"),
+    ],
+)
+def test_findings_name_callback_rule_and_remedy(fault: str, v3: str, v2: str) -> None:
+    done = tenon("plugin", "check", FAULTY, "--shapes", SHAPES, "--creator", "FaultyV3:1:", status=1, FAULTY=fault)
+    assert v3 in done.stdout and "to do: " in done.stdout
+    assert done.stdout.count("to do: ") == 1
+    status = 0 if v2 == "nothing found" else 1
+    done = tenon(
+        "plugin", "check", FAULTY, "--shapes", SHAPES, "--creator", "FaultyDynamic", status=status, FAULTY=fault
+    )
+    assert v2 in done.stdout
+
+
+def test_reports_as_json() -> None:
+    done = tenon("plugin", "check", FAULTY, "--shapes", SHAPES, "--json", status=1, FAULTY="clone")
+    reports = json.loads(done.stdout)
+    assert [report["plugin"]["generation"] for report in reports] == ["V3", "V2DynamicExt"]
+    for report in reports:
+        assert not report["ok"] and report["findings"][0]["callback"] == "clone" and report["findings"][0]["change"]
+
+
+def test_wrong_arguments_say_what_is_wrong() -> None:
+    checked = ("plugin", "check", FAULTY, "--shapes", SHAPES)
+    assert "has no field 'size'; it has scale, offset" in tenon(*checked, "--fields", "size=1", status=2).stderr
+    assert "'a' in 'scale=a' is no number" in tenon(*checked, "--fields", "scale=a", status=2).stderr
+    assert "'2x3:4x3' is no shape" in tenon("plugin", "check", FAULTY, "--shapes", "2x3:4x3", status=2).stderr
+    assert "'wide' is no type" in tenon(*checked, "--types", "wide", status=2).stderr
+    assert "has no creator 'Nobody'" in tenon(*checked, "--creator", "Nobody", status=1).stderr
+    nothing = tenon("plugin", "check", LIBRARIES / "libtenon.so", status=1).stderr
+    assert "exports neither getCreators" in nothing and "cannot be loaded as a library of plugins" in nothing
+
+
+def test_python_modules_are_checked_by_python() -> None:
+    package = str(PROGRAM.parent.parent / "python")
+    with_python = ("--python", sys.executable)
+    done = tenon("plugin", "check", MODULE, *with_python, "--shapes", "1x4:2x4:3x4", PYTHONPATH=package)
+    assert done.stdout.count("nothing found") == 2
+    missing = tenon("plugin", "check", MODULE, "--python", "/no/such/python", status=1)
+    assert "'/no/such/python' cannot be started" in missing.stderr and "--python" in missing.stderr
+    tenon("plugin", "check", "no_such_module", *with_python, status=1, PYTHONPATH=package)
+
+
+def test_stock_plugins_are_listed_and_checked() -> None:
+    listed = json.loads(tenon("plugin", "list", "--json").stdout)
+    by_name = {(each["name"], each["version"]): each for each in listed}
+    norm = by_name["InstanceNormalization_TRT", "1"]
+    assert norm["generation"] == "V2" and norm["library"] == "" and norm["fields"]
+    assert re.search(r"^InstanceNormalization_TRT +version 1", tenon("plugin", "list").stdout, re.M)
+    mine = json.loads(tenon("plugin", "list", FAULTY, "--json").stdout)
+    assert [(each["name"], each["library"]) for each in mine] == [
+        ("FaultyV3", str(FAULTY)),
+        ("FaultyDynamic", str(FAULTY)),
+    ]
+    assert mine[0]["fields"][0] == {"name": "scale", "type": "float32", "length": 1}
+
+
+@pytest.fixture(scope="module")
+def padded(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A model whose one node is a plugin of the library."""
+    path = tmp_path_factory.mktemp("plugin") / "padded.onnx"
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 5, 6])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    node = helper.make_node("CircPadV3", ["x"], ["y"], "pad", before=[1, 2], after=[0, 3])
+    graph = helper.make_graph([node], "padded", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_a_plan_lists_its_plugins_and_a_missing_one_is_named_with_its_library(padded: pathlib.Path) -> None:
+    plan = padded.with_suffix(".plan")
+    tenon("build", padded, "--plugins", PAD)
+    needed = json.loads(tenon("inspect", plan, "--json").stdout)["plugins"]
+    assert needed == [{"name": "CircPadV3", "version": "1", "namespace": "", "library": str(PAD), "generation": "V3"}]
+    assert f"plugin needed: CircPadV3, version 1, namespace '' (V3), from {PAD}" in tenon("inspect", plan).stdout
+    missing = tenon("run", plan, status=1).stderr
+    assert "no creator of plugin 'CircPadV3' version '1' namespace '' is registered" in missing
+    assert f"had it from '{PAD}'" in missing
+    tenon("run", plan, "--plugins", PAD)
+
+
+def test_the_trace_has_object_phase_thread_callback_and_reason(padded: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    calls = tmp_path / "calls.txt"
+    tenon("plugin", "trace", "-o", calls, PROGRAM, "run", padded, "--plugins", PAD)
+    lines = calls.read_text().splitlines()
+    form = re.compile(
+        r"plugin \d+ at 0x[0-9a-f]+ 'CircPadV3' version '1' namespace '' \(V3\), "
+        r"(in a network|building|in an engine|in a context), thread \d+: "
+    )
+    assert all(form.match(line) for line in lines)
+    asked = [line for line in lines if " = " in line]
+    assert all(re.search(r" = .* \(\d+\.\d us\), since \S", line) for line in asked)
+    for phase, call in [
+        ("building", "configurePlugin: configure, building: FLOAT[1x2x5x6] LINEAR in"),
+        ("building", "getFieldsToSerialize: store"),
+        ("in an engine", "attachToContext: attach to a context"),
+        ("in a context", "onShapeChange: shapes, before running"),
+        ("in a context", "enqueue: run on stream"),
+    ]:
+        assert any(f", {phase}, " in line and call in line for line in lines), (phase, call)
+
+
+def test_a_model_is_traced_by_running_it(padded: pathlib.Path) -> None:
+    done = tenon("plugin", "trace", padded, "--plugins", PAD)
+    assert "enqueue: run on stream" in done.stderr
+    assert "wants a program" in tenon("plugin", "trace", status=2).stderr
+    missing = tenon("plugin", "trace", "/no/such/program", status=1).stderr
+    assert "'/no/such/program' cannot be started" in missing
+
+
+def test_contents_reach_the_plugin(padded: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    x = np.random.default_rng(5).standard_normal((1, 2, 5, 6)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    tenon("run", padded, "--plugins", PAD, "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out")
+    y = np.load(tmp_path / "out" / "y.npy")
+    np.testing.assert_array_equal(y, np.pad(x, [(0, 0), (0, 0), (1, 0), (2, 3)], mode="wrap"))
