@@ -126,6 +126,7 @@ void bindNetworkByHand(py::module_& m);
 void bindBuildByHand(py::module_& m);
 void bindRunByHand(py::module_& m);
 void bindExtras(py::module_& m);
+void bindTesting(py::module_& m);
 
 //! The class object of T, to add members to.
 template <typename Class>

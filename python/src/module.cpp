@@ -25,4 +25,5 @@ PYBIND11_MODULE(_native, m)
     bindPluginsQuick(m);
     bindRegistry(m);
     bindExtras(m);
+    bindTesting(m);
 }

@@ -1,0 +1,261 @@
+"""Checks custom layers without a network: runs a plugin through everything that an engine would ask of it.
+
+    assert tenon.testing.check_plugin(MyPlugin(), shapes=[((1, 8), (2, 8), (4, 8))], creator=MyCreator())
+
+Each finding names the callback, the rule of docs/PLUGINS and what to change.
+"""
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import re
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import _native
+
+__all__ = ["Finding", "Report", "Values", "check_module", "check_plugin"]
+
+#: Names that Python spells otherwise than by the words of the C++ ones.
+_SPELLED = {
+    "getOutputDataType": "get_output_datatype",
+    "getNbOutputs": "num_outputs",
+    "getPluginType": "plugin_type",
+    "getPluginName": "plugin_name",
+    "getPluginVersion": "plugin_version",
+    "getPluginNamespace": "plugin_namespace",
+    "getFormatCombinationLimit": "format_combination_limit",
+    "getTimingCacheID": "timing_cache_id",
+    "getMetadataString": "metadata_string",
+    "getFieldNames": "field_names",
+    "destructor": "destroy",
+}
+
+
+class Values(tuple):
+    """A shape input, given by its values."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that a plugin does wrong."""
+
+    check: str
+    rule: str
+    callback: str
+    what: str
+    change: str
+
+    def __str__(self) -> str:
+        rule = f", rule {self.rule}" if self.rule else ""
+        return f"{self.callback}: {self.what} [{self.check}{rule}]; {self.change}"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Report:
+    """What was found; true when nothing was."""
+
+    plugin: Mapping[str, str]
+    findings: Sequence[Finding]
+    notes: Sequence[str]
+    combinations: int
+    runs: int
+
+    def __bool__(self) -> bool:
+        return not self.findings
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings)) or "no findings"
+
+    __repr__ = __str__
+
+    def has(self, check: str, callback: str) -> bool:
+        return any(each.check == check and each.callback == callback for each in self.findings)
+
+
+def _spelled(callback: str) -> str:
+    """A callback as Python code has it."""
+    return _SPELLED.get(callback) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), callback)
+
+
+class _Raised:
+    """Exceptions of callbacks: the library gets a code in their place, and Python's hook the exception."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def hook(self, unraisable: Any) -> None:
+        name = unraisable.object if isinstance(unraisable.object, str) else str(unraisable.err_msg or "a callback")
+        error = (unraisable.exc_type, unraisable.exc_value, unraisable.exc_traceback)
+        with self._lock:
+            self.texts.setdefault(name, "".join(traceback.format_exception(*error)).rstrip())
+
+    @contextmanager
+    def listening(self, wanted: bool) -> Iterator[None]:
+        """Children processes cannot tell: there Python's own hook prints."""
+        if not wanted:
+            yield
+            return
+        before = sys.unraisablehook
+        sys.unraisablehook = self.hook
+        try:
+            yield
+        finally:
+            sys.unraisablehook = before
+
+    def findings(self, found: list[Finding]) -> list[Finding]:
+        """Tracebacks go to what they explain; those that explain nothing are findings of their own."""
+        told = []
+        for each in found:
+            text = self.texts.pop(each.callback, None)
+            told.append(
+                dataclasses.replace(each, check="raises", rule="M3", what=f"{each.what}\n{text}") if text else each
+            )
+        change = "let it raise for nothing that the plugin has accepted"
+        told += [Finding("raises", "M3", name, text, change) for name, text in self.texts.items()]
+        return told
+
+
+def _bounds(given: Sequence[Any]) -> tuple[list[int], list[int], list[int], bool]:
+    if isinstance(given, Values):
+        numbers = [int(each) for each in given]
+        return numbers, numbers, numbers, True
+    if any(isinstance(each, Sequence) or hasattr(each, "__len__") for each in given):
+        if len(given) != 3:
+            raise ValueError(f"an input is a shape, or three of them (least, best, most): {given!r}")
+        least, best, most = ([int(extent) for extent in shape] for shape in given)
+        return least, best, most, False
+    shape = [int(extent) for extent in given]
+    return shape, shape, shape, False
+
+
+def _field(name: str, value: Any) -> _native.PluginField:
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, bytes):
+        return _native.PluginField(name, value, _native.PluginFieldType.CHAR)
+    array = np.atleast_1d(np.asarray(value))
+    kinds = {
+        "float16": "FLOAT16",
+        "float32": "FLOAT32",
+        "float64": "FLOAT64",
+        "int8": "INT8",
+        "int16": "INT16",
+        "int32": "INT32",
+        "int64": "INT64",
+    }
+    if array.dtype.name not in kinds:
+        raise TypeError(f"field {name!r} has the type {array.dtype}, which no field can have")
+    return _native.PluginField(name, array, getattr(_native.PluginFieldType, kinds[array.dtype.name]))
+
+
+def _fields(given: Any) -> _native.PluginFieldCollection:
+    if isinstance(given, Mapping):
+        return _native.PluginFieldCollection([_field(name, value) for name, value in given.items()])
+    return _native.PluginFieldCollection() if given is None else given
+
+
+def check_plugin(
+    plugin: Any,
+    *,
+    shapes: Sequence[Sequence[Any]],
+    fields: Mapping[str, Any] | _native.PluginFieldCollection | None = None,
+    creator: Any = None,
+    namespace: str = "",
+    types: Sequence[_native.DataType] = (),
+    reference: Callable[..., Any] | None = None,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    seed: int = 1,
+    isolated: bool = False,
+    empties: bool = True,
+    seconds: int = 60,
+) -> Report:
+    """Runs one plugin through everything that an engine would ask of it, without any network.
+
+    `plugin` is a creator, a plugin, or a class of plugins that takes no arguments. A plugin stays the caller's, but is
+    configured and run; with a creator each check has a new one, made from `fields` (name -> array, number or text).
+    `creator` reads what a plugin stores; without one that is left out. `shapes` has each input's extents, three of them
+    (least, best, most) where they are dynamic, or `Values` for a shape input. `reference` gets the inputs as NumPy
+    arrays (every floating type as float32) and answers with the outputs; tolerances of 0 mean those of the element
+    type. `isolated` works in child processes: a crash is a finding then.
+    """
+    if isinstance(plugin, type):
+        plugin = plugin()
+    if isinstance(plugin, _native.IPluginCreatorInterface):
+        plugin, creator = None, plugin
+    settings = {"atol": atol, "rtol": rtol, "seed": seed, "isolated": isolated, "empties": empties, "seconds": seconds}
+    inputs = [_bounds(each) for each in shapes]
+    kinds = [int(each) for each in types]
+    raised = _Raised()
+    with raised.listening(not isolated):
+        text = _native._check_plugin(plugin, creator, namespace, _fields(fields), inputs, kinds, reference, settings)
+    answer = json.loads(text)
+    found = [Finding(**(each | {"callback": _spelled(each["callback"])})) for each in answer["findings"]]
+    return Report(answer["plugin"], raised.findings(found), answer["notes"], answer["combinations"], answer["runs"])
+
+
+def _imported(module: str | os.PathLike[str] | types.ModuleType) -> types.ModuleType:
+    if isinstance(module, types.ModuleType):
+        return module
+    path = pathlib.Path(module)
+    if path.suffix != ".py":
+        return importlib.import_module(str(module))
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = loaded
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def creators_of(module: str | os.PathLike[str] | types.ModuleType) -> list[tuple[Any, str]]:
+    """The creators of a module with their namespaces: objects, classes, and what it registers when it is imported."""
+    base = _native.IPluginCreatorInterface
+    registry = _native.get_plugin_registry()
+    before = {id(each) for each in registry.all_creators}
+    loaded = _imported(module)
+    found = [each for each in vars(loaded).values() if isinstance(each, base)]
+    found += [each for each in registry.all_creators if id(each) not in before and each not in found]
+    for each in list(vars(loaded).values()):
+        is_class = isinstance(each, type) and issubclass(each, base) and each.__module__ == loaded.__name__
+        takes_none = is_class and not any(
+            parameter.default is parameter.empty
+            and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            for parameter in list(inspect.signature(each.__init__).parameters.values())[1:]
+        )
+        if takes_none and not any(type(other) is each for other in found):
+            found.append(each())
+    return [(each, getattr(each, "plugin_namespace", "") or "") for each in found]
+
+
+def check_module(
+    module: str | os.PathLike[str] | types.ModuleType,
+    *,
+    creator: Callable[[str, str, str], bool] | None = None,
+    shapes: Sequence[Sequence[Any]],
+    fields: Mapping[str, Any] | Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> list[Report]:
+    """check_plugin() for each creator of a module; `creator` picks them by name, version and namespace."""
+    reports = []
+    for each, namespace in creators_of(module):
+        if creator is None or creator(each.name, each.plugin_version, namespace):
+            given = fields(each) if callable(fields) else fields
+            reports.append(check_plugin(each, shapes=shapes, fields=given, namespace=namespace, **options))
+    return reports

@@ -1,0 +1,160 @@
+"""tenon.testing: plugins written in Python under the checking host."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scaled_plugin
+import tenon
+import tensorrt as trt
+from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
+from tenon import testing
+
+SHAPES = [((1, 3, 4), (2, 3, 4), (5, 3, 4))]
+BOTH = pytest.mark.parametrize("creator", [ScaledV3Creator, ScaledDynamicCreator])
+
+
+def creator_of(base: type, **methods: object) -> object:
+    """A creator of a class that differs from the sound one by these methods."""
+    made_by = ScaledV3Creator if base is ScaledV3 else ScaledDynamicCreator
+    plugin = type("Faulty" + base.__name__, (base,), methods)
+    return type("FaultyCreator", (made_by,), {"make": plugin})()
+
+
+@BOTH
+def test_a_sound_plugin_passes(creator: type) -> None:
+    report = testing.check_plugin(
+        creator(), shapes=SHAPES, fields={"factor": np.float32(3.5)}, reference=lambda x: x * np.float32(3.5)
+    )
+    assert report, report
+    assert report.combinations == 1 and report.runs > 20
+    assert report.plugin["generation"] == ("V3" if creator is ScaledV3Creator else "V2DynamicExt")
+    assert str(report) == "no findings"
+
+
+@pytest.mark.parametrize("plugin", [ScaledV3, ScaledDynamic])
+def test_objects_and_classes_are_checked_too(plugin: type) -> None:
+    creator = ScaledV3Creator() if plugin is ScaledV3 else ScaledDynamicCreator()
+    mine = plugin(1.25)
+    assert testing.check_plugin(mine, shapes=SHAPES, creator=creator, reference=lambda x: x * np.float32(1.25))
+    assert mine.factor == 1.25
+    alone = testing.check_plugin(plugin, shapes=SHAPES)
+    assert alone and any("not read again" in note for note in alone.notes)
+
+
+@pytest.mark.parametrize("base, rule", [(ScaledV3, "L6"), (ScaledDynamic, "K10")])
+def test_K10_L6_a_clone_that_forgets_a_member(base: type, rule: str) -> None:
+    creator = creator_of(base, clone=lambda self: type(self)())
+    report = testing.check_plugin(creator, shapes=SHAPES, fields={"factor": np.float32(3.0)})
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [("clone-carries", rule, "clone")]
+
+
+@pytest.mark.parametrize("base", [ScaledV3, ScaledDynamic])
+def test_an_unwritten_tail(base: type) -> None:
+    def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
+        x, y = view(inputs[0], input_desc[0]), view(outputs[0], output_desc[0])
+        y.reshape(-1)[:-1] = x.reshape(-1)[:-1] * np.float32(self.factor)
+
+    report = testing.check_plugin(creator_of(base, enqueue=enqueue), shapes=SHAPES)
+    assert [(each.check, each.callback) for each in report.findings] == [("output-written", "enqueue")]
+
+
+@pytest.mark.parametrize("base, rule", [(ScaledV3, "L17"), (ScaledDynamic, "J10")])
+def test_J10_L17_an_answer_that_depends_on_later_positions(base: type, rule: str) -> None:
+    def looks_ahead(self, pos, in_out, num_inputs):
+        ports = [port.desc for port in in_out] if base is ScaledV3 else in_out
+        return scaled_plugin.is_fitting(ports[pos]) and ports[-1].type != trt.int8
+
+    report = testing.check_plugin(creator_of(base, supports_format_combination=looks_ahead), shapes=SHAPES)
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [
+        ("looks-ahead", rule, "supports_format_combination")
+    ]
+
+
+@pytest.mark.parametrize("base", [ScaledV3, ScaledDynamic])
+def test_M3_exceptions_become_findings_with_their_traceback(base: type, capfd: pytest.CaptureFixture[str]) -> None:
+    def enqueue(self, *arguments):
+        raise ValueError("an illegal value")
+
+    report = testing.check_plugin(creator_of(base, enqueue=enqueue), shapes=SHAPES)
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [("raises", "M3", "enqueue")]
+    assert "ValueError: an illegal value" in report.findings[0].what and "test_testing.py" in report.findings[0].what
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_M3_exceptions_that_no_code_tells_are_findings() -> None:
+    def configure(self, inputs, outputs):
+        raise KeyError("forgotten")
+
+    report = testing.check_plugin(creator_of(ScaledDynamic, configure_plugin=configure), shapes=SHAPES)
+    assert report.has("raises", "configure_plugin"), report
+    assert "KeyError: 'forgotten'" in str(report)
+
+
+def test_the_reference_is_compared_and_may_raise() -> None:
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, reference=lambda x: x * 2.0 + 1.0)
+    assert [(each.check, each.callback) for each in report.findings] == [("reference", "enqueue")]
+    with pytest.raises(ValueError, match="the shape"):
+        testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, reference=lambda x: x[0])
+
+    def raising(x: np.ndarray) -> np.ndarray:
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, reference=raising)
+
+
+def test_a_crash_is_a_finding_in_a_child_process() -> None:
+    program = (
+        "import ctypes, sys; sys.path.insert(0, sys.argv[1])\n"
+        "import scaled_plugin\n"
+        "from tenon import testing\n"
+        "class Crashing(scaled_plugin.ScaledV3):\n"
+        "    def enqueue(self, *arguments):\n"
+        "        ctypes.string_at(0)\n"
+        "class Creator(scaled_plugin.ScaledV3Creator):\n"
+        "    make = Crashing\n"
+        "report = testing.check_plugin(Creator(), shapes=[(2, 3)], isolated=True)\n"
+        "print([(each.check, each.callback) for each in report.findings])\n"
+    )
+    folder = str(pathlib.Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[('crashes', 'enqueue')]", done.stdout + done.stderr
+
+
+def test_a_module_is_checked_with_all_its_creators() -> None:
+    reports = testing.check_module(scaled_plugin, shapes=SHAPES, fields={"factor": np.float32(0.5)})
+    assert sorted(report.plugin["name"] for report in reports) == ["ScaledDynamic", "ScaledV3"]
+    assert all(reports), reports
+
+
+def plugin_check(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "tenon.plugin_check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_for_modules(tmp_path: pathlib.Path) -> None:
+    path = scaled_plugin.__file__
+    done = plugin_check(path, "--creator", "ScaledV3:1", "--fields", "factor=1.5", "--shapes", "1x4:2x4:3x4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'ScaledV3' version '1'" in done.stdout and "nothing found" in done.stdout
+    faulty = tmp_path / "faulty.py"
+    text = pathlib.Path(path).read_text()
+    faulty.write_text(text.replace("copy.__dict__.update(self.__dict__)", "pass", 1))
+    done = plugin_check(str(faulty), "--fields", "factor=1.5", "--shapes", "2x4")
+    assert done.returncode == 1
+    assert "clone: clone-carries, rule L6" in done.stdout, done.stdout + done.stderr
+    done = plugin_check(path, "--creator", "Nothing")
+    assert done.returncode == 1 and "has no creator 'Nothing'" in done.stderr
+    done = plugin_check(path, "--fields", "scale=1")
+    assert done.returncode == 1 and "has the fields factor" in done.stderr
+
+
+def test_what_cannot_begin_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="goes from 3 over 2"):
+        testing.check_plugin(ScaledV3Creator(), shapes=[((3, 4), (2, 4), (5, 4))])
+    with pytest.raises(ValueError, match="three of them"):
+        testing.check_plugin(ScaledV3Creator(), shapes=[((3, 4), (2, 4))])
+    assert tenon.IPluginV3 is trt.IPluginV3
