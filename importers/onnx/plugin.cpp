@@ -38,8 +38,8 @@ std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::s
     return attribute != nullptr && attribute->type() == AttributeProto::STRING ? attribute->s() : otherwise;
 }
 
-//! The values of an attribute, whatever numbers it holds.
-std::vector<double> numbersOf(AttributeProto const& attribute)
+//! The values of an attribute, whatever numbers it holds; those of a tensor in row-major order.
+std::vector<double> numbersOf(AttributeProto const& attribute, Model& model)
 {
     switch (attribute.type())
     {
@@ -47,6 +47,7 @@ std::vector<double> numbersOf(AttributeProto const& attribute)
     case AttributeProto::FLOAT: return {static_cast<double>(attribute.f())};
     case AttributeProto::INTS: return {attribute.ints().begin(), attribute.ints().end()};
     case AttributeProto::FLOATS: return {attribute.floats().begin(), attribute.floats().end()};
+    case AttributeProto::TENSOR: return numbersOf(model.tensor(attribute.t()));
     default:
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
             fmt::format(
@@ -58,6 +59,10 @@ std::vector<double> numbersOf(AttributeProto const& attribute)
 class Fields
 {
   public:
+    explicit Fields(Model& model)
+        : mModel{&model}
+    {
+    }
     void add(PluginField const& declared, AttributeProto const& attribute)
     {
         std::string const& name = mNames.emplace_back(declared.name);
@@ -88,7 +93,7 @@ class Fields
     void addNumbers(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
     {
         std::vector<T> values;
-        for (double const value : numbersOf(attribute))
+        for (double const value : numbersOf(attribute, *mModel))
         {
             values.push_back(static_cast<T>(value));
         }
@@ -144,15 +149,16 @@ class Fields
         mFields.emplace_back(name.c_str(), words.data(), type, length);
     }
 
+    Model* mModel;
     std::deque<std::string> mNames;
     std::deque<std::vector<uint64_t>> mData;
     std::vector<PluginField> mFields;
 };
 
 //! Attributes that the creator names as fields; those that the node lacks are left to the plugin.
-Fields fieldsOf(::onnx::NodeProto const& proto, PluginFieldCollection const* declared)
+Fields fieldsOf(Model& model, ::onnx::NodeProto const& proto, PluginFieldCollection const* declared)
 {
-    Fields fields;
+    Fields fields{model};
     for (int32_t i = 0; declared != nullptr && i < declared->nbFields; ++i)
     {
         PluginField const& field = declared->fields[i];
@@ -291,19 +297,19 @@ Outputs importPlugin(Node& node, ::onnx::NodeProto const& proto, IPluginCreatorI
     if (kind == "PLUGIN CREATOR_V1")
     {
         auto& older = static_cast<IPluginCreator&>(creator);
-        Fields const fields = fieldsOf(proto, older.getFieldNames());
+        Fields const fields = fieldsOf(node.network().model, proto, older.getFieldNames());
         layer = addV2(node, older, fields.collection(), data, !shape.empty());
     }
     else if (kind == "PLUGIN CREATOR_V3ONE")
     {
         auto& newer = static_cast<IPluginCreatorV3One&>(creator);
-        Fields const fields = fieldsOf(proto, newer.getFieldNames());
+        Fields const fields = fieldsOf(node.network().model, proto, newer.getFieldNames());
         layer = addV3(node, newer, fields.collection(), data, shape);
     }
     else if (kind == "PLUGIN CREATOR_V3QUICK")
     {
         auto& quick = static_cast<IPluginCreatorV3Quick&>(creator);
-        Fields const fields = fieldsOf(proto, quick.getFieldNames());
+        Fields const fields = fieldsOf(node.network().model, proto, quick.getFieldNames());
         layer = addQuick(node, quick, fields.collection(), data, shape);
     }
     else

@@ -206,6 +206,29 @@ def test_scatter_elements(
         np.testing.assert_allclose(y, want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("reduction", ["add", "mul", "mean", "min", "max"])
+def test_scatter_of_bfloat16(reduction: str) -> None:
+    random = np.random.default_rng(7)
+    data, updates = (random.integers(-8, 8, shape).astype(np.float32) for shape in ((4, 3), (7, 3)))
+    indices = random.integers(0, 4, (7, 3))
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    tensors = [network.add_input("x0", trt.bfloat16, data.shape), network.add_input("x1", trt.int64, indices.shape)]
+    tensors.append(network.add_input("x2", trt.bfloat16, updates.shape))
+    layer = network.add_plugin_v3(tensors, [], create("ScatterElements", "2", {"reduction": reduction}))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    context = trt.Runtime(LOGGER).deserialize_cuda_engine(plan).create_execution_context()
+    bits = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in (data, updates)]  # All of them exact.
+    y = np.empty(data.shape, np.uint16)
+    for name, x in zip(["x0", "x1", "x2", "y"], [bits[0], indices, bits[1], y], strict=True):
+        assert context.set_tensor_address(name, x.ctypes.data)
+    assert context.execute_async_v3(0)
+    got = (y.astype(np.uint32) << 16).view(np.float32)
+    np.testing.assert_allclose(got, scattered(data, indices, updates, 0, reduction), rtol=2**-7)
+
+
 @pytest.mark.parametrize("index", [4, -5, 2**40, -(2**63)])
 def test_an_index_out_of_range_fails_the_run(index: int) -> None:
     data, updates = normal(1, 4, 3), normal(2, 1, 3)
@@ -365,6 +388,17 @@ def test_nodes_of_onnx_models() -> None:
     at = buckets(9, 8)
     want = (inputs[0] + inputs[1][:, rows, at] + inputs[2][:, columns, at]) * 0.25
     np.testing.assert_allclose(run_node(node, want.shape, *inputs), want, rtol=1e-5, atol=1e-6)
+
+
+def test_attributes_that_are_tensors() -> None:
+    x, skip, beta, gamma = normal(1, 5, 8), normal(2, 5, 8), normal(3, 1, 1, 8), normal(4, 1, 1, 8)
+    tensors = {"beta": onnx.numpy_helper.from_array(beta), "gamma": onnx.numpy_helper.from_array(gamma)}
+    kind = onnx.numpy_helper.from_array(np.array([0]))
+    name = "CustomSkipLayerNormPluginDynamic"
+    node = oh.make_node(name, ["x0", "x1"], ["y"], plugin_version="6", type_id=kind, **tensors)
+    rows = x.astype(np.float64) + skip
+    want = (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True) * gamma[0] + beta[0]
+    np.testing.assert_allclose(run_node(node, want.shape, x, skip), want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
