@@ -148,7 +148,7 @@ def decoded(boxes: np.ndarray, anchors: np.ndarray | None, coding: int) -> np.nd
 
 
 def efficient_nms(values: dict, boxes: np.ndarray, scores: np.ndarray, anchors: np.ndarray | None = None) -> list:
-    boxes = boxes.astype(FLOAT).reshape(*boxes.shape[:2], -1, 4)
+    boxes = boxes.astype(FLOAT) if boxes.ndim == 4 else boxes.astype(FLOAT)[:, :, None]
     boxes = decoded(boxes, None if anchors is None else anchors.astype(FLOAT), values["box_coding"])
     scores = scores.astype(FLOAT).reshape(*scores.shape[:3])
     if values["score_activation"]:
