@@ -73,10 +73,11 @@ OWN = {
     "IMatrixMultiplyLayer.op1": "How input 1 is read: as it is, transposed, or as a vector.",
     "INetworkDefinition.add_concatenation": "Joins tensors along an axis that is set on the layer.\n"
     ":param inputs: the tensors, all of one rank and type.",
-    "INetworkDefinition.add_plugin": "Adds a plugin that is registered by its functions: a call of tensorrt.plugin.op, "
-    "or what such a call gives, (inputs, [], plugin). ValueError when the plugin has no implementation of the form asked "
-    "for.\n:param func: the call.\n:param aot: whether the ahead-of-time implementation is wanted; where it is not said, "
-    "the network's flags PREFER_AOT_PYTHON_PLUGINS and PREFER_JIT_PYTHON_PLUGINS tell.\n:returns: the layer.",
+    "INetworkDefinition.add_plugin": "Adds a plugin that is registered by its functions. ValueError when it has no "
+    "implementation of the form that is wanted.\n:param tuple: what a call of tensorrt.plugin.op gives when it is "
+    "called, (inputs, [], plugin).\n:param func: a call of tensorrt.plugin.op.\n:param aot: whether the ahead-of-time "
+    "implementation is wanted; where it is not said, the network's flags PREFER_AOT_PYTHON_PLUGINS and "
+    "PREFER_JIT_PYTHON_PLUGINS tell.\n:returns: the layer.",
     "INetworkDefinition.add_einsum": "Sums products over the indices of an equation.\n:param inputs: the tensors.\n"
     ':param equation: such as "ij,jk->ik".',
     "IOptimizationProfile.get_shape": "The extents [min, opt, max] of an input; [] when they were not set.\n"

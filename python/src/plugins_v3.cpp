@@ -250,7 +250,8 @@ class PyBuild : public Base
     }
 
   protected:
-    IPluginV3OneBuild const* self() const noexcept
+    //! As the very class that Python derives from: overrides are looked up by it.
+    Base const* self() const noexcept
     {
         return this;
     }

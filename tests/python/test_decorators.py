@@ -1,19 +1,17 @@
 """Plugins as Python functions (rules N)."""
 
 import gc
+import itertools
 import subprocess
 import sys
-import warnings
+from typing import Any, List, Tuple  # noqa: UP035  (both spellings are taken)
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+import small
 import tensorrt as trt
-
-with warnings.catch_warnings(record=True) as CAUGHT:
-    warnings.simplefilter("always")
-    import tensorrt.plugin as trtp
-
+import tensorrt.plugin as trtp
 import test_plugins as pads
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
@@ -80,11 +78,17 @@ def test_N1_ids_are_checked() -> None:
     def describe(x: trtp.TensorDesc) -> trtp.TensorDesc:
         return x.like()
 
-    for bad in ["name", "::name", "trt::name", "tensorrt::x", "std::x", "a.b::c", "a::b.c", "a::b::c"]:
+    for bad in ["name", "::name", "trt::name", "tensorrt::x", "std::x", "a.b::c", "a::b.c", "a::b::c", "a::", ""]:
         with pytest.raises(ValueError):
             trtp.register(bad)(describe)
     with pytest.raises(ValueError, match="registered already"):
         trtp.register("tests::circ_pad")(describe)
+    assert trtp.register("tests::fine")(describe) is describe
+    assert trt.get_plugin_registry().get_creator("fine", "1", "tests").name == "fine"
+    with pytest.raises(AttributeError, match="nobody"):
+        trtp.op.nobody.fine  # noqa: B018
+    with pytest.raises(AttributeError, match="tests::nothing"):
+        trtp.op.tests.nothing  # noqa: B018
 
 
 def test_N2_N3_signatures_are_checked() -> None:
@@ -92,19 +96,97 @@ def test_N2_N3_signatures_are_checked() -> None:
     def default(x: trtp.TensorDesc, a: int = 3) -> trtp.TensorDesc: ...
     def late(a: int, x: trtp.TensorDesc) -> trtp.TensorDesc: ...
     def forbidden(x: trtp.TensorDesc, stream: int) -> trtp.TensorDesc: ...
+    def forbidden_outputs(x: trtp.TensorDesc, outputs: int) -> trtp.TensorDesc: ...
+    def forbidden_tactic(x: trtp.TensorDesc, tactic: int) -> trtp.TensorDesc: ...
     def odd(x: trtp.TensorDesc, a: dict) -> trtp.TensorDesc: ...
     def untyped(x: trtp.TensorDesc, a: np.ndarray) -> trtp.TensorDesc: ...
+    def any_array(x: trtp.TensorDesc, a: npt.NDArray[Any]) -> trtp.TensorDesc: ...
+    def complex_array(x: trtp.TensorDesc, a: npt.NDArray[np.complex64]) -> trtp.TensorDesc: ...
+    def several(*x: trtp.TensorDesc) -> trtp.TensorDesc: ...
+    def named(x: trtp.TensorDesc, **a: int) -> trtp.TensorDesc: ...
+    def keyword_tensor(x: trtp.TensorDesc, *, y: trtp.TensorDesc) -> trtp.TensorDesc: ...
+    def inputless(a: int) -> trtp.TensorDesc: ...
     def nothing(x: trtp.TensorDesc) -> None: ...
     def wrong(x: trtp.TensorDesc) -> tuple[int, int]: ...
+    def resultless(x: trtp.TensorDesc): ...
 
-    for function in [unannotated, default, late, forbidden, odd, untyped, nothing, wrong]:
+    bad = [unannotated, default, late, forbidden, forbidden_outputs, forbidden_tactic, odd, untyped, any_array]
+    bad += [complex_array, several, named, keyword_tensor, inputless, nothing, wrong, resultless]
+    for function in bad:
         with pytest.raises(ValueError, match=function.__name__):
             trtp.register(f"tests::{function.__name__}")(function)
+        assert trt.get_plugin_registry().get_creator(function.__name__, "1", "tests") is None
+
+
+def test_N2_N6_attributes_of_every_type_reach_the_implementation() -> None:
+    kinds = [np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64, np.bool_]
+    seen: dict[str, Any] = {}
+
+    @trtp.register("tests::every")
+    def every(
+        x: trtp.TensorDesc, i: int, f: float, b: bool, s: str, raw: bytes, a0: npt.NDArray[np.int8],
+        a1: npt.NDArray[np.int16], a2: npt.NDArray[np.int32], a3: npt.NDArray[np.int64], a4: npt.NDArray[np.float16],
+        a5: npt.NDArray[np.float32], *, a6: npt.NDArray[np.float64], a7: npt.NDArray[np.bool_],
+    ) -> trtp.TensorDesc:  # fmt: skip
+        return x.like()
+
+    @trtp.impl("tests::every")
+    def every_impl(x, i, f, b, s, raw, a0, a1, a2, a3, a4, a5, a6, a7, outputs, stream) -> None:
+        seen.update(i=i, f=f, b=b, s=s, raw=raw, a0=a0, a1=a1, a2=a2, a3=a3, a4=a4, a5=a5, a6=a6, a7=a7)
+        np.asarray(outputs[0])[...] = np.asarray(x)
+
+    random = np.random.default_rng(9)
+    given: dict[str, Any] = {"i": -(2**40), "f": 0.1, "b": True, "s": "grüß", "raw": b"\x00\xff"}
+    given |= {f"a{n}": (random.standard_normal(n) * 20).astype(kind) for n, kind in enumerate(kinds)}
+    engine = one(lambda x: trtp.op.tests.every(x, **given), (2, 3))
+    pads.run(engine.create_execution_context(), np.ones((2, 3), np.float32))
+    assert set(seen) == set(given)
+    for name, value in given.items():
+        if isinstance(value, np.ndarray):
+            assert seen[name].dtype == value.dtype
+            np.testing.assert_array_equal(seen[name], value)
+        else:
+            assert type(seen[name]) is type(value) and seen[name] == value
+
+
+def test_N2_arrays_without_a_type_need_lazy_registration() -> None:
+    @trtp.register("tests::lazy", lazy_register=True)
+    def lazy(x: trtp.TensorDesc, a: np.ndarray) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.impl("tests::lazy")
+    def lazy_impl(x: trtp.Tensor, a: np.ndarray, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        np.asarray(outputs[0])[...] = np.asarray(x) + a
+
+    assert trt.get_plugin_registry().get_creator("lazy", "1", "tests") is None
+    engine = one(lambda x: trtp.op.tests.lazy(x, a=np.array([1, 2, 3], np.int16)), (2, 3))
+    assert trt.get_plugin_registry().get_creator("lazy", "1", "tests") is not None
+    x = np.random.default_rng(8).standard_normal((2, 3)).astype(np.float32)
+    np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), x + np.array([1, 2, 3], np.float32))
+    with pytest.raises(ValueError, match="int16"):
+        one(lambda x: trtp.op.tests.lazy(x, a=np.array([1.5])), (2, 3))
+
+
+def test_N3_the_result_sets_the_number_of_outputs() -> None:
+    @trtp.register("tests::three")
+    def three(x: trtp.TensorDesc) -> Tuple[trtp.TensorDesc, trtp.TensorDesc, trtp.TensorDesc]:  # noqa: UP006
+        return x.like(), trtp.from_shape_expr((2, x.shape_expr[0]), trt.int32), x.like()
+
+    @trtp.impl("tests::three")
+    def three_impl(x: trtp.Tensor, outputs: Tuple[trtp.Tensor, trtp.Tensor], stream: int) -> None:  # noqa: UP006
+        pass
+
+    network = trt.Builder(LOGGER).create_network(0)
+    layer = network.add_plugin(trtp.op.tests.three(network.add_input("x", trt.float32, (5, 3))))
+    assert layer.num_outputs == 3
+    shapes = [(tuple(layer.get_output(i).shape), layer.get_output(i).dtype) for i in range(3)]
+    assert shapes == [((5, 3), trt.float32), ((2, 5), trt.int32), ((5, 3), trt.float32)]
 
 
 def test_N4_implementations_fit_their_registration() -> None:
-    with pytest.raises(ValueError, match="not registered"):
-        trtp.impl("tests::nobody")
+    for decorator in [trtp.impl, trtp.autotune, trtp.aot_impl]:
+        with pytest.raises(ValueError, match="not registered"):
+            decorator("tests::nobody")
 
     @trtp.register("tests::two")
     def two(x: trtp.TensorDesc, a: int, b: float) -> tuple[trtp.TensorDesc, trtp.TensorDesc]:
@@ -114,11 +196,42 @@ def test_N4_implementations_fit_their_registration() -> None:
     def reordered(x: trtp.Tensor, b: float, a: int, outputs: tuple, stream: int) -> None: ...
     def unknown(x: trtp.Tensor, c: int, outputs: tuple, stream: int) -> None: ...
     def endless(x: trtp.Tensor, a: int) -> None: ...
+    def early(x: trtp.Tensor, outputs: tuple, a: int, stream: int) -> None: ...
+    def swapped(x: trtp.Tensor, outputs: tuple, tactic: int, stream: int) -> None: ...
     def result(x: trtp.Tensor, outputs: tuple, stream: int) -> int: ...
+    def mistyped(x: trtp.Tensor, a: float, outputs: tuple, stream: int) -> None: ...
+    def described(x: trtp.TensorDesc, outputs: tuple, stream: int) -> None: ...
+    def listed(x: trtp.Tensor, outputs: tuple[int], stream: int) -> None: ...
+    def streamed(x: trtp.Tensor, outputs: tuple, stream: str) -> None: ...
 
-    for function in [other, reordered, unknown, endless, result]:
+    bad = [other, reordered, unknown, endless, early, swapped, result, mistyped, described, listed, streamed]
+    for function in bad:
         with pytest.raises(ValueError, match=function.__name__):
             trtp.impl("tests::two")(function)
+
+    def tuned(x: trtp.TensorDesc, outputs: tuple, tactic: int) -> list[trtp.AutoTuneCombination]: ...
+    def tensors(x: trtp.Tensor, outputs: tuple) -> list[trtp.AutoTuneCombination]: ...
+    def number(x: trtp.TensorDesc, outputs: tuple) -> int: ...
+
+    for function in [tuned, tensors, number]:
+        with pytest.raises(ValueError, match=function.__name__):
+            trtp.autotune("tests::two")(function)
+
+    @trtp.impl("tests::two")
+    def fine(x: trtp.Tensor, b: float, outputs: Tuple[trtp.Tensor, ...], stream: int, tactic: int): ...  # noqa: UP006
+
+    @trtp.autotune("tests::two")
+    def also(
+        x: trtp.TensorDesc,
+        a: int,
+        outputs: Tuple[trtp.TensorDesc],  # noqa: UP006
+    ) -> List[trtp.AutoTuneCombination]:  # noqa: UP006
+        ...
+
+    with pytest.raises(ValueError, match="already"):
+        trtp.impl("tests::two")(fine)
+    with pytest.raises(ValueError, match="already"):
+        trtp.autotune("tests::two")(also)
 
 
 def test_N5_calls_are_checked() -> None:
@@ -133,10 +246,15 @@ def test_N5_calls_are_checked() -> None:
         ((x,), {"before": pair, "after": pair, "more": 1}),
         ((x,), {"after": pair, "before": pair}),
         ((x,), {"before": pair.astype(np.int64), "after": pair}),
+        ((x,), {"before": [1, 1], "after": pair}),
+        ((x,), {"before": pair.reshape(1, 2), "after": pair}),
         ((x,), {"before": pair}),
+        ((), {"before": pair, "after": pair}),
     ]:
         with pytest.raises(ValueError):
             op(*arguments, **attributes)
+    inputs, shape_inputs, plugin = op(x, before=pair, after=pair)()
+    assert inputs == [x] and shape_inputs == [] and isinstance(plugin, trt.IPluginV3)
 
 
 def test_N6_only_what_the_implementation_names_is_stored() -> None:
@@ -151,7 +269,13 @@ def test_N6_only_what_the_implementation_names_is_stored() -> None:
         seen["text"] = text
         np.asarray(outputs[0])[...] = np.asarray(x) * used
 
-    engine = one(lambda x: trtp.op.tests.stored(x, used=2.5, text="grüß", unused=7), (2, 3))
+    def use(x: trt.ITensor):
+        return trtp.op.tests.stored(x, used=2.5, text="grüß", unused=7)
+
+    x = trt.Builder(LOGGER).create_network(0).add_input("x", trt.float32, (2, 3))
+    fields = use(x)()[2].get_fields_to_serialize()
+    assert [field.name for field in fields] == ["used", "text"]
+    engine = one(use, (2, 3))
     x = np.random.default_rng(2).standard_normal((2, 3)).astype(np.float32)
     np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), x * np.float32(2.5))
     assert seen == {"text": "grüß"}
@@ -179,6 +303,72 @@ def test_N9_combinations_are_expanded() -> None:
     for bad in ["FP32|FP16, FP32*FP16|INT8", "FP32|FP16, FP32|FP16|INT8", "FP31, FP32"]:
         with pytest.raises(ValueError):
             trtp.AutoTuneCombination(bad)._expanded(2)
+    for bad in ["LINEAR|HWC, LINEAR*HWC|CHW2", "LINEAR, NCHW", "LINEAR, LINEAR, LINEAR"]:
+        with pytest.raises(ValueError):
+            trtp.AutoTuneCombination("FP32, FP32", bad)._expanded(2)
+
+
+def test_N9_words_positions_and_tactics_of_combinations() -> None:
+    made = trtp.AutoTuneCombination()
+    assert made.pos(0, "BF16|INT8", "LINEAR*HWC") is None
+    made.pos([1, 2], "FLOAT|INT64")
+    assert made.tactics([3, 1]) is None
+    wanted = [
+        ([(first, layout), (second, trt.TensorFormat.LINEAR), (second, trt.TensorFormat.LINEAR)], [3, 1])
+        for (first, second), layout in itertools.product(
+            [(trt.bfloat16, trt.float32), (trt.int8, trt.int64)], [trt.TensorFormat.LINEAR, trt.TensorFormat.HWC]
+        )
+    ]
+    assert made._expanded(3) == wanted and made.combinations == wanted
+    assert made.io_types == {0: "BF16|INT8", 1: "FLOAT|INT64", 2: "FLOAT|INT64"}
+    assert made.layouts == {0: "LINEAR*HWC", 1: "LINEAR", 2: "LINEAR"}
+    with pytest.raises(ValueError, match="set already"):
+        made.pos(2, "FP32")
+    with pytest.raises(ValueError, match="the plugin has 2"):
+        made._expanded(2)
+    for bad in [[0], [-1], [1.5]]:
+        with pytest.raises(ValueError, match="positive"):
+            made.tactics(bad)
+        with pytest.raises(ValueError, match="positive"):
+            trtp.AutoTuneCombination("FP32", tactics=bad)
+    for layouts in ["HWC", "HWC, HWC"]:  # One entry stands for all.
+        both = trtp.AutoTuneCombination("FP32, FP32", layouts)._expanded(2)
+        assert [format for _, format in both[0][0]] == [trt.TensorFormat.HWC] * 2
+
+
+def test_N8_without_autotune_types_are_those_declared() -> None:
+    asked = []
+
+    @trtp.register("tests::declared")
+    def declared(x: trtp.TensorDesc, y: trtp.TensorDesc) -> trtp.TensorDesc:
+        return trtp.from_shape_expr(x.shape_expr, trt.int32)
+
+    @trtp.impl("tests::declared")
+    def declared_impl(x: trtp.Tensor, y: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int, tactic: int) -> None:
+        asked.append((x.dtype, y.dtype, outputs[0].dtype, x.format, outputs[0].format, tactic))
+        np.asarray(outputs[0])[...] = np.asarray(x).astype(np.int32) + np.asarray(y)
+
+    logger = small.Recorder()
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (1, 2, 3, 4))
+    y = network.add_input("z", trt.int32, (1, 2, 3, 4))
+    layer = network.add_plugin(trtp.op.tests.declared(x, y))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    config = builder.create_builder_config()
+    config.set_flag(trt.BuilderFlag.FP16)  # Reduced types are not the declared ones.
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    context = engine.create_execution_context()
+    random = np.random.default_rng(12)
+    a = random.integers(-9, 9, (1, 2, 3, 4)).astype(np.float32)
+    b, made = random.integers(-9, 9, a.shape).astype(np.int32), np.empty(a.shape, np.int32)
+    for name, array in {"x": a, "z": b, "y": made}.items():
+        context.set_tensor_address(name, array)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(made, a.astype(np.int32) + b)
+    linear = trt.TensorFormat.LINEAR
+    assert asked == [(trt.float32, trt.int32, trt.int32, linear, linear, 0)]
 
 
 def test_N8_N9_autotune_and_tactics() -> None:
@@ -284,17 +474,22 @@ def test_size_tensors() -> None:
     np.testing.assert_array_equal(y[: int(count)], data[data > 0])
 
 
-def test_N12_ahead_of_time_says_that_it_is_not_there() -> None:
-    with pytest.raises(NotImplementedError, match="aot_impl"):
-        trtp.aot_impl("tests::circ_pad")
+def test_N10_shape_inputs_are_not_supported(capfd: pytest.CaptureFixture[str]) -> None:
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (2, 2, 5, 6))
+    more = network.add_input("more", trt.int32, (2,))
+    pair = np.array([1, 1], np.int32)
+    inputs, _, plugin = trtp.op.tests.circ_pad(x, before=pair, after=pair)()
+    layer = network.add_plugin((inputs, [more], plugin))
+    assert layer.get_output(0).shape.nbDims == -1
+    assert "takes no shape inputs" in capfd.readouterr().err
 
 
 def test_N13_importing_warns_once() -> None:
-    program = "import warnings\nwith warnings.catch_warnings(record=True) as caught:\n"
-    program += "    warnings.simplefilter('always')\n    import tensorrt.plugin, tensorrt.plugin\n"
-    program += "print(sum('experimental' in str(each.message) for each in caught))"
+    program = "import tensorrt.plugin, tenon.plugin, tensorrt.plugin"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "1"
+    assert done.stderr.count("experimental") == 1 and "[W]" in done.stderr, done.stderr
 
 
 def test_N14_symbolic_arithmetic() -> None:
@@ -324,3 +519,149 @@ def test_N14_symbolic_arithmetic() -> None:
     assert found == {"constant": [False, True], "raised": True}
     x = np.ones((5, 4), np.float32)
     assert pads.run(engine.create_execution_context(), x).shape == (20, 3)
+
+
+def test_N14_expressions_of_which_nothing_is_known() -> None:
+    fake = trtp.ShapeExprs(2, _is_dummy=True)[0]
+    assert fake.is_fake and not fake.is_size_tensor
+    for unknown in [fake, fake + 1, trtp.cdiv(fake, 2), trtp.max(3, fake), fake == 2, fake * fake]:
+        assert unknown.is_fake
+        for ask in [lambda e: e.is_constant, lambda e: e.constant_value(), bool]:
+            with pytest.raises(RuntimeError):
+                ask(unknown)
+    for function in [trtp.cdiv, trtp.max, trtp.min]:
+        with pytest.raises(ValueError, match="are ints"):
+            function(1, 2)
+    with pytest.raises(ValueError):
+        trtp.ShapeExprs(trt.Dims.MAX_DIMS + 1)
+    with pytest.raises(ValueError):
+        trtp.ShapeExprs.from_tuple(range(trt.Dims.MAX_DIMS + 1))
+    exprs = trtp.ShapeExprs.from_tuple([2, trtp.ShapeExpr(3)])
+    assert exprs.numel().constant_value() == 6 and len(exprs) == 2
+    with pytest.raises(IndexError):
+        exprs[2] = 4
+    with pytest.raises(ValueError):
+        exprs[0] = "4"
+    assert isinstance(exprs[0], trtp.ShapeExpr) and isinstance(exprs[0], trtp.SymInt32)
+    assert not isinstance(trtp.SymInt8(3), trtp.SymInt32) and trtp.SymInt16(7).constant_value() == 7
+    for kind, value in [(trtp.SymInt8, 128), (trtp.SymInt16, 2**15), (trtp.SymInt32, 2**31)]:
+        with pytest.raises(ValueError, match="does not fit"):
+            kind(value)
+
+
+def test_N14_nothing_is_computed_from_size_tensors() -> None:
+    raised = []
+
+    @trtp.register("tests::sized")
+    def sized(x: trtp.TensorDesc) -> tuple[trtp.TensorDesc, trtp.TensorDesc]:
+        count = trtp.size_tensor(x.shape_expr[0], x.shape_expr[0] * 2)
+        extent = count.expr()
+        for compute in [lambda: extent + 1, lambda: 2 * extent, lambda: trtp.max(x.shape_expr[0], extent)]:
+            with pytest.raises(ValueError, match="nothing can be computed"):
+                compute()
+        with pytest.raises(ValueError, match="another size tensor"):
+            trtp.size_tensor(extent, x.shape_expr[0])
+        raised.append((extent.is_size_tensor, extent.is_constant, count.is_size_tensor, count.index))
+        return trtp.from_shape_expr((extent,), x.dtype), count
+
+    @trtp.impl("tests::sized")
+    def sized_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor, trtp.Tensor], stream: int) -> None: ...
+
+    network = trt.Builder(LOGGER).create_network(0)
+    with pytest.raises(ValueError, match="index"):
+        trtp.size_tensor(1, 2).index  # noqa: B018
+    layer = network.add_plugin(trtp.op.tests.sized(network.add_input("x", trt.float32, (5,))))
+    assert layer is not None and not raised or raised[0][:3] == (True, False, True)
+
+
+def test_descriptions_know_what_is_known_and_inputs_stay_as_they_are() -> None:
+    checked = []
+
+    @trtp.register("tests::reading")
+    def reading(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        assert x.has_shape_expr and not x.has_shape and x.ndim == 2 and not x.is_aliased and not x.is_size_tensor
+        for ask in ["shape", "format", "scale", "is_dynamic"]:
+            with pytest.raises(ValueError):
+                getattr(x, ask)
+        with pytest.raises(ValueError):
+            x.numel()
+        aliased = x.aliased()
+        assert aliased.get_aliased() is x and aliased.is_aliased and x.get_aliased() is None
+        for fixed in [x, aliased]:
+            with pytest.raises(ValueError, match="cannot be set"):
+                fixed.dtype = trt.int32
+        with pytest.raises(AttributeError):
+            x.kind = 3
+        made = x.like()
+        made.dtype = trt.int32
+        made.dtype = x.dtype
+        made.shape_expr = trtp.ShapeExprs.from_tuple([x.shape_expr[1], x.shape_expr[0]])
+        checked.append(made.ndim)
+        return made
+
+    @trtp.autotune("tests::reading")
+    def reading_autotune(x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc]) -> list[trtp.AutoTuneCombination]:
+        assert x.has_shape and not x.has_shape_expr and x.is_dynamic and outputs[0].dtype == trt.float32
+        assert (tuple(x.shape), x.shape.min, x.shape.opt, x.shape.max) == ((-1, 3), (1, 3), (2, 3), (8, 3))
+        assert x.shape.is_dynamic and len(x.shape) == 2 and x.shape[1] == 3 and outputs[0].shape.max == (3, 8)
+        with pytest.raises(ValueError):
+            x.shape.numel()
+        with pytest.raises(ValueError):
+            x.shape_expr  # noqa: B018
+        checked.append("autotune")
+        return [trtp.AutoTuneCombination("FP32, FP32")]
+
+    @trtp.impl("tests::reading")
+    def reading_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        for name in ["data_ptr", "dtype", "format", "scale", "shape", "strides"]:
+            with pytest.raises(ValueError, match="cannot be set"):
+                setattr(x, name, getattr(x, name))
+        with pytest.raises(AttributeError):
+            x.kind = 3
+        flat = x.aliased((x.numel(),))
+        assert flat.data_ptr == x.data_ptr and flat.get_aliased() is x and flat.strides == (1,) and flat.ndim == 1
+        np.asarray(outputs[0])[...] = np.asarray(flat).reshape(tuple(x.shape)).T
+        checked.append("run")
+
+    engine = one(lambda x: trtp.op.tests.reading(x), (-1, 3), trt.float32, ((1, 3), (2, 3), (8, 3)))
+    x = np.random.default_rng(3).standard_normal((5, 3)).astype(np.float32)
+    np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), x.T)
+    assert {2, "autotune", "run"} == set(checked)
+
+
+def test_an_exception_in_an_implementation_fails_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda info: raised.append(str(info.exc_value)))
+
+    @trtp.register("tests::raising")
+    def raising(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.impl("tests::raising")
+    def raising_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        raise ValueError("an illegal value")
+
+    context = one(lambda x: trtp.op.tests.raising(x), (2, 3)).create_execution_context()
+    x, y = np.ones((2, 3), np.float32), np.empty((2, 3), np.float32)
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    assert not context.execute_async_v3(0)
+    assert raised == ["an illegal value"]
+
+
+def test_channels_last_tensors_are_views_with_strides() -> None:
+    @trtp.register("tests::channels_last")
+    def channels_last(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.autotune("tests::channels_last")
+    def formats(x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc]) -> list[trtp.AutoTuneCombination]:
+        return [trtp.AutoTuneCombination("FP32, FP32", "HWC, LINEAR")]
+
+    @trtp.impl("tests::channels_last")
+    def channels_last_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        assert x.format == trt.TensorFormat.HWC and x.strides == (24, 1, 8, 2)
+        np.asarray(outputs[0])[...] = 2 * np.asarray(x)
+
+    engine = one(lambda x: trtp.op.tests.channels_last(x), (1, 2, 3, 4))
+    x = np.random.default_rng(3).standard_normal((1, 2, 3, 4)).astype(np.float32)
+    np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), 2 * x)

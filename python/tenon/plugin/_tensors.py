@@ -285,6 +285,10 @@ def _row_major(extents: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def _lent(name: str, doc: str) -> Any:
+    return property(lambda self: self._get(name), lambda self, value: setattr(self, name, value), doc=doc)
+
+
 class Tensor:
     """A tensor while the plugin runs: a view of memory that is valid until the call returns.
 
@@ -323,35 +327,12 @@ class Tensor:
         except KeyError:
             raise AttributeError(f"Tensor.{name} is not set") from None
 
-    @property
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return self._get("data_ptr")
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the elements."""
-        return self._get("dtype")
-
-    @property
-    def format(self) -> Any:
-        """The order of the elements in memory."""
-        return self._get("format")
-
-    @property
-    def scale(self) -> float:
-        """The scale of INT8 elements."""
-        return self._get("scale")
-
-    @property
-    def shape(self) -> Shape:
-        """The extents."""
-        return self._get("shape")
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """Distance of neighbours along each axis, in elements."""
-        return self._get("strides")
+    data_ptr = _lent("data_ptr", "The address of the first element.")
+    dtype = _lent("dtype", "The type of the elements.")
+    format = _lent("format", "The order of the elements in memory.")
+    scale = _lent("scale", "The scale of INT8 elements.")
+    shape = _lent("shape", "The extents.")
+    strides = _lent("strides", "Distance of neighbours along each axis, in elements.")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in Tensor._names:
