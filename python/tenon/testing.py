@@ -115,8 +115,15 @@ class _Raised:
         finally:
             sys.unraisablehook = before
 
-    def findings(self, found: list[Finding]) -> list[Finding]:
+    def findings(self, found: list[Finding], generation: str) -> list[Finding]:
         """Tracebacks go to what they explain; those that explain nothing are findings of their own."""
+        asked = self.texts.get("supports_format_combination", "")
+        if "-1 is not a valid" in asked:  # What stands behind the position is neither a type nor a format.
+            found = [each for each in found if each.callback != "supports_format_combination"]
+            del self.texts["supports_format_combination"]
+            change = "answer from the entries 0 to pos alone: those behind are not decided when the question comes"
+            rule = "L17" if generation == "V3" else "J10"
+            found.append(Finding("looks-ahead", rule, "supports_format_combination", asked, change))
         told = []
         for each in found:
             text = self.texts.pop(each.callback, None)
@@ -204,7 +211,13 @@ def check_plugin(
         text = _native._check_plugin(plugin, creator, namespace, _fields(fields), inputs, kinds, reference, settings)
     answer = json.loads(text)
     found = [Finding(**(each | {"callback": _spelled(each["callback"])})) for each in answer["findings"]]
-    return Report(answer["plugin"], raised.findings(found), answer["notes"], answer["combinations"], answer["runs"])
+    return Report(
+        answer["plugin"],
+        raised.findings(found, answer["plugin"]["generation"]),
+        answer["notes"],
+        answer["combinations"],
+        answer["runs"],
+    )
 
 
 def _imported(module: str | os.PathLike[str] | types.ModuleType) -> types.ModuleType:

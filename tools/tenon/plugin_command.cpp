@@ -248,6 +248,7 @@ void addPlugin(CLI::App& app, Common const& common, int& status)
     auto output = std::make_shared<std::string>("/dev/stderr");
     CLI::App* traces = group->add_subcommand("trace", "Run a program and write down each call that plugins get");
     traces->add_option("-o,--output", *output, "File that the calls are appended to (standard error)");
+    traces->fallthrough(false);
     traces->prefix_command();
     traces->footer(R"(Example:
   tenon plugin trace -o calls.txt python train.py
