@@ -24,6 +24,7 @@ struct Hooks
     std::function<int32_t()> initialize;
     size_t workspace{0};
     std::vector<uint8_t> stored;
+    uint32_t versionBits{0}; //!< Further bits in what getTensorRTVersion() answers.
 };
 
 inline Hooks& hooks()
@@ -58,6 +59,11 @@ class HookedDynamic final : public HookedOf<HookedDynamic, IPluginV2DynamicExt>
 {
   public:
     static constexpr char const* kType{"HookedDynamic"};
+    int32_t getTensorRTVersion() const noexcept override
+    {
+        return static_cast<int32_t>(
+            static_cast<uint32_t>(IPluginV2DynamicExt::getTensorRTVersion()) | hooks().versionBits);
+    }
     HookedDynamic* clone() const noexcept override
     {
         return copied();

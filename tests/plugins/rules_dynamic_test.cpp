@@ -1,5 +1,5 @@
-// Group K: the life of an IPluginV2DynamicExt, beside what v2_test.cpp has. Numbers of calls that were only observed are
-// not asserted, their order is.
+// Group K: the life of an IPluginV2DynamicExt, beside what v2_test.cpp has. Numbers of calls that were only observed
+// are not asserted, their order is.
 #include "plugins/hooked.h"
 
 namespace plugintest

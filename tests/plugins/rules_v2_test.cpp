@@ -167,6 +167,20 @@ TEST_F(BatchlessRules, J8_aContextThatNeverGotMemoryNeitherAttachesNorDetaches)
     EXPECT_EQ(Journal::get().count("clone"), 0);
 }
 
+TEST_F(FamilyRules, J17_theBitOfPythonChangesNoGeneration)
+{
+    hooks().versionBits = 0x40U << 24U;
+    hooks().shape = [](DimsExprs const* in, IExprBuilder& builder) {
+        return DimsExprs{1, {builder.operation(DimensionOperation::kPROD, *in[0].d[0], *builder.constant(4))}};
+    };
+    ASSERT_NE(add(dims({-1, 4})), nullptr) << logger.errors();
+    addProfile({1, 4}, {2, 4}, {3, 4});
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_GT(Journal::get().count("supportsFormatCombination"), 0) << "it is asked as a V2DynamicExt";
+    EXPECT_EQ(apitest::extents(engine->getTensorShape("y")), std::vector<int64_t>{-1});
+}
+
 //! Keeps the allocators that living contexts gave.
 class Allocating final : public HookedBatchless<Allocating, IPluginV2Ext>
 {

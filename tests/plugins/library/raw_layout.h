@@ -1,6 +1,7 @@
-// Records and tables of functions as the published layout table of TensorRT 10.16 gives them (tools/api/abi-10.16.json),
-// and nothing else: no header of the API. An object is a record whose first word points to a table of functions; each
-// function stands beside the name that its slot has in the layout table, and tests compare those names with it.
+// Records and tables of functions as the published layout table of TensorRT 10.16 gives them
+// (tools/api/abi-10.16.json), and nothing else: no header of the API. An object is a record whose first word points to
+// a table of functions; each function stands beside the name that its slot has in the layout table, and tests compare
+// those names with it.
 #pragma once
 
 #include <cstddef>

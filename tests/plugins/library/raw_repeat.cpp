@@ -1,5 +1,5 @@
-// RawRepeat: a V2DynamicExt plugin made from the layout table. Each element of the last axis `times` times, multiplied by
-// `factor`.
+// RawRepeat: a V2DynamicExt plugin made from the layout table. Each element of the last axis `times` times, multiplied
+// by `factor`.
 #include "raw_layout.h"
 
 #include <cstdio>

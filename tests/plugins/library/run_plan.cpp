@@ -1,4 +1,5 @@
-// A process of its own that runs a plan whose plugins a library has: LIBRARY PLAN X Y EXTENT... ; X and Y are raw bytes.
+// A process of its own that runs a plan whose plugins a library has: LIBRARY PLAN X Y EXTENT... ; X and Y are raw
+// bytes.
 #include "NvInfer.h"
 
 #include <cstdio>
