@@ -238,8 +238,8 @@ QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
 ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollection const& fields,
     std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
 {
-    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(node.name().c_str(), creator.getPluginNamespace(),
-        &fields, TensorRTPhase::kBUILD, requestOf(node.api()))};
+    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(
+        node.name().c_str(), creator.getPluginNamespace(), &fields, TensorRTPhase::kBUILD, requestOf(node.api()))};
     if (plugin == nullptr)
     {
         refused(node, "createPlugin() returned null for the attributes");

@@ -15,7 +15,7 @@ struct tenon_launch
 {
     uint32_t grid[3];
     uint32_t block[3];
-    void* shared;         /* shared_bytes bytes of memory for the kernel's own use, of unknown contents; else null */
+    void* shared; /* shared_bytes bytes of memory for the kernel's own use, of unknown contents; else null */
     uint64_t shared_bytes;
 };
 

@@ -99,7 +99,8 @@ void bindLaunch(py::module_& m)
     py::class_<T, Borrowed<T>> c(m, "KernelLaunchParams", docOf("KernelLaunchParams"));
     auto const add = [&](char const* name, auto get, auto set) {
         std::string const what = std::string{"KernelLaunchParams."} + name;
-        c.def_property(name, py::cpp_function(get, py::return_value_policy::reference),
+        c.def_property(
+            name, py::cpp_function(get, py::return_value_policy::reference),
             [what, set](T& self, ISymExpr* value) {
                 if (!(self.*set)(value))
                     throw py::value_error(what + " is no int32 expression of this call");
@@ -195,8 +196,8 @@ class PyQuickBuildOf : public Base
         auto const count = static_cast<int32_t>(mCombinations.size());
         if (ports > 0 && count % ports == 0)
             return count / ports;
-        std::fprintf(stderr, "[tenon] %s answered with %d descriptions where each combination has %d\n", kName, count,
-            ports);
+        std::fprintf(
+            stderr, "[tenon] %s answered with %d descriptions where each combination has %d\n", kName, count, ports);
         return kFailed;
     }
     int32_t getSupportedFormatCombinations(DynamicPluginTensorDesc const*, int32_t nbInputs, int32_t nbOutputs,
@@ -288,8 +289,7 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
         char const** kernelName, char** compiledKernel, int32_t* compiledKernelSize) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        auto const answer =
-            callOverride(self(), "get_kernel", true, listOf(in, nbInputs), listOf(out, nbOutputs));
+        auto const answer = callOverride(self(), "get_kernel", true, listOf(in, nbInputs), listOf(out, nbOutputs));
         if (!answer)
             return kFailed;
         try
@@ -406,8 +406,8 @@ class PyCreatorQuick : public IPluginCreatorV3Quick
         TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return ownedAnswer(
-            callOverride(self(), "create_plugin", true, orEmpty(name), orEmpty(nspace), fieldsOf(fields), phase, request),
+        return ownedAnswer(callOverride(self(), "create_plugin", true, orEmpty(name), orEmpty(nspace), fieldsOf(fields),
+                               phase, request),
             "create_plugin");
     }
     PluginFieldCollection const* getFieldNames() noexcept override
@@ -499,8 +499,8 @@ QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
 py::object addTuple(py::object const& network, py::tuple const& parts)
 {
     if (parts.size() != 3)
-        throw py::value_error("add_plugin takes (inputs, shape inputs, plugin), not a tuple of "
-            + std::to_string(parts.size()));
+        throw py::value_error(
+            "add_plugin takes (inputs, shape inputs, plugin), not a tuple of " + std::to_string(parts.size()));
     return network.attr("add_plugin_v3")(parts[0], parts[1], parts[2]);
 }
 
@@ -532,7 +532,8 @@ void bindPluginsQuick(py::module_& m)
         "add_plugin",
         [](py::object const& self, py::object const& function) { return addCall(self, function, std::nullopt); },
         py::arg("func"));
-    network.def("add_plugin",
+    network.def(
+        "add_plugin",
         [](py::object const& self, py::object const& function, std::optional<bool> aot) {
             return addCall(self, function, aot);
         },

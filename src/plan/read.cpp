@@ -36,8 +36,8 @@ class Reader
         plan.networkName = textOf(x.network_name());
         plan.io = TENON_TRY(tablesOf<PlanIO>(x.io(), [&](auto const& y) { return read(y); }));
         plan.profiles = TENON_TRY(tablesOf<PlanProfile>(x.profiles(), [&](auto const& y) { return read(y); }));
-        plan.weights =
-            TENON_TRY(tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, sections.weights, owner); }));
+        plan.weights = TENON_TRY(
+            tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, sections.weights, owner); }));
         plan.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
             return PlanValue{textOf(y.name()), y.weight()};
@@ -53,7 +53,8 @@ class Reader
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();
         plan.memoryPerProfile = listOf(x.memory_per_profile());
-        plan.code = TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
+        plan.code =
+            TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
         plan.blob = owner;
         if (mSpent > mBudget)
             return badArgument("plan is damaged: its metadata would unfold to more than {} bytes", mBudget);
@@ -267,9 +268,8 @@ Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
     if (!verifier.VerifyBuffer<stored::Plan>())
         return badArgument("plan is damaged: its metadata does not follow the schema");
     stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
-    Plan plan =
-        TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size() + sections.code.size()}.read(
-            root, sections, owner));
+    Plan plan = TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size() + sections.code.size()}.read(
+        root, sections, owner));
     TENON_TRY(checkPlan(plan));
     return plan;
 }

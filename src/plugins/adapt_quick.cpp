@@ -1,5 +1,5 @@
-// Plugins whose capabilities are those of decorated Python plugins: all combinations at once, and either a callback that
-// runs or a kernel that goes into the plan.
+// Plugins whose capabilities are those of decorated Python plugins: all combinations at once, and either a callback
+// that runs or a kernel that goes into the plan.
 #include "plugins/capability.h"
 #include "plugins/field_bytes.h"
 #include "plugins/formats.h"
@@ -50,7 +50,7 @@ Result<Capabilities> capabilitiesOf(IPluginV3& plugin, bool needsBuild)
     return all;
 }
 
-//! Distance of neighbours along each axis, in elements; formats in blocks of channels have none and answer as row-major.
+//! Distance of neighbours along each axis, in elements; formats in blocks of channels have none: as if row-major.
 nvinfer1::Dims stridesOf(PluginTensorDesc const& desc)
 {
     nvinfer1::Dims strides{};
@@ -131,8 +131,8 @@ class Quick final : public Plugin
         ShapeBuilder builder{count, dataExtent};
         std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
         std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count));
-        int32_t const code = build.getOutputShapes(
-            in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder);
+        int32_t const code =
+            build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder);
         if (code != 0)
             return builder.problem().empty() ? failed("getOutputShapes()", code)
                                              : failed("getOutputShapes()", code).in(builder.problem());
@@ -286,8 +286,8 @@ class Quick final : public Plugin
         char* code{nullptr};
         int32_t bytes{0};
         TENON_TRY(checked("getKernel()",
-            mOwn.ahead->getKernel(descs.data(), ports.inputs, descs.data() + ports.inputs, ports.outputs(), &name, &code,
-                &bytes)));
+            mOwn.ahead->getKernel(
+                descs.data(), ports.inputs, descs.data() + ports.inputs, ports.outputs(), &name, &code, &bytes)));
         if (name == nullptr || *name == '\0' || code == nullptr || bytes <= 0)
             return badConfig("getKernel() of plugin {} gave {}", mIdentity.show(),
                 name == nullptr || *name == '\0' ? "no name" : "no code");
@@ -308,9 +308,8 @@ class Quick final : public Plugin
     Result<Done> askLaunch(std::span<Shape const> inputs, Ports const& ports, AheadKernel& kernel)
     {
         int32_t sizes{-1}; // What only running tells is a symbol that nobody knows the value of.
-        ShapeBuilder builder{ports.outputs(), [&](int32_t, ShapeExpr const&) {
-                                 return ShapeExpr::symbol(INT32_MAX + sizes--);
-                             }};
+        ShapeBuilder builder{
+            ports.outputs(), [&](int32_t, ShapeExpr const&) { return ShapeExpr::symbol(INT32_MAX + sizes--); }};
         std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
         LaunchParams launch{builder};
         KernelArguments arguments{builder};

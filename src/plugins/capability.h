@@ -17,8 +17,7 @@ inline std::string textOf(char const* text)
 
 //! The capability, or an error when it is missing or says it is something else.
 template <typename Capability>
-Result<Capability*> capability(
-    nvinfer1::IPluginV3& plugin, nvinfer1::PluginCapabilityType type, std::string_view kind)
+Result<Capability*> capability(nvinfer1::IPluginV3& plugin, nvinfer1::PluginCapabilityType type, std::string_view kind)
 {
     nvinfer1::IPluginCapability* const found = plugin.getCapabilityInterface(type);
     if (found == nullptr)

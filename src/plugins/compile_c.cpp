@@ -146,8 +146,8 @@ Result<Bytes> compileC(ByteView source)
         }
         std::string const made = *status == 0 ? readFile(object) : "";
         if (made.empty())
-            return badConfig("its C source does not compile: {} ended with {}: {}", compiler, *status,
-                said.substr(0, kMostWords));
+            return badConfig(
+                "its C source does not compile: {} ended with {}: {}", compiler, *status, said.substr(0, kMostWords));
         return Bytes(made.begin(), made.end());
     }
     return badConfig(

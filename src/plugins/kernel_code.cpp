@@ -99,7 +99,8 @@ CodeKind kindOf(ByteView code) noexcept
     if (magic == kFatbinMagic || words.starts_with(".version") || words.starts_with(".target")
         || words.starts_with(".address_size"))
         return CodeKind::kDevice;
-    bool const isText = !words.empty() && text.substr(0, text.size() - (text.ends_with('\0') ? 1 : 0)).find('\0') == text.npos;
+    bool const isText =
+        !words.empty() && text.substr(0, text.size() - (text.ends_with('\0') ? 1 : 0)).find('\0') == text.npos;
     return isText ? CodeKind::kSource : CodeKind::kUnknown;
 }
 
@@ -135,12 +136,12 @@ Result<std::shared_ptr<KernelCode const>> KernelCode::load(ByteView object)
     return std::shared_ptr<KernelCode const>{new KernelCode{file, handle}};
 }
 
-Result<void*> KernelCode::function(std::string const& name) const
+Result<tenon_kernel> KernelCode::function(std::string const& name) const
 {
     void* const found = dlsym(mHandle, name.c_str());
     if (found == nullptr)
         return badArgument("its code exports no function '{}'", name);
-    return found;
+    return reinterpret_cast<tenon_kernel>(found);
 }
 
 } // namespace tenon::plugins

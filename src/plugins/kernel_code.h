@@ -3,6 +3,8 @@
 
 #include "base/bytes.h"
 
+#include "tenon/plugin_kernel.h"
+
 #include <memory>
 #include <string>
 
@@ -33,7 +35,7 @@ class KernelCode
     KernelCode& operator=(KernelCode const&) = delete;
 
     //! An error when the code exports nothing of the name.
-    Result<void*> function(std::string const& name) const;
+    Result<tenon_kernel> function(std::string const& name) const;
 
   private:
     KernelCode(int file, void* handle);

@@ -144,7 +144,8 @@ Result<LaunchProgram> LaunchSymbols::compile(std::span<ShapeExpr const> numbers)
     {
         std::vector<int32_t> const used = number.symbols();
         if (!used.empty() && static_cast<size_t>(used.back()) >= mPlaces.size())
-            return badConfig("number {} of its launch depends on a size that only running tells", program.results.size());
+            return badConfig(
+                "number {} of its launch depends on a size that only running tells", program.results.size());
         program.results.push_back(compiler.numberOf(number));
     }
     program.instructions = compiler.take();

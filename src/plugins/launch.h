@@ -43,8 +43,8 @@ struct LaunchProgram
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "Instructions", &LaunchProgram::instructions),
-            field(2, "Results", &LaunchProgram::results)};
+        return std::tuple{
+            field(1, "Instructions", &LaunchProgram::instructions), field(2, "Results", &LaunchProgram::results)};
     }
 };
 

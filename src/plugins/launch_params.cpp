@@ -34,9 +34,8 @@ LaunchParams::LaunchParams(ShapeBuilder const& builder)
 
 bool LaunchParams::set(size_t index, ISymExpr* value) noexcept
 {
-    static constexpr std::array<char const*, 7> kNames{
-        "the grid's x", "the grid's y", "the grid's z", "the block's x", "the block's y", "the block's z",
-        "the shared memory"};
+    static constexpr std::array<char const*, 7> kNames{"the grid's x", "the grid's y", "the grid's z", "the block's x",
+        "the block's y", "the block's z", "the shared memory"};
     try
     {
         auto const found = valueOf(mBuilder, value);

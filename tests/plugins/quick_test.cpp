@@ -1,5 +1,5 @@
-// Plugins of the quick generation (what decorated Python plugins are made of), written in C++: one that runs itself, and
-// one whose kernel goes into the plan (rules N6, N7, N12).
+// Plugins of the quick generation (what decorated Python plugins are made of), written in C++: one that runs itself,
+// and one whose kernel goes into the plan (rules N6, N7, N12).
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
 
@@ -83,8 +83,7 @@ class ScaleOf : public IPluginV3, public IPluginV3QuickCore, public Build
     {
         return 0;
     }
-    int32_t getNbSupportedFormatCombinations(
-        DynamicPluginTensorDesc const*, int32_t, int32_t) noexcept override
+    int32_t getNbSupportedFormatCombinations(DynamicPluginTensorDesc const*, int32_t, int32_t) noexcept override
     {
         return 2;
     }
@@ -216,14 +215,14 @@ class AheadScale final : public ScaleOf<IPluginV3QuickAOTBuild>
         Number blocks{builder.operation(DimensionOperation::kCEIL_DIV, *count, *builder.constant(4))};
         Number elements{count};
         Number by{builder.constant(factor)};
-        bool const isSet = launch->setGridX(&blocks) && launch->getGridX() == &blocks
-            && arguments->setNbSymExprs(2) && arguments->setSymExpr(0, &elements)
-            && (leavesOut || arguments->setSymExpr(1, &by)) && !arguments->setSymExpr(2, &by);
+        bool const isSet = launch->setGridX(&blocks) && launch->getGridX() == &blocks && arguments->setNbSymExprs(2)
+            && arguments->setSymExpr(0, &elements) && (leavesOut || arguments->setSymExpr(1, &by))
+            && !arguments->setSymExpr(2, &by);
         launch->setGridY(&by);
         return isSet ? 0 : 3;
     }
-    int32_t getKernel(PluginTensorDesc const* in, int32_t, PluginTensorDesc const* out, int32_t, char const** kernelName,
-        char** compiledKernel, int32_t* compiledKernelSize) noexcept override
+    int32_t getKernel(PluginTensorDesc const* in, int32_t, PluginTensorDesc const* out, int32_t,
+        char const** kernelName, char** compiledKernel, int32_t* compiledKernelSize) noexcept override
     {
         *kernelName = name.c_str();
         *compiledKernel = source.data();

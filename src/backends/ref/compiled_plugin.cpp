@@ -1,10 +1,8 @@
 // Kernel "compiled_plugin": a custom layer whose code the plan carries, on a device whose memory is the host's.
-#include "layers/plugin.h"
 #include "backends/ref/kernels.h"
+#include "layers/plugin.h"
 #include "plugins/formats.h"
 #include "plugins/kernel_code.h"
-
-#include "tenon/plugin_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -61,8 +59,7 @@ Result<Done> checkOperands(Loaded const& loaded, std::span<TensorArg const> inpu
     {
         auto const output = static_cast<size_t>(loaded.fields.sizeOutputs[i]);
         if (output >= outputs.size() || !outputs[output].extents.empty() || outputs[output].dtype != DType::kINT32)
-            return badArgument(
-                "size tensor {} of plugin {} is no 0-D int32", output, loaded.fields.identity().show());
+            return badArgument("size tensor {} of plugin {} is no 0-D int32", output, loaded.fields.identity().show());
     }
     return Done{};
 }
@@ -84,12 +81,12 @@ class CompiledRun final : public Prepared
         {
             if (numbers[i] < 0 || numbers[i] > std::numeric_limits<int32_t>::max())
                 return badArgument("{} {} of plugin {} is {}", i < 3 ? "grid" : "block", "xyz"[i % 3],
-                    mLoaded->fields.identity().show(), numbers[i]);
+                    mLoaded -> fields.identity().show(), numbers[i]);
             (i < 3 ? mLaunch.grid : mLaunch.block)[i % 3] = static_cast<uint32_t>(numbers[i]);
         }
         if (numbers[6] < 0 || numbers[6] > std::numeric_limits<int32_t>::max())
-            return badArgument("plugin {} asks for {} bytes of shared memory", mLoaded->fields.identity().show(),
-                numbers[6]);
+            return badArgument(
+                "plugin {} asks for {} bytes of shared memory", mLoaded->fields.identity().show(), numbers[6]);
         mLaunch.shared_bytes = static_cast<uint64_t>(numbers[6]);
         for (int64_t const number : numbers.subspan(kLaunchNumbers))
         {
@@ -225,7 +222,7 @@ Result<std::unique_ptr<Kernel>> loadCompiledPlugin(KernelSource const& source)
     auto function = loaded->code->function(loaded->fields.kernel->name);
     if (!function)
         return std::move(function).error().in(std::string{code.name});
-    loaded->function = reinterpret_cast<tenon_kernel>(*function);
+    loaded->function = *function;
     return std::unique_ptr<Kernel>{std::make_unique<CompiledPlugin>(std::move(loaded))};
 }
 
