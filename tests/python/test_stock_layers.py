@@ -372,6 +372,57 @@ def test_disentangled_attention(version: str, length: int, span: int, kind: type
     np.testing.assert_allclose(y, want, **TOLERANCE[kind])
 
 
+# ---- dynamic shapes
+
+
+DYNAMIC = {
+    "GroupNormalizationPlugin": ({"num_groups": 2}, lambda n: [(n, 4, n + 2, 3), (4,), (4,)]),
+    "CustomSkipLayerNormPluginDynamic": (
+        {"type_id": 0, "ld": 4, "beta": [1.0, 2.0, 3.0, 4.0], "gamma": [4.0, 3.0, 2.0, 1.0]},
+        lambda n: [(n, 2, 4, 1, 1), (n, 2, 4, 1, 1)],
+    ),
+    "DisentangledAttention_TRT": ({"span": 4, "factor": 0.5}, lambda n: [(2, 9 * n, 9 * n)] + [(2, 9 * n, 8)] * 2),
+    "ModulatedDeformConv2d": (
+        {"stride": [1, 1], "padding": [0, 0], "dilation": [1, 1], "group": 1, "deformable_group": 1},
+        lambda n: [(n, 2, 5, n + 4), (n, 8, 4, n + 3), (n, 4, 4, n + 3), (3, 2, 2, 2)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_one_context_runs_several_shapes(name: str) -> None:
+    fields, shapes_of = DYNAMIC[name]
+    for version in (each for each in GENERATIONS[name] if each not in "26" or "Skip" not in name):
+        builder = trt.Builder(LOGGER)
+        network = builder.create_network(0)
+        least, most = shapes_of(1), shapes_of(4)
+        profile = builder.create_optimization_profile()
+        tensors = []
+        for i, (low, high) in enumerate(zip(least, most, strict=True)):
+            extents = [a if a == b else -1 for a, b in zip(low, high, strict=True)]
+            tensors.append(network.add_input(f"x{i}", trt.float32, extents))
+            if -1 in extents:
+                profile.set_shape(f"x{i}", low, shapes_of(2)[i], high)
+        plugin = create(name, version, fields)
+        is_newer = isinstance(plugin, trt.IPluginV3)
+        layer = network.add_plugin_v3(tensors, [], plugin) if is_newer else network.add_plugin_v2(tensors, plugin)
+        layer.get_output(0).name = "y"
+        network.mark_output(layer.get_output(0))
+        config = builder.create_builder_config()
+        config.add_optimization_profile(profile)
+        engine = trt.Runtime(LOGGER).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+        context = engine.create_execution_context()
+        for n in (3, 1, 4, 4):
+            inputs = [normal(n + i, *shape) for i, shape in enumerate(shapes_of(n))]
+            for i, x in enumerate(inputs):
+                assert context.set_input_shape(f"x{i}", x.shape)
+                assert context.set_tensor_address(f"x{i}", x.ctypes.data)
+            y = np.full(tuple(context.get_tensor_shape("y")), np.nan, np.float32)
+            assert context.set_tensor_address("y", y.ctypes.data)
+            assert context.execute_async_v3(0)
+            np.testing.assert_array_equal(y, run(name, version, fields, *inputs))
+
+
 # ---- from ONNX nodes, and what is refused
 
 
