@@ -1,6 +1,6 @@
 // CustomSkipLayerNormPluginDynamic: x = input + skip (+ bias), then over the hidden extent
-// y = (x − mean) / sqrt(variance + epsilon) · gamma + beta. Versions 1 and 5 take [S, B, E, 1, 1]; versions 2 and 6 rows
-// of E elements in any shape. `type_id` names the type of all tensors: 0 is float32, 1 is float16.
+// y = (x − mean) / sqrt(variance + epsilon) · gamma + beta. Versions 1 and 5 take [S, B, E, 1, 1]; versions 2 and 6
+// take rows of E elements in any shape. `type_id` names the type of all tensors: 0 is float32, 1 is float16.
 #include "plugins/builtin/element.h"
 #include "plugins/builtin/stock_table.h"
 
