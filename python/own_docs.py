@@ -1,6 +1,40 @@
 """Documentation of what Python has and the headers lack, or say in terms of C++."""
 
 OWN = {
+    "DynamicPluginTensorDesc.desc": "The tensor; extents that are known at run time only are -1.",
+    "DynamicPluginTensorDesc.min": "The smallest extents of the profile.",
+    "DynamicPluginTensorDesc.opt": "The extents that the profile optimizes for.",
+    "DynamicPluginTensorDesc.max": "The largest extents of the profile.",
+    "IPluginCreator.name": "The plugin's name.",
+    "IPluginCreatorV3One.name": "The plugin's name.",
+    "IPluginV2.tensorrt_version": "The version of the interface, with the plugin's generation.",
+    "IPluginV2.get_output_shape": "The extents of an output, without the batch.\n:param index: the output.\n"
+    ":param input_shapes: the extents of the inputs.",
+    "IPluginV2.execute_async": "Runs the layer on a stream.",
+    "IPluginV2DynamicExt": "A custom layer whose extents may be known at run time only. Derive from it, call "
+    "its __init__, set its attributes and override what it names.",
+    "IPluginV2DynamicExt.configure_plugin": "Called with what was agreed, before an engine is made and before runs.",
+    "IPluginV2DynamicExt.get_output_dimensions": "Derives the extents of an output, a DimsExprs.",
+    "IPluginV2DynamicExt.supports_format_combination": "Whether type and format of the tensor at a position will do.",
+    "IPluginV2DynamicExt.enqueue": "Runs the layer; addresses, workspace and stream are ints.",
+    "IPluginV2DynamicExt.get_workspace_size": "The bytes of memory that a run needs besides its tensors.",
+    "IPluginV2DynamicExt.initialize": "Called before the first run of an engine.",
+    "IPluginV2DynamicExt.terminate": "Called after the last run of an engine.",
+    "IPluginV2DynamicExt.get_output_datatype": "The type of an output.",
+    "IPluginV2DynamicExt.get_serialization_size": "The bytes that serialize() gives.",
+    "IPluginV2DynamicExt.serialize": "What a plan keeps of the plugin, as bytes.",
+    "IPluginV2DynamicExt.clone": "A copy of the plugin with all that it knows.",
+    "IPluginV2DynamicExt.destroy": "Called when the library lets go of the plugin.",
+    "IPluginV3.destroy": "Called when the library lets go of the plugin.",
+    "IPluginV3OneBuild.timing_cache_id": "A text that stands for the plugin's speed in the timing cache; or None.",
+    "PluginField.name": "The name of the attribute.",
+    "PluginField.data": "The values: a NumPy array, or bytes for types that NumPy lacks; None where there are none.",
+    "PluginField.type": "The type of the values.",
+    "PluginField.size": "How many values there are.",
+    "PluginTensorDesc.dims": "The extents.",
+    "PluginTensorDesc.type": "The type of the elements.",
+    "PluginTensorDesc.format": "The order of the elements in memory.",
+    "PluginTensorDesc.scale": "The scale of INT8 elements.",
     "Builder.create_network": "An empty network; None on failure.\n"
     ":param flags: a bit 1 << NetworkDefinitionCreationFlag for each flag.",
     "Builder.gpu_allocator": "The allocator that engines made from the plan take their memory from; None for the "

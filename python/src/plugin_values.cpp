@@ -203,8 +203,8 @@ void bindExpressions(py::module_& m)
     expr.def("is_constant", &Expr::isConstant, docOf("IDimensionExpr.is_constant"));
     expr.def("get_constant_value", &constantValue, docOf("IDimensionExpr.get_constant_value"));
     expr.def("is_size_tensor", &Expr::isSizeTensor, docOf("IDimensionExpr.is_size_tensor"));
-    expr.def("isConstant", &Expr::isConstant); // The names of 9.x (K15).
-    expr.def("getConstantValue", &constantValue);
+    expr.def("isConstant", &Expr::isConstant, docOf("IDimensionExpr.is_constant")); // The names of 9.x (K15).
+    expr.def("getConstantValue", &constantValue, docOf("IDimensionExpr.get_constant_value"));
     auto const reference = py::return_value_policy::reference;
     py::class_<DimsExprs>(m, "DimsExprs", docOf("DimsExprs"))
         .def(py::init([] { return DimsExprs{}; }))

@@ -417,12 +417,14 @@ void notFromPython(Class& c, char const* type, std::initializer_list<char const*
     for (char const* name : names)
     {
         std::string const what = std::string{type} + "." + name;
+        std::string documentation = docOf(what.c_str());
+        documentation.resize(std::min(documentation.find("\n:"), documentation.size())); // It takes whatever it is given.
         c.def(
             name,
             [what](py::args const&, py::kwargs const&) {
                 throw std::runtime_error(what + " is not available from Python on C++-based plugins");
             },
-            docOf(what.c_str()));
+            documentation.c_str());
     }
 }
 

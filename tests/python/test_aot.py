@@ -88,6 +88,10 @@ def data(kind: type = np.float32, shape: tuple[int, ...] = (3, 2, 7, 6)) -> np.n
     return np.random.default_rng(4).integers(-100, 100, shape).astype(kind)
 
 
+def like(x: trtp.TensorDesc) -> trtp.TensorDesc:
+    return x.like()
+
+
 def define(plugin_id: str, source: object, launch: object = None, arguments: object = None, name: object = "add"):
     """A plugin of one input and two outputs whose kernel comes from `source`."""
 
@@ -440,3 +444,59 @@ def test_contexts_outlive_everything_else() -> None:
     np.testing.assert_array_equal(pads.run(context, x), pads.circ_pad(x, (2, 0), (1, 3)))
     del context
     assert gone() is None
+
+
+def test_code_of_engines_is_kept_apart() -> None:
+    def times(factor: int) -> trt.IHostMemory:
+        trtp.register(f"kernels::times_{factor}")(like)
+
+        @trtp.aot_impl(f"kernels::times_{factor}")
+        def kernel(x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc], tactic: int) -> Kernel:
+            source = (
+                "static int calls = 0;\n"
+                "void same_name(struct tenon_launch const* launch, void const* const* in, void* const* out, "
+                "int32_t const* a)\n{ ++calls; (void) launch; for (int32_t i = 0; i < a[0]; ++i) "
+                f"((float*) out[0])[i] = {factor} * ((float const*) in[0])[i] + calls; }}\n"
+            )
+            count = trtp.SymIntExprs.from_tuple([trtp.SymInt32(x.shape_expr.numel())])
+            return "same_name", source, trtp.KernelLaunchParams(), count
+
+        return plan_of(lambda x: getattr(trtp.op.kernels, f"times_{factor}")(x))
+
+    x = data()
+    engines = {factor: load(times(factor)) for factor in (2, 3)}
+    again = load(engines[2].serialize())
+    for factor, engine in engines.items():
+        context = engine.create_execution_context()
+        np.testing.assert_array_equal(pads.run(context, x), factor * x + 1)
+        np.testing.assert_array_equal(pads.run(context, x), factor * x + 2)
+    np.testing.assert_array_equal(pads.run(again.create_execution_context(), x), 2 * x + 1)
+    context = None
+    del engines[2], again
+    later = load(times(5))
+    np.testing.assert_array_equal(pads.run(later.create_execution_context(), x), 5 * x + 1)
+    np.testing.assert_array_equal(pads.run(engines[3].create_execution_context(), x), 3 * x + 3)
+
+
+def test_a_launch_without_threads_runs_nothing() -> None:
+    @trtp.register("kernels::empty_grid")
+    def empty_grid(x: trtp.TensorDesc) -> tuple[trtp.TensorDesc, trtp.TensorDesc]:
+        count = trtp.size_tensor(x.shape_expr[0], x.shape_expr[0])
+        return trtp.from_shape_expr((count.expr(),), trt.float32), count
+
+    @trtp.aot_impl("kernels::empty_grid")
+    def kernel(x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc, trtp.TensorDesc], tactic: int) -> Kernel:
+        source = (
+            "void crash(struct tenon_launch const* l, void const* const* in, void* const* out, int32_t const* a)"
+            "{ *(volatile int*) 0 = 1; (void) l; (void) in; (void) out; (void) a; }"
+        )
+        return "crash", source, trtp.KernelLaunchParams(grid_y=x.shape_expr[0] // 100), trtp.SymIntExprs(0)
+
+    plan = plan_of(lambda x: trtp.op.kernels.empty_grid(x))
+    context = load(plan).create_execution_context()
+    x, y, z = data(), np.empty(8, np.float32), np.full((), 7, np.int32)
+    assert context.set_input_shape("x", x.shape)
+    for name, array in {"x": x, "y": y, "z": z}.items():
+        assert context.set_tensor_address(name, array)
+    assert context.execute_async_v3(0)
+    assert int(z) == 0 and tuple(context.get_tensor_shape("y")) == (0,)

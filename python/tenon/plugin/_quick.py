@@ -174,12 +174,15 @@ class JitPlugin(_Quick, trt.IPluginV3, trt.IPluginV3QuickCore, trt.IPluginV3Quic
         self, input_desc: list[Any], output_desc: list[Any], inputs: list[int], outputs: list[int],
         in_strides: list[Any], out_strides: list[Any], stream: int,
     ) -> None:  # fmt: skip
-        aliased = set(outputs)
-        tensors = [Tensor._of(*each, each[1] in aliased) for each in zip(input_desc, inputs, in_strides, strict=True)]
-        results = [Tensor._of(*each, True) for each in zip(output_desc, outputs, out_strides, strict=True)]
-        for tensor in results:
-            same = next((each for each in tensors if each.data_ptr == tensor.data_ptr), None)
-            object.__setattr__(tensor, "_aliased_to", same)
+        tensors = [
+            Tensor._of(desc, at, strides, at in outputs)
+            for desc, at, strides in zip(input_desc, inputs, in_strides, strict=True)
+        ]
+        results = []
+        for desc, at, strides in zip(output_desc, outputs, out_strides, strict=True):
+            results.append(Tensor._of(desc, at, strides, True))
+            if at in inputs:
+                object.__setattr__(results[-1], "_aliased_to", tensors[inputs.index(at)])
         arguments = {name: self.attributes[name] for name in self.definition.impl_attributes}
         if self.definition.impl_takes_tactic:
             arguments["tactic"] = self.tactic

@@ -273,6 +273,7 @@ def size_tensor(opt: Any, upper_bound: Any) -> SizeTensorDesc:
     return SizeTensorDesc(opt, upper_bound)
 
 
+_IN_DESC = {"dtype": "type"}
 _VIEWED = (trt.TensorFormat.LINEAR, trt.TensorFormat.HWC, trt.TensorFormat.DHWC)
 _put = object.__setattr__
 
@@ -297,7 +298,7 @@ class Tensor:
     """
 
     _names = ("data_ptr", "dtype", "format", "scale", "shape", "strides")
-    __slots__ = ("_values", "_over", "_immutable", "_writeable", "_aliased_to", "_data_dependent", "__weakref__")
+    __slots__ = ("_values", "_over", "_immutable", "_writeable", "_aliased_to", "_desc", "__weakref__")
 
     def __init__(self) -> None:
         _put(self, "_values", {})
@@ -305,16 +306,13 @@ class Tensor:
         _put(self, "_immutable", False)
         _put(self, "_writeable", True)
         _put(self, "_aliased_to", None)
-        _put(self, "_data_dependent", False)
+        _put(self, "_desc", None)
 
     @classmethod
     def _of(cls, desc: Any, address: int, strides: Any, writeable: bool) -> Tensor:
         tensor = cls()
-        shape = Shape(desc)
-        tensor._values.update(
-            data_ptr=address, dtype=desc.type, format=desc.format, scale=desc.scale, shape=shape, strides=tuple(strides)
-        )
-        _put(tensor, "_data_dependent", shape.is_dynamic)
+        tensor._values.update(data_ptr=address, strides=strides)
+        _put(tensor, "_desc", desc)
         _put(tensor, "_writeable", writeable)
         _put(tensor, "_immutable", True)
         return tensor
@@ -322,10 +320,14 @@ class Tensor:
     def _get(self, name: str) -> Any:
         if self._over:
             raise RuntimeError("the tensor's memory was lent for one call of the plugin, which is over")
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"Tensor.{name} is not set") from None
+        values = self._values
+        if name == "strides" and name in values:
+            return tuple(values[name])
+        if name not in values:  # Few implementations ask for everything: what is asked for is made then.
+            if self._desc is None:
+                raise AttributeError(f"Tensor.{name} is not set")
+            values[name] = Shape(self._desc) if name == "shape" else getattr(self._desc, _IN_DESC.get(name, name))
+        return values[name]
 
     data_ptr = _lent("data_ptr", "The address of the first element.")
     dtype = _lent("dtype", "The type of the elements.")
@@ -352,7 +354,7 @@ class Tensor:
     @property
     def is_data_dependent(self) -> bool:
         """Whether running the plugin tells its extents."""
-        return self._data_dependent
+        return self._desc is not None and any(extent < 0 for extent in self._desc.dims)
 
     @property
     def is_aliased(self) -> bool:
@@ -371,6 +373,7 @@ class Tensor:
         """The same memory under another shape."""
         tensor = Tensor()
         tensor._values.update(self._values)
+        _put(tensor, "_desc", self._desc)
         if shape is not None:
             tensor.shape = shape if isinstance(shape, Shape) else Shape(shape)
             tensor.strides = _row_major(tuple(tensor.shape))

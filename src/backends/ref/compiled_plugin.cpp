@@ -126,7 +126,11 @@ class CompiledRun final : public Prepared
         if (!isEmpty) // As a launch on an accelerator: without threads nothing runs.
             mLoaded->function(&launch, inputs.data(), call.outputs, mArguments.data());
         for (size_t i = 0; i < mLoaded->tells; ++i)
-            call.produced[i] = *static_cast<int32_t const*>(call.outputs[mLoaded->fields.sizeOutputs[i]]);
+        {
+            auto* const told = static_cast<int32_t*>(call.outputs[mLoaded->fields.sizeOutputs[i]]);
+            *told = isEmpty ? 0 : *told;
+            call.produced[i] = *told;
+        }
         return Done{};
     }
 
