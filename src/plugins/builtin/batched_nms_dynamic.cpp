@@ -42,8 +42,7 @@ class BatchedNms final : public Body
         body->mScoreBits = fields.one<int32_t>("scoreBits", 16);
         body->mIsCaffe = isSet("caffeSemantics");
         bool const isSound = body->mClasses > 0 && body->mTopK > 0 && body->mTopK <= kLargestTopK && body->mKeep > 0
-            && body->mKeep <= body->mTopK && !std::isnan(body->mScoreThreshold)
-            && !std::isnan(body->mOverlapThreshold);
+            && body->mKeep <= body->mTopK && !std::isnan(body->mScoreThreshold) && !std::isnan(body->mOverlapThreshold);
         return isSound ? body : nullptr;
     }
     int32_t inputs() const noexcept override
@@ -80,8 +79,8 @@ class BatchedNms final : public Body
         Dims const& boxes = in[0].dims;
         int64_t const images = boxes.d[0];
         int64_t const count = boxes.d[1];
-        bool const hasScores = hasExtents(in[1].dims, {images, count, mClasses})
-            || hasExtents(in[1].dims, {images, count, mClasses, 1});
+        bool const hasScores =
+            hasExtents(in[1].dims, {images, count, mClasses}) || hasExtents(in[1].dims, {images, count, mClasses, 1});
         return hasExtents(boxes, {images, count, mShare == 1 ? 1 : mClasses, 4}) && hasScores
             && hasExtents(out[0].dims, {images, 1}) && hasExtents(out[1].dims, {images, mKeep, 4})
             && hasExtents(out[2].dims, {images, mKeep}) && hasExtents(out[3].dims, {images, mKeep});

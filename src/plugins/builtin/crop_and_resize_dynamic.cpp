@@ -55,8 +55,8 @@ class CropAndResize final : public Body
     {
         if (inputs[0].nbDims != 4 || inputs[1].nbDims < 3)
             return {-1, {}};
-        return {5,
-            {inputs[0].d[0], inputs[1].d[1], inputs[0].d[1], builder.constant(mHeight), builder.constant(mWidth)}};
+        return {
+            5, {inputs[0].d[0], inputs[1].d[1], inputs[0].d[1], builder.constant(mHeight), builder.constant(mWidth)}};
     }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
@@ -87,8 +87,8 @@ class CropAndResize final : public Body
     }
     std::vector<PluginField> fields() const override
     {
-        return {{"crop_width", &mWidth, PluginFieldType::kINT32, 1},
-            {"crop_height", &mHeight, PluginFieldType::kINT32, 1}};
+        return {
+            {"crop_width", &mWidth, PluginFieldType::kINT32, 1}, {"crop_height", &mHeight, PluginFieldType::kINT32, 1}};
     }
 
   private:

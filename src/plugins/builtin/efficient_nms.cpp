@@ -111,8 +111,8 @@ class EfficientNms final : public Body
         int64_t const boxes = scores.d[1];
         bool const hasBoxes = hasExtents(in[0].dims, {images, boxes, 4})
             || hasExtents(in[0].dims, {images, boxes, 1, 4}) || hasExtents(in[0].dims, {images, boxes, scores.d[2], 4});
-        bool const hasAnchors = in.size() == 2 || hasExtents(in[2].dims, {1, boxes, 4})
-            || hasExtents(in[2].dims, {images, boxes, 4});
+        bool const hasAnchors =
+            in.size() == 2 || hasExtents(in[2].dims, {1, boxes, 4}) || hasExtents(in[2].dims, {images, boxes, 4});
         return hasBoxes && hasAnchors && hasExtents(out[0].dims, {images, 1})
             && hasExtents(out[1].dims, {images, mMost, 4}) && hasExtents(out[2].dims, {images, mMost})
             && hasExtents(out[3].dims, {images, mMost});

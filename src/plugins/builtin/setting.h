@@ -25,7 +25,7 @@ class Setting
     std::vector<PluginTensorDesc> mPorts;
     size_t mInputs{0};
     bool mIsReady{false};
-    bool mIsEmpty{false}; //!< No output has an element: nothing to do.
+    bool mIsEmpty{false};              //!< No output has an element: nothing to do.
     std::vector<std::byte> mWorkspace; //!< Aligned as operator new aligns.
 };
 

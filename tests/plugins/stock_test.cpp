@@ -1,0 +1,76 @@
+// Stock plugins as C++ programs find them: by the call of their generation.
+#include "api/fixture.h"
+
+#include "NvInferPlugin.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace plugintest
+{
+namespace
+{
+
+using namespace nvinfer1;
+
+struct Expected
+{
+    char const* name;
+    char const* version;
+    bool isV3;
+};
+
+class StockPlugin : public apitest::ApiTest, public testing::WithParamInterface<Expected>
+{
+};
+
+TEST_P(StockPlugin, isFoundByTheCallOfItsGeneration)
+{
+    ASSERT_TRUE(initLibNvInferPlugins(&logger, ""));
+    auto const [name, version, isV3] = GetParam();
+    IPluginCreator* const older = getPluginRegistry()->getPluginCreator(name, version);
+    IPluginCreatorInterface* const creator = getPluginRegistry()->getCreator(name, version);
+    ASSERT_NE(creator, nullptr);
+    EXPECT_STREQ(creator->getInterfaceInfo().kind, isV3 ? "PLUGIN CREATOR_V3ONE" : "PLUGIN CREATOR_V1");
+    EXPECT_EQ(older, isV3 ? nullptr : creator);
+}
+
+constexpr std::array kExpected{Expected{"EfficientNMS_TRT", "1", false}, Expected{"BatchedNMSDynamic_TRT", "1", false},
+    Expected{"ROIAlign_TRT", "1", false}, Expected{"ROIAlign_TRT", "2", true},
+    Expected{"CropAndResizeDynamic", "1", false}, Expected{"CropAndResizeDynamic", "2", true},
+    Expected{"PillarScatterPlugin", "1", false}, Expected{"InstanceNormalization_TRT", "1", false},
+    Expected{"InstanceNormalization_TRT", "2", false}, Expected{"InstanceNormalization_TRT", "3", true}};
+
+INSTANTIATE_TEST_SUITE_P(All, StockPlugin, testing::ValuesIn(kExpected),
+    [](auto const& info) { return std::string{info.param.name} + "_" + info.param.version; });
+
+using StockPlugins = apitest::ApiTest;
+
+TEST_F(StockPlugins, anObjectOfTheOlderGenerationIsStoredAndRestored)
+{
+    ASSERT_TRUE(initLibNvInferPlugins(&logger, ""));
+    IPluginCreator* const creator = getPluginRegistry()->getPluginCreator("CropAndResizeDynamic", "1");
+    ASSERT_NE(creator, nullptr);
+    int32_t const width{7};
+    int32_t const height{3};
+    std::array const fields{PluginField{"crop_width", &width, PluginFieldType::kINT32, 1},
+        PluginField{"crop_height", &height, PluginFieldType::kINT32, 1}};
+    PluginFieldCollection const collection{static_cast<int32_t>(fields.size()), fields.data()};
+    IPluginV2* const plugin = creator->createPlugin("crop", &collection);
+    ASSERT_NE(plugin, nullptr);
+    std::vector<uint8_t> bytes(plugin->getSerializationSize());
+    plugin->serialize(bytes.data());
+    IPluginV2* const again = creator->deserializePlugin("crop", bytes.data(), bytes.size());
+    ASSERT_NE(again, nullptr);
+    std::vector<uint8_t> twice(again->getSerializationSize());
+    again->serialize(twice.data());
+    EXPECT_EQ(bytes, twice);
+    EXPECT_STREQ(again->getPluginType(), "CropAndResizeDynamic");
+    EXPECT_EQ(creator->deserializePlugin("crop", bytes.data(), bytes.size() - 1), nullptr);
+    plugin->destroy();
+    again->destroy();
+}
+
+} // namespace
+} // namespace plugintest
