@@ -39,6 +39,9 @@ extern "C"
 
     //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
     TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;
+
+    //! Inside an enqueue() that is told no number of inputs and outputs (V2, V2Ext, V2IOExt): true, and the numbers.
+    TENON_CALL bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) TENON_NOEXCEPT;
 }
 
 #endif // TENON_PLUGIN_H

@@ -1,6 +1,8 @@
 // Plugins of the V2 family, implemented in Python or used from there.
 #include "plugin_objects.h"
 
+#include "tenon/plugin.h"
+
 #include <array>
 
 namespace PYBIND11_NAMESPACE
@@ -238,13 +240,13 @@ class PyBatchless : public PyV2<Base, kVersion>
         cudaStream_t stream) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return status(this->self(), "execute_async", true, batchSize, addressList(inputs, mInputs),
-            addressList(outputs, mOutputs), handleOf(workspace), handleOf(stream));
+        int32_t nbInputs{0};
+        int32_t nbOutputs{0};
+        tenonPluginPortCounts(&nbInputs, &nbOutputs);
+        return status(this->self(), "execute_async", true, batchSize,
+            addressList(inputs, static_cast<size_t>(nbInputs)), addressList(outputs, static_cast<size_t>(nbOutputs)),
+            handleOf(workspace), handleOf(stream));
     }
-
-  protected:
-    mutable size_t mInputs{0};
-    mutable size_t mOutputs{0};
 };
 
 class PyPluginV2 : public PyBatchless<IPluginV2, 0>
@@ -253,28 +255,14 @@ class PyPluginV2 : public PyBatchless<IPluginV2, 0>
     PyPluginV2() = default;
     IPluginV2* clone() const noexcept override
     {
-        return counted(cloned<IPluginV2>());
+        return cloned<IPluginV2>();
     }
     void configureWithFormat(Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs,
         DataType type, PluginFormat format, int32_t maxBatchSize) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        mInputs = static_cast<size_t>(nbInputs);
-        mOutputs = static_cast<size_t>(nbOutputs);
         callOverride(self(), "configure_with_format", true, dimsList(inputDims, nbInputs),
             dimsList(outputDims, nbOutputs), type, format, maxBatchSize);
-    }
-
-  private:
-    //! How many addresses a run has is what configure said.
-    IPluginV2* counted(IPluginV2* copy) const
-    {
-        if (auto* const python = copy == nullptr ? nullptr : dynamic_cast<PyPluginV2*>(pythonOf(*copy)))
-        {
-            python->mInputs = mInputs;
-            python->mOutputs = mOutputs;
-        }
-        return copy;
     }
 };
 
@@ -283,13 +271,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
   public:
     IPluginV2Ext* clone() const noexcept override
     {
-        auto* const copy = cloned<IPluginV2Ext>();
-        if (auto* const python = copy == nullptr ? nullptr : dynamic_cast<PyPluginV2Ext*>(pythonOf(*copy)))
-        {
-            python->mInputs = mInputs;
-            python->mOutputs = mOutputs;
-        }
-        return copy;
+        return cloned<IPluginV2Ext>();
     }
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
@@ -312,8 +294,6 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
         bool const* outputIsBroadcast, PluginFormat format, int32_t maxBatchSize) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        mInputs = static_cast<size_t>(nbInputs);
-        mOutputs = static_cast<size_t>(nbOutputs);
         callOverride(self(), "configure_plugin", true, dimsList(inputDims, nbInputs), dimsList(outputDims, nbOutputs),
             listOf(inputTypes, nbInputs), listOf(outputTypes, nbOutputs),
             std::vector<bool>(inputIsBroadcast, inputIsBroadcast + nbInputs),

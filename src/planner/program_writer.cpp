@@ -159,8 +159,8 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
         .candidate = "reorder"});
     note("reorder", name,
-        fmt::format("{} to {}: its readers are cheaper that way by more than the copy (about {:.1f} us)", nameOf(from),
-            nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
+        fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs (about {:.1f} us)",
+            nameOf(from), nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
     return target;
 }
 
@@ -361,6 +361,10 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
         step.kernel = std::move(spec.kernel);
         step.args = std::move(spec.args);
         target.graphValue = isUnwritten ? target.graphValue : -1;
+        if (isUnwritten && layout != Layout::kLinear)
+            note("reorder", output.name,
+                fmt::format("{} to linear: an output of the network (about {:.1f} us)", nameOf(layout),
+                    reorderCost(mGraph.typeOf(output.value), mSource.typical)));
     }
     step.outputs = {addTensor(std::move(target))};
     if (isUnwritten && value.constant == nullptr)

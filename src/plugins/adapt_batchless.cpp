@@ -1,4 +1,5 @@
 // Plugins of V2, V2Ext and V2IOExt: the batch is a number of its own, and the other extents are fixed.
+#include "plugins/cpu_body.h"
 #include "plugins/v2_family.h"
 
 #include <algorithm>
@@ -129,6 +130,8 @@ class Batchless final : public V2Family
 
     Result<Done> reshape(Ports const& ports) override
     {
+        mInputs = ports.inputs;
+        mOutputs = ports.outputs();
         mBatch = 1;
         for (Port const& port : ports.in()) // An input that all of the batch shares has the extent 1 there.
             if (port.desc.dims.nbDims > 0 && port.desc.dims.d[0] != 1)
@@ -143,6 +146,7 @@ class Batchless final : public V2Family
     {
         if (mBatch == 0)
             return Done{}; // Nothing to do, and no plugin of these generations expects to be asked.
+        UntoldCounts const counts{mInputs, mOutputs};
         int32_t const code = mPlugin->enqueue(mBatch, work.inputs, work.outputs, work.workspace, work.stream);
         return code == 0 ? Result<Done>{Done{}} : failed("enqueue()", code);
     }
@@ -195,6 +199,8 @@ class Batchless final : public V2Family
     }
 
     int32_t mBatch{1};
+    int32_t mInputs{0};
+    int32_t mOutputs{0};
 };
 } // namespace
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 namespace tenon::plugins
 {
@@ -25,6 +26,7 @@ Table& table()
 }
 
 thread_local int32_t gTiming{0};
+thread_local std::pair<int32_t, int32_t> gCounts{-1, -1};
 
 Key keyOf(Identity const& identity)
 {
@@ -56,6 +58,21 @@ TimingPhase::TimingPhase() noexcept
 TimingPhase::~TimingPhase()
 {
     --gTiming;
+}
+
+UntoldCounts::UntoldCounts(int32_t inputs, int32_t outputs) noexcept
+    : mBefore{std::exchange(gCounts, {inputs, outputs})}
+{
+}
+
+UntoldCounts::~UntoldCounts()
+{
+    gCounts = mBefore;
+}
+
+std::pair<int32_t, int32_t> UntoldCounts::now() noexcept
+{
+    return gCounts;
 }
 
 bool isTiming() noexcept

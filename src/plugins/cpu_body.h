@@ -1,4 +1,4 @@
-// CpuBody: what plugins run on the CPU in place of their own enqueue(), by identity; and whether a build measures.
+// CpuBody: what plugins run on the CPU in place of their own enqueue(), by identity; and what a call of a plugin may ask.
 #pragma once
 
 #include "plugins/plugin.h"
@@ -21,6 +21,20 @@ class TimingPhase
     TimingPhase& operator=(TimingPhase const&) = delete;
 };
 bool isTiming() noexcept;
+
+//! While it lives, the thread is in a call of a plugin with so many inputs and outputs that is not told them.
+class UntoldCounts
+{
+  public:
+    UntoldCounts(int32_t inputs, int32_t outputs) noexcept;
+    ~UntoldCounts();
+    UntoldCounts(UntoldCounts const&) = delete;
+    UntoldCounts& operator=(UntoldCounts const&) = delete;
+    static std::pair<int32_t, int32_t> now() noexcept; //!< (−1, −1) outside of such calls.
+
+  private:
+    std::pair<int32_t, int32_t> mBefore;
+};
 
 //! Runs the body, or the plugin itself where there is none. `descs`: inputs first, whole extents.
 Result<Done> runOnHost(CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs,

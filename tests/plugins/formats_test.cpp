@@ -215,7 +215,7 @@ TEST_F(FormatsOfOld, J3_vectorsOfFourAndMoreAreNeverOffered)
     network->markOutput(*layer->getOutput(0));
     std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
     EXPECT_EQ(plan, nullptr);
-    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "refused were half LINEAR, half CHW2, half HWC8"), 1)
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "refused were float16 LINEAR, float16 CHW2, float16 HWC8"), 1)
         << logger.errors();
     ASSERT_FALSE(AskedV2::asked.empty());
     for (auto const& [type, format] : AskedV2::asked)

@@ -177,7 +177,7 @@ TEST_F(Timing, L14_combinationsAreTimedAndAReformatFollowsTheChoice)
     std::vector<std::string> const timed = enqueued();
     EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 0"), 2); // L15: without tactics of its own, 0.
     EXPECT_EQ(std::count(timed.begin(), timed.end(), "last 0"), 2);
-    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "reorder of 'x'"), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "linear to channels-last"), 1);
     EXPECT_EQ(runs(*engine), "last 0");
 }
 

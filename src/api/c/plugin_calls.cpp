@@ -14,6 +14,16 @@ catch (...) // No memory for the entry.
     return false;
 }
 
+bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) noexcept
+{
+    auto const [inputs, outputs] = tenon::plugins::UntoldCounts::now();
+    if (inputs < 0 || nbInputs == nullptr || nbOutputs == nullptr)
+        return false;
+    *nbInputs = inputs;
+    *nbOutputs = outputs;
+    return true;
+}
+
 bool tenonIsTimingPlugin() noexcept
 {
     return tenon::plugins::isTiming();

@@ -33,10 +33,16 @@ class Creator(pads.CircPadV3Creator):
         )
 
     def create_plugin(self, name, field_collection, phase):
-        plugin = super().create_plugin(name, field_collection, phase)
-        plugin.plugin_name, plugin.plugin_version = self.name, self.plugin_version
-        plugin.plugin_namespace = self.plugin_namespace
-        return plugin
+        creator = self
+
+        class Named(pads.CircPadV3):
+            def __init__(self, *arguments) -> None:
+                super().__init__(*arguments)
+                self.plugin_name, self.plugin_version = creator.name, creator.plugin_version
+                self.plugin_namespace = creator.plugin_namespace
+
+        fields = {field.name: tuple(int(each) for each in field.data) for field in field_collection}
+        return Named(fields.get("before", pads.BEFORE), fields.get("after", pads.AFTER))
 
 
 @pytest.fixture
