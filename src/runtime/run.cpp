@@ -166,8 +166,10 @@ class Run
         bool const isNew = index > 0 && mState.reshapedFor[index] != mState.tails[index];
         if (!mMoved && !isNew)
             return Done{};
+        bool const isOther = isNew || mState.reshapedRun != mState.run; // More than addresses.
         for (int32_t i = segment.first; i < segment.last; ++i)
-            if (Attached* const kernel = attached(i))
+            if (Attached* const kernel = attached(i);
+                kernel != nullptr && (isOther || mState.hearsAddresses[asSize(i)]))
             {
                 PreparedStep const& step = tail.steps[asSize(i - segment.first)];
                 auto told = kernel->reshape(step.inputs, step.outputs);

@@ -37,6 +37,7 @@ struct Behaviour
     std::vector<PluginField> fields;
     //! Lacks this capability; −1: has all.
     int32_t lacks{-1};
+    bool confuses{false}; //!< Gives the capability for running where that for building is asked for.
 
     std::function<int32_t(DataType* out, DataType const* in)> types;
     std::function<int32_t(DimsExprs const* in, DimsExprs const* values, DimsExprs* out, IExprBuilder& builder)> shapes;
@@ -72,7 +73,10 @@ class FlexibleOf : public IPluginV3, public IPluginV3OneCore, public Build, publ
         switch (kind)
         {
         case PluginCapabilityType::kCORE: return static_cast<IPluginV3OneCore*>(this);
-        case PluginCapabilityType::kBUILD: return static_cast<Build*>(this);
+        case PluginCapabilityType::kBUILD:
+            if (mBehaviour->confuses)
+                return static_cast<IPluginV3OneRuntime*>(this);
+            return static_cast<Build*>(this);
         case PluginCapabilityType::kRUNTIME: return static_cast<IPluginV3OneRuntime*>(this);
         }
         return nullptr;

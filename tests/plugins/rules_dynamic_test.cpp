@@ -53,13 +53,16 @@ TEST_F(DynamicRules, K2_K3_contextsConfigureLazilyAfterChangesAndOnlyThen)
     ASSERT_TRUE(enqueue(*context, x, y, dims({3, 4})));
     ASSERT_TRUE(context->enqueueV3(apitest::stream()));
     EXPECT_EQ(configured(), 2) << "nothing has changed";
+    DeviceArray<float> const other{size_t{32}};
+    ASSERT_TRUE(enqueue(*context, other, y, dims({3, 4})));
+    EXPECT_EQ(configured(), 2) << "addresses alone are no reason";
     ASSERT_TRUE(context->setInputShape("x", dims({7, 4})));
     ASSERT_TRUE(context->setInputShape("x", dims({8, 4})));
     EXPECT_EQ(configured(), 2) << "not inside the setter";
     ASSERT_TRUE(enqueue(*context, x, y, dims({8, 4})));
     EXPECT_EQ(configured(), 3);
     EXPECT_EQ(whatOf("configurePlugin"), (std::vector<std::string>{"3x4", "3x4", "8x4"}));
-    EXPECT_EQ(journal.count("enqueue"), 5);
+    EXPECT_EQ(journal.count("enqueue"), 6);
 }
 
 TEST_F(DynamicRules, K4_K5_aNetworkAsksForOutputsBeforeFormats)

@@ -41,6 +41,16 @@ TEST_F(V3Objects, L1_anObjectForRunningMayNotLackTheOthers)
     EXPECT_EQ(Journal::get().alive(), 0) << "refused objects are deleted, too";
 }
 
+TEST_F(V3Objects, L25_aCapabilityThatSaysItIsAnotherIsRefused)
+{
+    behaviour->confuses = true;
+    EXPECT_EQ(addTo(dims({2, 3})), nullptr);
+    EXPECT_NE(logger.errors().find("the plugin's capability PLUGIN_V3ONE_BUILD says it is 'PLUGIN_V3ONE_RUNTIME'"),
+        std::string::npos)
+        << logger.errors();
+    EXPECT_EQ(Journal::get().count("clone"), 0) << "it is not even copied";
+}
+
 TEST_F(V3Objects, L2_namesAndCapabilitiesCanBeAskedAtAnyTime)
 {
     behaviour->metadata = "about it";

@@ -2,6 +2,7 @@
 // context, which runs.
 #include "layers/plugin.h"
 #include "backends/ref/kernels.h"
+#include "device/shape_listener.h"
 #include "plugins/cpu_body.h"
 #include "plugins/driver.h"
 #include "plugins/formats.h"
@@ -20,7 +21,7 @@ using nvinfer1::PluginTensorDesc;
 //! Fields and checks that engine and contexts share.
 struct Shared
 {
-    CustomLayer fields; //!< As the plan has them, but for `stored`, which the object has now.
+    CustomLayer fields;   //!< As the plan has them, but for `stored`, which the object has now.
     int64_t workspace{0}; //!< What the object wants in this engine.
     std::string name;
     int32_t inputs{0}; //!< All, shape inputs too.
@@ -106,7 +107,7 @@ class PluginShape final : public Prepared
     int64_t mWorkspace;
 };
 
-class AttachedPlugin final : public Attached
+class AttachedPlugin : public Attached
 {
   public:
     AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
@@ -156,8 +157,7 @@ class AttachedPlugin final : public Attached
                 std::memmove(shared, mInputs[static_cast<size_t>(input)], mAliasBytes[i]);
             mInputs[static_cast<size_t>(input)] = shared;
         }
-        plugins::Work const work{
-            mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)};
+        plugins::Work const work{mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)};
         TENON_TRY(plugins::runOnHost(mBody, *mPlugin, mDescs, static_cast<int32_t>(mShared->data()), work));
         for (size_t i = 0; i < mShared->tells; ++i)
             call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields.sizeOutputs[i]]);
@@ -171,6 +171,13 @@ class AttachedPlugin final : public Attached
     std::vector<PluginTensorDesc> mDescs;
     mutable std::vector<void const*> mInputs; //!< Of the run at hand; a context runs one at a time.
     std::vector<size_t> mAliasBytes;
+};
+
+//! Of the V2 family, which is configured anew when shapes or the profile change, and by nothing else.
+class AttachedV2 final : public AttachedPlugin, public ShapeListener
+{
+  public:
+    using AttachedPlugin::AttachedPlugin;
 };
 
 class PluginKernel final : public Kernel
@@ -191,7 +198,9 @@ class PluginKernel final : public Kernel
     {
         plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
         TENON_TRY(copy->setTactic(mShared->fields.tactic));
-        return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
+        if (copy->identity().generation == plugins::Generation::kV3)
+            return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
+        return std::unique_ptr<Attached>{std::make_unique<AttachedV2>(mShared, std::move(copy))};
     }
     Result<std::optional<Bytes>> storedFields() override
     {
