@@ -47,6 +47,9 @@ extern "C"
     typedef int32_t (*TenonCheckReference)(void* user, TenonCheckTensor const* inputs, int32_t nbInputs,
         TenonCheckTensor const* outputs, int32_t nbOutputs);
 
+    //! Changes the random contents of an input, counted without shape inputs. \return 0; another value: it could not.
+    typedef int32_t (*TenonCheckFill)(void* user, int32_t input, TenonCheckTensor const* contents);
+
     typedef struct TenonFinding
     {
         char const* check;    //!< Name of the check.
@@ -62,6 +65,8 @@ extern "C"
         int32_t nbInputs;
         int32_t const* types; //!< nvinfer1::DataType values that inputs are offered.
         int32_t nbTypes;      //!< 0: all that plugins are offered.
+        TenonCheckFill fill;  //!< May be null: floats within ±2, int8 within ±100, wider integers 0 to 3.
+        void* fillUser;
         TenonCheckReference reference;
         void* referenceUser;
         double absolute; //!< Tolerance |a − b| ≤ absolute + relative · |b|; both 0: those of the element type.
@@ -140,7 +145,8 @@ using Tensors = std::vector<TenonCheckTensor>;
 struct Options
 {
     std::vector<Input> inputs;
-    std::vector<nvinfer1::DataType> types; //!< Empty: all that plugins are offered.
+    std::function<bool(int32_t input, TenonCheckTensor const& contents)> fill; //!< In place of random contents.
+    std::vector<nvinfer1::DataType> types;                                     //!< Empty: all that plugins are offered.
     std::function<bool(Tensors const& inputs, Tensors const& outputs)> reference; //!< False: it could not.
     double absolute{0.0}; //!< Both 0: those of the element type.
     double relative{0.0};
@@ -232,6 +238,12 @@ inline void keepFinding(void* user, TenonFinding const* finding)
         Finding{finding->check, finding->rule, finding->callback, finding->what, finding->change});
 }
 
+inline int32_t callFill(void* user, int32_t input, TenonCheckTensor const* contents)
+{
+    auto const& fill = *static_cast<std::function<bool(int32_t, TenonCheckTensor const&)> const*>(user);
+    return fill(input, *contents) ? 0 : 1;
+}
+
 inline int32_t callReference(
     void* user, TenonCheckTensor const* inputs, int32_t nbInputs, TenonCheckTensor const* outputs, int32_t nbOutputs)
 {
@@ -254,6 +266,8 @@ inline Report run(TenonCheckSubject subject, Options const& given)
     options.nbInputs = static_cast<int32_t>(inputs.size());
     options.types = types.data();
     options.nbTypes = static_cast<int32_t>(types.size());
+    options.fill = given.fill ? &callFill : nullptr;
+    options.fillUser = const_cast<void*>(static_cast<void const*>(&given.fill));
     options.reference = given.reference ? &callReference : nullptr;
     options.referenceUser = const_cast<void*>(static_cast<void const*>(&given.reference));
     options.absolute = given.absolute;

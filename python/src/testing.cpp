@@ -32,8 +32,10 @@ char const* numpyNameOf(int32_t type) noexcept
 py::array viewOf(TenonCheckTensor const& tensor)
 {
     std::vector<py::ssize_t> const shape(tensor.shape, tensor.shape + tensor.rank);
-    py::capsule const keeper{tensor.data, [](void*) {}}; // With an owner NumPy makes no copy.
-    return py::array{py::dtype{numpyNameOf(tensor.type)}, shape, tensor.data, keeper};
+    static char nothing{0};
+    void* const data = tensor.data == nullptr ? &nothing : tensor.data; // Without elements there may be no address.
+    py::capsule const keeper{data, [](void*) {}};                       // With an owner NumPy makes no copy.
+    return py::array{py::dtype{numpyNameOf(tensor.type)}, shape, data, keeper};
 }
 
 //! What the reference function does: arrays in, an array or a sequence of arrays back.
@@ -100,6 +102,47 @@ class Reference
     std::exception_ptr mRaised;
 };
 
+//! What fills inputs: called with the number, and an array to change or replace.
+class Fill
+{
+  public:
+    explicit Fill(py::object function)
+        : mFunction{std::move(function)}
+    {
+    }
+    static int32_t call(void* user, int32_t input, TenonCheckTensor const* contents) noexcept
+    {
+        py::gil_scoped_acquire const gil;
+        auto& self = *static_cast<Fill*>(user);
+        try
+        {
+            py::array const target = viewOf(*contents);
+            py::object const answer = self.mFunction(input, target);
+            if (!answer.is_none())
+                py::module_::import("numpy").attr("copyto")(target, answer, py::arg("casting") = "unsafe");
+            return 0;
+        }
+        catch (std::exception const&)
+        {
+            self.mRaised = std::current_exception();
+            return 1;
+        }
+    }
+    void rethrow() const
+    {
+        if (mRaised)
+            std::rethrow_exception(mRaised);
+    }
+    bool isGiven() const
+    {
+        return !mFunction.is_none();
+    }
+
+  private:
+    py::object mFunction;
+    std::exception_ptr mRaised;
+};
+
 //! fork() as Python wants it.
 int32_t forkPython()
 {
@@ -160,11 +203,14 @@ std::string checkPlugin(py::object const& plugin, py::object const& creator, std
         list.push_back({static_cast<int32_t>(each.opt.size()), each.min.data(), each.opt.data(), each.max.data(),
             each.isValues ? 1 : 0});
     Reference reference{function};
+    Fill fill{settings["fill"]};
     TenonCheckOptions options{};
     options.inputs = list.data();
     options.nbInputs = static_cast<int32_t>(list.size());
     options.types = types.data();
     options.nbTypes = static_cast<int32_t>(types.size());
+    options.fill = fill.isGiven() ? &Fill::call : nullptr;
+    options.fillUser = &fill;
     options.reference = reference.isGiven() ? &Reference::call : nullptr;
     options.referenceUser = &reference;
     options.absolute = settings["atol"].cast<double>();
@@ -181,6 +227,7 @@ std::string checkPlugin(py::object const& plugin, py::object const& creator, std
         text = tenonCheckPlugin(&subject, &options, &problem);
     }
     std::string const why = take(problem);
+    fill.rethrow();
     reference.rethrow();
     if (text == nullptr)
         throw py::value_error(why.empty() ? "the library gave no answer" : why);

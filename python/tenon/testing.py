@@ -43,7 +43,7 @@ _SPELLED = {
 }
 
 
-class Values(tuple):
+class Values(tuple[int, ...]):
     """A shape input, given by its values."""
 
 
@@ -148,29 +148,32 @@ def _bounds(given: Sequence[Any]) -> tuple[list[int], list[int], list[int], bool
     return shape, shape, shape, False
 
 
-def _field(name: str, value: Any) -> _native.PluginField:
+#: Types of fields that NumPy has, too.
+_KINDS = ("float16", "float32", "float64", "int8", "int16", "int32", "int64")
+
+
+def _field(name: str, value: Any, advertised: str) -> _native.PluginField:
+    """In the type that the creator advertises, where it does and NumPy has it."""
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
         return _native.PluginField(name, value, _native.PluginFieldType.CHAR)
     array = np.atleast_1d(np.asarray(value))
-    kinds = {
-        "float16": "FLOAT16",
-        "float32": "FLOAT32",
-        "float64": "FLOAT64",
-        "int8": "INT8",
-        "int16": "INT16",
-        "int32": "INT32",
-        "int64": "INT64",
-    }
-    if array.dtype.name not in kinds:
+    if advertised in _KINDS:
+        array = array.astype(advertised)
+    if array.dtype.name not in _KINDS:
         raise TypeError(f"field {name!r} has the type {array.dtype}, which no field can have")
-    return _native.PluginField(name, array, getattr(_native.PluginFieldType, kinds[array.dtype.name]))
+    kind: _native.PluginFieldType = getattr(_native.PluginFieldType, array.dtype.name.upper())
+    return _native.PluginField(name, array.data, kind)
 
 
-def _fields(given: Any) -> _native.PluginFieldCollection:
+def _fields(given: Any, creator: Any) -> _native.PluginFieldCollection:
     if isinstance(given, Mapping):
-        return _native.PluginFieldCollection([_field(name, value) for name, value in given.items()])
+        names = () if creator is None else creator.field_names
+        advertised = {field.name: field.type.name.lower() for field in names}
+        return _native.PluginFieldCollection(
+            [_field(name, value, advertised.get(name, "")) for name, value in given.items()]
+        )
     return _native.PluginFieldCollection() if given is None else given
 
 
@@ -182,6 +185,7 @@ def check_plugin(
     creator: Any = None,
     namespace: str = "",
     types: Sequence[_native.DataType] = (),
+    fill: Callable[[int, np.ndarray], Any] | None = None,
     reference: Callable[..., Any] | None = None,
     atol: float = 0.0,
     rtol: float = 0.0,
@@ -195,20 +199,31 @@ def check_plugin(
     `plugin` is a creator, a plugin, or a class of plugins that takes no arguments. A plugin stays the caller's, but is
     configured and run; with a creator each check has a new one, made from `fields` (name -> array, number or text).
     `creator` reads what a plugin stores; without one that is left out. `shapes` has each input's extents, three of them
-    (least, best, most) where they are dynamic, or `Values` for a shape input. `reference` gets the inputs as NumPy
-    arrays (every floating type as float32) and answers with the outputs; tolerances of 0 mean those of the element
-    type. `isolated` works in child processes: a crash is a finding then.
+    (least, best, most) where they are dynamic, or `Values` for a shape input. `fill` gets an input's number and
+    its random contents, which it may change or replace by what it returns. `reference` gets the inputs as NumPy arrays
+    (every floating type as float32) and answers with the outputs; tolerances of 0 mean those of the element type.
+    `isolated` works in child processes: a crash is a finding then.
     """
     if isinstance(plugin, type):
         plugin = plugin()
     if isinstance(plugin, _native.IPluginCreatorInterface):
         plugin, creator = None, plugin
-    settings = {"atol": atol, "rtol": rtol, "seed": seed, "isolated": isolated, "empties": empties, "seconds": seconds}
+    settings = {
+        "fill": fill,
+        "atol": atol,
+        "rtol": rtol,
+        "seed": seed,
+        "isolated": isolated,
+        "empties": empties,
+        "seconds": seconds,
+    }
     inputs = [_bounds(each) for each in shapes]
     kinds = [int(each) for each in types]
     raised = _Raised()
     with raised.listening(not isolated):
-        text = _native._check_plugin(plugin, creator, namespace, _fields(fields), inputs, kinds, reference, settings)
+        text = _native._check_plugin(
+            plugin, creator, namespace, _fields(fields, creator), inputs, kinds, reference, settings
+        )
     answer = json.loads(text)
     found = [Finding(**(each | {"callback": _spelled(each["callback"])})) for each in answer["findings"]]
     return Report(

@@ -33,7 +33,7 @@ struct NetworkGraph
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
     std::vector<PlanCode> code; //!< Of custom layers that are compiled into the plan.
-    Decisions decisions; //!< What was agreed with custom layers.
+    Decisions decisions;        //!< What was agreed with custom layers.
 };
 
 //! What a configuration says that matters for the graph.
@@ -42,12 +42,12 @@ struct GraphRequest
     std::vector<OptimizationProfile const*> profiles;
     bool mayUseHalf{false};
     bool mayUseBF16{false};
-    bool mayAlias{false}; //!< Custom layers may take over the memory of an input.
+    bool mayAlias{false};           //!< Custom layers may take over the memory of an input.
     std::string_view device{"cpu"}; //!< For which custom layers supply code.
     Device* timedOn{nullptr};       //!< Custom layers choose tactics by time; null: by estimate.
     int32_t averageRuns{1};
     int32_t leastRuns{1};
-    int64_t mostWorkspace{INT64_MAX}; //!< Of a custom layer.
+    int64_t mostWorkspace{INT64_MAX};           //!< Of a custom layer.
     plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
 };
 

@@ -318,7 +318,8 @@ Result<std::vector<ValueId>> addPlugin(
     NetworkGraph& network, PluginLayer const& layer, std::vector<ValueId> inputs, GraphRequest const& request)
 {
     CustomLayer const& fields = layer.fields();
-    PlanPlugin plugin{fields.type, fields.version, fields.nameSpace, {}, std::string{plugins::nameOf(fields.generation)}};
+    PlanPlugin plugin{
+        fields.type, fields.version, fields.nameSpace, {}, std::string{plugins::nameOf(fields.generation)}};
     if (request.registry != nullptr)
         plugin.library = request.registry->libraryOf(plugin.name, plugin.version, plugin.nameSpace);
     bool const isKnown = std::ranges::any_of(network.plugins, [&](PlanPlugin const& each) {

@@ -125,7 +125,7 @@ def test_the_trace_has_object_phase_thread_callback_and_reason(padded: pathlib.P
     asked = [line for line in lines if " = " in line]
     assert all(re.search(r" = .* \(\d+\.\d us\), since \S", line) for line in asked)
     for phase, call in [
-        ("building", "configurePlugin: configure, building: FLOAT[1x2x5x6] LINEAR in"),
+        ("building", "configurePlugin: configure, building: float32[1x2x5x6] LINEAR in"),
         ("building", "getFieldsToSerialize: store"),
         ("in an engine", "attachToContext: attach to a context"),
         ("in a context", "onShapeChange: shapes, before running"),

@@ -1,11 +1,13 @@
 // The checking host: each seeded defect is found, alone and by its name, and sound plugins of all generations pass.
 #include "plugins/circ_pad.h"
 #include "plugins/faulty.h"
+#include "plugins/flexible.h"
 #include "tenon/testing.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <atomic>
+#include <set>
 
 namespace plugintest
 {
@@ -329,6 +331,112 @@ TEST_F(Check, resultsAreComparedWithAReference)
     Report const report = checkWith<V3>(Fault::kWrongResult, {}, options);
     expectOnly(report, "reference", "", "enqueue");
     EXPECT_NE(report.message().find("output 0, element 5"), std::string::npos) << report.message();
+}
+
+//! The elements above zero, in order; `written`: what stands in the size tensor.
+std::shared_ptr<Behaviour> positives(std::function<int32_t(int32_t)> written)
+{
+    auto behaviour = std::make_shared<Behaviour>();
+    behaviour->outputs = 2;
+    behaviour->types = [](DataType* out, DataType const*) {
+        out[1] = DataType::kINT32;
+        return 0;
+    };
+    behaviour->shapes = [](DimsExprs const* in, DimsExprs const*, DimsExprs* out, IExprBuilder& builder) {
+        out[0] = {1, {builder.declareSizeTensor(1, *in[0].d[0], *in[0].d[0])}};
+        out[1] = {0, {}};
+        return out[0].d[0] == nullptr ? 1 : 0;
+    };
+    behaviour->supports = [](int32_t position, DynamicDescs descs) {
+        return descs[position].desc.type == (position == 2 ? DataType::kINT32 : DataType::kFLOAT)
+            && descs[position].desc.format == TensorFormat::kLINEAR;
+    };
+    behaviour->enqueue = [written](
+                             TensorDescs in, TensorDescs, void const* const* inputs, void* const* outputs, void*) {
+        auto const* x = static_cast<float const*>(inputs[0]);
+        int32_t count{0};
+        for (int64_t i = 0; i < in[0].dims.d[0]; ++i)
+            if (x[i] > 0.0F)
+                static_cast<float*>(outputs[0])[count++] = x[i];
+        *static_cast<int32_t*>(outputs[1]) = written(count);
+        return 0;
+    };
+    return behaviour;
+}
+
+TEST_F(Check, L10_sizesThatOnlyRunningTells)
+{
+    Options options;
+    options.inputs = {tenon::testing::range({1}, {40}, {60})};
+    Flexible sound{positives([](int32_t count) { return count; })};
+    EXPECT_TRUE(tenon::testing::check(sound, options));
+    options.inputs = {tenon::testing::shape({40})};
+    options.empties = false;
+    Flexible more{positives([](int32_t count) { return count + 1; })};
+    expectOnly(tenon::testing::check(more, options), "output-written", "", "enqueue");
+    Flexible wrong{positives([](int32_t) { return 41; })};
+    expectOnly(tenon::testing::check(wrong, options), "size-tensor", "L10", "enqueue");
+}
+
+TEST_F(Check, L15_everyTacticRuns)
+{
+    auto behaviour = std::make_shared<Behaviour>();
+    behaviour->tactics = {2, 5};
+    auto const chosen = std::make_shared<std::atomic<int32_t>>(0);
+    std::set<int32_t> seen;
+    behaviour->setTactic = [&](int32_t tactic) {
+        seen.insert(tactic);
+        *chosen = tactic;
+        return 0;
+    };
+    Flexible sound{behaviour};
+    EXPECT_TRUE(tenon::testing::check(sound, usual()));
+    EXPECT_EQ(seen, (std::set<int32_t>{2, 5}));
+    behaviour->enqueue = [chosen](TensorDescs in, TensorDescs, void const* const* x, void* const* y, void*) {
+        std::memcpy(
+            y[0], x[0], static_cast<size_t>(volumeOf(in[0].dims) - (*chosen == 5 ? 1 : 0)) * elementSize(in[0].type));
+        return 0;
+    };
+    Flexible shortTactic{behaviour};
+    expectOnly(tenon::testing::check(shortTactic, usual()), "output-written", "", "enqueue");
+}
+
+TEST_F(Check, L18_anOutputMayTakeOverAnInput)
+{
+    auto behaviour = std::make_shared<Behaviour>();
+    behaviour->aliased = [](int32_t) { return 0; };
+    behaviour->enqueue = [](TensorDescs in, TensorDescs, void const* const* inputs, void* const* outputs, void*) {
+        auto* values = static_cast<char*>(outputs[0]);
+        auto const bytes = volumeOf(in[0].dims) * static_cast<int64_t>(elementSize(in[0].type));
+        for (int64_t i = 0; i < bytes; ++i)
+            values[i] = static_cast<char>(values[i] ^ 1);
+        return inputs[0] == outputs[0] ? 0 : 1;
+    };
+    FlexibleV2 sound{behaviour};
+    EXPECT_TRUE(tenon::testing::check(sound, usual()));
+}
+
+TEST_F(Check, inputsCanBeFilled)
+{
+    auto behaviour = std::make_shared<Behaviour>();
+    behaviour->supports = [](int32_t position, DynamicDescs descs) {
+        return descs[position].desc.type == DataType::kHALF && descs[position].desc.format == TensorFormat::kLINEAR;
+    };
+    behaviour->enqueue = [](TensorDescs in, TensorDescs, void const* const* x, void* const* y, void*) {
+        if (volumeOf(in[0].dims) > 0 && *static_cast<uint16_t const*>(x[0]) != 0x4400) // 4 as half.
+            return 1;
+        std::memcpy(y[0], x[0], static_cast<size_t>(volumeOf(in[0].dims)) * 2);
+        return 0;
+    };
+    Flexible plugin{behaviour};
+    Options options = usual();
+    expectOnly(tenon::testing::check(plugin, options), "call-fails", "L21", "enqueue");
+    options.fill = [](int32_t input, TenonCheckTensor const& contents) {
+        if (contents.shape[0] > 0)
+            static_cast<float*>(contents.data)[0] = 4.0F;
+        return input == 0 && contents.type == static_cast<int32_t>(DataType::kFLOAT);
+    };
+    EXPECT_TRUE(tenon::testing::check(plugin, options));
 }
 
 // ---- errors, exceptions, crashes

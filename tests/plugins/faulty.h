@@ -1,4 +1,4 @@
-// Faulty: y = x · scale + offset, computed by way of the workspace, with one thing wrong at a time, in four generations.
+// Faulty: y = x · scale + offset by way of the workspace, with one thing wrong at a time, in four generations.
 #pragma once
 
 #include "NvInfer.h"

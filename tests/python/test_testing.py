@@ -158,3 +158,28 @@ def test_what_cannot_begin_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="three of them"):
         testing.check_plugin(ScaledV3Creator(), shapes=[((3, 4), (2, 4))])
     assert tenon.IPluginV3 is trt.IPluginV3
+
+
+def test_inputs_can_be_filled() -> None:
+    seen: list[tuple[int, tuple[int, ...]]] = []
+
+    def fill(number: int, contents: np.ndarray) -> np.ndarray:
+        seen.append((number, contents.shape))
+        return np.full(contents.shape, 3.0)
+
+    def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
+        x = view(inputs[0], input_desc[0])
+        assert (x == 3.0).all()
+        view(outputs[0], output_desc[0])[...] = x
+
+    creator = creator_of(ScaledV3, enqueue=enqueue)
+    assert testing.check_plugin(creator, shapes=SHAPES, fill=fill)
+    assert (0, (2, 3, 4)) in seen and (0, (0, 3, 4)) in seen
+    assert not testing.check_plugin(creator, shapes=SHAPES)
+    with pytest.raises(ValueError):
+        testing.check_plugin(creator, shapes=SHAPES, fill=lambda number, contents: np.zeros((9, 9)))
+
+
+def test_fields_have_the_types_that_the_creator_advertises() -> None:
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, fields={"factor": 3}, reference=lambda x: 3 * x)
+    assert report, report

@@ -59,6 +59,19 @@ Result<check::InputSpec> inputFrom(TenonCheckInput const& given)
     return spec;
 }
 
+check::FillInput fillFrom(TenonCheckOptions const& given)
+{
+    if (given.fill == nullptr)
+        return {};
+    return [&given](size_t input, check::RealTensor& contents) -> Result<Done> {
+        TenonCheckTensor const tensor{static_cast<int32_t>(contents.type),
+            static_cast<int32_t>(contents.extents.size()), contents.extents.data(), contents.data.data()};
+        if (int32_t const code = given.fill(given.fillUser, static_cast<int32_t>(input), &tensor); code != 0)
+            return badArgument("the function that fills inputs returned {} for input {}", code, input);
+        return Done{};
+    };
+}
+
 check::Reference referenceFrom(TenonCheckOptions const& given)
 {
     if (given.reference == nullptr)
@@ -88,6 +101,7 @@ Result<check::Options> optionsFrom(TenonCheckOptions const& given)
         options.inputs.push_back(TENON_TRY(inputFrom(given.inputs[i])));
     for (int32_t i = 0; i < given.nbTypes; ++i)
         options.types.push_back(static_cast<DType>(given.types[i]));
+    options.fill = fillFrom(given);
     options.reference = referenceFrom(given);
     options.absolute = given.absolute;
     options.relative = given.relative;

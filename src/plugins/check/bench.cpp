@@ -61,7 +61,10 @@ Result<Done> Bench::makeMemory(Ready const& ready, uint32_t seed)
         mMemory.push_back(TENON_TRY(Guarded::make(bytes)));
         if (isInput)
         {
-            mInputs.push_back(randomTensor(desc.type, extents, seed + static_cast<uint32_t>(i)));
+            RealTensor contents = widened(randomTensor(desc.type, extents, seed + static_cast<uint32_t>(i)));
+            if (mHost->options().fill)
+                TENON_TRY(mHost->options().fill(i, contents));
+            mInputs.push_back(narrowed(contents, desc.type));
             mInputBytes.push_back(laidOut(mInputs.back(), desc.format));
             mInputAddresses.push_back(mMemory.back().data());
         }

@@ -84,7 +84,8 @@ Result<size_t> bytesFor(DType type, nvinfer1::TensorFormat format, std::vector<i
 //! An element as text and as a number.
 double numberAt(RealTensor const& tensor, size_t index) noexcept;
 RealTensor randomTensor(DType type, std::vector<int64_t> extents, uint32_t seed);
-//! Floating types as float32.
+//! Floating types as float32, and back.
 RealTensor widened(RealTensor const& tensor);
+RealTensor narrowed(RealTensor const& tensor, DType type);
 
 } // namespace tenon::plugins::check

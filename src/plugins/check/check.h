@@ -29,10 +29,14 @@ struct RealTensor
 //! Fills the outputs, whose extents and types stand already.
 using Reference = std::function<Result<Done>(std::vector<RealTensor> const& inputs, std::vector<RealTensor>& outputs)>;
 
+//! Changes the random contents of an input.
+using FillInput = std::function<Result<Done>(size_t input, RealTensor& contents)>;
+
 struct Options
 {
     std::vector<InputSpec> inputs;
     std::vector<DType> types; //!< Offered at inputs; empty: all that plugins are offered.
+    FillInput fill;           //!< Empty: random contents as they are.
     Reference reference;
     double absolute{0.0}; //!< Tolerance |a − b| ≤ absolute + relative · |b|; both 0: those of the element type.
     double relative{0.0};

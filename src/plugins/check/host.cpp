@@ -164,6 +164,22 @@ Result<PluginPtr> Host::make()
     return watched(*std::move(made), mWatch);
 }
 
+//! Those of the first extent that is dynamic in some input, else of the first input's.
+std::array<int64_t, 3> Host::batchBounds() const
+{
+    std::optional<std::array<int64_t, 3>> first;
+    for (InputSpec const& spec : mOptions.inputs)
+    {
+        if (spec.isValues || spec.opt.nbDims == 0)
+            continue;
+        std::array<int64_t, 3> const bounds{spec.min.d[0], spec.opt.d[0], spec.max.d[0]};
+        if (bounds[0] != bounds[2])
+            return bounds;
+        first = first.value_or(bounds);
+    }
+    return first.value_or(std::array<int64_t, 3>{-1, -1, -1});
+}
+
 Result<Form> Host::form(Plugin& plugin, std::optional<int64_t> batch)
 {
     Form form;
@@ -181,7 +197,7 @@ Result<Form> Host::form(Plugin& plugin, std::optional<int64_t> batch)
         for (int32_t axis = 0; axis < spec.opt.nbDims; ++axis)
         {
             std::array<int64_t, 3> const bounds{spec.min.d[axis], spec.opt.d[axis], spec.max.d[axis]};
-            if (axis == 0 && batch)
+            if (axis == 0 && batch && bounds == batchBounds())
                 shape.emplace_back(*batch);
             else if (bounds[0] == bounds[2])
                 shape.emplace_back(bounds[0]);

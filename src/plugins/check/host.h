@@ -97,7 +97,7 @@ class Host
     }
     //! A new object under watch.
     Result<PluginPtr> make();
-    //! Shapes for the inputs of the options; `batch`: in place of the first extent of every input.
+    //! Shapes for the inputs of the options; `batch`: in place of the extents that batchBounds() names.
     Result<Form> form(Plugin& plugin, std::optional<int64_t> batch = std::nullopt);
     //! What the plugin says for the inputs of a form.
     Result<Done> ask(Plugin& plugin, Form& form);
@@ -116,6 +116,7 @@ class Host
     }
 
   private:
+    std::array<int64_t, 3> batchBounds() const;
     std::vector<Combination> inputPrefixes(Plugin& plugin, Ports ports, size_t most);
     Result<std::vector<PortOffer>> offers(Plugin& plugin, Form const& form, Combination const& inputs);
 

@@ -128,6 +128,21 @@ RealTensor widened(RealTensor const& tensor)
     return wide;
 }
 
+RealTensor narrowed(RealTensor const& tensor, DType type)
+{
+    if (type != DType::kHALF && type != DType::kBF16)
+        return tensor;
+    RealTensor narrow{type, tensor.extents, {}};
+    auto const count = static_cast<size_t>(volumeOf(tensor.extents));
+    narrow.data.resize(count * sizeof(uint16_t));
+    for (size_t i = 0; i < count; ++i)
+    {
+        float const value = get<float>(tensor, i);
+        put(narrow, i, type == DType::kHALF ? floatToHalf(value) : floatToBfloat(value));
+    }
+    return narrow;
+}
+
 std::string Outcome::differenceFrom(Outcome const& other) const
 {
     if (outputs.size() != other.outputs.size())
