@@ -464,7 +464,7 @@ def test_M14_M15_fields_keep_their_data() -> None:
     assert trt.PluginField("empty", np.array([], np.int32), trt.PluginFieldType.INT32).size == 0
 
 
-def test_expressions_that_are_not_constant() -> None:
+def test_K13_K14_K15_expressions_and_both_spellings() -> None:
     found = {}
 
     class Asking(CircPadDynamic):
