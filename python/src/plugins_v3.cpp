@@ -418,7 +418,7 @@ void notFromPython(Class& c, char const* type, std::initializer_list<char const*
     {
         std::string const what = std::string{type} + "." + name;
         std::string documentation = docOf(what.c_str());
-        documentation.resize(std::min(documentation.find("\n:"), documentation.size())); // It takes whatever it is given.
+        documentation.resize(std::min(documentation.find("\n:"), documentation.size())); // It takes anything.
         c.def(
             name,
             [what](py::args const&, py::kwargs const&) {

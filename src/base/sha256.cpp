@@ -1,5 +1,5 @@
-// SHA-256: the constants are the first 32 bits of the fractional parts of square and cube roots of primes, as FIPS 180-4
-// derives them, here computed in integers.
+// SHA-256: the constants are the first 32 bits of the fractional parts of square and cube roots of primes, as FIPS
+// 180-4 derives them, here computed in integers.
 #include "base/sha256.h"
 
 #include <fmt/format.h>
