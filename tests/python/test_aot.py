@@ -14,6 +14,8 @@ import weakref
 
 import circ_pad_aot
 import numpy as np
+import onnx
+import onnx.helper
 import pytest
 import small
 import tenon
@@ -508,3 +510,43 @@ def test_a_launch_without_threads_runs_nothing() -> None:
         assert context.set_tensor_address(name, array)
     assert context.execute_async_v3(0)
     assert int(z) == 0
+
+
+def parsed(network: trt.INetworkDefinition, op: str) -> bool:
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    widths = {"before": BEFORE.tolist(), "after": AFTER.tolist()}
+    node = helper.make_node(op, ["x"], ["y"], name="pad", domain="other", plugin_namespace="pads", **widths)
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([node], "g", [value("x", kind, [1, 2, 5, 6])], [value("y", kind, None)])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("other", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+    return trt.OnnxParser(network, pads.LOGGER).parse(model)
+
+
+@pytest.mark.parametrize("flag", ["PREFER_AOT_PYTHON_PLUGINS", "PREFER_JIT_PYTHON_PLUGINS", None])
+def test_N7_nodes_of_models_follow_the_networks_flag(flag: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda info: raised.append(str(info.exc_value)))
+    builder = trt.Builder(pads.LOGGER)
+    network = builder.create_network(0 if flag is None else 1 << int(getattr(trt.NetworkDefinitionCreationFlag, flag)))
+    assert parsed(network, "both") == (flag is not None)
+    if flag is None:
+        assert "PREFER_JIT_PYTHON_PLUGINS or PREFER_AOT_PYTHON_PLUGINS" in raised[0]
+        return
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    assert bool(tenon.inspect(bytes(plan))["code"]) == ("AOT" in flag)
+    x = data(shape=(1, 2, 5, 6))
+    np.testing.assert_array_equal(pads.run(load(plan).create_execution_context(), x), pads.circ_pad(x, (2, 0), (1, 3)))
+
+
+@pytest.mark.parametrize("aot", [False, True])
+def test_the_example_of_the_documentation_runs(aot: bool) -> None:
+    text = (ROOT / "docs/PLUGINS.md").read_text()
+    blocks = [each for each in re.findall(r"```python\n(.*?)```", text, re.S) if "example::scale" in each]
+    assert len(blocks) == 2
+    program = "\n".join(blocks).replace("layer = network.add_plugin", "# ").replace("example", f"example{aot}")
+    scope: dict[str, object] = {}
+    exec(program, scope)  # noqa: S102
+    plan = plan_of(lambda x: getattr(trtp.op, f"example{aot}").scale(x, factor=2.5), aot=aot)
+    x = data()
+    np.testing.assert_array_equal(pads.run(load(plan).create_execution_context(), x), x * np.float32(2.5))
