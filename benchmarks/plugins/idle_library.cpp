@@ -37,8 +37,7 @@ class IdleDynamic final : public IPluginV2DynamicExt
         DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
     {
     }
-    size_t getWorkspaceSize(
-        PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
+    size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
     {
         return 0;
     }

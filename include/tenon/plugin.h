@@ -31,8 +31,8 @@ typedef int32_t (*CpuBody)(PluginRun const& run);
 
 extern "C"
 {
-    //! From now on, contexts that are made on the CPU call `body` where they would call enqueue() of the plugins of this
-    //! type, version and namespace; all other calls stay. Null takes the body away. False when type, version or namespace
+    //! From now on, contexts made on the CPU call `body` where they would call enqueue() of the plugins of this
+    //! type, version and namespace; all other calls stay. Null takes the body away. False when a name
     //! is null. On other devices enqueue() stays, so that one plugin serves both.
     TENON_CALL bool tenonSetCpuBody(
         char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) TENON_NOEXCEPT;

@@ -80,8 +80,8 @@ bool isTiming() noexcept
     return gTiming > 0;
 }
 
-Result<Done> runOnHost(CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs,
-    Work const& work)
+Result<Done> runOnHost(
+    CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work)
 {
     if (body == nullptr)
         return plugin.run(work);

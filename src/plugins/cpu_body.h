@@ -1,4 +1,4 @@
-// CpuBody: what plugins run on the CPU in place of their own enqueue(), by identity; and what a call of a plugin may ask.
+// CpuBody: what plugins run on the CPU in place of their enqueue(), by identity; what a call of a plugin may ask.
 #pragma once
 
 #include "plugins/plugin.h"
@@ -37,7 +37,7 @@ class UntoldCounts
 };
 
 //! Runs the body, or the plugin itself where there is none. `descs`: inputs first, whole extents.
-Result<Done> runOnHost(CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs,
-    Work const& work);
+Result<Done> runOnHost(
+    CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work);
 
 } // namespace tenon::plugins

@@ -19,8 +19,8 @@ class ForGpu final : public OneToOne<ForGpu>
 {
   public:
     static constexpr char const* kType{"ForGpu"};
-    static inline bool isTimed{false};
-    static inline int32_t bodies{0};
+    inline static bool isTimed{false};
+    inline static int32_t bodies{0};
     float by{0.5F};
 
     int32_t getNbTactics() noexcept override

@@ -19,9 +19,7 @@ int64_t placeIn(TensorFormat format, int64_t channels, int64_t pixels, int64_t n
         int64_t const groups = (channels + size - 1) / size;
         return ((n * groups + c / size) * pixels + s) * size + c % size;
     };
-    auto const last = [&](int64_t size) {
-        return (n * pixels + s) * ((channels + size - 1) / size * size) + c;
-    };
+    auto const last = [&](int64_t size) { return (n * pixels + s) * ((channels + size - 1) / size * size) + c; };
     switch (format)
     {
     case TensorFormat::kCHW2: return vectors(2);
@@ -43,8 +41,8 @@ class TurnAround final : public OneToOne<TurnAround>
 {
   public:
     static constexpr char const* kType{"TurnAround"};
-    static inline TensorFormat from{TensorFormat::kLINEAR};
-    static inline TensorFormat to{TensorFormat::kLINEAR};
+    inline static TensorFormat from{TensorFormat::kLINEAR};
+    inline static TensorFormat to{TensorFormat::kLINEAR};
 
     bool supportsFormatCombination(
         int32_t pos, DynamicPluginTensorDesc const* ports, int32_t, int32_t) noexcept override
@@ -171,7 +169,7 @@ class AskedV2 final : public CircPadOfV2<AskedV2, IPluginV2>
 {
   public:
     static constexpr char const* kType{"AskedV2"};
-    static inline std::vector<std::pair<DataType, TensorFormat>> asked;
+    inline static std::vector<std::pair<DataType, TensorFormat>> asked;
 
     AskedV2* clone() const noexcept override
     {

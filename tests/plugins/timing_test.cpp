@@ -21,18 +21,17 @@ class Tripled final : public OneToOne<Tripled>
 {
   public:
     static constexpr char const* kType{"Tripled"};
-    static inline std::vector<int32_t> tactics;
-    static inline bool takesChannelsLast{false};
-    static inline bool isFastLinear{true};
-    static inline int32_t limit{100};
+    inline static std::vector<int32_t> tactics;
+    inline static bool takesChannelsLast{false};
+    inline static bool isFastLinear{true};
+    inline static int32_t limit{100};
     int32_t tactic{-1};
 
     bool supportsFormatCombination(
         int32_t pos, DynamicPluginTensorDesc const* ports, int32_t, int32_t) noexcept override
     {
         TensorFormat const format = ports[pos].desc.format;
-        bool const isKnown =
-            format == TensorFormat::kLINEAR || (takesChannelsLast && format == TensorFormat::kHWC);
+        bool const isKnown = format == TensorFormat::kLINEAR || (takesChannelsLast && format == TensorFormat::kHWC);
         return isKnown && format == ports[0].desc.format && ports[pos].desc.type == DataType::kFLOAT;
     }
     int32_t getFormatCombinationLimit() noexcept override
@@ -299,8 +298,8 @@ class Counting final : public OneToOne<Counting>
 {
   public:
     static constexpr char const* kType{"Counting"};
-    static inline int32_t stored{0};
-    static inline std::vector<int32_t> restored;
+    inline static int32_t stored{0};
+    inline static std::vector<int32_t> restored;
 
     PluginFieldCollection const* getFieldsToSerialize() noexcept override
     {
