@@ -260,6 +260,55 @@ TEST_F(Check, fieldNamesAreUnique)
     expectOnly(checkWith<V3>(Fault::kFieldTwice), "field-names", "L4", "getFieldNames");
 }
 
+TEST_F(Check, L1_capabilitiesThatAreMissing)
+{
+    auto behaviour = std::make_shared<Behaviour>();
+    behaviour->lacks = static_cast<int32_t>(PluginCapabilityType::kBUILD);
+    Flexible plugin{behaviour};
+    expectOnly(tenon::testing::check(plugin, usual()), "capabilities", "L1", "getCapabilityInterface");
+}
+
+//! A core from a later version of the interface.
+class LaterCore final : public IPluginV3OneCore
+{
+  public:
+    InterfaceInfo getInterfaceInfo() const noexcept override
+    {
+        return {"PLUGIN_V3ONE_CORE", 3, 0};
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return "Later";
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return "1";
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return "";
+    }
+};
+
+class Later final : public Flexible
+{
+  public:
+    using Flexible::Flexible;
+    IPluginCapability* getCapabilityInterface(PluginCapabilityType kind) noexcept override
+    {
+        return kind == PluginCapabilityType::kCORE ? &mCore : Flexible::getCapabilityInterface(kind);
+    }
+
+  private:
+    LaterCore mCore;
+};
+
+TEST_F(Check, L25_versionsOfInterfaces)
+{
+    Later plugin{std::make_shared<Behaviour>()};
+    expectOnly(tenon::testing::check(plugin, usual()), "interface", "L25", "getInterfaceInfo");
+}
+
 // ---- serialization
 
 TEST_F(Check, J14_sizesOfSerialization)

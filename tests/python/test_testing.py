@@ -183,3 +183,33 @@ def test_inputs_can_be_filled() -> None:
 def test_fields_have_the_types_that_the_creator_advertises() -> None:
     report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, fields={"factor": 3}, reference=lambda x: 3 * x)
     assert report, report
+
+
+def test_functions_are_checked_through_their_creators() -> None:
+    import tensorrt.plugin as trtp
+
+    @trtp.register("checked::scale")
+    def scale(x: trtp.TensorDesc, factor: float) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.impl("checked::scale")
+    def scale_impl(x: trtp.Tensor, factor: float, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        np.multiply(np.asarray(x), np.float32(factor), out=np.asarray(outputs[0]))
+
+    @trtp.register("checked::compiled")
+    def compiled(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.aot_impl("checked::compiled")
+    def compiled_aot(
+        x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc], tactic: int
+    ) -> tuple[str | bytes, str | bytes, trtp.KernelLaunchParams, trtp.SymIntExprs]:
+        return "compiled", "", trtp.KernelLaunchParams(), trtp.SymIntExprs(0)
+
+    registry = trt.get_plugin_registry()
+    creator = registry.get_creator("scale", "1", "checked")
+    given = {"shapes": SHAPES, "namespace": "checked"}
+    report = testing.check_plugin(creator, fields={"factor": 2.0}, reference=lambda x: 2 * x, **given)
+    assert report and report.runs > 20, report
+    report = testing.check_plugin(registry.get_creator("compiled", "1", "checked"), **given)
+    assert [each.check for each in report.findings] == ["compiled-ahead"], report

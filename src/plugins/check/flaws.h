@@ -26,6 +26,10 @@ inline constexpr Flaw kNames{"names", "J15", "L3",
     "give creator and plugin the same type, version and namespace: plans are restored by them", true};
 inline constexpr Flaw kNamespace{
     "namespace", "J16", "L2", "return what setPluginNamespace() received last, and \"\" before that"};
+inline constexpr Flaw kCapabilities{"capabilities", "", "L1",
+    "answer kCORE, kBUILD and kRUNTIME with objects of these interfaces, always the same", true};
+inline constexpr Flaw kCompiled{
+    "compiled-ahead", "", "", "check an implementation that runs (impl) in its place", true};
 inline constexpr Flaw kInterface{"interface", "J17", "L25", "leave getInterfaceInfo() and getTensorRTVersion() alone"};
 inline constexpr Flaw kFieldNames{
     "field-names", "", "L4", "advertise every field once, with a name, in memory that the creator owns"};

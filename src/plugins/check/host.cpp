@@ -155,12 +155,22 @@ Result<PluginPtr> Host::make()
     mWatch.enter(nullptr);
     if (!made)
     {
-        mWatch.find(flaw::kFails, mGeneration, mSubject.maker, made.error().message);
+        bool const lacks = made.error().message.find("capability") != std::string::npos;
+        if (lacks)
+            mWatch.find(flaw::kCapabilities, Generation::kV3, "getCapabilityInterface", made.error().message);
+        else
+            mWatch.find(flaw::kFails, mGeneration, mSubject.maker, made.error().message);
         mWatch.stop();
         Error error = std::move(made).error();
         return Error{error.code, "made no plugin: " + error.message};
     }
     mGeneration = (*made)->identity().generation;
+    if ((*made)->isAhead())
+    {
+        mWatch.find(flaw::kCompiled, mGeneration, mSubject.maker,
+            "the plugin is a kernel that is compiled into plans: it has no object that could run");
+        return badConfig("the plugin is compiled ahead of time");
+    }
     return watched(*std::move(made), mWatch);
 }
 

@@ -114,6 +114,15 @@ void checkFields(Host& host, PluginFieldCollection const* fields)
     }
 }
 
+//! The versions of interfaces that there are (L25).
+void checkVersion(Host& host, nvinfer1::InterfaceInfo const& info, int32_t latest)
+{
+    if (info.major < 1 || info.major > latest)
+        host.watch().find(flaw::kInterface, host.generation(), "getInterfaceInfo",
+            fmt::format(
+                "'{}' says that it is of version {}.{}: there are 1 to {}", info.kind, info.major, info.minor, latest));
+}
+
 //! The creator's kind has to be that of the plugin that it makes, and the names have to be equal (J15, L3).
 void compareWithCreator(Host& host, Said const& plugin)
 {
@@ -122,6 +131,7 @@ void compareWithCreator(Host& host, Said const& plugin)
         host.watch().find(flaw::kInterface, host.generation(), "getInterfaceInfo",
             fmt::format("the creator says that it is '{}' and makes plugins of generation {}",
                 creator.getInterfaceInfo().kind, nameOf(host.generation())));
+    checkVersion(host, creator.getInterfaceInfo(), 1);
     Said const made = saidBy(creator, host.watch());
     checkPresent(host, made, "creator");
     checkFields(host, made.fields);
@@ -172,6 +182,7 @@ void checkNamespace(Host& host, nvinfer1::IPluginV2& plugin)
 
 void checkCapabilities(Host& host, nvinfer1::IPluginV3& plugin)
 {
+    checkVersion(host, plugin.getInterfaceInfo(), 1);
     for (auto const kind : {PluginCapabilityType::kCORE, PluginCapabilityType::kBUILD, PluginCapabilityType::kRUNTIME})
     {
         host.watch().enter("getCapabilityInterface");
@@ -180,6 +191,8 @@ void checkCapabilities(Host& host, nvinfer1::IPluginV3& plugin)
             host.watch().find(flaw::kStable, host.generation(), "getCapabilityInterface",
                 fmt::format(
                     "it gives another object each time it is asked for capability {}", static_cast<int32_t>(kind)));
+        if (first != nullptr)
+            checkVersion(host, first->getInterfaceInfo(), kind == PluginCapabilityType::kBUILD ? 2 : 1);
     }
     host.watch().enter(nullptr);
 }
