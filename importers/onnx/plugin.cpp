@@ -208,6 +208,7 @@ ILayer* addV2(Node& node, IPluginCreator& creator, PluginFieldCollection const& 
     {
         refused(node, "createPlugin() returned null for the attributes");
     }
+    plugin->setPluginNamespace(creator.getPluginNamespace()); // Where the plan's reader finds the creator again.
     ILayer* const layer = node.api().addPluginV2(data.data(), static_cast<int32_t>(data.size()), *plugin);
     plugin->destroy();
     return layer;

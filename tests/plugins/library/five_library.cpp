@@ -1,0 +1,45 @@
+// A library of the same small operator in all five generations, under one namespace.
+#include "plugins/circ_pad.h"
+
+namespace
+{
+using namespace nvinfer1;
+
+constexpr char const* kNamespace{"five"};
+
+class CreatorV3 final : public plugintest::CircPadCreatorV3
+{
+  public:
+    IPluginV3* createPlugin(
+        AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
+    {
+        IPluginV3* const plugin = CircPadCreatorV3::createPlugin(name, fields, phase);
+        static_cast<plugintest::CircPadV3*>(plugin)->nameSpace = kNamespace;
+        return plugin;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return kNamespace;
+    }
+};
+
+template <typename P>
+IPluginCreatorInterface* creatorOf()
+{
+    static plugintest::CircPadCreator<P> creator;
+    creator.setPluginNamespace(kNamespace);
+    return &creator;
+}
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) void setLoggerFinder(ILoggerFinder*) {}
+
+extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const* getCreators(int32_t& count)
+{
+    static CreatorV3 newest;
+    static IPluginCreatorInterface* const kAll[]{creatorOf<plugintest::CircPadV2>(),
+        creatorOf<plugintest::CircPadV2Ext>(), creatorOf<plugintest::CircPadV2IOExt>(),
+        creatorOf<plugintest::CircPadV2DynamicExt>(), &newest};
+    count = 5;
+    return kAll;
+}
