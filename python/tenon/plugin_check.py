@@ -1,4 +1,4 @@
-"""The command `python -m tenon.plugin_check MODULE`: what `tenon plugin check` runs for a Python module."""
+"""The command `python -m tenon.plugin_check MODULE|LIBRARY`: what `tenon plugin check` runs for Python modules."""
 
 import argparse
 import dataclasses
@@ -72,7 +72,7 @@ def picked(text: str) -> Callable[[str, str, str], bool] | None:
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m tenon.plugin_check", description=__doc__)
-    parser.add_argument("module", help="a module's name, or a .py file")
+    parser.add_argument("module", help="a module's name, a .py file, or a shared library of plugins")
     parser.add_argument("--creator", default="", help="NAME[:VERSION[:NAMESPACE]]; without it all of the module")
     parser.add_argument("--fields", default="", help="name=value,name=1:2:3")
     parser.add_argument("--shapes", default=USUAL_SHAPE, help="inputs in order: 2x3x8, MIN:OPT:MAX, or values=3x1")

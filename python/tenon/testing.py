@@ -252,24 +252,37 @@ def _imported(module: str | os.PathLike[str] | types.ModuleType) -> types.Module
     return loaded
 
 
+def _key(creator: Any) -> tuple[str, str, str]:
+    return creator.name, creator.plugin_version, getattr(creator, "plugin_namespace", "") or ""
+
+
+def _takes_nothing(kind: type) -> bool:
+    required = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = list(inspect.signature(inspect.getattr_static(kind, "__init__")).parameters.values())[1:]
+    return not any(each.default is each.empty and each.kind in required for each in parameters)
+
+
 def creators_of(module: str | os.PathLike[str] | types.ModuleType) -> list[tuple[Any, str]]:
-    """The creators of a module with their namespaces: objects, classes, and what it registers when it is imported."""
+    """The creators of a module with their namespaces: objects, classes, and what it registers when it is imported.
+
+    A shared library of plugins will do as well: it is loaded, and its creators are registered.
+    """
     base = _native.IPluginCreatorInterface
     registry = _native.get_plugin_registry()
-    before = {id(each) for each in registry.all_creators}
+    before = {_key(each) for each in registry.all_creators}
+    if isinstance(module, str | os.PathLike) and pathlib.Path(module).suffix == ".so":
+        if not registry.load_library(str(pathlib.Path(module).absolute())):
+            raise ImportError(f"{str(module)!r} cannot be loaded as a library of plugins: the logger has the reason")
+        return [(each, _key(each)[2]) for each in registry.all_creators if _key(each) not in before]
     loaded = _imported(module)
     found = [each for each in vars(loaded).values() if isinstance(each, base)]
-    found += [each for each in registry.all_creators if id(each) not in before and each not in found]
+    known = before | {_key(each) for each in found}
+    found += [each for each in registry.all_creators if _key(each) not in known]
     for each in list(vars(loaded).values()):
         is_class = isinstance(each, type) and issubclass(each, base) and each.__module__ == loaded.__name__
-        takes_none = is_class and not any(
-            parameter.default is parameter.empty
-            and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-            for parameter in list(inspect.signature(each.__init__).parameters.values())[1:]
-        )
-        if takes_none and not any(type(other) is each for other in found):
+        if is_class and _takes_nothing(each) and not any(type(other) is each for other in found):
             found.append(each())
-    return [(each, getattr(each, "plugin_namespace", "") or "") for each in found]
+    return [(each, _key(each)[2]) for each in found]
 
 
 def check_module(

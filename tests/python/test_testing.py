@@ -213,3 +213,14 @@ def test_functions_are_checked_through_their_creators() -> None:
     assert report and report.runs > 20, report
     report = testing.check_plugin(registry.get_creator("compiled", "1", "checked"), **given)
     assert [each.check for each in report.findings] == ["compiled-ahead"], report
+
+
+def test_libraries_are_checked_from_python() -> None:
+    library = pathlib.Path(tenon.__file__).parents[2] / "lib" / "libtenon_pad_library.so"
+    if not library.exists():
+        pytest.skip("the library of the C++ tests is not built here")
+    done = plugin_check(str(library), "--creator", "CircPadV3", "--fields", "before=1:2,after=0:3")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "'CircPadV3' version '1' namespace '' (V3)" in done.stdout and "nothing found" in done.stdout
+    done = plugin_check("/no/such/library.so")
+    assert done.returncode == 1 and "cannot be loaded as a library of plugins" in done.stderr
