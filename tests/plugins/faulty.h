@@ -5,6 +5,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -139,7 +141,7 @@ struct FaultyCore
         if (trips("enqueue") || table == nullptr || (count == 0 && isFault(Fault::kFailsWhenEmpty)))
             return 3;
         if (isFault(Fault::kCrashes))
-            *static_cast<int volatile*>(nullptr) = 1;
+            std::raise(SIGSEGV);
         while (isFault(Fault::kHangs))
             std::this_thread::sleep_for(std::chrono::milliseconds{10});
         int64_t const written = isFault(Fault::kUnwrittenTail) ? count - 1 : count;

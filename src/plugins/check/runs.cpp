@@ -186,7 +186,7 @@ Result<Context> contextAt(Host& host, Scene const& scene, Point point, uint32_t 
 void repeat(Context& context)
 {
     auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{150};
-    for (int32_t i = 0; context.wrong.empty() && (i < 20 || std::chrono::steady_clock::now() < end) && i < 500; ++i)
+    for (int32_t i = 0; context.wrong.empty() && (i < 4 || std::chrono::steady_clock::now() < end) && i < 500; ++i)
     {
         auto const outcome = context.bench.runAgain(*context.plugin);
         context.wrong = outcome ? (*outcome).differenceFrom(context.wanted) : outcome.error().message;
