@@ -46,7 +46,8 @@ void loadPlugins(std::vector<std::string> const& paths)
 {
     for (std::string const& path : paths)
         if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
-            throw std::runtime_error("'" + path + "' cannot be loaded as a library of plugins: the lines above say why");
+            throw std::runtime_error(
+                "'" + path + "' cannot be loaded as a library of plugins: the lines above say why");
 }
 
 int parse(CLI::App& app, int argc, char** argv)

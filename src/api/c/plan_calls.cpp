@@ -1,8 +1,8 @@
 // C functions: loading, inspecting and verifying plans.
 #include "api/c/texts.h"
 #include "api/inspection.h"
-#include "api/plugin_list.h"
 #include "api/network.h"
+#include "api/plugin_list.h"
 #include "api/runtime.h"
 #include "api/verification.h"
 #include "tenon/inspect.h"
