@@ -37,6 +37,10 @@ extern "C"
     TENON_CALL bool tenonSetCpuBody(
         char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) TENON_NOEXCEPT;
 
+    //! From a callback that is about to return a code other than 0: the engine's message ends with this text. Python
+    //! plugins give their exceptions so.
+    TENON_CALL void tenonExplainFailure(char const* why) TENON_NOEXCEPT;
+
     //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
     TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;
 

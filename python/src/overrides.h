@@ -4,6 +4,8 @@
 
 #include "bindings.h"
 
+#include "tenon/plugin.h"
+
 #include <cstdio>
 #include <optional>
 
@@ -17,6 +19,19 @@ inline void reportOverride(py::error_already_set& error, char const* name)
         PyErr_SetInterrupt();
     else
         error.discard_as_unraisable(name);
+}
+
+//! The engine's message about a callback of a plugin ends with what the exception says.
+template <typename Base>
+void explainFailure([[maybe_unused]] char const* what)
+{
+    if constexpr (
+        std::is_base_of_v<nvinfer1::IPluginV2,
+            Base> || std::is_base_of_v<nvinfer1::IPluginV3, Base> || std::is_base_of_v<nvinfer1::IPluginCapability, Base>)
+    {
+        std::string const text{what};
+        tenonExplainFailure(text.substr(0, text.find('\n')).c_str()); // Without the places, which stderr has.
+    }
 }
 
 //! Calls the Python override `name` of `self`; none when it is missing or raised.
@@ -33,10 +48,12 @@ std::optional<py::object> callOverride(Base const* self, char const* name, bool 
     }
     catch (py::error_already_set& error)
     {
+        explainFailure<Base>(error.what());
         reportOverride(error, name);
     }
     catch (std::exception const& error)
     {
+        explainFailure<Base>(error.what());
         std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
     }
     return std::nullopt;

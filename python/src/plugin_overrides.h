@@ -11,31 +11,13 @@ namespace tenon::python
 //! The codes that the library sees where Python raises instead (M3).
 inline constexpr int32_t kFailed{-1};
 
-//! Calls an override that answers nothing: 0, or kFailed when it is missing or raised.
+//! Calls an override that answers nothing: 0, or kFailed when it raised, or is missing and `required`.
 template <typename Base, typename... Args>
 int32_t status(Base const* self, char const* name, bool required, Args&&... args)
 {
-    try
-    {
-        py::function const function = py::get_override(self, name);
-        if (!function && !required)
-            return 0;
-        if (function)
-        {
-            function(std::forward<Args>(args)...);
-            return 0;
-        }
-        std::fprintf(stderr, "[tenon] the Python class does not implement %s\n", name);
-    }
-    catch (py::error_already_set& error)
-    {
-        reportOverride(error, name);
-    }
-    catch (std::exception const& error)
-    {
-        std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
-    }
-    return kFailed;
+    if (!required && !py::get_override(self, name))
+        return 0;
+    return callOverride(self, name, required, std::forward<Args>(args)...).has_value() ? 0 : kFailed;
 }
 
 //! A list of exactly `count` values of type T (M8).

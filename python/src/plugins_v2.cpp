@@ -1,5 +1,5 @@
 // Plugins of the V2 family, implemented in Python or used from there.
-#include "plugin_objects.h"
+#include "plugin_overrides.h"
 
 #include "tenon/plugin.h"
 
@@ -34,11 +34,7 @@ using namespace nvinfer1;
 namespace
 {
 constexpr int32_t kFailed{-1};
-
-std::string orEmpty(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
+constexpr size_t kRefused{SIZE_MAX}; //!< A size that no plan can hold: the build fails.
 
 std::vector<Dims> dimsList(Dims const* first, int32_t count)
 {
@@ -76,18 +72,14 @@ class PythonV2
     std::vector<py::object> mHeld;
 };
 
-//! Calls an override without a result: 0, or kFailed when it raised; 0 where it is missing and need not be there.
-template <typename Base, typename... Args>
-int32_t status(Base const* self, char const* name, bool required, Args&&... args)
-{
-    if (!required && !py::get_override(self, name))
-        return 0;
-    return callOverride(self, name, required, std::forward<Args>(args)...).has_value() ? 0 : kFailed;
-}
-
 PythonV2* pythonOf(IPluginV2& plugin)
 {
     return isPython(plugin) ? dynamic_cast<PythonV2*>(&plugin) : nullptr;
+}
+
+bool isNamed(py::handle plugin) noexcept
+{
+    return hasNames(plugin, {"plugin_type", "plugin_version", "plugin_namespace"});
 }
 
 //! A plugin that a Python method returned, handed to the library; null when it is none (M11).
@@ -106,6 +98,8 @@ T* handedOver(std::optional<py::object> const& answer, char const* name)
     PythonV2* const python = pythonOf(*plugin);
     if (python == nullptr)
         return static_cast<T*>(plugin->clone());
+    if (!isNamed(*answer))
+        return nullptr;
     python->hold(*answer);
     return plugin;
 }
@@ -167,15 +161,15 @@ class PyV2 : public Base, public PythonV2
     size_t getSerializationSize() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        constexpr size_t kRefused{SIZE_MAX}; // No plan can hold that: the build fails.
         auto const answer = callOverride(self(), "serialize", true);
-        if (!answer || !py::isinstance<py::bytes>(*answer))
+        if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
         {
             if (answer)
                 std::fprintf(stderr, "[tenon] serialize answered with no bytes\n");
             return kRefused;
         }
-        mSerialized = answer->template cast<std::string>();
+        auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer->ptr()));
+        mSerialized = static_cast<std::string>(bytes);
         if (!py::get_override(self(), "get_serialization_size"))
             return mSerialized.size();
         auto const size =
@@ -200,7 +194,7 @@ class PyV2 : public Base, public PythonV2
     T* cloned() const
     {
         py::gil_scoped_acquire const gil;
-        return handedOver<T>(callOverride(self(), "clone", true), "clone");
+        return isNamed(py::cast(self())) ? handedOver<T>(callOverride(self(), "clone", true), "clone") : nullptr;
     }
 
   private:
@@ -212,11 +206,24 @@ class PyV2 : public Base, public PythonV2
     mutable std::string mSerialized;
 };
 
+//! The code that a call of the older generations answered with: none counts as 0; an exception is a failure.
+int32_t codeOf(std::optional<py::object> const& answer, char const* name)
+{
+    return answer && answer->is_none() ? 0 : valueOr<int32_t>(answer, kFailed, name);
+}
+
 //! Generations without the batch.
 template <typename Base, uint32_t kVersion>
 class PyBatchless : public PyV2<Base, kVersion>
 {
   public:
+    int32_t initialize() noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        if (!py::get_override(this->self(), "initialize"))
+            return 0;
+        return codeOf(callOverride(this->self(), "initialize", true), "initialize");
+    }
     Dims getOutputDimensions(int32_t index, Dims const* inputs, int32_t count) noexcept override
     {
         py::gil_scoped_acquire const gil;
@@ -243,9 +250,10 @@ class PyBatchless : public PyV2<Base, kVersion>
         int32_t nbInputs{0};
         int32_t nbOutputs{0};
         tenonPluginPortCounts(&nbInputs, &nbOutputs);
-        return status(this->self(), "execute_async", true, batchSize,
-            addressList(inputs, static_cast<size_t>(nbInputs)), addressList(outputs, static_cast<size_t>(nbOutputs)),
-            handleOf(workspace), handleOf(stream));
+        return codeOf(callOverride(this->self(), "execute_async", true, batchSize,
+                          addressList(inputs, static_cast<size_t>(nbInputs)),
+                          addressList(outputs, static_cast<size_t>(nbOutputs)), handleOf(workspace), handleOf(stream)),
+            "execute_async");
     }
 };
 
@@ -322,6 +330,8 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
         py::gil_scoped_acquire const gil;
+        if (!py::get_override(self(), "get_output_datatype"))
+            return count > 0 ? types[0] : DataType::kFLOAT; // J9
         return valueOr(callOverride(self(), "get_output_datatype", true, index, listOf(types, count)),
             static_cast<DataType>(kFailed), "get_output_datatype");
     }
@@ -466,11 +476,38 @@ auto readOnly(char const* name)
     return [what](IPluginV2&, py::object const&) { throw py::attribute_error(what + " of a C++ plugin is read-only"); };
 }
 
+size_t serializationSize(IPluginV2& self)
+{
+    size_t const size = self.getSerializationSize();
+    if (size == kRefused)
+        throw std::runtime_error("the plugin cannot be serialized; stderr has the reason");
+    return size;
+}
+
 py::bytes serialized(IPluginV2& self)
 {
-    std::string bytes(self.getSerializationSize(), '\0');
+    std::string bytes(serializationSize(self), '\0');
     self.serialize(bytes.data());
     return bytes;
+}
+
+//! destroy() from Python: a C++ plugin that Python owns ends now, and the object is an empty plugin from then on. For
+//! plugins of Python classes it is the default of their own `destroy`, which does nothing.
+template <typename T, typename Empty>
+void destroyNow(py::object const& self)
+{
+    if (isPython(self.cast<T&>()))
+        return;
+    auto* const instance = reinterpret_cast<py::detail::instance*>(self.ptr());
+    if (!instance->owned)
+        throw std::runtime_error("destroy: this plugin belongs to the library, which destroys it itself");
+    auto* const type = py::detail::get_type_info(typeid(T));
+    auto place = instance->get_value_and_holder(type);
+    py::detail::deregister_instance(instance, place.value_ptr(), type);
+    auto& holder = place.template holder<DestroyedV2<T>>();
+    holder.reset(new Empty);
+    place.value_ptr() = static_cast<T*>(holder.get());
+    py::detail::register_instance(instance, place.value_ptr(), type);
 }
 
 template <typename T>
@@ -480,6 +517,8 @@ T* owned(T* plugin, char const* call)
         throw std::runtime_error(std::string{call} + " returned null");
     return plugin;
 }
+
+using Released = py::call_guard<py::gil_scoped_release>; // Calls of a C++ plugin may take long.
 
 void bindV2(py::module_& m)
 {
@@ -496,15 +535,15 @@ void bindV2(py::module_& m)
         c, "plugin_namespace", [](T& self) { return orEmpty(self.getPluginNamespace()); },
         [](T& self, py::object const& value) { self.setPluginNamespace(value.cast<std::string>().c_str()); });
     c.def_property_readonly("tensorrt_version", &T::getTensorRTVersion, docOf("IPluginV2.tensorrt_version"));
-    c.def_property_readonly("serialization_size", &T::getSerializationSize, docOf("IPluginV2.serialization_size"));
+    c.def_property_readonly("serialization_size", &serializationSize, docOf("IPluginV2.serialization_size"));
     c.def(
         "get_output_shape",
         [](T& self, int32_t index, std::vector<Dims> const& shapes) {
             return self.getOutputDimensions(index, shapes.data(), static_cast<int32_t>(shapes.size()));
         },
         py::arg("index"), py::arg("input_shapes"), docOf("IPluginV2.get_output_shape"));
-    c.def(
-        "supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"), docOf("IPluginV2.supports_format"));
+    c.def("supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"),
+        docOf("IPluginV2.supports_format"), Released{});
     c.def(
         "configure_with_format",
         [](T& self, std::vector<Dims> const& in, std::vector<Dims> const& out, DataType type, TensorFormat format,
@@ -513,9 +552,9 @@ void bindV2(py::module_& m)
                 static_cast<int32_t>(out.size()), type, format, batch);
         },
         py::arg("input_shapes"), py::arg("output_shapes"), py::arg("dtype"), py::arg("format"),
-        py::arg("max_batch_size"), docOf("IPluginV2.configure_with_format"));
-    c.def("initialize", &T::initialize, docOf("IPluginV2.initialize"));
-    c.def("terminate", &T::terminate, docOf("IPluginV2.terminate"));
+        py::arg("max_batch_size"), docOf("IPluginV2.configure_with_format"), Released{});
+    c.def("initialize", &T::initialize, docOf("IPluginV2.initialize"), Released{});
+    c.def("terminate", &T::terminate, docOf("IPluginV2.terminate"), Released{});
     c.def("get_workspace_size", &T::getWorkspaceSize, py::arg("max_batch_size"), docOf("IPluginV2.get_workspace_size"));
     c.def(
         "execute_async",
@@ -532,14 +571,9 @@ void bindV2(py::module_& m)
         },
         py::arg("batch_size"), py::arg("inputs"), py::arg("outputs"), py::arg("workspace"), py::arg("stream_handle"),
         docOf("IPluginV2.execute_async"));
-    c.def("serialize", &serialized, docOf("IPluginV2.serialize"));
     c.def(
-        "destroy",
-        [](py::object const& self) {
-            if (!isPython(self.cast<T&>()))
-                throw std::runtime_error("IPluginV2.destroy: Python destroys C++ plugins with their Python object");
-        },
-        docOf("IPluginV2.destroy"));
+        "serialize", [](T& self) { return py::memoryview(serialized(self)); }, docOf("IPluginV2.serialize"));
+    c.def("destroy", &destroyNow<T, PyPluginV2>, docOf("IPluginV2.destroy"));
     c.def(
         "clone", [](T& self) { return owned(self.clone(), "IPluginV2.clone"); }, docOf("IPluginV2.clone"),
         py::return_value_policy::take_ownership);
@@ -580,9 +614,49 @@ void bindV2Ext(py::module_& m)
         },
         py::arg("cudnn"), py::arg("cublas"), py::arg("allocator"), docOf("IPluginV2Ext.attach_to_context"));
     c.def("detach_from_context", &T::detachFromContext, docOf("IPluginV2Ext.detach_from_context"));
+    c.def("destroy", &destroyNow<T, PyPluginV2Ext>, docOf("IPluginV2.destroy"));
     c.def(
         "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2Ext.clone")); },
         docOf("IPluginV2Ext.clone"), py::return_value_policy::take_ownership);
+}
+
+//! Calls that only the library makes; of a Python class, some have a default that does nothing (M2).
+template <typename Class>
+void bindLibraryCalls(Class& c)
+{
+    auto const define = [&](char const* name, py::object const& fallback) {
+        std::string const what = std::string{"IPluginV2DynamicExt."} + name;
+        c.def(
+            name,
+            [what, fallback](py::args const& args, py::kwargs const&) {
+                if (!isPython(args[0].cast<IPluginV2&>()))
+                    throw std::runtime_error(what + " is not available from Python on C++-based plugins");
+                if (!fallback)
+                    throw std::runtime_error(what + " has no default: the class must implement it");
+                return fallback;
+            },
+            docOf(what.c_str()));
+    };
+    for (char const* name : {"configure_plugin", "get_output_dimensions", "supports_format_combination", "enqueue"})
+        define(name, py::object{});
+    define("get_workspace_size", py::int_(0));
+    define("initialize", py::none());
+}
+
+//! A plugin with the attributes of another one.
+PyPluginV2DynamicExt* copied(IPluginV2DynamicExt& other)
+{
+    auto copy = std::make_unique<PyPluginV2DynamicExt>();
+    if (PythonV2* const python = pythonOf(other))
+        copy->attributes = python->attributes;
+    else
+    {
+        copy->attributes.set("num_outputs", py::int_(other.getNbOutputs()));
+        copy->attributes.set("plugin_type", py::str(orEmpty(other.getPluginType())));
+        copy->attributes.set("plugin_version", py::str(orEmpty(other.getPluginVersion())));
+        copy->attributes.set("plugin_namespace", py::str(orEmpty(other.getPluginNamespace())));
+    }
+    return copy.release();
 }
 
 void bindV2DynamicExt(py::module_& m)
@@ -592,29 +666,25 @@ void bindV2DynamicExt(py::module_& m)
     py::class_<T, IPluginV2Ext, PyPluginV2DynamicExt, DestroyedV2<T>> c(
         m, "IPluginV2DynamicExt", docOf("IPluginV2DynamicExt"));
     c.def(py::init_alias<>());
+    c.def(py::init(&copied));
     c.def_property_readonly_static(
         "FORMAT_COMBINATION_LIMIT", [](py::object const&) { return int32_t{T::kFORMAT_COMBINATION_LIMIT}; });
-    for (char const* name : {"configure_plugin", "get_output_dimensions", "supports_format_combination", "enqueue",
-             "get_workspace_size", "initialize", "terminate", "get_output_datatype"})
-    {
-        std::string const what = std::string{"IPluginV2DynamicExt."} + name;
-        c.def(
-            name,
-            [what](py::args const&, py::kwargs const&) {
-                throw std::runtime_error(what + " is not available from Python on C++-based plugins");
-            },
-            docOf(what.c_str()));
-    }
+    bindLibraryCalls(c);
     c.def(
-        "get_serialization_size", [](T& self) { return self.getSerializationSize(); },
+        "get_output_datatype",
+        [](T& self, int32_t index, std::vector<DataType> const& types) {
+            return self.getOutputDataType(index, types.data(), static_cast<int32_t>(types.size()));
+        },
+        py::arg("index"), py::arg("input_types"), docOf("IPluginV2DynamicExt.get_output_datatype"));
+    c.def(
+        "get_serialization_size", [](T& self) { return serializationSize(self); },
         docOf("IPluginV2DynamicExt.get_serialization_size"));
     c.def(
         "serialize", [](T& self) { return serialized(self); }, docOf("IPluginV2DynamicExt.serialize"));
     c.def(
         "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2DynamicExt.clone")); },
         docOf("IPluginV2DynamicExt.clone"), py::return_value_policy::take_ownership);
-    c.def(
-        "destroy", [](T&) {}, docOf("IPluginV2DynamicExt.destroy"));
+    c.def("destroy", &destroyNow<T, PyPluginV2DynamicExt>, docOf("IPluginV2DynamicExt.destroy"));
 }
 
 template <typename Class, typename Get>

@@ -49,9 +49,9 @@ inline constexpr int64_t blockOf(Layout layout) noexcept
 struct ElementOrder
 {
     int64_t image{0};
-    int64_t block{0};      //!< From one block of channels to the next.
-    int64_t blockSize{1};  //!< Channels per block.
-    int64_t channel{0};    //!< From one channel to the next in a block.
+    int64_t block{0};     //!< From one block of channels to the next.
+    int64_t blockSize{1}; //!< Channels per block.
+    int64_t channel{0};   //!< From one channel to the next in a block.
     int64_t pixel{0};
 
     int64_t offset(int64_t n, int64_t c, int64_t s) const noexcept

@@ -127,6 +127,11 @@ class Attached : public Prepared
   public:
     //! Before the first run, and again when extents, the profile or addresses of network inputs have changed.
     virtual Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) = 0;
+    //! False: not when only addresses have changed.
+    virtual bool hearsAddresses() const noexcept
+    {
+        return true;
+    }
 };
 
 class Kernel

@@ -148,7 +148,7 @@ class Batchless final : public V2Family
             return Done{}; // Nothing to do, and no plugin of these generations expects to be asked.
         UntoldCounts const counts{mInputs, mOutputs};
         int32_t const code = mPlugin->enqueue(mBatch, work.inputs, work.outputs, work.workspace, work.stream);
-        return code == 0 ? Result<Done>{Done{}} : failed("enqueue()", code);
+        return checked("enqueue()", code);
     }
 
   private:

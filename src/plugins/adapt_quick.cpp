@@ -1,6 +1,7 @@
 // Plugins whose capabilities are those of decorated Python plugins: all combinations at once, and either a callback
 // that runs or a kernel that goes into the plan.
 #include "plugins/capability.h"
+#include "plugins/failure.h"
 #include "plugins/field_bytes.h"
 #include "plugins/formats.h"
 #include "plugins/launch_params.h"
@@ -366,11 +367,11 @@ class Quick final : public Plugin
     }
     Error failed(char const* call, int32_t code) const
     {
-        return errorOf(ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}", call, mIdentity.show(), code);
+        return failedCall(call, mIdentity, code);
     }
     Result<Done> checked(char const* call, int32_t code) const
     {
-        return code == 0 ? Result<Done>{Done{}} : failed(call, code);
+        return checkedCall(call, mIdentity, code);
     }
 
     std::unique_ptr<IPluginV3> mPlugin;

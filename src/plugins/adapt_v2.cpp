@@ -68,7 +68,7 @@ class Dynamic final : public V2Family
     {
         int32_t const code = plugin().enqueue(
             mDescs.data(), mDescs.data() + mInputs, work.inputs, work.outputs, work.workspace, work.stream);
-        return code == 0 ? Result<Done>{Done{}} : failed("enqueue()", code);
+        return checked("enqueue()", code);
     }
 
   private:

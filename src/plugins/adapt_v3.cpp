@@ -1,5 +1,6 @@
 // Plugins of IPluginV3: one object with capabilities for its name, for building and for running.
 #include "plugins/capability.h"
+#include "plugins/failure.h"
 #include "plugins/field_bytes.h"
 #include "plugins/name_limits.h"
 #include "plugins/shape_builder.h"
@@ -247,12 +248,11 @@ class V3 final : public Plugin
     }
     Error failed(char const* call, int32_t code) const
     {
-        return errorOf(
-            nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}", call, mIdentity.show(), code);
+        return failedCall(call, mIdentity, code);
     }
     Result<Done> checked(char const* call, int32_t code) const
     {
-        return code == 0 ? Result<Done>{Done{}} : failed(call, code);
+        return checkedCall(call, mIdentity, code);
     }
     Result<PluginPtr> made(
         IPluginV3* object, char const* call, bool needsBuild, std::unique_ptr<ResourceContext> resources) const

@@ -1,6 +1,8 @@
 // CpuBody: one table for the process.
 #include "plugins/cpu_body.h"
 
+#include "plugins/failure.h"
+
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -86,12 +88,9 @@ Result<Done> runOnHost(
     if (body == nullptr)
         return plugin.run(work);
     auto const in = static_cast<size_t>(inputs);
-    int32_t const code = body({plugin.v2(), plugin.v3(), descs.data(), descs.data() + in, inputs,
-        static_cast<int32_t>(descs.size() - in), work.inputs, work.outputs, work.workspace});
-    if (code == 0)
-        return Done{};
-    return errorOf(nvinfer1::ErrorCode::kFAILED_EXECUTION, "the CPU body of plugin {} returned {}",
-        plugin.identity().show(), code);
+    return checkedCall("the CPU body", plugin.identity(),
+        body({plugin.v2(), plugin.v3(), descs.data(), descs.data() + in, inputs,
+            static_cast<int32_t>(descs.size() - in), work.inputs, work.outputs, work.workspace}));
 }
 
 } // namespace tenon::plugins

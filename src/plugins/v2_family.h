@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugins/capability.h"
+#include "plugins/failure.h"
 #include "plugins/guarded_bytes.h"
 #include "plugins/plugin.h"
 
@@ -82,8 +83,8 @@ class V2Family : public Plugin
     Result<Done> initialize() override
     {
         if (int32_t const code = mPlugin->initialize(); code != 0)
-            return errorOf(nvinfer1::ErrorCode::kFAILED_INITIALIZATION, "initialize() of plugin {} returned {}",
-                mIdentity.show(), code);
+            return Error{
+                nvinfer1::ErrorCode::kFAILED_INITIALIZATION, failedCall("initialize()", mIdentity, code).message};
         mIsInitialized = true;
         return Done{};
     }
@@ -125,10 +126,9 @@ class V2Family : public Plugin
     {
         return static_cast<nvinfer1::IPluginV2Ext&>(*mPlugin);
     }
-    Error failed(char const* call, int32_t code) const
+    Result<Done> checked(char const* call, int32_t code) const
     {
-        return errorOf(
-            nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}", call, mIdentity.show(), code);
+        return checkedCall(call, mIdentity, code);
     }
 
     nvinfer1::IPluginV2* mPlugin;

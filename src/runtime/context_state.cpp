@@ -1,8 +1,6 @@
 // ContextState: shapes, symbols, and the choice of a prepared run.
 #include "runtime/context_state.h"
 
-#include "device/shape_listener.h"
-
 #include <algorithm>
 
 namespace tenon
@@ -125,9 +123,7 @@ Result<Done> ContextState::attachKernels()
         if (*made == nullptr)
             continue;
         attached.resize(count);
-        hearsAddresses.resize(count);
         attached[i] = *std::move(made);
-        hearsAddresses[i] = dynamic_cast<ShapeListener const*>(attached[i].get()) == nullptr;
     }
     reshapedFor.resize(engine.segments.size());
     isAttached = true;

@@ -57,7 +57,6 @@ struct ContextState
     // ---- kernels that keep state for this context ------------------------------------------------------------------
     std::unique_ptr<ContextAllocator> allocator;
     std::vector<std::unique_ptr<Attached>> attached;              //!< By step; empty: no step has any.
-    std::vector<bool> hearsAddresses;                             //!< The same, of those that are attached.
     bool isAttached{false};                                       //!< Whether the steps have been asked for them.
     std::vector<std::shared_ptr<PreparedTail const>> reshapedFor; //!< By segment, what they were told last.
     std::shared_ptr<PreparedRun const> reshapedRun;

@@ -168,8 +168,7 @@ class Run
             return Done{};
         bool const isOther = isNew || mState.reshapedRun != mState.run; // More than addresses.
         for (int32_t i = segment.first; i < segment.last; ++i)
-            if (Attached* const kernel = attached(i);
-                kernel != nullptr && (isOther || mState.hearsAddresses[asSize(i)]))
+            if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
             {
                 PreparedStep const& step = tail.steps[asSize(i - segment.first)];
                 auto told = kernel->reshape(step.inputs, step.outputs);

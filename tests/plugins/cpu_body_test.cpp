@@ -124,11 +124,17 @@ TEST_F(CpuBodies, L24_aBuildThatMeasuresSaysSo)
 
 TEST_F(CpuBodies, aCodeOtherThanZeroIsAnErrorOfTheRun)
 {
-    ASSERT_TRUE(tenonSetCpuBody(ForGpu::kType, "1", "", [](tenon::PluginRun const&) { return 9; }));
+    ASSERT_TRUE(tenonSetCpuBody(ForGpu::kType, "1", "", [](tenon::PluginRun const&) {
+        tenonExplainFailure("no such thing");
+        return 9;
+    }));
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
     ASSERT_NE(engine, nullptr);
     EXPECT_FALSE(runs(*engine));
-    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the CPU body of plugin 'ForGpu'"), 1) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR,
+                  "the CPU body of plugin 'ForGpu' version '1' namespace '' returned 9: no such thing"),
+        1)
+        << logger.errors();
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "[layer 'both'"), 1) << logger.errors();
 }
 

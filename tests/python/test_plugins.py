@@ -338,6 +338,7 @@ def test_M3_exceptions_fail_the_run_and_are_printed(make: type, printed: pytest.
         context.set_tensor_address("y", y.ctypes.data)
         assert not context.execute_async_v3(0)
         errors = printed.readouterr().err
+        assert "returned -1: ValueError: an illegal value" in errors, "the engine's own message says why, too"
         assert "Traceback" in errors and "in failing" in errors and "ValueError: an illegal value" in errors
     finally:
         make.enqueue = kept

@@ -17,8 +17,8 @@ def field(name: str, data: object, kind: type) -> trt.PluginField:
     return trt.PluginField(name, np.atleast_1d(np.asarray(data, kind)), types[kind])
 
 
-def engine_of(name: str, version: str, fields: list[trt.PluginField], *inputs: np.ndarray) -> trt.ICudaEngine:
-    """An engine of one plugin whose inputs have these shapes and types; strongly typed where one is float16."""
+def engine_of(name: str, version: str, fields: list[trt.PluginField], *inputs: np.ndarray) -> trt.ICudaEngine | None:
+    """An engine of one plugin, strongly typed where an input is float16; None when the plugin refuses the inputs."""
     creator = trt.get_plugin_registry().get_creator(name, version, "")
     assert creator is not None
     builder = trt.Builder(LOGGER)
@@ -35,7 +35,7 @@ def engine_of(name: str, version: str, fields: list[trt.PluginField], *inputs: n
         layer.get_output(i).name = f"y{i}"
         network.mark_output(layer.get_output(i))
     plan = builder.build_serialized_network(network, builder.create_builder_config())
-    return trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
+    return None if plan is None else trt.Runtime(LOGGER).deserialize_cuda_engine(plan)
 
 
 def run(engine: trt.ICudaEngine, *inputs: np.ndarray) -> list[np.ndarray]:
@@ -69,12 +69,43 @@ def test_instance_normalization(version: str, relu: int) -> None:
     np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-5)
 
 
-def test_weights_for_another_number_of_channels_fail_the_run() -> None:
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_weights_for_another_number_of_channels_fail_the_build(
+    version: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     x = np.random.default_rng(2).standard_normal((1, 4, 5, 5)).astype(np.float32)
     fields = [field("scales", [1.0, 2.0], np.float32), field("bias", [0.0, 0.0], np.float32)]
-    engine = engine_of("InstanceNormalization_TRT", "3", fields, x)
+    assert engine_of("InstanceNormalization_TRT", version, fields, x) is None
+    message = capfd.readouterr().err
+    assert "[layer" in message and "the inputs are [1, 4, 5, 5], which do not fit" in message
+
+
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_channels_of_a_run_that_do_not_fit_are_named(version: str, capfd: pytest.CaptureFixture[str]) -> None:
+    fields = [field("scales", [1.0, 2.0, 3.0], np.float32), field("bias", [0.0, 0.0, 1.0], np.float32)]
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    x = network.add_input("x0", trt.float32, (1, -1, 5))
+    creator = trt.get_plugin_registry().get_creator("InstanceNormalization_TRT", version, "")
+    collection = trt.PluginFieldCollection(fields)
+    if version == "3":
+        layer = network.add_plugin_v3([x], [], creator.create_plugin("n", collection, trt.TensorRTPhase.BUILD))
+    else:
+        layer = network.add_plugin_v2([x], creator.create_plugin("n", collection))
+    layer.name = "norm"
+    layer.get_output(0).name = "y0"
+    network.mark_output(layer.get_output(0))
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    profile.set_shape("x0", (1, 1, 5), (1, 3, 5), (1, 9, 5))
+    config.add_optimization_profile(profile)
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(builder.build_serialized_network(network, config))
     context = engine.create_execution_context()
-    y = np.empty_like(x)
-    context.set_tensor_address("x0", x.ctypes.data)
-    context.set_tensor_address("y0", y.ctypes.data)
-    assert not context.execute_async_v3(0)
+    for channels in (4, 3):
+        data = np.random.default_rng(3).standard_normal((1, channels, 5)).astype(np.float32)
+        out = np.empty_like(data)
+        context.set_input_shape("x0", data.shape)
+        context.set_tensor_address("x0", data.ctypes.data)
+        context.set_tensor_address("y0", out.ctypes.data)
+        assert context.execute_async_v3(0) == (channels == 3)
+    message = capfd.readouterr().err
+    assert "[layer 'norm']" in message and "[1, 4, 5], which do not fit; it takes x [N, C, ...]" in message

@@ -1,5 +1,6 @@
 // C functions: bodies of plugins for the CPU.
 #include "plugins/cpu_body.h"
+#include "plugins/failure.h"
 
 bool tenonSetCpuBody(char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) noexcept
 try
@@ -22,6 +23,15 @@ bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) noexcept
     *nbInputs = inputs;
     *nbOutputs = outputs;
     return true;
+}
+
+void tenonExplainFailure(char const* why) noexcept
+try
+{
+    tenon::plugins::explain(why == nullptr ? "" : why);
+}
+catch (...) // No memory for the text: the code says enough.
+{
 }
 
 bool tenonIsTimingPlugin() noexcept

@@ -2,7 +2,6 @@
 // context, which runs.
 #include "layers/plugin.h"
 #include "backends/ref/kernels.h"
-#include "device/shape_listener.h"
 #include "plugins/cpu_body.h"
 #include "plugins/driver.h"
 #include "plugins/formats.h"
@@ -107,7 +106,7 @@ class PluginShape final : public Prepared
     int64_t mWorkspace;
 };
 
-class AttachedPlugin : public Attached
+class AttachedPlugin final : public Attached
 {
   public:
     AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
@@ -141,6 +140,11 @@ class AttachedPlugin : public Attached
             mAliasBytes.push_back(static_cast<size_t>(outputs[static_cast<size_t>(output)].bytes()));
         return mPlugin->reshape(ports);
     }
+    //! The V2 family is configured anew when shapes or the profile change, and by nothing else (K2, K3).
+    bool hearsAddresses() const noexcept override
+    {
+        return mPlugin->identity().generation == plugins::Generation::kV3;
+    }
     bool isCollective() const noexcept override
     {
         return false;
@@ -173,13 +177,6 @@ class AttachedPlugin : public Attached
     std::vector<size_t> mAliasBytes;
 };
 
-//! Of the V2 family, which is configured anew when shapes or the profile change, and by nothing else.
-class AttachedV2 final : public AttachedPlugin, public ShapeListener
-{
-  public:
-    using AttachedPlugin::AttachedPlugin;
-};
-
 class PluginKernel final : public Kernel
 {
   public:
@@ -198,9 +195,7 @@ class PluginKernel final : public Kernel
     {
         plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
         TENON_TRY(copy->setTactic(mShared->fields.tactic));
-        if (copy->identity().generation == plugins::Generation::kV3)
-            return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
-        return std::unique_ptr<Attached>{std::make_unique<AttachedV2>(mShared, std::move(copy))};
+        return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
     }
     Result<std::optional<Bytes>> storedFields() override
     {

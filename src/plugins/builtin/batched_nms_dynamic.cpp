@@ -74,6 +74,10 @@ class BatchedNms final : public Body
         default: return {2, {batch, builder.constant(mKeep)}};
         }
     }
+    char const* wants() const noexcept override
+    {
+        return "boxes [N, B, numClasses or 1, 4] and scores [N, B, numClasses]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& boxes = in[0].dims;

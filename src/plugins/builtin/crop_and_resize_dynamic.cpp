@@ -58,6 +58,10 @@ class CropAndResize final : public Body
         return {
             5, {inputs[0].d[0], inputs[1].d[1], inputs[0].d[1], builder.constant(mHeight), builder.constant(mWidth)}};
     }
+    char const* wants() const noexcept override
+    {
+        return "a map [N, C, H, W] and regions [N, B, 4, 1]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& map = in[0].dims;

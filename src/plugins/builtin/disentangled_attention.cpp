@@ -43,6 +43,10 @@ class DisentangledAttention final : public Body
         DataType const type = ports[static_cast<size_t>(position)].type;
         return isFloatOrHalf(type) && type == ports[0].type;
     }
+    char const* wants() const noexcept override
+    {
+        return "scores [N, L, L] and two tables [N, L, 2 * span]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& scores = in[0].dims;

@@ -102,6 +102,10 @@ class EfficientNms final : public Body
         default: return {2, {batch, builder.constant(mMost)}};
         }
     }
+    char const* wants() const noexcept override
+    {
+        return "boxes [N, B, 4], scores [N, B, classes], and anchors [1 or N, B, 4] where there are any";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& scores = in[1].dims;

@@ -33,6 +33,10 @@ class GroupNormalization final : public Body
     {
         return inputs[0].nbDims >= 3 ? inputs[0] : DimsExprs{-1, {}};
     }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, ...] with C a multiple of num_groups, gamma and beta with C elements each";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& x = in[0].dims;

@@ -37,6 +37,10 @@ class InstanceNormalization final : public Body
     {
         return inputs[0].nbDims >= 3 ? inputs[0] : DimsExprs{-1, {}};
     }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, ...] with C the number of scales";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& dims = in[0].dims;

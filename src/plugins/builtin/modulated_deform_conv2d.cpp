@@ -76,6 +76,11 @@ class ModulatedDeformConv2d final : public Body
         DataType const type = ports[static_cast<size_t>(position)].type;
         return isFloatOrHalf(type) && type == ports[0].type;
     }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, H, W], offsets [N, 2 * groups * taps, P, Q], masks [N, groups * taps, P, Q], "
+               "weights [M, C / group, R, S]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         if (in[0].dims.nbDims != 4 || in[1].dims.nbDims != 4 || in[3].dims.nbDims != 4)

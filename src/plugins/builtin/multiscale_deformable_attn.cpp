@@ -48,6 +48,11 @@ class MultiscaleDeformableAttn final : public Body
             return type == DataType::kINT32;
         return isFloatOrHalf(type) && type == ports[0].type;
     }
+    char const* wants() const noexcept override
+    {
+        return "values [N, S, heads, channels], shapes [levels, 2], starts [levels], places [N, Q, heads, "
+               "levels, points, 2], weights [N, Q, heads, levels, points]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         for (size_t i = 0; i < in.size(); ++i)
@@ -63,7 +68,7 @@ class MultiscaleDeformableAttn final : public Body
     {
         Problem const p = problemOf(run.in);
         if (!mapsAreInside(run, p))
-            return 1;
+            return failed("a map of the levels lies outside of the values");
         return forFloatOrHalf(run.in[0].type, [&](auto element) {
             for (int64_t target = 0; target < p.images * p.queries * p.heads; ++target)
                 for (int64_t first = 0; first < p.channels; first += kChunk)

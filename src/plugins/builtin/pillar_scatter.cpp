@@ -40,6 +40,10 @@ class PillarScatter final : public Body
             return {-1, {}};
         return {4, {inputs[0].d[0], inputs[0].d[2], builder.constant(mShape[0]), builder.constant(mShape[1])}};
     }
+    char const* wants() const noexcept override
+    {
+        return "features [N, P, F], places [N, P, 4] and numbers [N]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& features = in[0].dims;

@@ -187,6 +187,10 @@ class RoiAlign final : public Body
             return {-1, {}};
         return {4, {inputs[1].d[0], inputs[0].d[1], builder.constant(mHeight), builder.constant(mWidth)}};
     }
+    char const* wants() const noexcept override
+    {
+        return "maps [N, C, H, W], regions [R, 4] and images [R]";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         int64_t const regions = in[1].dims.d[0];
@@ -203,7 +207,7 @@ class RoiAlign final : public Body
         bool const isSound = std::all_of(images, images + run.in[2].dims.d[0],
             [&](int32_t image) { return image >= 0 && image < run.in[0].dims.d[0]; });
         if (!isSound)
-            return 1;
+            return failed("a region names an image that does not exist");
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
     std::vector<PluginField> fields() const override

@@ -145,6 +145,11 @@ class ScatterElements final : public Body
         return type == ports[0].type
             && (isFloatOrHalf(type) || type == DataType::kBF16 || type == DataType::kINT32 || type == DataType::kINT64);
     }
+    char const* wants() const noexcept override
+    {
+        return "data, indices of its rank and not larger, updates of the shape of the indices, "
+               "and an axis that the rank has";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& data = in[0].dims;
@@ -163,7 +168,7 @@ class ScatterElements final : public Body
     {
         std::optional<Rows> const rows = rowsOf(run);
         if (!rows)
-            return 1;
+            return failed("an index is outside of the data");
         switch (run.in[0].type)
         {
         case DataType::kFLOAT: return scatter<float>(run, *rows);
@@ -171,7 +176,7 @@ class ScatterElements final : public Body
         case DataType::kBF16: return scatter<Bfloat>(run, *rows);
         case DataType::kINT32: return scatter<int32_t>(run, *rows);
         case DataType::kINT64: return scatter<int64_t>(run, *rows);
-        default: return 1;
+        default: return failed("this type is not among those it takes");
         }
     }
     std::vector<PluginField> fields() const override

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 namespace tenon::plugins::builtin
 {
 
@@ -29,22 +31,46 @@ bool isConcrete(Dims const& dims) noexcept
         && std::all_of(dims.d, dims.d + dims.nbDims,
             [](int64_t extent) { return extent >= 0 && extent <= std::numeric_limits<int32_t>::max(); });
 }
+bool hasAllExtents(PluginTensorDesc const& desc) noexcept
+{
+    return std::all_of(
+        desc.dims.d, desc.dims.d + std::max(desc.dims.nbDims, 0), [](int64_t extent) { return extent >= 0; });
+}
+
+std::string extentsOf(Dims const& dims)
+{
+    std::string text;
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", dims.d[i]);
+    return "[" + text + "]";
+}
+
 bool isEmpty(PluginTensorDesc const& desc) noexcept
 {
     return std::find(desc.dims.d, desc.dims.d + desc.dims.nbDims, 0) != desc.dims.d + desc.dims.nbDims;
 }
 } // namespace
 
-bool Setting::isSound(Body const& body) const
+std::string Setting::problem(Body const& body) const
 {
     if (!body.takes(static_cast<int32_t>(mInputs)) || mPorts.size() != mInputs + static_cast<size_t>(body.outputs()))
-        return false;
+        return fmt::format("{} inputs and {} outputs are not what it takes", mInputs, mPorts.size() - mInputs);
     for (size_t i = 0; i < mPorts.size(); ++i)
         if (mPorts[i].format != nvinfer1::TensorFormat::kLINEAR || !isConcrete(mPorts[i].dims)
             || !body.acceptsType(static_cast<int32_t>(i), mPorts))
-            return false;
+            return fmt::format("type, format or extents of {} are not what it takes", nameOf(i));
     std::span const ports{mPorts};
-    return body.fits(ports.first(mInputs), ports.subspan(mInputs));
+    if (body.fits(ports.first(mInputs), ports.subspan(mInputs)))
+        return {};
+    std::string given;
+    for (size_t i = 0; i < mInputs; ++i)
+        given += fmt::format("{}{}", i == 0 ? "" : ", ", extentsOf(mPorts[i].dims));
+    return fmt::format("the inputs are {}, which do not fit; it takes {}", given, body.wants());
+}
+
+std::string Setting::nameOf(size_t port) const
+{
+    return port < mInputs ? fmt::format("input {}", port) : fmt::format("output {}", port - mInputs);
 }
 
 template <typename Desc>
@@ -57,7 +83,9 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
         std::transform(in, in + inputs, std::back_inserter(mPorts), [](Desc const& desc) { return plain(desc); });
         std::transform(out, out + outputs, std::back_inserter(mPorts), [](Desc const& desc) { return plain(desc); });
         mInputs = static_cast<size_t>(inputs);
-        if (!isSound(body))
+        mProblem = problem(body);
+        mIsRefused = !mProblem.empty() && std::ranges::all_of(mPorts, hasAllExtents);
+        if (!mProblem.empty())
             return;
         std::span const ports{mPorts};
         mIsEmpty = std::ranges::all_of(ports.subspan(mInputs), isEmpty);
@@ -69,7 +97,8 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
     }
     catch (std::exception const&)
     {
-        mIsReady = false; // Too little memory: run() says so.
+        mIsReady = false; // run() says so; the text is short enough to need no memory.
+        mProblem = "no memory";
     }
 }
 
@@ -77,10 +106,15 @@ template void Setting::set(Body const&, PluginTensorDesc const*, int32_t, Plugin
 template void Setting::set(
     Body const&, DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept;
 
+int32_t Setting::refusal() const noexcept
+{
+    return mIsRefused ? failed(mProblem.c_str()) : 0;
+}
+
 int32_t Setting::run(Body const& body, void const* const* inputs, void* const* outputs) noexcept
 {
     if (!mIsReady)
-        return 1;
+        return failed(mProblem.c_str());
     std::span const ports{mPorts};
     if (mIsEmpty)
         return 0;

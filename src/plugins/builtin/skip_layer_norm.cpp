@@ -46,6 +46,10 @@ class SkipLayerNorm final : public Body
     {
         return ports[static_cast<size_t>(position)].type == (mType == 0 ? DataType::kFLOAT : DataType::kHALF);
     }
+    char const* wants() const noexcept override
+    {
+        return "two tensors of one shape, whose rows have ld elements";
+    }
     bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
     {
         Dims const& dims = in[0].dims;

@@ -3,6 +3,7 @@
 
 #include "base/half.h"
 #include "plugins/builtin/setting.h"
+#include "plugins/failure.h"
 #include "plugins/field_bytes.h"
 
 #include <algorithm>
@@ -85,7 +86,7 @@ class Dynamic final : public IPluginV2DynamicExt
     }
     int32_t initialize() noexcept override
     {
-        return 0;
+        return mSetting.refusal(); // A build fails where no extent is left to the run.
     }
     void terminate() noexcept override {}
     size_t getSerializationSize() const noexcept override
@@ -237,7 +238,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
         PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs) noexcept override
     {
         mSetting.set(*mBody, in, nbInputs, out, nbOutputs);
-        return 0;
+        return mSetting.refusal();
     }
     int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
         void*, cudaStream_t) noexcept override
@@ -350,6 +351,19 @@ class NewerCreator final : public IPluginCreatorV3One
     PluginFieldCollection mNames;
 };
 } // namespace
+
+int32_t failed(char const* why) noexcept
+{
+    try
+    {
+        explain(why);
+    }
+    catch (std::exception const&)
+    {
+        return 2; // No memory for the reason.
+    }
+    return 1;
+}
 
 PluginField const* FieldReader::find(std::string_view name) const noexcept
 {

@@ -44,6 +44,9 @@ struct Run
     }
 };
 
+//! A code other than 0, after the reason has been put where the engine's message takes it from.
+int32_t failed(char const* why) noexcept;
+
 //! What one plugin computes. Immutable once made: faces clone it by sharing.
 class Body
 {
@@ -76,6 +79,8 @@ class Body
         static_cast<void>(out);
         return true;
     }
+    //! The extents that fit, in words, for messages.
+    virtual char const* wants() const noexcept = 0;
     //! Bytes of Run::workspace, aligned for every type, which a face keeps for each context: only for extents that fit.
     virtual size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
     {

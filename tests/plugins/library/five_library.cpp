@@ -43,3 +43,24 @@ extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const
     count = 5;
     return kAll;
 }
+
+// The journal of what happens to its plugins, for tests written in Python.
+extern "C" __attribute__((visibility("default"))) void journalClear()
+{
+    plugintest::Journal::get().clear();
+}
+
+extern "C" __attribute__((visibility("default"))) int32_t journalAlive()
+{
+    return plugintest::Journal::get().alive();
+}
+
+//! One line per call, "OBJECT CALL ARGUMENTS"; valid until the next call.
+extern "C" __attribute__((visibility("default"))) char const* journalText()
+{
+    static std::string text;
+    text.clear();
+    for (plugintest::Entry const& each : plugintest::Journal::get().all())
+        text += std::to_string(each.object) + " " + each.call + " " + each.what + "\n";
+    return text.c_str();
+}
