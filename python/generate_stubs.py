@@ -72,6 +72,7 @@ SPECIAL = {
         "@overload\ndef __getitem__(self, index: slice) -> tuple[int, ...]: ...",
         "@property\ndef nbDims(self) -> int: ...",
     ],
+    "IBuilderConfig": ["max_workspace_size: int"],
     "IHostMemory": [
         "def __buffer__(self, flags: int, /) -> memoryview: ...",
         "def __len__(self) -> int: ...",

@@ -55,6 +55,8 @@ OWN = {
     "IBuilderConfig.get_timing_cache": "The cache that builds use and fill; None when there is none.",
     "IBuilderConfig.quantization_flags": "The flags of quantization, a set of QuantizationFlag.",
     "IBuilderConfig.set_quantization_flag": "Adds one flag of quantization.\n:param flag: the flag.",
+    "IBuilderConfig.max_workspace_size": "How many bytes of workspace may be used; the same as the limit of the pool "
+    "MemoryPoolType.WORKSPACE.",
     "IBuilderConfig.plugins_to_serialize": "The files of the plugin libraries that the plan is to carry.",
     "ISymExpr.dtype": "The argument's type.",
     "ISymExpr.expr": "The expression, an IDimensionExpr.",

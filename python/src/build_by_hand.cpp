@@ -139,6 +139,11 @@ void bindBuilder(py::module_& m)
         py::arg("network"), py::arg("config"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
         docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
+    config.def_property(
+        "max_workspace_size", // The name of 8.x, which programs set beside calls of 10.x.
+        [](IBuilderConfig const& self) { return self.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE); },
+        [](IBuilderConfig& self, size_t bytes) { self.setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, bytes); },
+        docOf("IBuilderConfig.max_workspace_size"));
     config.def(
         "create_timing_cache",
         [](IBuilderConfig& self, py::buffer const& blob) {

@@ -152,6 +152,8 @@ void const* polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const*
     case LayerType::Kind: type = &typeid(Class); return static_cast<Class const*>(layer)
         TENON_LAYER_TYPE(kCONVOLUTION, IConvolutionLayer);
         TENON_LAYER_TYPE(kCAST, ICastLayer);
+        TENON_LAYER_TYPE(kPLUGIN_V2, IPluginV2Layer);
+        TENON_LAYER_TYPE(kPLUGIN_V3, IPluginV3Layer);
         TENON_LAYER_TYPE(kACTIVATION, IActivationLayer);
         TENON_LAYER_TYPE(kPOOLING, IPoolingLayer);
         TENON_LAYER_TYPE(kLRN, ILRNLayer);

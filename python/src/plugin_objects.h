@@ -73,6 +73,27 @@ T attributeOr(Base const* self, char const* name, T fallback) noexcept
     return fallback;
 }
 
+//! Whether the names of an object are texts; what is not set is reported (M1).
+inline bool hasNames(py::handle object, std::initializer_list<char const*> names) noexcept
+{
+    for (char const* name : names)
+        try
+        {
+            static_cast<void>(object.attr(name).cast<std::string>());
+        }
+        catch (py::error_already_set& error)
+        {
+            reportOverride(error, name);
+            return false;
+        }
+        catch (std::exception const& error)
+        {
+            std::fprintf(stderr, "[tenon] attribute %s: %s\n", name, error.what());
+            return false;
+        }
+    return true;
+}
+
 //! What Python code has set on an object: a property that raises AttributeError until then.
 class Attributes
 {

@@ -50,6 +50,34 @@ size_t bytesOf(PluginFieldType type, int32_t length)
 }
 } // namespace
 
+namespace
+{
+//! The array with elements as wide as the field's: NumPy's own integers and floats are wider than most fields want.
+//! Bytes stay bytes.
+py::object fitted(py::object const& array, FieldForm const& form, std::string const& name)
+{
+    py::object const kind = array.attr("dtype");
+    auto const letter = kind.attr("kind").cast<std::string>();
+    auto const bits = 8 * kind.attr("itemsize").cast<int32_t>();
+    auto const refuse = [&] {
+        throw py::value_error("PluginField '" + name + "': its type cannot hold the values of a "
+            + py::str(kind).cast<std::string>() + " array");
+    };
+    if (letter == "f" && bits == 16 && form.type != PluginFieldType::kFLOAT16 && form.type != PluginFieldType::kUNKNOWN)
+        refuse(); // M14
+    bool const isNumber = letter == "i" || letter == "u" || letter == "f";
+    if (!isNumber || bits == 8 || form.numpy == nullptr || bits == form.bits)
+        return array;
+    py::module_ const numpy = py::module_::import("numpy");
+    if (!numpy.attr("can_cast")(kind, form.numpy, "same_kind").cast<bool>())
+        refuse();
+    py::object const made = array.attr("astype")(form.numpy);
+    if (letter != "f" && !numpy.attr("array_equal")(made, array).cast<bool>())
+        refuse();
+    return made;
+}
+} // namespace
+
 FieldValue::FieldValue(std::string fieldName)
     : name{std::move(fieldName)}
 {
@@ -82,7 +110,7 @@ void FieldValue::setData(py::object const& object)
     if (py::isinstance<py::str>(object))
         held = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(object.ptr()));
     else if (!py::isinstance<py::bytes>(object))
-        held = py::module_::import("numpy").attr("ascontiguousarray")(object);
+        held = fitted(py::module_::import("numpy").attr("ascontiguousarray")(object), formOf(type), name);
     py::buffer_info const info = py::reinterpret_borrow<py::buffer>(held).request();
     auto const bytes = static_cast<int64_t>(info.size) * info.itemsize;
     int64_t const bits = formOf(type).bits;
@@ -223,13 +251,13 @@ void bindExpressions(py::module_& m)
     py::implicitly_convertible<py::tuple, DimsExprs>();
     using Builder = IExprBuilder;
     py::class_<Builder, Borrowed<Builder>>(m, "IExprBuilder", docOf("IExprBuilder"))
-        .def("constant", &Builder::constant, reference, docOf("IExprBuilder.constant"))
+        .def("constant", &Builder::constant, py::arg("value"), reference, docOf("IExprBuilder.constant"))
         .def(
             "operation",
             [](Builder& self, int32_t op, Expr const& first, Expr const& second) {
                 return self.operation(static_cast<DimensionOperation>(op), first, second);
             },
-            reference, docOf("IExprBuilder.operation"))
+            py::arg("op"), py::arg("first"), py::arg("second"), reference, docOf("IExprBuilder.operation"))
         .def("declare_size_tensor", &Builder::declareSizeTensor, reference, docOf("IExprBuilder.declare_size_tensor"));
 }
 

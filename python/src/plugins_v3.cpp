@@ -57,6 +57,8 @@ class HeldPlugin final : public IPluginV3
         switch (type)
         {
         case PluginCapabilityType::kCORE:
+            if (!hasNames(*answer, {"plugin_name", "plugin_version", "plugin_namespace"}))
+                return nullptr;
             return capability<IPluginV3OneCore, IPluginV3QuickCore>(*answer, "IPluginV3OneCore or IPluginV3QuickCore");
         case PluginCapabilityType::kBUILD:
             return capability<IPluginV3OneBuild, IPluginV3QuickBuild>(
@@ -410,22 +412,30 @@ class PyCreatorV3 : public IPluginCreatorV3One
 // ---- attributes
 // -------------------------------------------------------------------------------------------------------
 
-//! For calls that only the library makes.
-template <typename Class>
+//! A call that only the library makes. Where a Python class need not override it, `fallback()` is what its base answers.
+template <typename T, typename Class>
+void notFromPython(Class& c, char const* type, char const* name, py::object const& fallback)
+{
+    std::string const what = std::string{type} + "." + name;
+    std::string documentation = docOf(what.c_str());
+    documentation.resize(std::min(documentation.find("\n:"), documentation.size())); // It takes whatever it is given.
+    c.def(
+        name,
+        [what, fallback](py::args const& args, py::kwargs const&) {
+            if (args[0].cast<T&>().getAPILanguage() != APILanguage::kPYTHON)
+                throw std::runtime_error(what + " is not available from Python on C++-based plugins");
+            if (!fallback)
+                throw std::runtime_error(what + " has no default: the class must implement it");
+            return fallback();
+        },
+        documentation.c_str());
+}
+
+template <typename T, typename Class>
 void notFromPython(Class& c, char const* type, std::initializer_list<char const*> names)
 {
     for (char const* name : names)
-    {
-        std::string const what = std::string{type} + "." + name;
-        std::string documentation = docOf(what.c_str());
-        documentation.resize(std::min(documentation.find("\n:"), documentation.size())); // It takes anything.
-        c.def(
-            name,
-            [what](py::args const&, py::kwargs const&) {
-                throw std::runtime_error(what + " is not available from Python on C++-based plugins");
-            },
-            documentation.c_str());
-    }
+        notFromPython<T>(c, type, name, py::object{});
 }
 
 void bindCapabilities(py::module_& m)
@@ -449,13 +459,16 @@ void bindCapabilities(py::module_& m)
     build.def(py::init_alias<>());
     build.def_property_readonly_static("DEFAULT_FORMAT_COMBINATION_LIMIT",
         [](py::object const&) { return int32_t{Build::kDEFAULT_FORMAT_COMBINATION_LIMIT}; });
-    notFromPython(build, "IPluginV3OneBuild",
-        {"configure_plugin", "get_output_data_types", "get_output_shapes", "supports_format_combination",
-            "get_valid_tactics", "get_workspace_size"});
+    notFromPython<Build>(build, "IPluginV3OneBuild",
+        {"configure_plugin", "get_output_data_types", "get_output_shapes", "supports_format_combination"});
+    py::module_ const builtins = py::module_::import("builtins");
+    notFromPython<Build>(build, "IPluginV3OneBuild", "get_valid_tactics", builtins.attr("list"));
+    notFromPython<Build>(build, "IPluginV3OneBuild", "get_workspace_size", builtins.attr("int"));
     py::class_<IPluginV3OneBuildV2, Build, PyBuildV2, Plain<IPluginV3OneBuildV2>> buildV2(
         m, "IPluginV3OneBuildV2", py::multiple_inheritance(), docOf("IPluginV3OneBuildV2"));
     buildV2.def(py::init_alias<>());
-    notFromPython(buildV2, "IPluginV3OneBuildV2", {"get_aliased_input"});
+    notFromPython<IPluginV3OneBuildV2>(
+        buildV2, "IPluginV3OneBuildV2", "get_aliased_input", py::cpp_function([] { return -1; }));
 }
 
 //! Attributes of both versions of the build capability: Python's are kept by whichever alias stands behind.
@@ -509,8 +522,9 @@ void bindRuntimeCapability(py::module_& m)
     py::class_<Runtime, IPluginCapability, PyRuntime, Plain<Runtime>> runtime(
         m, "IPluginV3OneRuntime", py::multiple_inheritance(), docOf("IPluginV3OneRuntime"));
     runtime.def(py::init_alias<>());
-    notFromPython(runtime, "IPluginV3OneRuntime",
-        {"on_shape_change", "set_tactic", "enqueue", "attach_to_context", "get_fields_to_serialize"});
+    notFromPython<Runtime>(
+        runtime, "IPluginV3OneRuntime", {"on_shape_change", "enqueue", "attach_to_context", "get_fields_to_serialize"});
+    notFromPython<Runtime>(runtime, "IPluginV3OneRuntime", "set_tactic", py::cpp_function([] {}));
 }
 
 void bindPlugin(py::module_& m)

@@ -88,6 +88,10 @@ class _Later:
         raise AttributeError(self.what)
 
 
+def _name(self: Any) -> str:
+    return self._name_
+
+
 def _text(self: Any) -> str:
     return f"{type(self).__name__}.{self._name_}"
 
@@ -107,6 +111,7 @@ def install(native: Any) -> None:
         if isinstance(cls, enum.EnumType):
             cls.__doc__ = native._doc_of(cls.__name__)
             cls.__str__, cls.__format__ = _text, _formatted  # As programs print them: "DataType.FLOAT".
+            cls.name = property(_name, doc="The name of the member.")  # Known to the class, too.
             for member in cls:
                 member.__doc__ = native._doc_of(f"{cls.__name__}.{member.name}") or cls.__doc__
     for later in native._later.split():
