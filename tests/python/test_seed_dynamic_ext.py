@@ -724,6 +724,31 @@ def test_scales_are_minus_one_unless_the_type_is_int8(creator: TileCreator) -> N
     descs += [each.desc for entry in calls("configure_plugin") for each in entry[5] + entry[6]]
     assert len(descs) > 5 and all(each.scale == -1.0 for each in descs)
 
+    class Bytes(Tile):
+        def supports_format_combination(self, pos, in_out, num_inputs):
+            wanted = trt.int32 if pos == 2 else trt.int8
+            return in_out[pos].type == wanted and in_out[pos].format == trt.TensorFormat.LINEAR
+
+    Tile.log.clear()
+    creator.made = Bytes
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    layer = network.add_plugin_v2([network.add_input("x", trt.int8, (2, 4))], Bytes())
+    for i, name in enumerate(["y0", "y1"]):
+        layer.get_output(i).name = name
+        network.mark_output(layer.get_output(i))
+    context = load(
+        builder.build_serialized_network(network, builder.create_builder_config())
+    ).create_execution_context()
+    x = np.random.default_rng(9).integers(-100, 100, (2, 4)).astype(np.int8)
+    y, signs = np.empty((2, 12), np.int8), np.empty((2, 4), np.int32)
+    for name, array in (("x", x), ("y0", y), ("y1", signs)):
+        assert context.set_tensor_address(name, array)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(y, np.tile(x, 3))
+    ((_, _, (given,), (tiled, sign), *_),) = calls("enqueue")
+    assert given.type == tiled.type == trt.int8 and given.scale > 0 and tiled.scale > 0 and sign.scale == -1.0
+
 
 def test_expressions_of_constants_and_inputs(creator: TileCreator) -> None:
     seen: dict[str, object] = {}
