@@ -27,6 +27,19 @@ nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values)
     return dims;
 }
 
+//! Bounds of all extents: an extent may shrink where another grows, so that those at kMIN and kMAX are none.
+std::pair<nvinfer1::Dims64, nvinfer1::Dims64> dimsWithin(Shape const& shape, SymbolTable const& bounds)
+{
+    std::pair<nvinfer1::Dims64, nvinfer1::Dims64> dims{plugins::dimsOf(shape), plugins::dimsOf(shape)};
+    for (int32_t i = 0; i < dims.first.nbDims; ++i)
+    {
+        Range const range = shape[static_cast<size_t>(i)].range(bounds);
+        dims.first.d[i] = std::max<int64_t>(range.min, 0);
+        dims.second.d[i] = std::max<int64_t>(range.max, 0);
+    }
+    return dims;
+}
+
 //! One custom layer on its way into the graph.
 class PluginWriter
 {
@@ -84,6 +97,7 @@ class PluginWriter
         Inputs const in{mGraph.viewsOf(mInputs), mName, &mSymbols, 1 << 27};
         plugins::OutputShapes found = TENON_TRY(mFields.outputShapes(in));
         mFields.sizeOutputs = std::move(found.sizeOutputs);
+        mSizeOptima = std::move(found.sizeOptima);
         mOutputShapes = std::move(found.shapes);
         auto types = mFields.live->outputTypes(mFields.toldTypes(in));
         if (!types)
@@ -110,8 +124,28 @@ class PluginWriter
         options.profiles = mNetwork.profiles;
         std::vector<int64_t> values = TENON_TRY(symbolValues(mGraph, options, profile, point));
         for (int32_t id = mKnownSymbols; id < mSymbols.size(); ++id)
-            values.push_back(mSymbols.at(id).upper.evaluate(values));
+        {
+            Symbol const& size = mSymbols.at(id);
+            auto const index = static_cast<size_t>(size.index);
+            bool const isOptimum = point == ProfilePoint::kOpt && index < mSizeOptima.size();
+            values.push_back((isOptimum ? mSizeOptima[index] : size.upper).evaluate(values));
+        }
         return values;
+    }
+
+    //! All symbols with the values that a profile allows.
+    SymbolTable boundsOf(std::span<int64_t const> least, std::span<int64_t const> most) const
+    {
+        SymbolTable bounds = mSymbols;
+        for (int32_t id = 0; id < bounds.size(); ++id)
+        {
+            auto const at = static_cast<size_t>(id);
+            Symbol& symbol = bounds.at(id);
+            symbol.range = {least[at], most[at]};
+            if (symbol.kind == SymbolKind::kData) // Only running tells: none at all, or the bound.
+                symbol.range = {0, symbol.upper.range(bounds).max};
+        }
+        return bounds;
     }
 
     Result<std::vector<Ports>> portsOfProfiles() const
@@ -127,11 +161,15 @@ class PluginWriter
             std::vector<int64_t> const least = TENON_TRY(valuesAt(profile, ProfilePoint::kMin));
             std::vector<int64_t> const best = TENON_TRY(valuesAt(profile, ProfilePoint::kOpt));
             std::vector<int64_t> const most = TENON_TRY(valuesAt(profile, ProfilePoint::kMax));
+            SymbolTable const bounds = boundsOf(least, most);
             Ports ports;
             ports.inputs = static_cast<int32_t>(mData);
             for (Shape const* shape : shapes)
-                ports.all.push_back({{plugins::dimsOf(*shape), DType::kFLOAT, TensorFormat::kLINEAR, -1.0F},
-                    dimsAt(*shape, least), dimsAt(*shape, most), dimsAt(*shape, best)});
+            {
+                auto const [lowest, highest] = dimsWithin(*shape, bounds);
+                ports.all.push_back({{plugins::dimsOf(*shape), DType::kFLOAT, TensorFormat::kLINEAR, -1.0F}, lowest,
+                    highest, dimsAt(*shape, best)});
+            }
             all.push_back(std::move(ports));
         }
         return all;
@@ -333,6 +371,7 @@ class PluginWriter
     int32_t mKnownSymbols{0};
     std::vector<std::vector<int64_t>> mMost; //!< Of outputs: the largest extents.
     std::vector<Shape> mOutputShapes;
+    std::vector<ShapeExpr> mSizeOptima;
     std::vector<DType> mOutputTypes;
     std::vector<DType> mToldTypes;
     size_t mTactics{0};

@@ -147,6 +147,7 @@ class Quick final : public Plugin
             found.shapes.push_back(*std::move(shape));
         }
         found.sizeOutputs = builder.sizeOutputs();
+        found.sizeOptima = builder.sizeOptima();
         mRanks.clear();
         for (Shape const& shape : inputs)
             mRanks.push_back(static_cast<int32_t>(shape.size()));

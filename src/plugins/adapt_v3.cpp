@@ -137,6 +137,7 @@ class V3 final : public Plugin
             found.shapes.push_back(*std::move(shape));
         }
         found.sizeOutputs = builder.sizeOutputs();
+        found.sizeOptima = builder.sizeOptima();
         return found;
     }
 

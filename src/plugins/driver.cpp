@@ -164,16 +164,23 @@ Result<Aliases> aliasesOf(Plugin& plugin, Ports const& ports)
     return aliases;
 }
 
+Result<int64_t> workspaceOf(Plugin& plugin, Ports const& ports)
+{
+    constexpr size_t kMost{size_t{1} << 48U};
+    size_t const bytes = TENON_TRY(plugin.workspace(ports));
+    if (bytes > kMost)
+        return badConfig("getWorkspaceSize() of plugin {} failed, or answers more than there is: {}",
+            plugin.identity().show(), bytes);
+    return static_cast<int64_t>(bytes);
+}
+
 Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishOptions const& options)
 {
     PluginPtr const copy = TENON_TRY(plugin.clone());
     bool const sizesLate = isBatchless(copy->identity().generation); // J18
     Finished result;
     auto const grow = [&](Ports const& ports) -> Result<Done> {
-        auto const bytes = static_cast<int64_t>(TENON_TRY(copy->workspace(ports)));
-        if (bytes < 0)
-            return badConfig(
-                "getWorkspaceSize() of plugin {} answers {}", copy->identity().show(), static_cast<size_t>(bytes));
+        int64_t const bytes = TENON_TRY(workspaceOf(*copy, ports));
         if (bytes > options.mostWorkspace)
             return badConfig("plugin {} wants a workspace of {} bytes, and the limit of MemoryPoolType::kWORKSPACE is "
                              "{}; raise the limit, or lower the bounds of the profiles",

@@ -50,6 +50,10 @@ struct Finished
     std::vector<int32_t> tactics; //!< All that were on offer.
 };
 
+//! Bytes for the upper bounds of the ports; an error for a number that no memory has, which is what a callback that
+//! failed answers.
+Result<int64_t> workspaceOf(Plugin& plugin, Ports const& ports);
+
 struct FinishOptions
 {
     bool mayAlias{false};

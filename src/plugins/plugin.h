@@ -74,6 +74,7 @@ struct OutputShapes
 {
     std::vector<Shape> shapes;
     std::vector<int32_t> sizeOutputs;
+    std::vector<ShapeExpr> sizeOptima; //!< What the plugin expects of each.
 };
 
 //! Makes the extent that size tensor `index` of the layer tells, which is at most `upper`.

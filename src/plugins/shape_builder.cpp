@@ -192,6 +192,7 @@ Result<DimensionExpr const*> ShapeBuilder::declare(
         return badArgument("size tensor {}: opt and upper may not depend on another size tensor", outputIndex);
     ShapeExpr const extent = mDataExtent(static_cast<int32_t>(mSizeOutputs.size()), most->value());
     mSizeOutputs.push_back(outputIndex);
+    mSizeOptima.push_back(typical->value());
     if (std::optional<int32_t> const symbol = extent.asSymbol())
         mSizeSymbols.push_back(*symbol);
     return own(extent, true);

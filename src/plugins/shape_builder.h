@@ -53,6 +53,10 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
     {
         return mSizeOutputs;
     }
+    std::vector<ShapeExpr> const& sizeOptima() const noexcept
+    {
+        return mSizeOptima;
+    }
     //! What went wrong inside a call that can only answer null.
     std::string const& problem() const noexcept
     {
@@ -76,6 +80,7 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
     DataExtent mDataExtent;
     std::deque<DimensionExpr> mExprs;
     std::vector<int32_t> mSizeOutputs;
+    std::vector<ShapeExpr> mSizeOptima;
     std::vector<int32_t> mSizeSymbols;
     std::string mProblem;
 };

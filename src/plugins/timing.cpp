@@ -69,10 +69,15 @@ class Operands
     std::mt19937 mRandom{20261121}; //!< The same data for every candidate.
 };
 
-Result<int64_t> bytesOf(Port const& port)
+//! At the extents of kOPT; an extent that only running tells may be as large as its bound.
+Result<int64_t> bytesOf(Ports const& ports, size_t at, std::span<std::array<int32_t, 2> const> dataExtents)
 {
+    Port const& port = ports.all[at];
     Layout const layout = TENON_TRY(layoutOf(port.desc.format));
-    nvinfer1::Dims64 const& dims = port.opt;
+    nvinfer1::Dims64 dims = port.opt;
+    for (auto const& [output, axis] : dataExtents)
+        if (static_cast<size_t>(ports.inputs + output) == at)
+            dims.d[axis] = port.max.d[axis];
     return tenon::bytesOf(port.desc.type, layout, {dims.d, static_cast<size_t>(std::max(dims.nbDims, 0))});
 }
 
@@ -101,10 +106,10 @@ class Candidate
         std::vector<int32_t> tactics = TENON_TRY(mCopy->tactics());
         bool const sizesLate = isBatchless(mCopy->identity().generation); // J18
         if (!sizesLate)
-            mWorkspace = static_cast<int64_t>(TENON_TRY(mCopy->workspace(mPorts)));
+            mWorkspace = TENON_TRY(workspaceOf(*mCopy, mPorts));
         TENON_TRY(mCopy->initialize());
         if (sizesLate)
-            mWorkspace = static_cast<int64_t>(TENON_TRY(mCopy->workspace(mPorts)));
+            mWorkspace = TENON_TRY(workspaceOf(*mCopy, mPorts));
         if (mWorkspace > mOptions.mostWorkspace)
             return std::optional<std::vector<int32_t>>{};
         return std::optional{std::move(tactics)};
@@ -114,7 +119,7 @@ class Candidate
     {
         for (size_t i = 0; i < mPorts.all.size(); ++i)
         {
-            int64_t const bytes = TENON_TRY(bytesOf(mPorts.all[i]));
+            int64_t const bytes = TENON_TRY(bytesOf(mPorts, i, mOptions.dataExtents));
             void* const memory = TENON_TRY(mOperands.make(bytes));
             bool const isInput = static_cast<int32_t>(i) < mPorts.inputs;
             if (isInput)

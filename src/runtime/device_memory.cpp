@@ -18,7 +18,9 @@ Result<DeviceMemory> DeviceMemory::allocate(MemorySource source, int64_t bytes, 
 {
     DeviceMemory memory;
     memory.mSource = source;
-    if (bytes <= 0)
+    if (bytes < 0)
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "{} bytes for {}: more than can be counted", bytes, what);
+    if (bytes == 0)
         return memory;
     memory.mData = allocateFrom(source, static_cast<uint64_t>(bytes));
     memory.mBytes = bytes;

@@ -44,7 +44,7 @@ class Run
         startValues();
         for (size_t i = 0; i < mEngine.segments.size(); ++i)
             TENON_TRY(runSegment(i));
-        if (!mState.attached.empty() && mMoved)
+        if (!mState.attached.empty() && mState.reshapedRun == nullptr)
         {
             mState.reshapedRun = mState.run;
             mState.reshapedInputs.assign(mState.now.begin(), mState.now.begin() + mEngine.inputs);
@@ -160,23 +160,24 @@ class Run
         if (mState.attached.empty())
             return Done{};
         if (index == 0)
-            mMoved = mState.reshapedRun != mState.run
+        {
+            mIsOther = mState.reshapedRun != mState.run;
+            mMoved = mIsOther
                 || !std::equal(mState.now.begin(), mState.now.begin() + mEngine.inputs, mState.reshapedInputs.begin(),
                     mState.reshapedInputs.end());
+        }
         bool const isNew = index > 0 && mState.reshapedFor[index] != mState.tails[index];
         if (!mMoved && !isNew)
             return Done{};
-        bool const isOther = isNew || mState.reshapedRun != mState.run; // More than addresses.
+        bool const isOther = isNew || mIsOther;
+        mState.reshapedRun.reset(); // Until the run has succeeded: after a failure all are told again.
         for (int32_t i = segment.first; i < segment.last; ++i)
             if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
             {
                 PreparedStep const& step = tail.steps[asSize(i - segment.first)];
                 auto told = kernel->reshape(step.inputs, step.outputs);
                 if (!told)
-                {
-                    mState.reshapedRun.reset(); // All are told again.
                     return std::move(told).error().in(stepLabel(mEngine, i));
-                }
             }
         mState.reshapedFor[index] = index > 0 ? mState.tails[index] : nullptr;
         return Done{};
@@ -375,7 +376,8 @@ class Run
     EngineState const& mEngine;
     RunRequest const& mRequest;
     bool mApart;
-    bool mMoved{false}; //!< Custom layers have not heard of this run's shapes and addresses.
+    bool mMoved{false};   //!< Custom layers have not heard of this run's shapes and addresses.
+    bool mIsOther{false}; //!< More than addresses.
     void* mArena{nullptr};
 };
 } // namespace

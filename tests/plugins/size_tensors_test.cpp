@@ -51,6 +51,13 @@ class Positive final : public CircPadV3
         return inOut[pos].desc.type == (pos == 2 ? DataType::kINT32 : DataType::kFLOAT)
             && inOut[pos].desc.format == TensorFormat::kLINEAR;
     }
+    int32_t configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const* out, int32_t) noexcept override
+    {
+        note("configurePlugin",
+            text(out[0].desc.dims) + " in " + text(out[0].min) + ":" + text(out[0].opt) + ":" + text(out[0].max));
+        return 0;
+    }
     int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const* out, int32_t) noexcept override
     {
         note("onShapeChange", text(out[0].dims));
@@ -106,6 +113,10 @@ TEST_F(V3, L10_L12_sizeTensorsTellExtents)
         std::unique_ptr<ICudaEngine> const engine = buildEngine();
         ASSERT_NE(engine, nullptr);
         EXPECT_TRUE(Positive::isSize);
+        int32_t const configured = Journal::get().first("configurePlugin");
+        ASSERT_GE(configured, 0);
+        EXPECT_EQ(Journal::get().all()[static_cast<size_t>(configured)].what, "-1 in 0:4:64")
+            << "the bound of the size at kMAX, and what the plugin expects at kOPT";
         EXPECT_EQ(apitest::extents(engine->getTensorShape("y")), std::vector<int64_t>{-1});
         std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
         Growing y;

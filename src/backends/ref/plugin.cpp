@@ -22,9 +22,8 @@ struct Shared
 {
     CustomLayer fields;   //!< As the plan has them, but for `stored`, which the object has now.
     int64_t workspace{0}; //!< What the object wants in this engine.
-    std::string name;
-    int32_t inputs{0}; //!< All, shape inputs too.
-    size_t tells{0};   //!< The first size tensors: those that the plan asks for.
+    int32_t inputs{0};    //!< All, shape inputs too.
+    size_t tells{0};      //!< The first size tensors: those that the plan asks for.
 
     size_t data() const noexcept
     {
@@ -138,7 +137,8 @@ class AttachedPlugin final : public Attached
         mAliasBytes.clear();
         for (auto const& [output, input] : mShared->fields.aliases)
             mAliasBytes.push_back(static_cast<size_t>(outputs[static_cast<size_t>(output)].bytes()));
-        return mPlugin->reshape(ports);
+        TENON_TRY(mPlugin->reshape(ports));
+        return checkWorkspace(ports);
     }
     //! The V2 family is configured anew when shapes or the profile change, and by nothing else (K2, K3).
     bool hearsAddresses() const noexcept override
@@ -169,6 +169,19 @@ class AttachedPlugin final : public Attached
     }
 
   private:
+    //! A plan may lie, and a plugin may have changed since: the memory must suffice. V3 objects for running have no
+    //! such call.
+    Result<Done> checkWorkspace(plugins::Ports const& ports)
+    {
+        if (mPlugin->identity().generation != plugins::Generation::kV2DynamicExt)
+            return Done{};
+        int64_t const bytes = TENON_TRY(plugins::workspaceOf(*mPlugin, ports));
+        if (bytes <= mShared->workspace)
+            return Done{};
+        return badConfig("plugin {} wants a workspace of {} bytes, and was built with {}",
+            mShared->fields.identity().show(), bytes, mShared->workspace);
+    }
+
     std::shared_ptr<Shared const> mShared;
     plugins::PluginPtr mPlugin;
     CpuBody mBody; //!< Null: the plugin's own.
@@ -237,7 +250,7 @@ Result<int64_t> workspaceOf(plugins::Plugin& plugin, Shared const& shared)
 {
     if (!plugins::isBatchless(plugin.identity().generation))
         return shared.fields.workspace;
-    return static_cast<int64_t>(TENON_TRY(plugin.workspace(portsOf(shared)))); // J18: asked in each engine.
+    return plugins::workspaceOf(plugin, portsOf(shared)); // J18: asked in each engine.
 }
 
 } // namespace
@@ -279,7 +292,6 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
     auto shared = std::make_shared<Shared>();
     LayerPtr const layer = TENON_TRY(loadLayer(CustomLayer::kName, source.fields));
     shared->fields = *as<CustomLayer>(*layer);
-    shared->name = source.layer;
     shared->inputs = static_cast<int32_t>(source.weights.size());
     shared->tells = source.produces;
     CustomLayer& fields = shared->fields;
@@ -296,6 +308,11 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
     auto const& registry = static_cast<plugins::Registry const&>(*source.plugins);
     plugins::PluginPtr plugin =
         TENON_TRY(registry.restore(fields.identity(), std::string{source.layer}, fields.stored));
+    if (int32_t const count = plugin->outputCount(); // 0: an object for running only, which has no such call.
+        count != static_cast<int32_t>(source.outputs) && (count != 0 || plugin->v2() != nullptr))
+        return badConfig("plugin {} had {} outputs when the plan was built; what the creator made of what the plan "
+                         "stores has {}",
+            fields.identity().show(), source.outputs, count);
     TENON_TRY(askAgain(*plugin, *shared));
     TENON_TRY(plugin->initialize());
     shared->workspace = TENON_TRY(workspaceOf(*plugin, *shared));

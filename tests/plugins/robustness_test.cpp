@@ -1,0 +1,281 @@
+// Failures and changes between a build and a run, or between runs: memory always suffices, and nothing stays stale.
+#include "api/fixture.h"
+#include "plugins/circ_pad.h"
+#include "plugins/one_to_one.h"
+
+namespace plugintest
+{
+namespace
+{
+
+using apitest::dims;
+using apitest::stream;
+using tenon::test::DeviceArray;
+using tenon::test::randomFloats;
+
+//! Twice x; fails where it is told to, and notes the shapes that it runs with.
+class Failing final : public OneToOne<Failing>
+{
+  public:
+    static constexpr char const* kType{"Failing"};
+    inline static int64_t failsAt{-1};
+    int64_t told{-1};
+
+    int32_t onShapeChange(PluginTensorDesc const* in, int32_t, PluginTensorDesc const*, int32_t) noexcept override
+    {
+        told = in[0].dims.d[0];
+        return 0;
+    }
+    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const*, void const* const* inputs,
+        void* const* outputs, void*, cudaStream_t) noexcept override
+    {
+        note("enqueue", std::to_string(told));
+        if (in[0].dims.d[0] == failsAt)
+            return 9;
+        auto const* x = static_cast<float const*>(inputs[0]);
+        auto* y = static_cast<float*>(outputs[0]);
+        for (int64_t i = 0; i < told; ++i)
+            y[i] = 2.0F * x[i];
+        return 0;
+    }
+};
+
+class Robust : public apitest::ApiTest
+{
+  protected:
+    template <typename P>
+    std::unique_ptr<ICudaEngine> engineOf(Dims const& shape)
+    {
+        ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, shape)};
+        P plugin;
+        ILayer* layer = network->addPluginV3(inputs, 1, nullptr, 0, plugin);
+        EXPECT_NE(layer, nullptr) << logger.errors();
+        layer->setName("robust");
+        layer->getOutput(0)->setName("y");
+        network->markOutput(*layer->getOutput(0));
+        return buildEngine();
+    }
+    bool run(IExecutionContext& context, int64_t count)
+    {
+        std::vector<float> const x = randomFloats(static_cast<size_t>(count), 5);
+        DeviceArray<float> const in{x};
+        DeviceArray<float> const out{x.size()};
+        if (!context.setInputShape("x", dims({count})) || !context.setTensorAddress("x", in.data())
+            || !context.setTensorAddress("y", out.data()) || !context.enqueueV3(stream()))
+            return false;
+        std::vector<float> const y = out.read();
+        for (size_t i = 0; i < x.size(); ++i)
+            EXPECT_EQ(y[i], 2.0F * x[i]);
+        return true;
+    }
+};
+
+TEST_F(Robust, L13_afterARunThatFailedShapesAreToldAgain)
+{
+    Journal::get().clear();
+    OneToOneCreator<Failing> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    Failing::failsAt = 8;
+    addProfile({1}, {4}, {8});
+    std::unique_ptr<ICudaEngine> const engine = engineOf<Failing>(dims({-1}));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    EXPECT_TRUE(run(*context, 4));
+    EXPECT_FALSE(run(*context, 8));
+    EXPECT_TRUE(run(*context, 4)) << "with the extents of this run, not of the one that failed";
+    EXPECT_TRUE(run(*context, 6));
+    EXPECT_FALSE(run(*context, 8));
+    Failing::failsAt = -1;
+    EXPECT_TRUE(run(*context, 8));
+    std::vector<std::string> told;
+    for (Entry const& each : Journal::get().all())
+        if (each.call == "enqueue")
+            told.push_back(each.what);
+    EXPECT_EQ(told, (std::vector<std::string>{"4", "8", "4", "6", "8", "8"}));
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+//! Of the V2DynamicExt generation; how it behaves after a reload is for the test to say.
+class Changed final : public CircPadOfV2<Changed, IPluginV2DynamicExt>
+{
+  public:
+    static constexpr char const* kType{"Changed"};
+    inline static int32_t outputs{1};
+    inline static size_t workspace{128};
+
+    int32_t getNbOutputs() const noexcept override
+    {
+        return outputs;
+    }
+    Changed* clone() const noexcept override
+    {
+        return copied();
+    }
+    DataType getOutputDataType(int32_t, DataType const* types, int32_t) const noexcept override
+    {
+        return types[0];
+    }
+    DimsExprs getOutputDimensions(int32_t, DimsExprs const* inputs, int32_t, IExprBuilder&) noexcept override
+    {
+        return inputs[0];
+    }
+    bool supportsFormatCombination(int32_t pos, PluginTensorDesc const* ports, int32_t, int32_t) noexcept override
+    {
+        return ports[pos].format == TensorFormat::kLINEAR;
+    }
+    void configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) noexcept override
+    {
+    }
+    size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
+    {
+        return workspace;
+    }
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
+        void* scratch, cudaStream_t) noexcept override
+    {
+        note("enqueue");
+        std::memset(scratch, 1, workspace);
+        static_cast<float*>(outputs[0])[0] = 2.0F * static_cast<float const*>(inputs[0])[0];
+        return 0;
+    }
+};
+
+class Reloaded : public Robust
+{
+  protected:
+    CircPadCreator<Changed> creator;
+    std::unique_ptr<IHostMemory> plan;
+
+    void SetUp() override
+    {
+        Journal::get().clear();
+        Changed::outputs = 1;
+        Changed::workspace = 128;
+        ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    }
+    void TearDown() override
+    {
+        getPluginRegistry()->deregisterCreator(creator);
+    }
+    void build()
+    {
+        ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({1}))};
+        auto* plugin = new Changed;
+        ILayer* layer = network->addPluginV2(inputs, 1, *plugin);
+        plugin->destroy();
+        layer->setName("changed");
+        layer->getOutput(0)->setName("y");
+        network->markOutput(*layer->getOutput(0));
+        plan.reset(builder->buildSerializedNetwork(*network, *config));
+    }
+};
+
+TEST_F(Reloaded, anObjectWithOtherOutputsIsRefused)
+{
+    build();
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    Changed::outputs = 3;
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    EXPECT_EQ(engine, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "had 1 outputs when the plan was built"), 1) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "[layer 'changed']"), 1) << logger.errors();
+}
+
+TEST_F(Reloaded, K9_anObjectThatWantsMoreMemoryThanItWasBuiltWithDoesNotRun)
+{
+    build();
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    Changed::workspace = 4096;
+    EXPECT_FALSE(run(*context, 1));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "wants a workspace of 4096 bytes, and was built with 128"), 1)
+        << logger.errors();
+    EXPECT_EQ(Journal::get().count("enqueue"), 0);
+    Changed::workspace = 64;
+    EXPECT_TRUE(run(*context, 1)) << logger.errors();
+}
+
+TEST_F(Reloaded, K9_aSizeThatNoMemoryHasFailsTheBuild)
+{
+    for (int32_t const level : {3, 5})
+    {
+        config->setBuilderOptimizationLevel(level);
+        Changed::workspace = SIZE_MAX;
+        network.reset(builder->createNetworkV2(0));
+        build();
+        EXPECT_EQ(plan, nullptr);
+    }
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "getWorkspaceSize() of plugin 'Changed'"), 2) << logger.errors();
+}
+
+//! The rows of x that z does not have: an extent that shrinks where an input grows.
+class Rest final : public OneToOne<Rest>
+{
+  public:
+    static constexpr char const* kType{"Rest"};
+    inline static std::string bounds;
+
+    int32_t getOutputShapes(DimsExprs const* given, int32_t, DimsExprs const*, int32_t, DimsExprs* made, int32_t,
+        IExprBuilder& builder) noexcept override
+    {
+        made[0] = given[0];
+        made[0].d[0] = builder.operation(DimensionOperation::kSUB, *given[0].d[0], *given[1].d[0]);
+        return 0;
+    }
+    int32_t configurePlugin(
+        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const* out, int32_t) noexcept override
+    {
+        bounds = text(out[0].min) + ":" + text(out[0].opt) + ":" + text(out[0].max);
+        return 0;
+    }
+    int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const* out, void const* const* inputs,
+        void* const* outputs, void*, cudaStream_t) noexcept override
+    {
+        int64_t const skipped = in[1].dims.d[0];
+        std::copy_n(static_cast<float const*>(inputs[0]) + skipped, out[0].dims.d[0], static_cast<float*>(outputs[0]));
+        return 0;
+    }
+};
+
+TEST_F(Robust, K1_boundsOfOutputsHoldForEveryShapeOfTheProfile)
+{
+    OneToOneCreator<Rest> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    ITensor* inputs[]{
+        network->addInput("x", DataType::kFLOAT, dims({-1})), network->addInput("z", DataType::kFLOAT, dims({-1}))};
+    Rest plugin;
+    ILayer* layer = network->addPluginV3(inputs, 2, nullptr, 0, plugin);
+    layer->getOutput(0)->setName("y");
+    network->markOutput(*layer->getOutput(0));
+    IOptimizationProfile* profile = builder->createOptimizationProfile();
+    for (auto const& [select, x, z] : {std::tuple{OptProfileSelector::kMIN, 2, 1},
+             std::tuple{OptProfileSelector::kOPT, 8, 3}, std::tuple{OptProfileSelector::kMAX, 16, 15}})
+    {
+        profile->setDimensions("x", select, dims({x}));
+        profile->setDimensions("z", select, dims({z}));
+    }
+    config->addOptimizationProfile(profile);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(Rest::bounds, "0:5:15");
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (auto const& [rows, skipped] : {std::pair{16, 2}, {16, 15}, {9, 1}})
+    {
+        std::vector<float> const x = randomFloats(static_cast<size_t>(rows), 5);
+        DeviceArray<float> const in{x};
+        DeviceArray<float> const z{x};
+        DeviceArray<float> const out{static_cast<size_t>(rows - skipped)};
+        ASSERT_TRUE(context->setInputShape("x", dims({rows})) && context->setInputShape("z", dims({skipped})));
+        ASSERT_TRUE(context->setTensorAddress("x", in.data()) && context->setTensorAddress("z", z.data())
+            && context->setTensorAddress("y", out.data()));
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        EXPECT_EQ(out.read(), (std::vector<float>{x.begin() + skipped, x.end()}));
+    }
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+} // namespace
+} // namespace plugintest
