@@ -128,7 +128,7 @@ TEST_F(DynamicRules, K8_orderFromLoadingToTheEnd)
     calls.erase(std::remove(calls.begin(), calls.end(), "getNbOutputs"), calls.end());
     EXPECT_EQ(calls,
         (std::vector<std::string>{"deserializePlugin", "setPluginNamespace", "initialize", "clone", "configurePlugin",
-            "enqueue", "enqueue", "destroy", "terminate", "destroy"}));
+            "getWorkspaceSize", "enqueue", "enqueue", "destroy", "terminate", "destroy"}));
 }
 
 class Workspaces : public DynamicRules, public ::testing::WithParamInterface<size_t>
