@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "plugins/text.h"
 
 #include "NvInferRuntime.h"
 
@@ -9,11 +10,6 @@
 
 namespace tenon::plugins
 {
-
-inline std::string textOf(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
 
 //! The capability, or an error when it is missing or says it is something else.
 template <typename Capability>

@@ -1,6 +1,11 @@
 // Library: dlopen, and the functions that a plugin library exports.
 #include "plugins/library.h"
 
+#include "plugins/registry.h"
+
+#include <algorithm>
+#include <utility>
+
 #include <dlfcn.h>
 
 namespace tenon::plugins
@@ -16,25 +21,47 @@ Function* symbolOf(void* handle, char const* name)
 {
     return reinterpret_cast<Function*>(dlsym(handle, name));
 }
+
+thread_local Library* gOpening{nullptr}; //!< Static constructors run in the thread that opens.
 } // namespace
 
 Result<std::unique_ptr<Library>> Library::open(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder)
 {
-    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr)
+    std::unique_ptr<Library> library{new Library{path}};
+    Library* const outer = std::exchange(gOpening, library.get()); // One may open another.
+    auto loaded = library->load(loggerFinder);
+    gOpening = outer;
+    if (!loaded)
+        return std::move(loaded).error();
+    return library;
+}
+
+Result<Done> Library::load(nvinfer1::ILoggerFinder& loggerFinder)
+{
+    mHandle = dlopen(mPath.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (mHandle == nullptr)
     {
         char const* const why = dlerror();
-        return badArgument("'{}' cannot be opened: {}", path, why == nullptr ? "no reason given" : why);
+        return badArgument("'{}' cannot be opened: {}", mPath, why == nullptr ? "no reason given" : why);
     }
-    std::unique_ptr<Library> library{new Library{path, handle}};
-    if (auto* const set = symbolOf<void(nvinfer1::ILoggerFinder*)>(handle, "setLoggerFinder"))
+    if (auto* const set = symbolOf<void(nvinfer1::ILoggerFinder*)>(mHandle, "setLoggerFinder"))
         set(&loggerFinder);
-    if (auto found = library->findCreators(); !found)
-    {
-        library->keepOpen(); // Its static objects may have registered themselves.
-        return std::move(found).error();
-    }
-    return library;
+    auto found = findCreators();
+    if (!found)
+        keepOpen(); // Nothing of it is for loadLibrary; what it has registered itself stays.
+    return found;
+}
+
+void Library::noteRegistered(Registry& registry, IPluginCreatorInterface& creator)
+{
+    if (gOpening != nullptr)
+        gOpening->mRegistered.push_back({&registry, &creator});
+}
+
+bool Library::hasRegistered(Registry const& registry, IPluginCreatorInterface const& creator) const noexcept
+{
+    return std::ranges::any_of(mRegistered,
+        [&](Registered const& each) { return each.registry == &registry && each.creator == &creator; });
 }
 
 Result<Done> Library::findCreators()
@@ -62,8 +89,11 @@ Result<Done> Library::findCreators()
 
 Library::~Library()
 {
-    if (!mIsKept)
-        dlclose(mHandle);
+    if (mIsKept || mHandle == nullptr)
+        return;
+    for (Registered const& each : mRegistered)
+        each.registry->remove(*each.creator);
+    dlclose(mHandle);
 }
 
 } // namespace tenon::plugins

@@ -1,4 +1,5 @@
 // Library: a shared library of plugins, open as long as the object lives, or longer where code of it may be in use.
+// Creators that it registers itself while it is opened go with it.
 #pragma once
 
 #include "base/result.h"
@@ -12,6 +13,8 @@
 
 namespace tenon::plugins
 {
+
+class Registry;
 
 class Library
 {
@@ -36,18 +39,30 @@ class Library
         return mCreators;
     }
 
+    //! Told of every creator that a registry takes: those that come while a library is opened in this thread are that
+    //! library's own, and would dangle once it is closed.
+    static void noteRegistered(Registry& registry, nvinfer1::IPluginCreatorInterface& creator);
+    //! Whether the library has registered the creator there itself.
+    bool hasRegistered(Registry const& registry, nvinfer1::IPluginCreatorInterface const& creator) const noexcept;
+
   private:
-    Library(std::string path, void* handle)
-        : mPath{std::move(path)},
-          mHandle{handle}
+    struct Registered
+    {
+        Registry* registry; //!< Outlives the library: it is the one that opens it, or a parent.
+        nvinfer1::IPluginCreatorInterface* creator;
+    };
+    explicit Library(std::string path)
+        : mPath{std::move(path)}
     {
     }
+    Result<Done> load(nvinfer1::ILoggerFinder& loggerFinder);
     Result<Done> findCreators();
 
     std::string mPath;
-    void* mHandle;
+    void* mHandle{nullptr};
     bool mIsKept{false};
     std::vector<nvinfer1::IPluginCreatorInterface*> mCreators;
+    std::vector<Registered> mRegistered;
 };
 
 } // namespace tenon::plugins

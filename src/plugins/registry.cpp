@@ -4,6 +4,7 @@
 #include "plugins/field_bytes.h"
 #include "plugins/library.h"
 #include "plugins/name_limits.h"
+#include "plugins/text.h"
 #include "plugins/trace.h"
 
 #include "impl/NvInferPythonPlugin.h"
@@ -22,11 +23,6 @@ using nvinfer1::IPluginResource;
 
 namespace
 {
-std::string textOf(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
-
 struct Names
 {
     std::string type;
@@ -109,15 +105,28 @@ Registry::~Registry()
 Result<Done> Registry::addAll(std::vector<Entry> entries)
 {
     std::scoped_lock const lock{mMutex};
+    //! A library that has registered the same creator here while it was opened gets that entry.
+    auto const isItsOwn = [&](Entry const& known, Entry const& added) {
+        return known.creator == added.creator && added.library != nullptr
+            && added.library->hasRegistered(*this, *added.creator);
+    };
     for (auto each = entries.begin(); each != entries.end(); ++each)
     {
         auto const isSame = [&](Entry const& other) {
             return other.type == each->type && other.version == each->version && other.nameSpace == each->nameSpace;
         };
-        if (std::ranges::any_of(mEntries, isSame) || std::any_of(entries.begin(), each, isSame))
+        auto const isTaken = [&](Entry const& known) { return isSame(known) && !isItsOwn(known, *each); };
+        if (std::ranges::any_of(mEntries, isTaken) || std::any_of(entries.begin(), each, isSame))
             return badArgument("plugin {} is registered already", show(each->type, each->version, each->nameSpace));
     }
-    std::ranges::move(entries, std::back_inserter(mEntries));
+    for (Entry& each : entries)
+    {
+        auto const known = std::ranges::find_if(mEntries, [&](Entry const& entry) { return isItsOwn(entry, each); });
+        if (known != mEntries.end())
+            *known = std::move(each);
+        else
+            mEntries.push_back(std::move(each));
+    }
     return Done{};
 }
 
@@ -125,7 +134,9 @@ Result<Done> Registry::add(Creator& creator, std::string nameSpace)
 {
     Names names = TENON_TRY(namesOf(creator));
     TENON_TRY(checkLength("the namespace for creator '" + names.type + "'", nameSpace));
-    return addAll({{&creator, std::move(names.type), std::move(names.version), std::move(nameSpace), nullptr}});
+    TENON_TRY(addAll({{&creator, std::move(names.type), std::move(names.version), std::move(nameSpace), nullptr}}));
+    Library::noteRegistered(*this, creator);
+    return Done{};
 }
 
 bool Registry::remove(Creator const& creator)
@@ -258,13 +269,12 @@ Result<IPluginResource*> Registry::acquire(std::string const& key, IPluginResour
     std::unique_ptr<IPluginResource> clone{resource->clone()}; // The user's code runs without the lock.
     if (clone == nullptr)
         return badArgument("clone() of the resource of key '{}' returned null", key);
-    {
-        std::scoped_lock const lock{mMutex};
-        Resource& entry = mResources[key];
-        if (entry.clone == nullptr)
-            entry.clone = std::move(clone);
-    }
-    return addUser(key);
+    std::scoped_lock const lock{mMutex};
+    Resource& entry = mResources[key];
+    if (entry.clone == nullptr)
+        std::swap(entry.clone, clone);
+    ++entry.users; // Under the same lock: a release() between would take the resource away again.
+    return entry.clone.get();
 }
 
 IPluginResource* Registry::addUser(std::string const& key)

@@ -1,0 +1,14 @@
+// Text: strings of the API, where null stands for none.
+#pragma once
+
+#include <string>
+
+namespace tenon::plugins
+{
+
+inline std::string textOf(char const* text)
+{
+    return text == nullptr ? "" : text;
+}
+
+} // namespace tenon::plugins
