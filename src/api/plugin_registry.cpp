@@ -3,21 +3,16 @@
 
 #include "api/boundary.h"
 #include "api/global_logger.h"
-
-#include <utility>
+#include "plugins/text.h"
 
 namespace tenon::api
 {
 
 using namespace nvinfer1;
+using plugins::textOf;
 
 namespace
 {
-std::string textOf(char const* text)
-{
-    return text == nullptr ? "" : text;
-}
-
 //! The logger that libraries find.
 class LoggerFinder final : public ILoggerFinder
 {
@@ -46,6 +41,12 @@ PluginRegistry::PluginRegistry(PluginRegistry const* parent)
 {
 }
 
+PluginRegistry::~PluginRegistry()
+{
+    if (mRecorder != nullptr)
+        mRecorder.load()->decRefCount(); // B2
+}
+
 Log PluginRegistry::log() const noexcept
 {
     return Log{&globalLogger(), mRecorder};
@@ -53,16 +54,18 @@ Log PluginRegistry::log() const noexcept
 
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept
 {
-    return fencedDone(log(), "IPluginRegistry::registerCreator",
-        [&]() -> Result<Done> { return mPlugins.add(creator, textOf(pluginNamespace)); });
+    return fencedDone(log(), "IPluginRegistry::registerCreator", [&]() -> Result<Done> {
+        std::string const nameSpace = textOf(pluginNamespace);
+        TENON_TRY(mPlugins.add(creator, nameSpace));
+        if (plugins::kindOf(creator) == plugins::CreatorKind::kV1) // Whichever overload it came by (J16).
+            static_cast<IPluginCreator&>(creator).setPluginNamespace(nameSpace.c_str());
+        return Done{};
+    });
 }
 
 bool PluginRegistry::registerCreator(IPluginCreator& creator, char const* const pluginNamespace) noexcept
 {
-    if (!registerCreator(static_cast<Creator&>(creator), pluginNamespace))
-        return false;
-    creator.setPluginNamespace(pluginNamespace == nullptr ? "" : pluginNamespace);
-    return true;
+    return registerCreator(static_cast<Creator&>(creator), pluginNamespace);
 }
 
 IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* const numCreators) const noexcept
@@ -100,9 +103,9 @@ IPluginCreator* PluginRegistry::getPluginCreator(
 
 void PluginRegistry::setErrorRecorder(IErrorRecorder* const recorder) noexcept
 {
-    IErrorRecorder* const before = std::exchange(mRecorder, recorder);
     if (recorder != nullptr)
         recorder->incRefCount();
+    IErrorRecorder* const before = mRecorder.exchange(recorder);
     if (before != nullptr)
         before->decRefCount();
 }

@@ -6,6 +6,7 @@
 
 #include "NvInfer.h"
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -19,6 +20,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
 
     //! `parent`: asked for what this one lacks; null for the registry of the process.
     explicit PluginRegistry(PluginRegistry const* parent = nullptr);
+    ~PluginRegistry() override;
 
     plugins::Registry const& plugins() const noexcept
     {
@@ -54,7 +56,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
     mutable std::vector<Creator*> mAll;                    //!< What getAllCreators handed out last.
     mutable std::vector<Creator*> mAllRecursive;           //!< The same of getAllCreatorsRecursive.
     mutable std::vector<nvinfer1::IPluginCreator*> mOlder; //!< The same of getPluginCreatorList.
-    nvinfer1::IErrorRecorder* mRecorder{nullptr};
+    std::atomic<nvinfer1::IErrorRecorder*> mRecorder{nullptr};
 };
 
 PluginRegistry& globalRegistry() noexcept;

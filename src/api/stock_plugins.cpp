@@ -14,7 +14,14 @@ using nvinfer1::IPluginCreatorInterface;
 
 namespace
 {
-using Creators = std::vector<std::unique_ptr<IPluginCreatorInterface>>;
+//! A creator of a stock plugin, and whether the global registry has taken it.
+struct StockCreator
+{
+    plugins::builtin::StockPlugin const* plugin;
+    std::unique_ptr<IPluginCreatorInterface> creator;
+    bool isRegistered{false};
+};
+using Creators = std::vector<StockCreator>;
 
 struct StockCreators
 {
@@ -36,17 +43,18 @@ bool registerStockPlugins(nvinfer1::ILogger& logger, char const* nameSpace) noex
         std::string const name = nameSpace == nullptr ? "" : nameSpace;
         StockCreators& stock = stockCreators();
         std::scoped_lock const lock{stock.mutex};
-        if (stock.byNamespace.contains(name))
-            return Done{};
-        Creators creators;
+        Creators& creators = stock.byNamespace[name];
+        if (creators.empty())
+            for (plugins::builtin::StockPlugin const& plugin : plugins::builtin::allStockPlugins())
+                creators.push_back({&plugin, plugins::builtin::creatorOf(plugin, name)});
         std::string taken;
-        for (plugins::builtin::StockPlugin const& plugin : plugins::builtin::allStockPlugins())
+        for (StockCreator& each : creators) // Those that another one kept out before are tried again (I12).
         {
-            creators.push_back(plugins::builtin::creatorOf(plugin, name));
-            if (!globalRegistry().registerCreator(*creators.back(), name.c_str()))
-                taken += fmt::format("{}{} version {}", taken.empty() ? "" : ", ", plugin.name, plugin.version);
+            each.isRegistered = each.isRegistered || globalRegistry().registerCreator(*each.creator, name.c_str());
+            if (!each.isRegistered)
+                taken +=
+                    fmt::format("{}{} version {}", taken.empty() ? "" : ", ", each.plugin->name, each.plugin->version);
         }
-        stock.byNamespace.emplace(name, std::move(creators));
         if (!taken.empty())
             return badArgument("not registered, since others have the names: {}", taken);
         return Done{};
