@@ -14,7 +14,7 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := $(CHECKS),null,alignment
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_backends
+SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_api test_onnx
 endif
