@@ -211,12 +211,14 @@ def test_python_classes_get_the_calls_that_cpp_classes_get(journal: Journal) -> 
 
     recorded: list[str] = []
 
-    class Recorded(pads.CircPadV3):
-        def __getattribute__(self, name: str):
-            found = super().__getattribute__(name)
-            if callable(found) and name in METHODS:
-                recorded.append(name)
-            return found
+    def recording(name: str) -> Callable:
+        def method(self, *arguments):
+            recorded.append(name)
+            return getattr(pads.CircPadV3, name)(self, *arguments)
+
+        return method
+
+    Recorded = type("Recorded", (pads.CircPadV3,), {name: recording(name) for name in METHODS})
 
     class RecordedCreator(pads.CircPadV3Creator):
         def create_plugin(self, name, field_collection, phase):
