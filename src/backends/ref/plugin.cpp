@@ -1,10 +1,8 @@
 // Kernel "plugin": a custom layer on a device whose memory is the host's. The engine's object makes a copy for each
 // context, which runs.
-#include "layers/plugin.h"
-#include "backends/ref/kernels.h"
+#include "backends/ref/plugin_ports.h"
 #include "plugins/cpu_body.h"
 #include "plugins/driver.h"
-#include "plugins/formats.h"
 #include "plugins/registry.h"
 
 #include <algorithm>
@@ -17,17 +15,15 @@ namespace
 {
 using nvinfer1::PluginTensorDesc;
 
-//! Fields and checks that engine and contexts share.
+//! What engine and contexts share.
 struct Shared
 {
-    CustomLayer fields;   //!< As the plan has them, but for `stored`, which the object has now.
+    PluginPorts ports;    //!< Without `stored`, which the object has now.
     int64_t workspace{0}; //!< What the object wants in this engine.
-    int32_t inputs{0};    //!< All, shape inputs too.
-    size_t tells{0};      //!< The first size tensors: those that the plan asks for.
 
-    size_t data() const noexcept
+    CustomLayer const& fields() const noexcept
     {
-        return static_cast<size_t>(fields.dataInputs(inputs));
+        return ports.fields;
     }
 };
 
@@ -41,43 +37,6 @@ plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
     port.desc.scale = agreed.type == DType::kINT8 ? 1.0F : -1.0F;
     port.min = port.max = port.opt = port.desc.dims;
     return port;
-}
-
-//! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
-Result<Done> checkPort(Shared const& shared, TensorArg const& arg, PluginPort const& agreed)
-{
-    Layout const layout = TENON_TRY(plugins::layoutOf(agreed.format));
-    bool fits = arg.present && arg.dtype == agreed.type && arg.layout == layout
-        && static_cast<int32_t>(arg.extents.size()) == agreed.most.nbDims;
-    for (size_t i = 0; fits && i < arg.extents.size(); ++i)
-        fits = arg.extents[i] <= agreed.most.d[i];
-    if (fits)
-        return Done{};
-    return badArgument("tensor '{}' is not what plugin {} was built for: another type, format, rank, or an extent "
-                       "above that of all profiles",
-        arg.name, shared.fields.identity().show());
-}
-
-Result<Done> checkOperands(Shared const& shared, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
-{
-    if (static_cast<int32_t>(inputs.size()) != shared.inputs
-        || shared.fields.ports.size() != shared.data() + outputs.size())
-        return badArgument("plugin {} has {} inputs and {} outputs, which is not what was agreed",
-            shared.fields.identity().show(), inputs.size(), outputs.size());
-    for (size_t i = 0; i < shared.data(); ++i)
-        TENON_TRY(checkPort(shared, inputs[i], shared.fields.ports[i]));
-    for (size_t i = 0; i < outputs.size(); ++i)
-        TENON_TRY(checkPort(shared, outputs[i], shared.fields.ports[shared.data() + i]));
-    for (auto const& [output, input] : shared.fields.aliases)
-        if (static_cast<size_t>(output) >= outputs.size() || static_cast<size_t>(input) >= shared.data()
-            || outputs[static_cast<size_t>(output)].bytes() != inputs[static_cast<size_t>(input)].bytes())
-            return badArgument("output {} of plugin {} cannot take over the memory of input {}: their sizes differ",
-                output, shared.fields.identity().show(), input);
-    for (int32_t const output : shared.fields.sizeOutputs)
-        if (static_cast<size_t>(output) >= outputs.size() || !outputs[static_cast<size_t>(output)].extents.empty()
-            || outputs[static_cast<size_t>(output)].dtype != DType::kINT32)
-            return badArgument("size tensor {} of plugin {} is no 0-D int32", output, shared.fields.identity().show());
-    return Done{};
 }
 
 //! What stands for the step in a prepared run that contexts share: its workspace. It never runs.
@@ -112,31 +71,29 @@ class AttachedPlugin final : public Attached
         : mShared{std::move(shared)},
           mPlugin{std::move(plugin)},
           mBody{plugins::findCpuBody(mPlugin->identity())},
-          mInputs(mShared->data() + 1, nullptr)
+          mInputs(mShared->ports.inputs + 1, nullptr)
     {
     }
 
     Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) override
     {
-        TENON_TRY(checkOperands(*mShared, inputs, outputs));
+        TENON_TRY(mShared->ports.check(inputs, outputs));
         plugins::Ports ports;
-        ports.inputs = static_cast<int32_t>(mShared->data());
-        for (size_t i = 0; i < mShared->data(); ++i)
-            ports.all.push_back(portOf(inputs[i], mShared->fields.ports[i]));
+        ports.inputs = static_cast<int32_t>(mShared->ports.inputs);
+        for (size_t i = 0; i < mShared->ports.inputs; ++i)
+            ports.all.push_back(portOf(inputs[i], mShared->fields().ports[i]));
         for (size_t i = 0; i < outputs.size(); ++i)
-            ports.all.push_back(portOf(outputs[i], mShared->fields.ports[mShared->data() + i]));
-        for (auto const& [output, axis] : mShared->fields.dataExtents)
+            ports.all.push_back(portOf(outputs[i], mShared->fields().ports[mShared->ports.inputs + i]));
+        for (auto const& [output, axis] : mShared->fields().dataExtents)
         {
-            plugins::Port& port = ports.all.at(mShared->data() + static_cast<size_t>(output));
+            plugins::Port& port = ports.all.at(mShared->ports.inputs + static_cast<size_t>(output));
             if (axis < port.desc.dims.nbDims)
                 port.desc.dims.d[axis] = -1; // Known once it has run (L12).
         }
         mDescs.clear();
         for (plugins::Port const& port : ports.all)
             mDescs.push_back(port.desc);
-        mAliasBytes.clear();
-        for (auto const& [output, input] : mShared->fields.aliases)
-            mAliasBytes.push_back(static_cast<size_t>(outputs[static_cast<size_t>(output)].bytes()));
+        mAliasBytes = mShared->ports.aliasBytes(outputs);
         TENON_TRY(mPlugin->reshape(ports));
         return checkWorkspace(ports);
     }
@@ -151,20 +108,12 @@ class AttachedPlugin final : public Attached
     }
     Result<Done> run(Call const& call, Lane const&) const override
     {
-        std::copy_n(call.inputs, mShared->data(), mInputs.begin());
-        for (size_t i = 0; i < mAliasBytes.size(); ++i)
-        {
-            auto const& [output, input] = mShared->fields.aliases[i];
-            void* const shared = call.outputs[output];
-            // Other readers of the input keep their values: the plugin works on the output's memory alone.
-            if (shared != mInputs[static_cast<size_t>(input)])
-                std::memmove(shared, mInputs[static_cast<size_t>(input)], mAliasBytes[i]);
-            mInputs[static_cast<size_t>(input)] = shared;
-        }
+        std::copy_n(call.inputs, mShared->ports.inputs, mInputs.begin());
+        mShared->ports.takeOver(call, mAliasBytes, mInputs.data());
         plugins::Work const work{mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)};
-        TENON_TRY(plugins::runOnHost(mBody, *mPlugin, mDescs, static_cast<int32_t>(mShared->data()), work));
-        for (size_t i = 0; i < mShared->tells; ++i)
-            call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields.sizeOutputs[i]]);
+        TENON_TRY(plugins::runOnHost(mBody, *mPlugin, mDescs, static_cast<int32_t>(mShared->ports.inputs), work));
+        for (size_t i = 0; i < mShared->ports.tells; ++i)
+            call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields().sizeOutputs[i]]);
         return Done{};
     }
 
@@ -179,7 +128,7 @@ class AttachedPlugin final : public Attached
         if (bytes <= mShared->workspace)
             return Done{};
         return badConfig("plugin {} wants a workspace of {} bytes, and was built with {}",
-            mShared->fields.identity().show(), bytes, mShared->workspace);
+            mShared->fields().identity().show(), bytes, mShared->workspace);
     }
 
     std::shared_ptr<Shared const> mShared;
@@ -201,18 +150,18 @@ class PluginKernel final : public Kernel
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
-        TENON_TRY(checkOperands(*mShared, inputs, outputs));
+        TENON_TRY(mShared->ports.check(inputs, outputs));
         return std::shared_ptr<Prepared const>{std::make_shared<PluginShape>(mShared->workspace)};
     }
     Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
     {
         plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
-        TENON_TRY(copy->setTactic(mShared->fields.tactic));
+        TENON_TRY(copy->setTactic(mShared->fields().tactic));
         return std::unique_ptr<Attached>{std::make_unique<AttachedPlugin>(mShared, std::move(copy))};
     }
     Result<std::optional<Bytes>> storedFields() override
     {
-        CustomLayer fields = mShared->fields;
+        CustomLayer fields = mShared->fields();
         fields.stored = TENON_TRY(mPlugin->stored());
         return std::optional<Bytes>{makeLayer(std::move(fields))->stored()};
     }
@@ -226,8 +175,8 @@ class PluginKernel final : public Kernel
 plugins::Ports portsOf(Shared const& shared)
 {
     plugins::Ports ports;
-    ports.inputs = static_cast<int32_t>(shared.data());
-    for (PluginPort const& agreed : shared.fields.ports)
+    ports.inputs = static_cast<int32_t>(shared.ports.inputs);
+    for (PluginPort const& agreed : shared.fields().ports)
         ports.all.push_back({{agreed.most, agreed.type, agreed.format, -1.0F}, agreed.most, agreed.most, agreed.most});
     return ports;
 }
@@ -238,7 +187,7 @@ Result<Done> askAgain(plugins::Plugin& plugin, Shared const& shared)
     if (!plugins::isBatchless(plugin.identity().generation))
         return Done{};
     std::vector<plugins::PortOffer> offers;
-    for (PluginPort const& agreed : shared.fields.ports)
+    for (PluginPort const& agreed : shared.fields().ports)
         offers.push_back({fmt::format("port {}", offers.size()), {{agreed.type, agreed.format}}});
     auto accepted = plugins::negotiate(plugin, portsOf(shared), offers, 1);
     if (!accepted)
@@ -249,7 +198,7 @@ Result<Done> askAgain(plugins::Plugin& plugin, Shared const& shared)
 Result<int64_t> workspaceOf(plugins::Plugin& plugin, Shared const& shared)
 {
     if (!plugins::isBatchless(plugin.identity().generation))
-        return shared.fields.workspace;
+        return shared.fields().workspace;
     return plugins::workspaceOf(plugin, portsOf(shared)); // J18: asked in each engine.
 }
 
@@ -257,29 +206,9 @@ Result<int64_t> workspaceOf(plugins::Plugin& plugin, Shared const& shared)
 
 std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem)
 {
-    CustomLayer const& fields = problem.fields<CustomLayer>();
-    if (fields.kernel)
-        return refuse("plugin", "a kernel in the plan stands for the object");
-    auto const data = static_cast<size_t>(fields.dataInputs(static_cast<int32_t>(problem.node->inputs.size())));
-    if (fields.ports.size() != data + problem.node->outputs.size())
-        return refuse("plugin", "types and formats were not agreed");
-    Offer offer;
-    for (size_t i = 0; i < fields.ports.size(); ++i)
-    {
-        auto const layout = plugins::layoutOf(fields.ports[i].format);
-        if (!layout)
-            return refuse("plugin", layout.error().message);
-        (i < data ? offer.inputs : offer.outputs).push_back(*layout);
-    }
-    if (problem.node->inputs.size() > 32)
-        return refuse("plugin", "more than 32 inputs");
-    for (size_t i = data; i < problem.node->inputs.size(); ++i)
-    {
-        offer.inputs.push_back(Layout::kLinear);
-        offer.unread |= 1U << i; // Of shape inputs only the values count, and those are in the shapes by now.
-    }
-    offer.tactic = fields.tactic;
-    return std::vector<Offer>{std::move(offer)};
+    if (problem.fields<CustomLayer>().kernel)
+        return refuse("plugin", "the custom layer has a kernel and no object");
+    return offerPorts(problem, "plugin");
 }
 
 Result<KernelSpec> buildPlugin(Problem const&, Offer const&)
@@ -291,11 +220,13 @@ Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source)
 {
     auto shared = std::make_shared<Shared>();
     LayerPtr const layer = TENON_TRY(loadLayer(CustomLayer::kName, source.fields));
-    shared->fields = *as<CustomLayer>(*layer);
-    shared->inputs = static_cast<int32_t>(source.weights.size());
-    shared->tells = source.produces;
-    CustomLayer& fields = shared->fields;
-    if (fields.dataInputs(shared->inputs) < 0 || fields.ports.size() != shared->data() + source.outputs
+    CustomLayer& fields = shared->ports.fields;
+    fields = *as<CustomLayer>(*layer);
+    int32_t const data = fields.dataInputs(static_cast<int32_t>(source.weights.size()));
+    shared->ports.inputs = static_cast<size_t>(std::max(data, 0));
+    shared->ports.outputs = source.outputs;
+    shared->ports.tells = source.produces;
+    if (data < 0 || fields.ports.size() != shared->ports.inputs + source.outputs
         || source.produces > fields.sizeOutputs.size())
         return badArgument("the step of plugin {} has {} inputs, {} outputs and {} values to tell, which do not fit",
             fields.identity().show(), source.weights.size(), source.outputs, source.produces);
