@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace tenon::plugins
 {
@@ -37,7 +38,24 @@ void put(Port& port, PortChoice const& choice)
     port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
 }
 
-//! Depth first over the ports: a prefix that the plugin refuses is not continued.
+//! So many questions about types and formats suffice for every plugin that accepts something reasonable.
+constexpr int64_t kMostQuestions{100000};
+
+//! Answers to questions that differ in their last port only, and what follows where one was accepted.
+struct Answers
+{
+    struct Answer
+    {
+        bool isKnown{false};
+        bool isAccepted{false};
+        std::unique_ptr<Answers> next;
+    };
+    std::vector<Answer> ofChoices;
+};
+
+//! Depth first over the ports: a prefix that the plugin refuses is not continued. Combinations whose ports are all
+//! alike come first, then those with one change from a port to the next, and so on: most plugins accept one of the
+//! first, while there are exponentially many of the last.
 class Negotiation
 {
   public:
@@ -53,16 +71,41 @@ class Negotiation
 
     Result<std::vector<Combination>> run()
     {
-        descend(0);
+        Answers answers;
+        for (size_t changes = 0; changes < std::max<size_t>(mPorts.all.size(), 1) && !isOver(); ++changes)
+            descend(0, {}, changes, answers);
         if (mFound.empty())
             return refusal();
         return std::move(mFound);
     }
 
   private:
-    void descend(size_t position)
+    bool isOver() const noexcept
     {
-        if (position == mPorts.all.size())
+        return mFound.size() >= mMost || mIsCutShort;
+    }
+
+    //! The choice like that of the ports before: of the same type and format, else of the format.
+    size_t alike(size_t position, std::optional<PortChoice> const& before) const
+    {
+        std::vector<PortChoice> const& choices = mOffers[position].choices;
+        auto const isSame = [&](PortChoice const& choice) {
+            return choice.type == before->type && choice.format == before->format;
+        };
+        auto const hasFormat = [&](PortChoice const& choice) { return choice.format == before->format; };
+        for (auto found : {std::ranges::find_if(choices, isSame), std::ranges::find_if(choices, hasFormat)})
+            if (found != choices.end())
+                return static_cast<size_t>(found - choices.begin());
+        return 0;
+    }
+
+    //! `changes`: exactly as many ports from here on are unlike those before them.
+    void descend(size_t position, std::optional<PortChoice> const& before, size_t changes, Answers& answers)
+    {
+        size_t const left = mPorts.all.size() - position;
+        if (changes > left)
+            return;
+        if (left == 0)
         {
             mFound.push_back(mCurrent);
             return;
@@ -72,27 +115,50 @@ class Negotiation
             mDeepest = position;
             mPrefix = textOf(mCurrent);
         }
-        for (PortChoice const& choice : mOffers[position].choices)
+        std::vector<PortChoice> const& choices = mOffers[position].choices;
+        answers.ofChoices.resize(choices.size());
+        size_t const same = before ? alike(position, before) : 0;
+        for (size_t i = 0; i < choices.size() && !isOver(); ++i)
         {
-            put(mPorts.all[position], choice);
-            if (!mPlugin.accepts(static_cast<int32_t>(position), mPorts))
+            bool const isChange = before && i != same;
+            if ((isChange && changes == 0) || !accepts(position, choices[i], answers.ofChoices[i]))
                 continue;
-            mCurrent.push_back(choice);
-            descend(position + 1);
+            mCurrent.push_back(choices[i]);
+            // A port that cannot be like those before it leaves the ports behind it to follow those.
+            descend(position + 1, !before || isChange ? choices[i] : before, changes - (isChange ? 1 : 0),
+                *answers.ofChoices[i].next);
             mCurrent.pop_back();
-            if (mFound.size() >= mMost)
-                break;
         }
         poison(mPorts.all[position]);
+    }
+
+    //! The plugin's answer, asked for once.
+    bool accepts(size_t position, PortChoice const& choice, Answers::Answer& answer)
+    {
+        put(mPorts.all[position], choice);
+        if (answer.isKnown)
+            return answer.isAccepted;
+        if (mQuestions == kMostQuestions)
+        {
+            mIsCutShort = true;
+            return false;
+        }
+        ++mQuestions;
+        answer.isKnown = true;
+        answer.isAccepted = mPlugin.accepts(static_cast<int32_t>(position), mPorts);
+        if (answer.isAccepted)
+            answer.next = std::make_unique<Answers>();
+        return answer.isAccepted;
     }
 
     Error refusal() const
     {
         PortOffer const& offer = mOffers[mDeepest];
-        return badConfig("plugin {} accepts no type and format for {}{}: refused were {}; let it accept one of these",
+        return badConfig("plugin {} accepts no type and format for {}{}: refused were {}{}; let it accept one of these",
             mPlugin.identity().show(), offer.name,
             mPrefix.empty() ? "" : fmt::format(" (after {} for the ports before it)", mPrefix),
-            offer.choices.empty() ? "none, since no type can be offered there" : textOf(offer.choices));
+            offer.choices.empty() ? "none, since no type can be offered there" : textOf(offer.choices),
+            mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMostQuestions) : "");
     }
 
     Plugin& mPlugin;
@@ -103,6 +169,8 @@ class Negotiation
     Combination mCurrent;
     size_t mDeepest{0};
     std::string mPrefix;
+    int64_t mQuestions{0};
+    bool mIsCutShort{false};
 };
 
 } // namespace

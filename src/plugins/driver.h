@@ -27,7 +27,8 @@ using Combination = std::vector<PortChoice>;
 
 //! The first combinations that the plugin accepts, at most `most` and at most its own limit. `ports` has dims and
 //! bounds. The plugin is asked about a port only after it has accepted those before it, and what stands behind that
-//! port is poisoned (J10, L17). An error names each alternative of the port that no combination gets past.
+//! port is poisoned (J10, L17). Combinations with like ports come first; the search ends after 100,000 questions. An
+//! error names each alternative of the port that no combination gets past.
 Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most);
 
 //! Types and formats of the combination put into the ports.

@@ -3,6 +3,9 @@
 
 #include "NvInferPlugin.h"
 
+#include <atomic>
+#include <thread>
+
 namespace plugintest
 {
 namespace
@@ -204,7 +207,7 @@ class Fallible final : public IPluginResource
   public:
     inline static int32_t code{0};
     inline static bool clones{true};
-    inline static int32_t alive{0};
+    inline static std::atomic<int32_t> alive{0};
     Fallible()
     {
         ++alive;
@@ -286,6 +289,61 @@ TEST_F(Resources, I12_stockPluginsAreRegisteredOnce)
     registry.getAllCreators(&after);
     EXPECT_EQ(after, before);
     EXPECT_NE(registry.getPluginCreator("InstanceNormalization_TRT", "1", ""), nullptr);
+}
+
+TEST_F(Resources, I12_stockPluginsThatAreKeptOutAreTriedAgain)
+{
+    class Taken final : public CircPadCreatorV3
+    {
+        AsciiChar const* getPluginName() const noexcept override
+        {
+            return "ROIAlign_TRT";
+        }
+    } taken;
+    IPluginRegistry& registry = *getPluginRegistry();
+    ASSERT_TRUE(registry.registerCreator(taken, "kept out"));
+    for (int32_t i = 0; i < 2; ++i)
+    {
+        logger.messages.clear();
+        EXPECT_FALSE(initLibNvInferPlugins(&logger, "kept out"));
+        EXPECT_NE(logger.errors().find("others have the names: ROIAlign_TRT version 1"), std::string::npos)
+            << logger.errors();
+        EXPECT_EQ(registry.getCreator("ROIAlign_TRT", "1", "kept out"), &taken);
+        EXPECT_NE(registry.getCreator("ROIAlign_TRT", "2", "kept out"), nullptr) << "others are registered";
+    }
+    ASSERT_TRUE(registry.deregisterCreator(taken));
+    EXPECT_TRUE(initLibNvInferPlugins(&logger, "kept out"));
+    EXPECT_NE(registry.getPluginCreator("ROIAlign_TRT", "1", "kept out"), nullptr);
+}
+
+//! The last user goes while the next one comes: nobody is left without a resource, and none is left behind.
+TEST_F(Resources, I8_I9_aResourceComesAndGoesInSeveralThreads)
+{
+    Fallible resource;
+    std::atomic<int32_t> missing{0};
+    std::vector<std::thread> threads;
+    for (int32_t i = 0; i < 4; ++i)
+        threads.emplace_back([&] {
+            for (int32_t k = 0; k < 20000; ++k)
+            {
+                if (getPluginRegistry()->acquirePluginResource("contended", &resource) == nullptr)
+                    ++missing;
+                else
+                    getPluginRegistry()->releasePluginResource("contended");
+            }
+        });
+    for (std::thread& each : threads)
+        each.join();
+    EXPECT_EQ(missing, 0);
+    EXPECT_EQ(Fallible::alive, 1) << logger.errors();
+}
+
+TEST_F(Creators, J16_V1CreatorsHearTheirNamespaceByEitherOverload)
+{
+    CircPadCreator<CircPadV2> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(static_cast<IPluginCreatorInterface&>(creator), "by interface"));
+    EXPECT_STREQ(creator.getPluginNamespace(), "by interface");
+    EXPECT_TRUE(getPluginRegistry()->deregisterCreator(static_cast<IPluginCreatorInterface const&>(creator)));
 }
 
 } // namespace
