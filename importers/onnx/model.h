@@ -76,6 +76,9 @@ class Model
     std::vector<std::unique_ptr<std::max_align_t[]>> mOwned;
 };
 
+//! Elements in memory of the model's own, in a type that may be narrower: floats are rounded to the nearest.
+Constant constantOf(Model& model, std::vector<double> const& elements, nvinfer1::DataType type, Shape dims);
+
 //! The engine's type for an ONNX one; fails by name for types that it has not. Double becomes float.
 nvinfer1::DataType typeOfOnnx(int32_t onnxType);
 

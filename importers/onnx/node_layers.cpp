@@ -55,6 +55,8 @@ std::vector<To> converted(std::vector<From> const& elements)
     return result;
 }
 
+} // namespace
+
 Constant constantOf(Model& model, std::vector<double> const& elements, DataType type, Shape dims)
 {
     std::vector<uint16_t> halves(elements.size());
@@ -82,6 +84,9 @@ Constant constantOf(Model& model, std::vector<double> const& elements, DataType 
     default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("no constants of type {}", nameOf(type)));
     }
 }
+
+namespace
+{
 
 bool isInteger(DataType type)
 {

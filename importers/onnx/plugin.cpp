@@ -4,9 +4,12 @@
 #include "impl/NvInferPythonPlugin.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 namespace tenon::onnx
 {
@@ -38,21 +41,62 @@ std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::s
     return attribute != nullptr && attribute->type() == AttributeProto::STRING ? attribute->s() : otherwise;
 }
 
-//! The values of an attribute, whatever numbers it holds; those of a tensor in row-major order.
-std::vector<double> numbersOf(AttributeProto const& attribute, Model& model)
+[[noreturn]] void refuseAttribute(AttributeProto const& attribute, std::string const& why)
+{
+    fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' {}", attribute.name(), why));
+}
+
+//! Integers as they are; everything else as doubles, which hold what ONNX has beside them. Those of a tensor are in
+//! row-major order.
+using Numbers = std::variant<std::vector<int64_t>, std::vector<double>>;
+
+Numbers numbersOf(AttributeProto const& attribute, Model& model)
 {
     switch (attribute.type())
     {
-    case AttributeProto::INT: return {static_cast<double>(attribute.i())};
-    case AttributeProto::FLOAT: return {static_cast<double>(attribute.f())};
-    case AttributeProto::INTS: return {attribute.ints().begin(), attribute.ints().end()};
-    case AttributeProto::FLOATS: return {attribute.floats().begin(), attribute.floats().end()};
-    case AttributeProto::TENSOR: return numbersOf(model.tensor(attribute.t()));
-    default:
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format(
-                "attribute '{}' holds no numbers, which the plugin's field of that name wants", attribute.name()));
+    case AttributeProto::INT: return std::vector<int64_t>{attribute.i()};
+    case AttributeProto::FLOAT: return std::vector<double>{attribute.f()};
+    case AttributeProto::INTS: return std::vector<int64_t>{attribute.ints().begin(), attribute.ints().end()};
+    case AttributeProto::FLOATS: return std::vector<double>{attribute.floats().begin(), attribute.floats().end()};
+    case AttributeProto::TENSOR:
+    {
+        Constant const constant = model.tensor(attribute.t());
+        if (isFloating(constant.type))
+        {
+            return numbersOf(constant);
+        }
+        return integersOf(constant);
     }
+    default: refuseAttribute(attribute, "holds no numbers, which the plugin's field of that name wants");
+    }
+}
+
+//! The number in the type of the field; a number that the type has not is an error. Fractions are cut off, as Cast does.
+template <typename T, typename From>
+T narrowed(From value, AttributeProto const& attribute)
+{
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<From>)
+    {
+        if (std::in_range<T>(value))
+        {
+            return static_cast<T>(value);
+        }
+    }
+    else if constexpr (std::is_integral_v<T>)
+    {
+        // Both are powers of two, or one less in the type itself: exact as doubles once the upper one is open.
+        constexpr double kBelow{-static_cast<double>(uint64_t{1} << (sizeof(T) * 8 - 1))};
+        if (std::trunc(value) >= kBelow && std::trunc(value) < -kBelow)
+        {
+            return static_cast<T>(value);
+        }
+    }
+    else
+    {
+        return static_cast<T>(value);
+    }
+    refuseAttribute(attribute,
+        fmt::format("has the value {}, which is not within the {} bits of the plugin's field", value, sizeof(T) * 8));
 }
 
 //! The fields of one call, and the memory behind them.
@@ -74,12 +118,14 @@ class Fields
         case PluginFieldType::kINT16: addNumbers<int16_t>(name, declared.type, attribute); break;
         case PluginFieldType::kINT32: addNumbers<int32_t>(name, declared.type, attribute); break;
         case PluginFieldType::kINT64: addNumbers<int64_t>(name, declared.type, attribute); break;
+        case PluginFieldType::kFLOAT16: addHalves(name, declared.type, DataType::kHALF, attribute); break;
+        case PluginFieldType::kBF16: addHalves(name, declared.type, DataType::kBF16, attribute); break;
         case PluginFieldType::kDIMS: addDims(name, attribute); break;
         case PluginFieldType::kCHAR:
         case PluginFieldType::kUNKNOWN: addAsItIs(name, declared.type, attribute); break;
         default:
-            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-                fmt::format("the plugin's field '{}' has type {}, which no attribute can give", name,
+            refuseAttribute(attribute,
+                fmt::format("stands for a plugin field of type {}, which no attribute can give",
                     static_cast<int32_t>(declared.type)));
         }
     }
@@ -93,32 +139,50 @@ class Fields
     void addNumbers(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
     {
         std::vector<T> values;
-        for (double const value : numbersOf(attribute, *mModel))
-        {
-            values.push_back(static_cast<T>(value));
-        }
-        if (attribute.type() == AttributeProto::INTS || attribute.type() == AttributeProto::INT)
-        {
-            if constexpr (std::is_same_v<T, int64_t>) // Beyond 2^53 a double is not exact.
+        auto const add = [&](auto const& numbers) {
+            for (auto const number : numbers)
             {
-                values = attribute.type() == AttributeProto::INT
-                    ? std::vector<T>{attribute.i()}
-                    : std::vector<T>{attribute.ints().begin(), attribute.ints().end()};
+                values.push_back(narrowed<T>(number, attribute));
             }
-        }
+        };
+        std::visit(add, numbersOf(attribute, *mModel));
         push(name, type, values.data(), values.size() * sizeof(T), static_cast<int32_t>(values.size()));
+    }
+    //! Floats of 16 bits: those of a tensor of that type as they are, other numbers rounded to the nearest.
+    void addHalves(std::string const& name, PluginFieldType type, DataType kind, AttributeProto const& attribute)
+    {
+        Constant halves;
+        if (attribute.type() == AttributeProto::TENSOR)
+        {
+            halves = mModel->tensor(attribute.t());
+        }
+        if (halves.data == nullptr || halves.type != kind)
+        {
+            auto const rounded = [&](auto const& numbers) {
+                std::vector<double> const wide(numbers.begin(), numbers.end());
+                return constantOf(*mModel, wide, kind, {static_cast<int64_t>(wide.size())});
+            };
+            halves = std::visit(rounded, numbersOf(attribute, *mModel));
+        }
+        push(name, type, halves.data, static_cast<size_t>(halves.count) * 2, static_cast<int32_t>(halves.count));
     }
     void addDims(std::string const& name, AttributeProto const& attribute)
     {
-        if (attribute.ints_size() > Dims::MAX_DIMS)
+        Numbers const numbers = numbersOf(attribute, *mModel);
+        auto const* const extents = std::get_if<std::vector<int64_t>>(&numbers);
+        if (extents == nullptr)
         {
-            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' has more than 8 extents", name));
+            refuseAttribute(attribute, "holds no integers, which the plugin's field of that name wants as extents");
         }
-        Dims dims{attribute.ints_size(), {}};
-        std::copy(attribute.ints().begin(), attribute.ints().end(), dims.d);
+        if (extents->size() > static_cast<size_t>(Dims::MAX_DIMS))
+        {
+            refuseAttribute(attribute, fmt::format("has {} extents, at most 8 are supported", extents->size()));
+        }
+        Dims dims{static_cast<int32_t>(extents->size()), {}};
+        std::copy(extents->begin(), extents->end(), dims.d);
         push(name, PluginFieldType::kDIMS, &dims, sizeof(dims), 1);
     }
-    //! Text as characters; numbers as the attribute has them.
+    //! Text as characters; numbers as the attribute has them; of a tensor the bytes of its elements.
     void addAsItIs(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
     {
         switch (attribute.type())
@@ -133,13 +197,12 @@ class Fields
         case AttributeProto::FLOATS: addNumbers<float>(name, PluginFieldType::kFLOAT32, attribute); break;
         case AttributeProto::TENSOR:
         {
-            std::string const& raw = attribute.t().raw_data();
-            push(name, type, raw.data(), raw.size(), static_cast<int32_t>(raw.size()));
+            Constant const constant = mModel->tensor(attribute.t());
+            auto const bytes = static_cast<size_t>(constant.count * bytesOf(constant.type));
+            push(name, type, constant.data, bytes, static_cast<int32_t>(bytes));
             break;
         }
-        default:
-            fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-                fmt::format("attribute '{}' is of a kind that plugin fields do not have", name));
+        default: refuseAttribute(attribute, "is of a kind that plugin fields do not have");
         }
     }
     void push(std::string const& name, PluginFieldType type, void const* data, size_t bytes, int32_t length)
@@ -268,15 +331,11 @@ IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& p
 bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)
 {
     std::string_view const kind{creator.getInterfaceInfo().kind};
-    if (kind == "PLUGIN CREATOR_V1")
-    {
-        return static_cast<IPluginCreator&>(creator).getPluginName() == type;
-    }
-    if (kind == "PLUGIN CREATOR_V3QUICK")
-    {
-        return static_cast<IPluginCreatorV3Quick&>(creator).getPluginName() == type;
-    }
-    return kind == "PLUGIN CREATOR_V3ONE" && static_cast<IPluginCreatorV3One&>(creator).getPluginName() == type;
+    char const* const name = kind == "PLUGIN CREATOR_V1" ? static_cast<IPluginCreator&>(creator).getPluginName()
+        : kind == "PLUGIN CREATOR_V3QUICK"               ? static_cast<IPluginCreatorV3Quick&>(creator).getPluginName()
+        : kind == "PLUGIN CREATOR_V3ONE"                 ? static_cast<IPluginCreatorV3One&>(creator).getPluginName()
+                                                         : nullptr;
+    return name != nullptr && name == type;
 }
 
 bool overridesOperator(Network const& network, ::onnx::NodeProto const& proto)

@@ -112,3 +112,93 @@ def test_unknown_operators_say_that_no_plugin_is_registered() -> None:
     parser = trt.OnnxParser(network, LOGGER)
     assert not parser.parse(model("NobodyKnowsIt", "other"))
     assert "no plugin of that name is registered" in parser.get_error(0).desc()
+
+
+class FieldsCreator(trt.IPluginCreatorV3One):
+    """Keeps the fields that it is called with, and makes pads."""
+
+    def __init__(self, **types: trt.PluginFieldType) -> None:
+        trt.IPluginCreatorV3One.__init__(self)
+        self.name, self.plugin_version, self.plugin_namespace = "TakesFields", "1", ""
+        self.field_names = trt.PluginFieldCollection(
+            [trt.PluginField(name, np.array([], np.int32), kind) for name, kind in types.items()]
+        )
+        self.seen: dict[str, tuple[trt.PluginFieldType, list]] = {}
+
+    def create_plugin(self, name, field_collection, phase):
+        for field in field_collection:
+            data = field.data
+            if field.type == trt.PluginFieldType.DIMS:  # A number of extents, and room for eight.
+                data = np.frombuffer(bytes(data)[8:], np.int64)[: np.frombuffer(bytes(data)[:4], np.int32)[0]]
+            elif field.type in (trt.PluginFieldType.FLOAT16, trt.PluginFieldType.BF16):
+                data = np.frombuffer(bytes(data), np.uint16)
+            elif not isinstance(data, bytes):
+                data = np.array(data)
+            self.seen[field.name] = (field.type, bytes(data) if isinstance(data, bytes) else list(data))
+        plugin = pads.CircPadV3()
+        plugin.plugin_name = self.name
+        return plugin
+
+
+def fields(registry: trt.IPluginRegistry, kind: trt.PluginFieldType, value: object) -> tuple[bool, str, list]:
+    """Whether the model is read, its first error, and the value that the field "a" of that type got."""
+    creator = FieldsCreator(a=kind)
+    assert registry.register_creator(creator, "")
+    network = trt.Builder(LOGGER).create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    isRead = parser.parse(model("TakesFields", "mine", a=value))
+    registry.deregister_creator(creator)
+    first = parser.get_error(0) if parser.num_errors else None
+    error = f"node '{first.node_name()}': {first.desc()}" if first else ""
+    return isRead, error, creator.seen.get("a", (None, None))[1]
+
+
+def test_W2_attributes_become_fields_of_the_declared_type(registry: trt.IPluginRegistry) -> None:
+    kinds, tensor = trt.PluginFieldType, oh.make_tensor
+    floats = np.array([1.5, -2.0, 3.25], np.float32)
+    typed = tensor("t", onnx.TensorProto.FLOAT, [3], floats.tolist())
+    raw = tensor("t", onnx.TensorProto.FLOAT, [3], floats.tobytes(), raw=True)
+    halves = floats.astype(np.float16).view(np.uint16).tolist()
+    cases = [
+        (kinds.INT8, [-128, 127], [-128, 127]),
+        (kinds.INT16, [-32768, 32767], [-32768, 32767]),
+        (kinds.INT32, [-(2**31), 2**31 - 1], [-(2**31), 2**31 - 1]),
+        (kinds.INT64, 2**62 + 1, [2**62 + 1]),
+        (kinds.INT64, tensor("t", onnx.TensorProto.INT64, [1], [2**62 + 1]), [2**62 + 1]),
+        (kinds.INT32, tensor("t", onnx.TensorProto.INT64, [2], [7, -9]), [7, -9]),
+        (kinds.INT32, -1.75, [-1]),
+        (kinds.FLOAT32, typed, floats.tolist()),
+        (kinds.UNKNOWN, typed, floats.tobytes()),
+        (kinds.UNKNOWN, raw, floats.tobytes()),
+        (kinds.FLOAT16, floats.tolist(), halves),
+        (kinds.FLOAT16, typed, halves),
+        (kinds.FLOAT16, tensor("t", onnx.TensorProto.FLOAT16, [3], floats.astype(np.float16).tolist()), halves),
+        (kinds.BF16, floats.tolist(), (floats.view(np.uint32) >> 16).tolist()),
+        (kinds.DIMS, [2, 3, 4], [2, 3, 4]),
+        (kinds.DIMS, 5, [5]),
+        (kinds.DIMS, tensor("t", onnx.TensorProto.INT64, [2], [6, 7]), [6, 7]),
+    ]
+    for kind, value, wanted in cases:
+        isRead, error, got = fields(registry, kind, value)
+        assert isRead, (kind, value, error)
+        assert got == wanted, (kind, value)
+
+
+def test_W2_attributes_that_do_not_fit_their_field_are_refused(registry: trt.IPluginRegistry) -> None:
+    kinds = trt.PluginFieldType
+    cases = [
+        (kinds.INT32, 2**40, "the value 1099511627776"),
+        (kinds.INT8, 300, "the value 300"),
+        (kinds.INT8, [1, -129], "the value -129"),
+        (kinds.INT16, 1e9, "the value 1000000000"),
+        (kinds.INT64, 1e19, "within the 64 bits"),
+        (kinds.INT32, float("nan"), "the value nan"),
+        (kinds.DIMS, [1] * 9, "has 9 extents"),
+        (kinds.DIMS, 1.5, "holds no integers"),
+        (kinds.INT32, "text", "holds no numbers"),
+    ]
+    for kind, value, text in cases:
+        isRead, error, got = fields(registry, kind, value)
+        assert not isRead and got is None, (kind, value)
+        for part in ["node 'pad'", "attribute 'a'", text]:
+            assert part in error, (kind, value, error)
