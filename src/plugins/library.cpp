@@ -60,8 +60,8 @@ void Library::noteRegistered(Registry& registry, IPluginCreatorInterface& creato
 
 bool Library::hasRegistered(Registry const& registry, IPluginCreatorInterface const& creator) const noexcept
 {
-    return std::ranges::any_of(mRegistered,
-        [&](Registered const& each) { return each.registry == &registry && each.creator == &creator; });
+    return std::ranges::any_of(
+        mRegistered, [&](Registered const& each) { return each.registry == &registry && each.creator == &creator; });
 }
 
 Result<Done> Library::findCreators()

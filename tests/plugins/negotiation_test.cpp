@@ -28,8 +28,7 @@ class Negotiation : public FlexibleTest<Flexible>
     {
         std::vector<ITensor*> all;
         for (size_t i = 0; i < inputs; ++i)
-            all.push_back(
-                network->addInput(("x" + std::to_string(i)).c_str(), DataType::kHALF, dims({1, 8, 4, 4})));
+            all.push_back(network->addInput(("x" + std::to_string(i)).c_str(), DataType::kHALF, dims({1, 8, 4, 4})));
         ASSERT_NE(add(all), nullptr) << logger.errors();
     }
     static int32_t questions()
