@@ -277,7 +277,7 @@ def test_the_loggers_of_the_process_may_go() -> None:
         "    [small.Recorder() for _ in range(99)]\n"
         "    print(trt.init_libnvinfer_plugins(None, ''))\n"
     )
-    assert done.stdout == "False\nFalse\n", (done.returncode, done.stderr)
+    assert done.stdout == "True\nTrue\n", (done.returncode, done.stderr)
 
 
 def test_members_that_are_not_bound_yet_say_so() -> None:
@@ -285,10 +285,8 @@ def test_members_that_are_not_bound_yet_say_so() -> None:
     for owner, name in ((network, "add_loop"), (trt.INetworkDefinition, "add_loop")):
         with pytest.raises(AttributeError, match="^INetworkDefinition.add_loop is not implemented in this version$"):
             getattr(owner, name)
-    assert not hasattr(network, "add_plugin_v3")
+    assert not hasattr(network, "add_loop") and hasattr(network, "add_plugin_v3")
     with pytest.raises(AttributeError, match="IBuilderConfig.int8_calibrator is not implemented"):
         trt.Builder(LOGGER).create_builder_config().int8_calibrator = object()
-    with pytest.raises(AttributeError, match="IPluginRegistry.load_library is not implemented"):
-        trt.get_plugin_registry().load_library("some.so")
     with pytest.raises(AttributeError, match="no attribute 'add_loup'"):
         _ = network.add_loup
