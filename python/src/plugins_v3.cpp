@@ -57,7 +57,7 @@ class HeldPlugin final : public IPluginV3
         switch (type)
         {
         case PluginCapabilityType::kCORE:
-            if (!hasNames(*answer, {"plugin_name", "plugin_version", "plugin_namespace"}))
+            if (!isNamed(*answer))
                 return nullptr;
             return capability<IPluginV3OneCore, IPluginV3QuickCore>(*answer, "IPluginV3OneCore or IPluginV3QuickCore");
         case PluginCapabilityType::kBUILD:
@@ -107,6 +107,13 @@ class HeldPlugin final : public IPluginV3
     }
 
   private:
+    //! What is no core capability at all is told by `capability`.
+    static bool isNamed(py::object const& core)
+    {
+        bool const isCore = py::isinstance<IPluginV3OneCore>(core) || py::isinstance<IPluginV3QuickCore>(core);
+        return !isCore || hasNames(core, {"plugin_name", "plugin_version", "plugin_namespace"});
+    }
+
     template <typename First, typename Second>
     static IPluginCapability* capability(py::object const& object, char const* name)
     {
