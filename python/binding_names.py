@@ -67,6 +67,22 @@ OWNED = {
     "load_runtime",
 }
 
+#: What may wait for other threads, or work for long, and runs without the GIL beside the calls of which the tables say
+#: so. Calls between two runs that are over at once keep it: a busy thread gives it back only after milliseconds.
+RELEASES_GIL = {
+    ("OnnxParser", "parse_model_proto"),
+    ("Runtime", "load_runtime"),
+    ("ICudaEngine", "device_memory_size"),
+    ("ICudaEngine", "device_memory_size_v2"),
+    ("ICudaEngine", "get_device_memory_size_for_profile"),
+    ("ICudaEngine", "get_device_memory_size_for_profile_v2"),
+    ("ICudaEngine", "weight_streaming_budget"),
+    ("ICudaEngine", "weight_streaming_budget_v2"),
+    ("IExecutionContext", "update_device_memory_size_for_shapes"),
+    ("EngineInspector", "get_engine_information"),
+    ("EngineInspector", "get_layer_information"),
+}
+
 #: Enumerations whose C++ type has another name or place.
 ENUM_VALUES = {
     "ErrorCode": {"": "nvonnxparser::ErrorCode"},

@@ -11,7 +11,9 @@ import json
 import pathlib
 import sys
 
-from binding_names import ENUM_VALUES, HAND, HAND_CLASSES, LATER, NAMES, OWNED
+from binding_names import ENUM_VALUES, HAND, HAND_CLASSES, LATER, NAMES, OWNED, RELEASES_GIL
+
+GUARD = ", py::call_guard<py::gil_scoped_release>()"
 
 #: Python classes of each generated file. Compiled in parallel, each within a modest amount of memory.
 FILES = {
@@ -110,6 +112,7 @@ class Writer:
         ]
         setters = [m for m in self.cpp.methods(cpp, "set" + stem) if len(m["params"]) == 1]
         access = attribute["access"]
+        guard = GUARD if (python, name) in RELEASES_GIL else ""
         doc = f'docOf("{python}.{name}")'
         if ("r" in access and not getters) or ("w" in access and not setters):
             self.unmapped.append(f"{python}.{name}")
@@ -124,7 +127,7 @@ class Writer:
                 body = f"reinterpret_cast<size_t>({body})"
             getter = (
                 f"py::cpp_function([](T& self) -> decltype(auto) {{ return {body}; }}, "
-                "py::return_value_policy::reference_internal)"
+                f"py::return_value_policy::reference_internal{guard})"
             )
         if "w" not in access:
             return [f'    c.def_property_readonly("{name}", {getter}, {doc});']
@@ -133,7 +136,7 @@ class Writer:
         keep = ", KeepAlive<1, 2>()" if pointer else ""
         setter = (
             f'py::cpp_function([](T& self, {declared}) {{ checked("{python}.{name}", '
-            f"[&] {{ return present(self).{setters[0]['name']}({passed}); }}); }}{keep})"
+            f"[&] {{ return present(self).{setters[0]['name']}({passed}); }}); }}{keep}{guard})"
         )
         if "r" not in access:
             getter = "nullptr"
@@ -157,8 +160,8 @@ class Writer:
             extra = "".join(
                 f', py::arg("{a["name"]}")' + (f" = {default_of(a)}" if default_of(a) else "") for a in args
             )
-            if method.get("releases_gil"):
-                extra += ", py::call_guard<py::gil_scoped_release>()"
+            if method.get("releases_gil") or (python, name) in RELEASES_GIL:
+                extra += GUARD
             for nurse, patient in method.get("keep_alive", []):
                 if nurse == 0 and not m["return"].endswith(("*", "&")):
                     continue  # A value, which needs nobody and cannot be watched.

@@ -123,34 +123,35 @@ class PyOutputAllocator : public IOutputAllocator
 template <typename T, typename Class>
 void bindAllocatorCalls(Class& c)
 {
+    py::call_guard<py::gil_scoped_release> const released; // The user's allocator of the engine stands behind it.
     c.def(
         "allocate",
         [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
             return handleOf(self.allocate(size, alignment, flags));
         },
-        py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"));
+        py::arg("size"), py::arg("alignment"), py::arg("flags"), docOf("IGpuAllocator.allocate"), released);
     c.def(
         "allocate_async",
         [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags, Handle stream) {
             return handleOf(self.allocateAsync(size, alignment, flags, stream.as<cudaStream_t>()));
         },
         py::arg("size"), py::arg("alignment"), py::arg("flags"), py::arg("stream"),
-        docOf("IGpuAllocator.allocate_async"));
+        docOf("IGpuAllocator.allocate_async"), released);
     c.def(
         "deallocate", [](T& self, Handle memory) { return self.deallocate(memory.as<void*>()); }, py::arg("memory"),
-        docOf("IGpuAllocator.deallocate"));
+        docOf("IGpuAllocator.deallocate"), released);
     c.def(
         "deallocate_async",
         [](T& self, Handle memory, Handle stream) {
             return self.deallocateAsync(memory.as<void*>(), stream.as<cudaStream_t>());
         },
-        py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"));
+        py::arg("memory"), py::arg("stream"), docOf("IGpuAllocator.deallocate_async"), released);
     c.def(
         "reallocate",
         [](T& self, Handle address, uint64_t alignment, uint64_t size) {
             return handleOf(self.reallocate(address.as<void*>(), alignment, size));
         },
-        py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"));
+        py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"), released);
 }
 } // namespace
 

@@ -209,7 +209,11 @@ void bindParser(py::module_& m)
         [](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
             SubGraphCollection_t parts;
-            bool const all = self.supportsModel(info.ptr, static_cast<size_t>(info.size * info.itemsize), parts, path);
+            bool all{false};
+            {
+                py::gil_scoped_release const released;
+                all = self.supportsModel(info.ptr, static_cast<size_t>(info.size * info.itemsize), parts, path);
+            }
             py::list list;
             for (auto const& [nodes, supported] : parts)
                 list.append(py::make_tuple(nodes, supported));
@@ -220,6 +224,7 @@ void bindParser(py::module_& m)
         "parse_with_weight_descriptors",
         [](T& self, py::buffer const& model) {
             py::buffer_info const info = model.request();
+            py::gil_scoped_release const released;
             return self.parseWithWeightDescriptors(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
         py::arg("model"), docOf("OnnxParser.parse_with_weight_descriptors"));

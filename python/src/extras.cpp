@@ -25,7 +25,11 @@ std::string inspectPlan(py::buffer const& plan)
 {
     py::buffer_info const info = plan.request();
     TenonText problem{nullptr};
-    TenonText const text = tenonInspectPlan(info.ptr, static_cast<size_t>(info.size * info.itemsize), &problem);
+    TenonText text{nullptr};
+    {
+        py::gil_scoped_release const released;
+        text = tenonInspectPlan(info.ptr, static_cast<size_t>(info.size * info.itemsize), &problem);
+    }
     return textOf(text, problem);
 }
 
@@ -33,7 +37,11 @@ template <typename Object>
 std::string inspectObject(Object const& object, TenonText (*call)(void const*, TenonText*))
 {
     TenonText problem{nullptr};
-    TenonText const text = call(&object, &problem);
+    TenonText text{nullptr};
+    {
+        py::gil_scoped_release const released;
+        text = call(&object, &problem);
+    }
     return textOf(text, problem);
 }
 

@@ -200,7 +200,10 @@ void setDeviceMemory(py::object const& self, py::object const& object, int64_t s
     if (memory.bytes >= 0 && memory.bytes < size)
         throw py::value_error("the memory for the context's activations holds " + std::to_string(memory.bytes)
             + " bytes, not " + std::to_string(size));
-    self.cast<IExecutionContext&>().setDeviceMemoryV2(takeMemory(self, object).address, size);
+    auto& context = self.cast<IExecutionContext&>();
+    void* const address = takeMemory(self, object).address;
+    py::gil_scoped_release const released; // The first memory makes plugins attach, one context at a time.
+    context.setDeviceMemoryV2(address, size);
 }
 
 //! Without a size the most that the engine may need is meant, unless the object knows how much it holds.
@@ -208,6 +211,7 @@ void setWholeDeviceMemory(py::object const& self, py::object const& object)
 {
     Memory const memory = takeMemory(self, object);
     auto& context = self.cast<IExecutionContext&>();
+    py::gil_scoped_release const released; // As above.
     if (memory.bytes >= 0)
         context.setDeviceMemoryV2(memory.address, memory.bytes);
     else

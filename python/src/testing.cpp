@@ -240,7 +240,11 @@ void bindTesting(py::module_& m)
     m.def("_check_plugin", &checkPlugin);
     m.def("_inspect_plugins", [] {
         TenonText problem{nullptr};
-        TenonText const text = tenonInspectPlugins(&problem);
+        TenonText text{nullptr};
+        {
+            py::gil_scoped_release const released;
+            text = tenonInspectPlugins(&problem);
+        }
         std::string const why = take(problem);
         if (text == nullptr)
             throw std::runtime_error(why.empty() ? "the library gave no answer" : why);
