@@ -4,6 +4,8 @@
 
 #include "NvInferPlugin.h"
 
+#include <map>
+
 namespace tenon::python
 {
 
@@ -83,24 +85,60 @@ void bindLookUp(Class& c)
     c.def("get_creator", anyOf, py::arg("name"), py::arg("version"), py::arg("namespace") = "");
 }
 
-//! Objects of Python classes that a registry has, kept alive until they are deregistered (M13).
-py::dict keptCreators(py::handle self)
+//! What a registry refers to, alive until it is deregistered or the registry is gone (M13).
+struct Kept
 {
-    py::object const type = py::type::of(self);
-    if (!py::hasattr(type, "_kept"))
-        py::setattr(type, "_kept", py::dict());
-    return type.attr("_kept");
+    IPluginRegistry const* registry;
+    PyObject const* owner; //!< The builder or runtime; none where the registry lives as long as the process.
+    std::map<IPluginCreatorInterface const*, py::object> creators;
+    py::object recorder;
+};
+
+//! By registry, for the life of the process: those of builders and runtimes leave it with their owners.
+std::map<IPluginRegistry const*, Kept*>& allKept()
+{
+    static auto& all = *new std::map<IPluginRegistry const*, Kept*>;
+    return all;
+}
+
+Kept& keptFor(IPluginRegistry const& registry)
+{
+    Kept*& kept = allKept()[&registry];
+    if (kept == nullptr)
+        kept = new Kept{&registry, nullptr, {}, {}};
+    return *kept;
+}
+
+//! Called when owner and registry are gone; a registry that was made since may have the same address.
+void dropKept(void* pointer)
+{
+    std::unique_ptr<Kept> const kept{static_cast<Kept*>(pointer)};
+    auto const at = allKept().find(kept->registry);
+    if (at != allKept().end() && at->second == kept.get())
+        allKept().erase(at);
+}
+
+//! The registry of a builder or runtime. The owner holds what is kept for it, and lets go of it last.
+template <typename Owner>
+py::object localRegistry(py::object const& owner)
+{
+    IPluginRegistry& registry = owner.cast<Owner&>().getPluginRegistry();
+    Kept*& kept = allKept()[&registry];
+    if (kept == nullptr || kept->owner != owner.ptr())
+    {
+        kept = new Kept{&registry, owner.ptr(), {}, {}};
+        py::detail::keep_alive_impl(owner, py::capsule{kept, &dropKept});
+    }
+    return py::cast(&registry, py::return_value_policy::reference_internal, owner);
 }
 
 void bindRegistration(Class& c)
 {
     using T = IPluginRegistry;
-    auto const key = [](py::handle creator) { return py::int_(reinterpret_cast<size_t>(creator.ptr())); };
     c.def(
         "register_creator",
-        [=](py::object const& self, py::object const& creator, std::string const& space) {
+        [](T& registry, py::object const& creator, std::string const& space) {
             auto& interface = creator.cast<IPluginCreatorInterface&>();
-            auto& registry = self.cast<T&>();
             bool done{false};
             {
                 py::gil_scoped_release const released;
@@ -109,22 +147,21 @@ void bindRegistration(Class& c)
                             : registry.registerCreator(interface, space.c_str());
             }
             if (done)
-                keptCreators(self)[key(creator)] = creator;
+                keptFor(registry).creators.insert_or_assign(&interface, creator);
             return done;
         },
         py::arg("creator"), py::arg("plugin_namespace") = "", docOf("IPluginRegistry.register_creator"));
     c.def(
         "deregister_creator",
-        [=](py::object const& self, py::object const& creator) {
+        [](T& registry, py::object const& creator) {
             auto& interface = creator.cast<IPluginCreatorInterface&>();
-            auto& registry = self.cast<T&>();
             bool done{false};
             {
                 py::gil_scoped_release const released;
                 done = registry.deregisterCreator(interface);
             }
             if (done)
-                keptCreators(self).attr("pop")(key(creator), py::none());
+                auto const gone = keptFor(registry).creators.extract(&interface);
             return done;
         },
         py::arg("creator"), docOf("IPluginRegistry.deregister_creator"));
@@ -162,11 +199,11 @@ void bindRegistration(Class& c)
         py::arg("key"), docOf("IPluginRegistry.release_plugin_resource"));
 }
 
-//! The registry lives as long as the process, and so does what it reports to.
-void setRecorder(py::object const& self, IErrorRecorder* recorder)
+void setRecorder(IPluginRegistry& registry, IErrorRecorder* recorder)
 {
-    self.cast<IPluginRegistry&>().setErrorRecorder(recorder);
-    py::type::of(self).attr("_recorder") = recorder == nullptr ? py::none() : py::cast(recorder);
+    registry.setErrorRecorder(recorder);
+    py::object const before =
+        std::exchange(keptFor(registry).recorder, recorder == nullptr ? py::object{} : py::cast(recorder));
 }
 
 bool initPlugins(py::object const& logger, char const* space)
@@ -192,10 +229,9 @@ void bindRegistry(py::module_& m)
     bindRegistration(c);
     auto const reference = py::return_value_policy::reference;
     auto builder = classOf<py::class_<IBuilder, Owned<IBuilder>>>(m, "Builder");
-    auto const internal = py::return_value_policy::reference_internal;
-    builder.def("get_plugin_registry", &IBuilder::getPluginRegistry, internal, docOf("Builder.get_plugin_registry"));
+    builder.def("get_plugin_registry", &localRegistry<IBuilder>, docOf("Builder.get_plugin_registry"));
     auto runtime = classOf<py::class_<IRuntime, Owned<IRuntime>>>(m, "Runtime");
-    runtime.def("get_plugin_registry", &IRuntime::getPluginRegistry, internal, docOf("Runtime.get_plugin_registry"));
+    runtime.def("get_plugin_registry", &localRegistry<IRuntime>, docOf("Runtime.get_plugin_registry"));
     m.def("get_plugin_registry", &getPluginRegistry, reference, docOf("get_plugin_registry"));
     m.def("get_builder_plugin_registry", &getBuilderPluginRegistry, reference, docOf("get_builder_plugin_registry"));
     m.def("init_libnvinfer_plugins", &initPlugins, py::arg("logger"), py::arg("namespace"),
