@@ -76,6 +76,17 @@ py::object fitted(py::object const& array, FieldForm const& form, std::string co
         refuse();
     return made;
 }
+
+int32_t wholeElements(size_t bytes, PluginFieldType type, std::string const& name)
+{
+    auto const bits = static_cast<size_t>(formOf(type).bits);
+    if (bytes * 8 % bits != 0)
+        throw py::value_error("PluginField '" + name + "': " + std::to_string(bytes)
+            + " bytes are no whole number of elements of its type");
+    if (bytes * 8 / bits > INT32_MAX)
+        throw py::value_error("PluginField '" + name + "': " + std::to_string(bytes) + " bytes are too many");
+    return static_cast<int32_t>(bytes * 8 / bits);
+}
 } // namespace
 
 FieldValue::FieldValue(std::string fieldName)
@@ -85,58 +96,71 @@ FieldValue::FieldValue(std::string fieldName)
 
 FieldValue::FieldValue(std::string fieldName, py::object const& data, PluginFieldType kind)
     : name{std::move(fieldName)},
-      type{kind}
+      mType{kind}
 {
     setData(data);
 }
 
 FieldValue::FieldValue(PluginField const& field)
     : name{field.name == nullptr ? "" : field.name},
-      type{field.type},
-      length{field.length}
+      mType{field.type}
 {
     if (field.data != nullptr)
         setData(py::bytes(static_cast<char const*>(field.data), bytesOf(field.type, field.length)));
-    length = field.length;
+    mLength = field.length;
 }
 
 void FieldValue::setData(py::object const& object)
 {
     mOwner = py::object{};
     mData = nullptr;
+    mBytes = 0;
     if (object.is_none())
         return;
     py::object held = object;
     if (py::isinstance<py::str>(object))
-        held = py::reinterpret_steal<py::object>(PyUnicode_AsUTF8String(object.ptr()));
+        held = object.attr("encode")();
     else if (!py::isinstance<py::bytes>(object))
-        held = fitted(py::module_::import("numpy").attr("ascontiguousarray")(object), formOf(type), name);
+        held = fitted(py::module_::import("numpy").attr("ascontiguousarray")(object), formOf(mType), name);
     py::buffer_info const info = py::reinterpret_borrow<py::buffer>(held).request();
-    auto const bytes = static_cast<int64_t>(info.size) * info.itemsize;
-    int64_t const bits = formOf(type).bits;
-    if (bytes * 8 % bits != 0)
-        throw py::value_error("PluginField '" + name + "': " + std::to_string(bytes)
-            + " bytes are no whole number of elements of its type");
-    length = static_cast<int32_t>(bytes * 8 / bits);
+    auto const bytes = static_cast<size_t>(info.size * info.itemsize);
+    mLength = wholeElements(bytes, mType, name);
     mData = info.ptr;
+    mBytes = bytes;
     mOwner = std::move(held);
+}
+
+void FieldValue::setType(PluginFieldType type)
+{
+    if (mData != nullptr)
+        mLength = wholeElements(bytesOf(mType, mLength), type, name);
+    mType = type;
+}
+
+void FieldValue::setLength(int32_t length)
+{
+    size_t const bytes = bytesOf(mType, length);
+    if (length < 0 || (mData != nullptr && bytes > mBytes))
+        throw py::value_error("PluginField '" + name + "': " + std::to_string(length) + " elements would take "
+            + std::to_string(bytes) + " bytes; its data have " + std::to_string(mBytes));
+    mLength = length;
 }
 
 PluginField FieldValue::field() const
 {
-    return PluginField{name.c_str(), mData, type, length};
+    return PluginField{name.c_str(), mData, mType, mLength};
 }
 
 py::object FieldValue::data() const
 {
     if (mData == nullptr)
         return py::none();
-    FieldForm const& form = formOf(type);
+    FieldForm const& form = formOf(mType);
     auto const* const first = static_cast<char const*>(mData);
     if (form.numpy == nullptr)
-        return py::bytes(first, bytesOf(type, length));
+        return py::bytes(first, bytesOf(mType, mLength));
     py::object const owner = mOwner; // The array is a view, and keeps what it views.
-    return py::array(py::dtype(form.numpy), {static_cast<py::ssize_t>(length)}, {}, mData, owner);
+    return py::array(py::dtype(form.numpy), {static_cast<py::ssize_t>(mLength)}, {}, mData, owner);
 }
 
 FieldView::FieldView(FieldList const& list)
@@ -170,8 +194,8 @@ void bindFields(py::module_& m)
             py::arg("type") = PluginFieldType::kUNKNOWN)
         .def_readwrite("name", &FieldValue::name, docOf("PluginField.name"))
         .def_property("data", &FieldValue::data, &FieldValue::setData, docOf("PluginField.data"))
-        .def_readwrite("type", &FieldValue::type, docOf("PluginField.type"))
-        .def_readwrite("size", &FieldValue::length, docOf("PluginField.size"));
+        .def_property("type", &FieldValue::type, &FieldValue::setType, docOf("PluginField.type"))
+        .def_property("size", &FieldValue::length, &FieldValue::setLength, docOf("PluginField.size"));
     py::bind_vector<FieldList>(m, "PluginFieldCollection", docOf("PluginFieldCollection"));
     py::implicitly_convertible<py::list, FieldList>();
     py::class_<FieldNames>(m, "PluginFieldCollection_", docOf("PluginFieldCollection_"))
@@ -317,15 +341,27 @@ IPluginResource* PyResource::clone() noexcept
     return new HeldResource{*copy};
 }
 
+//! A copy that Python owns.
+py::object cloned(IPluginResource& resource)
+{
+    std::unique_ptr<IPluginResource> copy;
+    {
+        py::gil_scoped_release const released;
+        copy.reset(resource.clone());
+    }
+    if (copy != nullptr && copy->getAPILanguage() == APILanguage::kPYTHON)
+        return heldObject(copy.get());
+    return py::cast(copy.release(), py::return_value_policy::take_ownership);
+}
+
 void bindResources(py::module_& m)
 {
     using Resource = IPluginResource;
     py::class_<Resource, IVersionedInterface, PyResource, Plain<Resource>>(
         m, "IPluginResource", docOf("IPluginResource"))
         .def(py::init<>())
-        .def("release", &Resource::release, docOf("IPluginResource.release"))
-        .def(
-            "clone", [](Resource& self) { return heldObject(self.clone()); }, docOf("IPluginResource.clone"));
+        .def("release", &Resource::release, py::call_guard<py::gil_scoped_release>(), docOf("IPluginResource.release"))
+        .def("clone", &cloned, docOf("IPluginResource.clone"));
     using Context = IPluginResourceContext;
     py::class_<Context, Borrowed<Context>>(m, "IPluginResourceContext", docOf("IPluginResourceContext"))
         .def_property_readonly("gpu_allocator",

@@ -36,14 +36,27 @@ class FieldValue
     //! A NumPy array, or bytes for kCHAR, kUNKNOWN and the types that NumPy lacks; None where nothing is set.
     py::object data() const;
     void setData(py::object const& object);
+    nvinfer1::PluginFieldType type() const noexcept
+    {
+        return mType;
+    }
+    //! The same bytes count as elements of another type from here on; ValueError when they are no whole number of them.
+    void setType(nvinfer1::PluginFieldType type);
+    int32_t length() const noexcept
+    {
+        return mLength;
+    }
+    //! ValueError for more elements than the data have.
+    void setLength(int32_t length);
 
     std::string name;
-    nvinfer1::PluginFieldType type{nvinfer1::PluginFieldType::kUNKNOWN};
-    int32_t length{0};
 
   private:
+    nvinfer1::PluginFieldType mType{nvinfer1::PluginFieldType::kUNKNOWN};
+    int32_t mLength{0};
     py::object mOwner;
     void const* mData{nullptr};
+    size_t mBytes{0}; //!< Behind mData.
 };
 
 using FieldList = std::vector<FieldValue>;
