@@ -13,8 +13,8 @@ namespace tenon::python
 nvinfer1::IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned = true);
 //! The library's copy of what a Python method returned; null after a report when it is no plugin (M11).
 nvinfer1::IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char const* name) noexcept;
-//! A plugin as Python knows it: the object of a Python class itself, or a wrapper.
-py::object seenFromPython(nvinfer1::IPluginV3& plugin, py::return_value_policy policy);
+//! A plugin as Python knows it: the object of a Python class itself, or a wrapper, which may keep a parent.
+py::object seenFromPython(nvinfer1::IPluginV3& plugin, py::return_value_policy policy, py::handle parent = {});
 
 //! The same for the V2 family. The library gives objects back by destroy().
 nvinfer1::IPluginV2* giveToLibrary(nvinfer1::IPluginV2& plugin);
@@ -108,6 +108,11 @@ class Attributes
     void set(char const* name, py::object value)
     {
         mValues[name] = std::move(value);
+    }
+    //! What others have set and these have not.
+    void addMissing(Attributes const& others)
+    {
+        mValues.insert(others.mValues.begin(), others.mValues.end());
     }
 
   private:

@@ -48,6 +48,7 @@ class PythonV2
   public:
     virtual ~PythonV2() = default;
     Attributes attributes;
+    mutable std::optional<std::string> given; //!< The namespace that the library set; none once Python set another.
     //! From here on the library owns one reference more.
     void hold(py::object object)
     {
@@ -82,9 +83,10 @@ bool isNamed(py::handle plugin) noexcept
     return hasNames(plugin, {"plugin_type", "plugin_version", "plugin_namespace"});
 }
 
-//! A plugin that a Python method returned, handed to the library; null when it is none (M11).
+//! A plugin that a Python method returned, handed to the library; null when it is none (M11). A clone has what is kept
+//! here of the original, too: Python code copies `__dict__`, where these attributes are not.
 template <typename T>
-T* handedOver(std::optional<py::object> const& answer, char const* name)
+T* handedOver(std::optional<py::object> const& answer, char const* name, PythonV2 const* original = nullptr)
 {
     if (!answer)
         return nullptr;
@@ -98,6 +100,12 @@ T* handedOver(std::optional<py::object> const& answer, char const* name)
     PythonV2* const python = pythonOf(*plugin);
     if (python == nullptr)
         return static_cast<T*>(plugin->clone());
+    if (original != nullptr)
+    {
+        python->attributes.addMissing(original->attributes);
+        if (original->given)
+            plugin->setPluginNamespace(original->given->c_str()); // J16
+    }
     if (!isNamed(*answer))
         return nullptr;
     python->hold(*answer);
@@ -132,6 +140,7 @@ class PyV2 : public Base, public PythonV2
         try
         {
             py::cast(self()).attr("plugin_namespace") = orEmpty(nameSpace);
+            given = orEmpty(nameSpace);
         }
         catch (py::error_already_set& error)
         {
@@ -169,6 +178,13 @@ class PyV2 : public Base, public PythonV2
             return kRefused;
         }
         auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer->ptr()));
+        if (!bytes) // A buffer whose memory is gone, for one.
+        {
+            py::error_already_set error;
+            explainFailure<Base>(error.what());
+            reportOverride(error, "serialize");
+            return kRefused;
+        }
         mSerialized = static_cast<std::string>(bytes);
         if (!py::get_override(self(), "get_serialization_size"))
             return mSerialized.size();
@@ -194,7 +210,11 @@ class PyV2 : public Base, public PythonV2
     T* cloned() const
     {
         py::gil_scoped_acquire const gil;
-        return isNamed(py::cast(self())) ? handedOver<T>(callOverride(self(), "clone", true), "clone") : nullptr;
+        if (!isNamed(py::cast(self())))
+            return nullptr;
+        if (given && *given != getPluginNamespace())
+            given.reset();
+        return handedOver<T>(callOverride(self(), "clone", true), "clone", this);
     }
 
   private:
@@ -478,6 +498,7 @@ auto readOnly(char const* name)
 
 size_t serializationSize(IPluginV2& self)
 {
+    py::gil_scoped_release const released;
     size_t const size = self.getSerializationSize();
     if (size == kRefused)
         throw std::runtime_error("the plugin cannot be serialized; stderr has the reason");
@@ -487,7 +508,10 @@ size_t serializationSize(IPluginV2& self)
 py::bytes serialized(IPluginV2& self)
 {
     std::string bytes(serializationSize(self), '\0');
-    self.serialize(bytes.data());
+    {
+        py::gil_scoped_release const released;
+        self.serialize(bytes.data());
+    }
     return bytes;
 }
 
@@ -541,7 +565,7 @@ void bindV2(py::module_& m)
         [](T& self, int32_t index, std::vector<Dims> const& shapes) {
             return self.getOutputDimensions(index, shapes.data(), static_cast<int32_t>(shapes.size()));
         },
-        py::arg("index"), py::arg("input_shapes"), docOf("IPluginV2.get_output_shape"));
+        py::arg("index"), py::arg("input_shapes"), docOf("IPluginV2.get_output_shape"), Released{});
     c.def("supports_format", &T::supportsFormat, py::arg("dtype"), py::arg("format"),
         docOf("IPluginV2.supports_format"), Released{});
     c.def(
@@ -555,7 +579,8 @@ void bindV2(py::module_& m)
         py::arg("max_batch_size"), docOf("IPluginV2.configure_with_format"), Released{});
     c.def("initialize", &T::initialize, docOf("IPluginV2.initialize"), Released{});
     c.def("terminate", &T::terminate, docOf("IPluginV2.terminate"), Released{});
-    c.def("get_workspace_size", &T::getWorkspaceSize, py::arg("max_batch_size"), docOf("IPluginV2.get_workspace_size"));
+    c.def("get_workspace_size", &T::getWorkspaceSize, py::arg("max_batch_size"), docOf("IPluginV2.get_workspace_size"),
+        Released{});
     c.def(
         "execute_async",
         [](T& self, int32_t batch, std::vector<Handle> const& inputs, std::vector<Handle> const& outputs,
@@ -576,7 +601,7 @@ void bindV2(py::module_& m)
     c.def("destroy", &destroyNow<T, PyPluginV2>, docOf("IPluginV2.destroy"));
     c.def(
         "clone", [](T& self) { return owned(self.clone(), "IPluginV2.clone"); }, docOf("IPluginV2.clone"),
-        py::return_value_policy::take_ownership);
+        py::return_value_policy::take_ownership, Released{});
 }
 
 void bindV2Ext(py::module_& m)
@@ -589,7 +614,7 @@ void bindV2Ext(py::module_& m)
         [](T& self, int32_t index, std::vector<DataType> const& types) {
             return self.getOutputDataType(index, types.data(), static_cast<int32_t>(types.size()));
         },
-        py::arg("index"), py::arg("input_types"), docOf("IPluginV2Ext.get_output_data_type"));
+        py::arg("index"), py::arg("input_types"), docOf("IPluginV2Ext.get_output_data_type"), Released{});
     c.def(
         "configure_plugin",
         [](T& self, std::vector<Dims> const& in, std::vector<Dims> const& out, std::vector<DataType> const& inTypes,
@@ -606,18 +631,18 @@ void bindV2Ext(py::module_& m)
         },
         py::arg("input_shapes"), py::arg("output_shapes"), py::arg("input_types"), py::arg("output_types"),
         py::arg("input_is_broadcasted"), py::arg("output_is_broacasted"), py::arg("format"), py::arg("max_batch_size"),
-        docOf("IPluginV2Ext.configure_plugin"));
+        docOf("IPluginV2Ext.configure_plugin"), Released{});
     c.def(
         "attach_to_context",
         [](T& self, Handle cudnn, Handle cublas, IGpuAllocator* allocator) {
             self.attachToContext(cudnn.as<cudnnContext*>(), cublas.as<cublasContext*>(), allocator);
         },
-        py::arg("cudnn"), py::arg("cublas"), py::arg("allocator"), docOf("IPluginV2Ext.attach_to_context"));
-    c.def("detach_from_context", &T::detachFromContext, docOf("IPluginV2Ext.detach_from_context"));
+        py::arg("cudnn"), py::arg("cublas"), py::arg("allocator"), docOf("IPluginV2Ext.attach_to_context"), Released{});
+    c.def("detach_from_context", &T::detachFromContext, docOf("IPluginV2Ext.detach_from_context"), Released{});
     c.def("destroy", &destroyNow<T, PyPluginV2Ext>, docOf("IPluginV2.destroy"));
     c.def(
         "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2Ext.clone")); },
-        docOf("IPluginV2Ext.clone"), py::return_value_policy::take_ownership);
+        docOf("IPluginV2Ext.clone"), py::return_value_policy::take_ownership, Released{});
 }
 
 //! Calls that only the library makes; of a Python class, some have a default that does nothing (M2).
@@ -675,7 +700,7 @@ void bindV2DynamicExt(py::module_& m)
         [](T& self, int32_t index, std::vector<DataType> const& types) {
             return self.getOutputDataType(index, types.data(), static_cast<int32_t>(types.size()));
         },
-        py::arg("index"), py::arg("input_types"), docOf("IPluginV2DynamicExt.get_output_datatype"));
+        py::arg("index"), py::arg("input_types"), docOf("IPluginV2DynamicExt.get_output_datatype"), Released{});
     c.def(
         "get_serialization_size", [](T& self) { return serializationSize(self); },
         docOf("IPluginV2DynamicExt.get_serialization_size"));
@@ -683,7 +708,7 @@ void bindV2DynamicExt(py::module_& m)
         "serialize", [](T& self) { return serialized(self); }, docOf("IPluginV2DynamicExt.serialize"));
     c.def(
         "clone", [](T& self) { return static_cast<IPluginV2*>(owned(self.clone(), "IPluginV2DynamicExt.clone")); },
-        docOf("IPluginV2DynamicExt.clone"), py::return_value_policy::take_ownership);
+        docOf("IPluginV2DynamicExt.clone"), py::return_value_policy::take_ownership, Released{});
     c.def("destroy", &destroyNow<T, PyPluginV2DynamicExt>, docOf("IPluginV2DynamicExt.destroy"));
 }
 
@@ -758,9 +783,7 @@ void bindPluginsV2(py::module_& m)
         py::arg("inputs"), py::arg("plugin"), py::return_value_policy::reference_internal,
         docOf("INetworkDefinition.add_plugin_v2"));
     auto layer = classOf<py::class_<IPluginV2Layer, ILayer, Borrowed<IPluginV2Layer>>>(m, "IPluginV2Layer");
-    layer.def_property_readonly("plugin",
-        py::cpp_function(&IPluginV2Layer::getPlugin, py::return_value_policy::reference),
-        docOf("IPluginV2Layer.plugin"));
+    layer.def_property_readonly("plugin", &IPluginV2Layer::getPlugin, docOf("IPluginV2Layer.plugin"));
 }
 
 } // namespace tenon::python

@@ -542,7 +542,11 @@ void bindPlugin(py::module_& m)
     plugin.def(
         "clone",
         [](IPluginV3& self) {
-            IPluginV3* const copy = self.clone();
+            IPluginV3* copy{nullptr};
+            {
+                py::gil_scoped_release const released;
+                copy = self.clone();
+            }
             return copy == nullptr ? py::object(py::none())
                                    : seenFromPython(*copy, py::return_value_policy::take_ownership);
         },
@@ -550,7 +554,11 @@ void bindPlugin(py::module_& m)
     plugin.def(
         "get_capability_interface",
         [](IPluginV3& self, PluginCapabilityType type) -> py::object {
-            IPluginCapability* const found = self.getCapabilityInterface(type);
+            IPluginCapability* found{nullptr};
+            {
+                py::gil_scoped_release const released;
+                found = self.getCapabilityInterface(type);
+            }
             if (found == nullptr)
                 return py::none();
             auto const reference = py::return_value_policy::reference;
@@ -629,10 +637,10 @@ IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char const* name
     return HeldPlugin::ownedAnswer(answer, name);
 }
 
-py::object seenFromPython(IPluginV3& plugin, py::return_value_policy policy)
+py::object seenFromPython(IPluginV3& plugin, py::return_value_policy policy, py::handle parent)
 {
     if (plugin.getAPILanguage() != APILanguage::kPYTHON)
-        return py::cast(&plugin, policy);
+        return py::cast(&plugin, policy, parent);
     auto& held = static_cast<HeldPlugin&>(plugin);
     py::object object = held.object();
     if (policy == py::return_value_policy::take_ownership)
@@ -666,7 +674,10 @@ void bindPluginsV3(py::module_& m)
     auto layer = classOf<py::class_<IPluginV3Layer, ILayer, Borrowed<IPluginV3Layer>>>(m, "IPluginV3Layer");
     layer.def_property_readonly(
         "plugin",
-        [](IPluginV3Layer& self) { return seenFromPython(self.getPlugin(), py::return_value_policy::reference); },
+        [](py::object const& self) {
+            return seenFromPython(
+                self.cast<IPluginV3Layer&>().getPlugin(), py::return_value_policy::reference_internal, self);
+        },
         docOf("IPluginV3Layer.plugin"));
 }
 
