@@ -19,14 +19,6 @@ using plugins::PortChoice;
 using plugins::PortOffer;
 using plugins::Ports;
 
-nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values)
-{
-    nvinfer1::Dims64 dims = plugins::dimsOf(shape);
-    for (int32_t i = 0; i < dims.nbDims; ++i)
-        dims.d[i] = shape[static_cast<size_t>(i)].evaluate(values);
-    return dims;
-}
-
 //! Bounds of all extents: an extent may shrink where another grows, so that those at kMIN and kMAX are none.
 std::pair<nvinfer1::Dims64, nvinfer1::Dims64> dimsWithin(Shape const& shape, SymbolTable const& bounds)
 {
@@ -168,7 +160,7 @@ class PluginWriter
             {
                 auto const [lowest, highest] = dimsWithin(*shape, bounds);
                 ports.all.push_back({{plugins::dimsOf(*shape), DType::kFLOAT, TensorFormat::kLINEAR, -1.0F}, lowest,
-                    highest, dimsAt(*shape, best)});
+                    highest, plugins::dimsAt(*shape, best)});
             }
             all.push_back(std::move(ports));
         }
@@ -189,15 +181,6 @@ class PluginWriter
         return types;
     }
 
-    //! The oldest generations never hear of the formats that came after them (J3).
-    bool mayHave(TensorFormat format) const noexcept
-    {
-        bool const isOldest =
-            mFields.generation == plugins::Generation::kV2 || mFields.generation == plugins::Generation::kV2Ext;
-        return !isOldest || format == TensorFormat::kLINEAR || format == TensorFormat::kCHW2
-            || format == TensorFormat::kHWC8;
-    }
-
     //! Types and formats that may stand at a port whose tensor the network has in `type`.
     std::vector<PortChoice> choicesFor(DType type, int32_t rank, bool isSize) const
     {
@@ -205,9 +188,8 @@ class PluginWriter
             return {}; // Never offered to plugins (J3, L22).
         std::vector<PortChoice> choices;
         for (DType const offered : typesFor(type, isSize))
-            for (TensorFormat const format : plugins::formatsOf(offered, rank))
-                if (mayHave(format))
-                    choices.push_back({offered, format});
+            for (TensorFormat const format : plugins::formatsOf(mFields.generation, offered, rank))
+                choices.push_back({offered, format});
         return choices;
     }
 

@@ -24,20 +24,6 @@ std::string textOf(std::span<PortChoice const> choices)
     return text;
 }
 
-//! What a plugin that looks too far sees: neither a type nor a format.
-void poison(Port& port)
-{
-    port.desc.type = static_cast<DType>(-1);
-    port.desc.format = static_cast<TensorFormat>(-1);
-}
-
-void put(Port& port, PortChoice const& choice)
-{
-    port.desc.type = choice.type;
-    port.desc.format = choice.format;
-    port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
-}
-
 //! So many questions about types and formats suffice for every plugin that accepts something reasonable.
 constexpr int64_t kMostQuestions{100000};
 
@@ -174,6 +160,27 @@ class Negotiation
 };
 
 } // namespace
+
+nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values)
+{
+    nvinfer1::Dims64 dims = dimsOf(shape);
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        dims.d[i] = shape[static_cast<size_t>(i)].evaluate(values);
+    return dims;
+}
+
+void poison(Port& port) noexcept
+{
+    port.desc.type = static_cast<DType>(-1);
+    port.desc.format = static_cast<TensorFormat>(-1);
+}
+
+void put(Port& port, PortChoice const& choice) noexcept
+{
+    port.desc.type = choice.type;
+    port.desc.format = choice.format;
+    port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
+}
 
 Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)
 {

@@ -25,6 +25,12 @@ struct PortOffer
 
 using Combination = std::vector<PortChoice>;
 
+//! The extents where the symbols have these values.
+nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values);
+//! What a plugin that looks too far sees: neither a type nor a format.
+void poison(Port& port) noexcept;
+void put(Port& port, PortChoice const& choice) noexcept;
+
 //! The first combinations that the plugin accepts, at most `most` and at most its own limit. `ports` has dims and
 //! bounds. The plugin is asked about a port only after it has accepted those before it, and what stands behind that
 //! port is poisoned (J10, L17). Combinations with like ports come first; the search ends after 100,000 questions. An

@@ -61,11 +61,13 @@ Result<Layout> layoutOf(TensorFormat format)
     return badArgument("a plugin's tensor has the format {}", static_cast<int32_t>(format));
 }
 
-std::vector<TensorFormat> formatsOf(DType type, int32_t rank)
+std::vector<TensorFormat> formatsOf(Generation generation, DType type, int32_t rank)
 {
+    constexpr std::array kOldest{TensorFormat::kLINEAR, TensorFormat::kCHW2, TensorFormat::kHWC8};
     std::vector<TensorFormat> formats;
     for (Row const& row : kTable)
-        if ((row.rank == 0 || row.rank == rank)
+        if ((generation > Generation::kV2Ext || std::ranges::find(kOldest, row.format) != kOldest.end())
+            && (row.rank == 0 || row.rank == rank)
             && (row.types.empty() || std::ranges::find(row.types, type) != row.types.end()))
             formats.push_back(row.format);
     return formats;

@@ -3,6 +3,7 @@
 
 #include "base/layout.h"
 #include "base/result.h"
+#include "plugins/plugin.h"
 
 #include "NvInferRuntime.h"
 
@@ -15,7 +16,8 @@ namespace tenon::plugins
 std::string_view nameOf(nvinfer1::TensorFormat format) noexcept;
 //! An error for the formats of accelerators that are not there.
 Result<Layout> layoutOf(nvinfer1::TensorFormat format);
-//! What tensors of the type may have at this rank, kLINEAR first. Channels are the second of four or five axes.
-std::vector<nvinfer1::TensorFormat> formatsOf(DType type, int32_t rank);
+//! What a plugin of the generation is offered for tensors of the type at this rank, kLINEAR first. Channels are the
+//! second of four or five axes. V2 and V2Ext never hear of the formats that came after them (J3).
+std::vector<nvinfer1::TensorFormat> formatsOf(Generation generation, DType type, int32_t rank);
 
 } // namespace tenon::plugins

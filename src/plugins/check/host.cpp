@@ -15,38 +15,6 @@ namespace
 {
 constexpr std::array<DType, 6> kOffered{
     DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64};
-
-nvinfer1::Dims64 dimsAt(Shape const& shape, std::span<int64_t const> values)
-{
-    nvinfer1::Dims64 dims = dimsOf(shape);
-    for (int32_t i = 0; i < dims.nbDims; ++i)
-        dims.d[i] = shape[static_cast<size_t>(i)].evaluate(values);
-    return dims;
-}
-
-void put(Port& port, PortChoice const& choice)
-{
-    port.desc.type = choice.type;
-    port.desc.format = choice.format;
-    port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
-}
-
-//! What a generation is offered (J3).
-std::vector<TensorFormat> formatsFor(Generation generation, DType type, int32_t rank)
-{
-    std::vector<TensorFormat> formats = formatsOf(type, rank);
-    if (generation <= Generation::kV2Ext)
-        std::erase_if(formats, [](TensorFormat format) {
-            return format == TensorFormat::kCHW4 || format == TensorFormat::kCHW16 || format == TensorFormat::kCHW32;
-        });
-    return formats;
-}
-
-void poison(Port& port)
-{
-    port.desc.type = static_cast<DType>(-1);
-    port.desc.format = static_cast<TensorFormat>(-1);
-}
 } // namespace
 
 std::string textOf(Ports const& ports)
@@ -257,7 +225,7 @@ std::vector<Combination> Host::inputPrefixes(Plugin& plugin, Ports ports, size_t
             std::span<DType const> const types =
                 mOptions.types.empty() ? std::span<DType const>{kOffered} : std::span<DType const>{mOptions.types};
             for (DType const type : types)
-                for (TensorFormat const format : formatsFor(mGeneration, type, ports.all[position].desc.dims.nbDims))
+                for (TensorFormat const format : formatsOf(mGeneration, type, ports.all[position].desc.dims.nbDims))
                 {
                     put(ports.all[position], {type, format});
                     if (longer.size() < most && plugin.accepts(static_cast<int32_t>(position), ports))
@@ -288,7 +256,7 @@ Result<std::vector<PortOffer>> Host::offers(Plugin& plugin, Form const& form, Co
             find(flaw::kSizeTensor, Ask::kTypes,
                 fmt::format("size tensor {} is {} of rank {}", i, tenon::nameOf(answered[i]), form.outputs[i].size()));
         for (TensorFormat const format :
-            formatsFor(mGeneration, answered[i], static_cast<int32_t>(form.outputs[i].size())))
+            formatsOf(mGeneration, answered[i], static_cast<int32_t>(form.outputs[i].size())))
             offer.choices.push_back({answered[i], format});
         offers.push_back(std::move(offer));
     }
