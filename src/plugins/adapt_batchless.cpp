@@ -178,12 +178,15 @@ class Batchless final : public V2Family
     }
     bool mayShare(int32_t input, bool isOne) const
     {
-        return isOne && mIdentity.generation != Generation::kV2 && ext().canBroadcastInputAcrossBatch(input);
+        return isOne && mIdentity.generation != Generation::kV2
+            && alsoTold("canBroadcastInputAcrossBatch", "the input has one entry for the whole batch",
+                [&] { return ext().canBroadcastInputAcrossBatch(input); });
     }
     bool isSharedOutput(int32_t output, bool const* sharedInputs, int32_t inputs) const
     {
         return mIdentity.generation != Generation::kV2
-            && ext().isOutputBroadcastAcrossBatch(output, sharedInputs, inputs);
+            && alsoTold("isOutputBroadcastAcrossBatch", "the output's first extent depends on it",
+                [&] { return ext().isOutputBroadcastAcrossBatch(output, sharedInputs, inputs); });
     }
     //! One flag for each port.
     std::unique_ptr<bool[]> sharedPorts(Ports const& ports) const

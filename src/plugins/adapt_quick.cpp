@@ -5,6 +5,7 @@
 #include "plugins/field_bytes.h"
 #include "plugins/formats.h"
 #include "plugins/launch_params.h"
+#include "plugins/trace.h"
 
 #include <algorithm>
 #include <set>
@@ -85,6 +86,11 @@ class Quick final : public Plugin
           mIdentity{textOf(mOwn.core->getPluginName()), textOf(mOwn.core->getPluginVersion()),
               textOf(mOwn.core->getPluginNamespace()), Generation::kV3}
     {
+    }
+
+    ~Quick() override
+    {
+        alsoTold("destructor", "whoever had it is gone", [&] { mPlugin.reset(); });
     }
 
     Identity const& identity() const noexcept override
@@ -349,13 +355,16 @@ class Quick final : public Plugin
         }
         mAsked = ports.all;
         mCombinations.clear();
-        int32_t const count = mOwn.build->getNbSupportedFormatCombinations(told.data(), ports.inputs, ports.outputs());
+        int32_t const count = alsoTold("getNbSupportedFormatCombinations", "all are asked for at once",
+            [&] { return mOwn.build->getNbSupportedFormatCombinations(told.data(), ports.inputs, ports.outputs()); });
         if (count <= 0 || count > kMostCombinations)
             return false;
         mCombinations.resize(static_cast<size_t>(count) * told.size());
-        if (mOwn.build->getSupportedFormatCombinations(
-                told.data(), ports.inputs, ports.outputs(), mCombinations.data(), count)
-            != 0)
+        int32_t const code = alsoTold("getSupportedFormatCombinations", "all are asked for at once", [&] {
+            return mOwn.build->getSupportedFormatCombinations(
+                told.data(), ports.inputs, ports.outputs(), mCombinations.data(), count);
+        });
+        if (code != 0)
             mCombinations.clear();
         return !mCombinations.empty();
     }

@@ -101,12 +101,14 @@ Result<PluginPtr> take(IPluginV2* plugin)
 
 Result<PluginPtr> adopt(IPluginV2& plugin)
 {
-    TENON_TRY(checkLengths({textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
-        textOf(plugin.getPluginNamespace()), generationOf(plugin)}));
+    Identity const identity{textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
+        textOf(plugin.getPluginNamespace()), generationOf(plugin)};
+    TENON_TRY(checkLengths(identity));
     if (int32_t const outputs = plugin.getNbOutputs(); outputs < 1)
         return badArgument(
             "plugin '{}' has {} outputs: it needs at least one", textOf(plugin.getPluginType()), outputs);
-    IPluginV2* const copy = plugin.clone();
+    IPluginV2* const copy = toldOf("the user's plugin ", identity, "clone", "it is added to a network",
+        [&] { return static_cast<IPluginV2*>(plugin.clone()); });
     if (copy == nullptr)
         return badArgument("clone() of plugin '{}' returned null", textOf(plugin.getPluginType()));
     return take(copy);

@@ -4,6 +4,7 @@
 #include "plugins/field_bytes.h"
 #include "plugins/name_limits.h"
 #include "plugins/shape_builder.h"
+#include "plugins/trace.h"
 
 #include <set>
 #include <string_view>
@@ -62,6 +63,12 @@ Result<Capabilities> capabilitiesOf(IPluginV3& plugin, bool needsBuild)
     return all;
 }
 
+Identity identityOf(IPluginV3OneCore& core)
+{
+    return {textOf(core.getPluginName()), textOf(core.getPluginVersion()), textOf(core.getPluginNamespace()),
+        Generation::kV3};
+}
+
 class V3 final : public Plugin
 {
   public:
@@ -71,9 +78,13 @@ class V3 final : public Plugin
           mCore{*capabilities.core},
           mBuild{capabilities.build},
           mRuntime{*capabilities.runtime},
-          mIdentity{textOf(mCore.getPluginName()), textOf(mCore.getPluginVersion()), textOf(mCore.getPluginNamespace()),
-              Generation::kV3}
+          mIdentity{identityOf(mCore)}
     {
+    }
+
+    ~V3() override
+    {
+        alsoTold("destructor", "whoever had it is gone", [&] { mPlugin.reset(); });
     }
 
     Identity const& identity() const noexcept override
@@ -92,7 +103,9 @@ class V3 final : public Plugin
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputDataTypes()"));
-        std::vector<DType> types(static_cast<size_t>(std::max(build.getNbOutputs(), 0)), static_cast<DType>(-1));
+        int32_t const outputs =
+            alsoTold("getNbOutputs", "getOutputDataTypes() wants room", [&] { return build.getNbOutputs(); });
+        std::vector<DType> types(static_cast<size_t>(std::max(outputs, 0)), static_cast<DType>(-1));
         int32_t const code = build.getOutputDataTypes(
             types.data(), static_cast<int32_t>(types.size()), inputs.data(), static_cast<int32_t>(inputs.size()));
         if (code != 0)
@@ -108,7 +121,8 @@ class V3 final : public Plugin
         std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
     {
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
-        int32_t const count = std::max(build.getNbOutputs(), 0);
+        int32_t const count =
+            std::max(alsoTold("getNbOutputs", "getOutputShapes() wants room", [&] { return build.getNbOutputs(); }), 0);
         ShapeBuilder builder{count, dataExtent};
         std::vector<nvinfer1::DimsExprs> in;
         std::vector<nvinfer1::DimsExprs> values;
@@ -165,7 +179,8 @@ class V3 final : public Plugin
     Result<std::vector<int32_t>> tactics() override
     {
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getValidTactics()"));
-        int32_t const count = build.getNbTactics();
+        int32_t const count =
+            alsoTold("getNbTactics", "getValidTactics() wants room", [&] { return build.getNbTactics(); });
         if (count < 0)
             return badConfig("getNbTactics() of plugin {} answers {}", mIdentity.show(), count);
         std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
@@ -293,7 +308,13 @@ Result<PluginPtr> adopt(IPluginV3& plugin)
 {
     if (!isQuick(plugin))
         TENON_TRY(capabilitiesOf(plugin, true)); // Of the object itself (L1), before it is asked for a copy.
-    PluginPtr adopted = TENON_TRY(take(plugin.clone(), nvinfer1::TensorRTPhase::kBUILD));
+    auto* const core = plugin.getCapabilityInterface(PluginCapabilityType::kCORE);
+    Identity identity; // As a decorated plugin's: unknown before it is taken.
+    if (!isQuick(plugin) && core != nullptr)
+        identity = identityOf(*static_cast<IPluginV3OneCore*>(core));
+    IPluginV3* const copy =
+        toldOf("the user's plugin ", identity, "clone", "it is added to a network", [&] { return plugin.clone(); });
+    PluginPtr adopted = TENON_TRY(take(copy, nvinfer1::TensorRTPhase::kBUILD));
     TENON_TRY(checkLengths(adopted->identity()));
     return adopted;
 }

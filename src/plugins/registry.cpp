@@ -347,21 +347,26 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
         DecodedFields const fields = TENON_TRY(DecodedFields::decode(stored));
         nvinfer1::PluginFieldCollection const collection = fields.collection();
         auto const phase = nvinfer1::TensorRTPhase::kRUNTIME;
-        auto* const made = kind == CreatorKind::kV3One
-            ? static_cast<IPluginCreatorV3One*>(creator)->createPlugin(layerName.c_str(), &collection, phase)
-            : static_cast<IPluginCreatorV3Quick*>(creator)->createPlugin(layerName.c_str(), identity.nameSpace.c_str(),
-                &collection, phase, nvinfer1::QuickPluginCreationRequest::kSTRICT_JIT);
+        auto* const made = toldOf("the creator of ", identity, "createPlugin(kRUNTIME)", "a plan is loaded", [&] {
+            return kind == CreatorKind::kV3One
+                ? static_cast<IPluginCreatorV3One*>(creator)->createPlugin(layerName.c_str(), &collection, phase)
+                : static_cast<IPluginCreatorV3Quick*>(creator)->createPlugin(layerName.c_str(),
+                    identity.nameSpace.c_str(), &collection, phase, nvinfer1::QuickPluginCreationRequest::kSTRICT_JIT);
+        });
         if (made == nullptr)
             return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields",
                 identity.show(), collection.nbFields);
         return traced(TENON_TRY(take(made, nvinfer1::TensorRTPhase::kRUNTIME)), "createPlugin(kRUNTIME)");
     }
-    auto* const made =
-        static_cast<IPluginCreator*>(creator)->deserializePlugin(layerName.c_str(), stored.data(), stored.size());
+    auto* const made = toldOf("the creator of ", identity, "deserializePlugin", "a plan is loaded", [&] {
+        return static_cast<IPluginCreator*>(creator)->deserializePlugin(
+            layerName.c_str(), stored.data(), stored.size());
+    });
     if (made == nullptr)
         return badConfig("deserializePlugin() of the creator of plugin {} returned null for {} bytes", identity.show(),
             stored.size());
-    made->setPluginNamespace(identity.nameSpace.c_str());
+    toldOf("the new plugin ", identity, "setPluginNamespace", "the plan says so",
+        [&] { made->setPluginNamespace(identity.nameSpace.c_str()); });
     return traced(TENON_TRY(take(made)), "deserializePlugin()");
 }
 

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include <unistd.h>
 
@@ -131,6 +132,16 @@ enum class Phase : uint8_t
 
 constexpr std::array kPhases{"in a network", "building", "in an engine", "in a context"};
 
+class Traced;
+thread_local Traced const* gTelling{nullptr}; //!< The one that is being asked.
+
+//! The other half of a line.
+std::string restOf(std::string_view answer, std::chrono::steady_clock::time_point start, char const* reason)
+{
+    double const taken = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    return fmt::format(" = {} ({:.1f} us), since {}", answer, taken, reason);
+}
+
 class Traced final : public Plugin
 {
   public:
@@ -146,9 +157,11 @@ class Traced final : public Plugin
     }
     ~Traced() override
     {
-        Ask const end = mPhase == Phase::kContext ? Ask::kDetach : Ask::kDestroy;
-        line(fmt::format("{}: goes, since whoever had it is gone", callbackOf(end, identity().generation)));
-        mPlugin.reset();
+        line("goes, since whoever had it is gone");
+        {
+            Telling const telling{*this};
+            mPlugin.reset(); // Tells terminate, detachFromContext, destroy, as the generation has them.
+        }
         line("gone");
     }
 
@@ -240,8 +253,8 @@ class Traced final : public Plugin
     }
     void terminate() noexcept override
     {
-        line("terminate: its initialize() is over");
-        mPlugin->terminate();
+        Telling const telling{*this};
+        mPlugin->terminate(); // Tells it, where there is something to terminate.
     }
     Result<PluginPtr> clone() override
     {
@@ -290,13 +303,15 @@ class Traced final : public Plugin
     }
     std::string timingCacheId() override
     {
-        line("getTimingCacheID, since timings may be kept");
-        return mPlugin->timingCacheId();
+        return told(
+            {std::nullopt, "getTimingCacheID", "timings may be kept"}, [&] { return mPlugin->timingCacheId(); },
+            [](std::string const& id) { return "'" + id + "'"; });
     }
     std::string metadata() override
     {
-        line("getMetadataString, since the inspector shows it");
-        return mPlugin->metadata();
+        return told(
+            {std::nullopt, "getMetadataString", "the inspector shows it"}, [&] { return mPlugin->metadata(); },
+            [](std::string const& text) { return fmt::format("{} characters", text.size()); });
     }
     bool isAhead() const noexcept override
     {
@@ -310,7 +325,30 @@ class Traced final : public Plugin
             [](AheadKernel const& kernel) { return fmt::format("'{}', {} bytes", kernel.name, kernel.code.size()); });
     }
 
+    std::string about(std::string const& text) const
+    {
+        return fmt::format("{}, {}, thread {}: {}", mName, kPhases[static_cast<size_t>(mPhase)], gettid(), text);
+    }
+
   private:
+    //! While the object is asked: its adapter tells what else it calls.
+    class Telling
+    {
+      public:
+        explicit Telling(Traced const& traced) noexcept
+            : mOuter{std::exchange(gTelling, &traced)}
+        {
+        }
+        ~Telling()
+        {
+            gTelling = mOuter;
+        }
+        Telling(Telling const&) = delete;
+        Telling& operator=(Telling const&) = delete;
+
+      private:
+        Traced const* mOuter;
+    };
     //! What is asked, and why now.
     struct Question
     {
@@ -321,10 +359,6 @@ class Traced final : public Plugin
     static constexpr auto kDone = [](Done const&) { return "done"; };
     static constexpr auto kMade = [](PluginPtr const&) { return "a copy"; };
 
-    std::string about(std::string const& text) const
-    {
-        return fmt::format("{}, {}, thread {}: {}", mName, kPhases[static_cast<size_t>(mPhase)], gettid(), text);
-    }
     void line(std::string const& text) const noexcept
     {
         try
@@ -347,15 +381,16 @@ class Traced final : public Plugin
         half = about(half);
         int64_t const open = TraceFile::get().begin(half);
         auto const start = std::chrono::steady_clock::now();
-        auto answer = call();
-        double const taken =
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+        auto answer = [&] {
+            Telling const telling{*this};
+            return call();
+        }();
         std::string text;
         if constexpr (requires { answer.error(); })
             text = answer ? std::string{show(*answer)} : "error: " + answer.error().message;
         else
             text = show(answer);
-        TraceFile::get().end(open, half, fmt::format(" = {} ({:.1f} us), since {}", text, taken, question.reason));
+        TraceFile::get().end(open, half, restOf(text, start, question.reason));
         return answer;
     }
 
@@ -373,9 +408,66 @@ class Traced final : public Plugin
 };
 } // namespace
 
+bool isTelling() noexcept
+{
+    return gTelling != nullptr;
+}
+
+bool isTracing() noexcept
+{
+    return TraceFile::get().isOpen();
+}
+
+TracedCallback::TracedCallback(char const* callback, char const* reason) noexcept
+    : mReason{reason}
+{
+    try
+    {
+        begin(gTelling->about(callback));
+    }
+    catch (std::exception const&)
+    {
+        mHalf.clear(); // A trace is no reason to fail.
+    }
+}
+
+TracedCallback TracedCallback::of(std::string const& subject, char const* callback, char const* reason) noexcept
+{
+    TracedCallback line{reason};
+    try
+    {
+        line.begin(fmt::format("{}, thread {}: {}", subject, gettid(), callback));
+    }
+    catch (std::exception const&)
+    {
+        line.mHalf.clear();
+    }
+    return line;
+}
+
+void TracedCallback::begin(std::string half)
+{
+    mHalf = std::move(half);
+    mOpen = TraceFile::get().begin(mHalf);
+    mStart = std::chrono::steady_clock::now();
+}
+
+void TracedCallback::end(std::string const& answer) noexcept
+{
+    try
+    {
+        if (!mHalf.empty())
+            TraceFile::get().end(mOpen, mHalf, restOf(answer, mStart, mReason));
+    }
+    catch (std::exception const&)
+    {
+        return;
+    }
+}
+
 PluginPtr traced(PluginPtr plugin, std::string const& from)
 {
-    if (!TraceFile::get().isOpen())
+    if (!isTracing())
         return plugin;
     Phase const phase = from.starts_with("INetworkDefinition") ? Phase::kNetwork : Phase::kEngine;
     return std::make_unique<Traced>(std::move(plugin), phase, from);

@@ -5,6 +5,9 @@
 #include "plugins/failure.h"
 #include "plugins/guarded_bytes.h"
 #include "plugins/plugin.h"
+#include "plugins/trace.h"
+
+#include <utility>
 
 namespace tenon::plugins
 {
@@ -29,11 +32,11 @@ class V2Family : public Plugin
     }
     ~V2Family() override
     {
-        terminate();
+        finish();
         if (mIsAttached)
-            ext().detachFromContext();
+            alsoTold("detachFromContext", "its context is gone", [&] { ext().detachFromContext(); });
         if (mIsOwned)
-            mPlugin->destroy();
+            alsoTold("destroy", "whoever had it is gone", [&] { mPlugin->destroy(); });
     }
     void disown() noexcept
     {
@@ -90,17 +93,15 @@ class V2Family : public Plugin
     }
     void terminate() noexcept override
     {
-        if (mIsInitialized)
-            mPlugin->terminate();
-        mIsInitialized = false;
+        finish();
     }
     Result<PluginPtr> clone() override
     {
-        return take(TENON_TRY(cloned()));
+        return take(TENON_TRY(cloned(false)));
     }
     Result<PluginPtr> attach(Resources const& resources) override
     {
-        PluginPtr copy = TENON_TRY(clone());
+        PluginPtr copy = TENON_TRY(take(TENON_TRY(cloned(mIdentity.generation != Generation::kV2))));
         auto& attached = static_cast<V2Family&>(*copy);
         if (attached.mIdentity.generation != Generation::kV2)
         {
@@ -112,7 +113,8 @@ class V2Family : public Plugin
     }
     Result<Bytes> stored() override
     {
-        size_t const size = mPlugin->getSerializationSize();
+        size_t const size =
+            alsoTold("getSerializationSize", "serialize() follows", [&] { return mPlugin->getSerializationSize(); });
         GuardedBytes bytes = TENON_TRY(GuardedBytes::make(size));
         mPlugin->serialize(bytes.data());
         if (!bytes.isIntact())
@@ -135,9 +137,17 @@ class V2Family : public Plugin
     Identity mIdentity;
 
   private:
-    Result<nvinfer1::IPluginV2*> cloned() const
+    void finish() noexcept
     {
-        nvinfer1::IPluginV2* const copy = mPlugin->clone();
+        if (std::exchange(mIsInitialized, false))
+            alsoTold("terminate", "its initialize() is over", [&] { mPlugin->terminate(); });
+    }
+    //! `isTold`: by another callback's name.
+    Result<nvinfer1::IPluginV2*> cloned(bool isTold) const
+    {
+        nvinfer1::IPluginV2* const copy = isTold
+            ? alsoTold("clone", "attachToContext() follows", [&] { return mPlugin->clone(); })
+            : mPlugin->clone();
         if (copy == nullptr)
             return badConfig("clone() of plugin {} returned null", mIdentity.show());
         return copy;

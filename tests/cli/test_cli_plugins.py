@@ -118,8 +118,9 @@ def test_the_trace_has_object_phase_thread_callback_and_reason(padded: pathlib.P
     tenon("plugin", "trace", "-o", calls, PROGRAM, "run", padded, "--plugins", PAD)
     lines = calls.read_text().splitlines()
     form = re.compile(
-        r"plugin \d+ at 0x[0-9a-f]+ 'CircPadV3' version '1' namespace '' \(V3\), "
-        r"(in a network|building|in an engine|in a context), thread \d+: "
+        r"(the (creator of|user's plugin|new plugin) 'CircPadV3' version '1' namespace ''"
+        r"|plugin \d+ at 0x[0-9a-f]+ 'CircPadV3' version '1' namespace '' \(V3\), "
+        r"(in a network|building|in an engine|in a context)), thread \d+: "
     )
     assert all(form.match(line) for line in lines)
     asked = [line for line in lines if " = " in line]
