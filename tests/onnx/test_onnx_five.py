@@ -3,8 +3,10 @@
 The plugins are those of a shared library; networks by calls have tests/plugins/contract_test.cpp.
 """
 
+import collections
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,10 +108,9 @@ def test_W2_nodes_become_plugins_of_every_generation(
     x = data(generation, kind, 1)
     (tmp_path / "x").write_bytes(x.tobytes())
     (tmp_path / "pad.plan").write_bytes(plan)
-    extents = [str(extent) for extent in x.shape]
-    subprocess.run([RUN_PLAN, LIBRARY, "pad.plan", "x", "y", *extents], cwd=tmp_path, check=True)
-    wanted = pads.circ_pad(x, BEFORE, AFTER)
-    assert (tmp_path / "y").read_bytes()[: wanted.nbytes] == wanted.tobytes()
+    extents = ",".join(str(extent) for extent in x.shape)
+    subprocess.run([RUN_PLAN, LIBRARY, "pad.plan", ".", f"x={extents}"], cwd=tmp_path, check=True)
+    assert (tmp_path / "y").read_bytes() == pads.circ_pad(x, BEFORE, AFTER).tobytes()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.int32])
@@ -118,3 +119,55 @@ def test_W2_a_shape_input_of_a_node_reaches_the_plugin(kind: type) -> None:
     for number, after in enumerate([(0, 0), (4, 2), (1, 4)]):
         x = data("CircPadV3", kind, number)
         np.testing.assert_array_equal(contract_pads.run(context, x, after), pads.circ_pad(x, BEFORE, after))
+
+
+JOURNAL_PROGRAM = """
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, tensorrt as trt
+import test_onnx_five as five
+trt.get_plugin_registry().load_library(str(five.LIBRARY))
+library = ctypes.CDLL(str(five.LIBRARY))
+library.journalText.restype = ctypes.c_char_p
+library.journalClear()
+plan = five.build(sys.argv[2], np.float32, 0)
+engine = five.contract_pads.load(plan)
+contexts = [engine.create_execution_context() for _ in range(2)]
+for number in range(4):
+    five.contract_pads.run(contexts[number % 2], five.data(sys.argv[2], np.float32, number), five.AFTER)
+del contexts, engine
+print(library.journalText().decode())
+"""
+# What the parser calls as well, which the trace of the engine does not have.
+OF_THE_PARSER = {"createPlugin", "setPluginNamespace", "destroy"}
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_the_trace_has_every_callback_of_the_journal(generation: str, tmp_path: pathlib.Path) -> None:
+    calls = tmp_path / "calls.txt"
+    folder = str(pathlib.Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", JOURNAL_PROGRAM, folder, generation],
+        check=True,
+        env={**os.environ, "TENON_PLUGIN_TRACE": str(calls)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    traced = collections.Counter(
+        re.search(r"thread \d+: (\w+)", line)[1] for line in calls.read_text().splitlines() if " = " in line
+    )
+    # As the API calls them: the plugins write "configure" for both phases of the batch-less generations.
+    names = {"configure": "configureWithFormat" if generation == "CircPadV2" else "configurePlugin"}
+    noted = collections.Counter(
+        names.get(line.split()[1], line.split()[1]) for line in done.stdout.splitlines() if line
+    )
+    assert noted["enqueue"] == 4 and len(noted) > 8
+    for call, count in noted.items():
+        if call in OF_THE_PARSER:
+            assert 0 < traced[call] <= count, (call, count, traced)
+        else:
+            assert traced[call] == count, (call, count, traced)
+    ends = ["destructor"] if generation == "CircPadV3" else ["terminate", "destroy", "setPluginNamespace"]
+    assert all(traced[call] > 0 for call in ends)
+    if generation != "CircPadV3":
+        assert traced["terminate"] == traced["initialize"] == 2  # The engine that was built, and the one loaded.

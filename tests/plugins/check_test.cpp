@@ -2,6 +2,7 @@
 #include "plugins/circ_pad.h"
 #include "plugins/faulty.h"
 #include "plugins/flexible.h"
+#include "plugins/formats_asked.h"
 #include "tenon/testing.h"
 
 #include <gtest/gtest.h>
@@ -102,6 +103,21 @@ TEST_F(Check, soundPluginsOfAllGenerationsPass)
         EXPECT_EQ(Journal::get().count("initialize"), Journal::get().count("terminate"));
         EXPECT_EQ(Journal::get().count("sawLaterEntry") > 0, creator != &v2 && creator != &v2Ext)
             << "things that exist stand behind the position, too";
+    }
+}
+
+//! The engine offers no others: tests/plugins/formats_test.cpp.
+TEST_F(Check, J3_theOldestGenerationsHearOfTheOldestFormatsOnly)
+{
+    Options options;
+    options.inputs = {tenon::testing::range({1, 8, 5, 7}, {2, 8, 5, 7}, {4, 8, 5, 7})};
+    CircPadCreator<CircPadV2> v2;
+    CircPadCreator<CircPadV2Ext> v2Ext;
+    for (IPluginCreatorInterface* creator : std::initializer_list<IPluginCreatorInterface*>{&v2, &v2Ext})
+    {
+        Journal::get().clear();
+        EXPECT_TRUE(tenon::testing::check(*creator, options));
+        EXPECT_EQ(formatsAskedAbout(), kOldestFormats);
     }
 }
 

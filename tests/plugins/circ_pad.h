@@ -207,7 +207,7 @@ class CircPadV2 final : public CircPadBatchless<CircPadV2, IPluginV2>
     }
     bool supportsFormat(DataType kind, PluginFormat format) const noexcept override
     {
-        note("supportsFormat");
+        note("supportsFormat", std::to_string(static_cast<int32_t>(format)));
         return isPadType(kind) && format == PluginFormat::kLINEAR;
     }
     void configureWithFormat(Dims const* inputDims, int32_t, Dims const* outputDims, int32_t, DataType kind,
@@ -257,7 +257,7 @@ class CircPadV2Ext final : public CircPadExt<CircPadV2Ext, IPluginV2Ext>
     }
     bool supportsFormat(DataType kind, PluginFormat format) const noexcept override
     {
-        note("supportsFormat");
+        note("supportsFormat", std::to_string(static_cast<int32_t>(format)));
         return isPadType(kind) && format == PluginFormat::kLINEAR;
     }
     void configurePlugin(Dims const* inputDims, int32_t, Dims const* outputDims, int32_t, DataType const* inputTypes,
@@ -595,6 +595,8 @@ class CircPadCreator final : public IPluginCreator
 class CircPadCreatorV3 : public IPluginCreatorV3One
 {
   public:
+    std::string nameSpace; //!< Of it and of its plugins.
+
     IPluginV3* createPlugin(
         AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
     {
@@ -602,6 +604,7 @@ class CircPadCreatorV3 : public IPluginCreatorV3One
         Journal::get().note(plugin->number(), "createPlugin",
             std::string{name} + (phase == TensorRTPhase::kBUILD ? " build" : " runtime"));
         plugin->core = coreOf(fields);
+        plugin->nameSpace = nameSpace;
         return plugin;
     }
     PluginFieldCollection const* getFieldNames() noexcept override
@@ -618,7 +621,7 @@ class CircPadCreatorV3 : public IPluginCreatorV3One
     }
     AsciiChar const* getPluginNamespace() const noexcept override
     {
-        return "";
+        return nameSpace.c_str();
     }
 
   private:

@@ -1,6 +1,8 @@
-// The same small operator in every generation, under one contract: built, stored, loaded, run by two contexts.
+// The same small operator in every generation, under one contract: built, run, stored, loaded, run by two contexts and
+// in a process of its own.
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
+#include "plugins/elsewhere.h"
 
 #include <functional>
 
@@ -13,12 +15,14 @@ using apitest::dims;
 using apitest::stream;
 using tenon::test::DeviceArray;
 
-//! One generation: how its plugin is made, added and registered.
+constexpr char const* kNamespace{"five"}; //!< That of the library which the other process loads.
+
+//! One generation: how its plugin is made, added and registered. `more`: null, or values of a shape input.
 struct Way
 {
     char const* name;
     bool hasDynamicExtents;
-    std::function<ILayer*(INetworkDefinition&, ITensor&)> add;
+    std::function<ILayer*(INetworkDefinition&, ITensor&, ITensor* more)> add;
     std::function<IPluginCreatorInterface&()> creator;
 };
 
@@ -26,9 +30,10 @@ template <typename P>
 Way wayOfV2(char const* name, bool isDynamic)
 {
     return {name, isDynamic,
-        [](INetworkDefinition& network, ITensor& x) -> ILayer* {
+        [](INetworkDefinition& network, ITensor& x, ITensor*) -> ILayer* {
             ITensor* inputs[]{&x};
             auto* plugin = new P;
+            plugin->nameSpace = kNamespace;
             ILayer* layer = network.addPluginV2(inputs, 1, *plugin);
             plugin->destroy(); // The network has a copy of its own (J13).
             return layer;
@@ -42,13 +47,15 @@ Way wayOfV2(char const* name, bool isDynamic)
 Way wayOfV3()
 {
     return {"V3", true,
-        [](INetworkDefinition& network, ITensor& x) -> ILayer* {
+        [](INetworkDefinition& network, ITensor& x, ITensor* more) -> ILayer* {
             ITensor* inputs[]{&x};
             CircPadV3 plugin;
-            return network.addPluginV3(inputs, 1, nullptr, 0, plugin);
+            plugin.nameSpace = kNamespace;
+            return network.addPluginV3(inputs, 1, &more, more == nullptr ? 0 : 1, plugin);
         },
         []() -> IPluginCreatorInterface& {
             static CircPadCreatorV3 creator;
+            creator.nameSpace = kNamespace;
             return creator;
         }};
 }
@@ -66,10 +73,10 @@ struct Case
     bool isStronglyTyped;
 };
 
-std::vector<Case> cases()
+std::vector<Case> cases(size_t first = 0)
 {
     std::vector<Case> all;
-    for (size_t way = 0; way < ways().size(); ++way)
+    for (size_t way = first; way < ways().size(); ++way)
     {
         for (DataType const type : {DataType::kFLOAT, DataType::kINT32})
             all.push_back({way, type, false});
@@ -89,13 +96,16 @@ class Contract : public apitest::ApiTest, public ::testing::WithParamInterface<C
     void SetUp() override
     {
         Journal::get().clear();
-        ASSERT_TRUE(getPluginRegistry()->registerCreator(way.creator(), "")) << logger.errors();
+        ASSERT_TRUE(getPluginRegistry()->registerCreator(way.creator(), kNamespace)) << logger.errors();
         if (GetParam().isStronglyTyped)
             network.reset(
                 builder->createNetworkV2(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)));
     }
     void TearDown() override
     {
+        before.reset();
+        engine.reset();
+        runtime.reset();
         network.reset();
         config.reset();
         builder.reset();
@@ -107,62 +117,127 @@ class Contract : public apitest::ApiTest, public ::testing::WithParamInterface<C
         EXPECT_EQ(Journal::get().count("sawLaterEntry"), 0) << "J10: later entries are poisoned";
     }
 
-    void build()
+    void build(bool hasMore = false)
     {
         Dims const shape = way.hasDynamicExtents ? dims({-1, 3, -1, 7}) : dims({-1, 3, 5, 7});
         ITensor* x = network->addInput("x", type, shape);
-        ILayer* layer = way.add(*network, *x);
+        ITensor* more = hasMore ? network->addInput("more", DataType::kINT32, dims({2})) : nullptr;
+        ILayer* layer = way.add(*network, *x, more);
         ASSERT_NE(layer, nullptr) << logger.errors();
         layer->setName("pad");
         layer->getOutput(0)->setName("y");
         network->markOutput(*layer->getOutput(0));
         EXPECT_EQ(layer->getOutput(0)->getType(), type);
-        addProfile({1, 3, 5, 7}, {2, 3, 5, 7}, {4, 3, way.hasDynamicExtents ? 9 : 5, 7});
-        engine = buildEngine();
-        ASSERT_NE(engine, nullptr);
+        addProfile({1, 3, 5, 7}, {2, 3, 5, 7}, {4, 3, way.hasDynamicExtents ? 9 : 5, 7}, hasMore);
+        before.reset(builder->buildEngineWithConfig(*network, *config));
+        ASSERT_NE(before, nullptr) << logger.errors();
+        plan.reset(before->serialize());
+        ASSERT_NE(plan, nullptr) << logger.errors();
+        engine.reset(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+        ASSERT_NE(engine, nullptr) << logger.errors();
+    }
+    void addProfile(std::vector<int64_t> const& least, std::vector<int64_t> const& best,
+        std::vector<int64_t> const& most, bool hasMore)
+    {
+        IOptimizationProfile& profile = *builder->createOptimizationProfile();
+        ASSERT_TRUE(profile.setDimensions("x", OptProfileSelector::kMIN, dims(least)));
+        ASSERT_TRUE(profile.setDimensions("x", OptProfileSelector::kOPT, dims(best)));
+        ASSERT_TRUE(profile.setDimensions("x", OptProfileSelector::kMAX, dims(most)));
+        std::array<int32_t, 2> const values[]{{0, 0}, {3, 1}, {5, 4}};
+        for (size_t i = 0; hasMore && i < 3; ++i)
+            ASSERT_TRUE(profile.setShapeValues("more", static_cast<OptProfileSelector>(i), values[i].data(), 2));
+        ASSERT_EQ(config->addOptimizationProfile(&profile), 0);
     }
 
-    void run(IExecutionContext& context, int64_t n, int64_t h)
+    struct Data
     {
-        auto const count = static_cast<size_t>(n * 3 * h * 7);
-        std::vector<uint8_t> values(count * element);
+        Dims in;
+        Dims out;
+        std::vector<uint8_t> x;
+        std::vector<uint8_t> y; //!< As it must be.
+    };
+    Data data(int64_t n, int64_t h, std::array<int32_t, 2> after = CircPadCore{}.after) const
+    {
+        Data made{dims({n, 3, h, 7}), dims({n, 3, h + 1 + after[0], 9 + after[1]}), {}, {}};
+        made.x.resize(static_cast<size_t>(n * 3 * h * 7) * element);
         std::mt19937 generator{static_cast<uint32_t>(n * 100 + h)};
-        for (uint8_t& byte : values)
+        for (uint8_t& byte : made.x)
             byte = static_cast<uint8_t>(generator());
-        Dims const in = dims({n, 3, h, 7});
-        Dims const out = dims({n, 3, h + 4, 10});
-        std::vector<uint8_t> wanted(static_cast<size_t>(n * 3 * (h + 4) * 10) * element);
-        CircPadCore{}.run(in, out, element, values.data(), wanted.data());
-        DeviceArray<uint8_t> const x{values};
-        DeviceArray<uint8_t> const y{wanted.size()};
-        ASSERT_TRUE(context.setInputShape("x", in)) << logger.errors();
-        EXPECT_EQ(apitest::extents(context.getTensorShape("y")), apitest::extents(out));
+        made.y.resize(static_cast<size_t>(n * 3 * made.out.d[2] * made.out.d[3]) * element);
+        CircPadCore{}.run(made.in, made.out, element, made.x.data(), made.y.data());
+        return made;
+    }
+
+    void run(IExecutionContext& context, Data const& data, std::array<int32_t, 2> const* more = nullptr)
+    {
+        DeviceArray<uint8_t> const x{data.x};
+        DeviceArray<uint8_t> const y{data.y.size()};
+        ASSERT_TRUE(context.setInputShape("x", data.in)) << logger.errors();
+        ASSERT_TRUE(more == nullptr || context.setInputTensorAddress("more", more->data()));
+        EXPECT_EQ(apitest::extents(context.getTensorShape("y")), apitest::extents(data.out));
         ASSERT_TRUE(context.setTensorAddress("x", x.data()));
         ASSERT_TRUE(context.setTensorAddress("y", y.data()));
         ASSERT_TRUE(context.enqueueV3(stream())) << logger.errors();
-        EXPECT_EQ(y.read(), wanted) << "batch " << n << ", rows " << h;
+        EXPECT_EQ(y.read(), data.y) << "batch " << data.in.d[0] << ", rows " << data.in.d[2];
     }
-
-    std::unique_ptr<ICudaEngine> engine;
-};
-
-TEST_P(Contract, J7_K10_L7_runsAfterReloadingInTwoContexts)
-{
-    build();
+    void runInTwoContexts(ICudaEngine& from)
     {
-        std::unique_ptr<IExecutionContext> const first{engine->createExecutionContext()};
-        std::unique_ptr<IExecutionContext> const second{engine->createExecutionContext()};
+        std::unique_ptr<IExecutionContext> const first{from.createExecutionContext()};
+        std::unique_ptr<IExecutionContext> const second{from.createExecutionContext()};
         ASSERT_NE(first, nullptr) << logger.errors();
         ASSERT_NE(second, nullptr) << logger.errors();
         int64_t const rows = way.hasDynamicExtents ? 8 : 5;
-        run(*first, 1, 5);
-        run(*second, 4, rows);
-        run(*first, 3, rows);
-        run(*second, 2, 5);
-        run(*first, 3, rows);
+        run(*first, data(1, 5));
+        run(*second, data(4, rows));
+        run(*first, data(3, rows));
+        run(*second, data(2, 5));
+        run(*first, data(3, rows));
     }
-    engine.reset();
-    runtime.reset();
+
+    std::unique_ptr<ICudaEngine> before; //!< As built, not saved yet.
+    std::unique_ptr<IHostMemory> plan;
+    std::unique_ptr<ICudaEngine> engine; //!< Loaded from the plan.
+};
+
+TEST_P(Contract, J7_K10_L7_runsBeforeSavingAndAfterReloadingInTwoContexts)
+{
+    build();
+    runInTwoContexts(*before);
+    runInTwoContexts(*engine);
+    runInTwoContexts(*before);
+}
+
+TEST_P(Contract, J15_L3_runsInAnotherProcess)
+{
+    build();
+    Data const given = data(3, way.hasDynamicExtents ? 8 : 5);
+    auto outputs =
+        runElsewhere(TENON_FIVE_LIBRARY, *plan, {{"x", Elements::of(apitest::extents(given.in), given.x)}}, {"y"});
+    EXPECT_EQ(outputs["y"].as<uint8_t>(), given.y);
+}
+
+//! The one generation that knows shape inputs.
+class ContractWithShapeInput : public Contract
+{
+};
+
+TEST_P(ContractWithShapeInput, L11_aShapeTensorSaysHowMuchIsAdded)
+{
+    build(true);
+    for (ICudaEngine* from : {before.get(), engine.get()})
+    {
+        std::unique_ptr<IExecutionContext> const context{from->createExecutionContext()};
+        ASSERT_NE(context, nullptr) << logger.errors();
+        for (std::array<int32_t, 2> const& after : {std::array{0, 0}, std::array{5, 4}, std::array{2, 3}})
+            run(*context, data(2, 6, after), &after);
+    }
+    std::array<int32_t, 2> const after{4, 1};
+    Data const given = data(4, 9, after);
+    auto outputs = runElsewhere(TENON_FIVE_LIBRARY, *plan,
+        {{"x", Elements::of(apitest::extents(given.in), given.x)},
+            {"more", Elements::of<int32_t>({2}, {after.begin(), after.end()})}},
+        {"y"});
+    EXPECT_EQ(outputs["y"].as<uint8_t>(), given.y);
 }
 
 std::string nameOf(::testing::TestParamInfo<Case> const& info)
@@ -174,6 +249,7 @@ std::string nameOf(::testing::TestParamInfo<Case> const& info)
 }
 
 INSTANTIATE_TEST_SUITE_P(CircPad, Contract, ::testing::ValuesIn(cases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(CircPad, ContractWithShapeInput, ::testing::ValuesIn(cases(ways().size() - 1)), nameOf);
 
 } // namespace
 } // namespace plugintest

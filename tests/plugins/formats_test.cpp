@@ -1,6 +1,7 @@
 // Formats: every one that a plugin may accept reaches it laid out as its name says, and linear data comes back.
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
+#include "plugins/formats_asked.h"
 #include "plugins/one_to_one.h"
 
 namespace plugintest
@@ -246,6 +247,44 @@ TEST_F(FormatsOfOld, J3_L22_boolAndBytesAreNeverOffered)
     }
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "[layer 'narrow']"), 2) << logger.errors();
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "no type can be offered there"), 2) << logger.errors();
+}
+
+//! Takes no format, and notes which ones it was asked about.
+class Refusing final : public CircPadBatchless<Refusing, IPluginV2>
+{
+  public:
+    static constexpr char const* kType{"Refusing"};
+    Refusing* clone() const noexcept override
+    {
+        return copied();
+    }
+    bool supportsFormat(DataType, PluginFormat format) const noexcept override
+    {
+        note("supportsFormat", std::to_string(static_cast<int32_t>(format)));
+        return false;
+    }
+    void configureWithFormat(
+        Dims const*, int32_t, Dims const*, int32_t, DataType, PluginFormat, int32_t) noexcept override
+    {
+    }
+};
+
+using OldestFormats = apitest::ApiTest;
+
+TEST_F(OldestFormats, J3_theOldestGenerationsHearOfTheOldestFormatsOnly)
+{
+    Journal::get().clear();
+    network.reset(
+        builder->createNetworkV2(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)));
+    ITensor* inputs[]{network->addInput("x", DataType::kHALF, dims({2, 8, 3, 5}))};
+    auto* plugin = new Refusing;
+    ILayer* layer = network->addPluginV2(inputs, 1, *plugin);
+    plugin->destroy();
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    network->markOutput(*layer->getOutput(0));
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(formatsAskedAbout(), kOldestFormats);
 }
 
 } // namespace

@@ -15,19 +15,16 @@ using namespace nvinfer1;
 
 //! P: the class itself, copyable; it has `static constexpr char const* kType` and gets its fields back by
 //! `void restore(PluginFieldCollection const&)`.
-template <typename P>
-class OneToOne : public IPluginV3,
-                 public IPluginV3OneCore,
-                 public IPluginV3OneBuild,
-                 public IPluginV3OneRuntime,
-                 public Journaled
+//! Build: IPluginV3OneBuild or IPluginV3OneBuildV2.
+template <typename P, typename Build = IPluginV3OneBuild>
+class OneToOne : public IPluginV3, public IPluginV3OneCore, public Build, public IPluginV3OneRuntime, public Journaled
 {
   public:
     OneToOne() = default;
     OneToOne(OneToOne const& other)
         : IPluginV3{},
           IPluginV3OneCore{},
-          IPluginV3OneBuild{},
+          Build{},
           IPluginV3OneRuntime{},
           Journaled{},
           fields{other.fields}
@@ -40,7 +37,7 @@ class OneToOne : public IPluginV3,
         switch (kind)
         {
         case PluginCapabilityType::kCORE: return static_cast<IPluginV3OneCore*>(this);
-        case PluginCapabilityType::kBUILD: return static_cast<IPluginV3OneBuild*>(this);
+        case PluginCapabilityType::kBUILD: return static_cast<Build*>(this);
         case PluginCapabilityType::kRUNTIME: return static_cast<IPluginV3OneRuntime*>(this);
         }
         return nullptr;
@@ -119,6 +116,10 @@ template <typename P>
 class OneToOneCreator final : public IPluginCreatorV3One
 {
   public:
+    explicit OneToOneCreator(char const* nameSpace = "")
+        : mNameSpace{nameSpace}
+    {
+    }
     IPluginV3* createPlugin(AsciiChar const*, PluginFieldCollection const* fields, TensorRTPhase) noexcept override
     {
         auto plugin = std::make_unique<P>();
@@ -140,10 +141,11 @@ class OneToOneCreator final : public IPluginCreatorV3One
     }
     AsciiChar const* getPluginNamespace() const noexcept override
     {
-        return "";
+        return mNameSpace;
     }
 
   private:
+    char const* mNameSpace;
     PluginFieldCollection mNames{0, nullptr};
 };
 

@@ -1,11 +1,7 @@
 // A plugin library that was made from the layout table alone, without our headers: what was built for 10.x runs.
 #include "api/fixture.h"
-#include "support/temp_folder.h"
+#include "plugins/elsewhere.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <dlfcn.h>
@@ -102,7 +98,7 @@ class RawLibrary : public apitest::ApiTest
             runHere<T>(*second, 4, 32, factor);
             runHere<T>(*first, 1, 1, factor);
         }
-        runElsewhere<T>(*plan, factor);
+        runInAnotherProcess<T>(*plan, factor);
         engine.reset();
         runtime.reset();
     }
@@ -122,23 +118,12 @@ class RawLibrary : public apitest::ApiTest
     }
 
     template <typename T>
-    void runElsewhere(IHostMemory const& plan, float factor)
+    void runInAnotherProcess(IHostMemory const& plan, float factor)
     {
-        tenon::test::TempFolder const folder;
-        auto const path = [&](char const* name) { return folder.file(name); };
         std::vector<T> const values = randomValues<T>(2 * 2 * 9, 6);
-        std::ofstream{path("plan"), std::ios::binary}.write(
-            static_cast<char const*>(plan.data()), static_cast<std::streamsize>(plan.size()));
-        std::ofstream{path("x"), std::ios::binary}.write(
-            reinterpret_cast<char const*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
-        std::string const command = std::string{TENON_RUN_PLAN} + " '" + TENON_RAW_LIBRARY + "' '" + path("plan")
-            + "' '" + path("x") + "' '" + path("y") + "' 2 2 9";
-        ASSERT_EQ(std::system(command.c_str()), 0) << command;
-        std::ifstream file{path("y"), std::ios::binary};
-        std::vector<char> const bytes{std::istreambuf_iterator<char>{file}, {}};
-        std::vector<T> got(bytes.size() / sizeof(T));
-        std::memcpy(got.data(), bytes.data(), got.size() * sizeof(T));
-        EXPECT_EQ(got, expected(values, 4, 9, factor)) << "in another process";
+        std::map<std::string, Elements> outputs =
+            runElsewhere(TENON_RAW_LIBRARY, plan, {{"x", Elements::of<T>({2, 2, 9}, values)}}, {"y"});
+        EXPECT_EQ(outputs["y"].as<T>(), expected(values, 4, 9, factor)) << "in another process";
     }
 };
 

@@ -7,22 +7,6 @@ using namespace nvinfer1;
 
 constexpr char const* kNamespace{"five"};
 
-class CreatorV3 final : public plugintest::CircPadCreatorV3
-{
-  public:
-    IPluginV3* createPlugin(
-        AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
-    {
-        IPluginV3* const plugin = CircPadCreatorV3::createPlugin(name, fields, phase);
-        static_cast<plugintest::CircPadV3*>(plugin)->nameSpace = kNamespace;
-        return plugin;
-    }
-    AsciiChar const* getPluginNamespace() const noexcept override
-    {
-        return kNamespace;
-    }
-};
-
 template <typename P>
 IPluginCreatorInterface* creatorOf()
 {
@@ -36,7 +20,8 @@ extern "C" __attribute__((visibility("default"))) void setLoggerFinder(ILoggerFi
 
 extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const* getCreators(int32_t& count)
 {
-    static CreatorV3 newest;
+    static plugintest::CircPadCreatorV3 newest;
+    newest.nameSpace = kNamespace;
     static IPluginCreatorInterface* const kAll[]{creatorOf<plugintest::CircPadV2>(),
         creatorOf<plugintest::CircPadV2Ext>(), creatorOf<plugintest::CircPadV2IOExt>(),
         creatorOf<plugintest::CircPadV2DynamicExt>(), &newest};
