@@ -1,6 +1,7 @@
 """Who keeps what alive around custom layers of Python, and which calls let other threads run."""
 
 import gc
+import pathlib
 import subprocess
 import sys
 import weakref
@@ -11,6 +12,7 @@ import tensorrt as trt
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
+HERE = pathlib.Path(__file__).parent
 
 
 def build(plugin: object) -> trt.IHostMemory | None:
@@ -75,7 +77,33 @@ print("done")
 )
 def test_X3_giving_memory_to_two_contexts_at_once(call: str) -> None:
     text = TWO_CONTEXTS.replace("{call}", call)
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=sys.path[0], timeout=60)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=HERE, timeout=60)
+    assert done.stdout.strip() == "done", done.stderr
+
+
+NESTED = """
+import faulthandler
+import tensorrt as trt
+from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator
+import test_plugin_lifetimes as here
+
+faulthandler.dump_traceback_later(20, exit=True)
+
+class Outer(ScaledDynamicCreator):
+    def deserialize_plugin(self, name, data):
+        assert trt.Runtime(here.LOGGER).deserialize_cuda_engine(inner) is not None
+        return super().deserialize_plugin(name, data)
+
+for creator in (ScaledV3Creator(), Outer()):
+    trt.get_plugin_registry().register_creator(creator, "")
+inner = here.build(ScaledV3())
+assert trt.Runtime(here.LOGGER).deserialize_cuda_engine(here.build(ScaledDynamic())) is not None
+print("done")
+"""
+
+
+def test_J15_a_creator_may_load_an_engine_with_a_plugin() -> None:
+    done = subprocess.run([sys.executable, "-c", NESTED], capture_output=True, text=True, cwd=HERE, timeout=60)
     assert done.stdout.strip() == "done", done.stderr
 
 

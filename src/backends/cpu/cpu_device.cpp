@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <sys/mman.h>
 
 namespace tenon
@@ -167,10 +168,8 @@ class CpuDevice final : public Device
             for (KernelEntry const& entry : file.kernels)
                 if (entry.name == source.kernel)
                     return entry.load(source);
-        std::scoped_lock const lock{mMutex};
-        for (KernelEntry const& entry : mMore)
-            if (entry.name == source.kernel)
-                return entry.load(source);
+        if (std::optional<KernelEntry> const entry = added(source.kernel))
+            return entry->load(source); // Without the lock: a plugin's code may load an engine of its own.
         return badArgument("device 'cpu' has no kernel '{}'", source.kernel);
     }
     int32_t defaultThreads() const noexcept override
@@ -206,6 +205,15 @@ class CpuDevice final : public Device
 
   private:
     static constexpr int32_t kMostThreads{256};
+
+    std::optional<KernelEntry> added(std::string_view name) const
+    {
+        std::scoped_lock const lock{mMutex};
+        for (KernelEntry const& entry : mMore)
+            if (entry.name == name)
+                return entry;
+        return std::nullopt;
+    }
 
     //! A step of one lane, on the calling thread.
     static void runAlone(Run& run)
