@@ -23,6 +23,7 @@ PYBIND11_MODULE(_native, m)
     bindPluginsV2(m);
     bindPluginsV3(m);
     bindPluginsQuick(m);
+    bindCreators(m);
     bindRegistry(m);
     bindExtras(m);
     bindTesting(m);

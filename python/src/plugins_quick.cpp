@@ -1,5 +1,5 @@
-// Decorated Python plugins: their capabilities and creators, symbolic numbers, and INetworkDefinition.add_plugin.
-#include "plugin_overrides.h"
+// Decorated Python plugins: their capabilities, and INetworkDefinition.add_plugin.
+#include "plugin_kept.h"
 
 namespace tenon::python
 {
@@ -8,148 +8,7 @@ using namespace nvinfer1;
 
 namespace
 {
-// ---- symbolic numbers
-// --------------------------------------------------------------------------------------------------
-
-//! A number that Python makes: what is asked of it are attributes that Python sets.
-class PySymExpr final : public ISymExpr
-{
-  public:
-    PluginArgType type{PluginArgType::kINT};
-    PluginArgDataType dataType{PluginArgDataType::kINT32};
-    py::object expr; //!< An IDimensionExpr, or its address.
-
-    PluginArgType getType() const noexcept override
-    {
-        return type;
-    }
-    PluginArgDataType getDataType() const noexcept override
-    {
-        return dataType;
-    }
-    void* getExpr() noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        try
-        {
-            if (py::isinstance<IDimensionExpr>(expr))
-                return expr.cast<IDimensionExpr*>();
-            return expr ? addressOf(expr) : nullptr;
-        }
-        catch (std::exception const& error)
-        {
-            std::fprintf(stderr, "[tenon] ISymExpr.expr: %s\n", error.what());
-            return nullptr;
-        }
-    }
-};
-
-//! ISymExpr has no destructor of its own: those that Python owns are Python's.
-struct DeleteSymExpr
-{
-    void operator()(ISymExpr* number) const
-    {
-        delete static_cast<PySymExpr*>(number);
-    }
-};
-
-void bindNumbers(py::module_& m)
-{
-    py::class_<ISymExpr, PySymExpr, std::unique_ptr<ISymExpr, DeleteSymExpr>> number(m, "ISymExpr", docOf("ISymExpr"));
-    number.def(py::init_alias<>());
-    auto const own = [](ISymExpr& self) -> PySymExpr& {
-        auto* const python = dynamic_cast<PySymExpr*>(&self);
-        if (python == nullptr)
-            throw py::attribute_error("an ISymExpr of C++ is read-only");
-        return *python;
-    };
-    auto const set = [&](char const* name, auto setter) {
-        number.def_property(name, nullptr, py::cpp_function(setter), docOf((std::string{"ISymExpr."} + name).c_str()));
-    };
-    set("type", [own](ISymExpr& self, PluginArgType value) { own(self).type = value; });
-    set("dtype", [own](ISymExpr& self, PluginArgDataType value) { own(self).dataType = value; });
-    set("expr", [own](ISymExpr& self, py::object value) { own(self).expr = std::move(value); });
-
-    py::class_<ISymExprs, Borrowed<ISymExprs>> list(m, "ISymExprs", docOf("ISymExprs"));
-    list.def("__len__", &ISymExprs::getNbSymExprs);
-    list.def_property(
-        "nbSymExprs", &ISymExprs::getNbSymExprs,
-        [](ISymExprs& self, int32_t count) {
-            if (!self.setNbSymExprs(count))
-                throw py::value_error("there cannot be " + std::to_string(count) + " extra arguments");
-        },
-        docOf("ISymExprs.nbSymExprs"));
-    auto const within = [](ISymExprs const& self, int32_t index) {
-        if (index < 0 || index >= self.getNbSymExprs())
-            throw py::index_error();
-        return index;
-    };
-    list.def(
-        "__getitem__", [within](ISymExprs const& self, int32_t i) { return self.getSymExpr(within(self, i)); },
-        py::return_value_policy::reference);
-    list.def("__setitem__", [within](ISymExprs& self, int32_t i, ISymExpr* value) {
-        if (!self.setSymExpr(within(self, i), value))
-            throw py::value_error("extra argument " + std::to_string(i) + " is no int32 expression of this call");
-    });
-}
-
-void bindLaunch(py::module_& m)
-{
-    using T = IKernelLaunchParams;
-    py::class_<T, Borrowed<T>> c(m, "KernelLaunchParams", docOf("KernelLaunchParams"));
-    auto const add = [&](char const* name, auto get, auto set) {
-        std::string const what = std::string{"KernelLaunchParams."} + name;
-        c.def_property(
-            name, py::cpp_function(get, py::return_value_policy::reference),
-            [what, set](T& self, ISymExpr* value) {
-                if (!(self.*set)(value))
-                    throw py::value_error(what + " is no int32 expression of this call");
-            },
-            docOf(what.c_str()));
-    };
-    add("grid_x", &T::getGridX, &T::setGridX);
-    add("grid_y", &T::getGridY, &T::setGridY);
-    add("grid_z", &T::getGridZ, &T::setGridZ);
-    add("block_x", &T::getBlockX, &T::setBlockX);
-    add("block_y", &T::getBlockY, &T::setBlockY);
-    add("block_z", &T::getBlockZ, &T::setBlockZ);
-    add("shared_mem", &T::getSharedMem, &T::setSharedMem);
-}
-
-// ---- capabilities
-// ------------------------------------------------------------------------------------------------------
-
-class PyQuickCore : public IPluginV3QuickCore
-{
-  public:
-    APILanguage getAPILanguage() const noexcept override
-    {
-        return APILanguage::kPYTHON;
-    }
-    Attributes attributes;
-    AsciiChar const* getPluginName() const noexcept override
-    {
-        return text("plugin_name", mName);
-    }
-    AsciiChar const* getPluginVersion() const noexcept override
-    {
-        return text("plugin_version", mVersion);
-    }
-    AsciiChar const* getPluginNamespace() const noexcept override
-    {
-        return text("plugin_namespace", mNamespace);
-    }
-
-  private:
-    char const* text(char const* name, std::string& kept) const
-    {
-        kept = attributeOr<std::string>(static_cast<IPluginV3QuickCore const*>(this), name, "");
-        return kept.c_str();
-    }
-    mutable std::string mName;
-    mutable std::string mVersion;
-    mutable std::string mNamespace;
-};
+using PyQuickCore = PyNamed<IPluginV3QuickCore>;
 
 //! Build capability; Base is the one for running Python or the one for compiling.
 template <typename Base>
@@ -223,19 +82,11 @@ class PyQuickBuildOf : public Base
     }
     int32_t getNbTactics() noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_valid_tactics"))
-            return 0;
-        auto const answer = callOverride(self(), "get_valid_tactics", true);
-        if (!answer)
-            return kFailed;
-        mTactics = valueOr<std::vector<int32_t>>(answer, {0}, "get_valid_tactics"); // {0}: refused as tactics.
-        return static_cast<int32_t>(mTactics.size());
+        return mTactics.ask(self());
     }
     int32_t getValidTactics(int32_t* tactics, int32_t count) noexcept override
     {
-        std::copy_n(mTactics.begin(), std::min<size_t>(mTactics.size(), static_cast<size_t>(count)), tactics);
-        return 0;
+        return mTactics.give(tactics, count);
     }
     char const* getTimingCacheID() noexcept override
     {
@@ -264,7 +115,7 @@ class PyQuickBuildOf : public Base
     }
 
     std::vector<PluginTensorDesc> mCombinations;
-    std::vector<int32_t> mTactics;
+    ValidTactics mTactics;
     std::optional<std::string> mTimingCacheId;
     std::optional<std::string> mMetadata;
 };
@@ -340,23 +191,7 @@ class PyQuickRuntime : public IPluginV3QuickRuntime
     }
     PluginFieldCollection const* getFieldsToSerialize() noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        static PluginField const kUnreadable{"", nullptr, PluginFieldType::kINT32, -1}; // Refused as a field.
-        static PluginFieldCollection const kFailure{1, &kUnreadable};
-        auto const answer = callOverride(self(), "get_fields_to_serialize", true);
-        if (!answer)
-            return &kFailure;
-        try
-        {
-            mFields = answer->cast<FieldList>();
-            mView.emplace(mFields);
-            return mView->get();
-        }
-        catch (std::exception const& error)
-        {
-            std::fprintf(stderr, "[tenon] get_fields_to_serialize answered with no collection: %s\n", error.what());
-            return &kFailure;
-        }
+        return mFields.ask(self());
     }
 
   private:
@@ -365,8 +200,7 @@ class PyQuickRuntime : public IPluginV3QuickRuntime
         return this;
     }
 
-    FieldList mFields;
-    std::optional<FieldView> mView;
+    StoredFields mFields;
 };
 
 void bindCapabilities(py::module_& m)
@@ -394,97 +228,6 @@ void bindCapabilities(py::module_& m)
         m, "IPluginV3QuickRuntime", py::multiple_inheritance(), docOf("IPluginV3QuickRuntime"))
         .def(py::init_alias<>());
 }
-
-// ---- creators
-// ----------------------------------------------------------------------------------------------------------
-
-class PyCreatorQuick : public IPluginCreatorV3Quick
-{
-  public:
-    Attributes attributes;
-    IPluginV3* createPlugin(AsciiChar const* name, AsciiChar const* nspace, PluginFieldCollection const* fields,
-        TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        return ownedAnswer(callOverride(self(), "create_plugin", true, orEmpty(name), orEmpty(nspace), fieldsOf(fields),
-                               phase, request),
-            "create_plugin");
-    }
-    PluginFieldCollection const* getFieldNames() noexcept override
-    {
-        py::gil_scoped_acquire const gil;
-        mFields = attributeOr<FieldList>(self(), "field_names", {});
-        mView.emplace(mFields);
-        return mView->get();
-    }
-    AsciiChar const* getPluginName() const noexcept override
-    {
-        return text("name", mName);
-    }
-    AsciiChar const* getPluginVersion() const noexcept override
-    {
-        return text("plugin_version", mVersion);
-    }
-    AsciiChar const* getPluginNamespace() const noexcept override
-    {
-        return text("plugin_namespace", mNamespace);
-    }
-    APILanguage getAPILanguage() const noexcept override
-    {
-        return APILanguage::kPYTHON;
-    }
-
-  private:
-    IPluginCreatorV3Quick const* self() const noexcept
-    {
-        return this;
-    }
-    char const* text(char const* name, std::string& kept) const
-    {
-        kept = attributeOr<std::string>(self(), name, "");
-        return kept.c_str();
-    }
-
-    FieldList mFields;
-    std::optional<FieldView> mView;
-    mutable std::string mName;
-    mutable std::string mVersion;
-    mutable std::string mNamespace;
-};
-
-void bindCreator(py::module_& m)
-{
-    using Creator = IPluginCreatorV3Quick;
-    constexpr char const* kType{"IPluginCreatorV3Quick"};
-    py::class_<Creator, IPluginCreatorInterface, PyCreatorQuick, Plain<Creator>> c(m, kType, docOf(kType));
-    c.def(py::init_alias<>());
-    attribute<PyCreatorQuick, Creator>(
-        c, kType, "name", {}, [](Creator& self) { return orEmpty(self.getPluginName()); });
-    attribute<PyCreatorQuick, Creator>(
-        c, kType, "plugin_version", {}, [](Creator& self) { return orEmpty(self.getPluginVersion()); });
-    attribute<PyCreatorQuick, Creator>(
-        c, kType, "plugin_namespace", {}, [](Creator& self) { return orEmpty(self.getPluginNamespace()); });
-    attribute<PyCreatorQuick, Creator>(
-        c, kType, "field_names", {}, [](Creator& self) { return fieldsOf(self.getFieldNames()); });
-    c.def(
-        "create_plugin",
-        [](Creator& self, std::string const& name, std::string const& nspace, FieldList const& fields,
-            TensorRTPhase phase, QuickPluginCreationRequest request) -> py::object {
-            FieldView const view{fields};
-            IPluginV3* made{nullptr};
-            {
-                py::gil_scoped_release const released;
-                made = self.createPlugin(name.c_str(), nspace.c_str(), view.get(), phase, request);
-            }
-            return made == nullptr ? py::object(py::none())
-                                   : seenFromPython(*made, py::return_value_policy::take_ownership);
-        },
-        py::arg("name"), py::arg("namespace"), py::arg("field_collection"), py::arg("phase"),
-        py::arg("quickPluginType"), docOf("IPluginCreatorV3Quick.create_plugin"));
-}
-
-// ---- adding to a network
-// -----------------------------------------------------------------------------------------------
 
 //! Which form the network wants where the call does not say (N7).
 QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
@@ -522,10 +265,8 @@ py::object addCall(py::object const& network, py::object const& function, std::o
 
 void bindPluginsQuick(py::module_& m)
 {
-    bindNumbers(m);
-    bindLaunch(m);
+    bindNumbersQuick(m);
     bindCapabilities(m);
-    bindCreator(m);
     auto network = classOf<py::class_<INetworkDefinition, Owned<INetworkDefinition>>>(m, "INetworkDefinition");
     network.def("add_plugin", &addTuple, py::arg("tuple"), docOf("INetworkDefinition.add_plugin"));
     network.def(

@@ -1,0 +1,244 @@
+// Plugins of the V2 family between Python and the library: who holds them, and what all generations of them share.
+#pragma once
+
+#include "plugin_overrides.h"
+
+namespace tenon::python
+{
+
+inline constexpr size_t kRefused{SIZE_MAX}; //!< A size that no plan can hold: the build fails.
+
+//! What Python classes of all V2 generations have. The library's references are counted: each object that it owns holds
+//! its Python object once, until destroy().
+class PythonV2
+{
+  public:
+    virtual ~PythonV2() = default;
+    Attributes attributes;
+    mutable std::optional<std::string> given; //!< The namespace that the library set; none once Python set another.
+    //! From here on the library owns one reference more.
+    void hold(py::object object)
+    {
+        mHeld.push_back(std::move(object));
+    }
+
+  protected:
+    //! Drops one reference; the object may be gone afterwards.
+    void letGo()
+    {
+        if (mHeld.empty())
+            return;
+        py::object const last = std::move(mHeld.back());
+        mHeld.pop_back();
+    }
+
+    mutable std::string mType;
+    mutable std::string mVersion;
+    mutable std::string mNamespace;
+
+  private:
+    std::vector<py::object> mHeld;
+};
+
+inline PythonV2* pythonOf(nvinfer1::IPluginV2& plugin)
+{
+    return isPython(plugin) ? dynamic_cast<PythonV2*>(&plugin) : nullptr;
+}
+
+inline bool isNamed(py::handle plugin) noexcept
+{
+    return hasNames(plugin, {"plugin_type", "plugin_version", "plugin_namespace"});
+}
+
+//! A plugin that a Python method returned, handed to the library; null when it is none (M11). A clone has what is kept
+//! here of the original, too: Python code copies `__dict__`, where these attributes are not.
+template <typename T>
+T* handedOver(std::optional<py::object> const& answer, char const* name, PythonV2 const* original = nullptr)
+{
+    if (!answer)
+        return nullptr;
+    if (!py::isinstance<T>(*answer))
+    {
+        std::fprintf(stderr, "[tenon] %s answered with %s, which is no plugin of the class wanted\n", name,
+            py::repr(*answer).template cast<std::string>().c_str());
+        return nullptr;
+    }
+    T* const plugin = answer->template cast<T*>();
+    PythonV2* const python = pythonOf(*plugin);
+    if (python == nullptr)
+        return static_cast<T*>(plugin->clone());
+    if (original != nullptr)
+    {
+        python->attributes.addMissing(original->attributes);
+        if (original->given)
+            plugin->setPluginNamespace(original->given->c_str()); // J16
+    }
+    if (!isNamed(*answer))
+        return nullptr;
+    python->hold(*answer);
+    return plugin;
+}
+
+//! Calls that the generations share. Base: the public class, by which overrides are looked up.
+template <typename Base, uint32_t kVersion>
+class PyV2 : public Base, public PythonV2
+{
+  public:
+    int32_t getTensorRTVersion() const noexcept override
+    {
+        return static_cast<int32_t>(((kVersion | static_cast<uint32_t>(nvinfer1::kPLUGIN_VERSION_PYTHON_BIT)) << 24U)
+            | (static_cast<uint32_t>(NV_TENSORRT_VERSION) & 0xFFFFFFU));
+    }
+    nvinfer1::AsciiChar const* getPluginType() const noexcept override
+    {
+        return text("plugin_type", mType);
+    }
+    nvinfer1::AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return text("plugin_version", mVersion);
+    }
+    nvinfer1::AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return text("plugin_namespace", mNamespace);
+    }
+    void setPluginNamespace(nvinfer1::AsciiChar const* nameSpace) noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        try
+        {
+            py::cast(self()).attr("plugin_namespace") = orEmpty(nameSpace);
+            given = orEmpty(nameSpace);
+        }
+        catch (py::error_already_set& error)
+        {
+            reportOverride(error, "plugin_namespace");
+        }
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return attributeOr<int32_t>(self(), "num_outputs", kFailed);
+    }
+    int32_t initialize() noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        return status(self(), "initialize", false);
+    }
+    void terminate() noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        status(self(), "terminate", false);
+    }
+    void destroy() noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        status(self(), "destroy", false);
+        letGo();
+    }
+    size_t getSerializationSize() const noexcept override
+    {
+        py::gil_scoped_acquire const gil;
+        auto const answer = callOverride(self(), "serialize", true);
+        if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
+        {
+            if (answer)
+                std::fprintf(stderr, "[tenon] serialize answered with no bytes\n");
+            return kRefused;
+        }
+        auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer->ptr()));
+        if (!bytes) // A buffer whose memory is gone, for one.
+        {
+            py::error_already_set error;
+            explainFailure<Base>(error.what());
+            reportOverride(error, "serialize");
+            return kRefused;
+        }
+        mSerialized = static_cast<std::string>(bytes);
+        if (!py::get_override(self(), "get_serialization_size"))
+            return mSerialized.size();
+        auto const size =
+            valueOr<size_t>(callOverride(self(), "get_serialization_size", true), kRefused, "get_serialization_size");
+        if (size == mSerialized.size())
+            return size;
+        std::fprintf(stderr, "[tenon] get_serialization_size answers %zu, but serialize gives %zu bytes\n", size,
+            mSerialized.size());
+        return kRefused;
+    }
+    void serialize(void* buffer) const noexcept override
+    {
+        std::copy(mSerialized.begin(), mSerialized.end(), static_cast<char*>(buffer));
+    }
+
+  protected:
+    Base const* self() const noexcept
+    {
+        return this;
+    }
+    template <typename T>
+    T* cloned() const
+    {
+        py::gil_scoped_acquire const gil;
+        if (!isNamed(py::cast(self())))
+            return nullptr;
+        if (given && *given != getPluginNamespace())
+            given.reset();
+        return handedOver<T>(callOverride(self(), "clone", true), "clone", this);
+    }
+
+  private:
+    char const* text(char const* name, std::string& kept) const
+    {
+        kept = attributeOr<std::string>(self(), name, "");
+        return kept.c_str();
+    }
+    mutable std::string mSerialized;
+};
+
+using Released = py::call_guard<py::gil_scoped_release>; // Calls of a C++ plugin may take long.
+
+inline size_t serializationSize(nvinfer1::IPluginV2& self)
+{
+    py::gil_scoped_release const released;
+    size_t const size = self.getSerializationSize();
+    if (size == kRefused)
+        throw std::runtime_error("the plugin cannot be serialized; stderr has the reason");
+    return size;
+}
+
+inline py::bytes serialized(nvinfer1::IPluginV2& self)
+{
+    std::string bytes(serializationSize(self), '\0');
+    {
+        py::gil_scoped_release const released;
+        self.serialize(bytes.data());
+    }
+    return bytes;
+}
+
+//! destroy() from Python: a C++ plugin that Python owns ends now, and the object is an empty plugin from then on. For
+//! plugins of Python classes it is the default of their own `destroy`, which does nothing.
+template <typename T, typename Empty>
+void destroyNow(py::object const& self)
+{
+    if (isPython(self.cast<T&>()))
+        return;
+    auto* const instance = reinterpret_cast<py::detail::instance*>(self.ptr());
+    if (!instance->owned)
+        throw std::runtime_error("destroy: this plugin belongs to the library, which destroys it itself");
+    auto* const type = py::detail::get_type_info(typeid(T));
+    auto place = instance->get_value_and_holder(type);
+    py::detail::deregister_instance(instance, place.value_ptr(), type);
+    auto& holder = place.template holder<DestroyedV2<T>>();
+    holder.reset(new Empty);
+    place.value_ptr() = static_cast<T*>(holder.get());
+    py::detail::register_instance(instance, place.value_ptr(), type);
+}
+
+template <typename T>
+T* owned(T* plugin, char const* call)
+{
+    if (plugin == nullptr)
+        throw std::runtime_error(std::string{call} + " returned null");
+    return plugin;
+}
+
+} // namespace tenon::python
