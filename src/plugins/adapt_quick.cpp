@@ -107,14 +107,16 @@ class Quick final : public Plugin
     }
     int32_t outputCount() override
     {
-        return mOwn.build == nullptr ? 0 : mOwn.build->getNbOutputs();
+        if (mOwn.build == nullptr)
+            return 0;
+        return alsoTold("getNbOutputs", "its outputs are counted", [&] { return mOwn.build->getNbOutputs(); });
     }
 
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getOutputDataTypes()"));
         mRanks.resize(inputs.size(), nvinfer1::Dims::MAX_DIMS); // Types may be asked for before shapes are known.
-        std::vector<DType> types(static_cast<size_t>(std::max(build.getNbOutputs(), 0)), static_cast<DType>(-1));
+        std::vector<DType> types(static_cast<size_t>(std::max(outputCount(), 0)), static_cast<DType>(-1));
         TENON_TRY(checked("getOutputDataTypes()",
             build.getOutputDataTypes(types.data(), static_cast<int32_t>(types.size()), inputs.data(), mRanks.data(),
                 static_cast<int32_t>(inputs.size()))));
@@ -134,7 +136,7 @@ class Quick final : public Plugin
         IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
         if (!shapeInputs.empty())
             return badConfig("plugin {} takes no shape inputs (N10)", mIdentity.show());
-        int32_t const count = std::max(build.getNbOutputs(), 0);
+        int32_t const count = std::max(outputCount(), 0);
         ShapeBuilder builder{count, dataExtent};
         std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
         std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count));

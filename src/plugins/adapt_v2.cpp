@@ -104,7 +104,9 @@ Result<PluginPtr> adopt(IPluginV2& plugin)
     Identity const identity{textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
         textOf(plugin.getPluginNamespace()), generationOf(plugin)};
     TENON_TRY(checkLengths(identity));
-    if (int32_t const outputs = plugin.getNbOutputs(); outputs < 1)
+    int32_t const outputs = toldOf("the user's plugin ", identity, "getNbOutputs", "it is added to a network",
+        [&] { return plugin.getNbOutputs(); });
+    if (outputs < 1)
         return badArgument(
             "plugin '{}' has {} outputs: it needs at least one", textOf(plugin.getPluginType()), outputs);
     IPluginV2* const copy = toldOf("the user's plugin ", identity, "clone", "it is added to a network",

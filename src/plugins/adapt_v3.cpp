@@ -97,14 +97,15 @@ class V3 final : public Plugin
     }
     int32_t outputCount() override
     {
-        return mBuild == nullptr ? 0 : mBuild->getNbOutputs();
+        if (mBuild == nullptr)
+            return 0;
+        return alsoTold("getNbOutputs", "its outputs are counted", [&] { return mBuild->getNbOutputs(); });
     }
 
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputDataTypes()"));
-        int32_t const outputs =
-            alsoTold("getNbOutputs", "getOutputDataTypes() wants room", [&] { return build.getNbOutputs(); });
+        int32_t const outputs = outputCount();
         std::vector<DType> types(static_cast<size_t>(std::max(outputs, 0)), static_cast<DType>(-1));
         int32_t const code = build.getOutputDataTypes(
             types.data(), static_cast<int32_t>(types.size()), inputs.data(), static_cast<int32_t>(inputs.size()));
@@ -121,8 +122,7 @@ class V3 final : public Plugin
         std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
     {
         IPluginV3OneBuild& build = *TENON_TRY(forBuilding("getOutputShapes()"));
-        int32_t const count =
-            std::max(alsoTold("getNbOutputs", "getOutputShapes() wants room", [&] { return build.getNbOutputs(); }), 0);
+        int32_t const count = std::max(outputCount(), 0);
         ShapeBuilder builder{count, dataExtent};
         std::vector<nvinfer1::DimsExprs> in;
         std::vector<nvinfer1::DimsExprs> values;

@@ -179,12 +179,13 @@ class Traced final : public Plugin
     }
     int32_t outputCount() override
     {
-        return told(
-            {Ask::kOutputCount, "outputs?", "the layer gets its tensors"}, [&] { return mPlugin->outputCount(); },
-            [](int32_t n) { return fmt::to_string(n); });
+        Telling const telling{*this};
+        return mPlugin->outputCount(); // Tells it, within other questions, too.
     }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
+        if (identity().generation == Generation::kV2)
+            return mPlugin->outputTypes(inputs); // Not asked: that of the first input.
         return told(
             {Ask::kTypes, "types for" + textOf(inputs), "somebody asks for a type, or the build begins"},
             [&] { return mPlugin->outputTypes(inputs); },
@@ -210,6 +211,8 @@ class Traced final : public Plugin
     }
     int32_t combinationLimit() override
     {
+        if (!isV3())
+            return mPlugin->combinationLimit(); // A constant.
         return told(
             {Ask::kLimit, "at most how many combinations?", "types and formats are being agreed"},
             [&] { return mPlugin->combinationLimit(); }, [](int32_t n) { return fmt::to_string(n); });
@@ -229,6 +232,8 @@ class Traced final : public Plugin
     }
     Result<std::vector<int32_t>> tactics() override
     {
+        if (!isV3())
+            return mPlugin->tactics(); // None, and nobody to ask.
         return told(
             {Ask::kTactics, "tactics?", "it has just been configured"}, [&] { return mPlugin->tactics(); },
             [](auto const& tactics) {
@@ -240,12 +245,16 @@ class Traced final : public Plugin
     }
     Result<Done> setTactic(int32_t tactic) override
     {
+        if (!isV3())
+            return mPlugin->setTactic(tactic);
         return told(
             {Ask::kSetTactic, fmt::format("tactic {}", tactic), "a run follows"},
             [&] { return mPlugin->setTactic(tactic); }, kDone);
     }
     Result<Done> initialize() override
     {
+        if (isV3())
+            return mPlugin->initialize(); // Objects are born ready (L5).
         return told(
             {Ask::kInitialize, "initialize",
                 mPhase == Phase::kEngine ? "the engine has been made" : "the build is about to store it"},
@@ -274,6 +283,8 @@ class Traced final : public Plugin
     }
     Result<Done> reshape(Ports const& ports) override
     {
+        if (isBatchless(identity().generation))
+            return mPlugin->reshape(ports); // They only hear of the batch, when they run.
         return told(
             {Ask::kReshape, "shapes, before running: " + textOf(ports, false),
                 mPhase == Phase::kContext ? "the first run, or shapes, profile or addresses have changed"
@@ -297,18 +308,24 @@ class Traced final : public Plugin
     }
     int32_t aliasedInput(int32_t output) override
     {
+        if (!isV3())
+            return mPlugin->aliasedInput(output);
         return told(
             {Ask::kAlias, fmt::format("output {} takes over which input?", output), "kALIASED_PLUGIN_IO_10_03 is on"},
             [&] { return mPlugin->aliasedInput(output); }, [](int32_t n) { return fmt::to_string(n); });
     }
     std::string timingCacheId() override
     {
+        if (!isV3())
+            return mPlugin->timingCacheId();
         return told(
             {std::nullopt, "getTimingCacheID", "timings may be kept"}, [&] { return mPlugin->timingCacheId(); },
             [](std::string const& id) { return "'" + id + "'"; });
     }
     std::string metadata() override
     {
+        if (!isV3())
+            return mPlugin->metadata();
         return told(
             {std::nullopt, "getMetadataString", "the inspector shows it"}, [&] { return mPlugin->metadata(); },
             [](std::string const& text) { return fmt::format("{} characters", text.size()); });
@@ -349,6 +366,10 @@ class Traced final : public Plugin
       private:
         Traced const* mOuter;
     };
+    bool isV3() const noexcept
+    {
+        return identity().generation == Generation::kV3;
+    }
     //! What is asked, and why now.
     struct Question
     {

@@ -53,7 +53,7 @@ class V2Family : public Plugin
     }
     int32_t outputCount() override
     {
-        return mPlugin->getNbOutputs();
+        return alsoTold("getNbOutputs", "its outputs are counted", [&] { return mPlugin->getNbOutputs(); });
     }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {

@@ -139,7 +139,7 @@ del contexts, engine
 print(library.journalText().decode())
 """
 # What the parser calls as well, which the trace of the engine does not have.
-OF_THE_PARSER = {"createPlugin", "setPluginNamespace", "destroy"}
+OF_THE_PARSER = {"createPlugin", "setPluginNamespace", "destroy", "destructor"}
 
 
 @pytest.mark.parametrize("generation", GENERATIONS)
