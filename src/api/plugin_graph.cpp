@@ -73,7 +73,6 @@ class PluginWriter
                 .tactic = mTactic,
                 .dataExtents = mFields.dataExtents,
                 .mostWorkspace = mRequest.mostWorkspace}));
-        TENON_TRY(boundOutputs());
         fill(agreed, chosen, std::move(finished));
         if (mFields.live->isAhead())
             TENON_TRY(compileKernel(chosen.front()));
@@ -231,29 +230,6 @@ class PluginWriter
         return std::move(found[fastest.combination]);
     }
 
-    //! No run of any profile has outputs above these: an expression need not grow with the inputs' extents.
-    Result<Done> boundOutputs()
-    {
-        mMost.clear();
-        for (Shape const& shape : mOutputShapes)
-            mMost.emplace_back(shape.size(), 0);
-        for (size_t profile = 0; profile < mNetwork.profiles.size(); ++profile)
-        {
-            std::vector<int64_t> const least = TENON_TRY(valuesAt(profile, ProfilePoint::kMin));
-            std::vector<int64_t> const most = TENON_TRY(valuesAt(profile, ProfilePoint::kMax));
-            SymbolTable bounded = mSymbols;
-            for (int32_t id = 0; id < bounded.size(); ++id)
-            {
-                auto const at = static_cast<size_t>(id);
-                bounded.at(id).range = {id < mKnownSymbols ? least[at] : 0, std::max(least[at], most[at])};
-            }
-            for (size_t i = 0; i < mMost.size(); ++i)
-                for (size_t axis = 0; axis < mMost[i].size(); ++axis)
-                    mMost[i][axis] = std::max(mMost[i][axis], mOutputShapes[i][axis].range(bounded).max);
-        }
-        return Done{};
-    }
-
     void fill(plugins::Combination const& agreed, std::vector<Ports> const& profiles, plugins::Finished finished)
     {
         for (size_t i = 0; i < agreed.size(); ++i)
@@ -261,10 +237,7 @@ class PluginWriter
             PluginPort port{agreed[i].type, agreed[i].format, profiles.front().all[i].max};
             for (Ports const& ports : profiles)
                 for (int32_t axis = 0; axis < port.most.nbDims; ++axis)
-                    port.most.d[axis] = std::max({port.most.d[axis], ports.all[i].min.d[axis], ports.all[i].opt.d[axis],
-                        ports.all[i].max.d[axis]});
-            for (int32_t axis = 0; i >= mData && axis < port.most.nbDims; ++axis)
-                port.most.d[axis] = std::max(port.most.d[axis], mMost[i - mData][static_cast<size_t>(axis)]);
+                    port.most.d[axis] = std::max(port.most.d[axis], ports.all[i].max.d[axis]);
             mFields.ports.push_back(port);
         }
         mFields.workspace = finished.workspace;
@@ -351,7 +324,6 @@ class PluginWriter
     std::vector<std::string> mOutputNames;
     SymbolTable mSymbols;
     int32_t mKnownSymbols{0};
-    std::vector<std::vector<int64_t>> mMost; //!< Of outputs: the largest extents.
     std::vector<Shape> mOutputShapes;
     std::vector<ShapeExpr> mSizeOptima;
     std::vector<DType> mOutputTypes;
