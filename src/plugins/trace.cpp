@@ -185,7 +185,10 @@ class Traced final : public Plugin
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         if (identity().generation == Generation::kV2)
-            return mPlugin->outputTypes(inputs); // Not asked: that of the first input.
+        {
+            Telling const telling{*this};
+            return mPlugin->outputTypes(inputs); // Asked for their number only: the type is that of the first input.
+        }
         return told(
             {Ask::kTypes, "types for" + textOf(inputs), "somebody asks for a type, or the build begins"},
             [&] { return mPlugin->outputTypes(inputs); },
