@@ -71,7 +71,7 @@ Numbers numbersOf(AttributeProto const& attribute, Model& model)
     }
 }
 
-//! The number in the type of the field; a number that the type has not is an error. Fractions are cut off, as Cast does.
+//! The number in the type of the field; a number that the type has not is an error. Fractions are cut off, as by Cast.
 template <typename T, typename From>
 T narrowed(From value, AttributeProto const& attribute)
 {

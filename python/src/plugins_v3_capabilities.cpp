@@ -174,7 +174,7 @@ class PyRuntime : public IPluginV3OneRuntime
     StoredFields mFields;
 };
 
-//! A call that only the library makes. Where a Python class need not override it, `fallback()` is what its base answers.
+//! A call that only the library makes. Where Python need not override it, `fallback()` is what its base answers.
 template <typename T, typename Class>
 void notFromPython(Class& c, char const* type, char const* name, py::object const& fallback)
 {

@@ -43,9 +43,8 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
 
 Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner)
 {
-    return loadEngine(LoadRequest{
-        blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this(),
-        mHostCodeAllowed});
+    return loadEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
+        &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed});
 }
 
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept

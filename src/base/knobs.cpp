@@ -27,7 +27,8 @@ constexpr std::array kKnobs{
         "", false},
     KnobInfo{
         Knob::kTrace, "TENON_TRACE", "text", "none", "File that gets a Chrome trace of builds and runs.", "", false},
-    KnobInfo{Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", ""},
+    KnobInfo{
+        Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", ""},
     KnobInfo{Knob::kImplicitBatch, "TENON_IMPLICIT_BATCH", "switch", "off",
         "Networks made without kEXPLICIT_BATCH have an implicit batch.", "", false},
     KnobInfo{Knob::kFusion, "TENON_FUSION", "switch", "on", "Off: every layer is a step of its own."},

@@ -1,5 +1,4 @@
-// A data-dependent output, an output in an input's memory, and tactics: built, run, stored, loaded, and run in a process
-// of its own.
+// A data-dependent output, an output in an input's memory, and tactics: built, run, stored, loaded, run elsewhere.
 #include "api/fixture.h"
 #include "plugins/elsewhere.h"
 #include "plugins/special.h"

@@ -70,9 +70,7 @@ def test_instance_normalization(version: str, relu: int) -> None:
 
 
 @pytest.mark.parametrize("version", ["1", "3"])
-def test_weights_for_another_number_of_channels_fail_the_build(
-    version: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_weights_for_another_number_of_channels_fail_the_build(version: str, capfd: pytest.CaptureFixture[str]) -> None:
     x = np.random.default_rng(2).standard_normal((1, 4, 5, 5)).astype(np.float32)
     fields = [field("scales", [1.0, 2.0], np.float32), field("bias", [0.0, 0.0], np.float32)]
     assert engine_of("InstanceNormalization_TRT", version, fields, x) is None

@@ -6,8 +6,8 @@
 #include "api/generation.h"
 #include "api/global_logger.h"
 #include "api/plugin_registry.h"
-#include "api/stock_plugins.h"
 #include "api/runtime.h"
+#include "api/stock_plugins.h"
 #include "base/knobs.h"
 
 #include <atomic>
