@@ -286,9 +286,9 @@ Import::Importer Import::importerOf(::onnx::NodeProto const& proto)
         }
     }
     fail(ErrorCode::kUNSUPPORTED_NODE,
-        fmt::format("operator '{}' of domain '{}' at opset {} is not supported, and no plugin of that name is "
-                    "registered",
-            proto.op_type(), isStandard(proto.domain()) ? "ai.onnx" : proto.domain(), mOpset));
+        fmt::format("operator '{}' of domain '{}' is not supported{}, and {}", proto.op_type(),
+            isStandard(proto.domain()) ? "ai.onnx" : proto.domain(),
+            isStandard(proto.domain()) ? fmt::format(" at opset {}", mOpset) : "", missingCreator(mNetwork, proto)));
 }
 
 //! False when an input comes from a node that failed.

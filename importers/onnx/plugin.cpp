@@ -312,6 +312,31 @@ ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollecti
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }
 
+struct Names
+{
+    std::string name;
+    std::string version;
+    std::string nameSpace;
+};
+
+template <typename Creator>
+Names namesAs(IPluginCreatorInterface& creator)
+{
+    auto const text = [](char const* given) { return std::string{given == nullptr ? "" : given}; };
+    auto& known = static_cast<Creator&>(creator);
+    return {text(known.getPluginName()), text(known.getPluginVersion()), text(known.getPluginNamespace())};
+}
+
+//! Empty for kinds of creators that nobody knows.
+Names namesOf(IPluginCreatorInterface& creator)
+{
+    std::string_view const kind{creator.getInterfaceInfo().kind};
+    return kind == "PLUGIN CREATOR_V1"     ? namesAs<IPluginCreator>(creator)
+        : kind == "PLUGIN CREATOR_V3QUICK" ? namesAs<IPluginCreatorV3Quick>(creator)
+        : kind == "PLUGIN CREATOR_V3ONE"   ? namesAs<IPluginCreatorV3One>(creator)
+                                           : Names{};
+}
+
 } // namespace
 
 IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& proto)
@@ -328,14 +353,31 @@ IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& p
                             : registry.getCreator(proto.op_type().c_str(), version.c_str(), proto.domain().c_str());
 }
 
+std::string missingCreator(Network& network, ::onnx::NodeProto const& proto)
+{
+    int32_t count{0};
+    IPluginCreatorInterface* const* const all =
+        network.api.getBuilder().getPluginRegistry().getAllCreatorsRecursive(&count);
+    std::string others;
+    for (int32_t i = 0; i < count; ++i)
+    {
+        if (Names const names = namesOf(*all[i]); names.name == proto.op_type())
+        {
+            others += fmt::format(
+                "{}version '{}' namespace '{}'", others.empty() ? "" : ", ", names.version, names.nameSpace);
+        }
+    }
+    if (others.empty())
+    {
+        return "no plugin of that name is registered";
+    }
+    return fmt::format("the plugins of that name are {}, not version '{}' namespace '{}'", others,
+        textOr(proto, kVersion, "1"), textOr(proto, kNamespace, ""));
+}
+
 bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)
 {
-    std::string_view const kind{creator.getInterfaceInfo().kind};
-    char const* const name = kind == "PLUGIN CREATOR_V1" ? static_cast<IPluginCreator&>(creator).getPluginName()
-        : kind == "PLUGIN CREATOR_V3QUICK"               ? static_cast<IPluginCreatorV3Quick&>(creator).getPluginName()
-        : kind == "PLUGIN CREATOR_V3ONE"                 ? static_cast<IPluginCreatorV3One&>(creator).getPluginName()
-                                                         : nullptr;
-    return name != nullptr && name == type;
+    return namesOf(creator).name == type;
 }
 
 bool overridesOperator(Network const& network, ::onnx::NodeProto const& proto)

@@ -11,6 +11,9 @@ namespace tenon::onnx
 //! plugin_namespace (else none, then the node's domain); null when none is registered (W2).
 nvinfer1::IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& proto);
 
+//! In words, why there is none: what of the name is registered, with which versions and namespaces.
+std::string missingCreator(Network& network, ::onnx::NodeProto const& proto);
+
 //! Whether a plugin stands for an operator that the importer knows itself (W3).
 bool overridesOperator(Network const& network, ::onnx::NodeProto const& proto);
 

@@ -137,7 +137,9 @@ class PyV2 : public Base, public PythonV2
     size_t getSerializationSize() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        auto const answer = callOverride(self(), "serialize", true);
+        auto answer = callOverride(self(), "serialize", true);
+        if (answer && py::isinstance<py::str>(*answer))
+            answer = py::bytes(answer->template cast<std::string>()); // As UTF-8.
         if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
         {
             if (answer)

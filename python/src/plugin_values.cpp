@@ -66,7 +66,9 @@ py::object fitted(py::object const& array, FieldForm const& form, std::string co
     if (letter == "f" && bits == 16 && form.type != PluginFieldType::kFLOAT16 && form.type != PluginFieldType::kUNKNOWN)
         refuse(); // M14
     bool const isNumber = letter == "i" || letter == "u" || letter == "f";
-    if (!isNumber || bits == 8 || form.numpy == nullptr || bits == form.bits)
+    if (!isNumber || bits == 8 || form.numpy == nullptr || array.attr("size").cast<size_t>() == 0)
+        return array;
+    if (bits == form.bits && (letter == "f") == (std::string_view{form.numpy}.front() == 'f'))
         return array;
     py::module_ const numpy = py::module_::import("numpy");
     if (!numpy.attr("can_cast")(kind, form.numpy, "same_kind").cast<bool>())

@@ -139,7 +139,7 @@ class Quick final : public Plugin
         int32_t const count = std::max(outputCount(), 0);
         ShapeBuilder builder{count, dataExtent};
         std::vector<nvinfer1::DimsExprs> const in = exprsOf(builder, inputs);
-        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count));
+        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
         int32_t const code =
             build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), nullptr, 0, out.data(), count, builder);
         if (code != 0)

@@ -106,13 +106,13 @@ Result<PluginPtr> adopt(IPluginV2& plugin)
     TENON_TRY(checkLengths(identity));
     int32_t const outputs = toldOf("the user's plugin ", identity, "getNbOutputs", "it is added to a network",
         [&] { return plugin.getNbOutputs(); });
-    if (outputs < 1)
-        return badArgument(
-            "plugin '{}' has {} outputs: it needs at least one", textOf(plugin.getPluginType()), outputs);
+    TENON_TRY(checkOutputs(identity, outputs));
     IPluginV2* const copy = toldOf("the user's plugin ", identity, "clone", "it is added to a network",
         [&] { return static_cast<IPluginV2*>(plugin.clone()); });
     if (copy == nullptr)
-        return badArgument("clone() of plugin '{}' returned null", textOf(plugin.getPluginType()));
+        return badArgument("clone() of plugin {} returned null{}", identity.show(), because());
+    if (copy == &plugin)
+        return badArgument("clone() of plugin {} returned the plugin itself: it must be a new object", identity.show());
     return take(copy);
 }
 

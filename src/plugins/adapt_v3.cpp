@@ -135,7 +135,7 @@ class V3 final : public Plugin
                     each.size(), nvinfer1::Dims::MAX_DIMS);
             values.push_back(builder.exprs(each));
         }
-        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count));
+        std::vector<nvinfer1::DimsExprs> out(static_cast<size_t>(count), {-1, {}}); // Untouched: no shape.
         int32_t const code = build.getOutputShapes(in.data(), static_cast<int32_t>(in.size()), values.data(),
             static_cast<int32_t>(values.size()), out.data(), count, builder);
         if (code != 0)
@@ -273,9 +273,12 @@ class V3 final : public Plugin
     Result<PluginPtr> made(
         IPluginV3* object, char const* call, bool needsBuild, std::unique_ptr<ResourceContext> resources) const
     {
+        if (object == mPlugin.get())
+            return badConfig(
+                "{} of plugin {} returned the plugin itself: it must be a new object", call, mIdentity.show());
         std::unique_ptr<IPluginV3> owned{object};
         if (owned == nullptr)
-            return badConfig("{} of plugin {} returned null", call, mIdentity.show());
+            return badConfig("{} of plugin {} returned null{}", call, mIdentity.show(), because());
         auto capabilities = capabilitiesOf(*owned, needsBuild);
         if (!capabilities)
             return std::move(capabilities).error().in(fmt::format("{} of plugin {}", call, mIdentity.show()));
@@ -314,8 +317,14 @@ Result<PluginPtr> adopt(IPluginV3& plugin)
         identity = identityOf(*static_cast<IPluginV3OneCore*>(core));
     IPluginV3* const copy =
         toldOf("the user's plugin ", identity, "clone", "it is added to a network", [&] { return plugin.clone(); });
+    if (copy == nullptr)
+        return badArgument("clone() of plugin {} returned null{}", identity.show(), because());
+    if (copy == &plugin)
+        return badArgument("clone() of plugin {} returned the plugin itself: it must be a new object", identity.show());
     PluginPtr adopted = TENON_TRY(take(copy, nvinfer1::TensorRTPhase::kBUILD));
     TENON_TRY(checkLengths(adopted->identity()));
+    if (!adopted->isAhead())
+        TENON_TRY(checkOutputs(adopted->identity(), adopted->outputCount()));
     return adopted;
 }
 

@@ -1,6 +1,7 @@
 // The driver: negotiation of types and formats, and the last calls of a build.
 #include "plugins/driver.h"
 
+#include "plugins/failure.h"
 #include "plugins/formats.h"
 
 #include "NvInferRuntimeBase.h"
@@ -244,8 +245,8 @@ Result<int64_t> workspaceOf(Plugin& plugin, Ports const& ports)
     constexpr size_t kMost{size_t{1} << 48U};
     size_t const bytes = TENON_TRY(plugin.workspace(ports));
     if (bytes > kMost)
-        return badConfig("getWorkspaceSize() of plugin {} failed, or answers more than there is: {}",
-            plugin.identity().show(), bytes);
+        return badConfig("getWorkspaceSize() of plugin {} failed, or answers more than there is: {}{}",
+            plugin.identity().show(), bytes, because());
     return static_cast<int64_t>(bytes);
 }
 

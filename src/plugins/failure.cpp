@@ -16,11 +16,16 @@ void explain(std::string why)
     gWhy = std::move(why);
 }
 
-Error failedCall(char const* call, Identity const& identity, int32_t code)
+std::string because()
 {
     std::string const why = std::exchange(gWhy, {});
-    return errorOf(nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}{}{}", call, identity.show(),
-        code, why.empty() ? "" : ": ", why);
+    return why.empty() ? "" : ": " + why;
+}
+
+Error failedCall(char const* call, Identity const& identity, int32_t code)
+{
+    return errorOf(nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} returned {}{}", call, identity.show(), code,
+        because());
 }
 
 Result<Done> checkedCall(char const* call, Identity const& identity, int32_t code)

@@ -16,8 +16,22 @@ inline Result<Done> checkLength(std::string_view what, std::string_view text)
     return Done{};
 }
 
+//! Most outputs of one plugin.
+inline constexpr int32_t kMostOutputs{4096};
+
+inline Result<Done> checkOutputs(Identity const& identity, int32_t outputs)
+{
+    if (outputs < 1 || outputs > kMostOutputs)
+        return badArgument(
+            "plugin '{}' has {} outputs: it needs at least one, and {} at most", identity.type, outputs, kMostOutputs);
+    return Done{};
+}
+
 inline Result<Done> checkLengths(Identity const& identity)
 {
+    if (identity.type.empty() || identity.version.empty())
+        return badArgument(
+            "the plugin's type is '{}' and its version '{}': no plan could name it", identity.type, identity.version);
     TENON_TRY(checkLength("the type of the plugin", identity.type));
     TENON_TRY(checkLength("the version of plugin '" + identity.type + "'", identity.version));
     return checkLength("the namespace of plugin '" + identity.type + "'", identity.nameSpace);

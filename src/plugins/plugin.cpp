@@ -1,8 +1,30 @@
 // Plugin: texts and conversions that all generations share.
 #include "plugins/plugin.h"
 
+#include <atomic>
+
 namespace tenon::plugins
 {
+
+namespace
+{
+std::atomic<int64_t> gAlive{0};
+}
+
+Plugin::Plugin() noexcept
+{
+    ++gAlive;
+}
+
+Plugin::~Plugin()
+{
+    --gAlive;
+}
+
+int64_t Plugin::alive() noexcept
+{
+    return gAlive;
+}
 
 std::string_view nameOf(Generation generation) noexcept
 {

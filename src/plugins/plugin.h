@@ -110,10 +110,13 @@ struct AheadKernel
 class Plugin
 {
   public:
-    virtual ~Plugin() = default;
-    Plugin() = default;
+    virtual ~Plugin();
+    Plugin() noexcept;
     Plugin(Plugin const&) = delete;
     Plugin& operator=(Plugin const&) = delete;
+
+    //! How many there are in the process: the code of none may go.
+    static int64_t alive() noexcept;
 
     virtual Identity const& identity() const noexcept = 0;
     //! The user's object, of one of the two families.

@@ -254,6 +254,8 @@ Result<Done> Registry::unload(void* handle)
     std::erase_if(mEntries, [&](Entry const& each) { return each.library == at->get(); });
     gone = std::move(*at);
     mLibraries.erase(at);
+    if (Plugin::alive() != 0)
+        gone->keepOpen(); // Networks and engines may have objects whose code it is.
     return Done{};
 }
 

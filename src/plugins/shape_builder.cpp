@@ -148,6 +148,12 @@ IDimensionExpr const* ShapeBuilder::operation(
             mProblem = "an operand of operation() is an expression of another call";
             return nullptr;
         }
+        bool const isDivision = op == DimensionOperation::kFLOOR_DIV || op == DimensionOperation::kCEIL_DIV;
+        if (isDivision && b->value() == ShapeExpr{0})
+        {
+            mProblem = "operation() divides by 0";
+            return nullptr;
+        }
         switch (op)
         {
         case DimensionOperation::kSUM: return own(a->value() + b->value());

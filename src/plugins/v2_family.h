@@ -149,7 +149,10 @@ class V2Family : public Plugin
             ? alsoTold("clone", "attachToContext() follows", [&] { return mPlugin->clone(); })
             : mPlugin->clone();
         if (copy == nullptr)
-            return badConfig("clone() of plugin {} returned null", mIdentity.show());
+            return badConfig("clone() of plugin {} returned null{}", mIdentity.show(), because());
+        if (copy == mPlugin)
+            return badConfig(
+                "clone() of plugin {} returned the plugin itself: it must be a new object", mIdentity.show());
         return copy;
     }
 

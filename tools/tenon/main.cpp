@@ -9,6 +9,8 @@
 #include <exception>
 #include <stdexcept>
 
+#include <dlfcn.h>
+
 namespace tenon::cli
 {
 
@@ -42,10 +44,29 @@ std::string versionText()
     return text;
 }
 
+//! Opens a library that exports no list of its creators, but registers them when it is opened.
+bool registersItself(std::string const& path)
+{
+    int32_t before{0};
+    int32_t after{0};
+    getPluginRegistry()->getAllCreators(&before);
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    getPluginRegistry()->getAllCreators(&after);
+    bool const exports = library != nullptr
+        && (dlsym(library, "getCreators") != nullptr || dlsym(library, "getPluginCreators") != nullptr);
+    if (library == nullptr || exports || after == before)
+    {
+        if (library != nullptr && after == before)
+            dlclose(library);
+        return false;
+    }
+    return true;
+}
+
 void loadPlugins(std::vector<std::string> const& paths)
 {
     for (std::string const& path : paths)
-        if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
+        if (!registersItself(path) && getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
             throw std::runtime_error(
                 "'" + path + "' cannot be loaded as a library of plugins: the lines above say why");
 }

@@ -3,6 +3,8 @@
 
 #include "tenon/tenon.h"
 
+#include "NvInferPlugin.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -313,10 +315,22 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
     if (dynamic && config.addOptimizationProfile(&profile) < 0)
         throw std::runtime_error("the shapes make no optimization profile");
 }
+
+//! Models and plans may name stock plugins; names that a library of the user has taken stay that library's.
+void addStockPlugins(nvinfer1::ILogger& logger)
+{
+    initLibNvInferPlugins(&logger, "");
+}
+
+nvinfer1::IBuilder* builderWithPlugins(nvinfer1::ILogger& logger)
+{
+    addStockPlugins(logger);
+    return nvinfer1::createInferBuilder(logger);
+}
 } // namespace
 
 Model::Model(std::string const& path, nvinfer1::ILogger& logger)
-    : mBuilder{nvinfer1::createInferBuilder(logger)}
+    : mBuilder{builderWithPlugins(logger)}
 {
     if (mBuilder == nullptr)
         throw std::runtime_error("no builder could be made");
@@ -354,6 +368,7 @@ Session::Session(
             throw std::runtime_error("'" + path + "' could not be built");
     }
     auto const start = std::chrono::steady_clock::now();
+    addStockPlugins(logger);
     mRuntime.reset(nvinfer1::createInferRuntime(logger));
     if (mRuntime == nullptr)
         throw std::runtime_error("no runtime could be made");
