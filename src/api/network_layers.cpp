@@ -3,6 +3,7 @@
 #include "api/layers_by_hand.h"
 #include "api/network.h"
 #include "api/plugin_layers.h"
+#include "plugins/name_limits.h"
 #include "plugins/trace.h"
 
 #include <algorithm>
@@ -96,8 +97,7 @@ L* Network::addCustom(
             .isStronglyTyped = getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED),
             .instance = static_cast<int32_t>(mLayers.size())};
         int32_t const outputs = object->outputCount();
-        if (outputs < 1)
-            return badArgument("plugin {} has {} outputs: it needs at least one", identity.show(), outputs);
+        TENON_TRY(plugins::checkOutputs(identity, outputs));
         fields.live = std::move(object);
         auto const most = static_cast<int32_t>(own.size());
         return take(std::make_unique<L>(*this, std::move(fields), outputs), std::move(own), most);

@@ -323,8 +323,6 @@ Result<PluginPtr> adopt(IPluginV3& plugin)
         return badArgument("clone() of plugin {} returned the plugin itself: it must be a new object", identity.show());
     PluginPtr adopted = TENON_TRY(take(copy, nvinfer1::TensorRTPhase::kBUILD));
     TENON_TRY(checkLengths(adopted->identity()));
-    if (!adopted->isAhead())
-        TENON_TRY(checkOutputs(adopted->identity(), adopted->outputCount()));
     return adopted;
 }
 

@@ -149,3 +149,38 @@ def test_contents_reach_the_plugin(padded: pathlib.Path, tmp_path: pathlib.Path)
     tenon("run", padded, "--plugins", PAD, "--input", f"x={tmp_path / 'x.npy'}", "--outputs", tmp_path / "out")
     y = np.load(tmp_path / "out" / "y.npy")
     np.testing.assert_array_equal(y, np.pad(x, [(0, 0), (0, 0), (1, 0), (2, 3)], mode="wrap"))
+
+
+def one_node(path: pathlib.Path, op: str, **attributes: object) -> pathlib.Path:
+    node = helper.make_node(op, ["x"], ["y"], domain="mine", **attributes)
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 4])]
+    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+def test_the_program_has_stock_plugins(tmp_path: pathlib.Path) -> None:
+    fields = {"scales": [1.0, 2.0, 3.0], "bias": [0.0, 1.0, 0.0], "epsilon": 1e-3}
+    model = one_node(tmp_path / "norm.onnx", "InstanceNormalization_TRT", plugin_version="1", **fields)
+    tenon("build", model, "-o", tmp_path / "norm.plan")
+    assert "y" in tenon("run", tmp_path / "norm.plan").stdout
+
+
+def test_a_node_without_a_creator_names_what_there_is(tmp_path: pathlib.Path) -> None:
+    model = one_node(tmp_path / "a.onnx", "InstanceNormalization_TRT", plugin_version="9", plugin_namespace="b")
+    message = tenon("build", model, "-o", tmp_path / "a.plan", status=1).stderr
+    assert "version '1' namespace '', version '2' namespace '', version '3' namespace ''" in message
+    assert "not version '9' namespace 'b'" in message
+    model = one_node(tmp_path / "b.onnx", "NoSuchPlugin")
+    message = tenon("build", model, "-o", tmp_path / "b.plan", status=1).stderr
+    assert "'NoSuchPlugin' of domain 'mine' is not supported, and no plugin of that name is registered" in message
+
+
+def test_libraries_may_register_themselves(tmp_path: pathlib.Path) -> None:
+    model = one_node(tmp_path / "self.onnx", "SelfPad")
+    message = tenon("build", model, "-o", tmp_path / "self.plan", status=1).stderr
+    assert "no plugin of that name is registered" in message
+    library = LIBRARIES / "libtenon_static_library.so"
+    tenon("build", model, "-o", tmp_path / "self.plan", "--plugins", library)
+    assert "CircPadV3" in tenon("inspect", tmp_path / "self.plan").stdout

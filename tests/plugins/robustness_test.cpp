@@ -3,6 +3,8 @@
 #include "plugins/circ_pad.h"
 #include "plugins/one_to_one.h"
 
+#include <array>
+
 namespace plugintest
 {
 namespace
@@ -275,6 +277,160 @@ TEST_F(Robust, K1_boundsOfOutputsHoldForEveryShapeOfTheProfile)
         EXPECT_EQ(out.read(), (std::vector<float>{x.begin() + skipped, x.end()}));
     }
     getPluginRegistry()->deregisterCreator(creator);
+}
+
+//! One thing is wrong with it, which the test says.
+class Wrong final : public OneToOne<Wrong>
+{
+  public:
+    static constexpr char const* kType{"Wrong"};
+    enum class What : uint8_t
+    {
+        kNothing,
+        kCloneIsItself,
+        kAttachIsItself,
+        kManyOutputs,
+        kNoName,
+        kUntouchedShapes,
+        kDividesByZero,
+    };
+    inline static What what{What::kNothing};
+
+    IPluginV3* clone() noexcept override
+    {
+        return what == What::kCloneIsItself ? this : OneToOne::clone();
+    }
+    IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override
+    {
+        return what == What::kAttachIsItself ? this : OneToOne::attachToContext(context);
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return what == What::kManyOutputs ? 1000000000 : 1;
+    }
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return what == What::kNoName ? nullptr : kType;
+    }
+    int32_t getOutputShapes(DimsExprs const* given, int32_t, DimsExprs const*, int32_t, DimsExprs* made, int32_t,
+        IExprBuilder& builder) noexcept override
+    {
+        if (what == What::kUntouchedShapes)
+            return 0;
+        made[0] = given[0];
+        if (what == What::kDividesByZero)
+            made[0].d[0] = builder.operation(DimensionOperation::kFLOOR_DIV, *given[0].d[0], *builder.constant(0));
+        return 0;
+    }
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
+        void*, cudaStream_t) noexcept override
+    {
+        static_cast<float*>(outputs[0])[0] = 2.0F * static_cast<float const*>(inputs[0])[0];
+        return 0;
+    }
+};
+
+class WrongPlugins : public Robust
+{
+  protected:
+    OneToOneCreator<Wrong> creator;
+
+    void SetUp() override
+    {
+        ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    }
+    void TearDown() override
+    {
+        Wrong::what = Wrong::What::kNothing;
+        getPluginRegistry()->deregisterCreator(creator);
+    }
+    //! Null when it is refused at once; then the build has nothing to do.
+    IPluginV3Layer* add(Wrong::What what)
+    {
+        ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({1}))};
+        Wrong plugin;
+        Wrong::what = what;
+        IPluginV3Layer* layer = network->addPluginV3(inputs, 1, nullptr, 0, plugin);
+        Wrong::what = layer == nullptr ? Wrong::What::kNothing : what;
+        return layer;
+    }
+    int32_t errors(std::string const& part)
+    {
+        return logger.count(ILogger::Severity::kERROR, part);
+    }
+};
+
+TEST_F(WrongPlugins, areRefusedWhenTheyAreAdded)
+{
+    EXPECT_EQ(add(Wrong::What::kCloneIsItself), nullptr);
+    EXPECT_EQ(errors("returned the plugin itself"), 1) << logger.errors();
+    network.reset(builder->createNetworkV2(0));
+    EXPECT_EQ(add(Wrong::What::kManyOutputs), nullptr);
+    EXPECT_EQ(errors("has 1000000000 outputs"), 1) << logger.errors();
+    network.reset(builder->createNetworkV2(0));
+    EXPECT_EQ(add(Wrong::What::kNoName), nullptr);
+    EXPECT_EQ(errors("no plan could name it"), 1) << logger.errors();
+}
+
+TEST_F(WrongPlugins, L9_shapesThatWereNotSetAreErrors)
+{
+    for (Wrong::What const what : {Wrong::What::kUntouchedShapes, Wrong::What::kDividesByZero})
+    {
+        network.reset(builder->createNetworkV2(0));
+        if (IPluginV3Layer* layer = add(what))
+        {
+            layer->setName("shapeless");
+            network->markOutput(*layer->getOutput(0));
+            std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+            EXPECT_EQ(plan, nullptr);
+        }
+        Wrong::what = Wrong::What::kNothing;
+    }
+    EXPECT_GE(errors("output 0 in getOutputShapes() of plugin 'Wrong'"), 2) << logger.errors();
+    EXPECT_GE(errors("operation() divides by 0"), 1) << logger.errors();
+}
+
+TEST_F(WrongPlugins, L7_anAttachedObjectIsANewOne)
+{
+    IPluginV3Layer* layer = add(Wrong::What::kNothing);
+    ASSERT_NE(layer, nullptr);
+    layer->getOutput(0)->setName("y");
+    network->markOutput(*layer->getOutput(0));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    Wrong::what = Wrong::What::kAttachIsItself;
+    std::unique_ptr<IExecutionContext> const none{engine->createExecutionContext()};
+    EXPECT_EQ(none, nullptr);
+    EXPECT_EQ(errors("attachToContext() of plugin 'Wrong' version '1' namespace '' returned the plugin itself"), 1)
+        << logger.errors();
+    Wrong::what = Wrong::What::kNothing;
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ASSERT_NE(context, nullptr);
+    EXPECT_TRUE(run(*context, 1));
+}
+
+TEST_F(Robust, I4_aLibraryStaysOpenWhileAnEngineHasObjectsOfIt)
+{
+    IPluginRegistry& registry = *getPluginRegistry();
+    IPluginRegistry::PluginLibraryHandle const handle = registry.loadLibrary(TENON_RAW_LIBRARY);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    auto* creator = static_cast<IPluginCreatorV3One*>(registry.getCreator("RawStride", "1", "raw"));
+    ASSERT_NE(creator, nullptr);
+    std::array<int32_t, 1> const steps{2};
+    PluginFieldCollection const* names = creator->getFieldNames();
+    ASSERT_GE(names->nbFields, 1);
+    PluginField const field{names->fields[0].name, steps.data(), names->fields[0].type, 1};
+    PluginFieldCollection const fields{1, &field};
+    std::unique_ptr<IPluginV3> plugin{creator->createPlugin("x", &fields, TensorRTPhase::kBUILD)};
+    ASSERT_NE(plugin, nullptr);
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({8, 8}))};
+    IPluginV3Layer* layer = network->addPluginV3(inputs, 1, nullptr, 0, *plugin);
+    plugin.reset();
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    network->markOutput(*layer->getOutput(0));
+    registry.deregisterLibrary(handle);
+    EXPECT_EQ(registry.getCreator("RawStride", "1", "raw"), nullptr);
+    EXPECT_GT(layer->getOutput(0)->getDimensions().nbDims, 0) << "asks the object, whose code is still there";
 }
 
 } // namespace

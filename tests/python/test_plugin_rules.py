@@ -227,7 +227,7 @@ def test_M3_exceptions_where_nothing_is_answered_are_printed(name: str, creators
         (ScaledDynamic, "supports_format_combination", None),
         (ScaledDynamic, "get_workspace_size", "many"),
         (ScaledDynamic, "get_workspace_size", -1),
-        (ScaledDynamic, "serialize", "text"),
+        (ScaledDynamic, "serialize", 7),
         (ScaledDynamic, "serialize", None),
         (ScaledDynamic, "get_serialization_size", "four"),
         (ScaledDynamic, "clone", 7),

@@ -305,7 +305,7 @@ def test_M1_unset_attributes_fail_the_call(printed: pytest.CaptureFixture[str]) 
         _ = Unset().num_outputs
     assert build(Unset()) is None
     errors = printed.readouterr().err
-    assert "AttributeError" in errors and "num_outputs is not set" in errors
+    assert "AttributeError" in errors and "plugin_type is not set" in errors
 
 
 def test_M2_M5_sizes_follow_what_is_serialized(capfd: pytest.CaptureFixture[str]) -> None:
@@ -580,3 +580,23 @@ def test_the_trace_names_every_call(tmp_path: pathlib.Path) -> None:
     ]:
         assert any(call in line for line in lines), call
     assert all("'PyCircPadV3' version '1'" in line or "gone" in line for line in lines)
+
+
+def test_fields_take_empty_arrays_and_numbers_of_another_kind() -> None:
+    for kind in (trt.PluginFieldType.INT32, trt.PluginFieldType.FLOAT32, trt.PluginFieldType.INT64):
+        field = trt.PluginField("none", np.array([]), kind)
+        assert field.size == 0 and field.type == kind
+    ones = trt.PluginField("ones", np.array([1, -2, 3], np.int32), trt.PluginFieldType.FLOAT32)
+    np.testing.assert_array_equal(np.frombuffer(ones.data, np.float32), [1.0, -2.0, 3.0])
+    with pytest.raises(ValueError, match="'half'.* float32 array"):
+        trt.PluginField("half", np.array([0.5], np.float32), trt.PluginFieldType.INT32)
+
+
+def test_serialize_may_answer_with_a_text() -> None:
+    class Texts(CircPadDynamic):
+        def serialize(self):
+            return json.dumps([self.before, self.after])
+
+    engine = trt.Runtime(LOGGER).deserialize_cuda_engine(build(Texts((2, 0), (1, 3))))
+    x = np.random.default_rng(5).standard_normal((1, 2, 5, 6)).astype(np.float32)
+    np.testing.assert_array_equal(run(engine.create_execution_context(), x), circ_pad(x, (2, 0), (1, 3)))
