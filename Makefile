@@ -14,9 +14,9 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := $(CHECKS),null,alignment
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_backends
+SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends
 ifndef SHORT
-SANITIZED += test_plugins test_layers test_passes test_planner test_api test_onnx
+SANITIZED += test_layers test_passes test_planner test_api test_onnx
 endif
 
 .PHONY: help setup configure program build demo test check bench bench-plugins format models sanitize sanitize-threads soak clean

@@ -15,7 +15,9 @@ Result<Bytes> objectOf(AheadKernel& kernel, std::string_view device)
     case CodeKind::kSource: return compileC(kernel.code);
     case CodeKind::kObject: return std::move(kernel.code);
     case CodeKind::kOtherMachine:
-        return badConfig("the code that it gives for kernel '{}' is no shared object for this machine", kernel.name);
+        return badConfig(
+            "the code that it gives for kernel '{}' is no shared object for this machine, or not the whole of one",
+            kernel.name);
     case CodeKind::kDevice:
         return badConfig("the code that it gives for kernel '{}' is for CUDA devices, and this network is built for "
                          "device '{}', whose kernels are C source or a shared object",

@@ -39,6 +39,22 @@ std::string_view firstWords(std::string_view text) noexcept
     }
 }
 
+//! Whether every segment lies within the file: the loader maps them unseen, and pages behind the end are fatal.
+bool isWhole(Elf64_Ehdr const& header, ByteView code) noexcept
+{
+    for (uint64_t i = 0; i < header.e_phnum; ++i)
+    {
+        Elf64_Phdr segment{};
+        uint64_t const at = header.e_phoff + i * sizeof(segment);
+        if (header.e_phentsize != sizeof(segment) || at > code.size() || code.size() - at < sizeof(segment))
+            return false;
+        std::memcpy(&segment, code.data() + at, sizeof(segment));
+        if (segment.p_offset > code.size() || code.size() - segment.p_offset < segment.p_filesz)
+            return false;
+    }
+    return header.e_phnum > 0;
+}
+
 CodeKind kindOfElf(ByteView code) noexcept
 {
     Elf64_Ehdr header{};
@@ -47,8 +63,8 @@ CodeKind kindOfElf(ByteView code) noexcept
     std::memcpy(&header, code.data(), sizeof(header));
     if (header.e_machine == kCudaMachine)
         return CodeKind::kDevice;
-    bool const fits =
-        header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == kThisMachine && header.e_type == ET_DYN;
+    bool const fits = header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == kThisMachine
+        && header.e_type == ET_DYN && isWhole(header, code);
     return fits ? CodeKind::kObject : CodeKind::kOtherMachine;
 }
 
@@ -119,6 +135,8 @@ KernelCode::~KernelCode()
 
 Result<std::shared_ptr<KernelCode const>> KernelCode::load(ByteView object)
 {
+    if (kindOf(object) != CodeKind::kObject)
+        return badArgument("its code is no shared object for this machine, or not the whole of one");
     int file = memfd_create("tenon-kernel", MFD_CLOEXEC);
     void* handle{nullptr};
     if (file >= 0 && writeAll(file, object))

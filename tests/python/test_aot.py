@@ -280,6 +280,18 @@ def test_N12_code_that_cannot_run_is_refused(name: str, code: str | bytes, reaso
     assert re.search(reason, errors), errors
 
 
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.6])
+def test_N12_part_of_a_shared_object_is_refused(part: float, tmp_path: pathlib.Path) -> None:
+    source, path = tmp_path / "add.c", tmp_path / "add.so"
+    source.write_text(f'#include "{ROOT}/include/tenon/plugin_kernel.h"\n' + ADD)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", path, source], check=True)
+    whole = path.read_bytes()
+    logger = small.Recorder()
+    name = f"part{int(100 * part)}"
+    assert plan_of(define(f"kernels::{name}", whole[: int(part * len(whole))]), logger=logger) is None
+    assert "not the whole of one" in logger.errors()
+
+
 def test_compilers(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O9")
     logger = small.Recorder()

@@ -45,7 +45,8 @@ class CompiledRun final : public Prepared
             if (numbers[i] < 0 || numbers[i] > std::numeric_limits<int32_t>::max())
                 return badArgument("{} {} of plugin {} is {}", i < 3 ? "grid" : "block", "xyz"[i % 3],
                     mLoaded -> fields().identity().show(), numbers[i]);
-            (i < 3 ? mLaunch.grid : mLaunch.block)[i % 3] = static_cast<uint32_t>(numbers[i]);
+            uint32_t* const side = i < 3 ? mLaunch.grid : mLaunch.block;
+            side[i % 3] = static_cast<uint32_t>(numbers[i]);
         }
         if (numbers[6] < 0 || numbers[6] > std::numeric_limits<int32_t>::max())
             return badArgument(
