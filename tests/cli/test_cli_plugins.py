@@ -184,3 +184,10 @@ def test_libraries_may_register_themselves(tmp_path: pathlib.Path) -> None:
     library = LIBRARIES / "libtenon_static_library.so"
     tenon("build", model, "-o", tmp_path / "self.plan", "--plugins", library)
     assert "CircPadV3" in tenon("inspect", tmp_path / "self.plan").stdout
+
+
+@pytest.mark.parametrize("library", ["own", "same"])
+def test_libraries_may_register_themselves_and_export_as_well(library: str, tmp_path: pathlib.Path) -> None:
+    model = one_node(tmp_path / "both.onnx", "Pad1")
+    path = LIBRARIES / f"libtenon_{library}_library.so"
+    tenon("build", model, "-o", tmp_path / "both.plan", "--plugins", path)

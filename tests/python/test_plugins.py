@@ -307,6 +307,15 @@ def test_M1_unset_attributes_fail_the_call(printed: pytest.CaptureFixture[str]) 
     errors = printed.readouterr().err
     assert "AttributeError" in errors and "plugin_type is not set" in errors
 
+    class Uncounted(Unset):
+        def __init__(self) -> None:
+            super().__init__()
+            self.plugin_type, self.plugin_version, self.plugin_namespace = "PyCircPadDynamic", "1", ""
+
+    assert build(Uncounted()) is None
+    errors = printed.readouterr().err
+    assert "AttributeError" in errors and "num_outputs is not set" in errors
+
 
 def test_M2_M5_sizes_follow_what_is_serialized(capfd: pytest.CaptureFixture[str]) -> None:
     plugin = CircPadDynamic()

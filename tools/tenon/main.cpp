@@ -9,8 +9,6 @@
 #include <exception>
 #include <stdexcept>
 
-#include <dlfcn.h>
-
 namespace tenon::cli
 {
 
@@ -44,31 +42,26 @@ std::string versionText()
     return text;
 }
 
-//! Opens a library that exports no list of its creators, but registers them when it is opened.
-bool registersItself(std::string const& path)
+int32_t registeredCreators()
 {
-    int32_t before{0};
-    int32_t after{0};
-    getPluginRegistry()->getAllCreators(&before);
-    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    getPluginRegistry()->getAllCreators(&after);
-    bool const exports = library != nullptr
-        && (dlsym(library, "getCreators") != nullptr || dlsym(library, "getPluginCreators") != nullptr);
-    if (library == nullptr || exports || after == before)
-    {
-        if (library != nullptr && after == before)
-            dlclose(library);
-        return false;
-    }
-    return true;
+    int32_t count{0};
+    getPluginRegistry()->getAllCreators(&count);
+    return count;
 }
 
+//! Libraries list their creators, or register them themselves when they are opened; those stay open (loadLibrary).
 void loadPlugins(std::vector<std::string> const& paths)
 {
     for (std::string const& path : paths)
-        if (!registersItself(path) && getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
+    {
+        int32_t const before = registeredCreators();
+        if (getPluginRegistry()->loadLibrary(path.c_str()) != nullptr)
+            continue;
+        if (registeredCreators() == before)
             throw std::runtime_error(
                 "'" + path + "' cannot be loaded as a library of plugins: the lines above say why");
+        std::fprintf(stderr, "tenon: '%s' has registered its plugins itself; they are used\n", path.c_str());
+    }
 }
 
 int parse(CLI::App& app, int argc, char** argv)
