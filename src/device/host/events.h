@@ -1,0 +1,28 @@
+// Events of the host: fences in streams, known by handles that programs pass as cudaEvent_t.
+#pragma once
+
+#include "base/result.h"
+
+namespace tenon::host
+{
+
+Result<void*> createEvent(bool hasTiming = true);
+Result<Done> destroyEvent(void* event);
+//! Live handles; others are an error that names the handle.
+Result<Done> checkEvent(void const* event);
+
+//! Marks the present end of the stream's work.
+Result<Done> recordEvent(void* event, void* stream);
+//! Marks the event at once, from inside work of a stream; `ticket` comes from expectEvent.
+void markEvent(void* event, uint64_t ticket) noexcept;
+//! Announces a record that markEvent will complete, so that waits from now on wait for it.
+Result<uint64_t> expectEvent(void* event);
+//! Holds the stream until what the event marks now is done.
+Result<Done> waitEvent(void* stream, void* event);
+//! True when what it marks is done; so is an event that never was recorded.
+Result<bool> isDone(void* event);
+Result<Done> synchronizeEvent(void* event);
+//! Between two events with timing, both done.
+Result<float> elapsedMilliseconds(void* start, void* end);
+
+} // namespace tenon::host

@@ -1,0 +1,47 @@
+// Streams of the host: in-order queues with a thread each, known by handles that programs pass as cudaStream_t.
+#pragma once
+
+#include "base/result.h"
+
+#include <functional>
+
+namespace tenon::host
+{
+
+//! Work of a stream. A failure stays with the stream until its next synchronize or query.
+using Work = std::function<Result<Done>()>;
+
+//! Whether a stream takes part in the order of the legacy stream (handles 0 and 1).
+enum class StreamKind : uint8_t
+{
+    kBlocking,
+    kNonBlocking,
+};
+
+Result<void*> createStream(StreamKind kind, int32_t priority = 0);
+//! Waits for the work that stands in it. A handle that is not live is an error.
+Result<Done> destroyStream(void* stream);
+//! 0, 1, 2 (a queue of each thread's own) and live handles; others are an error that names the handle.
+Result<Done> checkStream(void const* stream);
+
+//! True when work for the stream runs in the calling thread at once: streams 0 and 1, and any stream for its own thread
+//! (what a custom layer puts on its stream runs before the next step).
+bool isImmediate(void const* stream) noexcept;
+//! What streams 0 and 1 do first: waits for all work on blocking streams, but not in a stream's own thread. Cheap when
+//! there is none.
+void waitForBlocking() noexcept;
+
+//! Runs the work in order: at once where isImmediate (after waitForBlocking; the failure is returned), recorded when the
+//! stream is capturing, else later on the stream's thread.
+Result<Done> submit(void* stream, Work work);
+//! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
+Result<Done> synchronize(void* stream);
+//! Waits without taking the failure.
+void drain(void* stream) noexcept;
+//! False while work stands in the stream; a failure is returned once.
+Result<bool> isIdle(void* stream);
+bool isCapturing(void const* stream) noexcept;
+//! Waits for every stream of the process; returns the first failure found, once.
+Result<Done> synchronizeAll();
+
+} // namespace tenon::host
