@@ -11,17 +11,28 @@ Result<Done> destroyEvent(void* event);
 //! Live handles; others are an error that names the handle.
 Result<Done> checkEvent(void const* event);
 
+//! Whether a graph keeps a record or a wait as a step on the event itself (kInGraph), or only for the order of the
+//! streams that are captured. Outside of captures both are the same.
+enum class EventUse : uint8_t
+{
+    kOrder,
+    kInGraph,
+};
+
 //! Marks the present end of the stream's work.
-Result<Done> recordEvent(void* event, void* stream);
-//! Marks the event at once, from inside work of a stream; `ticket` comes from expectEvent.
+Result<Done> recordEvent(void* event, void* stream, EventUse use = EventUse::kOrder);
+//! Marks the event at once, from inside work of a stream; `ticket` comes from expectEvent. 0: nobody announced it, which
+//! is how work that a graph repeats marks an event.
 void markEvent(void* event, uint64_t ticket) noexcept;
 //! Announces a record that markEvent will complete, so that waits from now on wait for it.
 Result<uint64_t> expectEvent(void* event);
-//! Holds the stream until what the event marks now is done.
-Result<Done> waitEvent(void* stream, void* event);
+//! Holds the stream until what the event marks now is done. An event that was recorded while a stream was captured draws
+//! this stream into the same capture.
+Result<Done> waitEvent(void* stream, void* event, EventUse use = EventUse::kOrder);
 //! True when what it marks is done; so is an event that never was recorded.
 Result<bool> isDone(void* event);
 Result<Done> synchronizeEvent(void* event);
+Result<bool> hasTiming(void const* event);
 //! Between two events with timing, both done.
 Result<float> elapsedMilliseconds(void* start, void* end);
 

@@ -21,14 +21,19 @@ enum class StreamKind : uint8_t
 Result<void*> createStream(StreamKind kind, int32_t priority = 0);
 //! Waits for the work that stands in it. A handle that is not live is an error.
 Result<Done> destroyStream(void* stream);
-//! 0, 1, 2 (a queue of each thread's own) and live handles; others are an error that names the handle.
+//! 0, 1, 2 (a queue of each thread's own) and live handles; others are an error that names the handle. 0 and 1 are an
+//! error, too, while a blocking stream captures.
 Result<Done> checkStream(void const* stream);
+Result<StreamKind> streamKind(void const* stream); //!< 0, 1 and 2 are blocking.
+Result<int32_t> streamPriority(void const* stream);
+//! A number that no other stream of the process has or had.
+Result<uint64_t> streamId(void const* stream);
 
 //! True when work for the stream runs in the calling thread at once: streams 0 and 1, and any stream for its own thread
 //! (what a custom layer puts on its stream runs before the next step).
 bool isImmediate(void const* stream) noexcept;
 //! What streams 0 and 1 do first: waits for all work on blocking streams, but not in a stream's own thread. Cheap when
-//! there is none.
+//! there is none. Captures of blocking streams become invalid (checkStream says so first).
 void waitForBlocking() noexcept;
 
 //! Runs the work in order: at once where isImmediate (after waitForBlocking; the failure is returned), recorded when the
@@ -41,7 +46,8 @@ void drain(void* stream) noexcept;
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
 bool isCapturing(void const* stream) noexcept;
-//! Waits for every stream of the process; returns the first failure found, once.
+//! Waits for every stream of the process; returns the first failure found, once. In a stream's own thread it waits for
+//! none. Not possible while any stream captures.
 Result<Done> synchronizeAll();
 
 } // namespace tenon::host

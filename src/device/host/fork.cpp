@@ -1,0 +1,48 @@
+// fork(): a child has none of the parent's threads, so that its streams start empty, with a thread at their next work.
+#include "device/host/capture.h"
+#include "device/host/stream_table.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+namespace tenon::host
+{
+
+namespace
+{
+void beforeFork()
+{
+    streamTable().lockForFork();
+    streamTable().eachLocked([](StreamQueue& queue) { queue.lockForFork(); });
+    Captures::instance().lockForFork();
+    lockEventsForFork();
+    lockGraphsForFork();
+}
+
+void afterForkInParent()
+{
+    unlockGraphsInParent();
+    unlockEventsInParent();
+    Captures::instance().unlockInParent();
+    streamTable().eachLocked([](StreamQueue& queue) { queue.unlockInParent(); });
+    streamTable().unlockInParent();
+}
+
+void afterForkInChild()
+{
+    resetGraphsInChild();
+    resetEventsInChild();
+    Captures::instance().unlockInChild();
+    streamTable().eachLocked([](StreamQueue& queue) { queue.resetInChild(); });
+    streamTable().unlockInChild();
+}
+} // namespace
+
+void watchForks()
+{
+    static std::once_flag once;
+    std::call_once(once, [] { pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild); });
+}
+
+} // namespace tenon::host

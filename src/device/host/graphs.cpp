@@ -1,0 +1,160 @@
+// Graphs of the host: what a capture recorded, kept under handles and repeated on streams.
+#include "device/host/graphs.h"
+
+#include "device/host/capture.h"
+#include "device/host/stream_table.h"
+
+namespace tenon::host
+{
+
+namespace
+{
+//! A graph that can still be copied, or the executable made from one: the steps never change after the capture.
+struct Graph
+{
+    std::shared_ptr<GraphSteps const> steps;
+};
+
+struct Executable
+{
+    std::shared_ptr<GraphSteps const> steps;
+};
+
+template <typename T>
+HandleTable<T>& tableOf() noexcept
+{
+    static auto* const table = new HandleTable<T>; // Never destroyed: streams may outlive static objects.
+    return *table;
+}
+
+template <typename T>
+Result<std::shared_ptr<T>> find(void const* handle, char const* what)
+{
+    std::shared_ptr<T> object = tableOf<T>().find(handle);
+    if (object == nullptr)
+        return badArgument("{} {} is not one of Tenon's, or was destroyed", what, handle);
+    return object;
+}
+
+template <typename T>
+Result<Done> destroy(void const* handle, char const* what)
+{
+    if (tableOf<T>().remove(handle) == nullptr)
+        return badArgument("{} {} is not one of Tenon's, or was destroyed", what, handle);
+    return Done{};
+}
+
+constexpr char const* kGraph{"graph"};
+constexpr char const* kExecutable{"executable graph"};
+
+void* keepGraph(std::shared_ptr<GraphSteps const> steps)
+{
+    return tableOf<Graph>().add(std::make_shared<Graph>(Graph{std::move(steps)}));
+}
+
+Result<Done> runSteps(GraphSteps const& graph)
+{
+    Replay const replay{graph};
+    Result<Done> first = Done{};
+    for (Work const& step : graph.steps)
+    {
+        Result<Done> own = runFenced(step);
+        if (first && !own)
+            first = std::move(own);
+    }
+    return first;
+}
+
+Result<std::shared_ptr<StreamQueue>> capturable(void const* stream)
+{
+    if (isLegacy(stream))
+        return captureError(CaptureProblem::kUnsupported, "stream 0 cannot capture: use a stream that was created");
+    return findQueue(stream);
+}
+} // namespace
+
+Result<Done> beginCapture(void* stream, CaptureMode mode)
+{
+    return Captures::instance().begin(*TENON_TRY(capturable(stream)), mode);
+}
+
+Result<void*> endCapture(void* stream)
+{
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(capturable(stream));
+    return keepGraph(TENON_TRY(Captures::instance().end(*queue)));
+}
+
+Result<CaptureInfo> captureInfo(void const* stream)
+{
+    if (isLegacy(stream))
+    {
+        if (Captures::instance().isAnyBlocking())
+            return captureError(CaptureProblem::kImplicit, "stream 0 cannot be asked while a blocking stream captures");
+        return CaptureInfo{};
+    }
+    return Captures::instance().info(*TENON_TRY(findQueue(stream)));
+}
+
+Result<void*> createGraph()
+{
+    watchForks();
+    return keepGraph(std::make_shared<GraphSteps>());
+}
+
+Result<void*> cloneGraph(void const* graph)
+{
+    return keepGraph(TENON_TRY(find<Graph>(graph, kGraph))->steps);
+}
+
+Result<size_t> graphSize(void const* graph)
+{
+    return TENON_TRY(find<Graph>(graph, kGraph))->steps->steps.size();
+}
+
+Result<Done> destroyGraph(void* graph)
+{
+    return destroy<Graph>(graph, kGraph);
+}
+
+Result<void*> instantiateGraph(void const* graph)
+{
+    std::shared_ptr<Graph> const own = TENON_TRY(find<Graph>(graph, kGraph));
+    return tableOf<Executable>().add(std::make_shared<Executable>(Executable{own->steps}));
+}
+
+Result<Done> destroyExecutable(void* executable)
+{
+    return destroy<Executable>(executable, kExecutable);
+}
+
+Result<Done> checkExecutable(void const* executable)
+{
+    TENON_TRY(find<Executable>(executable, kExecutable));
+    return Done{};
+}
+
+Result<Done> launchGraph(void* executable, void* stream)
+{
+    std::shared_ptr<Executable> const own = TENON_TRY(find<Executable>(executable, kExecutable));
+    return submit(stream, [steps = own->steps] { return runSteps(*steps); });
+}
+
+void lockGraphsForFork()
+{
+    tableOf<Graph>().lockForFork();
+    tableOf<Executable>().lockForFork();
+}
+
+void unlockGraphsInParent()
+{
+    tableOf<Executable>().unlockInParent();
+    tableOf<Graph>().unlockInParent();
+}
+
+void resetGraphsInChild()
+{
+    tableOf<Executable>().unlockInChild();
+    tableOf<Graph>().unlockInChild();
+}
+
+} // namespace tenon::host

@@ -1,0 +1,209 @@
+// One stream of the host: its queue and its thread.
+#include "device/host/stream_queue.h"
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <system_error>
+
+namespace tenon::host
+{
+
+namespace
+{
+thread_local StreamQueue* tCurrent{nullptr};
+std::atomic<int64_t> gBlockingPending{0};
+std::atomic<uint64_t> gNextId{3}; // 0, 1 and 2 are the handles that always exist.
+
+//! Signals go to the program's own threads.
+class SignalsBlocked
+{
+  public:
+    SignalsBlocked() noexcept
+    {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &mBefore);
+    }
+    ~SignalsBlocked()
+    {
+        pthread_sigmask(SIG_SETMASK, &mBefore, nullptr);
+    }
+    SignalsBlocked(SignalsBlocked const&) = delete;
+    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
+
+  private:
+    sigset_t mBefore;
+};
+} // namespace
+
+Result<Done> runFenced(Work const& work) noexcept
+{
+    try
+    {
+        return work();
+    }
+    catch (std::exception const& exception)
+    {
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception: {}", exception.what());
+    }
+    catch (...)
+    {
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception that is no std::exception");
+    }
+}
+
+StreamQueue::StreamQueue(StreamKind kind, int32_t priority, bool isPerThread)
+    : mKind{kind},
+      mPriority{priority},
+      mIsPerThread{isPerThread},
+      mId{gNextId.fetch_add(1, std::memory_order_relaxed)}
+{
+}
+
+StreamQueue* StreamQueue::current() noexcept
+{
+    return tCurrent;
+}
+
+int64_t StreamQueue::blockingPending() noexcept
+{
+    return gBlockingPending.load(std::memory_order_acquire);
+}
+
+Result<Done> StreamQueue::push(Work work)
+{
+    std::scoped_lock const lock{mMutex};
+    if (mIsClosed)
+        return badArgument("stream {} was destroyed", static_cast<void const*>(this));
+    if (!mHasThread)
+        TENON_TRY(startThread());
+    mRing.push(std::move(work));
+    ++mSubmitted;
+    if (mKind == StreamKind::kBlocking)
+        gBlockingPending.fetch_add(1, std::memory_order_release);
+    mWake.notify_one();
+    return Done{};
+}
+
+Result<Done> StreamQueue::startThread()
+{
+    SignalsBlocked const blocked;
+    auto self = std::make_unique<std::shared_ptr<StreamQueue>>(shared_from_this());
+    int const status = pthread_create(&mThread, nullptr, &StreamQueue::threadMain, self.get());
+    if (status != 0)
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "the thread of stream {} cannot be started: {}",
+            static_cast<void const*>(this), std::generic_category().message(status));
+    static_cast<void>(self.release());
+    pthread_setname_np(mThread, "tenon-stream");
+    mHasThread = true;
+    return Done{};
+}
+
+void* StreamQueue::threadMain(void* self)
+{
+    std::unique_ptr<std::shared_ptr<StreamQueue>> const queue{static_cast<std::shared_ptr<StreamQueue>*>(self)};
+    tCurrent = queue->get();
+    tCurrent->serve();
+    tCurrent = nullptr;
+    return nullptr;
+}
+
+void StreamQueue::serve() noexcept
+{
+    std::unique_lock lock{mMutex};
+    while (true)
+    {
+        mWake.wait(lock, [this] { return !mRing.isEmpty() || mIsClosed; });
+        if (mRing.isEmpty())
+            return;
+        Work work = mRing.pop();
+        lock.unlock();
+        Result<Done> result = runFenced(work);
+        work = nullptr; // What it holds is given back before anybody hears that it is done.
+        lock.lock();
+        finish(std::move(result));
+    }
+}
+
+void StreamQueue::finish(Result<Done> result) noexcept
+{
+    if (!result && !mFailure)
+        mFailure = std::move(result).error();
+    ++mFinished;
+    if (mKind == StreamKind::kBlocking)
+        gBlockingPending.fetch_sub(1, std::memory_order_release);
+    if (mWaiters > 0)
+        mStep.notify_all();
+}
+
+void StreamQueue::drain() noexcept
+{
+    if (tCurrent == this)
+        return;
+    std::unique_lock lock{mMutex};
+    uint64_t const until = mSubmitted;
+    ++mWaiters;
+    mStep.wait(lock, [&] { return mFinished >= until; });
+    --mWaiters;
+}
+
+bool StreamQueue::isIdle() noexcept
+{
+    if (tCurrent == this)
+        return true; // All that came before is done.
+    std::scoped_lock const lock{mMutex};
+    return mFinished == mSubmitted;
+}
+
+std::optional<Error> StreamQueue::takeFailure() noexcept
+{
+    std::scoped_lock const lock{mMutex};
+    return std::exchange(mFailure, std::nullopt);
+}
+
+void StreamQueue::close() noexcept
+{
+    bool hadThread = false;
+    {
+        std::scoped_lock const lock{mMutex};
+        if (mIsClosed)
+            return;
+        mIsClosed = true;
+        hadThread = mHasThread;
+        mWake.notify_all();
+    }
+    if (!hadThread)
+        return;
+    if (tCurrent == this)
+        pthread_detach(mThread);
+    else
+        pthread_join(mThread, nullptr);
+}
+
+void StreamQueue::lockForFork()
+{
+    mMutex.lock();
+}
+
+void StreamQueue::unlockInParent()
+{
+    mMutex.unlock();
+}
+
+void StreamQueue::resetInChild()
+{
+    std::construct_at(&mMutex); // The waiters that these know of are threads of the parent.
+    std::construct_at(&mWake);
+    std::construct_at(&mStep);
+    if (tCurrent == this)
+        return;                // Work of this stream forked: its thread is the one that lives on.
+    std::construct_at(&mRing); // Not destroyed: what work holds may be locked by threads that are gone.
+    if (mKind == StreamKind::kBlocking)
+        gBlockingPending.fetch_sub(static_cast<int64_t>(mSubmitted - mFinished), std::memory_order_release);
+    mFinished = mSubmitted;
+    mWaiters = 0;
+    mHasThread = false;
+}
+
+} // namespace tenon::host

@@ -1,0 +1,88 @@
+// StreamQueue: one stream of the host, a queue of work and the thread that does it.
+#pragma once
+
+#include "device/host/work_ring.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace tenon::host
+{
+
+//! Runs it; an exception becomes a failure.
+Result<Done> runFenced(Work const& work) noexcept;
+
+class StreamQueue : public std::enable_shared_from_this<StreamQueue>
+{
+  public:
+    StreamQueue(StreamKind kind, int32_t priority, bool isPerThread);
+    StreamQueue(StreamQueue const&) = delete;
+    StreamQueue& operator=(StreamQueue const&) = delete;
+
+    //! The queue whose thread is calling, or null.
+    static StreamQueue* current() noexcept;
+    //! Work of all blocking streams that is not done.
+    static int64_t blockingPending() noexcept;
+
+    StreamKind kind() const noexcept
+    {
+        return mKind;
+    }
+    int32_t priority() const noexcept
+    {
+        return mPriority;
+    }
+    //! The queue behind handle 2 of some thread.
+    bool isPerThread() const noexcept
+    {
+        return mIsPerThread;
+    }
+    uint64_t id() const noexcept
+    {
+        return mId;
+    }
+
+    //! Starts the thread when there is none. Refused after close().
+    Result<Done> push(Work work);
+    //! Waits for what stands in the queue now; at once in its own thread.
+    void drain() noexcept;
+    bool isIdle() noexcept;
+    //! The first failure since the last call.
+    std::optional<Error> takeFailure() noexcept;
+    //! Takes no more work, waits for what there is and ends the thread. In its own thread it does not wait.
+    void close() noexcept;
+
+    //! Around fork(): the child has no thread, and the parent's work is not its work.
+    void lockForFork();
+    void unlockInParent();
+    void resetInChild();
+
+  private:
+    static void* threadMain(void* self);
+    Result<Done> startThread();
+    void serve() noexcept;
+    void finish(Result<Done> result) noexcept;
+
+    StreamKind const mKind;
+    int32_t const mPriority;
+    bool const mIsPerThread;
+    uint64_t const mId;
+
+    std::mutex mMutex;
+    std::condition_variable mWake; //!< For the thread: work, or the end.
+    std::condition_variable mStep; //!< For those who wait: some work is done.
+    WorkRing mRing;
+    uint64_t mSubmitted{0};
+    uint64_t mFinished{0};
+    int32_t mWaiters{0};
+    bool mIsClosed{false};
+    bool mHasThread{false};
+    pthread_t mThread{};
+    std::optional<Error> mFailure;
+};
+
+} // namespace tenon::host

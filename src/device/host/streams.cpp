@@ -1,0 +1,268 @@
+// Streams of the host by their handles: the rules of the legacy stream, of a stream's own thread and of captures.
+#include "device/host/streams.h"
+
+#include "device/host/capture.h"
+#include "device/host/stream_table.h"
+
+namespace tenon::host
+{
+
+namespace
+{
+[[nodiscard]] Error notLive(void const* stream)
+{
+    return badArgument("stream {} is not one of Tenon's: it is neither 0, 1 or 2 nor a stream that exists now", stream);
+}
+
+//! The queue behind handle 2; ends with its thread.
+class PerThreadQueue
+{
+  public:
+    ~PerThreadQueue()
+    {
+        if (mQueue == nullptr)
+            return;
+        streamTable().remove(mQueue.get());
+        Captures::instance().forget(*mQueue);
+        mQueue->close();
+    }
+    std::shared_ptr<StreamQueue> const& get()
+    {
+        if (mQueue == nullptr)
+        {
+            watchForks();
+            mQueue = std::make_shared<StreamQueue>(StreamKind::kBlocking, 0, true);
+            streamTable().add(mQueue);
+        }
+        return mQueue;
+    }
+
+  private:
+    std::shared_ptr<StreamQueue> mQueue;
+};
+
+bool isPerThread(void const* stream) noexcept
+{
+    return reinterpret_cast<uintptr_t>(stream) == kPerThreadStream;
+}
+
+Result<Done> failureOf(StreamQueue& queue)
+{
+    std::optional<Error> failure = queue.takeFailure();
+    if (failure)
+        return std::move(*failure);
+    return Done{};
+}
+
+//! An error for calls that would wait for a stream that captures.
+Result<Done> mayWait(StreamQueue const& queue)
+{
+    Captures& captures = Captures::instance();
+    if (!captures.isCapturing(queue))
+        return Done{};
+    captures.invalidate(queue);
+    return captureError(CaptureProblem::kUnsupported,
+        fmt::format(
+            "stream {} is capturing: its work is recorded, so that there is nothing to wait for; the capture is "
+            "no longer valid",
+            static_cast<void const*>(&queue)));
+}
+
+[[nodiscard]] Error implicitUse()
+{
+    return captureError(CaptureProblem::kImplicit,
+        "stream 0 cannot be used while a blocking stream captures: it would depend on that stream's work; the capture "
+        "is no longer valid");
+}
+} // namespace
+
+HandleTable<StreamQueue>& streamTable() noexcept
+{
+    static auto* const table = new HandleTable<StreamQueue>; // Never destroyed: streams may outlive static objects.
+    return *table;
+}
+
+Result<std::shared_ptr<StreamQueue>> findQueue(void const* stream)
+{
+    if (isPerThread(stream))
+    {
+        StreamQueue* const current = StreamQueue::current();
+        if (current != nullptr && current->isPerThread())
+            return current->shared_from_this();
+        thread_local PerThreadQueue own;
+        return own.get();
+    }
+    std::shared_ptr<StreamQueue> queue = streamTable().find(stream);
+    if (queue == nullptr)
+        return notLive(stream);
+    return queue;
+}
+
+Result<Done> useLegacy()
+{
+    Captures& captures = Captures::instance();
+    if (!captures.isAnyBlocking())
+        return Done{};
+    captures.invalidateBlocking();
+    return implicitUse();
+}
+
+Result<void*> createStream(StreamKind kind, int32_t priority)
+{
+    watchForks();
+    return streamTable().add(std::make_shared<StreamQueue>(kind, priority, false));
+}
+
+Result<Done> destroyStream(void* stream)
+{
+    if (reinterpret_cast<uintptr_t>(stream) <= kPerThreadStream)
+        return badArgument("stream {} exists always: it cannot be destroyed", stream);
+    std::shared_ptr<StreamQueue> const queue = streamTable().remove(stream);
+    if (queue == nullptr)
+        return notLive(stream);
+    Captures::instance().forget(*queue);
+    queue->close();
+    return Done{};
+}
+
+Result<Done> checkStream(void const* stream)
+{
+    if (isLegacy(stream))
+        return Captures::instance().isAnyBlocking() ? Result<Done>{implicitUse()} : Done{};
+    if (isPerThread(stream) || Replay::has(stream) || streamTable().has(stream))
+        return Done{};
+    return notLive(stream);
+}
+
+Result<StreamKind> streamKind(void const* stream)
+{
+    if (isLegacy(stream))
+        return StreamKind::kBlocking;
+    return TENON_TRY(findQueue(stream))->kind();
+}
+
+Result<int32_t> streamPriority(void const* stream)
+{
+    if (isLegacy(stream))
+        return 0;
+    return TENON_TRY(findQueue(stream))->priority();
+}
+
+Result<uint64_t> streamId(void const* stream)
+{
+    if (isLegacy(stream))
+        return uint64_t{kLegacyStream};
+    return TENON_TRY(findQueue(stream))->id();
+}
+
+bool isImmediate(void const* stream) noexcept
+{
+    if (isLegacy(stream))
+        return true;
+    StreamQueue const* const current = StreamQueue::current();
+    if (current != nullptr && (current == stream || (isPerThread(stream) && current->isPerThread())))
+        return true;
+    return Replay::has(stream);
+}
+
+void waitForBlocking() noexcept
+{
+    if (Captures::instance().isAnyBlocking())
+        Captures::instance().invalidateBlocking();
+    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+        return;
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        if (queue->kind() == StreamKind::kBlocking)
+            queue->drain();
+}
+
+Result<Done> submit(void* stream, Work work)
+{
+    if (isLegacy(stream))
+    {
+        TENON_TRY(useLegacy());
+        waitForBlocking();
+        return runFenced(work);
+    }
+    if (isImmediate(stream))
+        return runFenced(work);
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+    Captures& captures = Captures::instance();
+    if (captures.isAny() && TENON_TRY(captures.record(*queue, work)))
+        return Done{};
+    return queue->push(std::move(work));
+}
+
+Result<Done> synchronize(void* stream)
+{
+    if (isLegacy(stream))
+    {
+        TENON_TRY(useLegacy());
+        waitForBlocking();
+        return Done{};
+    }
+    if (isImmediate(stream))
+        return Done{};
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+    TENON_TRY(mayWait(*queue));
+    queue->drain();
+    return failureOf(*queue);
+}
+
+void drain(void* stream) noexcept
+{
+    if (isLegacy(stream))
+        return waitForBlocking();
+    if (isImmediate(stream))
+        return;
+    if (Result<std::shared_ptr<StreamQueue>> const queue = findQueue(stream); queue)
+        (*queue)->drain();
+}
+
+Result<bool> isIdle(void* stream)
+{
+    if (isLegacy(stream))
+    {
+        TENON_TRY(useLegacy());
+        return StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr;
+    }
+    if (isImmediate(stream))
+        return true;
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+    TENON_TRY(mayWait(*queue));
+    bool const idle = queue->isIdle();
+    TENON_TRY(failureOf(*queue));
+    return idle;
+}
+
+bool isCapturing(void const* stream) noexcept
+{
+    if (isLegacy(stream) || isImmediate(stream) || !Captures::instance().isAny())
+        return false;
+    Result<std::shared_ptr<StreamQueue>> const queue = findQueue(stream);
+    return queue && Captures::instance().isCapturing(**queue);
+}
+
+Result<Done> synchronizeAll()
+{
+    Captures& captures = Captures::instance();
+    if (captures.isAny())
+    {
+        captures.invalidateAll();
+        return captureError(CaptureProblem::kUnsupported,
+            "the device cannot be waited for while a stream captures; the capture is no longer valid");
+    }
+    if (StreamQueue::current() != nullptr)
+        return Done{};
+    Result<Done> first = Done{};
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+    {
+        queue->drain();
+        Result<Done> own = failureOf(*queue);
+        if (first && !own)
+            first = std::move(own);
+    }
+    return first;
+}
+
+} // namespace tenon::host

@@ -1,0 +1,99 @@
+// A process that forks while streams work: the child's streams start anew.
+#include "device/gate.h"
+#include "device/host/events.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define TENON_SKIP_FORK GTEST_SKIP() << "ThreadSanitizer does not follow a process with threads that forks"
+#else
+#define TENON_SKIP_FORK
+#endif
+
+namespace tenon::test
+{
+
+namespace
+{
+//! Runs it in a child; the exit status, or −1 when the child did not end within ten seconds.
+template <typename Body>
+int statusOfChild(Body body)
+{
+    pid_t const child = fork();
+    if (child == 0)
+    {
+        alarm(10);
+        _exit(body());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Fork, aStreamUsedInAChildStartsANewThread)
+{
+    TENON_SKIP_FORK;
+    OwnStream const idle;
+    OwnStream const busy;
+    OwnStream const unused;
+    void* const event = *host::createEvent(true);
+    Gate gate;
+    ASSERT_TRUE(host::submit(idle, [] { return Result<Done>{Done{}}; }));
+    ASSERT_TRUE(host::submit(handleOf(2), [] { return Result<Done>{Done{}}; }));
+    ASSERT_TRUE(host::synchronize(idle));
+    ASSERT_TRUE(host::submit(busy, gate.work()));
+    ASSERT_TRUE(host::recordEvent(event, busy));
+    gate.awaitGuest();
+
+    int const status = statusOfChild([&] {
+        if (!host::synchronizeAll() || !host::synchronizeEvent(event))
+            return 1; // The parent's work is not waited for.
+        for (void* const stream :
+            {static_cast<void*>(idle), static_cast<void*>(busy), static_cast<void*>(unused), handleOf(2)})
+        {
+            bool ran = false;
+            auto const work = [&]() -> Result<Done> {
+                ran = true;
+                return Done{};
+            };
+            if (!host::submit(stream, work) || !host::recordEvent(event, stream) || !host::synchronize(stream) || !ran)
+                return 2;
+            if (!*host::isDone(event))
+                return 3;
+        }
+        host::waitForBlocking();
+        return host::destroyStream(busy) ? 42 : 4;
+    });
+    EXPECT_EQ(status, 42);
+    EXPECT_FALSE(*host::isIdle(busy)) << "the parent's work goes on";
+    gate.open();
+    EXPECT_TRUE(host::synchronize(busy));
+    EXPECT_TRUE(host::destroyEvent(event));
+}
+
+TEST(Fork, forksBetweenSubmits)
+{
+    TENON_SKIP_FORK;
+    OwnStream const stream;
+    std::atomic<bool> stop{false};
+    std::thread submitting{[&] {
+        while (!stop)
+            EXPECT_TRUE(host::submit(stream, [] { return Result<Done>{Done{}}; }));
+    }};
+    for (int i = 0; i < 20; ++i)
+    {
+        EXPECT_EQ(statusOfChild([&] {
+            if (!host::submit(stream, [] { return Result<Done>{Done{}}; }) || !host::synchronize(stream))
+                return 1;
+            return host::destroyStream(stream) ? 42 : 2;
+        }),
+            42);
+    }
+    stop = true;
+    submitting.join();
+    EXPECT_TRUE(host::synchronize(stream));
+}
+} // namespace
+
+} // namespace tenon::test
