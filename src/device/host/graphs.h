@@ -59,7 +59,7 @@ Result<Done> destroyGraph(void* graph);
 Result<void*> instantiateGraph(void const* graph);
 Result<Done> destroyExecutable(void* executable);
 Result<Done> checkExecutable(void const* executable);
-//! Puts all steps into the stream, in order. A failing step does not keep the later ones from running; the first failure
+//! Puts all steps into the stream, in order. A failing step does not keep later ones from running; the first failure
 //! is the stream's.
 Result<Done> launchGraph(void* executable, void* stream);
 

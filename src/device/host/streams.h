@@ -36,7 +36,7 @@ bool isImmediate(void const* stream) noexcept;
 //! there is none. Captures of blocking streams become invalid (checkStream says so first).
 void waitForBlocking() noexcept;
 
-//! Runs the work in order: at once where isImmediate (after waitForBlocking; the failure is returned), recorded when the
+//! Runs the work in order: at once where isImmediate (after waitForBlocking; a failure is returned), recorded when the
 //! stream is capturing, else later on the stream's thread.
 Result<Done> submit(void* stream, Work work);
 //! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
