@@ -7,6 +7,14 @@ set(libraries tenon nvinfer nvinfer_plugin nvonnxparser)
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT tenon
     FILES_MATCHING PATTERN "*.h")
+# Host calls under the CUDA runtime's names: what carries those names lies where nothing looks by itself.
+install(TARGETS tenon_hostrt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/hostrt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon/hostrt
+    COMPONENT tenon FILES_MATCHING PATTERN "*.h")
+foreach(link IN LISTS TENON_HOSTRT_LINKS)
+    install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tenon/hostrt/${link}
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/tenon/hostrt COMPONENT tenon)
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}
     COMPONENT tenon)
 if(TARGET tenon_cli)
@@ -28,7 +36,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 if(TARGET tenon_native)
     install(TARGETS tenon_native LIBRARY DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
     install(FILES ${PROJECT_BINARY_DIR}/python/tenon/_native.pyi DESTINATION tenon COMPONENT python EXCLUDE_FROM_ALL)
-    foreach(library IN LISTS libraries)
+    foreach(library IN LISTS libraries ITEMS tenon_hostrt)
         install(PROGRAMS $<TARGET_FILE:${library}> DESTINATION tenon/lib RENAME $<TARGET_SONAME_FILE_NAME:${library}>
             COMPONENT python EXCLUDE_FROM_ALL)
     endforeach()

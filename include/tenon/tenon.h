@@ -5,6 +5,7 @@
 
 #include "tenon/base.h"
 #include "tenon/device.h"
+#include "tenon/host.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"
 #include "tenon/profile.h"

@@ -1,5 +1,6 @@
 // fork(): a child has none of the parent's threads, so that its streams start empty, with a thread at their next work.
 #include "device/host/capture.h"
+#include "device/host/memory.h"
 #include "device/host/stream_table.h"
 
 #include <pthread.h>
@@ -18,10 +19,12 @@ void beforeFork()
     Captures::instance().lockForFork();
     lockEventsForFork();
     lockGraphsForFork();
+    lockMemoryForFork();
 }
 
 void afterForkInParent()
 {
+    unlockMemoryInParent();
     unlockGraphsInParent();
     unlockEventsInParent();
     Captures::instance().unlockInParent();
@@ -31,6 +34,7 @@ void afterForkInParent()
 
 void afterForkInChild()
 {
+    resetMemoryInChild();
     resetGraphsInChild();
     resetEventsInChild();
     Captures::instance().unlockInChild();

@@ -17,7 +17,8 @@ struct Graph
 
 struct Executable
 {
-    std::shared_ptr<GraphSteps const> steps;
+    std::mutex mutex;
+    std::shared_ptr<GraphSteps const> steps; //!< Under the mutex.
 };
 
 template <typename T>
@@ -119,7 +120,18 @@ Result<Done> destroyGraph(void* graph)
 Result<void*> instantiateGraph(void const* graph)
 {
     std::shared_ptr<Graph> const own = TENON_TRY(find<Graph>(graph, kGraph));
-    return tableOf<Executable>().add(std::make_shared<Executable>(Executable{own->steps}));
+    auto executable = std::make_shared<Executable>();
+    executable->steps = own->steps;
+    return tableOf<Executable>().add(std::move(executable));
+}
+
+Result<Done> updateExecutable(void* executable, void const* graph)
+{
+    std::shared_ptr<Executable> const own = TENON_TRY(find<Executable>(executable, kExecutable));
+    std::shared_ptr<Graph> const from = TENON_TRY(find<Graph>(graph, kGraph));
+    std::scoped_lock const lock{own->mutex};
+    own->steps = from->steps;
+    return Done{};
 }
 
 Result<Done> destroyExecutable(void* executable)
@@ -136,23 +148,31 @@ Result<Done> checkExecutable(void const* executable)
 Result<Done> launchGraph(void* executable, void* stream)
 {
     std::shared_ptr<Executable> const own = TENON_TRY(find<Executable>(executable, kExecutable));
-    return submit(stream, [steps = own->steps] { return runSteps(*steps); });
+    std::shared_ptr<GraphSteps const> steps;
+    {
+        std::scoped_lock const lock{own->mutex};
+        steps = own->steps;
+    }
+    return submit(stream, [steps = std::move(steps)] { return runSteps(*steps); });
 }
 
 void lockGraphsForFork()
 {
     tableOf<Graph>().lockForFork();
     tableOf<Executable>().lockForFork();
+    tableOf<Executable>().eachLocked([](Executable& executable) { executable.mutex.lock(); });
 }
 
 void unlockGraphsInParent()
 {
+    tableOf<Executable>().eachLocked([](Executable& executable) { executable.mutex.unlock(); });
     tableOf<Executable>().unlockInParent();
     tableOf<Graph>().unlockInParent();
 }
 
 void resetGraphsInChild()
 {
+    tableOf<Executable>().eachLocked([](Executable& executable) { std::construct_at(&executable.mutex); });
     tableOf<Executable>().unlockInChild();
     tableOf<Graph>().unlockInChild();
 }

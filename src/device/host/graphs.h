@@ -57,6 +57,8 @@ Result<size_t> graphSize(void const* graph); //!< Steps.
 Result<Done> destroyGraph(void* graph);
 //! The graph in the form that can be launched.
 Result<void*> instantiateGraph(void const* graph);
+//! Launches from now on repeat this graph instead.
+Result<Done> updateExecutable(void* executable, void const* graph);
 Result<Done> destroyExecutable(void* executable);
 Result<Done> checkExecutable(void const* executable);
 //! Puts all steps into the stream, in order. A failing step does not keep later ones from running; the first failure

@@ -265,4 +265,12 @@ Result<Done> synchronizeAll()
     return first;
 }
 
+void drainAll() noexcept
+{
+    if (StreamQueue::current() != nullptr)
+        return;
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        queue->drain();
+}
+
 } // namespace tenon::host

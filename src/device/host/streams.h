@@ -49,5 +49,7 @@ bool isCapturing(void const* stream) noexcept;
 //! Waits for every stream of the process; returns the first failure found, once. In a stream's own thread it waits for
 //! none. Not possible while any stream captures.
 Result<Done> synchronizeAll();
+//! Waits for every stream without taking failures, whatever captures; for what is about to free memory.
+void drainAll() noexcept;
 
 } // namespace tenon::host

@@ -1,0 +1,129 @@
+"""Our headers have the names, values, layouts and signatures of the toolkit's: one program, compiled against both."""
+
+import pathlib
+import re
+
+import pytest
+from toolkit import HEADERS, run, toolkit
+
+TYPES = (HEADERS / "driver_types.h").read_text()
+VECTORS = (HEADERS / "vector_types.h").read_text()
+CALLS = (HEADERS / "cuda_runtime_api.h").read_text() + (HEADERS / "cuda_profiler_api.h").read_text()
+
+
+def preprocessed(header: str) -> str:
+    """As a program of version 13 sees it, without what it includes."""
+    text = run("g++", "-E", "-P", "-x", "c++", "-DTENON_CUDART_MAJOR=13", f"-I{HEADERS}", HEADERS / header)
+    return text
+
+
+def enumerators() -> list[str]:
+    return re.findall(r"^\s+(cuda\w+) = ", TYPES, re.M)
+
+
+def macros() -> list[str]:
+    return re.findall(r"^#define (cuda\w+) (?:0x|\(\(int\))", TYPES, re.M)
+
+
+def fields() -> list[tuple[str, str]]:
+    found = []
+    for name, body in re.findall(r"struct (\w+)\s*\{(.*?)\}", preprocessed("cuda_runtime_api.h"), re.S):
+        if name in VECTORS or name == "dim3":
+            continue
+        found += [(name, field) for field in re.findall(r"(\w+)(?:\[\w+\])?;", body)]
+    return found
+
+
+def vectors() -> list[str]:
+    return re.findall(r"^struct(?: __align__\(\d+\))? (\w+)$", VECTORS, re.M)
+
+
+def calls() -> list[str]:
+    return sorted(set(re.findall(r"\b(cuda[A-Z]\w+)\(", CALLS)))
+
+
+def program() -> str:
+    lines = [f'    say("{name}", (long long) {name});' for name in enumerators() + macros()]
+    for struct in sorted({name for name, _ in fields()}):
+        lines.append(f'    say("sizeof {struct}", sizeof({struct}));')
+    lines += [f'    say("{s}.{f}", offsetof({s}, {f})); say("size {s}.{f}", sizeof({s}::{f}));' for s, f in fields()]
+    lines += [f'    say("{v}", sizeof({v}) * 1000 + alignof({v}));' for v in vectors()]
+    lines += [f'    std::puts(name<decltype(&{call})>("{call}").c_str());' for call in calls()]
+    return (
+        "#include <cuda_runtime_api.h>\n#include <cuda_profiler_api.h>\n#include <vector_types.h>\n"
+        "#include <cstddef>\n#include <cstdio>\n#include <string>\n"
+        'static void say(char const* what, long long value) { std::printf("%s = %lld\\n", what, value); }\n'
+        "template <typename T> std::string name(char const* call)\n"
+        '{ return std::string{call} + ": " + __PRETTY_FUNCTION__; }\n'
+        "int main()\n{\n" + "\n".join(lines) + "\n}\n"
+    )
+
+
+def answers(folder: pathlib.Path, include: pathlib.Path, *flags: str) -> list[str]:
+    source = folder / "facts.cpp"
+    source.write_text(program())
+    run(
+        "g++",
+        "-std=c++17",
+        "-Wno-deprecated-declarations",
+        "-Wno-invalid-offsetof",
+        *flags,
+        f"-I{include}",
+        "-c",
+        source,
+        "-o",
+        folder / "facts.o",
+    )
+    # Only types are asked for, so that nothing of a runtime is needed.
+    run("g++", folder / "facts.o", "-o", folder / "facts")
+    return run(folder / "facts").splitlines()
+
+
+def test_the_lists_are_not_empty() -> None:
+    assert len(enumerators()) > 350 and len(fields()) > 150 and len(vectors()) >= 48 and len(calls()) > 110
+
+
+def test_values_layouts_and_signatures_are_the_toolkits(tmp_path: pathlib.Path) -> None:
+    real = toolkit()
+    ours = answers(tmp_path, HEADERS, "-DTENON_CUDART_MAJOR=13")
+    theirs = answers(tmp_path, real / "include")
+    assert len(ours) == len(theirs)
+    differ = [f"{a}    toolkit: {b}" for a, b in zip(ours, theirs, strict=True) if a != b]
+    assert not differ, "\n".join(differ)
+
+
+@pytest.mark.parametrize("major", [12, 13])
+@pytest.mark.parametrize(
+    "language", [("gcc", "-std=c99", "c"), ("g++", "-std=c++14", "c++"), ("g++", "-std=c++20", "c++")]
+)
+@pytest.mark.parametrize("streams", ["-DNOTHING", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"])
+def test_headers_compile(major: int, language: tuple[str, str, str], streams: str) -> None:
+    compiler, standard, name = language
+    for header in ("cuda_runtime.h", "cuda_profiler_api.h"):
+        run(
+            compiler,
+            standard,
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fsyntax-only",
+            f"-DTENON_CUDART_MAJOR={major}",
+            streams,
+            "-x",
+            name,
+            HEADERS / header,
+        )
+
+
+def test_version_12_has_its_own_layout(tmp_path: pathlib.Path) -> None:
+    """What clients of version 12 know of it: sizes that other bindings of that version state."""
+    source = tmp_path / "twelve.c"
+    source.write_text(
+        "#include <stddef.h>\n#include <cuda_runtime_api.h>\n"
+        '_Static_assert(CUDART_VERSION / 1000 == 12, "version");\n'
+        '_Static_assert(sizeof(struct cudaDeviceProp) == 1032, "all");\n'
+        '_Static_assert(offsetof(struct cudaDeviceProp, hostRegisterSupported) == 728, "version 11 ends here");\n'
+        '_Static_assert(offsetof(struct cudaDeviceProp, clockRate) == 348, "clockRate");\n'
+        '_Static_assert(sizeof(struct cudaPointerAttributes) == 24, "attributes");\n'
+    )
+    run("gcc", "-std=c11", "-fsyntax-only", f"-I{HEADERS}", source)
