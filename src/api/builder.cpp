@@ -10,7 +10,6 @@
 #include "api/progress_adapter.h"
 
 #include "base/knobs.h"
-#include "device/stream.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
 
@@ -94,7 +93,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     Log const& log = network.reporting().log();
     ProgressAdapter progress{config.settings().monitor};
     progress.phaseStart(kBuildPhase, "", 3);
-    Result<Done> stream = checkStream(config.settings().profileStream); // The caller's thread is in step (G9).
+    Result<Done> stream = mDevice.device->checkStream(config.settings().profileStream);
     if (!stream)
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config));

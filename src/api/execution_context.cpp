@@ -114,12 +114,8 @@ IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
     return mReporting.recorder();
 }
 
-Result<Done> ExecutionContext::run(void* stream, void* const* bindings, GoesOn const* goesOn)
+Result<Done> ExecutionContext::run(RunRequest request)
 {
-    RunRequest request;
-    request.stream = stream;
-    request.bindings = bindings;
-    request.goesOn = goesOn;
     if (mProfiler == nullptr || !mEmitsProfile)
         return mContext->run(request);
     Observer const report = [&](ObservedStep const& step) {
@@ -135,13 +131,14 @@ bool ExecutionContext::executeV2(void* const* bindings) noexcept
     return fencedDone(mReporting.log(), "IExecutionContext::executeV2", [&]() -> Result<Done> {
         if (bindings == nullptr)
             return badArgument("the array of addresses is null");
-        return run(nullptr, bindings);
+        return run({.bindings = bindings});
     });
 }
 
 bool ExecutionContext::enqueueV3(cudaStream_t stream) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV3", [&] { return run(stream, nullptr); });
+    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV3",
+        [&] { return run({.stream = stream, .consumed = mContext->inputConsumedEvent()}); });
 }
 
 void ExecutionContext::setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept
@@ -212,9 +209,15 @@ int32_t ExecutionContext::inferShapes(int32_t nbMaxNames, char const** tensorNam
     });
 }
 
+bool ExecutionContext::setInputConsumedEvent(cudaEvent_t event) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setInputConsumedEvent",
+        [&] { return mContext->setInputConsumedEvent(event); });
+}
+
 cudaEvent_t ExecutionContext::getInputConsumedEvent() const noexcept
 {
-    return nullptr; // None can be set yet.
+    return static_cast<cudaEvent_t>(mContext->inputConsumedEvent());
 }
 
 bool ExecutionContext::setOutputAllocator(char const* tensorName, IOutputAllocator* allocator) noexcept
@@ -262,9 +265,21 @@ IRuntimeConfig* ExecutionContext::getRuntimeConfig() const noexcept
     return mConfig == nullptr ? nullptr : &mConfig->front();
 }
 
-void ExecutionContext::setAuxStreams(cudaStream_t*, int32_t) noexcept
+void ExecutionContext::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept
 {
-    // Extra streams are ignored (rule S6), and no engine has any.
+    fencedDone(mReporting.log(), "IExecutionContext::setAuxStreams", [&]() -> Result<Done> {
+        if (nbStreams < 0 || (auxStreams == nullptr && nbStreams > 0))
+            return badArgument("{} streams at {}", nbStreams, static_cast<void const*>(auxStreams));
+        for (int32_t i = 0; i < nbStreams; ++i)
+        {
+            TENON_TRY(mContext->engine().device().checkStream(auxStreams[i]));
+            if (reinterpret_cast<uintptr_t>(auxStreams[i]) <= 1)
+                return badArgument("auxiliary stream {} is the default stream", i);
+            if (std::find(auxStreams, auxStreams + i, auxStreams[i]) != auxStreams + i)
+                return badArgument("auxiliary stream {} occurs twice", i);
+        }
+        return Done{}; // Extra streams are ignored (rule S6), and engines for hosts have none.
+    });
 }
 
 IDebugListener* ExecutionContext::getDebugListener() noexcept

@@ -25,8 +25,8 @@ class ExecutionContext final : public missing::ExecutionContext,
     {
         return mReporting;
     }
-    //! Runs with the profiler's observer when there is one, until `goesOn`, when there is one, answers false.
-    Result<Done> run(void* stream, void* const* bindings, GoesOn const* goesOn = nullptr);
+    //! Runs with the profiler's observer when there is one.
+    Result<Done> run(RunRequest request);
 
     nvinfer1::IExecutionContext* getPImpl() noexcept override;
     void setDebugSync(bool sync) noexcept override;
@@ -58,6 +58,7 @@ class ExecutionContext final : public missing::ExecutionContext,
     bool setOutputTensorAddress(char const* tensorName, void* data) noexcept override;
     void* getOutputTensorAddress(char const* tensorName) const noexcept override;
     int32_t inferShapes(int32_t nbMaxNames, char const** tensorNames) noexcept override;
+    bool setInputConsumedEvent(cudaEvent_t event) noexcept override;
     cudaEvent_t getInputConsumedEvent() const noexcept override;
     bool setOutputAllocator(char const* tensorName, nvinfer1::IOutputAllocator* allocator) noexcept override;
     nvinfer1::IOutputAllocator* getOutputAllocator(char const* tensorName) noexcept override;

@@ -124,9 +124,11 @@ bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cud
     return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&]() -> Result<Done> {
         if (bindings == nullptr)
             return badArgument("the array of addresses is null");
-        if (inputConsumed != nullptr && *inputConsumed != nullptr)
-            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "events are not implemented on this device");
-        return run(stream, bindings + static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount());
+        void* const event = inputConsumed == nullptr ? nullptr : *inputConsumed;
+        if (event != nullptr)
+            TENON_TRY(mContext->engine().device().checkEvent(event));
+        auto const* mine = bindings + static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount();
+        return run({.stream = stream, .consumed = event, .bindings = mine});
     });
 }
 

@@ -5,7 +5,6 @@
 #include "device/kernel.h"
 
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <string_view>
 
@@ -27,12 +26,39 @@ using StepObserver = std::function<bool(Launch const& launch, double microsecond
 using GoesOn = std::function<bool()>;
 inline constexpr std::chrono::milliseconds kAskEvery{20};
 
+struct RunFailure
+{
+    int32_t step{-1};
+    Error error;
+};
+
+//! Stands for a run whose work goes on after Device::run has returned.
+class RunTicket
+{
+  public:
+    virtual ~RunTicket() = default;
+    //! Asked before the launches run: true when an earlier part of the run has failed.
+    virtual bool isGivenUp() const noexcept = 0;
+    //! Called on any thread when the launches have run (null), failed or were given up. What it answers stays with the
+    //! stream until its next synchronize or query.
+    virtual Result<Done> finished(RunFailure const* failure) = 0;
+};
+
+enum class RunEnd : uint8_t
+{
+    kDone,
+    kLater, //!< The ticket is told.
+};
+
 struct RunOptions
 {
-    void* stream{nullptr}; //!< 0: the caller's thread.
-    int32_t threads{0};    //!< 0: the device's default.
+    void* stream{nullptr};
+    int32_t threads{0}; //!< 0: the device's default.
     StepObserver const* observer{nullptr};
     GoesOn const* goesOn{nullptr};
+    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point at, must
+    //! last until the ticket goes.
+    std::shared_ptr<RunTicket> ticket;
 };
 
 //! Asks `goesOn` when it is time to.
@@ -65,12 +91,6 @@ class Asker
     bool mIsEnded{false};
 };
 
-struct RunFailure
-{
-    int32_t step{-1};
-    Error error;
-};
-
 class Device
 {
   public:
@@ -82,11 +102,8 @@ class Device
     virtual void release(void* memory) noexcept = 0;
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
-    //! Between two places of this device. The standard is for devices whose memory is the host's.
-    virtual void copyOnDevice(void* to, void const* from, size_t bytes)
-    {
-        std::memmove(to, from, bytes);
-    }
+    //! Between two places of this device, in the order of the stream.
+    virtual void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
     //! True: kernels read host addresses, so that weights are used where the plan lies.
     virtual bool usesHostMemory() const noexcept
     {
@@ -95,8 +112,16 @@ class Device
     virtual Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const = 0;
     //! Threads of a run when nothing is set: TENON_THREADS, else the CPUs that this process may use.
     virtual int32_t defaultThreads() const noexcept = 0;
-    //! Runs the steps in order. No allocation of its own.
-    virtual Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+    //! Runs the steps in order, after what stands in the stream. No allocation of its own on streams 0 and 1.
+    virtual Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+
+    //! An error that names the handle when it is no stream of this device's; 0 and 1 always are.
+    virtual Result<Done> checkStream(void const* stream) const = 0;
+    virtual Result<Done> checkEvent(void const* event) const = 0;
+    //! The event is over when all that stands in the stream now is.
+    virtual Result<Done> recordEvent(void* event, void* stream) = 0;
+    //! True while work for the stream is recorded, to run whenever the recording is launched.
+    virtual bool isCapturing(void const* stream) const noexcept = 0;
 };
 
 //! Devices of this process by name; null when there is none of the name. Filled by api from the backends' tables.

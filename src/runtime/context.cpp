@@ -1,7 +1,6 @@
 // Context: the calls of the tensor-name API.
 #include "runtime/context.h"
 
-#include "device/stream.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -36,7 +35,7 @@ std::string listOf(nvinfer1::Dims64 const& dims)
 }
 } // namespace
 
-Context::Context(std::unique_ptr<ContextState> state)
+Context::Context(std::shared_ptr<ContextState> state)
     : mState{std::move(state)}
 {
 }
@@ -45,10 +44,9 @@ Context::~Context() = default;
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, MemoryStrategy strategy)
 {
-    auto state = std::make_unique<ContextState>(std::move(engine), strategy);
+    auto state = std::make_shared<ContextState>(std::move(engine), strategy);
     int64_t const bytes = TENON_TRY(memoryOf(*state->owner, strategy, 0));
-    state->memory = TENON_TRY(
-        DeviceMemory::allocate({&state->engine.device(), state->engine.options.allocator}, bytes, "activations"));
+    TENON_TRY(state->takeMemory(bytes));
     if (strategy != MemoryStrategy::kUSER_MANAGED)
         TENON_TRY(state->attachKernels());
     return std::unique_ptr<Context>{new Context{std::move(state)}};
@@ -88,14 +86,13 @@ int32_t Context::profile() const noexcept
 
 Result<Done> Context::setProfile(int32_t index, void* stream)
 {
-    TENON_TRY(checkStream(stream));
+    TENON_TRY(mState->engine.device().checkStream(stream));
     if (index < 0 || index >= engine().profileCount())
         return badArgument("profile {} does not exist: the engine has {}", index, engine().profileCount());
     if (mState->strategy == MemoryStrategy::kON_PROFILE_CHANGE && index != mState->profile)
     {
         int64_t const bytes = TENON_TRY(memoryOf(engine(), mState->strategy, index));
-        mState->memory = TENON_TRY(
-            DeviceMemory::allocate({&mState->engine.device(), mState->engine.options.allocator}, bytes, "activations"));
+        TENON_TRY(mState->takeMemory(bytes));
     }
     mState->profile = index;
     for (int32_t i = 0; i < mState->engine.inputs; ++i)
@@ -296,7 +293,7 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 
 void Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept
 {
-    mState->scratch = {};
+    mState->scratch = std::make_shared<DeviceMemory>();
     mState->temporary = allocator;
 }
 
@@ -307,9 +304,22 @@ nvinfer1::IGpuAllocator* Context::temporaryAllocator() const noexcept
 
 // ---- running -----------------------------------------------------------------------------------------------------
 
+Result<Done> Context::setInputConsumedEvent(void* event)
+{
+    if (event != nullptr)
+        TENON_TRY(mState->engine.device().checkEvent(event));
+    mState->consumed = event;
+    return Done{};
+}
+
+void* Context::inputConsumedEvent() const noexcept
+{
+    return mState->consumed;
+}
+
 Result<Done> Context::enqueue(void* stream)
 {
-    return run({.stream = stream});
+    return run({.stream = stream, .consumed = mState->consumed});
 }
 
 Result<Done> Context::execute(void* const* bindings)
@@ -326,7 +336,7 @@ Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 
 Result<Done> Context::run(RunRequest const& request)
 {
-    TENON_TRY(checkStream(request.stream));
+    TENON_TRY(mState->engine.device().checkStream(request.stream));
     return runOnce(*mState, request);
 }
 

@@ -29,7 +29,10 @@ using Observer = std::function<bool(ObservedStep const& step)>;
 
 struct RunRequest
 {
-    void* stream{nullptr};          //!< Only 0, the caller's thread, until streams exist.
+    //! On 0 and 1 the run is over when the call returns, on others it goes on unless sizes depend on data.
+    void* stream{nullptr};
+    void* consumed{nullptr};        //!< Event to record when the inputs have been read; null: none.
+    bool isSynchronous{false};      //!< Return when the work is done, on any stream.
     void* const* bindings{nullptr}; //!< One per I/O tensor; null: the addresses that were set (and allocators).
     Observer const* observer{nullptr};
     GoesOn const* goesOn{nullptr};
@@ -81,8 +84,7 @@ class Context
     Result<Done> setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator);
     nvinfer1::IOutputAllocator* outputAllocator(char const* name) const noexcept;
 
-    // ---- memory
-    // ------------------------------------------------------------------------------------------------------
+    // ---- memory --------------------------------------------------------------------------------------------------
     MemoryStrategy strategy() const noexcept;
     //! Only for kUSER_MANAGED. `bytes` −1: as many as the engine asks for over all profiles.
     Result<Done> setDeviceMemory(void* memory, int64_t bytes);
@@ -93,6 +95,9 @@ class Context
 
     // ---- running
     // -----------------------------------------------------------------------------------------------------
+    //! Checks the event; runs record it from now on when they have read their inputs. Null: none.
+    Result<Done> setInputConsumedEvent(void* event);
+    void* inputConsumedEvent() const noexcept;
     Result<Done> enqueue(void* stream);
     //! Synchronous, pointers in I/O index order (S7); output allocators are not asked (R1).
     Result<Done> execute(void* const* bindings);
@@ -100,8 +105,8 @@ class Context
     Result<Done> runObserved(Observer const& observer, bool keepInputs = false);
 
   private:
-    explicit Context(std::unique_ptr<ContextState> state);
-    std::unique_ptr<ContextState> mState;
+    explicit Context(std::shared_ptr<ContextState> state);
+    std::shared_ptr<ContextState> mState; //!< Runs that were captured keep it, too.
 };
 
 } // namespace tenon

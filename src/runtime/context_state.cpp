@@ -53,27 +53,49 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     allocators.assign(ioCount, nullptr);
     now.assign(ioCount, nullptr);
     given.assign(ioCount, 0);
-    bound.assign(ioCount, nullptr);
     for (int32_t i = 0; i < engine.inputs; ++i)
         set.push_back(engine.plan->io[asSize(i)].dims);
     symbols.resize(program.symbols.size());
     known.resize(program.symbols.size());
     registers.resize(program.symbols.size() + program.shapes.size());
     tails.resize(engine.segments.size());
-    inputs.resize(engine.inputSlots.size());
-    outputs.resize(engine.outputSlots.size());
-    produced.resize(engine.produced);
-    for (size_t i = 0; i < program.steps.size(); ++i)
-    {
-        StepSlots const& slots = engine.stepSlots[i];
-        launches.push_back({nullptr,
-            {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
-                produced.data() + slots.firstProduced},
-            static_cast<int32_t>(i)});
-    }
+    memory = std::make_shared<DeviceMemory>();
+    scratch = std::make_shared<DeviceMemory>();
+    frames.push_back(std::make_shared<Frame>(*this));
     key.reserve(8 + ioCount * nvinfer1::Dims64::MAX_DIMS + program.symbols.size());
     tailKey.reserve(key.capacity() + 1 + program.symbols.size());
     refreshDims();
+}
+
+ContextState::~ContextState()
+{
+    waitForFrames();
+}
+
+Result<Done> ContextState::takeMemory(int64_t bytes)
+{
+    memory = std::make_shared<DeviceMemory>(TENON_TRY(
+        DeviceMemory::allocate({&engine.device(), engine.options.allocator}, bytes, "activations")));
+    return Done{};
+}
+
+std::shared_ptr<Frame> ContextState::freeFrame()
+{
+    constexpr size_t kMost{64};
+    for (auto const& frame : frames)
+        if (!frame->isUnderWay())
+            return frame;
+    if (frames.size() < kMost)
+        return frames.emplace_back(std::make_shared<Frame>(*this));
+    std::rotate(frames.begin(), frames.begin() + 1, frames.end()); // The first has been under way for longest.
+    frames.back()->wait();
+    return frames.back();
+}
+
+void ContextState::waitForFrames() const noexcept
+{
+    for (auto const& frame : frames)
+        frame->wait();
 }
 
 namespace

@@ -4,15 +4,17 @@
 #include "runtime/context.h"
 #include "runtime/context_allocator.h"
 #include "runtime/engine_state.h"
+#include "runtime/frame.h"
 
 namespace tenon
 {
 
-struct ContextState
+struct ContextState : public std::enable_shared_from_this<ContextState>
 {
     using Dims = nvinfer1::Dims64;
 
     ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how);
+    ~ContextState(); //!< Waits for runs under way.
 
     std::shared_ptr<Engine> owner;
     EngineState const& engine;
@@ -27,12 +29,13 @@ struct ContextState
     std::vector<void*> addresses;
     std::vector<nvinfer1::IOutputAllocator*> allocators;
 
-    DeviceMemory memory;
+    std::shared_ptr<DeviceMemory> memory; //!< Never null; runs under way keep what they use.
     void* userMemory{nullptr};
     int64_t userBytes{0};
     DeviceMemory apartMemory; //!< For observed runs that keep inputs.
-    DeviceMemory scratch;
+    std::shared_ptr<DeviceMemory> scratch; //!< Never null.
     nvinfer1::IGpuAllocator* temporary{nullptr};
+    void* consumed{nullptr}; //!< Event of the user's.
 
     // ---- of the run at hand --------------------------------------------------------------------------------------
     ShapeKey key;
@@ -44,15 +47,7 @@ struct ContextState
     std::vector<uint8_t> known; //!< Per symbol.
     std::vector<void*> now;     //!< Address of each I/O tensor in this run.
     std::vector<uint8_t> given; //!< Per output: its allocator has been asked in this run.
-    std::vector<void*> bound;   //!< `now` when the first segment's pointers were written.
-    void* boundArena{nullptr};
-    void* boundScratch{nullptr};
-    std::shared_ptr<PreparedRun const> boundRun;
-    std::vector<Launch> launches;
-    std::vector<void const*> inputs;
-    std::vector<void*> outputs;
-    std::vector<int64_t> produced;
-    void* boundStream{nullptr};
+    std::vector<std::shared_ptr<Frame>> frames;
 
     // ---- kernels that keep state for this context ------------------------------------------------------------------
     std::unique_ptr<ContextAllocator> allocator;
@@ -64,6 +59,11 @@ struct ContextState
 
     //! Asks every kernel for its copy, once. A context whose memory the user gives waits until it has it (J8).
     Result<Done> attachKernels();
+    //! Other memory for activations; runs under way keep theirs.
+    Result<Done> takeMemory(int64_t bytes);
+    //! One that no work uses. Waits for the oldest when very many are under way.
+    std::shared_ptr<Frame> freeFrame();
+    void waitForFrames() const noexcept;
     //! Fills dims from set, profile and dimension names.
     void refreshDims();
     //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.

@@ -104,7 +104,8 @@ struct EngineState
     std::vector<StepSlots> stepSlots;
     std::vector<Slot> inputSlots;
     std::vector<Slot> outputSlots;
-    size_t produced{0}; //!< Room for values that steps produce, over all steps.
+    int32_t inputsReadUntil{0}; //!< Position of the first step from which on none reads an input of the network.
+    size_t produced{0};         //!< Room for values that steps produce, over all steps.
 
     //! Computed when first asked for, one per profile.
     mutable std::mutex boundMutex;

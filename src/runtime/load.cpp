@@ -191,9 +191,16 @@ class Loader
 
     void findRead()
     {
-        for (Slot const& slot : mEngine.inputSlots)
-            if (slot.from == Slot::From::kIO)
+        for (size_t i = 0; i < mProgram.steps.size(); ++i)
+            for (size_t j = 0; j < mProgram.steps[i].inputs.size(); ++j)
+            {
+                Slot const& slot = mEngine.inputSlots[mEngine.stepSlots[i].firstInput + j];
+                if (slot.from != Slot::From::kIO)
+                    continue;
                 mEngine.io[asSize(slot.index)].isRead = true;
+                if (slot.index < mEngine.inputs)
+                    mEngine.inputsReadUntil = static_cast<int32_t>(i) + 1;
+            }
         for (PlanSymbol const& symbol : mProgram.symbols)
             if (symbol.kind == PlanSymbolKind::kInputValue)
                 mEngine.io[asSize(symbol.source)].isRead = true;

@@ -1,4 +1,5 @@
-// One run: addresses, memory, pointers of all steps, then the segments one after the other.
+// One run: addresses, memory, pointers of all steps, then the segments one after the other. The last may go on when the
+// call has returned.
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -22,7 +23,9 @@ class Run
         : mState{state},
           mEngine{state.engine},
           mRequest{request},
-          mApart{request.observer != nullptr && request.keepInputs}
+          mApart{request.observer != nullptr && request.keepInputs},
+          mIsCaptured{mEngine.device().isCapturing(request.stream)},
+          mMark{request.consumed}
     {
     }
 
@@ -30,7 +33,11 @@ class Run
     {
         Result<Done> done = runAll();
         if (mState.temporary != nullptr)
-            mState.scratch = {}; // A temporary allocator serves within a run only (S9).
+        {
+            mState.scratch = std::make_shared<DeviceMemory>(); // It serves within a run only (S9).
+            if (mFrame != nullptr)
+                mFrame->scratchMemory.reset();
+        }
         return done;
     }
 
@@ -41,6 +48,7 @@ class Run
         TENON_TRY(takeAddresses());
         TENON_TRY(mState.selectRun(mApart, mState.now));
         TENON_TRY(takeArena());
+        TENON_TRY(takeFrame());
         startValues();
         for (size_t i = 0; i < mEngine.segments.size(); ++i)
             TENON_TRY(runSegment(i));
@@ -82,8 +90,8 @@ class Run
             mState.apartMemory = TENON_TRY(DeviceMemory::allocate(
                 {&mEngine.device(), mEngine.options.allocator}, bytes, "activations of an observed run"));
         bool const user = !mApart && mState.strategy == MemoryStrategy::kUSER_MANAGED;
-        mArena = mApart ? mState.apartMemory.data() : user ? mState.userMemory : mState.memory.data();
-        int64_t const room = mApart ? mState.apartMemory.bytes() : user ? mState.userBytes : mState.memory.bytes();
+        mArena = mApart ? mState.apartMemory.data() : user ? mState.userMemory : mState.memory->data();
+        int64_t const room = mApart ? mState.apartMemory.bytes() : user ? mState.userBytes : mState.memory->bytes();
         if (bytes > 0 && (mArena == nullptr || room < bytes))
             return errorOf(ErrorCode::kINVALID_STATE, "the run needs {} bytes of device memory and has {}{}", bytes,
                 mArena == nullptr ? 0 : room, user ? ": set them with setDeviceMemoryV2" : "");
@@ -94,19 +102,38 @@ class Run
 
     Result<Done> takeScratch(size_t bytes)
     {
-        if (bytes > static_cast<size_t>(mState.scratch.bytes()))
+        if (bytes > static_cast<size_t>(mState.scratch->bytes()))
         {
             auto* const allocator = mState.temporary != nullptr ? mState.temporary : mEngine.options.allocator;
-            mState.scratch = TENON_TRY(DeviceMemory::allocate(
-                {&mEngine.device(), allocator}, static_cast<int64_t>(bytes), "scratch of kernels"));
+            mState.scratch = std::make_shared<DeviceMemory>(TENON_TRY(DeviceMemory::allocate(
+                {&mEngine.device(), allocator}, static_cast<int64_t>(bytes), "scratch of kernels")));
         }
+        return Done{};
+    }
+
+    //! A frame that no work uses. Recordings get one of their own.
+    Result<Done> takeFrame()
+    {
+        if (!mIsCaptured)
+        {
+            mFrame = mState.freeFrame();
+            return Done{};
+        }
+        if (mEngine.segments.size() > 1 || mRequest.observer != nullptr || mState.temporary != nullptr)
+            return errorOf(ErrorCode::kINVALID_STATE,
+                "a run of this context cannot be captured: {}",
+                mEngine.segments.size() > 1     ? "sizes depend on data"
+                    : mState.temporary != nullptr ? "its temporary memory is given back when the call returns"
+                                                  : "it is observed");
+        mFrame = std::make_shared<Frame>(mState);
+        mFrame->capturedFrom = mState.shared_from_this();
         return Done{};
     }
 
     void startValues()
     {
         std::ranges::fill(mState.known, uint8_t{0});
-        std::ranges::fill(mState.produced, int64_t{-1}); // A step that tells nothing is found out.
+        std::ranges::fill(mFrame->produced, int64_t{-1}); // A step that tells nothing is found out.
         std::ranges::copy(mState.run->head.registers, mState.registers.begin());
     }
 
@@ -121,7 +148,9 @@ class Run
         TENON_TRY(reshapeAttached(index, segment, tail));
         if (index > 0 || isStale())
             writePointers(segment, tail);
-        TENON_TRY(launch(segment, tail));
+        bool const isLast = index + 1 == mEngine.segments.size();
+        if (TENON_TRY(launch(segment, tail, isLast && mayGoOn(segment))) == RunEnd::kLater)
+            return Done{};
         TENON_TRY(learn(segment));
         return askAllocators(segment.last - 1);
     }
@@ -148,6 +177,19 @@ class Run
         return Done{};
     }
 
+    //! Whether the call may return before the steps have run: nobody watches them, and they tell no sizes (R3).
+    bool mayGoOn(Segment segment) const
+    {
+        if (mRequest.isSynchronous || mRequest.observer != nullptr || mState.temporary != nullptr)
+            return false;
+        if (segment.last > segment.first && !mEngine.program->steps[asSize(segment.last - 1)].produces.empty())
+            return false;
+        for (size_t i = asSize(mEngine.inputs); i < mState.now.size(); ++i)
+            if (allocatorOf(i) != nullptr && mState.given[i] == 0)
+                return false;
+        return true;
+    }
+
     Attached* attached(int32_t step) const
     {
         return mState.attached.empty() ? nullptr : mState.attached[asSize(step)].get();
@@ -170,6 +212,7 @@ class Run
         if (!mMoved && !isNew)
             return Done{};
         bool const isOther = isNew || mIsOther;
+        mState.waitForFrames(); // They may run the same layers.
         mState.reshapedRun.reset(); // Until the run has succeeded: after a failure all are told again.
         for (int32_t i = segment.first; i < segment.last; ++i)
             if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
@@ -186,9 +229,8 @@ class Run
     //! Pointers of the first segment are written again only when something has moved.
     bool isStale() const
     {
-        return mState.boundRun != mState.run || mState.boundArena != mArena
-            || mState.boundScratch != mState.scratch.data() || mState.bound != mState.now
-            || mState.boundStream != mRequest.stream || mEngine.segments.size() > 1;
+        return mFrame->run != mState.run || mFrame->arena != mArena || mFrame->scratch != mState.scratch->data()
+            || mFrame->io != mState.now || mFrame->stream != mRequest.stream || mEngine.segments.size() > 1;
     }
 
     void* address(Slot const& slot) const
@@ -224,45 +266,82 @@ class Run
             PlanStep const& step = mEngine.program->steps[asSize(i)];
             StepSlots const& slots = mEngine.stepSlots[asSize(i)];
             for (size_t j = slots.firstInput; j < slots.firstInput + step.inputs.size(); ++j)
-                mState.inputs[j] = address(mEngine.inputSlots[j]);
+                mFrame->inputs[j] = address(mEngine.inputSlots[j]);
             for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
-                mState.outputs[j] = address(mEngine.outputSlots[j]);
-            Launch& launch = mState.launches[asSize(i)];
+                mFrame->outputs[j] = address(mEngine.outputSlots[j]);
+            Launch& launch = mFrame->launches[asSize(i)];
             launch.prepared =
                 attached(i) != nullptr ? attached(i) : tail.steps[asSize(i - segment.first)].prepared.get();
-            launch.call.scratch = mState.scratch.data();
+            launch.call.scratch = mState.scratch->data();
             launch.call.stream = mRequest.stream;
         }
-        mState.boundRun = mState.run;
-        mState.boundStream = mRequest.stream;
-        mState.boundArena = mArena;
-        mState.boundScratch = mState.scratch.data();
-        std::ranges::copy(mState.now, mState.bound.begin());
+        mFrame->run = mState.run;
+        mFrame->tails = mState.tails;
+        mFrame->stream = mRequest.stream;
+        mFrame->arena = mArena;
+        mFrame->scratch = mState.scratch->data();
+        std::ranges::copy(mState.now, mFrame->io.begin());
     }
 
-    Result<Done> launch(Segment segment, PreparedTail const& tail)
+    //! Steps of the segment, and the mark behind the last that reads an input.
+    Result<RunEnd> launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
     {
-        RunOptions options{mRequest.stream, mState.threads, nullptr, mRequest.goesOn};
+        int32_t const cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
+        bool const marks = mMark != nullptr && (mEngine.inputsReadUntil <= segment.last);
+        bool const parted = marks && cut > segment.first && cut < segment.last;
+        if (mayGoOn)
+        {
+            mFrame->start(parted ? 2 : 1);
+            mFrame->scratchMemory = mState.scratch;
+            mFrame->arenaMemory = mState.memory;
+        }
+        if (parted)
+            TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
+        if (marks && cut < segment.last)
+            TENON_TRY(mark());
+        RunEnd const end = TENON_TRY(launchPart({parted ? cut : segment.first, segment.last}, segment.first, tail, mayGoOn));
+        if (mMark != nullptr && marks)
+            TENON_TRY(mark());
+        return end;
+    }
+
+    Result<Done> mark()
+    {
+        TENON_TRY(mEngine.device().recordEvent(mMark, mRequest.stream));
+        mMark = nullptr;
+        return Done{};
+    }
+
+    Result<RunEnd> launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
+    {
+        RunOptions options{mRequest.stream, mState.threads, nullptr, mRequest.goesOn, nullptr};
+        if (mayGoOn)
+        {
+            options.goesOn = nullptr; // Who asks has returned.
+            options.ticket = mFrame;
+        }
         StepObserver observe;
         bool stopped{false};
         if (mRequest.observer != nullptr)
         {
             observe = [&](Launch const& each, double microseconds) {
-                stopped = !tell(each, tail.steps[asSize(each.step - segment.first)], microseconds);
+                stopped = !tell(each, tail.steps[asSize(each.step - first)], microseconds);
                 return !stopped;
             };
             options.observer = &observe;
         }
         RunFailure failure;
-        auto const launches = std::span<Launch const>{mState.launches}.subspan(
-            asSize(segment.first), asSize(segment.last - segment.first));
-        auto done = mEngine.device().run(launches, options, failure);
-        if (done && !stopped)
-            return Done{};
+        auto const launches =
+            std::span<Launch const>{mFrame->launches}.subspan(asSize(part.first), asSize(part.last - part.first));
+        auto end = mEngine.device().run(launches, options, failure);
+        if (mayGoOn && !(end && *end == RunEnd::kLater))
+            mFrame->partIsOver();
+        if (end && !stopped)
+            return *end;
         poison();
-        if (done)
+        if (end)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the observer stopped the run");
-        Error error = std::move(done).error();
+        Error error = std::move(end).error();
         if (failure.step >= 0)
             error = std::move(error).in(stepLabel(mEngine, failure.step));
         return error;
@@ -299,7 +378,7 @@ class Run
         for (size_t i = 0; i < step.produces.size(); ++i)
         {
             auto const symbol = asSize(step.produces[i]);
-            int64_t const value = mState.produced[mEngine.stepSlots[asSize(index)].firstProduced + i];
+            int64_t const value = mFrame->produced[mEngine.stepSlots[asSize(index)].firstProduced + i];
             int64_t const bound = mState.registers[asSize(program.symbols[symbol].upper)].hi;
             if (value < 0 || value > std::max<int64_t>(bound, 0))
                 return errorOf(ErrorCode::kFAILED_EXECUTION, "{} tells the extent {}, which is not within [0, {}]",
@@ -331,7 +410,7 @@ class Run
         if (memory == nullptr)
             return errorOf(ErrorCode::kFAILED_ALLOCATION, "the allocator of output '{}' gave no {} bytes", name, bytes);
         if (facts.staging >= 0 && facts.writer <= after)
-            mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes));
+            mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes), mRequest.stream);
         mState.now[io] = memory;
         mState.given[io] = 1;
         nvinfer1::Dims64 dims{};
@@ -356,26 +435,22 @@ class Run
         }
     }
 
-    //! Debug builds make a failed run's outputs unusable, so that nobody mistakes them for results.
+    //! Outputs whose allocator has not been asked are not ours to write.
     void poison()
     {
-#ifndef NDEBUG
-        if (!mEngine.device().usesHostMemory())
-            return;
         for (size_t i = asSize(mEngine.inputs); i < mState.now.size(); ++i)
-        {
-            auto const arg = argOf(mEngine, mEngine.io[i].tensor, mState.registers);
-            bool const direct = allocatorOf(i) == nullptr || mState.given[i] != 0;
-            if (arg && direct && mState.now[i] != nullptr && arg->bytes() > 0)
-                std::memset(mState.now[i], 0xFF, static_cast<size_t>(arg->bytes()));
-        }
-#endif
+            if (allocatorOf(i) != nullptr && mState.given[i] == 0)
+                mState.now[i] = nullptr;
+        poisonOutputs(mEngine, mState.now, mState.registers);
     }
 
     ContextState& mState;
     EngineState const& mEngine;
     RunRequest const& mRequest;
     bool mApart;
+    bool mIsCaptured;
+    void* mMark; //!< Event to record when the inputs have been read; null: there is none, or it is recorded.
+    std::shared_ptr<Frame> mFrame;
     bool mMoved{false};   //!< Custom layers have not heard of this run's shapes and addresses.
     bool mIsOther{false}; //!< More than addresses.
     void* mArena{nullptr};

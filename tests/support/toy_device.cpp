@@ -199,16 +199,6 @@ void ToyDevice::release(void* memory) noexcept
     ::operator delete (head, std::align_val_t{64});
 }
 
-void ToyDevice::copyToHost(void* to, void const* from, size_t bytes)
-{
-    std::memcpy(to, from, bytes);
-}
-
-void ToyDevice::copyFromHost(void* to, void const* from, size_t bytes)
-{
-    std::memcpy(to, from, bytes);
-}
-
 Result<std::unique_ptr<Kernel>> ToyDevice::load(KernelSource const& source) const
 {
     if (source.outputs != 1)
@@ -227,7 +217,7 @@ Result<std::unique_ptr<Kernel>> ToyDevice::load(KernelSource const& source) cons
     return badArgument("the toy device has no kernel '{}'", source.kernel);
 }
 
-Result<Done> ToyDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
+Result<Done> ToyDevice::runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
     for (Launch const& launch : launches)
     {

@@ -1,7 +1,7 @@
 // ToyDevice: a device of a few trivial kernels, which check their shapes as real ones must.
 #pragma once
 
-#include "device/device.h"
+#include "device/host/host_device.h"
 
 #include <atomic>
 
@@ -10,7 +10,7 @@ namespace tenon::test
 
 //! Kernels: add(a, b), scale(a; factor), nonzero(a) → indices and their number, negate(a) of int32,
 //! shape_values(values), fail(a) which always fails when run. All but nonzero work in place.
-class ToyDevice final : public Device
+class ToyDevice final : public HostDevice
 {
   public:
     std::string_view name() const noexcept override
@@ -27,14 +27,12 @@ class ToyDevice final : public Device
     }
     void* allocate(size_t bytes) noexcept override;
     void release(void* memory) noexcept override;
-    void copyToHost(void* to, void const* from, size_t bytes) override;
-    void copyFromHost(void* to, void const* from, size_t bytes) override;
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
     int32_t defaultThreads() const noexcept override
     {
         return 1;
     }
-    Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
+    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
 
     //! Calls of Kernel::prepare, and bytes allocated and not released.
     static std::atomic<int64_t>& prepareCount();

@@ -8,10 +8,14 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
     using tenon::api::ExecutionContext;
     ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
     auto const work = [&]() -> tenon::Result<tenon::Done> {
+        tenon::RunRequest request{.stream = stream, .bindings = bindings};
+        if (bindings == nullptr)
+            request.consumed = run.context().inputConsumedEvent();
         if (goesOn == nullptr)
-            return run.run(stream, bindings);
+            return run.run(request);
         tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
-        return run.run(stream, bindings, &ask);
+        request.goesOn = &ask;
+        return run.run(request);
     };
     return tenon::api::fencedDone(run.reporting().log(), "tenonRun", work) ? 1 : 0;
 }

@@ -4,10 +4,10 @@
 #include "base/isa.h"
 #include "base/knobs.h"
 #include "base/team.h"
+#include "device/host/host_device.h"
 
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -123,7 +123,7 @@ void runCollective(void* context, int32_t index, SpinBarrier& barrier)
         run.next = at;
 }
 
-class CpuDevice final : public Device
+class CpuDevice final : public HostDevice
 {
   public:
     std::string_view name() const noexcept override
@@ -151,14 +151,6 @@ class CpuDevice final : public Device
     {
         std::free(memory);
     }
-    void copyToHost(void* to, void const* from, size_t bytes) override
-    {
-        std::memcpy(to, from, bytes);
-    }
-    void copyFromHost(void* to, void const* from, size_t bytes) override
-    {
-        std::memcpy(to, from, bytes);
-    }
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
     {
         if (activeIsa() == Isa::kNone)
@@ -177,7 +169,7 @@ class CpuDevice final : public Device
         static int32_t const cpus = usableCpus();
         return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), kMostThreads));
     }
-    Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
+    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
         int32_t const wanted = options.threads > 0 ? std::min(options.threads, kMostThreads) : defaultThreads();
         TeamLease const lease{wanted, std::max(wanted, defaultThreads())};

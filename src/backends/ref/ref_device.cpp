@@ -1,8 +1,8 @@
 // The device "ref": one thread, plain memory.
 #include "backends/ref/ref.h"
+#include "device/host/host_device.h"
 
 #include <chrono>
-#include <cstring>
 #include <new>
 
 namespace tenon
@@ -10,7 +10,7 @@ namespace tenon
 
 namespace
 {
-class RefDevice final : public Device
+class RefDevice final : public HostDevice
 {
   public:
     std::string_view name() const noexcept override
@@ -33,14 +33,6 @@ class RefDevice final : public Device
     {
         ::operator delete (memory, std::align_val_t{64});
     }
-    void copyToHost(void* to, void const* from, size_t bytes) override
-    {
-        std::memcpy(to, from, bytes);
-    }
-    void copyFromHost(void* to, void const* from, size_t bytes) override
-    {
-        std::memcpy(to, from, bytes);
-    }
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
     {
         for (KernelEntry const& entry : refKernels())
@@ -52,7 +44,7 @@ class RefDevice final : public Device
     {
         return 1;
     }
-    Result<Done> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
+    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
         using Clock = std::chrono::steady_clock;
         Asker asker{options.goesOn};

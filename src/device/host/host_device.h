@@ -1,0 +1,32 @@
+// HostDevice: what devices have in common whose memory is the host's and whose streams are the host's queues.
+#pragma once
+
+#include "device/device.h"
+
+namespace tenon
+{
+
+class HostDevice : public Device
+{
+  public:
+    void copyToHost(void* to, void const* from, size_t bytes) override;
+    void copyFromHost(void* to, void const* from, size_t bytes) override;
+    //! The callers have waited for what writes the source.
+    void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
+    Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
+    Result<Done> checkStream(void const* stream) const override;
+    Result<Done> checkEvent(void const* event) const override;
+    Result<Done> recordEvent(void* event, void* stream) override;
+    bool isCapturing(void const* stream) const noexcept override;
+
+  protected:
+    //! The steps, on the calling thread and those that help it.
+    virtual Result<Done> runNow(
+        std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+
+  private:
+    Result<RunEnd> runLater(std::span<Launch const> launches, RunOptions const& options);
+    Result<RunEnd> runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
+};
+
+} // namespace tenon

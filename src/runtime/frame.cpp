@@ -1,0 +1,101 @@
+// Frame: waiting for work, and telling how it ended.
+#include "runtime/frame.h"
+
+#include "runtime/context_state.h"
+
+#include <cstring>
+
+namespace tenon
+{
+
+Frame::Frame(ContextState& context)
+    : mContext{context}
+{
+    EngineState const& engine = context.engine;
+    inputs.resize(engine.inputSlots.size());
+    outputs.resize(engine.outputSlots.size());
+    produced.resize(engine.produced);
+    tails.resize(engine.segments.size());
+    io.assign(engine.plan->io.size(), nullptr);
+    for (size_t i = 0; i < engine.program->steps.size(); ++i)
+    {
+        StepSlots const& slots = engine.stepSlots[i];
+        launches.push_back({nullptr,
+            {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
+                produced.data() + slots.firstProduced},
+            static_cast<int32_t>(i)});
+    }
+}
+
+void Frame::start(int32_t parts) noexcept
+{
+    mHasFailed.store(false);
+    mParts.store(parts);
+}
+
+bool Frame::isUnderWay() const noexcept
+{
+    return mParts.load(std::memory_order_acquire) != 0;
+}
+
+void Frame::wait() const noexcept
+{
+    for (int32_t left = mParts.load(std::memory_order_acquire); left != 0; left = mParts.load(std::memory_order_acquire))
+        mParts.wait(left, std::memory_order_acquire);
+}
+
+bool Frame::isGivenUp() const noexcept
+{
+    return mHasFailed.load() && capturedFrom == nullptr;
+}
+
+Result<Done> Frame::finished(RunFailure const* failure)
+{
+    Result<Done> result{Done{}};
+    if (failure != nullptr && !mHasFailed.exchange(true))
+    {
+        Error error = failure->error;
+        if (failure->step >= 0)
+            error = std::move(error).in(stepLabel(mContext.engine, failure->step));
+        mContext.log.error(error);
+        poisonOutputs(mContext.engine, io, tails.empty() || tails.back() == nullptr ? run->head.registers
+                                                                                    : tails.back()->registers);
+        result = std::move(error);
+    }
+    partIsOver();
+    return result;
+}
+
+void Frame::partIsOver() noexcept
+{
+    if (capturedFrom != nullptr)
+    {
+        mHasFailed.store(false); // The next launch of the recording starts anew.
+        return;
+    }
+    if (mParts.load() == 1)
+    {
+        arenaMemory.reset();
+        scratchMemory.reset();
+    }
+    mParts.fetch_sub(1);
+    mParts.notify_all();
+}
+
+#ifdef NDEBUG
+void poisonOutputs(EngineState const&, std::span<void* const>, std::span<Span const>) {}
+#else
+void poisonOutputs(EngineState const& engine, std::span<void* const> io, std::span<Span const> registers)
+{
+    if (!engine.device().usesHostMemory())
+        return;
+    for (auto i = static_cast<size_t>(engine.inputs); i < io.size(); ++i)
+    {
+        auto const arg = argOf(engine, engine.io[i].tensor, registers);
+        if (arg && io[i] != nullptr && arg->bytes() > 0)
+            std::memset(io[i], 0xFF, static_cast<size_t>(arg->bytes()));
+    }
+}
+#endif
+
+} // namespace tenon

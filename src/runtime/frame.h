@@ -1,0 +1,58 @@
+// Frame: the pointers of all steps of one run, which must last until its work is over, however late that is.
+#pragma once
+
+#include "runtime/device_memory.h"
+#include "runtime/engine_state.h"
+
+#include <atomic>
+
+namespace tenon
+{
+
+struct ContextState;
+
+//! A context has as many as it has runs under way.
+struct Frame final : public RunTicket
+{
+    explicit Frame(ContextState& context);
+
+    std::vector<Launch> launches;
+    std::vector<void const*> inputs;
+    std::vector<void*> outputs;
+    std::vector<int64_t> produced;
+
+    // ---- what the pointers were written for ------------------------------------------------------------------------
+    std::shared_ptr<PreparedRun const> run;
+    std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
+    std::vector<void*> io;
+    void* arena{nullptr};
+    void* scratch{nullptr};
+    void* stream{nullptr};
+
+    // ---- memory in use by work that goes on, which the context may have exchanged ----------------------------------
+    std::shared_ptr<DeviceMemory> arenaMemory;
+    std::shared_ptr<DeviceMemory> scratchMemory;
+    //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
+    std::shared_ptr<ContextState> capturedFrom;
+
+    //! Before launches of a new run; `parts` is how often finished will be called.
+    void start(int32_t parts) noexcept;
+    bool isUnderWay() const noexcept;
+    //! Returns when no work uses the frame.
+    void wait() const noexcept;
+
+    bool isGivenUp() const noexcept override;
+    Result<Done> finished(RunFailure const* failure) override;
+    //! One part of the run needs no telling: it is over already.
+    void partIsOver() noexcept;
+
+  private:
+    ContextState& mContext;
+    std::atomic<int32_t> mParts{0};
+    std::atomic<bool> mHasFailed{false};
+};
+
+//! Debug builds make a failed run's outputs unusable, so that nobody mistakes them for results.
+void poisonOutputs(EngineState const& engine, std::span<void* const> io, std::span<Span const> registers);
+
+} // namespace tenon

@@ -1,0 +1,421 @@
+// Runs on streams: what has happened when the call returns, and what happens later.
+#include "device/host/events.h"
+#include "device/host/graphs.h"
+#include "device/host/streams.h"
+#include "runtime/fixture.h"
+
+#include <latch>
+
+namespace tenon::test
+{
+
+namespace
+{
+//! A stream whose work waits until the test opens it.
+class HeldStream
+{
+  public:
+    explicit HeldStream(host::StreamKind kind = host::StreamKind::kNonBlocking)
+    {
+        auto made = host::createStream(kind);
+        EXPECT_OK(made);
+        mHandle = made ? *made : nullptr;
+        hold();
+    }
+    ~HeldStream()
+    {
+        open();
+        EXPECT_OK(host::destroyStream(mHandle));
+    }
+    HeldStream(HeldStream const&) = delete;
+
+    void hold()
+    {
+        mGate = std::make_shared<std::latch>(1);
+        EXPECT_OK(host::submit(mHandle, [gate = mGate]() -> Result<Done> {
+            gate->wait();
+            return Done{};
+        }));
+    }
+    void open()
+    {
+        if (mGate != nullptr)
+            mGate->count_down();
+        mGate.reset();
+    }
+    void* handle() const
+    {
+        return mHandle;
+    }
+    Result<Done> finish()
+    {
+        open();
+        return host::synchronize(mHandle);
+    }
+
+  private:
+    void* mHandle{nullptr};
+    std::shared_ptr<std::latch> mGate;
+};
+
+//! Memory and expectation of one run of pointwiseNetwork.
+struct PointwiseRun
+{
+    PointwiseRun(int64_t rows, uint32_t seed)
+        : n{rows},
+          xs{randomFloats(static_cast<size_t>(4 * rows), seed)},
+          ys{randomFloats(static_cast<size_t>(4 * rows), seed + 1000)},
+          x{xs},
+          y{ys},
+          out{xs.size()}
+    {
+    }
+    void set(Context& context) const
+    {
+        EXPECT_OK(context.setInputShape("x", dimsOf({n, 4})));
+        EXPECT_OK(context.setInputShape("y", dimsOf({n, 4})));
+        EXPECT_OK(context.setInputAddress("x", x.data()));
+        EXPECT_OK(context.setInputAddress("y", y.data()));
+        EXPECT_OK(context.setOutputAddress("out", out.data()));
+    }
+    bool isDone() const
+    {
+        auto const results = out.read();
+        for (size_t i = 0; i < results.size(); ++i)
+            if (results[i] != (xs[i] * 3.0F + ys[i]) * 0.5F)
+                return false;
+        return true;
+    }
+
+    int64_t n;
+    std::vector<float> xs;
+    std::vector<float> ys;
+    DeviceArray<float> x;
+    DeviceArray<float> y;
+    DeviceArray<float> out;
+};
+
+std::shared_ptr<Plan> failingNetwork()
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {6});
+    auto const extents = builder.extentsOf(x);
+    int32_t const out = builder.output("out", extents);
+    int32_t const between = builder.activation(extents);
+    builder.step("scale", {x}, {between}).args = ProgramBuilder::args(2.0F);
+    builder.step("fail", {between}, {out});
+    return builder.finish();
+}
+
+//! Keeps codes and texts; counted by nobody.
+class Recorder final : public nvinfer1::IErrorRecorder
+{
+  public:
+    int32_t getNbErrors() const noexcept override
+    {
+        std::scoped_lock const lock{mMutex};
+        return static_cast<int32_t>(mErrors.size());
+    }
+    ErrorCode getErrorCode(int32_t index) const noexcept override
+    {
+        std::scoped_lock const lock{mMutex};
+        return mErrors[static_cast<size_t>(index)].first;
+    }
+    char const* getErrorDesc(int32_t index) const noexcept override
+    {
+        std::scoped_lock const lock{mMutex};
+        return mErrors[static_cast<size_t>(index)].second.c_str();
+    }
+    bool hasOverflowed() const noexcept override
+    {
+        return false;
+    }
+    void clear() noexcept override {}
+    bool reportError(ErrorCode code, char const* text) noexcept override
+    {
+        std::scoped_lock const lock{mMutex};
+        mErrors.emplace_back(code, text);
+        return true;
+    }
+    int32_t incRefCount() noexcept override
+    {
+        return 1;
+    }
+    int32_t decRefCount() noexcept override
+    {
+        return 0;
+    }
+
+  private:
+    mutable std::mutex mMutex;
+    std::vector<std::pair<ErrorCode, std::string>> mErrors;
+};
+} // namespace
+
+TEST(Streams, S2_enqueueReturnsBeforeTheWorkIsDone)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    PointwiseRun const run{7, 1};
+    run.set(*context);
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_FALSE(run.isDone()) << "the stream is held";
+    EXPECT_OK(stream.finish());
+    EXPECT_TRUE(run.isDone());
+}
+
+TEST(Streams, S2_shapesAndAddressesAreThoseOfTheCall)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()), MemoryStrategy::kON_PROFILE_CHANGE);
+    HeldStream stream;
+    std::vector<std::unique_ptr<PointwiseRun>> runs;
+    for (int64_t const n : {5, 16, 1, 5, 9})
+    {
+        runs.push_back(std::make_unique<PointwiseRun>(n, static_cast<uint32_t>(runs.size())));
+        runs.back()->set(*context);
+        EXPECT_OK(context->enqueue(stream.handle()));
+    }
+    EXPECT_OK(context->setProfile(0, stream.handle())); // Forgets all shapes.
+    EXPECT_OK(stream.finish());
+    for (auto const& run : runs)
+        EXPECT_TRUE(run->isDone()) << run->n;
+}
+
+TEST(Streams, S2_moreRunsThanAContextKeepsUnderWay)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    stream.open();
+    std::vector<std::unique_ptr<PointwiseRun>> runs;
+    for (uint32_t i = 0; i < 300; ++i)
+    {
+        runs.push_back(std::make_unique<PointwiseRun>(1 + i % 3, i));
+        runs.back()->set(*context);
+        EXPECT_OK(context->enqueue(stream.handle()));
+    }
+    EXPECT_OK(stream.finish());
+    for (auto const& run : runs)
+        ASSERT_TRUE(run->isDone());
+}
+
+TEST(Streams, executeOnAHeldBlockingStreamWaitsForIt)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    auto const other = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream{host::StreamKind::kBlocking};
+    PointwiseRun const first{3, 5};
+    first.set(*context);
+    EXPECT_OK(context->enqueue(stream.handle()));
+    std::thread opener{[&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{30});
+        stream.open();
+    }};
+    PointwiseRun const second{2, 6};
+    second.set(*other);
+    EXPECT_OK(other->enqueue(nullptr)); // The legacy stream comes after all blocking ones.
+    EXPECT_TRUE(first.isDone());
+    EXPECT_TRUE(second.isDone());
+    opener.join();
+}
+
+TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
+{
+    auto const engine = engineOf(failingNetwork());
+    auto const context = contextOf(engine);
+    Recorder recorder;
+    context->log().setRecorder(&recorder);
+    DeviceArray<float> const x{randomFloats(6, 1)};
+    DeviceArray<float> const out{6};
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    HeldStream stream;
+    for (int round = 0; round < 2; ++round)
+    {
+        EXPECT_OK(context->enqueue(stream.handle()));
+        EXPECT_EQ(recorder.getNbErrors(), round);
+        auto const told = stream.finish();
+        ASSERT_FALSE(told);
+        EXPECT_EQ(told.error().code, ErrorCode::kFAILED_EXECUTION);
+        EXPECT_NE(told.error().message.find("[layer '"), std::string::npos) << told.error().message;
+        EXPECT_OK(host::synchronize(stream.handle()));
+        ASSERT_EQ(recorder.getNbErrors(), round + 1);
+        EXPECT_EQ(recorder.getErrorCode(round), ErrorCode::kFAILED_EXECUTION);
+        stream.hold();
+    }
+    auto const now = context->enqueue(nullptr);
+    ASSERT_FALSE(now) << "on stream 0 the call itself fails";
+}
+
+TEST(Streams, S3_theEventIsOverNoLaterThanTheWork)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    auto const event = host::createEvent();
+    ASSERT_TRUE(event);
+    EXPECT_EQ(context->inputConsumedEvent(), nullptr);
+    EXPECT_FALSE(context->setInputConsumedEvent(reinterpret_cast<void*>(0x1230)));
+    EXPECT_EQ(context->inputConsumedEvent(), nullptr);
+    EXPECT_OK(context->setInputConsumedEvent(*event));
+    EXPECT_EQ(context->inputConsumedEvent(), *event);
+    HeldStream stream;
+    PointwiseRun const run{4, 9};
+    run.set(*context);
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_FALSE(*host::isDone(*event));
+    stream.open();
+    EXPECT_OK(host::synchronizeEvent(*event));
+    EXPECT_EQ(run.x.read(), run.xs);
+    EXPECT_OK(host::synchronize(stream.handle()));
+    EXPECT_TRUE(run.isDone());
+    EXPECT_OK(context->setInputConsumedEvent(nullptr));
+    EXPECT_EQ(context->inputConsumedEvent(), nullptr);
+    EXPECT_OK(host::destroyEvent(*event));
+}
+
+//! The step behind the last that reads an input fails; the inputs were read all the same.
+TEST(Streams, S3_theEventDoesNotWaitForStepsThatReadNoInput)
+{
+    auto const context = contextOf(engineOf(failingNetwork()));
+    auto const event = host::createEvent();
+    ASSERT_TRUE(event);
+    EXPECT_OK(context->setInputConsumedEvent(*event));
+    DeviceArray<float> const x{randomFloats(6, 1)};
+    DeviceArray<float> const out{6};
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    HeldStream stream;
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_FALSE(*host::isDone(*event));
+    EXPECT_FALSE(stream.finish());
+    EXPECT_TRUE(*host::isDone(*event));
+    EXPECT_OK(host::destroyEvent(*event));
+}
+
+TEST(Streams, R3_enqueueWaitsWhereSizesDependOnData)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    HeldStream stream;
+    stream.open();
+    auto xs = randomFloats(12, 3);
+    xs[2] = xs[5] = 0.0F;
+    DeviceArray<float> const x{xs};
+    DeviceArray<float> const doubled{12};
+    GrowingOutput indices;
+    GrowingOutput negated;
+    EXPECT_OK(context->setInputShape("x", dimsOf({12})));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
+    EXPECT_OK(context->setOutputAllocator("indices", &indices));
+    EXPECT_OK(context->setOutputAllocator("negated", &negated));
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_TRUE(indices.shape == std::vector<int64_t>{10}) << "told before the call returned";
+    EXPECT_OK(stream.finish());
+    auto const found = indices.read<int32_t>();
+    auto const opposite = negated.read<int32_t>();
+    for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(opposite[i], -found[i]);
+}
+
+TEST(Streams, observedRunsAreOverWhenTheCallReturns)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    stream.open();
+    PointwiseRun const run{6, 2};
+    run.set(*context);
+    int32_t steps{0};
+    Observer const count = [&](ObservedStep const&) { return ++steps > 0; };
+    EXPECT_OK(context->run({.stream = stream.handle(), .observer = &count}));
+    EXPECT_EQ(steps, 3);
+    EXPECT_TRUE(run.isDone());
+}
+
+TEST(Streams, aContextThatGoesWaitsForItsRuns)
+{
+    auto context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    PointwiseRun const run{8, 4};
+    run.set(*context);
+    EXPECT_OK(context->enqueue(stream.handle()));
+    std::thread opener{[&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        stream.open();
+    }};
+    context.reset(); // The engine goes with it.
+    EXPECT_TRUE(run.isDone());
+    opener.join();
+}
+
+TEST(Streams, S8_aCapturedRunIsRepeatedWithTheDataOfTheTime)
+{
+    auto context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    EXPECT_OK(stream.finish());
+    PointwiseRun run{5, 1};
+    run.set(*context);
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_OK(host::synchronize(stream.handle()));
+    EXPECT_OK(host::beginCapture(stream.handle()));
+    EXPECT_OK(context->enqueue(stream.handle()));
+    auto graph = host::endCapture(stream.handle());
+    ASSERT_TRUE(graph) << graph.error().message;
+    for (uint32_t round = 0; round < 3; ++round)
+    {
+        run.xs = randomFloats(run.xs.size(), 70 + round);
+        run.x.write(run.xs);
+        EXPECT_FALSE(run.isDone());
+        EXPECT_OK(host::launchGraph(*graph, stream.handle()));
+        EXPECT_OK(host::synchronize(stream.handle()));
+        EXPECT_TRUE(run.isDone());
+        if (round == 0) // Another shape moves all pointers of the context, not those of the recording.
+            PointwiseRun{16, 2}.set(*context);
+        if (round == 1)
+            context.reset();
+    }
+}
+
+TEST(Streams, S8_whatWaitsForDataCannotBeCaptured)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    HeldStream stream;
+    EXPECT_OK(stream.finish());
+    DeviceArray<float> const x{randomFloats(4, 3)};
+    DeviceArray<float> const doubled{4};
+    DeviceArray<int32_t> const indices{4};
+    DeviceArray<int32_t> const negated{4};
+    EXPECT_OK(context->setInputShape("x", dimsOf({4})));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
+    EXPECT_OK(context->setOutputAddress("indices", indices.data()));
+    EXPECT_OK(context->setOutputAddress("negated", negated.data()));
+    EXPECT_OK(host::beginCapture(stream.handle()));
+    auto const refused = context->enqueue(stream.handle());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kINVALID_STATE);
+    EXPECT_NE(refused.error().message.find("depend on data"), std::string::npos);
+    static_cast<void>(host::endCapture(stream.handle()));
+    EXPECT_OK(context->enqueue(stream.handle()));
+}
+
+TEST(Streams, S5_contextsOfOneEngineOnStreamsOfTheirOwn)
+{
+    auto const engine = engineOf(pointwiseNetwork());
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] {
+            auto const context = contextOf(engine);
+            HeldStream stream;
+            stream.open();
+            for (uint32_t round = 0; round < 100; ++round)
+            {
+                PointwiseRun const run{1 + (round + i) % 16, round * 7 + i};
+                run.set(*context);
+                EXPECT_OK(context->enqueue(stream.handle()));
+                EXPECT_OK(host::synchronize(stream.handle()));
+                ASSERT_TRUE(run.isDone());
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+} // namespace tenon::test
