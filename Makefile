@@ -19,7 +19,7 @@ ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_api test_onnx
 endif
 
-.PHONY: help setup configure program build demo test check bench bench-plugins format models sanitize sanitize-threads soak clean
+.PHONY: help setup configure program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -57,6 +57,10 @@ bench: program models ## Speed beside ONNX Runtime and OpenVINO.
 
 bench-plugins: program ## What a call of a custom layer costs.
 	@$(PYTHON) benchmarks/plugins.py
+
+bench-overhead: build models ## What an execution context costs beside its layers, on one thread.
+	@TENON_THREADS=1 TENON_FUSION=off $(BUILD)/bin/tenon_bench_overhead
+	@TENON_THREADS=1 TENON_FUSION=on $(BUILD)/bin/tenon_bench_overhead $(BUILD)/models/bert_base.onnx
 
 sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for less.
 	@cmake -S . -B $(BUILD)-asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=$(CHECKS) \
