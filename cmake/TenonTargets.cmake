@@ -60,6 +60,17 @@ function(tenon_test area)
     gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
 endfunction()
 
+# The same tests on the guarded device: memory that the host cannot touch, work that is done later. Those that are about
+# host memory or the calling thread themselves are named in EXCEPT, with the reason beside them.
+function(tenon_test_guarded area)
+    cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+    set_target_properties(test_${area} PROPERTIES ENABLE_EXPORTS ON)
+    string(JOIN ":" except ${ARG_EXCEPT})
+    add_test(NAME guarded.${area} COMMAND test_${area} --gtest_brief=1 "--gtest_filter=-${except}")
+    set_tests_properties(guarded.${area} PROPERTIES TIMEOUT 600
+        ENVIRONMENT "TENON_TEST_DEVICE=guarded;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/guarded")
+endfunction()
+
 # Writes generated/NAME_table.inc: one line TENON_TABLE_ENTRY(X) for each match of `pattern` in `files`, and
 # generated/NAME_includes.inc with an #include of each header that has one; sorted, so that builds repeat.
 function(tenon_generate_table name files pattern)

@@ -17,6 +17,8 @@ struct Launch
     Prepared const* prepared{nullptr};
     Call call;
     int32_t step{0}; //!< Position in the plan, for messages and observers.
+    size_t inputCount{0};
+    size_t outputCount{0};
 };
 
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.

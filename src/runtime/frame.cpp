@@ -23,7 +23,7 @@ Frame::Frame(ContextState& context)
         launches.push_back({nullptr,
             {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
                 produced.data() + slots.firstProduced},
-            static_cast<int32_t>(i)});
+            static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size()});
     }
 }
 

@@ -1,6 +1,7 @@
 // What runtime tests start from: engines of toy networks, and an output allocator.
 #pragma once
 
+#include "devices/guarded/guarded_device.h"
 #include "runtime/context.h"
 #include "support/device.h"
 #include "support/toy_device.h"
@@ -17,10 +18,17 @@ inline ToyDevice& toyDevice()
     return device;
 }
 
+//! The toy device, or its kernels on guarded memory.
+inline Device& deviceOfEngines()
+{
+    static GuardedDevice guarded{toyDevice()};
+    return isGuarded() ? static_cast<Device&>(guarded) : toyDevice();
+}
+
 inline std::shared_ptr<Engine> engineOf(std::shared_ptr<Plan const> plan, nvinfer1::IGpuAllocator* allocator = nullptr)
 {
     EngineOptions options;
-    options.device = &toyDevice();
+    options.device = &deviceOfEngines();
     options.allocator = allocator;
     auto engine = Engine::create(std::move(plan), options);
     EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);

@@ -354,16 +354,18 @@ TEST(Streams, S8_aCapturedRunIsRepeatedWithTheDataOfTheTime)
     run.set(*context);
     EXPECT_OK(context->enqueue(stream.handle()));
     EXPECT_OK(host::synchronize(stream.handle()));
-    EXPECT_OK(host::beginCapture(stream.handle()));
+    EXPECT_OK(host::beginCapture(stream.handle(), host::CaptureMode::kThreadLocal));
     EXPECT_OK(context->enqueue(stream.handle()));
     auto graph = host::endCapture(stream.handle());
     ASSERT_TRUE(graph) << graph.error().message;
+    auto const executable = host::instantiateGraph(*graph);
+    ASSERT_TRUE(executable) << executable.error().message;
     for (uint32_t round = 0; round < 3; ++round)
     {
         run.xs = randomFloats(run.xs.size(), 70 + round);
         run.x.write(run.xs);
         EXPECT_FALSE(run.isDone());
-        EXPECT_OK(host::launchGraph(*graph, stream.handle()));
+        EXPECT_OK(host::launchGraph(*executable, stream.handle()));
         EXPECT_OK(host::synchronize(stream.handle()));
         EXPECT_TRUE(run.isDone());
         if (round == 0) // Another shape moves all pointers of the context, not those of the recording.
@@ -371,6 +373,8 @@ TEST(Streams, S8_aCapturedRunIsRepeatedWithTheDataOfTheTime)
         if (round == 1)
             context.reset();
     }
+    EXPECT_OK(host::destroyExecutable(*executable));
+    EXPECT_OK(host::destroyGraph(*graph));
 }
 
 TEST(Streams, S8_whatWaitsForDataCannotBeCaptured)
@@ -387,12 +391,15 @@ TEST(Streams, S8_whatWaitsForDataCannotBeCaptured)
     EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
     EXPECT_OK(context->setOutputAddress("indices", indices.data()));
     EXPECT_OK(context->setOutputAddress("negated", negated.data()));
-    EXPECT_OK(host::beginCapture(stream.handle()));
+    EXPECT_OK(host::beginCapture(stream.handle(), host::CaptureMode::kThreadLocal));
     auto const refused = context->enqueue(stream.handle());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kINVALID_STATE);
     EXPECT_NE(refused.error().message.find("depend on data"), std::string::npos);
-    static_cast<void>(host::endCapture(stream.handle()));
+    auto const graph = host::endCapture(stream.handle());
+    EXPECT_OK(graph);
+    if (graph)
+        EXPECT_OK(host::destroyGraph(*graph));
     EXPECT_OK(context->enqueue(stream.handle()));
 }
 

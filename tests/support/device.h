@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <memory>
 #include <new>
 #include <random>
@@ -57,10 +58,26 @@ class HostUnderTest final : public DeviceUnderTest
     static constexpr std::align_val_t kAlignment{256};
 };
 
+//! TENON_TEST_DEVICE=guarded: the guarded device (tests/devices/guarded), from wherever the program has it.
+inline bool isGuarded()
+{
+    char const* const device = std::getenv("TENON_TEST_DEVICE");
+    return device != nullptr && std::strcmp(device, "guarded") == 0;
+}
+
 inline DeviceUnderTest& deviceUnderTest()
 {
-    static HostUnderTest host;
-    return host;
+    static DeviceUnderTest& device = []() -> DeviceUnderTest& {
+        static HostUnderTest host;
+        if (!isGuarded())
+            return host;
+        using Find = DeviceUnderTest* (*)();
+        auto const find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "tenonGuardedUnderTest"));
+        if (find == nullptr)
+            std::abort(); // The tests would pass on the wrong device.
+        return *find();
+    }();
+    return device;
 }
 
 //! Device memory for `count` elements; starts with random bytes, never zeros.

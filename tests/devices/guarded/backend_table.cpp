@@ -1,0 +1,52 @@
+// The backends of the guarded library: the CPU's, whose plans run on guarded memory.
+#include "backend/backend_table.h"
+
+#include "backends/cpu/cpu.h"
+#include "backends/ref/ref.h"
+#include "devices/guarded/guarded_device.h"
+
+#include <array>
+
+namespace tenon
+{
+
+namespace
+{
+Backend cpuWithReference()
+{
+    Backend backend = cpuBackend();
+    backend.append(refCandidates());
+    return backend;
+}
+
+Device& guardedCpu()
+{
+    static test::GuardedDevice device = [] {
+        addCpuKernels(refKernels());
+        return test::GuardedDevice{cpuDevice()};
+    }();
+    return device;
+}
+
+Device& guardedRef()
+{
+    static test::GuardedDevice device{refDevice()};
+    return device;
+}
+
+Result<std::shared_ptr<Constant const>> refusePacking(std::string_view packing, std::vector<int64_t>, void const*, size_t)
+{
+    return badArgument("the reference backend packs no weights, but one is packed as '{}'", packing);
+}
+} // namespace
+
+std::span<BackendEntry const> allBackends() noexcept
+{
+    static constexpr std::array kEntries{
+        BackendEntry{"cpu", cpuWithReference, guardedCpu, unpackCpuWeight},
+        BackendEntry{"ref", refBackend, guardedRef, refusePacking},
+    };
+    return kEntries;
+}
+
+} // namespace tenon

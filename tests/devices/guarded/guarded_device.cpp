@@ -1,0 +1,231 @@
+// GuardedDevice: translation of addresses, and the pause.
+#include "devices/guarded/guarded_device.h"
+
+#include "device/host/events.h"
+#include "device/host/streams.h"
+#include "devices/guarded/guarded_memory.h"
+#include "support/device.h"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace tenon::test
+{
+
+namespace
+{
+constexpr std::chrono::microseconds kPause{300}; //!< Longer than any caller takes to look at its results too early.
+
+struct Inside
+{
+    std::vector<void const*> inputs;
+    std::vector<void*> outputs;
+};
+
+Inside insideOf(Launch const& launch)
+{
+    Inside inside;
+    for (size_t i = 0; i < launch.inputCount; ++i)
+        inside.inputs.push_back(GuardedMemory::open(launch.call.inputs[i]));
+    for (size_t i = 0; i < launch.outputCount; ++i)
+        inside.outputs.push_back(GuardedMemory::open(launch.call.outputs[i]));
+    return inside;
+}
+} // namespace
+
+GuardedDevice::GuardedDevice(Device& inner)
+    : mInner{inner}
+{
+}
+
+std::string_view GuardedDevice::name() const noexcept
+{
+    return mInner.name();
+}
+
+std::string GuardedDevice::describe() const
+{
+    return "guarded " + mInner.describe();
+}
+
+size_t GuardedDevice::alignment() const noexcept
+{
+    return 256;
+}
+
+void* GuardedDevice::allocate(size_t bytes) noexcept
+{
+    return GuardedMemory::allocate(bytes);
+}
+
+void GuardedDevice::release(void* memory) noexcept
+{
+    GuardedMemory::release(memory);
+}
+
+void GuardedDevice::copyToHost(void* to, void const* from, size_t bytes)
+{
+    std::memcpy(to, GuardedMemory::open(from), bytes);
+}
+
+void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
+{
+    std::memcpy(GuardedMemory::open(to), from, bytes);
+}
+
+void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
+{
+    auto const copy = [=]() -> Result<Done> {
+        std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
+        return Done{};
+    };
+    static_cast<void>(host::submit(stream, copy));
+}
+
+bool GuardedDevice::usesHostMemory() const noexcept
+{
+    return false;
+}
+
+Result<std::unique_ptr<Kernel>> GuardedDevice::load(KernelSource const& source) const
+{
+    return mInner.load(source);
+}
+
+int32_t GuardedDevice::defaultThreads() const noexcept
+{
+    return mInner.defaultThreads();
+}
+
+Result<Done> GuardedDevice::runInside(std::span<Launch const> launches, RunOptions options, RunFailure& failure)
+{
+    void* const stream = options.stream;
+    options.stream = nullptr; // The calling thread is where the steps belong now.
+    options.ticket = nullptr;
+    StepObserver const* const observer = options.observer;
+    for (Launch const& launch : launches)
+    {
+        Inside const inside = insideOf(launch);
+        Launch there = launch;
+        there.call.inputs = inside.inputs.data();
+        there.call.outputs = inside.outputs.data();
+        there.call.scratch = GuardedMemory::open(launch.call.scratch);
+        there.call.stream = stream;
+        bool goesOn{true};
+        StepObserver const tell = [&](Launch const&, double microseconds) {
+            goesOn = (*observer)(launch, microseconds); // With the addresses that the host knows.
+            return goesOn;
+        };
+        options.observer = observer == nullptr ? nullptr : &tell;
+        TENON_TRY(mInner.run({&there, 1}, options, failure));
+        if (!goesOn)
+            break;
+    }
+    return Done{};
+}
+
+Result<RunEnd> GuardedDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
+{
+    if (host::isImmediate(options.stream))
+    {
+        host::waitForBlocking();
+        TENON_TRY(runInside(launches, options, failure));
+        return RunEnd::kDone;
+    }
+    if (options.ticket == nullptr)
+    {
+        Result<Done> done{Done{}};
+        auto const isOver = std::make_shared<std::atomic<bool>>(false);
+        TENON_TRY(host::submit(options.stream, [&, isOver]() -> Result<Done> {
+            done = runInside(launches, options, failure);
+            isOver->store(true);
+            isOver->notify_one();
+            return Done{};
+        }));
+        isOver->wait(false);
+        TENON_TRY(std::move(done));
+        return RunEnd::kDone;
+    }
+    TENON_TRY(host::submit(options.stream, [this, launches, options]() -> Result<Done> {
+        std::this_thread::sleep_for(kPause);
+        if (options.ticket->isGivenUp())
+            return options.ticket->finished(nullptr);
+        RunFailure there;
+        Result<Done> done = runInside(launches, options, there);
+        if (!done)
+            there.error = std::move(done).error();
+        return options.ticket->finished(done ? nullptr : &there);
+    }));
+    return RunEnd::kLater;
+}
+
+Result<Done> GuardedDevice::checkStream(void const* stream) const
+{
+    return host::checkStream(stream);
+}
+
+Result<Done> GuardedDevice::checkEvent(void const* event) const
+{
+    return host::checkEvent(event);
+}
+
+Result<Done> GuardedDevice::recordEvent(void* event, void* stream)
+{
+    return host::recordEvent(event, stream);
+}
+
+bool GuardedDevice::isCapturing(void const* stream) const noexcept
+{
+    return host::isCapturing(stream);
+}
+
+namespace
+{
+//! What tests see of it: memory for their tensors, and one stream.
+class GuardedUnderTest final : public DeviceUnderTest
+{
+  public:
+    GuardedUnderTest()
+        : mStream{*host::createStream(host::StreamKind::kNonBlocking)}
+    {
+    }
+    void* allocate(size_t bytes) override
+    {
+        void* const memory = GuardedMemory::allocate(bytes);
+        return memory != nullptr ? memory : throw std::bad_alloc{};
+    }
+    void release(void* memory) noexcept override
+    {
+        GuardedMemory::release(memory);
+    }
+    void copyIn(void* to, void const* from, size_t bytes) override
+    {
+        std::memcpy(GuardedMemory::open(to), from, bytes);
+    }
+    void copyOut(void* to, void const* from, size_t bytes) override
+    {
+        std::memcpy(to, GuardedMemory::open(from), bytes);
+    }
+    void* stream() override
+    {
+        return mStream;
+    }
+    void synchronize() override
+    {
+        static_cast<void>(host::synchronize(mStream));
+    }
+
+  private:
+    void* mStream;
+};
+} // namespace
+
+} // namespace tenon::test
+
+//! How tests find it, also across the border of a shared library.
+extern "C" __attribute__((visibility("default"))) tenon::test::DeviceUnderTest* tenonGuardedUnderTest()
+{
+    static auto* const device = new tenon::test::GuardedUnderTest; // Never destroyed: its stream outlives static engines.
+    return device;
+}

@@ -1,0 +1,42 @@
+// GuardedDevice: runs another device's kernels as a GPU would: on memory that the host cannot touch, and later. Whatever
+// reads device memory beside kernels and copies, or takes work for done when a call returns, crashes or is wrong on it.
+#pragma once
+
+#include "device/device.h"
+
+namespace tenon::test
+{
+
+//! Goes by the name of the device whose kernels it runs, so that the same plans fit. Stream 0 is synchronous, as a
+//! synchronising default stream is; on others work is done after a pause.
+class GuardedDevice final : public Device
+{
+  public:
+    //! `inner` runs steps given to it on stream 0 in the calling thread.
+    explicit GuardedDevice(Device& inner);
+
+    std::string_view name() const noexcept override;
+    std::string describe() const override;
+    size_t alignment() const noexcept override;
+    void* allocate(size_t bytes) noexcept override;
+    void release(void* memory) noexcept override;
+    void copyToHost(void* to, void const* from, size_t bytes) override;
+    void copyFromHost(void* to, void const* from, size_t bytes) override;
+    void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
+    bool usesHostMemory() const noexcept override;
+    Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
+    int32_t defaultThreads() const noexcept override;
+    Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
+    Result<Done> checkStream(void const* stream) const override;
+    Result<Done> checkEvent(void const* event) const override;
+    Result<Done> recordEvent(void* event, void* stream) override;
+    bool isCapturing(void const* stream) const noexcept override;
+
+  private:
+    //! The steps with addresses of the inside.
+    Result<Done> runInside(std::span<Launch const> launches, RunOptions options, RunFailure& failure);
+
+    Device& mInner;
+};
+
+} // namespace tenon::test
