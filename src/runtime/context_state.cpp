@@ -74,8 +74,8 @@ ContextState::~ContextState()
 
 Result<Done> ContextState::takeMemory(int64_t bytes)
 {
-    memory = std::make_shared<DeviceMemory>(TENON_TRY(
-        DeviceMemory::allocate({&engine.device(), engine.options.allocator}, bytes, "activations")));
+    memory = std::make_shared<DeviceMemory>(
+        TENON_TRY(DeviceMemory::allocate({&engine.device(), engine.options.allocator}, bytes, "activations")));
     return Done{};
 }
 

@@ -32,7 +32,7 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::shared_ptr<DeviceMemory> memory; //!< Never null; runs under way keep what they use.
     void* userMemory{nullptr};
     int64_t userBytes{0};
-    DeviceMemory apartMemory; //!< For observed runs that keep inputs.
+    DeviceMemory apartMemory;              //!< For observed runs that keep inputs.
     std::shared_ptr<DeviceMemory> scratch; //!< Never null.
     nvinfer1::IGpuAllocator* temporary{nullptr};
     void* consumed{nullptr}; //!< Event of the user's.

@@ -27,6 +27,15 @@ Frame::Frame(ContextState& context)
     }
 }
 
+Error failedRun(EngineState const& engine, RunFailure failure)
+{
+    if (failure.error.code != ErrorCode::kFAILED_ALLOCATION)
+        failure.error.code = ErrorCode::kFAILED_EXECUTION;
+    if (failure.step < 0)
+        return failure.error;
+    return std::move(failure.error).in(stepLabel(engine, failure.step));
+}
+
 void Frame::start(int32_t parts) noexcept
 {
     mHasFailed.store(false);
@@ -40,7 +49,8 @@ bool Frame::isUnderWay() const noexcept
 
 void Frame::wait() const noexcept
 {
-    for (int32_t left = mParts.load(std::memory_order_acquire); left != 0; left = mParts.load(std::memory_order_acquire))
+    for (int32_t left = mParts.load(std::memory_order_acquire); left != 0;
+         left = mParts.load(std::memory_order_acquire))
         mParts.wait(left, std::memory_order_acquire);
 }
 
@@ -54,12 +64,10 @@ Result<Done> Frame::finished(RunFailure const* failure)
     Result<Done> result{Done{}};
     if (failure != nullptr && !mHasFailed.exchange(true))
     {
-        Error error = failure->error;
-        if (failure->step >= 0)
-            error = std::move(error).in(stepLabel(mContext.engine, failure->step));
+        Error error = failedRun(mContext.engine, *failure);
         mContext.log.error(error);
-        poisonOutputs(mContext.engine, io, tails.empty() || tails.back() == nullptr ? run->head.registers
-                                                                                    : tails.back()->registers);
+        poisonOutputs(mContext.engine, io,
+            tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
         result = std::move(error);
     }
     partIsOver();

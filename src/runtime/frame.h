@@ -52,6 +52,8 @@ struct Frame final : public RunTicket
     std::atomic<bool> mHasFailed{false};
 };
 
+//! What the user is told of a run that failed: the layer, and the class of errors that only running shows (B8).
+Error failedRun(EngineState const& engine, RunFailure failure);
 //! Debug builds make a failed run's outputs unusable, so that nobody mistakes them for results.
 void poisonOutputs(EngineState const& engine, std::span<void* const> io, std::span<Span const> registers);
 

@@ -120,9 +120,8 @@ class Run
             return Done{};
         }
         if (mEngine.segments.size() > 1 || mRequest.observer != nullptr || mState.temporary != nullptr)
-            return errorOf(ErrorCode::kINVALID_STATE,
-                "a run of this context cannot be captured: {}",
-                mEngine.segments.size() > 1     ? "sizes depend on data"
+            return errorOf(ErrorCode::kINVALID_STATE, "a run of this context cannot be captured: {}",
+                mEngine.segments.size() > 1       ? "sizes depend on data"
                     : mState.temporary != nullptr ? "its temporary memory is given back when the call returns"
                                                   : "it is observed");
         mFrame = std::make_shared<Frame>(mState);
@@ -212,7 +211,7 @@ class Run
         if (!mMoved && !isNew)
             return Done{};
         bool const isOther = isNew || mIsOther;
-        mState.waitForFrames(); // They may run the same layers.
+        mState.waitForFrames();     // They may run the same layers.
         mState.reshapedRun.reset(); // Until the run has succeeded: after a failure all are told again.
         for (int32_t i = segment.first; i < segment.last; ++i)
             if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
@@ -299,7 +298,8 @@ class Run
             TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
         if (marks && cut < segment.last)
             TENON_TRY(mark());
-        RunEnd const end = TENON_TRY(launchPart({parted ? cut : segment.first, segment.last}, segment.first, tail, mayGoOn));
+        RunEnd const end =
+            TENON_TRY(launchPart({parted ? cut : segment.first, segment.last}, segment.first, tail, mayGoOn));
         if (mMark != nullptr && marks)
             TENON_TRY(mark());
         return end;
@@ -341,10 +341,8 @@ class Run
         poison();
         if (end)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the observer stopped the run");
-        Error error = std::move(end).error();
-        if (failure.step >= 0)
-            error = std::move(error).in(stepLabel(mEngine, failure.step));
-        return error;
+        failure.error = std::move(end).error();
+        return failedRun(mEngine, std::move(failure));
     }
 
     bool tell(Launch const& launch, PreparedStep const& step, double microseconds)

@@ -11,7 +11,7 @@ TEST(Engine, O1_refusesAPlanWithoutProgramForTheDevice)
     auto plan = staticNetwork();
     plan->programs[0].device = "another";
     EngineOptions options;
-    options.device = &toyDevice();
+    options.device = &deviceOfEngines();
     auto const engine = Engine::create(plan, options);
     ASSERT_FALSE(engine);
     EXPECT_NE(engine.error().message.find("toy"), std::string::npos);
@@ -23,7 +23,7 @@ TEST(Engine, O1_namesLayerAndKernelThatTheDeviceLacks)
     plan->programs[0].steps[1].kernel = "no such kernel";
     plan->programs[0].steps[1].name = "conv7";
     EngineOptions options;
-    options.device = &toyDevice();
+    options.device = &deviceOfEngines();
     auto const engine = Engine::create(plan, options);
     ASSERT_FALSE(engine);
     EXPECT_NE(engine.error().message.find("conv7"), std::string::npos);
@@ -35,7 +35,7 @@ TEST(Engine, O1_checksAPlanThatCameFromNoBlob)
     auto plan = staticNetwork();
     plan->programs[0].steps[1].inputs[0] = 99;
     EngineOptions options;
-    options.device = &toyDevice();
+    options.device = &deviceOfEngines();
     EXPECT_FALSE(Engine::create(plan, options));
 }
 
@@ -85,7 +85,7 @@ TEST(Engine, O6_parentsLiveAsLongAsTheirChildren)
     auto parent = std::make_shared<int>(7);
     std::weak_ptr<int> const watched = parent;
     EngineOptions options;
-    options.device = &toyDevice();
+    options.device = &deviceOfEngines();
     options.parent = std::move(parent);
     auto engine = Engine::create(staticNetwork(), options);
     ASSERT_TRUE(engine);

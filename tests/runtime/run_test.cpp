@@ -309,12 +309,12 @@ class CountingAllocator final : public nvinfer1::IGpuAllocator
         if (refuse)
             return nullptr;
         live += 1;
-        return toyDevice().allocate(size);
+        return deviceOfEngines().allocate(size);
     }
     bool deallocate(void* const memory) noexcept override
     {
         live -= 1;
-        toyDevice().release(memory);
+        deviceOfEngines().release(memory);
         return true;
     }
 
@@ -400,8 +400,10 @@ TEST(Run, observersSeeEveryStepWithItsInputsIntact)
         if (seen.step->kernel == "negate")
         {
             EXPECT_EQ(seen.inputs[0].extents[0], static_cast<int64_t>(expected.size()));
-            EXPECT_EQ(
-                static_cast<int32_t const*>(seen.inputData[0])[1], -static_cast<int32_t const*>(seen.outputData[0])[1]);
+            int32_t values[2]{}; // The second element of input and output.
+            deviceUnderTest().copyOut(&values[0], static_cast<int32_t const*>(seen.inputData[0]) + 1, sizeof(int32_t));
+            deviceUnderTest().copyOut(&values[1], static_cast<int32_t const*>(seen.outputData[0]) + 1, sizeof(int32_t));
+            EXPECT_EQ(values[0], -values[1]);
         }
         return true;
     };

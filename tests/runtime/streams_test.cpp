@@ -401,6 +401,7 @@ TEST(Streams, S8_whatWaitsForDataCannotBeCaptured)
     if (graph)
         EXPECT_OK(host::destroyGraph(*graph));
     EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_OK(host::synchronize(stream.handle()));
 }
 
 TEST(Streams, S5_contextsOfOneEngineOnStreamsOfTheirOwn)

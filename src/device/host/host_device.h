@@ -21,8 +21,7 @@ class HostDevice : public Device
 
   protected:
     //! The steps, on the calling thread and those that help it.
-    virtual Result<Done> runNow(
-        std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+    virtual Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
 
   private:
     Result<RunEnd> runLater(std::span<Launch const> launches, RunOptions const& options);

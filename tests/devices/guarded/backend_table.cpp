@@ -34,7 +34,8 @@ Device& guardedRef()
     return device;
 }
 
-Result<std::shared_ptr<Constant const>> refusePacking(std::string_view packing, std::vector<int64_t>, void const*, size_t)
+Result<std::shared_ptr<Constant const>> refusePacking(
+    std::string_view packing, std::vector<int64_t>, void const*, size_t)
 {
     return badArgument("the reference backend packs no weights, but one is packed as '{}'", packing);
 }

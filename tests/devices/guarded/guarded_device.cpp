@@ -226,6 +226,7 @@ class GuardedUnderTest final : public DeviceUnderTest
 //! How tests find it, also across the border of a shared library.
 extern "C" __attribute__((visibility("default"))) tenon::test::DeviceUnderTest* tenonGuardedUnderTest()
 {
-    static auto* const device = new tenon::test::GuardedUnderTest; // Never destroyed: its stream outlives static engines.
+    static auto* const device =
+        new tenon::test::GuardedUnderTest; // Never destroyed: its stream outlives static engines.
     return device;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <shared_mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,7 +34,8 @@ Blocks& blocks()
 size_t wholePages(size_t bytes)
 {
     constexpr size_t kPage{4096};
-    return (bytes + kPage - 1) / kPage * kPage + kPage; // The last one is never used: what runs over the end lands there.
+    return (bytes + kPage - 1) / kPage * kPage
+        + kPage; // The last one is never used: what runs over the end lands there.
 }
 } // namespace
 
