@@ -55,7 +55,9 @@ Result<Done> checkOperands(Layer const& layer, HostTensors const& in, ObservedSt
 }
 } // namespace
 
-HostTensor linearTensor(TensorArg const& arg, void const* data)
+namespace
+{
+HostTensor linearOnHost(TensorArg const& arg, void const* data)
 {
     if (arg.layout == Layout::kLinear || arg.extents.size() < 3)
         return HostTensor::fromBytes(arg.dtype, arg.extents, data);
@@ -78,6 +80,17 @@ HostTensor linearTensor(TensorArg const& arg, void const* data)
                     linear.integers[static_cast<size_t>(to)] = stored.integers[static_cast<size_t>(from)];
             }
     return linear;
+}
+} // namespace
+
+HostTensor linearTensor(Device& device, TensorArg const& arg, void const* data)
+{
+    if (device.usesHostMemory())
+        return linearOnHost(arg, data);
+    auto const bytes = static_cast<size_t>(std::max<int64_t>(arg.bytes(), 0));
+    std::vector<uint8_t> copy(std::max<size_t>(bytes, 1));
+    device.copyToHost(copy.data(), data, bytes);
+    return linearOnHost(arg, copy.data());
 }
 
 std::string StepReference::layerOf(ObservedStep const& step) const
@@ -119,7 +132,7 @@ Result<std::optional<HostTensor>> StepReference::operand(
         return badArgument("operand {} of the layer does not reach the step", i);
     TensorArg const& arg = step.inputs[i];
     if (step.inputData[i] != nullptr)
-        return std::optional{linearTensor(arg, step.inputData[i])};
+        return std::optional{linearTensor(mDevice, arg, step.inputData[i])};
     // Not read as data: the extents are the values of a shape tensor.
     auto const count = static_cast<int64_t>(arg.extents.size());
     HostTensor host{arg.dtype, flat ? std::vector<int64_t>{count} : std::vector<int64_t>{}};
@@ -135,7 +148,7 @@ Result<std::vector<HostTensor>> StepReference::copied(ObservedStep const& step)
     TensorArg const& from = step.inputs[0];
     std::vector<HostTensor> result;
     if (step.inputData[0] != nullptr)
-        result.push_back(linearTensor(from, step.inputData[0]));
+        result.push_back(linearTensor(mDevice, from, step.inputData[0]));
     else // The extents are the values of a shape tensor.
     {
         HostTensor& values = result.emplace_back(step.outputs[0].dtype, step.outputs[0].extents);

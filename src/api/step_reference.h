@@ -12,14 +12,15 @@ namespace tenon::api
 {
 
 //! A tensor in any layout as a row-major host tensor.
-HostTensor linearTensor(TensorArg const& arg, void const* data);
+HostTensor linearTensor(Device& device, TensorArg const& arg, void const* data);
 
 class StepReference
 {
   public:
     StepReference(Plan const& plan, DeviceChoice const& device)
         : mPlan{plan},
-          mBackend{device.backend}
+          mBackend{device.backend},
+          mDevice{*device.device}
     {
     }
     //! True for steps that stand for no layer: they copy into another layout, or write values of a shape tensor.
@@ -45,6 +46,7 @@ class StepReference
 
     Plan const& mPlan;
     BackendEntry const* mBackend;
+    Device& mDevice;
     std::map<int32_t, HostTensor> mWeights;
 };
 

@@ -3,6 +3,7 @@
 
 #include "api/step_reference.h"
 #include "runtime/context.h"
+#include "runtime/device_memory.h"
 
 #include "base/half.h"
 
@@ -98,17 +99,23 @@ Buffer randomContents(DType type, std::vector<int64_t> const& extents, std::mt19
 class GrowingOutput final : public nvinfer1::IOutputAllocator
 {
   public:
+    void setDevice(Device& device) noexcept
+    {
+        mDevice = &device;
+    }
     void* reallocateOutput(char const*, void*, uint64_t size, uint64_t) noexcept override
     {
-        mMemory.resize(size + kAlignment);
-        auto const address = reinterpret_cast<uintptr_t>(mMemory.data());
-        return mMemory.data() + (kAlignment - address % kAlignment) % kAlignment;
+        auto memory = DeviceMemory::allocate({mDevice, nullptr}, static_cast<int64_t>(size), "an output");
+        if (!memory)
+            return nullptr;
+        mMemory = *std::move(memory);
+        return mMemory.data();
     }
     void notifyShape(char const*, nvinfer1::Dims const&) noexcept override {}
 
   private:
-    static constexpr size_t kAlignment{64};
-    Buffer mMemory;
+    Device* mDevice{nullptr};
+    DeviceMemory mMemory;
 };
 
 class Verifier
@@ -126,7 +133,10 @@ class Verifier
         std::unique_ptr<Context> context = TENON_TRY(Context::create(engineShared(), MemoryStrategy::kSTATIC));
         TENON_TRY(setInputs(*context, given));
         for (int32_t io = mEngine.inputCount(); io < mEngine.ioCount(); ++io)
+        {
+            mOutputs[io].setDevice(mEngine.device());
             TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
+        }
         bool stopped{false};
         Observer const observer = [&](ObservedStep const& step) {
             mReport.steps.push_back(compareFenced(step));
@@ -168,9 +178,20 @@ class Verifier
                 mInputs[io] = TENON_TRY(contentsFor(io, shape, generator));
                 data = mInputs[io].data();
             }
+            if (!tensor.isShape && !mEngine.device().usesHostMemory())
+                data = TENON_TRY(upload(io, bytesOf(tensor.dtype, volumeOf(extentsOf(shape))), data));
             TENON_TRY(context.setInputAddress(name, data));
         }
         return Done{};
+    }
+
+    Result<void const*> upload(int32_t io, int64_t bytes, void const* data)
+    {
+        DeviceMemory& memory = mUploaded[io];
+        memory =
+            TENON_TRY(DeviceMemory::allocate({&mEngine.device(), nullptr}, std::max<int64_t>(bytes, 1), "an input"));
+        mEngine.device().copyFromHost(memory.data(), data, static_cast<size_t>(bytes));
+        return static_cast<void const*>(memory.data());
     }
 
     Result<Buffer> contentsFor(int32_t io, Dims const& shape, std::mt19937& generator)
@@ -240,7 +261,7 @@ class Verifier
     {
         if (!step.outputs[output].present || step.outputData[output] == nullptr)
             return;
-        HostTensor const got = linearTensor(step.outputs[output], step.outputData[output]);
+        HostTensor const got = linearTensor(mEngine.device(), step.outputs[output], step.outputData[output]);
         auto const position = static_cast<int32_t>(output);
         if (got.extents != want.extents)
         {
@@ -273,6 +294,7 @@ class Verifier
     VerifyOptions const& mOptions;
     std::map<int32_t, Buffer> mInputs;
     std::map<int32_t, GrowingOutput> mOutputs;
+    std::map<int32_t, DeviceMemory> mUploaded; //!< Inputs of devices that cannot read the host's memory.
     VerifyReport mReport;
 };
 } // namespace

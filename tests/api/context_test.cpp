@@ -226,6 +226,7 @@ TEST_F(ContextRules, S1_enqueueNeedsShapesAndAddresses)
     EXPECT_FALSE(context->enqueueV3(stream())); // No output.
     context->setOutputTensorAddress("y", y.data());
     EXPECT_TRUE(context->enqueueV3(stream()));
+    tenon::test::deviceUnderTest().synchronize();
 }
 
 TEST_F(ContextRules, S4_streamZeroGivesNoWarningOnTheCpu)
@@ -250,6 +251,7 @@ TEST_F(ContextRules, S4_streamOneIsStreamZero)
     EXPECT_FALSE(context->enqueueV3(handle(0xABC0)));
     EXPECT_FALSE(context->setOptimizationProfileAsync(0, handle(0xABC0)));
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "0xabc0"), 2) << logger.errors();
+    context.reset(); // Waits for what it has put into queues.
 }
 
 TEST_F(ContextRules, S7_executeV2TakesAddressesInIndexOrder)

@@ -266,7 +266,7 @@ TEST_F(Assertions, S11_aFailingAssertionFailsTheRunWithItsMessageAndTheContextSt
     {
         recorder.clear();
         ASSERT_TRUE(context->setInputShape("x", dims({rows, 2})));
-        EXPECT_EQ(context->enqueueV3(stream()), rows > wanted) << rows;
+        EXPECT_EQ(context->enqueueV3(nullptr), rows > wanted) << rows; // On others the failure is told later.
         EXPECT_EQ(recorder.getNbErrors(), rows > wanted ? 0 : 1);
         if (rows > wanted)
         {
