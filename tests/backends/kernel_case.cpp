@@ -216,7 +216,7 @@ class Case
         RunOptions options;
         options.threads = threads;
         RunFailure failure;
-        Result<Done> done = device.run({&launch, 1}, options, failure);
+        auto const done = device.run({&launch, 1}, options, failure);
         ASSERT_TRUE(done) << done.error().message;
         EXPECT_TRUE(scratch.isIntact()) << "wrote behind its scratch memory";
         for (size_t i = 0; i < mExpected.size(); ++i)
