@@ -104,7 +104,8 @@ class Device
     virtual void release(void* memory) noexcept = 0;
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
-    //! Between two places of this device, in the order of the stream.
+    //! Between two places of this device, after what stands in the stream; done when it returns, for who gave the memory
+    //! may take it back then.
     virtual void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
     //! True: kernels read host addresses, so that weights are used where the plan lies.
     virtual bool usesHostMemory() const noexcept

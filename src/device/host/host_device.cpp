@@ -22,7 +22,7 @@ void HostDevice::copyFromHost(void* to, void const* from, size_t bytes)
 
 void HostDevice::copyOnDevice(void* to, void const* from, size_t bytes, void*)
 {
-    std::memmove(to, from, bytes);
+    std::memmove(to, from, bytes); // The run that wrote the source has been waited for, and with it all before.
 }
 
 Result<Done> HostDevice::checkStream(void const* stream) const

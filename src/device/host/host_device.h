@@ -11,7 +11,6 @@ class HostDevice : public Device
   public:
     void copyToHost(void* to, void const* from, size_t bytes) override;
     void copyFromHost(void* to, void const* from, size_t bytes) override;
-    //! The callers have waited for what writes the source.
     void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
     Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
     Result<Done> checkStream(void const* stream) const override;

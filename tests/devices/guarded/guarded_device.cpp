@@ -32,6 +32,21 @@ Inside insideOf(Launch const& launch)
         inside.outputs.push_back(GuardedMemory::open(launch.call.outputs[i]));
     return inside;
 }
+
+//! Work in the order of the stream, done when this returns.
+Result<Done> doThere(void* stream, host::Work const& work)
+{
+    Result<Done> done{Done{}};
+    auto const isOver = std::make_shared<std::atomic<bool>>(false); // Told after the caller may have gone on.
+    TENON_TRY(host::submit(stream, [&, isOver]() -> Result<Done> {
+        done = work();
+        isOver->store(true);
+        isOver->notify_one();
+        return Done{};
+    }));
+    isOver->wait(false);
+    return done;
+}
 } // namespace
 
 GuardedDevice::GuardedDevice(Device& inner)
@@ -76,11 +91,10 @@ void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
 
 void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
 {
-    auto const copy = [=]() -> Result<Done> {
+    static_cast<void>(doThere(stream, [=]() -> Result<Done> {
         std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
         return Done{};
-    };
-    static_cast<void>(host::submit(stream, copy));
+    }));
 }
 
 bool GuardedDevice::usesHostMemory() const noexcept
@@ -135,16 +149,7 @@ Result<RunEnd> GuardedDevice::run(std::span<Launch const> launches, RunOptions c
     }
     if (options.ticket == nullptr)
     {
-        Result<Done> done{Done{}};
-        auto const isOver = std::make_shared<std::atomic<bool>>(false);
-        TENON_TRY(host::submit(options.stream, [&, isOver]() -> Result<Done> {
-            done = runInside(launches, options, failure);
-            isOver->store(true);
-            isOver->notify_one();
-            return Done{};
-        }));
-        isOver->wait(false);
-        TENON_TRY(std::move(done));
+        TENON_TRY(doThere(options.stream, [&] { return runInside(launches, options, failure); }));
         return RunEnd::kDone;
     }
     TENON_TRY(host::submit(options.stream, [this, launches, options]() -> Result<Done> {
