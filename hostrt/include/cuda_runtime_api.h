@@ -1,5 +1,5 @@
-// The host calls of the CUDA runtime that programs around a run use, on a machine without a GPU. docs/HOSTRT.md says what
-// stands behind them. Calls that are not here (arrays, textures, graphics, kernels of one's own) need a GPU.
+// The host calls of the CUDA runtime that programs around a run use, on a machine without a GPU. docs/HOSTRT.md says
+// what stands behind them. Calls that are not here (arrays, textures, graphics, kernels of one's own) need a GPU.
 #ifndef TENON_HOSTRT_CUDA_RUNTIME_API_H
 #define TENON_HOSTRT_CUDA_RUNTIME_API_H
 

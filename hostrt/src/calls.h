@@ -12,7 +12,7 @@
 namespace tenon::hostrt
 {
 
-//! Remembers what is not cudaSuccess for cudaGetLastError().
+//! Remembers a mistake for cudaGetLastError().
 cudaError_t noted(cudaError_t error) noexcept;
 //! CUDA's word for it, where handles are what the call is about.
 cudaError_t errorOf(TenonHostStatus status) noexcept;
@@ -33,8 +33,8 @@ inline cudaError_t checkDevice(int device) noexcept
 
 } // namespace tenon::hostrt
 
-//! Exports `call` as `name`, under the version that links give it and under the one that programs ask for that were built
-//! for version 12 of the runtime. Each version needs a symbol of its own.
+//! Exports `call` as `name`, under the version that links give it and under the one that programs ask for that were
+//! built for version 12 of the runtime. Each version needs a symbol of its own.
 #define TENON_EXPORT(name, call)                                                                                       \
     extern "C" __attribute__((visibility("default"), alias(#call))) decltype(call) version12_##name;                   \
     __asm__(".symver " #call "," #name "@@libcudart.so.13");                                                           \

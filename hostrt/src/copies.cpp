@@ -56,15 +56,15 @@ TenonHostKind kindAt(void const* address) noexcept
 //! An error where the copy is none that the kind allows.
 cudaError_t checkCopy(Copy const& copy) noexcept
 {
-    if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
     if (isEmpty(copy.extent))
         return cudaSuccess;
+    if (copy.kind < cudaMemcpyHostToHost || copy.kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
     if (copy.to.data == nullptr || copy.from.data == nullptr)
         return cudaErrorInvalidValue;
     bool const hasRows = copy.extent.height > 1 || copy.extent.depth > 1;
-    if (hasRows && (copy.to.pitch < copy.extent.width || copy.from.pitch < copy.extent.width))
-        return cudaErrorInvalidPitchValue;
+    if (copy.to.pitch < copy.extent.width || copy.from.pitch < copy.extent.width)
+        return hasRows ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue;
     return cudaSuccess;
 }
 

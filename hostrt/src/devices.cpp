@@ -2,6 +2,7 @@
 #include "calls.h"
 #include "device_numbers.h"
 
+#include <cstdio>
 #include <cstring>
 
 using namespace tenon::hostrt;
@@ -130,6 +131,9 @@ cudaError_t deviceAt(int* device, char const* id) noexcept
 {
     if (device == nullptr || id == nullptr)
         return cudaErrorInvalidValue;
+    unsigned int parts[4];
+    if (std::sscanf(id, "%x:%x:%x.%x", &parts[0], &parts[1], &parts[2], &parts[3]) != 4)
+        return cudaErrorInvalidValue;
     if (std::strcmp(id, kBusId) != 0)
         return cudaErrorInvalidDevice;
     return give(device, 0);
@@ -194,8 +198,10 @@ TENON_CUDA(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), priori
 TENON_CUDA(cudaDeviceGetPCIBusId, (char* id, int length, int device), busId(id, length, device))
 TENON_CUDA(cudaDeviceGetByPCIBusId, (int* device, char const* id), deviceAt(device, id))
 TENON_CUDA(cudaDeviceCanAccessPeer, (int* can, int device, int other), peer(can, device, other))
-TENON_CUDA(cudaDeviceEnablePeerAccess, (int, unsigned int), cudaErrorInvalidDevice)
-TENON_CUDA(cudaDeviceDisablePeerAccess, (int), cudaErrorInvalidDevice)
+TENON_CUDA(cudaDeviceEnablePeerAccess, (int other, unsigned int),
+    other == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice)
+TENON_CUDA(
+    cudaDeviceDisablePeerAccess, (int other), other == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice)
 TENON_CUDA(cudaDeviceGetP2PAttribute, (int* value, cudaDeviceP2PAttr, int from, int to), peer(value, from, to))
 TENON_CUDA(cudaCtxResetPersistingL2Cache, (), cudaSuccess)
 TENON_CUDA(cudaDriverGetVersion, (int* version), give(version, kDriverVersion))

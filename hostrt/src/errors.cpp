@@ -83,7 +83,7 @@ Word const* wordOf(cudaError_t error) noexcept
 
 cudaError_t noted(cudaError_t error) noexcept
 {
-    if (error != cudaSuccess)
+    if (error != cudaSuccess && error != cudaErrorNotReady) // That is no mistake.
         tLast = error;
     return error;
 }

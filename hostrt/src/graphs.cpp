@@ -60,7 +60,7 @@ cudaError_t end(cudaStream_t stream, cudaGraph_t* graph) noexcept
 
 cudaError_t exchangeMode(cudaStreamCaptureMode* mode) noexcept
 {
-    if (mode == nullptr || *mode < cudaStreamCaptureModeGlobal || *mode > cudaStreamCaptureModeRelaxed)
+    if (mode == nullptr)
         return cudaErrorInvalidValue;
     cudaStreamCaptureMode const before = tMode; // All calls are allowed in every mode.
     tMode = *mode;

@@ -20,7 +20,7 @@ cudaError_t allocatePinned(void** memory, size_t bytes, unsigned int flags) noex
 
 cudaError_t allocateManaged(void** memory, size_t bytes, unsigned int flags) noexcept
 {
-    if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return cudaErrorInvalidValue;
     return allocate(memory, bytes, TENON_HOST_MANAGED, flags);
 }
@@ -130,10 +130,10 @@ cudaError_t memoryLeft(size_t* free, size_t* total) noexcept
     uint64_t left{0};
     uint64_t all{0};
     tenonHostMemoryInfo(&left, &all);
-    if (free == nullptr || total == nullptr)
-        return cudaErrorInvalidValue;
-    *free = left;
-    *total = all;
+    if (free != nullptr)
+        *free = left;
+    if (total != nullptr)
+        *total = all;
     return cudaSuccess;
 }
 

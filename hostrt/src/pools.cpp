@@ -1,4 +1,4 @@
-// Memory in the order of streams, and the pools that programs take it from: all of them the host's heap, with an account.
+// Memory in the order of streams, and the pools that programs take it from: the host's heap, with an account for each.
 #include "calls.h"
 
 #include <atomic>

@@ -107,8 +107,8 @@ cudaError_t addCallback(cudaStream_t stream, cudaStreamCallback_t function, void
     TenonHostStream properties;
     if (TenonHostStatus const status = tenonHostGetStream(stream, &properties); status != TENON_HOST_OK)
         return errorOf(status);
-    if (properties.isCapturing != 0) // A graph has no stream to give to it.
-        return cudaErrorStreamCaptureUnsupported;
+    if (properties.isCapturing != 0) // A graph has no stream to give to it: refused as a synchronize is.
+        return errorOf(tenonHostSynchronizeStream(stream));
     return put(stream, Callback{stream, function, user});
 }
 

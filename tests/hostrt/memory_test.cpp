@@ -102,7 +102,7 @@ TEST(HostrtMemory, nothingIsNull)
     CUDA_OK(cudaFree(nullptr));
     CUDA_OK(cudaFreeHost(nullptr));
     EXPECT_CUDA(cudaErrorInvalidValue, cudaMalloc(static_cast<void**>(nullptr), 8));
-    EXPECT_CUDA(cudaErrorInvalidValue, cudaMallocManaged(&memory, 0));
+    EXPECT_CUDA(cudaErrorInvalidValue, cudaMallocManaged(&memory, 8, 0));
 }
 
 TEST(HostrtMemory, moreThanThereIsIsRefused)

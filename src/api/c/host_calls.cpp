@@ -27,6 +27,7 @@ TenonHostStatus statusOf(host::CaptureProblem problem) noexcept
     case host::CaptureProblem::kCapturedEvent: return TENON_HOST_CAPTURED_EVENT;
     case host::CaptureProblem::kWrongThread: return TENON_HOST_CAPTURE_WRONG_THREAD;
     case host::CaptureProblem::kTwice: return TENON_HOST_TWICE;
+    case host::CaptureProblem::kOver: return TENON_HOST_BAD_ARGUMENT;
     }
     return TENON_HOST_OK;
 }

@@ -130,10 +130,14 @@ Result<std::shared_ptr<GraphSteps>> Captures::end(StreamQueue& queue)
     if (capture == nullptr)
         return captureError(CaptureProblem::kTwice, fmt::format("stream {} is not capturing", handle));
     if (capture->mode != CaptureMode::kRelaxed && capture->thread != std::this_thread::get_id())
+    {
+        leave(*capture);
+        capture->isOver = true;
         return captureError(CaptureProblem::kWrongThread,
             fmt::format("the capture on stream {} was begun by another thread, in a mode that asks for the same one to "
                         "end it",
                 handle));
+    }
     if (capture->origin != &queue)
     {
         capture->isInvalid = true;
@@ -200,7 +204,7 @@ Result<Done> Captures::join(StreamQueue& queue, CapturePoint const& point)
     {
         if (own != nullptr)
             own->isInvalid = true;
-        return captureError(CaptureProblem::kCapturedEvent,
+        return captureError(CaptureProblem::kOver,
             fmt::format("stream {} cannot wait for an event that was last recorded in a capture that is over", handle));
     }
     if (own != nullptr && own != point.capture)
@@ -226,6 +230,13 @@ void Captures::invalidate(StreamQueue const& queue)
     std::scoped_lock const lock{mMutex};
     if (std::shared_ptr<Capture> const capture = find(queue); capture != nullptr)
         capture->isInvalid = true;
+}
+
+bool Captures::invalidate(CapturePoint const& point)
+{
+    std::scoped_lock const lock{mMutex};
+    point.capture->isInvalid = true;
+    return !point.capture->isOver;
 }
 
 void Captures::invalidateBlocking()

@@ -52,6 +52,8 @@ class Captures
     //! Draws the stream into the capture of the point, or notes that it comes after it.
     Result<Done> join(StreamQueue& queue, CapturePoint const& point);
     void invalidate(StreamQueue const& queue);
+    //! Of the point; false when the capture is over.
+    bool invalidate(CapturePoint const& point);
     void invalidateBlocking();
     void invalidateAll();
     //! The stream is going away.

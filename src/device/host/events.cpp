@@ -91,10 +91,12 @@ Result<Record> lastRecord(void const* event)
 Result<std::shared_ptr<Mark>> waitable(void const* event)
 {
     Record const record = TENON_TRY(lastRecord(event));
-    if (record.captured != nullptr)
-        return captureError(CaptureProblem::kCapturedEvent,
-            fmt::format("event {} was last recorded in a capture: nothing will mark it", event));
-    return record.last;
+    if (record.captured == nullptr)
+        return record.last;
+    bool const isOpen = Captures::instance().invalidate(*record.captured);
+    return captureError(isOpen ? CaptureProblem::kCapturedEvent : CaptureProblem::kOver,
+        fmt::format("event {} was last recorded in a capture: nothing will mark it{}", event,
+            isOpen ? "; the capture is no longer valid" : ""));
 }
 
 //! The queue when the stream captures now.

@@ -35,6 +35,7 @@ enum class CaptureProblem : uint8_t
     kCapturedEvent, //!< The event was recorded in a capture: nothing to wait for.
     kWrongThread,
     kTwice, //!< Begun where one is under way, or ended where none is.
+    kOver,  //!< The event was recorded in a capture that has ended.
 };
 
 //! Of the last error of this kind in the calling thread; kNone after it was asked for.
@@ -42,7 +43,7 @@ CaptureProblem takeCaptureProblem() noexcept;
 
 //! From now on work for the stream is recorded.
 Result<Done> beginCapture(void* stream, CaptureMode mode);
-//! What was recorded, as a graph. The capture is over also when this fails, but for kWrongThread and kUnmatched.
+//! What was recorded, as a graph. The capture is over also when this fails, but for kUnmatched.
 Result<void*> endCapture(void* stream);
 struct CaptureInfo
 {

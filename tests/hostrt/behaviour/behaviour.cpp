@@ -1,4 +1,4 @@
-// What each call answers, mistakes included: one line for each. behaviour.txt has the lines of a real GPU, to compare with.
+// What each call answers, mistakes included: one line for each. behaviour.txt has the lines of a real GPU.
 #include <cuda_runtime.h>
 
 #include <atomic>
