@@ -16,7 +16,7 @@ CHECKS := $(CHECKS),null,alignment
 endif
 SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends
 ifndef SHORT
-SANITIZED += test_layers test_passes test_planner test_api test_onnx
+SANITIZED += test_layers test_passes test_planner test_api test_onnx test_device test_soak test_verification test_headers
 endif
 
 .PHONY: help setup configure program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
@@ -72,10 +72,14 @@ sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBeh
 sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
 	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \
 	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
-	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api
-	@TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 $(BUILD)-tsan/bin/test_api --gtest_brief=1 --gtest_filter='Threads.*'
+	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_soak test_plugins
+	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1; \
+	    for run in "test_api Threads.*" "test_runtime Streams.*:Threads*" "test_device *" "test_soak *" \
+	        "test_plugins *Thread*:*thread*:*Context*:*context*"; do \
+	        set -- $$run; $(BUILD)-tsan/bin/$$1 --gtest_brief=1 --gtest_filter="$$2" || exit 1; done
 
-soak: build models ## Long runs: fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
+soak: build models ## Long runs: contexts side by side, fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
+	@TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py $(if $(SHORT),,tests/soak/soak_wheels.py)
 

@@ -1,0 +1,161 @@
+// Eight contexts of one engine at once, three profiles, shapes that change with every run: each result is that of a run
+// alone, and memory stays flat. TENON_SOAK_RUNS sets the number of runs. Runs under ThreadSanitizer, too.
+#include "api/fixture.h"
+#include "tenon/host.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+namespace apitest
+{
+
+namespace
+{
+constexpr uint32_t kContexts{8};
+constexpr int64_t kWidth{48};
+constexpr int64_t kClasses{10};
+constexpr int64_t kShapes[3][4]{{1, 2, 3, 4}, {5, 7, 11, 16}, {17, 29, 40, 64}}; //!< Rows, by profile.
+
+int64_t totalRuns()
+{
+    char const* const text = std::getenv("TENON_SOAK_RUNS");
+    return text == nullptr ? 2400 : std::max<int64_t>(std::atoll(text), 8 * 24);
+}
+
+int64_t residentBytes()
+{
+    int64_t pages{0};
+    int64_t resident{0};
+    std::ifstream{"/proc/self/statm"} >> pages >> resident;
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+class Contexts : public ApiTest
+{
+  protected:
+    //! y = softmax(relu(x W0) W1), well under a millisecond.
+    void SetUp() override
+    {
+        ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({-1, kWidth}));
+        ITensor* const hidden = layer(*x, first, {kWidth, kWidth});
+        ITensor* const active = network->addActivation(*hidden, ActivationType::kRELU)->getOutput(0);
+        ISoftMaxLayer* const softMax = network->addSoftMax(*layer(*active, second, {kWidth, kClasses}));
+        softMax->setAxes(2);
+        softMax->getOutput(0)->setName("y");
+        network->markOutput(*softMax->getOutput(0));
+        for (auto const& rows : kShapes)
+            addProfile({rows[0], kWidth}, {rows[1], kWidth}, {rows[3], kWidth});
+        engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+    }
+    ITensor* layer(ITensor& x, std::vector<float> const& values, std::vector<int64_t> const& extents)
+    {
+        ITensor* const w = network->addConstant(dims(extents), weights(values))->getOutput(0);
+        return network->addMatrixMultiply(x, MatrixOperation::kNONE, *w, MatrixOperation::kNONE)->getOutput(0);
+    }
+
+    std::vector<float> first = randomFloats(kWidth * kWidth, 1);
+    std::vector<float> second = randomFloats(kWidth * kClasses, 2);
+    std::unique_ptr<ICudaEngine> engine;
+};
+
+//! One context with memory of its own; every second one on a stream of its own.
+class Worker
+{
+  public:
+    Worker(ICudaEngine& engine, uint32_t index)
+        : mContext{engine.createExecutionContext()},
+          mX{kMost * kWidth},
+          mY{kMost * kClasses}
+    {
+        if (index % 2 == 1)
+            EXPECT_EQ(tenonHostCreateStream(&mStream, 0, 0), TENON_HOST_OK);
+        EXPECT_TRUE(mContext->setTensorAddress("x", mX.data()));
+        EXPECT_TRUE(mContext->setTensorAddress("y", mY.data()));
+    }
+    ~Worker()
+    {
+        mContext.reset();
+        if (mStream != nullptr)
+            EXPECT_EQ(tenonHostDestroyStream(mStream), TENON_HOST_OK);
+    }
+    Worker(Worker const&) = delete;
+
+    //! The result of `rows` rows of inputs of this seed.
+    std::vector<float> run(int32_t profile, int64_t rows, std::vector<float> const& inputs)
+    {
+        mX.write(inputs);
+        if (mContext->getOptimizationProfile() != profile)
+            EXPECT_TRUE(mContext->setOptimizationProfileAsync(profile, handle()));
+        EXPECT_TRUE(mContext->setInputShape("x", dims({rows, kWidth})));
+        EXPECT_TRUE(mContext->enqueueV3(handle()));
+        EXPECT_EQ(tenonHostSynchronizeStream(mStream), TENON_HOST_OK);
+        return mY.read(static_cast<size_t>(rows * kClasses));
+    }
+
+  private:
+    static constexpr size_t kMost{64};
+    cudaStream_t handle() const
+    {
+        return static_cast<cudaStream_t>(mStream);
+    }
+
+    std::unique_ptr<IExecutionContext> mContext;
+    DeviceArray<float> mX;
+    DeviceArray<float> mY;
+    void* mStream{nullptr};
+};
+
+struct Case
+{
+    int32_t profile{0};
+    int64_t rows{0};
+    std::vector<float> inputs;
+    std::vector<float> results;
+};
+} // namespace
+
+TEST_F(Contexts, S5_manyAtOnceGiveTheResultsOfOneAlone)
+{
+    std::vector<Case> cases;
+    {
+        Worker alone{*engine, 0};
+        for (int32_t profile = 0; profile < 3; ++profile)
+            for (int64_t const rows : kShapes[profile])
+            {
+                auto inputs = randomFloats(static_cast<size_t>(rows * kWidth), static_cast<uint32_t>(rows));
+                auto results = alone.run(profile, rows, inputs);
+                cases.push_back({profile, rows, std::move(inputs), std::move(results)});
+            }
+    }
+    int64_t const rounds = totalRuns() / kContexts;
+    std::atomic<int64_t> wrong{0};
+    std::atomic<int64_t> warmed{0};
+    std::atomic<int64_t> before{0};
+    std::vector<std::thread> threads;
+    for (uint32_t i = 0; i < kContexts; ++i)
+        threads.emplace_back([&, i] {
+            Worker worker{*engine, i};
+            std::mt19937 source{i};
+            for (int64_t round = 0; round < rounds; ++round)
+            {
+                Case const& each = cases[source() % cases.size()];
+                wrong += worker.run(each.profile, each.rows, each.inputs) == each.results ? 0 : 1;
+                if (round == rounds / 3 && ++warmed == kContexts) // All shapes have been seen by all.
+                    before = residentBytes();
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0) << "of " << rounds * kContexts << " runs: " << logger.errors();
+    double const drift = static_cast<double>(residentBytes() - before) / static_cast<double>(before);
+    RecordProperty("drift", std::to_string(drift));
+    std::printf("%lld runs, resident memory %+.2f %%\n", static_cast<long long>(rounds * kContexts), 100.0 * drift);
+#ifndef __SANITIZE_THREAD__
+    EXPECT_LT(drift, 0.01);
+#endif
+}
+
+} // namespace apitest
