@@ -4124,34 +4124,34 @@ class INetworkDefinition : public INoCopy
         mImpl->markOutput(tensor);
     }
 
-    //! Marks a tensor so that an IDebugListener can receive it; keeps it from being fused away.
-    //! \return whether it is marked. Not implemented in this release: reports an error and returns false.
+    //! Marks a tensor so that an IDebugListener can receive it, whatever is fused or folded around it.
+    //! \return whether it is marked; false for a tensor of another network.
     bool markDebug(ITensor& tensor) noexcept
     {
         return mImpl->markDebug(tensor);
     }
 
-    //! Takes the mark back. Not implemented in this release: reports an error and returns false.
+    //! Takes the mark back, where there is one.
     //! \return whether that was possible.
     bool unmarkDebug(ITensor& tensor) noexcept
     {
         return mImpl->unmarkDebug(tensor);
     }
 
-    //! Whether markDebug() was called for the tensor. Not implemented in this release: reports an error.
+    //! Whether markDebug() was called for the tensor, and not taken back.
     bool isDebugTensor(ITensor const& tensor) const noexcept
     {
         return mImpl->isDebugTensor(tensor);
     }
 
-    //! Lets an IDebugListener receive all tensors that fusion leaves over.
-    //! \return whether that was possible. Not implemented in this release: reports an error and returns false.
+    //! Lets an IDebugListener receive all tensors that fusion leaves over, under the names that inspectors show.
+    //! \return whether that was possible.
     bool markUnfusedTensorsAsDebugTensors() noexcept
     {
         return mImpl->markUnfusedTensorsAsDebugTensors();
     }
 
-    //! Takes that back. Not implemented in this release: reports an error and returns false.
+    //! Takes that back.
     //! \return whether that was possible.
     bool unmarkUnfusedTensorsAsDebugTensors() noexcept
     {

@@ -2330,8 +2330,8 @@ class IExecutionContext : public INoCopy
         return mImpl->getEnqueueEmitsProfile();
     }
 
-    //! Reports the times of the last run when enqueueV3() does not. Not implemented in this release: reports an error.
-    //! \return false without a profiler; true, doing nothing, when enqueueV3() reports itself.
+    //! Reports the times of the last run, for which it waits, when enqueueV3() does not report itself.
+    //! \return false without a profiler or a run; true, doing nothing, when enqueueV3() reports itself.
     bool reportToProfiler() const noexcept
     {
         return mImpl->reportToProfiler();
@@ -2458,14 +2458,14 @@ class IExecutionContext : public INoCopy
         return mImpl->getPersistentCacheLimit();
     }
 
-    //! Sets how much is told to NVTX, at most what the engine was built with.
-    //! \return false for more than that. Not implemented in this release: reports an error and returns false.
+    //! Sets how much is told to NVTX, at most what the engine was built with; on a CPU to the file TENON_TRACE names.
+    //! \return false for more than that.
     bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept
     {
         return mImpl->setNvtxVerbosity(verbosity);
     }
 
-    //! \return how much is told to NVTX. Not implemented in this release: reports an error.
+    //! \return how much is told to NVTX; what the engine was built with until set.
     ProfilingVerbosity getNvtxVerbosity() const noexcept
     {
         return mImpl->getNvtxVerbosity();
@@ -2478,8 +2478,8 @@ class IExecutionContext : public INoCopy
         mImpl->setAuxStreams(auxStreams, nbStreams);
     }
 
-    //! Sets who receives tensors marked for debugging; null for nobody.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! Sets who receives tensors marked for debugging; null for nobody. A run that tells something is synchronous.
+    //! \return whether it was taken.
     bool setDebugListener(IDebugListener* listener) noexcept
     {
         return mImpl->setDebugListener(listener);
@@ -2491,14 +2491,14 @@ class IExecutionContext : public INoCopy
         return mImpl->getDebugListener();
     }
 
-    //! Turns one marked tensor on or off; all are off at first. Not implemented in this release: reports an error.
+    //! Turns one marked tensor on or off; all are off at first.
     //! \return false when the tensor is not marked.
     bool setTensorDebugState(char const* name, bool flag) noexcept
     {
         return mImpl->setTensorDebugState(name, flag);
     }
 
-    //! \return whether the tensor is on. Not implemented in this release: reports an error and returns false.
+    //! \return whether the tensor is on.
     bool getDebugState(char const* name) const noexcept
     {
         return mImpl->getDebugState(name);
@@ -2510,7 +2510,7 @@ class IExecutionContext : public INoCopy
         return mImpl->getRuntimeConfig();
     }
 
-    //! Turns all marked tensors on or off. Not implemented in this release: reports an error and returns false.
+    //! Turns all marked tensors on or off.
     //! \return whether that was possible.
     bool setAllTensorsDebugState(bool flag) noexcept
     {
@@ -2518,13 +2518,13 @@ class IExecutionContext : public INoCopy
     }
 
     //! Turns on or off the tensors that fusion left over, if the network asked for them.
-    //! \return whether that was possible. Not implemented in this release: reports an error and returns false.
+    //! \return whether that was possible; false when it did not.
     bool setUnfusedTensorsDebugState(bool flag) noexcept
     {
         return mImpl->setUnfusedTensorsDebugState(flag);
     }
 
-    //! \return whether those are on. Not implemented in this release: reports an error and returns false.
+    //! \return whether those are on.
     bool getUnfusedTensorsDebugState() const noexcept
     {
         return mImpl->getUnfusedTensorsDebugState();

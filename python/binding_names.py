@@ -79,6 +79,7 @@ RELEASES_GIL = {
     ("ICudaEngine", "weight_streaming_budget"),
     ("ICudaEngine", "weight_streaming_budget_v2"),
     ("IExecutionContext", "update_device_memory_size_for_shapes"),
+    ("IExecutionContext", "report_to_profiler"),
     ("EngineInspector", "get_engine_information"),
     ("EngineInspector", "get_layer_information"),
 }

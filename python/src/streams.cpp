@@ -10,21 +10,25 @@ namespace
 {
 using namespace nvinfer1;
 
-//! Copies what a reader answered, any buffer; -1 when it is none, or longer than was asked for.
+//! Copies what a reader answered, any buffer whose bytes lie together; -1 when it is none, or longer than was asked for.
 int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count)
 {
-    if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
-        return -1;
-    py::buffer_info const info = py::reinterpret_borrow<py::buffer>(*answer).request();
-    auto const got = static_cast<int64_t>(info.size * info.itemsize);
-    if (got > count)
+    Py_buffer view;
+    if (!answer || PyObject_GetBuffer(answer->ptr(), &view, PyBUF_SIMPLE) != 0)
     {
-        std::fprintf(stderr, "[tenon] read answered with %lld bytes; %lld were asked for\n",
-            static_cast<long long>(got), static_cast<long long>(count));
+        if (PyErr_Occurred() != nullptr)
+            PyErr_Print();
         return -1;
     }
-    std::memcpy(destination, info.ptr, static_cast<size_t>(got));
-    return got;
+    auto const got = static_cast<int64_t>(view.len);
+    if (got <= count)
+        std::memcpy(destination, view.buf, static_cast<size_t>(got));
+    PyBuffer_Release(&view);
+    if (got <= count)
+        return got;
+    std::fprintf(stderr, "[tenon] read answered with %lld bytes; %lld were asked for\n", static_cast<long long>(got),
+        static_cast<long long>(count));
+    return -1;
 }
 
 class PyStreamReader : public IStreamReader

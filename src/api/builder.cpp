@@ -91,7 +91,8 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
 {
     auto const start = std::chrono::steady_clock::now();
     Log const& log = network.reporting().log();
-    ProgressAdapter progress{config.settings().monitor};
+    bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
+    ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
     progress.phaseStart(kBuildPhase, "", 3);
     Result<Done> stream = mDevice.device->checkStream(config.settings().profileStream);
     if (!stream)
@@ -128,6 +129,9 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.progressParent = kBuildPhase;
     planning.log = &log;
     Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), std::move(planning)));
+    plan.debugsUnfused = network.debugsUnfused();
+    if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
+        plan.notes = network.notes();
     if (!progress.stepComplete(kBuildPhase, 2))
         return cancelled();
     progress.phaseFinish(kBuildPhase);

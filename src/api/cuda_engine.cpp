@@ -6,6 +6,7 @@
 #include "api/execution_context.h"
 #include "api/host_memory.h"
 #include "api/runtime_config.h"
+#include "base/trace.h"
 
 namespace tenon::api
 {
@@ -19,6 +20,7 @@ constexpr char const* kLinearText{"row-major linear"};
 
 Result<ICudaEngine*> loadEngine(LoadRequest const& request)
 {
+    TraceScope const traced{"load", "Loading Engine"};
     auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));
     EngineOptions options;
     options.device = request.device.device;
@@ -39,7 +41,8 @@ CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Repo
       mDevice{std::move(device)},
       mReporting{parent},
       mBlobOwner{std::move(blobOwner)},
-      mBlob{blob}
+      mBlob{blob},
+      mDebugTensors{mEngine->plan(), mEngine->program()}
 {
     for (int32_t profile = 0; profile < mEngine->profileCount(); ++profile)
         for (int32_t io = 0; io < mEngine->ioCount(); ++io)
@@ -76,9 +79,13 @@ ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
 
 IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
 {
-    if (config.getFlags() == 0)
+    // Plans hold no lean runtime, and what refits them is in them always: of the flags only one takes something away.
+    if (!config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS))
         return serialize();
-    mReporting.notImplemented("ICudaEngine::serializeWithConfig with flags");
+    mReporting.fail(errorOf(ErrorCode::kINVALID_CONFIG,
+        "ICudaEngine::serializeWithConfig: kEXCLUDE_WEIGHTS is for engines that were built with kREFIT, "
+        "kREFIT_IDENTICAL or kREFIT_INDIVIDUAL, and engine '{}' was not",
+        getName()));
     return nullptr;
 }
 
@@ -333,9 +340,16 @@ int32_t CudaEngine::getNbAuxStreams() const noexcept
     return 0;
 }
 
-bool CudaEngine::isDebugTensor(char const*) const noexcept
+bool CudaEngine::isDebugTensor(char const* name) const noexcept
 {
-    return false;
+    return mDebugTensors.find(name) >= 0;
+}
+
+std::string CudaEngine::profiledName(int32_t step) const
+{
+    return getProfilingVerbosity() == ProfilingVerbosity::kNONE
+        ? std::to_string(step)
+        : mEngine->program().steps.at(static_cast<size_t>(step)).name;
 }
 
 int64_t CudaEngine::getStreamableWeightsSize() const noexcept

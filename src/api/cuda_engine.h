@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/convert.h"
+#include "api/debug_tensors.h"
 #include "api/device_choice.h"
 #include "api/handle.h"
 #include "api/not_implemented.h"
@@ -44,6 +45,12 @@ class CudaEngine final : public missing::CudaEngine,
     {
         return mBlob.size();
     }
+    DebugTensors const& debugTensors() const noexcept
+    {
+        return mDebugTensors;
+    }
+    //! What profilers call the step: its name, or its number when the build was told to store no names (rule T3).
+    std::string profiledName(int32_t step) const;
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
 
@@ -136,6 +143,7 @@ class CudaEngine final : public missing::CudaEngine,
     Reporting mReporting;
     std::shared_ptr<void const> mBlobOwner;
     ByteView mBlob;
+    DebugTensors mDebugTensors;
     std::vector<std::string> mBindingNames; //!< By 8.x index, with the suffix of their profile.
 };
 

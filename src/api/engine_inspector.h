@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/execution_context.h"
+#include "api/layer_information.h"
 
 namespace tenon::api
 {
@@ -22,6 +23,12 @@ class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
     nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override;
 
   private:
+    //! Concrete for the profile of the context where its shapes are set.
+    ProgramExtents extentsFor(int32_t profile) const;
+    std::string layer(int32_t index, nvinfer1::LayerInformationFormat format, ProgramExtents const& extents,
+        std::string const& tag) const;
+    std::string bindings() const;
+
     std::shared_ptr<CudaEngine const> mEngine;
     Reporting mReporting;
     std::shared_ptr<ExecutionContext const> mContext;

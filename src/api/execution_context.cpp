@@ -15,7 +15,8 @@ ExecutionContext::ExecutionContext(
     : mEngine{std::move(engine)},
       mReporting{mEngine->reporting()},
       mContext{std::move(context)},
-      mConfig{std::move(config)}
+      mConfig{std::move(config)},
+      mWatch{*mEngine}
 {
     mContext->log().setRecorder(mReporting.recorder());
 }
@@ -25,26 +26,6 @@ ExecutionContext::~ExecutionContext() = default;
 IExecutionContext* ExecutionContext::getPImpl() noexcept
 {
     return &front();
-}
-
-void ExecutionContext::setDebugSync(bool sync) noexcept
-{
-    mDebugSync = sync;
-}
-
-bool ExecutionContext::getDebugSync() const noexcept
-{
-    return mDebugSync;
-}
-
-void ExecutionContext::setProfiler(IProfiler* profiler) noexcept
-{
-    mProfiler = profiler;
-}
-
-IProfiler* ExecutionContext::getProfiler() const noexcept
-{
-    return mProfiler;
 }
 
 ICudaEngine const& ExecutionContext::getEngine() const noexcept
@@ -116,14 +97,7 @@ IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
 
 Result<Done> ExecutionContext::run(RunRequest request)
 {
-    if (mProfiler == nullptr || !mEmitsProfile)
-        return mContext->run(request);
-    Observer const report = [&](ObservedStep const& step) {
-        mProfiler->reportLayerTime(step.step->name.c_str(), static_cast<float>(step.microseconds / 1000.0));
-        return true;
-    };
-    request.observer = &report;
-    return mContext->run(request);
+    return mWatch.run(*mContext, std::move(request));
 }
 
 bool ExecutionContext::executeV2(void* const* bindings) noexcept
@@ -131,7 +105,7 @@ bool ExecutionContext::executeV2(void* const* bindings) noexcept
     return fencedDone(mReporting.log(), "IExecutionContext::executeV2", [&]() -> Result<Done> {
         if (bindings == nullptr)
             return badArgument("the array of addresses is null");
-        return run({.bindings = bindings});
+        return run({.isSynchronous = true, .bindings = bindings});
     });
 }
 
@@ -139,16 +113,6 @@ bool ExecutionContext::enqueueV3(cudaStream_t stream) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::enqueueV3",
         [&] { return run({.stream = stream, .consumed = mContext->inputConsumedEvent()}); });
-}
-
-void ExecutionContext::setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept
-{
-    mEmitsProfile = enqueueEmitsProfile;
-}
-
-bool ExecutionContext::getEnqueueEmitsProfile() const noexcept
-{
-    return mEmitsProfile;
 }
 
 bool ExecutionContext::setInputShape(char const* tensorName, Dims const& dims) noexcept
@@ -280,11 +244,6 @@ void ExecutionContext::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams
         }
         return Done{}; // Extra streams are ignored (rule S6), and engines for hosts have none.
     });
-}
-
-IDebugListener* ExecutionContext::getDebugListener() noexcept
-{
-    return nullptr; // None can be set yet.
 }
 
 } // namespace tenon::api

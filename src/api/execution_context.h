@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/cuda_engine.h"
+#include "api/run_watch.h"
 #include "api/runtime_config.h"
 #include "runtime/context.h"
 
@@ -25,7 +26,7 @@ class ExecutionContext final : public missing::ExecutionContext,
     {
         return mReporting;
     }
-    //! Runs with the profiler's observer when there is one.
+    //! Runs while profiler, debug listener and trace look, where there are any.
     Result<Done> run(RunRequest request);
 
     nvinfer1::IExecutionContext* getPImpl() noexcept override;
@@ -49,6 +50,9 @@ class ExecutionContext final : public missing::ExecutionContext,
     bool enqueueV3(cudaStream_t stream) noexcept override;
     void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept override;
     bool getEnqueueEmitsProfile() const noexcept override;
+    bool reportToProfiler() const noexcept override;
+    bool setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity) noexcept override;
+    nvinfer1::ProfilingVerbosity getNvtxVerbosity() const noexcept override;
     bool setInputShape(char const* tensorName, Dims const& dims) noexcept override;
     Dims getTensorShape(char const* tensorName) const noexcept override;
     Dims getTensorStrides(char const* tensorName) const noexcept override;
@@ -69,7 +73,13 @@ class ExecutionContext final : public missing::ExecutionContext,
     size_t getPersistentCacheLimit() const noexcept override;
     nvinfer1::IRuntimeConfig* getRuntimeConfig() const noexcept override;
     void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept override;
+    bool setDebugListener(nvinfer1::IDebugListener* listener) noexcept override;
     nvinfer1::IDebugListener* getDebugListener() noexcept override;
+    bool setTensorDebugState(char const* name, bool flag) noexcept override;
+    bool getDebugState(char const* name) const noexcept override;
+    bool setAllTensorsDebugState(bool flag) noexcept override;
+    bool setUnfusedTensorsDebugState(bool flag) noexcept override;
+    bool getUnfusedTensorsDebugState() const noexcept override;
 
     // The calls of 8.x (legacy.cpp).
     bool enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept override;
@@ -91,9 +101,7 @@ class ExecutionContext final : public missing::ExecutionContext,
     Reporting mReporting;
     std::unique_ptr<Context> mContext;
     std::shared_ptr<RuntimeConfig> mConfig; //!< Null: the context was made without one.
-    nvinfer1::IProfiler* mProfiler{nullptr};
-    bool mEmitsProfile{true};
-    bool mDebugSync{false};
+    RunWatch mWatch;
     size_t mCacheLimit{0};
 };
 

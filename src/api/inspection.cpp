@@ -65,11 +65,9 @@ Json pluginOf(PlanNode const& node)
     return json;
 }
 
-Json stepOf(Plan const& plan, Program const& program, size_t index, bool detailed)
+Json stepOf(Plan const& plan, Program const& program, size_t index)
 {
     PlanStep const& step = program.steps.at(index);
-    if (!detailed)
-        return step.name;
     Json json;
     json["name"] = step.name;
     json["kernel"] = step.kernel;
@@ -126,30 +124,6 @@ std::string jsonString(std::string_view text)
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string InspectedProgram::layerJson(size_t step, bool detailed) const
-{
-    return stepOf(mPlan, mProgram, step, detailed).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string InspectedProgram::layerText(size_t step, bool detailed) const
-{
-    PlanStep const& planned = mProgram.steps.at(step);
-    if (!detailed)
-        return planned.name;
-    std::string text = fmt::format("{}: {} ({})", planned.name, planned.kernel, planned.candidate);
-    for (auto const* list : {&planned.inputs, &planned.outputs})
-    {
-        text += list == &planned.inputs ? "; in" : "; out";
-        for (int32_t const index : *list)
-            if (index >= 0)
-            {
-                PlanTensor const& tensor = mProgram.tensors.at(static_cast<size_t>(index));
-                text += fmt::format(" {} {}[{}]", tensor.name, nameOf(tensor.dtype), extentsText(mProgram, tensor));
-            }
-    }
-    return text;
-}
-
 std::string networkJson(Network& network)
 {
     network.infer();
@@ -204,7 +178,7 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     {
         Json steps = Json::array();
         for (size_t i = 0; i < program.steps.size(); ++i)
-            steps.push_back(stepOf(plan, program, i, true));
+            steps.push_back(stepOf(plan, program, i));
         json["programs"].push_back({{"device", program.device}, {"steps", std::move(steps)}});
     }
     json["decisions"] = Json::array();

@@ -1,4 +1,4 @@
-// Inspection: a plan as JSON or text: I/O, layers, fusions with their reasons, tactics, memory, plugins.
+// Inspection: networks and plans as JSON: I/O, layers, fusions with their reasons, tactics, memory, plugins.
 #pragma once
 
 #include "plan/plan.h"
@@ -11,23 +11,6 @@ namespace tenon::api
 
 //! The text as a JSON string, quotes and all; what is not UTF-8 is replaced.
 std::string jsonString(std::string_view text);
-
-class InspectedProgram
-{
-  public:
-    InspectedProgram(Plan const& plan, Program const& program)
-        : mPlan{plan},
-          mProgram{program}
-    {
-    }
-    //! One step; with profiling verbosity kNONE empty, with kLAYER_NAMES_ONLY its name (rule T5).
-    std::string layerJson(size_t step, bool detailed) const;
-    std::string layerText(size_t step, bool detailed) const;
-
-  private:
-    Plan const& mPlan;
-    Program const& mProgram;
-};
 
 class Network;
 

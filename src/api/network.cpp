@@ -111,6 +111,7 @@ void Network::removeTensor(nvinfer1::ITensor& tensor) noexcept
                 removed->name()));
         return;
     }
+    std::erase(mDebugTensors, removed);
     std::erase(mInputs, removed); // The object stays: somebody may still hold it.
     removed->isRemoved = true;
     edited(nullptr);

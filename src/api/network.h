@@ -92,6 +92,17 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     {
         return mOutputs;
     }
+    //! Tensors that the user wants to see while the engine runs, as they were marked.
+    std::vector<Tensor const*> const& debugTensors() const noexcept
+    {
+        return mDebugTensors;
+    }
+    bool debugsUnfused() const noexcept
+    {
+        return mDebugsUnfused;
+    }
+    //! Metadata of the layers that have some.
+    std::vector<PlanNote> notes() const;
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
@@ -118,6 +129,11 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::IBuilder& getBuilder() const noexcept override;
     uint32_t getFlags() const noexcept override;
     bool getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept override;
+    bool markDebug(ITensor& tensor) noexcept override;
+    bool unmarkDebug(ITensor& tensor) noexcept override;
+    bool isDebugTensor(ITensor const& tensor) const noexcept override;
+    bool markUnfusedTensorsAsDebugTensors() noexcept override;
+    bool unmarkUnfusedTensorsAsDebugTensors() noexcept override;
 
     nvinfer1::IActivationLayer* addActivation(ITensor& input, nvinfer1::ActivationType type) noexcept override;
     nvinfer1::ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta, float k) noexcept override;
@@ -219,6 +235,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     std::vector<std::unique_ptr<LayerBase>> mLayers;
     std::vector<LayerBase*> mOrder;
     std::vector<Tensor*> mOutputs;
+    std::vector<Tensor const*> mDebugTensors;
+    bool mDebugsUnfused{false};
     int32_t mValueCount{1 << 20}; //!< Numbers for values that layers make; inputs count from 0.
     SymbolTable mSymbols;
     size_t mFirstStale{0};

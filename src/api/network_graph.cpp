@@ -5,10 +5,12 @@
 #include "api/plugin_graph.h"
 
 #include "layers/cast.h"
+#include "layers/debug_tensor.h"
 #include "layers/identity.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tenon::api
 {
@@ -37,6 +39,7 @@ class GraphWriter
         TENON_TRY(addProfiles());
         for (LayerBase* layer : mNetwork.order())
             TENON_TRY(addLayer(*layer));
+        TENON_TRY(addDebugTensors());
         for (Tensor const* output : mNetwork.outputs())
             TENON_TRY(addOutput(*output));
         return std::move(mResult);
@@ -50,6 +53,7 @@ class GraphWriter
     void addContents(Tensor const& input, int32_t position, ValueId value);
     Result<Done> addProfiles();
     Result<Done> addLayer(LayerBase& layer);
+    Result<Done> addDebugTensors();
     Result<Done> addOutput(Tensor const& output);
     static Result<Done> checkFormats(Tensor const& tensor);
     bool hasValues(Tensor const& input) const;
@@ -284,6 +288,21 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
                         .output();
         graph.rename(value, layer.output(i).name());
         mValues[&layer.output(i)] = value;
+    }
+    return Done{};
+}
+
+//! Their readers stand behind all layers: no rule can put what it makes between a tensor and its reader.
+Result<Done> GraphWriter::addDebugTensors()
+{
+    std::set<std::string> names;
+    for (Tensor const* tensor : mNetwork.debugTensors())
+    {
+        std::string const& name = tensor->name();
+        if (!names.insert(name).second)
+            return badConfig("two debug tensors have the name '{}': give each its own, a listener knows no more", name);
+        TENON_TRY(mResult.graph.addNode(
+            makeLayer(DebugTensor{name}), fmt::format("debug tensor '{}'", name), {mValues.at(tensor)}));
     }
     return Done{};
 }

@@ -4,6 +4,10 @@
 #include "api/boundary.h"
 #include "api/flags.h"
 #include "api/plugin_registry.h"
+#include "plan/format.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace tenon::api
 {
@@ -15,22 +19,41 @@ namespace
 using Made = ICudaEngine*;
 constexpr int64_t kChunkBytes{int64_t{1} << 20};
 
-//! Everything that `read` gives until it gives less than asked for; negative answers are errors.
+//! Appends up to `count` bytes; fewer only where the stream ends, which an answer of 0 says. Negative ones are errors
+//! (rule O3).
 template <typename Read>
-Result<std::shared_ptr<Bytes>> readAll(Read&& read)
+Result<Done> append(Bytes& bytes, uint64_t count, Read&& read)
+{
+    while (count > 0)
+    {
+        size_t const at = bytes.size();
+        auto const wanted = static_cast<int64_t>(std::min<uint64_t>(count, kChunkBytes));
+        bytes.resize(at + static_cast<size_t>(wanted)); // Piece by piece: the size that a stream claims may be a lie.
+        int64_t const got = read(bytes.data() + at, wanted);
+        if (got < 0 || got > wanted)
+            return errorOf(
+                ErrorCode::kFAILED_EXECUTION, "the stream reader answered {} when asked for {} bytes", got, wanted);
+        bytes.resize(at + static_cast<size_t>(got));
+        count -= static_cast<uint64_t>(got);
+        if (got == 0)
+            break;
+    }
+    return Done{};
+}
+
+//! A plan and not a byte more: what stands behind it in the stream is not ours.
+template <typename Read>
+Result<std::shared_ptr<Bytes>> readPlanFrom(Read&& read)
 {
     auto bytes = std::make_shared<Bytes>();
-    for (;;)
-    {
-        size_t const at = bytes->size();
-        bytes->resize(at + static_cast<size_t>(kChunkBytes));
-        int64_t const got = read(bytes->data() + at, kChunkBytes);
-        if (got < 0 || got > kChunkBytes)
-            return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream reader answered {}", got);
-        bytes->resize(at + static_cast<size_t>(got));
-        if (got < kChunkBytes)
-            return bytes;
-    }
+    TENON_TRY(append(*bytes, sizeof(PlanHeader), read));
+    PlanHeader header;
+    if (bytes->size() < sizeof(header))
+        return bytes;
+    std::memcpy(&header, bytes->data(), sizeof(header));
+    if (std::equal(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic) && header.size > sizeof(header))
+        TENON_TRY(append(*bytes, header.size - sizeof(header), read));
+    return bytes;
 }
 } // namespace
 
@@ -82,7 +105,7 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, size_t size) noexc
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcept
 {
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
-        auto bytes = TENON_TRY(readAll([&](void* to, int64_t count) { return streamReader.read(to, count); }));
+        auto bytes = TENON_TRY(readPlanFrom([&](void* to, int64_t count) { return streamReader.read(to, count); }));
         return load(*bytes, bytes);
     });
 }
@@ -90,19 +113,8 @@ ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& streamReader) noexcep
 ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept
 {
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
-        auto bytes = TENON_TRY(readAll([&](uint8_t* to, int64_t count) {
-            int64_t total{0};
-            while (total < count) // 0 is the end; fewer than asked for is not (rule O3).
-            {
-                int64_t const got = streamReader.read(to + total, count - total, nullptr);
-                if (got < 0)
-                    return got;
-                if (got == 0)
-                    break;
-                total += got;
-            }
-            return total;
-        }));
+        auto bytes =
+            TENON_TRY(readPlanFrom([&](void* to, int64_t count) { return streamReader.read(to, count, nullptr); }));
         return load(*bytes, bytes);
     });
 }

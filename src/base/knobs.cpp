@@ -26,7 +26,8 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "none", "Folder for measured instruction rates and timings.",
         "", false},
     KnobInfo{
-        Knob::kTrace, "TENON_TRACE", "text", "none", "File that gets a Chrome trace of builds and runs.", "", false},
+        Knob::kTrace, "TENON_TRACE", "text", "none",
+        "File that gets a Chrome trace of builds and runs; %p in it stands for the number of the process."},
     KnobInfo{
         Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", ""},
     KnobInfo{Knob::kImplicitBatch, "TENON_IMPLICIT_BATCH", "switch", "off",

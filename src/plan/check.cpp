@@ -187,6 +187,11 @@ Result<Done> checkTexts(Plan const& plan)
         TENON_TRY(checkText(decision.layer, "the layer of a decision"));
         TENON_TRY(checkText(decision.text, "the text of a decision"));
     }
+    for (PlanNote const& note : plan.notes)
+    {
+        TENON_TRY(checkText(note.layer, "the layer of a note"));
+        TENON_TRY(checkText(note.text, "a note"));
+    }
     for (PlanPlugin const& plugin : plan.plugins)
         for (std::string const* text :
             {&plugin.name, &plugin.version, &plugin.nameSpace, &plugin.library, &plugin.generation})

@@ -105,6 +105,13 @@ struct PlanCode
     std::shared_ptr<void const> owner;
 };
 
+//! What the user noted at a layer (its metadata).
+struct PlanNote
+{
+    std::string layer;
+    std::string text;
+};
+
 struct Plan
 {
     std::string networkName;
@@ -116,6 +123,8 @@ struct Plan
     std::vector<PlanDecision> decisions;
     std::vector<PlanPlugin> plugins;
     std::vector<PlanCode> code;
+    std::vector<PlanNote> notes; //!< Only where the build was told to be detailed.
+    bool debugsUnfused{false};   //!< Every tensor that a step writes can be debugged, under the program's name for it.
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.

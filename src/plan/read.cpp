@@ -55,6 +55,10 @@ class Reader
         plan.memoryPerProfile = listOf(x.memory_per_profile());
         plan.code =
             TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
+        plan.notes = TENON_TRY(tablesOf<PlanNote>(x.notes(), [&](auto const& y) -> Result<PlanNote> {
+            return PlanNote{textOf(y.layer()), textOf(y.text())};
+        }));
+        plan.debugsUnfused = x.debugs_unfused();
         plan.blob = owner;
         if (mSpent > mBudget)
             return badArgument("plan is damaged: its metadata would unfold to more than {} bytes", mBudget);

@@ -93,8 +93,13 @@ class Writer
                   uint64_t const offset = std::exchange(at, endOfCode(at, x));
                   return write(x, offset);
               });
+        auto const notes = plan.notes.empty() ? fb::Offset<fb::Vector<fb::Offset<stored::Note>>>{}
+                                              : tables<stored::Note>(plan.notes, [&](PlanNote const& x) {
+                                                    auto const layer = text(x.layer);
+                                                    return stored::CreateNote(mOut, layer, text(x.text));
+                                                });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
-            plan.profilingVerbosity, plan.networkLayers, memory, code));
+            plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 

@@ -27,8 +27,9 @@ Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
 {
     addInputs();
     placeOutputs();
-    for (Choice const& choice : mSource.choices.all())
+    for (Choice const* const each : inRunningOrder())
     {
+        Choice const& choice = *each;
         if (mSource.needed.nodes[static_cast<size_t>(choice.node)])
         {
             Node const& node = mGraph.node(choice.node);
@@ -48,6 +49,29 @@ Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
                 mShapes.registerOf(mGraph.symbols().at(static_cast<int32_t>(id)).upper);
     mProgram.shapes = mShapes.take();
     return std::move(mProgram);
+}
+
+//! Graph order, but what only looks at tensors (assertions, debug tensors) stands right behind what makes them: they
+//! tell of what is wrong at once, and keep no memory alive.
+std::vector<Choice const*> ProgramWriter::inRunningOrder() const
+{
+    std::vector<Choice> const& all = mSource.choices.all();
+    std::vector<std::pair<size_t, Choice const*>> places;
+    for (size_t i = 0; i < all.size(); ++i)
+    {
+        Node const& node = mGraph.node(all[i].node);
+        size_t place = node.outputs.empty() ? 0 : i + 1; // 0: reads nothing but inputs and constants.
+        for (size_t k = 0; node.outputs.empty() && k < node.inputs.size(); ++k)
+            if (Node const* const producer = mGraph.producerOf(node.inputs[k]))
+                if (Choice const* const choice = mSource.choices.of(producer->id))
+                    place = std::max(place, static_cast<size_t>(choice - all.data()) + 1);
+        places.emplace_back(place, &all[i]);
+    }
+    std::ranges::stable_sort(places, {}, &std::pair<size_t, Choice const*>::first);
+    std::vector<Choice const*> order;
+    for (auto const& [place, choice] : places)
+        order.push_back(choice);
+    return order;
 }
 
 void ProgramWriter::note(std::string kind, std::string layer, std::string text)

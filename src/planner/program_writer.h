@@ -40,6 +40,7 @@ class ProgramWriter
   private:
     using Key = std::pair<ValueId, Layout>;
 
+    std::vector<Choice const*> inRunningOrder() const;
     void addInputs();
     void placeOutputs();
     bool followViews(std::vector<Key>& chain) const;

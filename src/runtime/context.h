@@ -34,7 +34,8 @@ struct RunRequest
     void* consumed{nullptr};        //!< Event to record when the inputs have been read; null: none.
     bool isSynchronous{false};      //!< Return when the work is done, on any stream.
     void* const* bindings{nullptr}; //!< One per I/O tensor; null: the addresses that were set (and allocators).
-    Observer const* observer{nullptr};
+    Observer const* observer{nullptr}; //!< The call returns when the work is done.
+    std::shared_ptr<StepObserver const> timer{}; //!< Told of times only, on any thread: the run may go on.
     GoesOn const* goesOn{nullptr};
     bool keepInputs{false}; //!< No step writes over its own inputs, so that an observer can check them.
 };
@@ -71,6 +72,8 @@ class Context
     //! that are shape tensors with an address have been written. An error is the public −1.
     Result<std::vector<char const*>> inferShapes();
     bool allInputShapesSet() const noexcept;
+    //! Of all tensors of the program, −1 where the shapes that are set do not tell.
+    std::vector<std::vector<int64_t>> programExtents() const;
     //! Upper bound in bytes for the input shapes at hand (Q17).
     Result<int64_t> maxOutputSize(char const* name) const;
 

@@ -85,6 +85,7 @@ void Frame::partIsOver() noexcept
     {
         arenaMemory.reset();
         scratchMemory.reset();
+        timer.reset();
     }
     mParts.fetch_sub(1);
     mParts.notify_all();

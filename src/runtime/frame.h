@@ -32,6 +32,7 @@ struct Frame final : public RunTicket
     // ---- memory in use by work that goes on, which the context may have exchanged ----------------------------------
     std::shared_ptr<DeviceMemory> arenaMemory;
     std::shared_ptr<DeviceMemory> scratchMemory;
+    std::shared_ptr<StepObserver const> timer;
     //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 

@@ -293,6 +293,7 @@ class Run
             mFrame->start(parted ? 2 : 1);
             mFrame->scratchMemory = mState.scratch;
             mFrame->arenaMemory = mState.memory;
+            mFrame->timer = mRequest.timer;
         }
         if (parted)
             TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
@@ -314,7 +315,7 @@ class Run
 
     Result<RunEnd> launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
     {
-        RunOptions options{mRequest.stream, mState.threads, nullptr, mRequest.goesOn, nullptr};
+        RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.goesOn, nullptr};
         if (mayGoOn)
         {
             options.goesOn = nullptr; // Who asks has returned.

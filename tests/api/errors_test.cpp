@@ -65,7 +65,10 @@ TEST_F(Errors, B2_everyReferenceOnARecorderIsGivenBack)
         expectReferences(*engine, recorder);
         std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
         expectReferences(*context, recorder);
-        EXPECT_GE(recorder.references, 5);
+        std::unique_ptr<IEngineInspector> const inspector{engine->createEngineInspector()};
+        EXPECT_EQ(inspector->getErrorRecorder(), &recorder); // The engine's (rule B1).
+        expectReferences(*inspector, recorder);
+        EXPECT_GE(recorder.references, 6);
     }
     EXPECT_EQ(recorder.references, 0);
 }

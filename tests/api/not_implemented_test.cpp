@@ -73,11 +73,7 @@ TEST_F(NotImplemented, whatIsListedSaysSoWhenItIsCalled)
 TEST_F(NotImplemented, whatSaysSoByHandIsListed)
 {
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
-    std::unique_ptr<ISerializationConfig> const serialization{engine->createSerializationConfig()};
-    serialization->setFlag(SerializationFlag::kEXCLUDE_WEIGHTS);
     std::map<std::string, std::function<void()>> const calls{
-        {"ICudaEngine::serializeWithConfig with flags",
-            [&] { EXPECT_EQ(engine->serializeWithConfig(*serialization), nullptr); }},
         {"createInferRefitter", [&] { EXPECT_EQ(createInferRefitter(*engine, logger), nullptr); }}};
     for (auto const& [call, make] : calls)
     {

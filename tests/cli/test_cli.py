@@ -223,7 +223,6 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_THREADS", "0", "whole number"),
         ("TENON_LOG", "bogus", "error, warning, info or verbose"),
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
-        ("TENON_TRACE", "trace.json", "not in this release"),
         ("TENON_CACHE_DIR", "cache", "not in this release"),
         ("TENON_IMPLICIT_BATCH", "1", "not in this release"),
     ],
@@ -242,6 +241,14 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
 )
 def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
     assert tenon("run", plan, **{variable: value}).stderr == ""
+
+
+def test_a_trace_shows_the_layers_of_a_run(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert tenon("run", plan, TENON_TRACE=str(tmp_path / "trace.json")).stderr == ""
+    events = json.loads((tmp_path / "trace.json").read_text())
+    steps = {event["name"] for event in events if event.get("cat") == "layer"}
+    assert steps and {"load", "layer", "run"} <= {event.get("cat") for event in events}
+    assert "TENON_TRACE" in tenon("knobs").stdout
 
 
 def save_unsupported(path: pathlib.Path) -> None:

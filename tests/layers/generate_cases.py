@@ -631,6 +631,7 @@ def sorting():
     ci = integers("cum", 5, dtype=np.int64)
     case("Cumulative", "E36_int64", {}, [ci, Const(-1)], np.cumsum(ci))
     case("Assertion", "E21_holds", {"Message": "must hold"}, [np.array([True, True])], [])
+    case("DebugTensor", "T8_takesAnything", {"Tensor": "middle"}, [uniform("debug", 2, 3)], [])
 
 
 def convolutions():

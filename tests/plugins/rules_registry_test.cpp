@@ -163,7 +163,7 @@ class CountingCreator final : public CircPadCreatorV3
     }
 };
 
-TEST_F(LocalRegistries, I6_theRegistryOfTheRuntimeComesBeforeThatOfTheProcess)
+TEST_F(LocalRegistries, I6_O9_theRegistryOfTheRuntimeComesBeforeThatOfTheProcess)
 {
     CountingCreator mine;
     ASSERT_TRUE(own.registerCreator(mine, ""));

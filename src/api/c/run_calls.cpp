@@ -9,6 +9,7 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
     ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
     auto const work = [&]() -> tenon::Result<tenon::Done> {
         tenon::RunRequest request{.stream = stream, .bindings = bindings};
+        request.isSynchronous = bindings != nullptr && stream == nullptr; // Python's execute_v2.
         if (bindings == nullptr)
             request.consumed = run.context().inputConsumedEvent();
         if (goesOn == nullptr)

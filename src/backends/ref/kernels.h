@@ -23,4 +23,9 @@ Result<std::unique_ptr<Kernel>> loadCompiledPlugin(KernelSource const& source);
 std::variant<std::vector<Offer>, Refusal> offerCompiledPlugin(Problem const& problem);
 Result<KernelSpec> buildCompiledPlugin(Problem const& problem, Offer const& offer);
 
+//! A tensor that the user debugs.
+Result<std::unique_ptr<Kernel>> loadDebugTensor(KernelSource const& source);
+std::variant<std::vector<Offer>, Refusal> offerDebugTensor(Problem const& problem);
+Result<KernelSpec> buildDebugTensor(Problem const& problem, Offer const& offer);
+
 } // namespace tenon::ref

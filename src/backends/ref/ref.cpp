@@ -3,6 +3,7 @@
 
 #include "backend/layer_args.h"
 #include "backends/ref/kernels.h"
+#include "layers/debug_tensor.h"
 #include "layers/plugin.h"
 
 namespace tenon
@@ -36,11 +37,16 @@ constexpr Candidate kCandidates[]{
         .offers = ref::offerCompiledPlugin,
         .build = ref::buildCompiledPlugin},
     {.layer = CustomLayer::kName, .name = "plugin", .offers = ref::offerPlugin, .build = ref::buildPlugin},
+    {.layer = DebugTensor::kName,
+        .name = "debug_tensor",
+        .offers = ref::offerDebugTensor,
+        .build = ref::buildDebugTensor},
     {.layer = "*", .name = "reference", .offers = offerReference, .build = buildReference},
 };
 
 constexpr KernelEntry kKernels[]{
     {"compiled_plugin", &ref::loadCompiledPlugin},
+    {"debug_tensor", &ref::loadDebugTensor},
     {"plugin", &ref::loadPlugin},
     {"reference", &ref::loadReference},
     {"reorder", &ref::loadReorder},
