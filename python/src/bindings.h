@@ -130,6 +130,7 @@ void bindNetworkByHand(py::module_& m);
 void bindBuildByHand(py::module_& m);
 void bindRunByHand(py::module_& m);
 void bindExtras(py::module_& m);
+void bindHostStreams(py::module_& m);
 void bindTesting(py::module_& m);
 
 //! The class object of T, to add members to.

@@ -26,5 +26,6 @@ PYBIND11_MODULE(_native, m)
     bindCreators(m);
     bindRegistry(m);
     bindExtras(m);
+    bindHostStreams(m);
     bindTesting(m);
 }

@@ -14,6 +14,7 @@ from ._extras import load as load  # noqa: E402
 from ._extras import not_implemented as not_implemented  # noqa: E402
 from ._extras import verify as verify  # noqa: E402
 from ._native import *  # noqa: E402,F403
+from ._streams import Stream as Stream  # noqa: E402
 from ._values import install as _install  # noqa: E402
 from ._values import nptype as nptype  # noqa: E402
 from ._values import volume as volume  # noqa: E402
@@ -23,7 +24,7 @@ __version__ = _native._version
 _install(_native)
 
 #: Tenon's own calls.
-_OWN = ["devices", "inspect", "knobs", "load", "not_implemented", "verify"]
+_OWN = ["Stream", "devices", "inspect", "knobs", "load", "not_implemented", "verify"]
 
 
 if not TYPE_CHECKING:  # Type checkers take all names without an underscore.

@@ -41,6 +41,27 @@ def test_pkg_config(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert run(program) == EXPECTED
 
 
+def test_host_calls_under_the_names_of_cuda(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """They lie where nothing looks that was not told to, and a program that is told to builds and runs."""
+    (links,) = installed.glob("lib*/**/tenon/hostrt")
+    headers = installed / "include" / "tenon" / "hostrt"
+    assert {path.name for path in links.iterdir()} == {"libcudart.so", "libcudart.so.12", "libcudart.so.13"}
+    assert not list(installed.glob("include/cuda*")) and not list(links.parents[1].glob("libcudart*"))
+    source = tmp_path / "memory.cpp"
+    source.write_text(
+        "#include <cuda_runtime.h>\n#include <cstdio>\n"
+        "int main()\n{\n    int* memory = nullptr;\n    int value = 0;\n"
+        "    if (cudaMallocManaged(&memory, 64) != cudaSuccess || cudaMemset(memory, 1, 64) != cudaSuccess)\n"
+        "        return 1;\n"
+        "    if (cudaMemcpy(&value, memory + 3, sizeof(value), cudaMemcpyDefault) != cudaSuccess)\n        return 2;\n"
+        '    std::printf("%x\\n", value);\n    return cudaFree(memory);\n}\n'
+    )
+    program = tmp_path / "memory"
+    libraries = links.parents[1]
+    run("g++", source, f"-I{headers}", f"-L{links}", "-lcudart", f"-Wl,-rpath,{libraries}", "-o", program)
+    assert run(program) == "1010101\n"
+
+
 def test_nothing_points_into_the_build(installed: pathlib.Path) -> None:
     for library in installed.rglob("*.so*"):
         paths = run("objdump", "-p", library).splitlines()

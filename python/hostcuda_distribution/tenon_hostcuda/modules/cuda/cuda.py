@@ -1,0 +1,3 @@
+"""The older name of cuda.bindings.driver, whosever that is."""
+
+from cuda.bindings.driver import *  # noqa: F403

@@ -1,0 +1,556 @@
+"""Memory, copies, streams and events as pycuda.driver has them, over the host calls of the CUDA runtime."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+from tenon_hostcuda import runtime
+from tenon_hostcuda.library import address_of
+from tenon_hostcuda.values import cudaDeviceAttr, cudaError_t, cudaMemcpyKind
+
+
+class Error(Exception):
+    """Something that CUDA refused."""
+
+
+class LogicError(Error):
+    """A call that was wrong in itself."""
+
+
+class RuntimeError(Error):  # noqa: A001  The name is pycuda's.
+    """A call that could not be done."""
+
+
+class LaunchError(Error):
+    """Work that failed."""
+
+
+class MemoryError(Error):  # noqa: A001  The name is pycuda's.
+    """There is not enough memory."""
+
+
+class CompileError(Error):
+    """Device code that cannot be compiled."""
+
+
+_CLASSES = {
+    cudaError_t.cudaErrorMemoryAllocation: MemoryError,
+    cudaError_t.cudaErrorLaunchFailure: LaunchError,
+    cudaError_t.cudaErrorNotSupported: RuntimeError,
+}
+
+
+def _done(call: Any, *arguments: Any) -> Any:
+    """What a call of the runtime gives; an error becomes an exception that names the call."""
+    error, *values = call(*arguments)
+    if error != cudaError_t.cudaSuccess:
+        text = runtime.cudaGetErrorString(error)[1].decode()
+        raise _CLASSES.get(error, LogicError)(f"{call.__name__} failed: {text}")
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+# Flags.
+
+
+class event_flags(IntFlag):
+    DEFAULT = 0
+    BLOCKING_SYNC = 1
+    DISABLE_TIMING = 2
+    INTERPROCESS = 4
+
+
+class stream_flags(IntFlag):
+    DEFAULT = 0
+    NON_BLOCKING = 1
+
+
+class host_alloc_flags(IntFlag):
+    PORTABLE = 1
+    DEVICEMAP = 2
+    WRITECOMBINED = 4
+
+
+class mem_host_register_flags(IntFlag):
+    PORTABLE = 1
+    DEVICEMAP = 2
+
+
+class mem_attach_flags(IntFlag):
+    GLOBAL = 1
+    HOST = 2
+    SINGLE = 4
+
+
+class ctx_flags(IntFlag):
+    SCHED_AUTO = 0
+    SCHED_SPIN = 1
+    SCHED_YIELD = 2
+    SCHED_BLOCKING_SYNC = 4
+    MAP_HOST = 8
+
+
+class device_attribute(IntEnum):
+    MAX_THREADS_PER_BLOCK = cudaDeviceAttr.cudaDevAttrMaxThreadsPerBlock
+    MAX_BLOCK_DIM_X = cudaDeviceAttr.cudaDevAttrMaxBlockDimX
+    MAX_BLOCK_DIM_Y = cudaDeviceAttr.cudaDevAttrMaxBlockDimY
+    MAX_BLOCK_DIM_Z = cudaDeviceAttr.cudaDevAttrMaxBlockDimZ
+    MAX_GRID_DIM_X = cudaDeviceAttr.cudaDevAttrMaxGridDimX
+    MAX_GRID_DIM_Y = cudaDeviceAttr.cudaDevAttrMaxGridDimY
+    MAX_GRID_DIM_Z = cudaDeviceAttr.cudaDevAttrMaxGridDimZ
+    MAX_SHARED_MEMORY_PER_BLOCK = cudaDeviceAttr.cudaDevAttrMaxSharedMemoryPerBlock
+    TOTAL_CONSTANT_MEMORY = cudaDeviceAttr.cudaDevAttrTotalConstantMemory
+    WARP_SIZE = cudaDeviceAttr.cudaDevAttrWarpSize
+    CLOCK_RATE = cudaDeviceAttr.cudaDevAttrClockRate
+    MULTIPROCESSOR_COUNT = cudaDeviceAttr.cudaDevAttrMultiProcessorCount
+    INTEGRATED = cudaDeviceAttr.cudaDevAttrIntegrated
+    CAN_MAP_HOST_MEMORY = cudaDeviceAttr.cudaDevAttrCanMapHostMemory
+    CONCURRENT_KERNELS = cudaDeviceAttr.cudaDevAttrConcurrentKernels
+    ASYNC_ENGINE_COUNT = cudaDeviceAttr.cudaDevAttrAsyncEngineCount
+    UNIFIED_ADDRESSING = cudaDeviceAttr.cudaDevAttrUnifiedAddressing
+    L2_CACHE_SIZE = cudaDeviceAttr.cudaDevAttrL2CacheSize
+    COMPUTE_CAPABILITY_MAJOR = cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
+    COMPUTE_CAPABILITY_MINOR = cudaDeviceAttr.cudaDevAttrComputeCapabilityMinor
+    MANAGED_MEMORY = cudaDeviceAttr.cudaDevAttrManagedMemory
+
+
+# Devices and contexts: there is one of each.
+
+
+def init(flags: int = 0) -> None:
+    """Nothing has to be made ready."""
+    if flags != 0:
+        raise LogicError("init() takes no flags")
+
+
+def get_version() -> tuple[int, int, int]:
+    version = _done(runtime.cudaRuntimeGetVersion)
+    return version // 1000, version % 1000 // 10, version % 10
+
+
+def get_driver_version() -> int:
+    return _done(runtime.cudaDriverGetVersion)
+
+
+class Device:
+    """The machine."""
+
+    def __init__(self, number: int | str) -> None:
+        if isinstance(number, str):
+            number = _done(runtime.cudaDeviceGetByPCIBusId, number.encode())
+        _done(runtime.cudaSetDevice, number)
+        self._number = number
+
+    @staticmethod
+    def count() -> int:
+        return _done(runtime.cudaGetDeviceCount)
+
+    def name(self) -> str:
+        return _done(runtime.cudaGetDeviceProperties, self._number).name.decode()
+
+    def pci_bus_id(self) -> str:
+        return _done(runtime.cudaDeviceGetPCIBusId, 32, self._number).decode()
+
+    def compute_capability(self) -> tuple[int, int]:
+        properties = _done(runtime.cudaGetDeviceProperties, self._number)
+        return properties.major, properties.minor
+
+    def total_memory(self) -> int:
+        return _done(runtime.cudaGetDeviceProperties, self._number).totalGlobalMem
+
+    def get_attribute(self, attribute: device_attribute) -> int:
+        return _done(runtime.cudaDeviceGetAttribute, attribute, self._number)
+
+    def get_attributes(self) -> dict[device_attribute, int]:
+        return {attribute: self.get_attribute(attribute) for attribute in device_attribute}
+
+    def __getattr__(self, name: str) -> int:
+        """An attribute by its name in lower case, such as `multiprocessor_count`."""
+        try:
+            return self.get_attribute(device_attribute[name.upper()])
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def make_context(self, flags: int = 0) -> Context:
+        return Context(self).push()
+
+    def retain_primary_context(self) -> Context:
+        return Context(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and other._number == self._number
+
+    def __hash__(self) -> int:
+        return hash(self._number)
+
+
+class _OnObjectAndClass:
+    """A method that pycuda lets scripts call on the class as well as on the current context."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, context: Context | None, kind: type[Context]) -> Any:
+        return lambda *arguments: self._function(context or kind.get_current(), *arguments)
+
+
+class Context:
+    """What a thread works with. All contexts are of the one device, whose memory needs none."""
+
+    _stack: list[Context] = []
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def push(self) -> Context:
+        self._stack.append(self)
+        return self
+
+    @classmethod
+    def get_current(cls) -> Context | None:
+        return cls._stack[-1] if cls._stack else None
+
+    @_OnObjectAndClass
+    def pop(self) -> None:
+        """Takes the current context away."""
+        if not Context._stack:
+            raise LogicError("there is no current context")
+        Context._stack.pop()
+
+    @_OnObjectAndClass
+    def detach(self) -> None:
+        """The context is not needed any more."""
+        if self in Context._stack:
+            Context._stack.remove(self)
+
+    @_OnObjectAndClass
+    def get_device(self) -> Device:
+        """The device of the context."""
+        if self is None:
+            raise LogicError("there is no current context")
+        return self._device
+
+    @staticmethod
+    def synchronize() -> None:
+        """Waits for all streams."""
+        _done(runtime.cudaDeviceSynchronize)
+
+
+def mem_get_info() -> tuple[int, int]:
+    """Free memory and memory in all, in bytes."""
+    return _done(runtime.cudaMemGetInfo)
+
+
+# Memory.
+
+
+class PointerHolderBase:
+    """What scripts derive from to have their own memory."""
+
+    def get_pointer(self) -> int:
+        raise NotImplementedError("get_pointer() has to be overridden")
+
+    def __int__(self) -> int:
+        return self.get_pointer()
+
+    __index__ = __int__
+
+
+class DeviceAllocation:
+    """Device memory, freed with the object."""
+
+    def __init__(self, size: int) -> None:
+        self._address = _done(runtime.cudaMalloc, size)
+        self._free = weakref.finalize(self, runtime.cudaFree, self._address)
+
+    def free(self) -> None:
+        if not self._free.alive:
+            raise LogicError("the memory was freed before")
+        self._free()
+
+    def as_buffer(self, size: int, offset: int = 0) -> memoryview:
+        return memoryview((ctypes.c_char * size).from_address(self._address + offset)).cast("B")
+
+    def __int__(self) -> int:
+        if not self._free.alive:
+            raise LogicError("the memory was freed")
+        return self._address
+
+    __index__ = __int__
+
+
+def mem_alloc(size: int) -> DeviceAllocation:
+    """Device memory of a size in bytes."""
+    if size <= 0:
+        raise LogicError("mem_alloc() needs a size of at least one byte")
+    return DeviceAllocation(int(size))
+
+
+def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
+    """Rows of a width in bytes, and how far they are apart."""
+    pitch = (width + 511) // 512 * 512
+    return mem_alloc(pitch * height), pitch
+
+
+def to_device(array: Any) -> DeviceAllocation:
+    """New device memory with the contents of an array."""
+    source = _readable(array)
+    memory = mem_alloc(source.nbytes)
+    memcpy_htod(memory, source)
+    return memory
+
+
+def from_device(memory: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray:
+    """A new array with the contents of device memory."""
+    array = np.empty(shape, dtype, order)  # type: ignore[call-overload]
+    memcpy_dtoh(array, memory)
+    return array
+
+
+def from_device_like(memory: Any, other: np.ndarray) -> np.ndarray:
+    array = np.empty_like(other)
+    memcpy_dtoh(array, memory)
+    return array
+
+
+class _Owned:
+    """Memory of the runtime's that NumPy arrays keep alive."""
+
+    def __init__(self, size: int, allocate: Any, free: Any) -> None:
+        self.address = allocate(max(size, 1))
+        self._free = weakref.finalize(self, free, self.address)
+        self.__array_interface__ = {"data": (self.address, False), "shape": (size,), "typestr": "|u1", "version": 3}
+
+
+def _array(shape: Any, dtype: Any, order: str, allocate: Any, free: Any) -> np.ndarray:
+    kind = np.dtype(dtype)
+    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    count = int(np.prod(extents, dtype=np.int64))
+    flat = np.asarray(_Owned(count * kind.itemsize, allocate, free)).view(kind)
+    return flat.reshape(extents, order="F" if order == "F" else "C")
+
+
+def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    """A NumPy array in memory that copies go to and from without an intermediate one."""
+    return _array(shape, dtype, order, lambda size: _done(runtime.cudaHostAlloc, size, mem_flags), runtime.cudaFreeHost)
+
+
+def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:
+    array = pagelocked_empty(shape, dtype, order, mem_flags)
+    array.fill(0)
+    return array
+
+
+def pagelocked_empty_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return pagelocked_empty(array.shape, array.dtype, order, mem_flags)
+
+
+def pagelocked_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
+    like = pagelocked_empty_like(array, mem_flags)
+    like.fill(0)
+    return like
+
+
+def managed_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = mem_attach_flags.GLOBAL) -> np.ndarray:
+    """A NumPy array in memory that the device uses, too."""
+    return _array(shape, dtype, order, lambda size: _done(runtime.cudaMallocManaged, size, mem_flags), runtime.cudaFree)
+
+
+def managed_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = mem_attach_flags.GLOBAL) -> np.ndarray:
+    array = managed_empty(shape, dtype, order, mem_flags)
+    array.fill(0)
+    return array
+
+
+def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray:
+    """An array that starts at a multiple of the alignment, in bytes."""
+    kind = np.dtype(dtype)
+    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    size = int(np.prod(extents, dtype=np.int64)) * kind.itemsize
+    raw = np.empty(size + alignment, np.uint8)
+    offset = -raw.__array_interface__["data"][0] % alignment
+    return raw[offset : offset + size].view(kind).reshape(extents, order="F" if order == "F" else "C")
+
+
+def register_host_memory(array: np.ndarray, flags: int = 0) -> np.ndarray:
+    """The same array, known to the run-time while the result is alive."""
+    _writable(array)
+    address = address_of(array)
+    _done(runtime.cudaHostRegister, address, array.nbytes, flags)
+    view = array.view(_Registered)
+    view.registration = weakref.finalize(view, runtime.cudaHostUnregister, address)
+    return view
+
+
+class _Registered(np.ndarray):
+    """An array whose registration ends with it."""
+
+    registration: Any = None
+
+
+# Copies.
+
+
+def _readable(source: Any) -> np.ndarray:
+    """The bytes of an array or another buffer, which must lie in one piece."""
+    if isinstance(source, np.ndarray):
+        if not (source.flags.c_contiguous or source.flags.f_contiguous):
+            raise ValueError("the array is not contiguous: copy it with np.ascontiguousarray() first")
+        return source
+    return np.frombuffer(source, np.uint8)
+
+
+def _writable(target: Any) -> np.ndarray:
+    array = _readable(target)
+    if not array.flags.writeable:
+        raise ValueError("the target of a copy cannot be written")
+    return array
+
+
+def _address(stream: Stream | None) -> int:
+    return 0 if stream is None else stream.handle
+
+
+def memcpy_htod(dest: Any, src: Any) -> None:
+    """Host to device. The size is that of the source."""
+    source = _readable(src)
+    _done(runtime.cudaMemcpy, int(dest), source, source.nbytes, cudaMemcpyKind.cudaMemcpyHostToDevice)
+
+
+def memcpy_htod_async(dest: Any, src: Any, stream: Stream | None = None) -> None:
+    source = _readable(src)
+    _done(
+        runtime.cudaMemcpyAsync,
+        int(dest),
+        source,
+        source.nbytes,
+        cudaMemcpyKind.cudaMemcpyHostToDevice,
+        _address(stream),
+    )
+
+
+def memcpy_dtoh(dest: Any, src: Any) -> None:
+    """Device to host. The size is that of the target."""
+    target = _writable(dest)
+    _done(runtime.cudaMemcpy, target, int(src), target.nbytes, cudaMemcpyKind.cudaMemcpyDeviceToHost)
+
+
+def memcpy_dtoh_async(dest: Any, src: Any, stream: Stream | None = None) -> None:
+    target = _writable(dest)
+    _done(
+        runtime.cudaMemcpyAsync,
+        target,
+        int(src),
+        target.nbytes,
+        cudaMemcpyKind.cudaMemcpyDeviceToHost,
+        _address(stream),
+    )
+
+
+def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
+    _done(runtime.cudaMemcpy, int(dest), int(src), size, cudaMemcpyKind.cudaMemcpyDeviceToDevice)
+
+
+def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Stream | None = None) -> None:
+    kind = cudaMemcpyKind.cudaMemcpyDeviceToDevice
+    _done(runtime.cudaMemcpyAsync, int(dest), int(src), size, kind, _address(stream))
+
+
+def memset_d8(dest: Any, data: int, count: int) -> None:
+    _done(runtime.cudaMemset, int(dest), data, count)
+
+
+def memset_d8_async(dest: Any, data: int, count: int, stream: Stream | None = None) -> None:
+    _done(runtime.cudaMemsetAsync, int(dest), data, count, _address(stream))
+
+
+def memset_d16(dest: Any, data: int, count: int) -> None:
+    memcpy_htod(dest, np.full(count, data, np.uint16))
+
+
+def memset_d32(dest: Any, data: int, count: int) -> None:
+    memcpy_htod(dest, np.full(count, data, np.uint32))
+
+
+# Streams and events.
+
+
+class Stream:
+    """A queue of work."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._stream = int(_done(runtime.cudaStreamCreateWithFlags, int(flags)))
+        weakref.finalize(self, runtime.cudaStreamDestroy, self._stream)
+
+    @property
+    def handle(self) -> int:
+        return self._stream
+
+    def synchronize(self) -> None:
+        _done(runtime.cudaStreamSynchronize, self._stream)
+
+    def is_done(self) -> bool:
+        return _isDone(runtime.cudaStreamQuery, self._stream)
+
+    def wait_for_event(self, event: Event) -> None:
+        _done(runtime.cudaStreamWaitEvent, self._stream, event.handle, 0)
+
+    def __int__(self) -> int:
+        return self._stream
+
+    __index__ = __int__
+
+
+def _isDone(query: Any, handle: int) -> bool:
+    if query(handle)[0] == cudaError_t.cudaErrorNotReady:
+        runtime.cudaGetLastError()
+        return False
+    _done(query, handle)
+    return True
+
+
+class Event:
+    """A place in a stream."""
+
+    def __init__(self, flags: int = 0) -> None:
+        self._event = int(_done(runtime.cudaEventCreateWithFlags, int(flags)))
+        weakref.finalize(self, runtime.cudaEventDestroy, self._event)
+
+    @property
+    def handle(self) -> int:
+        return self._event
+
+    def record(self, stream: Stream | None = None) -> Event:
+        _done(runtime.cudaEventRecord, self._event, _address(stream))
+        return self
+
+    def synchronize(self) -> Event:
+        _done(runtime.cudaEventSynchronize, self._event)
+        return self
+
+    def query(self) -> bool:
+        return _isDone(runtime.cudaEventQuery, self._event)
+
+    def time_since(self, event: Event) -> float:
+        """Milliseconds from the other event to this one."""
+        return _done(runtime.cudaEventElapsedTime, event.handle, self._event)
+
+    def time_till(self, event: Event) -> float:
+        return _done(runtime.cudaEventElapsedTime, self._event, event.handle)
+
+
+def start_profiler() -> None:
+    _done(runtime.cudaProfilerStart)
+
+
+def stop_profiler() -> None:
+    _done(runtime.cudaProfilerStop)
+
+
+Shape = int | Sequence[int]

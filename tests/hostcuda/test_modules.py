@@ -1,0 +1,265 @@
+"""cuda and pycuda on the host: their calls, and that the real ones win."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from installed import PROJECT, ROOT, install, run_code
+
+HEADER = ROOT / "hostrt" / "include" / "driver_types.h"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return install(tmp_path_factory.mktemp("hostcuda"))
+
+
+def test_memory_and_copies_of_the_runtime(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import numpy as np
+from cuda.bindings import runtime as rt
+ok = rt.cudaError_t.cudaSuccess
+x = np.random.default_rng(3).standard_normal(1000).astype(np.float32)
+error, device = rt.cudaMalloc(x.nbytes)
+assert error == ok and isinstance(device, int) and device % 256 == 0
+assert rt.cudaMemcpy(device, x, x.nbytes, rt.cudaMemcpyKind.cudaMemcpyHostToDevice) == (ok,)
+y = np.empty_like(x)
+assert rt.cudaMemcpy(y.ctypes.data, device, x.nbytes, rt.cudaMemcpyKind.cudaMemcpyDeviceToHost) == (ok,)
+assert np.array_equal(x, y)
+error, attributes = rt.cudaPointerGetAttributes(device)
+assert attributes.type == rt.cudaMemoryType.cudaMemoryTypeDevice and attributes.devicePointer == device
+assert rt.cudaMemset(device, 7, 16) == (ok,)
+assert rt.cudaMemcpy(y, device, 16, rt.cudaMemcpyKind.cudaMemcpyDefault) == (ok,)
+assert (y.view(np.uint8)[:16] == 7).all() and np.array_equal(x[4:], y[4:])
+assert rt.cudaFree(device) == (ok,)
+assert rt.cudaFree(device) == (rt.cudaError_t.cudaErrorInvalidValue,)
+assert rt.cudaGetLastError() == (rt.cudaError_t.cudaErrorInvalidValue,)
+assert rt.cudaGetErrorName(rt.cudaError_t.cudaErrorInvalidValue) == (ok, b"cudaErrorInvalidValue")
+error, nothing = rt.cudaMalloc(1 << 60)
+assert error == rt.cudaError_t.cudaErrorMemoryAllocation and nothing is None
+free, total = rt.cudaMemGetInfo()[1:]
+assert 0 < free <= total
+""",
+    )
+
+
+def test_streams_events_and_graphs_of_the_runtime(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import threading
+from cuda import cudart as rt
+ok = rt.cudaError_t.cudaSuccess
+error, stream = rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking)
+assert error == ok and int(stream) > 2
+start, end = rt.cudaEventCreate()[1], rt.cudaEventCreate()[1]
+gate, calls = threading.Event(), []
+assert rt.cudaEventRecord(start, stream) == (ok,)
+assert rt.cudaLaunchHostFunc(stream, lambda user: (gate.wait(), calls.append(user)), "one") == (ok,)
+assert rt.cudaEventRecord(end, stream) == (ok,)
+assert rt.cudaStreamQuery(stream) == (rt.cudaError_t.cudaErrorNotReady,)
+assert rt.cudaEventQuery(end) == (rt.cudaError_t.cudaErrorNotReady,) and not calls
+gate.set()
+assert rt.cudaStreamSynchronize(stream) == (ok,) and calls == ["one"]
+error, time = rt.cudaEventElapsedTime(start, end)
+assert error == ok and time > 0
+mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeGlobal
+assert rt.cudaStreamBeginCapture(stream, mode) == (ok,)
+assert rt.cudaStreamIsCapturing(stream) == (ok, rt.cudaStreamCaptureStatus.cudaStreamCaptureStatusActive)
+assert rt.cudaLaunchHostFunc(stream, calls.append, "two") == (ok,)
+error, graph = rt.cudaStreamEndCapture(stream)
+error, executable = rt.cudaGraphInstantiate(graph, 0)
+assert error == ok and calls == ["one"]
+assert rt.cudaGraphLaunch(executable, stream) == rt.cudaGraphLaunch(executable, stream) == (ok,)
+assert rt.cudaDeviceSynchronize() == (ok,) and calls == ["one", "two", "two"]
+for call, handle in ((rt.cudaGraphExecDestroy, executable), (rt.cudaGraphDestroy, graph), (rt.cudaEventDestroy, start),
+                     (rt.cudaEventDestroy, end), (rt.cudaStreamDestroy, stream)):
+    assert call(handle) == (ok,)
+assert rt.cudaStreamDestroy(stream) == (rt.cudaError_t.cudaErrorInvalidResourceHandle,)
+""",
+    )
+
+
+def test_device_of_the_runtime_and_of_the_driver(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+from cuda import cuda, cudart
+assert cudart.cudaGetDeviceCount() == (cudart.cudaError_t.cudaSuccess, 1)
+error, properties = cudart.cudaGetDeviceProperties(0)
+model = next(l for l in open("/proc/cpuinfo") if l.startswith("model name")).split(": ")[1].strip()
+assert properties.name.decode() == model and properties.multiProcessorCount >= 1
+attribute = cudart.cudaDeviceAttr.cudaDevAttrMultiProcessorCount
+assert cudart.cudaDeviceGetAttribute(attribute, 0)[1] == properties.multiProcessorCount
+assert cudart.cudaGetDeviceProperties(4)[0] == cudart.cudaError_t.cudaErrorInvalidDevice
+ok = cuda.CUresult.CUDA_SUCCESS
+assert cuda.cuInit(0) == (ok,)
+error, device = cuda.cuDeviceGet(0)
+assert cuda.cuDeviceGetName(128, device) == (ok, model.encode())
+assert cuda.cuDeviceGet(3)[0] == cuda.CUresult.CUDA_ERROR_INVALID_DEVICE
+error, context = cuda.cuCtxCreate(0, device)
+assert error == ok and cuda.cuCtxGetCurrent() == (ok, context)
+error, memory = cuda.cuMemAlloc(64)
+assert cuda.cuMemsetD8(memory, 9, 64) == (ok,)
+back = bytearray(64)
+assert cuda.cuMemcpyDtoH(back, memory, 64) == (ok,) and back == b"\\t" * 64
+assert cuda.cuMemFree(memory) == (ok,) and cuda.cuCtxDestroy(context) == (ok,)
+assert cuda.cuGetErrorName(cuda.CUresult.CUDA_ERROR_NOT_READY)[1] == b"CUDA_ERROR_NOT_READY"
+""",
+    )
+
+
+def test_pycuda(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import gc
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as cuda
+assert cuda.Device.count() == 1 and pycuda.autoinit.device.name() and cuda.Context.get_device() == cuda.Device(0)
+assert cuda.Device(0).multiprocessor_count == cuda.Device(0).get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
+free, total = cuda.mem_get_info()
+assert 0 < free <= total == cuda.Device(0).total_memory()
+x = np.random.default_rng(5).standard_normal((20, 30))
+stream = cuda.Stream()
+host = cuda.pagelocked_empty(x.shape, x.dtype)
+host[:] = x
+device = cuda.mem_alloc(host.nbytes)
+back = cuda.pagelocked_zeros(x.shape, np.float64)
+start = cuda.Event().record(stream)
+cuda.memcpy_htod_async(device, host, stream)
+cuda.memcpy_dtoh_async(back, device, stream)
+end = cuda.Event().record(stream)
+stream.synchronize()
+assert stream.is_done() and end.query() and np.array_equal(back, x)
+assert end.time_since(start) == start.time_till(end) > 0
+view = back[3]
+del back
+gc.collect()
+assert np.array_equal(view, x[3])  # An array keeps its memory.
+cuda.memset_d8(device, 0x11, 8)
+cuda.memset_d32(int(device) + 8, 0x22334455, 2)
+head = cuda.from_device(device, 4, np.uint32)
+assert head.tolist() == [0x11111111, 0x11111111, 0x22334455, 0x22334455]
+other = cuda.to_device(x)
+cuda.memcpy_dtod(device, other, x.nbytes)
+assert np.array_equal(cuda.from_device_like(device, x), x)
+device.free()
+for mistake, error in ((device.free, cuda.LogicError), (lambda: cuda.mem_alloc(1 << 60), cuda.MemoryError),
+                       (lambda: cuda.memcpy_htod(other, x[:, ::2]), ValueError),
+                       (lambda: cuda.Device(7), cuda.LogicError)):
+    try:
+        mistake()
+    except error as problem:
+        print(problem)
+    else:
+        raise SystemExit(f"{mistake} was not refused")
+shared = cuda.managed_zeros(10, np.int32)
+assert shared.sum() == 0
+own = np.empty(100, np.float32)
+assert cuda.register_host_memory(own).ctypes.data == own.ctypes.data
+assert cuda.aligned_empty((3, 5), np.float32).ctypes.data % 4096 == 0
+context = cuda.Device(0).make_context()
+context.pop()
+cuda.Context.synchronize()
+from pycuda.compiler import SourceModule
+try:
+    SourceModule("__global__ void f() {}")
+except cuda.CompileError as problem:
+    assert "need a GPU" in str(problem)
+""",
+    )
+
+
+def test_streams_of_pycuda_are_tenons(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import numpy as np, pycuda.autoinit, pycuda.driver as cuda, tenon
+stream = cuda.Stream()
+assert tenon._native._stream_is_idle(stream.handle)
+own = tenon.Stream()
+x = np.arange(8, dtype=np.float32)
+device = cuda.mem_alloc(x.nbytes)
+from cuda.bindings import runtime
+assert runtime.cudaMemcpyAsync(device, x, x.nbytes, runtime.cudaMemcpyKind.cudaMemcpyHostToDevice, own)[0] == 0
+own.synchronize()
+assert np.array_equal(cuda.from_device(device, 8, np.float32), x)
+""",
+    )
+
+
+@pytest.mark.parametrize("kind", ["regular", "namespace"])
+def test_a_real_package_wins(site: pathlib.Path, tmp_path: pathlib.Path, kind: str) -> None:
+    real = tmp_path / "real"
+    (real / "cuda" / "bindings").mkdir(parents=True)
+    (real / "cuda" / "bindings" / "__init__.py").write_text("")
+    (real / "cuda" / "bindings" / "runtime.py").write_text("whose = 'real'\n")
+    if kind == "regular":
+        (real / "cuda" / "__init__.py").write_text("")
+    (real / "pycuda").mkdir()
+    (real / "pycuda" / "__init__.py").write_text("whose = 'real'\n")
+    said = run_code(
+        site,
+        f"""
+import sys
+sys.path.insert(0, {str(real)!r})  # Anything on the path comes before what a path entry adds.
+import pycuda
+from cuda.bindings import runtime
+print(pycuda.whose, runtime.whose, sys.path[-1])
+""",
+    )
+    assert said.split() == ["real", "real", str(site / "tenon_hostcuda" / "modules")]
+
+
+def test_older_names_lead_to_whatever_bindings_there_are(site: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """A real cuda.bindings without cuda.cudart is not mixed with ours."""
+    bindings = tmp_path / "cuda" / "bindings"
+    bindings.mkdir(parents=True)
+    (bindings / "__init__.py").write_text("")
+    (bindings / "runtime.py").write_text("whose = 'real'\n")
+    assert (
+        run_code(
+            site,
+            f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from cuda import cudart
+print(cudart.whose)
+""",
+        )
+        == "real\n"
+    )
+
+
+def test_values_are_those_of_the_header() -> None:
+    header = dict(re.findall(r"^\s+(cuda\w+) = (\w+),?$", HEADER.read_text(), re.M))
+    ours = re.findall(r"^    (cuda\w+) = (\w+)$", (PROJECT / "tenon_hostcuda" / "values.py").read_text(), re.M)
+    assert len(ours) > 250
+    assert [(name, value) for name, value in ours if header[name] != value] == []
+    macros = dict(re.findall(r"^#define (cuda\w+) (?:0x)?(\w+)$", HEADER.read_text(), re.M))
+    flags = re.findall(r"^(cuda\w+) = (\d+)$", (PROJECT / "tenon_hostcuda" / "runtime.py").read_text(), re.M)
+    assert [(n, v) for n, v in flags if n in macros and int(macros[n], 16) != int(v)] == []
+
+
+def test_the_wheel_has_the_path_entry(tmp_path: pathlib.Path) -> None:
+    offline = ["--no-index", "--no-build-isolation", "--no-deps", "--wheel-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", *offline, str(PROJECT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("tenon_hostcuda-0.1.0-py3-none-any.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        "tenon_hostcuda.pth",
+        "tenon_hostcuda/library.py",
+        "tenon_hostcuda/modules/pycuda/driver.py",
+        "tenon_hostcuda/modules/cuda/cudart.py",
+    } <= names
+    assert not [name for name in names if name.startswith(("cuda/", "pycuda/", "tenon/"))]
+    assert "tenon_hostcuda/modules/cuda/__init__.py" not in names, "it would hide a real namespace package"

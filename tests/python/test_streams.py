@@ -1,0 +1,68 @@
+"""tenon.Stream: a queue with a thread of its own, usable wherever a stream's handle is."""
+
+import numpy as np
+import pytest
+import tenon as trt
+
+LOGGER = trt.Logger(trt.Logger.ERROR)
+COUNT = 4096
+
+
+def context_of_a_small_network() -> trt.IExecutionContext:
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network()
+    tensor = network.add_input("x", trt.float32, (COUNT,))
+    output = network.add_unary(tensor, trt.UnaryOperation.EXP).get_output(0)
+    output.name = "y"
+    network.mark_output(output)
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    return trt.Runtime(LOGGER).deserialize_cuda_engine(plan).create_execution_context()
+
+
+def test_a_run_in_a_stream() -> None:
+    context = context_of_a_small_network()
+    x = np.random.default_rng(1).standard_normal(COUNT, dtype=np.float32)
+    y = np.full_like(x, np.nan)
+    context.set_tensor_address("x", x)
+    context.set_tensor_address("y", y)
+    with trt.Stream() as stream:
+        assert context.execute_async_v3(stream.handle)
+        assert context.execute_async_v3(stream)  # Its number is the handle.
+        stream.synchronize()
+        assert stream.is_idle
+        np.testing.assert_allclose(y, np.exp(x), rtol=1e-5)
+    with pytest.raises(RuntimeError, match="closed"):
+        stream.handle  # noqa: B018
+
+
+def test_a_stream_that_was_closed_is_refused_by_name() -> None:
+    context = context_of_a_small_network()
+    x = np.zeros(COUNT, np.float32)
+    context.set_tensor_address("x", x)
+    context.set_tensor_address("y", np.empty_like(x))
+    stream = trt.Stream(blocking=False)
+    handle = stream.handle
+    assert int(stream) == handle and stream.__index__() == handle and stream.__cuda_stream__() == (0, handle)
+    assert f"{handle:#x}" in repr(stream)
+    stream.close()
+    stream.close()
+    assert "closed" in repr(stream)
+    assert not context.execute_async_v3(handle)
+
+
+def test_streams_are_different() -> None:
+    streams = [trt.Stream() for _ in range(8)]
+    assert len({stream.handle for stream in streams}) == 8
+    assert all(stream.is_idle for stream in streams)
+
+
+def test_work_is_waited_for_at_the_end_of_the_block() -> None:
+    context = context_of_a_small_network()
+    x = np.random.default_rng(2).standard_normal(COUNT, dtype=np.float32)
+    y = np.full_like(x, np.nan)
+    context.set_tensor_address("x", x)
+    context.set_tensor_address("y", y)
+    with trt.Stream() as stream:
+        for _ in range(100):
+            assert context.execute_async_v3(stream)
+    np.testing.assert_allclose(y, np.exp(x), rtol=1e-5)
