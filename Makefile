@@ -14,7 +14,7 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := $(CHECKS),null,alignment
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends
+SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_api test_onnx test_device test_soak test_verification test_headers
 endif
@@ -72,9 +72,9 @@ sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBeh
 sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
 	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \
 	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
-	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_soak test_plugins
+	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_hostrt test_soak test_plugins
 	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1; \
-	    for run in "test_api Threads.*" "test_runtime Streams.*:Threads*" "test_device *" "test_soak *" \
+	    for run in "test_api Threads.*" "test_runtime Streams.*:Threads*" "test_device *" "test_hostrt *" "test_soak *" \
 	        "test_plugins *Thread*:*thread*:*Context*:*context*"; do \
 	        set -- $$run; $(BUILD)-tsan/bin/$$1 --gtest_brief=1 --gtest_filter="$$2" || exit 1; done
 
