@@ -37,8 +37,7 @@ static std::unique_ptr<nvinfer1::IHostMemory> build(Logger& logger)
     std::unique_ptr<nvinfer1::INetworkDefinition> network{builder->createNetworkV2(0)};
     nvinfer1::ITensor* input = network->addInput("x", nvinfer1::DataType::kFLOAT, nvinfer1::Dims{1, {kCount}});
     nvinfer1::ITensor* exp = network->addUnary(*input, nvinfer1::UnaryOperation::kEXP)->getOutput(0);
-    nvinfer1::ITensor* sum
-        = network->addElementWise(*exp, *input, nvinfer1::ElementWiseOperation::kSUM)->getOutput(0);
+    nvinfer1::ITensor* sum = network->addElementWise(*exp, *input, nvinfer1::ElementWiseOperation::kSUM)->getOutput(0);
     sum->setName("y");
     network->markOutput(*sum);
     std::unique_ptr<nvinfer1::IBuilderConfig> config{builder->createBuilderConfig()};
