@@ -1825,7 +1825,7 @@ class ICudaEngine : public INoCopy
         return mImpl->getProfileShape(tensorName, profileIndex, select);
     }
 
-    //! \return a shape input's values in one profile, 32 bits; null for other tensors. Use getProfileTensorValuesV2().
+    //! \return a shape input's values in one profile if given as 32 bits; else null. Use getProfileTensorValuesV2().
     TRT_DEPRECATED int32_t const* getProfileTensorValues(
         char const* tensorName, int32_t profileIndex, OptProfileSelector select) const noexcept
     {
@@ -1968,8 +1968,8 @@ class ICudaEngine : public INoCopy
         return mImpl->isDebugTensor(name);
     }
 
-    //! \return a shape input's values in one profile; null for other tensors and an index out of range. They belong to
-    //! the engine.
+    //! \return a shape input's values in one profile; null if given as 32 bits, for other tensors and an index out of
+    //! range. They belong to the engine.
     int64_t const* getProfileTensorValuesV2(
         char const* tensorName, int32_t profileIndex, OptProfileSelector select) const noexcept
     {
@@ -2273,7 +2273,7 @@ class IExecutionContext : public INoCopy
         return mImpl->allInputDimensionsSpecified();
     }
 
-    //! Whether every shape input has got its values; always true with named addresses.
+    //! Whether every shape input has its values: by index, or an address by name (8.x). Use inferShapes().
     TRT_DEPRECATED bool allInputShapesSpecified() const noexcept
     {
         return mImpl->allInputShapesSpecified();
@@ -2570,7 +2570,7 @@ class IExecutionContext : public INoCopy
         return mImpl->setOptimizationProfile(profileIndex);
     }
 
-    //! As setInputShape(), by index (8.x).
+    //! As setInputShape(), by index (8.x); no extent may be 0.
     TRT_DEPRECATED bool setBindingDimensions(int32_t bindingIndex, Dims dimensions) noexcept
     {
         return mImpl->setBindingDimensions(bindingIndex, dimensions);
@@ -2582,14 +2582,14 @@ class IExecutionContext : public INoCopy
         return mImpl->getBindingDimensions(bindingIndex);
     }
 
-    //! Sets the values of a shape input, by index (8.x); they are copied. Not implemented in this release.
+    //! Sets the values of a shape input, by index (8.x); they are copied. False for values outside the profile.
     TRT_DEPRECATED bool setInputShapeBinding(int32_t bindingIndex, int32_t const* data) noexcept
     {
         return mImpl->setInputShapeBinding(bindingIndex, data);
     }
 
     //! Copies the values of a shape input or output into data, by index (8.x).
-    //! \return false while they are not known. Not implemented in this release: reports an error and returns false.
+    //! \return false while they are not known, and for a value that does not fit 32 bits.
     TRT_DEPRECATED bool getShapeBinding(int32_t bindingIndex, int32_t* data) const noexcept
     {
         return mImpl->getShapeBinding(bindingIndex, data);

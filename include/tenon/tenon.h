@@ -4,6 +4,7 @@
 #define TENON_TENON_H
 
 #include "tenon/base.h"
+#include "tenon/bindings.h"
 #include "tenon/device.h"
 #include "tenon/host.h"
 #include "tenon/inspect.h"

@@ -46,7 +46,19 @@ CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Repo
 {
     for (int32_t profile = 0; profile < mEngine->profileCount(); ++profile)
         for (int32_t io = 0; io < mEngine->ioCount(); ++io)
+        {
             mBindingNames.push_back(mEngine->io(io).name + (profile == 0 ? "" : fmt::format(" [profile {}]", profile)));
+            if (mEngine->hasNarrowValues(io, profile))
+                narrowValues(profile, io);
+        }
+}
+
+void CudaEngine::narrowValues(int32_t profile, int32_t io)
+{
+    for (Select const select : {Select::kMIN, Select::kOPT, Select::kMAX})
+        if (auto const values = mEngine->profileValues(mEngine->io(io).name.c_str(), profile, select))
+            mNarrowValues[profile * mEngine->ioCount() + io][static_cast<size_t>(select)].assign(
+                values->begin(), values->end()); // checkPlan has seen that they fit.
 }
 
 ICudaEngine* CudaEngine::getPImpl() noexcept
@@ -168,13 +180,24 @@ int64_t const* CudaEngine::getProfileTensorValuesV2(
     using Values = int64_t const*;
     return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
         Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
-        return values && !(*values).empty() ? (*values).data() : nullptr;
+        bool const isWide = values && !mEngine->hasNarrowValues(mEngine->findIO(tensorName), profileIndex);
+        return isWide && !(*values).empty() ? (*values).data() : nullptr;
     });
 }
 
-int32_t const* CudaEngine::getProfileTensorValues(char const*, int32_t, Select) const noexcept
+int32_t const* CudaEngine::getProfileTensorValues(
+    char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    return nullptr; // Plans hold 64-bit values, which exclude the 32-bit call (rule F3).
+    using Values = int32_t const*;
+    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValues", Values{nullptr}, [&]() -> Values {
+        int32_t const io = mEngine->findIO(tensorName);
+        auto const which = static_cast<size_t>(select);
+        if (io < 0 || profileIndex < 0 || profileIndex >= mEngine->profileCount() || which > 2)
+            return nullptr;
+        auto const found = mNarrowValues.find(profileIndex * mEngine->ioCount() + io);
+        bool const known = found != mNarrowValues.end() && !found->second[which].empty();
+        return known ? found->second[which].data() : nullptr;
+    });
 }
 
 EngineCapability CudaEngine::getEngineCapability() const noexcept

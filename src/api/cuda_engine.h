@@ -9,6 +9,9 @@
 #include "api/reporting.h"
 #include "runtime/engine.h"
 
+#include <array>
+#include <map>
+
 namespace tenon::api
 {
 
@@ -53,6 +56,9 @@ class CudaEngine final : public missing::CudaEngine,
     std::string profiledName(int32_t step) const;
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
+    //! Name of a binding for a question about a profile: of that profile, or of the first, whose bindings stand for all;
+    //! null for another one.
+    char const* nameIn(int32_t bindingIndex, int32_t profileIndex) const;
 
     nvinfer1::ICudaEngine* getPImpl() noexcept override;
     int32_t getNbLayers() const noexcept override;
@@ -137,6 +143,7 @@ class CudaEngine final : public missing::CudaEngine,
     nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
     //! Rule P4: says once per call that profile 0 answers when there are several.
     void warnOfProfiles(char const* call) const;
+    void narrowValues(int32_t profile, int32_t io);
 
     std::shared_ptr<Engine> mEngine;
     DeviceChoice mDevice;
@@ -145,6 +152,8 @@ class CudaEngine final : public missing::CudaEngine,
     ByteView mBlob;
     DebugTensors mDebugTensors;
     std::vector<std::string> mBindingNames; //!< By 8.x index, with the suffix of their profile.
+    //! By 8.x index: kMIN, kOPT and kMAX of values that were given as 32 bits.
+    std::map<int32_t, std::array<std::vector<int32_t>, 3>> mNarrowValues;
 };
 
 //! What loading a plan takes.

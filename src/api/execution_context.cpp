@@ -81,7 +81,7 @@ bool ExecutionContext::allInputDimensionsSpecified() const noexcept
 
 bool ExecutionContext::allInputShapesSpecified() const noexcept
 {
-    return mContext->allInputShapesSet();
+    return mContext->allShapeValuesSet();
 }
 
 void ExecutionContext::setErrorRecorder(IErrorRecorder* recorder) noexcept

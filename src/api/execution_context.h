@@ -9,6 +9,15 @@
 namespace tenon::api
 {
 
+//! A run with addresses by index, one per I/O tensor.
+struct BindingsRun
+{
+    void* const* bindings{nullptr};
+    void* stream{nullptr};
+    void* consumed{nullptr}; //!< Event; null: none.
+    GoesOn const* goesOn{nullptr};
+};
+
 class ExecutionContext final : public missing::ExecutionContext,
                                public Fronted<nvinfer1::IExecutionContext, ExecutionContext>,
                                public std::enable_shared_from_this<ExecutionContext>
@@ -28,6 +37,10 @@ class ExecutionContext final : public missing::ExecutionContext,
     }
     //! Runs while profiler, debug listener and trace look, where there are any.
     Result<Done> run(RunRequest request);
+    Result<Done> runBindings(BindingsRun const& wanted);
+    //! Values of a shape tensor by binding index, which must be of the present profile.
+    Result<Done> setShapeInput(int32_t bindingIndex, std::span<int64_t const> values);
+    Result<std::vector<int64_t>> shapeOf(int32_t bindingIndex) const;
 
     nvinfer1::IExecutionContext* getPImpl() noexcept override;
     void setDebugSync(bool sync) noexcept override;
@@ -87,6 +100,8 @@ class ExecutionContext final : public missing::ExecutionContext,
     bool setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept override;
     Dims getBindingDimensions(int32_t bindingIndex) const noexcept override;
     Dims getStrides(int32_t bindingIndex) const noexcept override;
+    bool setInputShapeBinding(int32_t bindingIndex, int32_t const* data) noexcept override;
+    bool getShapeBinding(int32_t bindingIndex, int32_t* data) const noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override
@@ -95,6 +110,7 @@ class ExecutionContext final : public missing::ExecutionContext,
     }
 
   private:
+    Result<int32_t> ioOf(int32_t bindingIndex) const; //!< An error for bindings of other profiles.
     Result<char const*> nameOf(int32_t bindingIndex) const;
 
     std::shared_ptr<CudaEngine> mEngine;

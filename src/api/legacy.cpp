@@ -1,6 +1,10 @@
 // The calls of 8.x that name tensors by index: binding i is I/O tensor i mod n of profile i / n.
 #include "api/boundary.h"
 #include "api/execution_context.h"
+#include "ir/type.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace tenon::api
 {
@@ -87,15 +91,21 @@ int32_t CudaEngine::getBindingVectorizedDim(int32_t) const noexcept
     return -1;
 }
 
-Dims CudaEngine::getProfileDimensions(int32_t bindingIndex, int32_t profileIndex, Select select) const noexcept
+char const* CudaEngine::nameIn(int32_t bindingIndex, int32_t profileIndex) const
 {
     auto const binding = bindingOf(bindingIndex);
-    return binding ? getProfileShape(mEngine->io((*binding).first).name.c_str(), profileIndex, select) : kInvalidDims;
+    bool const fits = binding && ((*binding).second == 0 || (*binding).second == profileIndex);
+    return fits ? mEngine->io((*binding).first).name.c_str() : nullptr;
 }
 
-int32_t const* CudaEngine::getProfileShapeValues(int32_t, int32_t, Select) const noexcept
+Dims CudaEngine::getProfileDimensions(int32_t bindingIndex, int32_t profileIndex, Select select) const noexcept
 {
-    return nullptr; // Plans hold 64-bit values, which exclude the 32-bit call (rule F3).
+    return getProfileShape(nameIn(bindingIndex, profileIndex), profileIndex, select);
+}
+
+int32_t const* CudaEngine::getProfileShapeValues(int32_t profileIndex, int32_t inputIndex, Select select) const noexcept
+{
+    return getProfileTensorValues(nameIn(inputIndex, profileIndex), profileIndex, select);
 }
 
 bool CudaEngine::isShapeBinding(int32_t bindingIndex) const noexcept
@@ -107,28 +117,43 @@ bool CudaEngine::isShapeBinding(int32_t bindingIndex) const noexcept
 bool CudaEngine::isExecutionBinding(int32_t bindingIndex) const noexcept
 {
     auto const binding = bindingOf(bindingIndex);
-    return binding && !mEngine->io((*binding).first).isShape;
+    if (!binding)
+        return false;
+    int32_t const io = (*binding).first;
+    return mEngine->io(io).isInput ? mEngine->isReadBySteps(io) : !mEngine->io(io).isShape;
 }
 
-Result<char const*> ExecutionContext::nameOf(int32_t bindingIndex) const
+Result<int32_t> ExecutionContext::ioOf(int32_t bindingIndex) const
 {
     auto const [io, profile] = TENON_TRY(mEngine->bindingOf(bindingIndex));
     if (profile != mContext->profile())
         return badArgument(
             "binding {} is of profile {}, the context uses profile {}", bindingIndex, profile, mContext->profile());
-    return mContext->engine().io(io).name.c_str();
+    return io;
+}
+
+Result<char const*> ExecutionContext::nameOf(int32_t bindingIndex) const
+{
+    return mContext->engine().io(TENON_TRY(ioOf(bindingIndex))).name.c_str();
+}
+
+Result<Done> ExecutionContext::runBindings(BindingsRun const& wanted)
+{
+    if (wanted.bindings == nullptr)
+        return badArgument("the array of addresses is null");
+    if (wanted.consumed != nullptr)
+        TENON_TRY(mContext->engine().device().checkEvent(wanted.consumed));
+    return run(
+        {.stream = wanted.stream, .consumed = wanted.consumed, .bindings = wanted.bindings, .goesOn = wanted.goesOn});
 }
 
 bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&]() -> Result<Done> {
-        if (bindings == nullptr)
-            return badArgument("the array of addresses is null");
-        void* const event = inputConsumed == nullptr ? nullptr : *inputConsumed;
-        if (event != nullptr)
-            TENON_TRY(mContext->engine().device().checkEvent(event));
-        auto const* mine = bindings + static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount();
-        return run({.stream = stream, .consumed = event, .bindings = mine});
+    return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&] {
+        auto const before = static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount();
+        BindingsRun wanted{.bindings = bindings == nullptr ? nullptr : bindings + before, .stream = stream};
+        wanted.consumed = inputConsumed == nullptr ? nullptr : *inputConsumed;
+        return runBindings(wanted);
     });
 }
 
@@ -140,8 +165,12 @@ bool ExecutionContext::setOptimizationProfile(int32_t profileIndex) noexcept
 bool ExecutionContext::setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::setBindingDimensions", [&]() -> Result<Done> {
-        char const* name = TENON_TRY(nameOf(bindingIndex));
-        return mContext->setInputShape(name, dimensions);
+        PlanIO const& io = mContext->engine().io(TENON_TRY(ioOf(bindingIndex)));
+        for (int32_t i = 0; i < std::min(dimensions.nbDims, io.dims.nbDims); ++i)
+            if (io.dims.d[i] < 0 && dimensions.d[i] == 0)
+                return badArgument(
+                    "extent {} of input '{}' is 0; by index only setInputShape()'s callers may give that", i, io.name);
+        return mContext->setInputShape(io.name.c_str(), dimensions);
     });
 }
 
@@ -158,6 +187,41 @@ Dims ExecutionContext::getStrides(int32_t bindingIndex) const noexcept
     return fenced(mReporting.log(), "IExecutionContext::getStrides", kInvalidDims, [&]() -> Result<Dims> {
         char const* name = TENON_TRY(nameOf(bindingIndex));
         return mContext->tensorStrides(name);
+    });
+}
+
+Result<Done> ExecutionContext::setShapeInput(int32_t bindingIndex, std::span<int64_t const> values)
+{
+    return mContext->setShapeValues(TENON_TRY(ioOf(bindingIndex)), values);
+}
+
+Result<std::vector<int64_t>> ExecutionContext::shapeOf(int32_t bindingIndex) const
+{
+    return mContext->shapeValues(TENON_TRY(ioOf(bindingIndex)));
+}
+
+bool ExecutionContext::setInputShapeBinding(int32_t bindingIndex, int32_t const* data) noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::setInputShapeBinding", [&]() -> Result<Done> {
+        PlanIO const& io = mContext->engine().io(TENON_TRY(ioOf(bindingIndex)));
+        int64_t const count = io.isShape ? volumeOf(extentsOf(io.dims)) : 0;
+        if (data == nullptr && count > 0)
+            return badArgument("the address of the values of '{}' is null", io.name);
+        return setShapeInput(bindingIndex, std::vector<int64_t>(data, data + std::max<int64_t>(count, 0)));
+    });
+}
+
+bool ExecutionContext::getShapeBinding(int32_t bindingIndex, int32_t* data) const noexcept
+{
+    return fencedDone(mReporting.log(), "IExecutionContext::getShapeBinding", [&]() -> Result<Done> {
+        std::vector<int64_t> const values = TENON_TRY(shapeOf(bindingIndex));
+        if (data == nullptr && !values.empty())
+            return badArgument("there is no place for {} values", values.size());
+        for (int64_t const value : values)
+            if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
+                return badArgument("value {} of binding {} does not fit 32 bits", value, bindingIndex);
+        std::copy(values.begin(), values.end(), data);
+        return Done{};
     });
 }
 

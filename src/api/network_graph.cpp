@@ -7,6 +7,7 @@
 #include "layers/cast.h"
 #include "layers/debug_tensor.h"
 #include "layers/identity.h"
+#include "layers/reduce.h"
 
 #include <algorithm>
 #include <map>
@@ -38,6 +39,8 @@ class GraphWriter
             TENON_TRY(addInput(static_cast<int32_t>(i)));
         TENON_TRY(addProfiles());
         for (LayerBase* layer : mNetwork.order())
+            TENON_TRY(checkAverage(*layer));
+        for (LayerBase* layer : mNetwork.order())
             TENON_TRY(addLayer(*layer));
         TENON_TRY(addDebugTensors());
         for (Tensor const* output : mNetwork.outputs())
@@ -52,6 +55,7 @@ class GraphWriter
     Result<ShapeExpr> extentOf(Tensor const& input, int32_t position, int32_t axis);
     void addContents(Tensor const& input, int32_t position, ValueId value);
     Result<Done> addProfiles();
+    Result<Done> checkAverage(LayerBase& layer) const;
     Result<Done> addLayer(LayerBase& layer);
     Result<Done> addDebugTensors();
     Result<Done> addOutput(Tensor const& output);
@@ -179,6 +183,9 @@ Result<Done> GraphWriter::addInput(int32_t position)
     TENON_TRY(checkFormats(input));
     bool const isShape = hasValues(input) && mNetwork.isReadForShapes(input);
     bool const lacksValues = !isShape && input.inferred.contents && mNetwork.isReadForShapes(input);
+    if (hasValues(input) && !isShape)
+        mNetwork.reporting().log().warning(fmt::format(
+            "input '{}' is no shape tensor: what optimization profiles say of its values is ignored", input.name()));
     if (isDynamic(input) || isShape || lacksValues)
     {
         if (mProfiles.empty())
@@ -242,6 +249,7 @@ Result<Done> GraphWriter::addProfiles()
                 input.minValues = *bounds->values[0];
                 input.optValues = *bounds->values[1];
                 input.maxValues = *bounds->values[2];
+                input.isNarrow = bounds->isNarrow;
             }
             plan.inputs.push_back(std::move(input));
         }
@@ -249,6 +257,17 @@ Result<Done> GraphWriter::addProfiles()
     }
     if (mResult.profiles.empty())
         mResult.profiles.emplace_back(); // Rule F6: a static network gets one by itself.
+    return Done{};
+}
+
+//! Averages of integers are no integers: shapes cannot be made of them (rule D7).
+Result<Done> GraphWriter::checkAverage(LayerBase& layer) const
+{
+    if (layer.kind() != Reduce::kName || !mNetwork.isReadForShapes(layer.output(0)))
+        return Done{};
+    auto const operation = static_cast<nvinfer1::IReduceLayer&>(*layer.layerFront()).getOperation();
+    if (operation == nvinfer1::ReduceOperation::kAVG)
+        return badConfig("[layer '{}'] its output is a shape tensor, which kAVG cannot make", layer.name());
     return Done{};
 }
 

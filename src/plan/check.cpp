@@ -85,6 +85,8 @@ Result<Done> checkProfileInput(Plan const& plan, PlanProfileInput const& input)
     for (size_t i = 0; i < count; ++i)
         if (!isOrdered(input.minValues[i], input.optValues[i], input.maxValues[i]))
             return badArgument("profile of input '{}' has bad bounds for value {}", io.name, i);
+        else if (input.isNarrow && (input.minValues[i] < INT32_MIN || input.maxValues[i] > INT32_MAX))
+            return badArgument("profile of input '{}' has value {} that is not one of 32 bits", io.name, i);
     return Done{};
 }
 

@@ -36,6 +36,7 @@ struct PlanProfileInput
     std::vector<int64_t> minValues; //!< Shape tensors only.
     std::vector<int64_t> optValues;
     std::vector<int64_t> maxValues;
+    bool isNarrow{false}; //!< Values were given as 32 bits, and are asked for so (rule F3).
 };
 
 struct PlanProfile

@@ -147,6 +147,7 @@ class Reader
         input.minValues = listOf(x.min_values());
         input.optValues = listOf(x.opt_values());
         input.maxValues = listOf(x.max_values());
+        input.isNarrow = x.narrow_values();
         return input;
     }
 

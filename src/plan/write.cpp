@@ -145,7 +145,7 @@ class Writer
             auto const minValues = mOut.CreateVector(y.minValues);
             auto const optValues = mOut.CreateVector(y.optValues);
             auto const maxValues = mOut.CreateVector(y.maxValues);
-            return stored::CreateProfileInput(mOut, y.io, min, opt, max, minValues, optValues, maxValues);
+            return stored::CreateProfileInput(mOut, y.io, min, opt, max, minValues, optValues, maxValues, y.isNarrow);
         });
         return stored::CreateProfile(mOut, inputs);
     }

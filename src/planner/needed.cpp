@@ -51,6 +51,8 @@ class Walk
             shape(*value.contents);
         else if (value.producer != kNone)
             node(value.producer);
+        else if (value.contents && value.constant == nullptr)
+            shape(*value.contents); // An input that may be an output of shape inference as well.
     }
     void node(NodeId id)
     {

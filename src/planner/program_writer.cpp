@@ -371,10 +371,13 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
     target.name = output.name;
     PlanStep step;
     bool const isUnwritten = mTensors.count({output.value, Layout::kLinear}) == 0;
-    if (hasKnownContents(value) && isUnwritten)
+    // What shape inference has to write is known without a run, also where it is an input or a constant.
+    bool const isShape = target.index >= 0 && mSource.io[static_cast<size_t>(target.index)].isShape;
+    std::optional<Shape> const inferred = isShape ? knownContents(value) : std::nullopt;
+    if (inferred || (hasKnownContents(value) && isUnwritten))
     {
         step.kernel = "shape_values";
-        step.inputs = {valuesTensor(output.value, *value.contents)};
+        step.inputs = {valuesTensor(output.value, inferred ? *inferred : *value.contents)};
     }
     else
     {

@@ -95,6 +95,9 @@ Result<Done> Context::setProfile(int32_t index, void* stream)
         TENON_TRY(mState->takeMemory(bytes));
     }
     mState->profile = index;
+    for (size_t i = 0; i < mState->ownValues.size(); ++i)
+        if (std::exchange(mState->ownValues[i], nullptr) != nullptr)
+            mState->addresses[i] = nullptr;
     for (int32_t i = 0; i < mState->engine.inputs; ++i)
         mState->set[asSize(i)] = engine().io(i).dims;
     mState->refreshDims();
@@ -219,6 +222,8 @@ Result<Done> Context::setTensorAddress(char const* name, void* data)
         return badArgument(
             "address {} of tensor '{}' is not a multiple of its element's {} bytes", data, name, alignment);
     mState->addresses[asSize(index)] = data;
+    if (index < engine().inputCount())
+        mState->ownValues[asSize(index)] = nullptr;
     return Done{};
 }
 

@@ -17,6 +17,15 @@ bool isConcrete(nvinfer1::Dims64 const& dims) noexcept
 {
     return std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; });
 }
+
+//! Of the values of a shape output; 0 where more are possible than a shape tensor has.
+size_t spareBytes(PlanIO const& io) noexcept
+{
+    constexpr int64_t kMost{64};
+    int64_t const count = io.dims.nbDims == 0 ? 1 : io.dims.d[0];
+    bool const fits = io.isShape && !io.isInput && count >= 0 && count <= kMost;
+    return fits ? sizeof(int64_t) * static_cast<size_t>(std::max<int64_t>(count, 1)) : 0;
+}
 } // namespace
 
 int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept
@@ -52,6 +61,10 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     addresses.assign(ioCount, nullptr);
     allocators.assign(ioCount, nullptr);
     now.assign(ioCount, nullptr);
+    ownValues.resize(asSize(engine.inputs));
+    spareValues.resize(ioCount);
+    for (size_t i = asSize(engine.inputs); i < ioCount; ++i)
+        spareValues[i].resize(spareBytes(engine.plan->io[i]));
     given.assign(ioCount, 0);
     for (int32_t i = 0; i < engine.inputs; ++i)
         set.push_back(engine.plan->io[asSize(i)].dims);

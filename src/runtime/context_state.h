@@ -27,6 +27,9 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::vector<Dims> set;  //!< Per input: as the user set it; −1 where nothing is set.
     std::vector<Dims> dims; //!< Per input: with what the profile and dimension names imply.
     std::vector<void*> addresses;
+    std::vector<OwnValues> ownValues; //!< Per input: values that the context has copied; null: none.
+    //! Per I/O tensor: room for an output that is a shape tensor, which callers by index need not give.
+    std::vector<std::vector<std::byte>> spareValues;
     std::vector<nvinfer1::IOutputAllocator*> allocators;
 
     std::shared_ptr<DeviceMemory> memory; //!< Never null; runs under way keep what they use.

@@ -125,6 +125,11 @@ bool Engine::isRead(int32_t io) const noexcept
     return io >= 0 && io < ioCount() && mState->io[static_cast<size_t>(io)].isRead;
 }
 
+bool Engine::isReadBySteps(int32_t io) const noexcept
+{
+    return io >= 0 && io < ioCount() && mState->io[static_cast<size_t>(io)].isReadBySteps;
+}
+
 int32_t Engine::profileCount() const noexcept
 {
     return static_cast<int32_t>(mState->plan->profiles.size());
@@ -157,6 +162,12 @@ Result<std::span<int64_t const>> Engine::profileValues(char const* name, int32_t
     return std::span<int64_t const>{select == Select::kMIN ? bounds->minValues
             : select == Select::kOPT                       ? bounds->optValues
                                                            : bounds->maxValues};
+}
+
+bool Engine::hasNarrowValues(int32_t io, int32_t profile) const noexcept
+{
+    PlanProfileInput const* const bounds = mState->profileInput(profile, io);
+    return bounds != nullptr && bounds->isNarrow;
 }
 
 Result<int64_t> Engine::deviceMemorySize(int32_t profile) const

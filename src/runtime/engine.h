@@ -71,6 +71,8 @@ class Engine : public std::enable_shared_from_this<Engine>
     Result<bool> isShapeIO(char const* name) const;
     //! True when steps read the input's data, or shapes depend on its values: its address must be set (S1).
     bool isRead(int32_t io) const noexcept;
+    //! True when steps read the input's data.
+    bool isReadBySteps(int32_t io) const noexcept;
 
     // ---- profiles
     // ----------------------------------------------------------------------------------------------------
@@ -79,6 +81,8 @@ class Engine : public std::enable_shared_from_this<Engine>
     Result<Dims> profileShape(char const* name, int32_t profile, Select select) const;
     //! Bounds of the values of a shape-tensor input; valid as long as the engine.
     Result<std::span<int64_t const>> profileValues(char const* name, int32_t profile, Select select) const;
+    //! Whether a profile's values of an input were given as 32 bits.
+    bool hasNarrowValues(int32_t io, int32_t profile) const noexcept;
 
     // ---- memory
     // ------------------------------------------------------------------------------------------------------

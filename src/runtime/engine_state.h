@@ -72,6 +72,7 @@ struct IOFacts
     int32_t stagingApart{-1};
     int32_t valuesTensor{-1}; //!< kValues tensor whose values a shape output holds.
     bool isRead{false};
+    bool isReadBySteps{false}; //!< Not for its values alone.
 };
 
 //! Offsets that hold for every shape of a profile, and the bytes that each block may have for them to hold.

@@ -16,6 +16,7 @@ Frame::Frame(ContextState& context)
     outputs.resize(engine.outputSlots.size());
     produced.resize(engine.produced);
     tails.resize(engine.segments.size());
+    ownValues.resize(static_cast<size_t>(engine.inputs));
     io.assign(engine.plan->io.size(), nullptr);
     for (size_t i = 0; i < engine.program->steps.size(); ++i)
     {

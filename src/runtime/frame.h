@@ -11,6 +11,9 @@ namespace tenon
 
 struct ContextState;
 
+//! Values of a shape tensor, in the form of its type.
+using OwnValues = std::shared_ptr<std::vector<std::byte> const>;
+
 //! A context has as many as it has runs under way.
 struct Frame final : public RunTicket
 {
@@ -33,6 +36,7 @@ struct Frame final : public RunTicket
     std::shared_ptr<DeviceMemory> arenaMemory;
     std::shared_ptr<DeviceMemory> scratchMemory;
     std::shared_ptr<StepObserver const> timer;
+    std::vector<OwnValues> ownValues;
     //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 

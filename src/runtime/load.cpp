@@ -198,6 +198,7 @@ class Loader
                 if (slot.from != Slot::From::kIO)
                     continue;
                 mEngine.io[asSize(slot.index)].isRead = true;
+                mEngine.io[asSize(slot.index)].isReadBySteps = true;
                 if (slot.index < mEngine.inputs)
                     mEngine.inputsReadUntil = static_cast<int32_t>(i) + 1;
             }

@@ -65,7 +65,7 @@ class Run
         for (size_t i = 0; i < mState.now.size(); ++i)
         {
             PlanIO const& io = mEngine.plan->io[i];
-            void* const address = mRequest.bindings != nullptr ? mRequest.bindings[i] : mState.addresses[i];
+            void* const address = addressOf(i);
             mState.now[i] = address;
             mState.given[i] = 0;
             if (io.isInput && !mState.hasShape(i))
@@ -76,6 +76,15 @@ class Run
                 return errorOf(ErrorCode::kINVALID_STATE, "output '{}' has neither address nor allocator", io.name);
         }
         return Done{};
+    }
+
+    void* addressOf(size_t io) const
+    {
+        bool const isOwn = io < mState.ownValues.size() && mState.ownValues[io] != nullptr;
+        if (mRequest.bindings == nullptr || isOwn)
+            return mState.addresses[io];
+        bool const isSpared = mRequest.bindings[io] == nullptr && !mState.spareValues[io].empty();
+        return isSpared ? mState.spareValues[io].data() : mRequest.bindings[io];
     }
 
     nvinfer1::IOutputAllocator* allocatorOf(size_t io) const
@@ -294,6 +303,7 @@ class Run
             mFrame->scratchMemory = mState.scratch;
             mFrame->arenaMemory = mState.memory;
             mFrame->timer = mRequest.timer;
+            mFrame->ownValues = mState.ownValues;
         }
         if (parted)
             TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
