@@ -1,6 +1,8 @@
 // Rules B: recorders, loggers, error codes, threads.
 #include "fixture.h"
 
+#include <functional>
+
 namespace apitest
 {
 
@@ -258,6 +260,59 @@ TEST_F(Errors, B8_codesOfRuns)
     EXPECT_EQ(recorder.last(), ErrorCode::kFAILED_ALLOCATION);
     runtime->setErrorRecorder(nullptr);
     // kFAILED_EXECUTION: data_dependent_test.cpp, S11.
+}
+
+TEST_F(Errors, B8_codesOfTheCallsOfAContext)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    context->setErrorRecorder(&recorder);
+    DeviceArray<float> const x{randomFloats(4 * 3 * 16 * 10, 2)};
+    void* const nothing[]{nullptr, nullptr};
+    struct Mistake
+    {
+        char const* call;
+        std::function<bool()> make; //!< Whether it succeeded.
+        ErrorCode code;
+    };
+    auto const argument = ErrorCode::kINVALID_ARGUMENT;
+    auto const state = ErrorCode::kINVALID_STATE;
+    std::vector<Mistake> const mistakes{
+        {"setInputShape", [&] { return context->setInputShape("nobody", dims({1})); }, argument},
+        {"setInputShape",
+            [&] {
+                return context->setInputShape("x", dims({9, 3, 8, 10}));
+            },
+            argument},
+        {"getTensorShape", [&] { return context->getTensorShape("nobody").nbDims >= 0; }, argument},
+        {"getTensorStrides", [&] { return context->getTensorStrides(nullptr).nbDims >= 0; }, argument},
+        {"setTensorAddress", [&] { return context->setTensorAddress("nobody", x.data()); }, argument},
+        {"setInputTensorAddress", [&] { return context->setInputTensorAddress("y", x.data()); }, argument},
+        {"setOutputTensorAddress", [&] { return context->setOutputTensorAddress("x", x.data()); }, argument},
+        {"setOutputAllocator", [&] { return context->setOutputAllocator("x", nullptr); }, argument},
+        {"setOptimizationProfileAsync", [&] { return context->setOptimizationProfileAsync(3, stream()); }, argument},
+        {"inferShapes", [&] { return context->inferShapes(2, nullptr) >= 0; }, argument},
+        {"executeV2", [&] { return context->executeV2(nullptr); }, argument},
+        {"setTensorDebugState", [&] { return context->setTensorDebugState("y", true); }, argument},
+        {"setNvtxVerbosity", [&] { return context->setNvtxVerbosity(ProfilingVerbosity::kDETAILED); }, argument},
+        {"enqueueV3", [&] { return context->enqueueV3(stream()); }, state},
+        {"executeV2", [&] { return context->executeV2(nothing); }, state},
+        {"updateDeviceMemorySizeForShapes", [&] { return context->updateDeviceMemorySizeForShapes() > 0; }, state},
+        {"reportToProfiler", [&] { return context->reportToProfiler(); }, state},
+        {"setUnfusedTensorsDebugState", [&] { return context->setUnfusedTensorsDebugState(true); }, state},
+    };
+    for (Mistake const& each : mistakes)
+    {
+        int32_t const before = recorder.getNbErrors();
+        EXPECT_FALSE(each.make()) << each.call;
+        EXPECT_EQ(recorder.getNbErrors(), before + 1) << each.call; // Once, where it was made.
+        EXPECT_EQ(recorder.last(), each.code) << each.call;
+        EXPECT_NE(
+            std::string{recorder.getErrorDesc(before)}.find(std::string{each.call}.substr(0, 20)), std::string::npos)
+            << recorder.getErrorDesc(before);
+    }
+    runAndCompare(*context, 2, 9, 5); // None of them has changed anything.
+    context->setErrorRecorder(nullptr);
 }
 
 // The refitter's part of B9 comes with the refitter.

@@ -2,6 +2,7 @@
 #include "planner/planner.h"
 
 #include "ir/text.h"
+#include "layers/debug_tensor.h"
 #include "layers/element_wise.h"
 #include "layers/layer_text.h"
 #include "planner/fake_backend.h"
@@ -102,6 +103,43 @@ output %f
     for (PlanStep const& step : plan.programs.front().steps)
         channelsLast += tensorOf(plan, step.outputs[0]).layout == Layout::kChannelsLast ? 1 : 0;
     EXPECT_EQ(channelsLast, 7);
+}
+
+TEST(Planner, T8_debugTensorsAreHandedOverRowMajorRightBehindTheirProducers)
+{
+    Result<Graph> graph = parseGraph(R"(
+input %x : float32[N=1..8,16,32,32]
+const %w : float32[16,16,1,1] = random(1)
+%a = Convolution(%x, %w) {NbOutputMaps=16, KernelSizeNd=(1,1)}
+%b = Convolution(%a, %w) {NbOutputMaps=16, KernelSizeNd=(1,1)}
+%c = Convolution(%b, %w) {NbOutputMaps=16, KernelSizeNd=(1,1)}
+output %c
+)",
+        parseLayer);
+    ASSERT_TRUE(graph) << graph.error().message;
+    ValueId const c = graph->outputs().front().value;
+    ValueId const b = graph->producerOf(c)->input(0);
+    ValueId const a = graph->producerOf(b)->input(0);
+    for (ValueId const value : {b, a, graph->inputs().front()}) // Behind all layers, in any order.
+        ASSERT_TRUE(graph->addNode(makeLayer(DebugTensor{graph->value(value).name}), "debug", {value}));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_TRUE(checkPlan(*plan));
+    std::vector<std::string> order;
+    for (PlanStep const& step : plan->programs.front().steps)
+        if (step.kernel != "reorder")
+            order.push_back(step.name == "debug" ? "debug " + tensorOf(*plan, step.inputs.at(0)).name : "layer");
+    ASSERT_EQ(order.size(), 6U);
+    std::string const nameA = "debug " + graph->value(a).name;
+    std::string const nameB = "debug " + graph->value(b).name;
+    auto const at = [&](std::string const& what) {
+        return std::find(order.begin(), order.end(), what) - order.begin();
+    };
+    EXPECT_EQ(at("debug x"), 0);
+    EXPECT_EQ(at(nameA), 2);
+    EXPECT_EQ(at(nameB), 4);
+    for (PlanStep const& step : plan->programs.front().steps)
+        EXPECT_TRUE(step.name != "debug" || tensorOf(*plan, step.inputs[0]).layout == Layout::kLinear);
 }
 
 TEST(Planner, writesAnOutputBehindViewsInPlace)
