@@ -25,8 +25,7 @@ constexpr std::array kKnobs{
         "error warning info verbose"},
     KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "none", "Folder for measured instruction rates and timings.",
         "", false},
-    KnobInfo{
-        Knob::kTrace, "TENON_TRACE", "text", "none",
+    KnobInfo{Knob::kTrace, "TENON_TRACE", "text", "none",
         "File that gets a Chrome trace of builds and runs; %p in it stands for the number of the process."},
     KnobInfo{
         Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", ""},

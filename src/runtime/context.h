@@ -31,9 +31,9 @@ struct RunRequest
 {
     //! On 0 and 1 the run is over when the call returns, on others it goes on unless sizes depend on data.
     void* stream{nullptr};
-    void* consumed{nullptr};        //!< Event to record when the inputs have been read; null: none.
-    bool isSynchronous{false};      //!< Return when the work is done, on any stream.
-    void* const* bindings{nullptr}; //!< One per I/O tensor; null: the addresses that were set (and allocators).
+    void* consumed{nullptr};           //!< Event to record when the inputs have been read; null: none.
+    bool isSynchronous{false};         //!< Return when the work is done, on any stream.
+    void* const* bindings{nullptr};    //!< One per I/O tensor; null: the addresses that were set (and allocators).
     Observer const* observer{nullptr}; //!< The call returns when the work is done.
     std::shared_ptr<StepObserver const> timer{}; //!< Told of times only, on any thread: the run may go on.
     GoesOn const* goesOn{nullptr};
