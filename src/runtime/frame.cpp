@@ -37,10 +37,17 @@ Error failedRun(EngineState const& engine, RunFailure failure)
     return std::move(failure.error).in(stepLabel(engine, failure.step));
 }
 
-void Frame::start(int32_t parts) noexcept
+void Frame::start(std::shared_ptr<DeviceMemory> arenaOfRun, std::shared_ptr<DeviceMemory> scratchOfRun) noexcept
 {
+    arenaMemory = std::move(arenaOfRun);
+    scratchMemory = std::move(scratchOfRun);
     mHasFailed.store(false);
-    mParts.store(parts);
+    mParts.store(1);
+}
+
+void Frame::addPart() noexcept
+{
+    mParts.fetch_add(1);
 }
 
 bool Frame::isUnderWay() const noexcept
@@ -82,13 +89,15 @@ void Frame::partIsOver() noexcept
         mHasFailed.store(false); // The next launch of the recording starts anew.
         return;
     }
-    if (mParts.load() == 1)
-    {
-        arenaMemory.reset();
-        scratchMemory.reset();
-        timer.reset();
-    }
-    mParts.fetch_sub(1);
+    int32_t parts = mParts.load();
+    while (parts > 1 && !mParts.compare_exchange_weak(parts, parts - 1))
+        ;
+    if (parts > 1)
+        return;
+    arenaMemory.reset(); // Before anybody takes the frame for the next run.
+    scratchMemory.reset();
+    timer.reset();
+    mParts.store(0);
     mParts.notify_all();
 }
 

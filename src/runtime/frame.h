@@ -40,16 +40,17 @@ struct Frame final : public RunTicket
     //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 
-    //! Before launches of a new run; `parts` is how often finished will be called.
-    void start(int32_t parts) noexcept;
+    //! Before a new run whose work may go on: one part is the caller's, until it has launched all others.
+    void start(std::shared_ptr<DeviceMemory> arenaOfRun, std::shared_ptr<DeviceMemory> scratchOfRun) noexcept;
+    //! Before launches that finished will be called for, or partIsOver when they are over at once.
+    void addPart() noexcept;
+    void partIsOver() noexcept;
     bool isUnderWay() const noexcept;
     //! Returns when no work uses the frame.
     void wait() const noexcept;
 
     bool isGivenUp() const noexcept override;
     Result<Done> finished(RunFailure const* failure) override;
-    //! One part of the run needs no telling: it is over already.
-    void partIsOver() noexcept;
 
   private:
     ContextState& mContext;

@@ -291,27 +291,31 @@ class Run
         std::ranges::copy(mState.now, mFrame->io.begin());
     }
 
-    //! Steps of the segment, and the mark behind the last that reads an input.
     Result<RunEnd> launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
     {
+        if (!mayGoOn)
+            return launchParts(segment, tail, false);
+        mFrame->start(mState.memory, mState.scratch);
+        mFrame->timer = mRequest.timer;
+        mFrame->ownValues = mState.ownValues;
+        Result<RunEnd> end = launchParts(segment, tail, true);
+        mFrame->partIsOver(); // The caller's own: from here on only work that goes on holds the frame.
+        return end;
+    }
+
+    //! Steps of the segment, and the mark behind the last that reads an input.
+    Result<RunEnd> launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
+    {
         int32_t const cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
-        bool const marks = mMark != nullptr && (mEngine.inputsReadUntil <= segment.last);
+        bool const marks = mMark != nullptr && mEngine.inputsReadUntil <= segment.last;
         bool const parted = marks && cut > segment.first && cut < segment.last;
-        if (mayGoOn)
-        {
-            mFrame->start(parted ? 2 : 1);
-            mFrame->scratchMemory = mState.scratch;
-            mFrame->arenaMemory = mState.memory;
-            mFrame->timer = mRequest.timer;
-            mFrame->ownValues = mState.ownValues;
-        }
         if (parted)
             TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
         if (marks && cut < segment.last)
             TENON_TRY(mark());
         RunEnd const end =
             TENON_TRY(launchPart({parted ? cut : segment.first, segment.last}, segment.first, tail, mayGoOn));
-        if (mMark != nullptr && marks)
+        if (marks && mMark != nullptr)
             TENON_TRY(mark());
         return end;
     }
@@ -330,6 +334,7 @@ class Run
         {
             options.goesOn = nullptr; // Who asks has returned.
             options.ticket = mFrame;
+            mFrame->addPart();
         }
         StepObserver observe;
         bool stopped{false};

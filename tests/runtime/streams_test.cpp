@@ -329,6 +329,30 @@ TEST(Streams, observedRunsAreOverWhenTheCallReturns)
     EXPECT_TRUE(run.isDone());
 }
 
+//! Who is asked whether a run goes on is the thread that called, not the stream's.
+TEST(Streams, runsThatTheCallerWaitsForAreCancelledFromItsThread)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    PointwiseRun const run{6, 2};
+    run.set(*context);
+    Observer const slow = [](ObservedStep const&) {
+        std::this_thread::sleep_for(2 * kAskEvery);
+        return true;
+    };
+    int32_t asked{0};
+    GoesOn const goesOn = [&, caller = std::this_thread::get_id()] {
+        EXPECT_TRUE(std::this_thread::get_id() == caller);
+        if (++asked == 1)
+            stream.open();
+        return asked < 3;
+    };
+    auto const done = context->run({.stream = stream.handle(), .observer = &slow, .goesOn = &goesOn});
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find("cancelled"), std::string::npos) << done.error().message;
+    EXPECT_GE(asked, 3);
+}
+
 TEST(Streams, aContextThatGoesWaitsForItsRuns)
 {
     auto context = contextOf(engineOf(pointwiseNetwork()));

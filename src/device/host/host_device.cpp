@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <future>
 
 namespace tenon
 {
@@ -71,19 +72,36 @@ Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions
 
 Result<RunEnd> HostDevice::runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    if (isCapturing(options.stream))
+    TENON_TRY(runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
+        RunOptions there = options;
+        there.goesOn = goesOn;
+        return runNow(launches, there, failure);
+    }));
+    return RunEnd::kDone;
+}
+
+Result<Done> runInStream(
+    void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work)
+{
+    if (host::isCapturing(stream))
         return errorOf(ErrorCode::kINVALID_STATE, "the caller would wait for a stream that is being captured");
-    Result<Done> done{Done{}};
-    auto const isOver = std::make_shared<std::atomic<bool>>(false); // Told after the caller may have gone on.
-    TENON_TRY(host::submit(options.stream, [&, isOver]() -> Result<Done> {
-        done = runNow(launches, options, failure);
-        isOver->store(true, std::memory_order_release);
-        isOver->notify_one();
+    Result<Done> done{errorOf(ErrorCode::kINTERNAL_ERROR, "the work in the stream ended with an exception")};
+    std::atomic<bool> isCancelled{false};
+    GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
+    auto const over = std::make_shared<std::promise<void>>(); // Told after the caller may have gone on.
+    std::future<void> const end = over->get_future();
+    TENON_TRY(host::submit(stream, [&, over]() -> Result<Done> {
+        done = work(goesOn == nullptr ? nullptr : &goesOnThere);
+        over->set_value();
         return Done{}; // The caller takes the failure itself.
     }));
-    isOver->wait(false, std::memory_order_acquire);
-    TENON_TRY(std::move(done));
-    return RunEnd::kDone;
+    if (goesOn == nullptr)
+        end.wait();
+    else
+        while (end.wait_for(kAskEvery) == std::future_status::timeout)
+            if (!isCancelled && !(*goesOn)())
+                isCancelled = true;
+    return done;
 }
 
 } // namespace tenon

@@ -2,11 +2,11 @@
 #include "devices/guarded/guarded_device.h"
 
 #include "device/host/events.h"
+#include "device/host/host_device.h"
 #include "device/host/streams.h"
 #include "devices/guarded/guarded_memory.h"
 #include "support/device.h"
 
-#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -31,21 +31,6 @@ Inside insideOf(Launch const& launch)
     for (size_t i = 0; i < launch.outputCount; ++i)
         inside.outputs.push_back(GuardedMemory::open(launch.call.outputs[i]));
     return inside;
-}
-
-//! Work in the order of the stream, done when this returns.
-Result<Done> doThere(void* stream, host::Work const& work)
-{
-    Result<Done> done{Done{}};
-    auto const isOver = std::make_shared<std::atomic<bool>>(false); // Told after the caller may have gone on.
-    TENON_TRY(host::submit(stream, [&, isOver]() -> Result<Done> {
-        done = work();
-        isOver->store(true);
-        isOver->notify_one();
-        return Done{};
-    }));
-    isOver->wait(false);
-    return done;
 }
 } // namespace
 
@@ -91,7 +76,7 @@ void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
 
 void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
 {
-    static_cast<void>(doThere(stream, [=]() -> Result<Done> {
+    static_cast<void>(runInStream(stream, nullptr, [=](GoesOn const*) -> Result<Done> {
         std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
         return Done{};
     }));
@@ -149,7 +134,11 @@ Result<RunEnd> GuardedDevice::run(std::span<Launch const> launches, RunOptions c
     }
     if (options.ticket == nullptr)
     {
-        TENON_TRY(doThere(options.stream, [&] { return runInside(launches, options, failure); }));
+        TENON_TRY(runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
+            RunOptions there = options;
+            there.goesOn = goesOn;
+            return runInside(launches, there, failure);
+        }));
         return RunEnd::kDone;
     }
     TENON_TRY(host::submit(options.stream, [this, launches, options]() -> Result<Done> {
