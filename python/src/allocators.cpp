@@ -26,7 +26,7 @@ class PyAllocator : public IGpuAllocator
     {
         py::gil_scoped_acquire const gil;
         // Classes written for TensorRT 8 may have `free` alone.
-        if (!py::get_override(self(), "deallocate") && py::get_override(self(), "free"))
+        if (!hasOverride(self(), "deallocate") && hasOverride(self(), "free"))
         {
             callOverride(self(), "free", true, handleOf(memory));
             return true;
@@ -37,7 +37,7 @@ class PyAllocator : public IGpuAllocator
     {
         {
             py::gil_scoped_acquire const gil;
-            if (py::get_override(self(), "allocate_async"))
+            if (hasOverride(self(), "allocate_async"))
                 return addressOf(
                     callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
         }
@@ -47,7 +47,7 @@ class PyAllocator : public IGpuAllocator
     {
         {
             py::gil_scoped_acquire const gil;
-            if (py::get_override(self(), "deallocate_async"))
+            if (hasOverride(self(), "deallocate_async"))
                 return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)),
                     false, "deallocate_async");
         }
@@ -101,7 +101,7 @@ class PyOutputAllocator : public IOutputAllocator
     {
         {
             py::gil_scoped_acquire const gil;
-            if (py::get_override(base(), "reallocate_output_async"))
+            if (hasOverride(base(), "reallocate_output_async"))
                 return addressOf(callOverride(base(), "reallocate_output_async", true, name, handleOf(current), size,
                     alignment, handleOf(stream)));
         }

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace py = pybind11;
@@ -101,6 +102,9 @@ T& present(T& object)
     return object;
 }
 
+//! TypeError for an object of a Python class in which the part of that type has no __init__ behind it yet.
+void requireInit(py::handle object, py::detail::type_info const& type);
+
 //! Docstring of a class or of Class.member, from the documentation of the headers; "" when there is none.
 char const* docOf(char const* name) noexcept;
 
@@ -154,6 +158,19 @@ struct process_attribute<tenon::python::KeepAlive<Nurse, Patient>>
     {
         if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
             keep_alive_impl(Nurse, Patient, call, result);
+    }
+};
+
+//! Objects of Python classes whose base's __init__ has not run: pybind11 would hand out memory without an object.
+template <typename T>
+class type_caster<T, enable_if_t<std::is_polymorphic<T>::value>> : public type_caster_base<T>
+{
+  public:
+    bool load(handle source, bool convert)
+    {
+        if (this->typeinfo != nullptr)
+            tenon::python::requireInit(source, *this->typeinfo);
+        return type_caster_base<T>::load(source, convert);
     }
 };
 

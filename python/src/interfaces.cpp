@@ -47,7 +47,7 @@ class PyDefaultLogger : public DefaultLogger
     {
         {
             py::gil_scoped_acquire const gil;
-            if (py::get_override(static_cast<DefaultLogger const*>(this), "log"))
+            if (hasOverride(static_cast<DefaultLogger const*>(this), "log"))
             {
                 callOverride(static_cast<DefaultLogger const*>(this), "log", true, severity, message);
                 return;
@@ -63,7 +63,7 @@ class PyErrorRecorder : public IErrorRecorder
     int32_t getNbErrors() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        char const* const name = py::get_override(this, "get_num_errors") ? "get_num_errors" : "num_errors";
+        char const* const name = hasOverride(this, "get_num_errors") ? "get_num_errors" : "num_errors";
         return valueOr(callOverride(this, name, true), 0, name);
     }
     ErrorCode getErrorCode(int32_t index) const noexcept override
@@ -207,6 +207,25 @@ void bindRecorder(py::module_& m)
 }
 
 } // namespace
+
+void requireInit(py::handle object, py::detail::type_info const& type)
+{
+    if (!object || PyType_IsSubtype(Py_TYPE(object.ptr()), type.type) == 0)
+        return;
+    auto* const instance = reinterpret_cast<py::detail::instance*>(object.ptr());
+    for (auto const& part : py::detail::values_and_holders(instance))
+    {
+        if (part.value_ptr() != nullptr || PyType_IsSubtype(part.type->type, type.type) == 0)
+            continue;
+        auto const nameOf = [](PyTypeObject* each) {
+            return py::handle{reinterpret_cast<PyObject*>(each)}.attr("__name__").cast<std::string>();
+        };
+        std::string const base = nameOf(part.type->type);
+        std::string const own = nameOf(Py_TYPE(object.ptr()));
+        throw py::type_error(base + ".__init__() has not run on this object of class " + own + ": let " + own
+            + ".__init__ call " + base + ".__init__(self) before it uses the object");
+    }
+}
 
 void bindInterfaces(py::module_& m)
 {

@@ -78,20 +78,16 @@ class StoredFields
         py::gil_scoped_acquire const gil;
         static PluginField const kUnreadable{"", nullptr, nvinfer1::PluginFieldType::kINT32, -1}; // Refused as a field.
         static nvinfer1::PluginFieldCollection const kFailure{1, &kUnreadable};
-        auto const answer = callOverride(self, "get_fields_to_serialize", true);
+        constexpr char const* kName{"get_fields_to_serialize"};
+        auto const answer = callOverride(self, kName, true);
         if (!answer)
             return &kFailure;
-        try
-        {
-            mFields = answer->template cast<FieldList>();
-            mView.emplace(mFields);
-            return mView->get();
-        }
-        catch (std::exception const& error)
-        {
-            std::fprintf(stderr, "[tenon] get_fields_to_serialize answered with no collection: %s\n", error.what());
+        auto fields = valueOr<std::optional<FieldList>, Base>(answer, std::nullopt, kName);
+        if (!fields)
             return &kFailure;
-        }
+        mFields = *std::move(fields);
+        mView.emplace(mFields);
+        return mView->get();
     }
 
   private:
@@ -107,12 +103,15 @@ class ValidTactics
     int32_t ask(Base const* self) noexcept
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self, "get_valid_tactics"))
+        if (!hasOverride(self, "get_valid_tactics"))
             return 0;
         auto const answer = callOverride(self, "get_valid_tactics", true);
         if (!answer)
             return kFailed;
-        mTactics = valueOr<std::vector<int32_t>>(answer, {0}, "get_valid_tactics"); // {0}: refused as tactics.
+        auto tactics = valueOr<std::optional<std::vector<int32_t>>, Base>(answer, std::nullopt, "get_valid_tactics");
+        if (!tactics)
+            return kFailed;
+        mTactics = *std::move(tactics);
         return static_cast<int32_t>(mTactics.size());
     }
     int32_t give(int32_t* tactics, int32_t count) const noexcept

@@ -16,6 +16,13 @@ nvinfer1::IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char c
 //! A plugin as Python knows it: the object of a Python class itself, or a wrapper, which may keep a parent.
 py::object seenFromPython(nvinfer1::IPluginV3& plugin, py::return_value_policy policy, py::handle parent = {});
 
+//! A capability that Python wrote, which may be the plugin's own object or another one.
+struct PartOfPlugin
+{
+    virtual ~PartOfPlugin() = default;
+    PyObject const* plugin{nullptr}; //!< Whose it was last; only to be compared with.
+};
+
 //! The same for the V2 family. The library gives objects back by destroy().
 nvinfer1::IPluginV2* giveToLibrary(nvinfer1::IPluginV2& plugin);
 

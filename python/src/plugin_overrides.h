@@ -15,35 +15,30 @@ inline constexpr int32_t kFailed{-1};
 template <typename Base, typename... Args>
 int32_t status(Base const* self, char const* name, bool required, Args&&... args)
 {
-    if (!required && !py::get_override(self, name))
+    if (!required && !hasOverride(self, name))
         return 0;
     return callOverride(self, name, required, std::forward<Args>(args)...).has_value() ? 0 : kFailed;
 }
 
 //! A list of exactly `count` values of type T (M8).
-template <typename T>
-int32_t filled(std::optional<py::object> const& answer, T* values, int32_t count, char const* name)
+template <typename Base, typename T>
+int32_t filled(std::optional<py::object> const& answer, T* values, int32_t count, char const* name) noexcept
 {
     if (!answer)
         return kFailed;
-    try
+    auto const list = valueOr<std::optional<std::vector<T>>, Base>(answer, std::nullopt, name);
+    if (!list)
+        return kFailed;
+    if (static_cast<int32_t>(list->size()) != count)
     {
-        auto const list = answer->cast<std::vector<T>>();
-        if (static_cast<int32_t>(list.size()) != count)
-        {
-            std::fprintf(
-                stderr, "[tenon] %s answered with %zu values where num_outputs is %d\n", name, list.size(), count);
-            return kFailed;
-        }
-        std::copy(list.begin(), list.end(), values);
-        return 0;
-    }
-    catch (std::exception const& error)
-    {
-        std::fprintf(stderr, "[tenon] %s answered with a value of the wrong type: %s\n", name, error.what());
+        blame<Base>(std::string{name} + " answered with " + std::to_string(list->size())
+            + " values where num_outputs is " + std::to_string(count));
         return kFailed;
     }
+    std::copy(list->begin(), list->end(), values);
+    return 0;
 }
+
 //! A property that Python classes set; of a C++ object it is read with `get` and cannot be set.
 template <typename Alias, typename Base, typename Class, typename Get>
 void attribute(Class& c, char const* type, char const* name, py::object fallback, Get get)

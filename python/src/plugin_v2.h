@@ -50,20 +50,15 @@ inline bool isNamed(py::handle plugin) noexcept
     return hasNames(plugin, {"plugin_type", "plugin_version", "plugin_namespace"});
 }
 
-//! A plugin that a Python method returned, handed to the library; null when it is none (M11). A clone has what is kept
-//! here of the original, too: Python code copies `__dict__`, where these attributes are not.
 template <typename T>
-T* handedOver(std::optional<py::object> const& answer, char const* name, PythonV2 const* original = nullptr)
+T* taken(py::object const& answer, char const* name, PythonV2 const* original)
 {
-    if (!answer)
-        return nullptr;
-    if (!py::isinstance<T>(*answer))
+    if (!py::isinstance<T>(answer))
     {
-        std::fprintf(stderr, "[tenon] %s answered with %s, which is no plugin of the class wanted\n", name,
-            py::repr(*answer).template cast<std::string>().c_str());
+        blame<T>(std::string{name} + " answered with " + shown(answer) + ", which is no plugin of the class wanted");
         return nullptr;
     }
-    T* const plugin = answer->template cast<T*>();
+    T* const plugin = answer.template cast<T*>();
     PythonV2* const python = pythonOf(*plugin);
     if (python == nullptr)
         return static_cast<T*>(plugin->clone());
@@ -73,10 +68,20 @@ T* handedOver(std::optional<py::object> const& answer, char const* name, PythonV
         if (original->given)
             plugin->setPluginNamespace(original->given->c_str()); // J16
     }
-    if (!isNamed(*answer))
+    if (!isNamed(answer))
         return nullptr;
-    python->hold(*answer);
+    python->hold(answer);
     return plugin;
+}
+
+//! A plugin that a Python method returned, handed to the library; null when it is none (M11). A clone has what is kept
+//! here of the original, too: Python code copies `__dict__`, where these attributes are not.
+template <typename T>
+T* handedOver(std::optional<py::object> const& answer, char const* name, PythonV2 const* original = nullptr) noexcept
+{
+    if (!answer)
+        return nullptr;
+    return guarded<T>(name, static_cast<T*>(nullptr), [&] { return taken<T>(*answer, name, original); });
 }
 
 //! Calls that the generations share. Base: the public class, by which overrides are looked up.
@@ -104,15 +109,11 @@ class PyV2 : public Base, public PythonV2
     void setPluginNamespace(nvinfer1::AsciiChar const* nameSpace) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        try
-        {
+        guarded<Base>("plugin_namespace", false, [&] {
             py::cast(self()).attr("plugin_namespace") = orEmpty(nameSpace);
             given = orEmpty(nameSpace);
-        }
-        catch (py::error_already_set& error)
-        {
-            reportOverride(error, "plugin_namespace");
-        }
+            return true;
+        });
     }
     int32_t getNbOutputs() const noexcept override
     {
@@ -137,32 +138,18 @@ class PyV2 : public Base, public PythonV2
     size_t getSerializationSize() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        auto answer = callOverride(self(), "serialize", true);
-        if (answer && py::isinstance<py::str>(*answer))
-            answer = py::bytes(answer->template cast<std::string>()); // As UTF-8.
-        if (!answer || PyObject_CheckBuffer(answer->ptr()) == 0)
-        {
-            if (answer)
-                std::fprintf(stderr, "[tenon] serialize answered with no bytes\n");
+        constexpr char const* kName{"get_serialization_size"};
+        auto const answer = callOverride(self(), "serialize", true);
+        if (!answer || !guarded<Base>("serialize", false, [&] { return keep(*answer); }))
             return kRefused;
-        }
-        auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer->ptr()));
-        if (!bytes) // A buffer whose memory is gone, for one.
-        {
-            py::error_already_set error;
-            explainFailure<Base>(error.what());
-            reportOverride(error, "serialize");
-            return kRefused;
-        }
-        mSerialized = static_cast<std::string>(bytes);
-        if (!py::get_override(self(), "get_serialization_size"))
+        if (!hasOverride(self(), kName))
             return mSerialized.size();
-        auto const size =
-            valueOr<size_t>(callOverride(self(), "get_serialization_size", true), kRefused, "get_serialization_size");
+        auto const told = callOverride(self(), kName, true);
+        auto const size = valueOr<std::optional<size_t>, Base>(told, std::nullopt, kName);
         if (size == mSerialized.size())
-            return size;
-        std::fprintf(stderr, "[tenon] get_serialization_size answers %zu, but serialize gives %zu bytes\n", size,
-            mSerialized.size());
+            return mSerialized.size();
+        if (size)
+            blame<Base>(sizesDiffer(*size));
         return kRefused;
     }
     void serialize(void* buffer) const noexcept override
@@ -192,6 +179,28 @@ class PyV2 : public Base, public PythonV2
         kept = attributeOr<std::string>(self(), name, "");
         return kept.c_str();
     }
+    //! What serialize answered: a buffer, or text, which counts as UTF-8.
+    bool keep(py::object answer) const
+    {
+        if (py::isinstance<py::str>(answer))
+            answer = answer.attr("encode")();
+        if (PyObject_CheckBuffer(answer.ptr()) == 0)
+        {
+            blame<Base>("serialize answered with no bytes: " + shown(answer));
+            return false;
+        }
+        auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer.ptr()));
+        if (!bytes) // A buffer whose memory is gone, for one.
+            throw py::error_already_set{};
+        mSerialized = static_cast<std::string>(bytes);
+        return true;
+    }
+    std::string sizesDiffer(size_t told) const
+    {
+        return "get_serialization_size answers " + std::to_string(told) + ", but serialize gives "
+            + std::to_string(mSerialized.size()) + " bytes";
+    }
+
     mutable std::string mSerialized;
 };
 

@@ -5,6 +5,8 @@
 
 #include <pybind11/stl_bind.h>
 
+#include <algorithm>
+
 namespace tenon::python
 {
 
@@ -81,22 +83,20 @@ FieldList fieldsOf(nvinfer1::PluginFieldCollection const* collection);
 //! A resource as Python knows it: the object of a Python class itself.
 py::object heldObject(nvinfer1::IPluginResource* resource);
 
-//! Copies, so that a list that Python code keeps stays valid.
+//! Copies, so that a list that Python code keeps stays valid. They become Python's in the call that gets them: to
+//! convert an enumeration runs Python code, which may raise.
 template <typename T>
-py::list listOf(T const* first, int32_t count)
+std::vector<T> listOf(T const* first, int32_t count)
 {
-    py::list list;
-    for (int32_t i = 0; i < count; ++i)
-        list.append(py::cast(first[i], py::return_value_policy::copy));
-    return list;
+    return {first, first + std::max(count, 0)};
 }
 
 //! Addresses as ints.
-inline py::list addressList(void const* const* first, size_t count)
+inline std::vector<size_t> addressList(void const* const* first, size_t count)
 {
-    py::list list;
+    std::vector<size_t> list;
     for (size_t i = 0; i < count; ++i)
-        list.append(py::int_(reinterpret_cast<size_t>(first[i])));
+        list.push_back(reinterpret_cast<size_t>(first[i]));
     return list;
 }
 

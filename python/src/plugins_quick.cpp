@@ -25,15 +25,15 @@ class PyQuickBuildOf : public Base
         py::gil_scoped_acquire const gil;
         auto const answer = callOverride(
             self(), "get_output_data_types", true, listOf(inputTypes, nbInputs), listOf(inputRanks, nbInputs));
-        return filled(answer, outputTypes, nbOutputs, "get_output_data_types");
+        return filled<Base>(answer, outputTypes, nbOutputs, "get_output_data_types");
     }
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
         int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        auto const answer = callOverride(self(), "get_output_shapes", true, listOf(inputs, nbInputs),
-            listOf(shapeInputs, nbShapeInputs), py::cast(&builder, py::return_value_policy::reference));
-        return filled(answer, outputs, nbOutputs, "get_output_shapes");
+        auto const answer = callOverride(
+            self(), "get_output_shapes", true, listOf(inputs, nbInputs), listOf(shapeInputs, nbShapeInputs), &builder);
+        return filled<Base>(answer, outputs, nbOutputs, "get_output_shapes");
     }
     int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
@@ -69,14 +69,14 @@ class PyQuickBuildOf : public Base
     int32_t getNbOutputs() const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (py::get_override(self(), "get_num_outputs"))
+        if (hasOverride(self(), "get_num_outputs"))
             return valueOr(callOverride(self(), "get_num_outputs", true), 0, "get_num_outputs");
         return attributeOr<int32_t>(self(), "num_outputs", 0);
     }
     int32_t getAliasedInput(int32_t outputIndex) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_aliased_input"))
+        if (!hasOverride(self(), "get_aliased_input"))
             return -1;
         return valueOr(callOverride(self(), "get_aliased_input", true, outputIndex), -2, "get_aliased_input");
     }
@@ -109,7 +109,7 @@ class PyQuickBuildOf : public Base
     {
         py::gil_scoped_acquire const gil;
         kept.reset();
-        if (py::get_override(self(), name))
+        if (hasOverride(self(), name))
             kept = valueOr<std::optional<std::string>>(callOverride(self(), name, true), std::nullopt, name);
         return kept ? kept->c_str() : nullptr;
     }

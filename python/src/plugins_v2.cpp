@@ -50,7 +50,7 @@ class PyBatchless : public PyV2<Base, kVersion>
     int32_t initialize() noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(this->self(), "initialize"))
+        if (!hasOverride(this->self(), "initialize"))
             return 0;
         return codeOf(callOverride(this->self(), "initialize", true), "initialize");
     }
@@ -68,7 +68,7 @@ class PyBatchless : public PyV2<Base, kVersion>
     size_t getWorkspaceSize(int32_t maxBatchSize) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(this->self(), "get_workspace_size"))
+        if (!hasOverride(this->self(), "get_workspace_size"))
             return 0;
         auto const answer = callOverride(this->self(), "get_workspace_size", true, maxBatchSize);
         return answer ? valueOr<size_t>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX;
@@ -114,7 +114,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_output_data_type"))
+        if (!hasOverride(self(), "get_output_data_type"))
             return count > 0 ? types[0] : DataType::kFLOAT; // J9
         return valueOr(callOverride(self(), "get_output_data_type", true, index, listOf(types, count)),
             static_cast<DataType>(kFailed), "get_output_data_type");

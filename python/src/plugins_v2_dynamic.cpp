@@ -18,17 +18,18 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_output_datatype"))
+        if (!hasOverride(self(), "get_output_datatype"))
             return count > 0 ? types[0] : DataType::kFLOAT; // J9
-        return valueOr(callOverride(self(), "get_output_datatype", true, index, listOf(types, count)),
+        return valueOr<DataType, IPluginV2DynamicExt>(
+            callOverride(self(), "get_output_datatype", true, index, listOf(types, count)),
             static_cast<DataType>(kFailed), "get_output_datatype");
     }
     DimsExprs getOutputDimensions(
         int32_t outputIndex, DimsExprs const* inputs, int32_t nbInputs, IExprBuilder& builder) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return valueOr(callOverride(self(), "get_output_dimensions", true, outputIndex, listOf(inputs, nbInputs),
-                           py::cast(&builder, py::return_value_policy::reference)),
+        return valueOr<DimsExprs, IPluginV2DynamicExt>(
+            callOverride(self(), "get_output_dimensions", true, outputIndex, listOf(inputs, nbInputs), &builder),
             DimsExprs{-1, {}}, "get_output_dimensions");
     }
     bool supportsFormatCombination(
@@ -36,7 +37,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     {
         py::gil_scoped_acquire const gil;
         constexpr char const* kName{"supports_format_combination"};
-        return valueOr(
+        return valueOr<bool, IPluginV2DynamicExt>(
             callOverride(self(), kName, true, pos, listOf(inOut, nbInputs + nbOutputs), nbInputs), false, kName);
     }
     void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
@@ -51,11 +52,11 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
         int32_t nbOutputs) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_workspace_size"))
+        if (!hasOverride(self(), "get_workspace_size"))
             return 0;
         auto const answer =
             callOverride(self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
-        return answer ? valueOr<size_t>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX;
+        return answer ? valueOr<size_t, IPluginV2DynamicExt>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX;
     }
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
         void* const* outputs, void* workspace, cudaStream_t stream) noexcept override

@@ -41,7 +41,7 @@ class HeldPlugin final : public IPluginV3
     {
         py::gil_scoped_acquire const gil;
         if (mIsOwned)
-            status(mObject.cast<IPluginV3*>(), "destroy", false);
+            status(plugin(), "destroy", false);
         for (py::object& capability : mCapabilities)
             capability = py::object{};
         mObject = py::object{};
@@ -49,31 +49,21 @@ class HeldPlugin final : public IPluginV3
     IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        std::optional<py::object> const answer = callOverride(
-            static_cast<IPluginV3 const*>(mObject.cast<IPluginV3*>()), "get_capability_interface", true, type);
+        constexpr char const* kName{"get_capability_interface"};
+        auto const answer = callOverride(plugin(), kName, true, type);
         if (!answer || answer->is_none())
             return nullptr;
         mCapabilities.at(static_cast<size_t>(type)) = *answer;
-        switch (type)
-        {
-        case PluginCapabilityType::kCORE:
-            if (!isNamed(*answer))
-                return nullptr;
-            return capability<IPluginV3OneCore, IPluginV3QuickCore>(*answer, "IPluginV3OneCore or IPluginV3QuickCore");
-        case PluginCapabilityType::kBUILD:
-            return capability<IPluginV3OneBuild, IPluginV3QuickBuild>(
-                *answer, "IPluginV3OneBuild or IPluginV3QuickBuild");
-        case PluginCapabilityType::kRUNTIME:
-            return capability<IPluginV3OneRuntime, IPluginV3QuickRuntime>(
-                *answer, "IPluginV3OneRuntime or IPluginV3QuickRuntime");
-        }
-        return nullptr;
+        return guarded<IPluginV3>(
+            kName, static_cast<IPluginCapability*>(nullptr), [&] { return capabilityOf(*answer, type); });
     }
     IPluginV3* clone() noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return ownedAnswer(
-            callOverride(static_cast<IPluginV3 const*>(mObject.cast<IPluginV3*>()), "clone", true), "clone");
+        auto const answer = callOverride(plugin(), "clone", true);
+        if (answer && answer->is(mObject))
+            return this; // Refused as what it is.
+        return ownedAnswer(answer, "clone");
     }
     APILanguage getAPILanguage() const noexcept override
     {
@@ -95,18 +85,37 @@ class HeldPlugin final : public IPluginV3
     {
         if (!answer)
             return nullptr;
-        try
-        {
-            return giveToLibrary(*answer);
-        }
-        catch (std::exception const& error)
-        {
-            std::fprintf(stderr, "[tenon] %s: %s\n", name, error.what());
-            return nullptr;
-        }
+        return guarded<IPluginV3>(name, static_cast<IPluginV3*>(nullptr), [&] { return giveToLibrary(*answer); });
     }
 
   private:
+    //! The Python object was one of ours when it came here.
+    IPluginV3 const* plugin() const
+    {
+        return mObject.cast<IPluginV3*>();
+    }
+
+    IPluginCapability* capabilityOf(py::object const& answer, PluginCapabilityType type) const
+    {
+        switch (type)
+        {
+        case PluginCapabilityType::kCORE:
+            if (!isNamed(answer))
+                return nullptr;
+            return capability<IPluginV3OneCore, IPluginV3QuickCore>(answer, "IPluginV3OneCore or IPluginV3QuickCore");
+        case PluginCapabilityType::kBUILD:
+            return capability<IPluginV3OneBuild, IPluginV3QuickBuild>(
+                answer, "IPluginV3OneBuild or IPluginV3QuickBuild");
+        case PluginCapabilityType::kRUNTIME:
+            if (py::isinstance<IPluginV3OneRuntime>(answer))
+                if (auto* const part = pythonAs<PartOfPlugin>(answer.cast<IPluginV3OneRuntime&>()))
+                    part->plugin = mObject.ptr();
+            return capability<IPluginV3OneRuntime, IPluginV3QuickRuntime>(
+                answer, "IPluginV3OneRuntime or IPluginV3QuickRuntime");
+        }
+        return nullptr;
+    }
+
     //! What is no core capability at all is told by `capability`.
     static bool isNamed(py::object const& core)
     {
@@ -121,7 +130,7 @@ class HeldPlugin final : public IPluginV3
             return object.cast<First*>();
         if (py::isinstance<Second>(object))
             return object.cast<Second*>();
-        std::fprintf(stderr, "[tenon] get_capability_interface answered with an object that is no %s\n", name);
+        blame<IPluginV3>("get_capability_interface answered with " + shown(object) + ", which is no " + name);
         return nullptr;
     }
 
@@ -209,7 +218,10 @@ IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned)
     if (object->getAPILanguage() == APILanguage::kPYTHON)
         return new HeldPlugin{plugin, isOwned};
     py::gil_scoped_release const released;
-    return object->clone(); // A C++ object stays Python's.
+    IPluginV3* const copy = object->clone(); // A C++ object stays Python's.
+    if (copy == object)
+        throw std::runtime_error("clone() of the plugin returned the plugin itself: it must be a new object");
+    return copy;
 }
 
 IPluginV3* ownedAnswer(std::optional<py::object> const& answer, char const* name) noexcept
@@ -239,9 +251,15 @@ void bindPluginsV3(py::module_& m)
             py::object const& plugin) {
             std::vector<ITensor*> const data = tensorsOf(inputs);
             std::vector<ITensor*> const values = tensorsOf(shapeInputs);
-            std::unique_ptr<IPluginV3> const given{giveToLibrary(plugin, false)}; // The user keeps the object (L3).
-            if (given == nullptr)
-                throw std::runtime_error("clone() of the plugin returned null");
+            if (!py::isinstance<IPluginV3>(plugin))
+                throw py::type_error("an IPluginV3 is expected, not " + py::repr(plugin).cast<std::string>());
+            auto* given = plugin.cast<IPluginV3*>(); // The user keeps the object (L3): the network has a clone of it.
+            std::unique_ptr<IPluginV3> held;
+            if (given->getAPILanguage() == APILanguage::kPYTHON)
+            {
+                held.reset(giveToLibrary(plugin, false));
+                given = held.get();
+            }
             py::gil_scoped_release const released;
             return self.addPluginV3(data.data(), static_cast<int32_t>(data.size()), values.data(),
                 static_cast<int32_t>(values.size()), *given);

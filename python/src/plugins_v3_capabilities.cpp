@@ -33,22 +33,22 @@ class PyBuild : public Base
     {
         py::gil_scoped_acquire const gil;
         auto const answer = callOverride(self(), "get_output_data_types", true, listOf(inputTypes, nbInputs));
-        return filled(answer, outputTypes, nbOutputs, "get_output_data_types");
+        return filled<Base>(answer, outputTypes, nbOutputs, "get_output_data_types");
     }
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
         int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        auto const answer = callOverride(self(), "get_output_shapes", true, listOf(inputs, nbInputs),
-            listOf(shapeInputs, nbShapeInputs), py::cast(&builder, py::return_value_policy::reference));
-        return filled(answer, outputs, nbOutputs, "get_output_shapes");
+        auto const answer = callOverride(
+            self(), "get_output_shapes", true, listOf(inputs, nbInputs), listOf(shapeInputs, nbShapeInputs), &builder);
+        return filled<Base>(answer, outputs, nbOutputs, "get_output_shapes");
     }
     bool supportsFormatCombination(
         int32_t pos, DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
         py::gil_scoped_acquire const gil;
         constexpr char const* kName{"supports_format_combination"};
-        return valueOr(
+        return valueOr<bool, Base>(
             callOverride(self(), kName, true, pos, listOf(inOut, nbInputs + nbOutputs), nbInputs), false, kName);
     }
     int32_t getNbOutputs() const noexcept override
@@ -59,11 +59,11 @@ class PyBuild : public Base
         DynamicPluginTensorDesc const* outputs, int32_t nbOutputs) const noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_workspace_size"))
+        if (!hasOverride(self(), "get_workspace_size"))
             return 0;
         auto const answer =
             callOverride(self(), "get_workspace_size", true, listOf(inputs, nbInputs), listOf(outputs, nbOutputs));
-        return answer ? valueOr<size_t>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX; // Refused as a size.
+        return answer ? valueOr<size_t, Base>(answer, SIZE_MAX, "get_workspace_size") : SIZE_MAX; // Refused as a size.
     }
     int32_t getNbTactics() noexcept override
     {
@@ -116,14 +116,14 @@ class PyBuildV2 : public PyBuild<IPluginV3OneBuildV2>
     int32_t getAliasedInput(int32_t outputIndex) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        if (!py::get_override(self(), "get_aliased_input"))
+        if (!hasOverride(self(), "get_aliased_input"))
             return -1;
         auto const answer = callOverride(self(), "get_aliased_input", true, outputIndex);
         return answer ? valueOr(answer, -2, "get_aliased_input") : -2; // No input has that number.
     }
 };
 
-class PyRuntime : public IPluginV3OneRuntime
+class PyRuntime : public IPluginV3OneRuntime, public PartOfPlugin
 {
   public:
     APILanguage getAPILanguage() const noexcept override
@@ -154,9 +154,14 @@ class PyRuntime : public IPluginV3OneRuntime
     IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return ownedAnswer(
-            callOverride(self(), "attach_to_context", true, py::cast(context, py::return_value_policy::reference)),
-            "attach_to_context");
+        constexpr char const* kName{"attach_to_context"};
+        auto const answer = callOverride(self(), kName, true, context);
+        if (answer && plugin != nullptr && answer->ptr() == plugin)
+        {
+            blame<IPluginV3>(std::string{kName} + " returned the plugin itself: it must be a new object");
+            return nullptr;
+        }
+        return ownedAnswer(answer, kName);
     }
     PluginFieldCollection const* getFieldsToSerialize() noexcept override
     {

@@ -368,3 +368,37 @@ def test_M15_sizes_and_types_stay_within_the_data() -> None:
 def test_M15_text_that_is_no_unicode_is_refused() -> None:
     with pytest.raises(UnicodeEncodeError):
         trt.PluginField("a", "\udc80", trt.PluginFieldType.CHAR)
+
+
+@pytest.mark.parametrize(
+    ("base", "attribute"),
+    [
+        ("IPluginV2DynamicExt", "num_outputs"),
+        ("IPluginV2Ext", "plugin_type"),
+        ("IPluginV3OneCore", "plugin_name"),
+        ("IPluginV3OneBuild", "num_outputs"),
+        ("IPluginCreator", "name"),
+        ("IPluginCreatorV3One", "plugin_namespace"),
+        ("Logger", "min_severity"),
+    ],
+)
+def test_objects_whose_base_has_no_init_yet_are_refused(base: str, attribute: str) -> None:
+    def early(self: object) -> None:
+        setattr(self, attribute, 1)
+
+    def reading(self: object) -> None:
+        getattr(self, attribute)
+
+    for init in (early, reading):
+        with pytest.raises(TypeError, match=rf"{base}.__init__\(\) has not run on this object of class Early"):
+            type("Early", (getattr(trt, base),), {"__init__": init})()
+
+
+def test_super_init_alone_of_four_bases_is_refused_by_name() -> None:
+    class OnlyFirst(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.IPluginV3OneRuntime):
+        def __init__(self) -> None:
+            super().__init__()
+            self.plugin_name = "x"
+
+    with pytest.raises(TypeError, match=r"IPluginV3OneCore.__init__\(\) has not run .* class OnlyFirst"):
+        OnlyFirst()

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import pathlib
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from journal_library import Journal, opened
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
+HERE = pathlib.Path(__file__).parent
 BASES = {
     ScaledDynamic: (trt.IPluginV2DynamicExt,),
     ScaledV3: (trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuild, trt.IPluginV3OneRuntime),
@@ -747,3 +749,71 @@ def test_the_gil_is_held_in_callbacks_of_python(creators: Creators) -> None:
     thread.start()
     thread.join()
     assert not failures and held == [1, 1, 1]
+
+
+INTERRUPTED = """
+import numpy as np, tensorrt as trt, test_plugin_rules as here
+
+BASE, NAME, ANSWER = here.{base}, "{name}", {answer}
+struck = []
+
+def strike(self, *arguments):
+    if not struck:
+        struck.append(1)
+        raise KeyboardInterrupt
+    original = getattr(BASE, NAME, None)
+    return ANSWER if ANSWER is not None else original(self, *arguments)
+
+class Struck(BASE):
+    pass
+
+setattr(Struck, NAME, strike)
+made = here.Creators()
+made.made = Struck
+for each in made.all:
+    trt.get_plugin_registry().register_creator(each, "")
+try:
+    context = here.load(here.build(Struck())).create_execution_context()
+    here.run(context)
+    here.run(context, 4)
+    del context
+    for _ in range(100):
+        pass
+    print("not interrupted")
+except (KeyboardInterrupt, AssertionError) as error:
+    try:
+        print("interrupted" if struck else error)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "answer"),
+    [
+        *[("ScaledV3", name, None) for name in ("configure_plugin", "on_shape_change", "set_tactic", "clone")],
+        ("ScaledV3", "get_workspace_size", 16),
+        ("ScaledV3", "get_valid_tactics", [1]),
+        *[("ScaledV3", name, None) for name in ("get_fields_to_serialize", "get_capability_interface", "enqueue")],
+        *[("ScaledDynamic", name, None) for name in ("configure_plugin", "serialize", "clone", "enqueue")],
+        *[("ScaledDynamic", name, 0) for name in ("initialize", "terminate", "destroy")],
+        *[("ScaledDynamic", name, 4) for name in ("get_workspace_size", "get_serialization_size")],
+    ],
+)
+def test_X3_control_c_in_any_callback_ends_no_process(base: str, name: str, answer: object) -> None:
+    script = INTERRUPTED.format(base=base, name=name, answer=answer)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=HERE, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode in (0, 1, -2, 130), done.stderr
+    assert "terminate called" not in done.stderr
+    assert "interrupted" in done.stdout.split("\n") or "KeyboardInterrupt" in done.stderr, (done.stdout, done.stderr)
+
+
+def test_L7_a_plugin_that_returns_itself_is_refused(creators: Creators, printed: Printed) -> None:
+    assert build(with_method(ScaledV3, "clone", lambda self: self)()) is None
+    assert "returned the plugin itself: it must be a new object" in printed()
+    plan = build(ScaledV3())
+    creators.made = with_method(ScaledV3, "attach_to_context", lambda self, context: self)
+    assert load(plan).create_execution_context() is None
+    assert "attach_to_context returned the plugin itself: it must be a new object" in printed()
