@@ -35,8 +35,11 @@ class Dynamic final : public V2Family
             auto const dims = plugin().getOutputDimensions(i, in.data(), static_cast<int32_t>(in.size()), builder);
             auto shape = builder.shapeOf(dims);
             if (!shape)
-                return std::move(shape).error().in(
-                    fmt::format("getOutputDimensions({}) of plugin {}", i, mIdentity.show()));
+            {
+                Error error = std::move(shape).error();
+                error.message += because();
+                return std::move(error).in(fmt::format("getOutputDimensions({}) of plugin {}", i, mIdentity.show()));
+            }
             found.shapes.push_back(*std::move(shape));
         }
         return found;

@@ -182,7 +182,7 @@ class V3 final : public Plugin
         int32_t const count =
             alsoTold("getNbTactics", "getValidTactics() wants room", [&] { return build.getNbTactics(); });
         if (count < 0)
-            return badConfig("getNbTactics() of plugin {} answers {}", mIdentity.show(), count);
+            return badConfig("getNbTactics() of plugin {} answers {}{}", mIdentity.show(), count, because());
         std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
         if (count > 0)
             TENON_TRY(checked("getValidTactics()", build.getValidTactics(tactics.data(), count)));
@@ -236,7 +236,11 @@ class V3 final : public Plugin
         nvinfer1::PluginFieldCollection const* const fields = mRuntime.getFieldsToSerialize();
         auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
         if (!bytes)
-            return std::move(bytes).error().in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
+        {
+            Error error = std::move(bytes).error();
+            error.message += because();
+            return std::move(error).in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
+        }
         return bytes;
     }
     int32_t aliasedInput(int32_t output) override

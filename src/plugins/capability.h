@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "plugins/failure.h"
 #include "plugins/text.h"
 
 #include "NvInferRuntime.h"
@@ -17,7 +18,7 @@ Result<Capability*> capability(nvinfer1::IPluginV3& plugin, nvinfer1::PluginCapa
 {
     nvinfer1::IPluginCapability* const found = plugin.getCapabilityInterface(type);
     if (found == nullptr)
-        return badArgument("the plugin has no capability {}", kind);
+        return badArgument("the plugin has no capability {}{}", kind, because());
     if (std::string_view const says{found->getInterfaceInfo().kind}; says != kind)
         return badArgument("the plugin's capability {} says it is '{}'", kind, says);
     return static_cast<Capability*>(found);

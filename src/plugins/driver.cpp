@@ -141,11 +141,12 @@ class Negotiation
     Error refusal() const
     {
         PortOffer const& offer = mOffers[mDeepest];
-        return badConfig("plugin {} accepts no type and format for {}{}: refused were {}{}; let it accept one of these",
+        return badConfig(
+            "plugin {} accepts no type and format for {}{}: refused were {}{}; let it accept one of these{}",
             mPlugin.identity().show(), offer.name,
             mPrefix.empty() ? "" : fmt::format(" (after {} for the ports before it)", mPrefix),
             offer.choices.empty() ? "none, since no type can be offered there" : textOf(offer.choices),
-            mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMostQuestions) : "");
+            mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMostQuestions) : "", because());
     }
 
     Plugin& mPlugin;

@@ -1,6 +1,7 @@
 // Registry: look-up, libraries, resources, and what is said when a creator is missing.
 #include "plugins/registry.h"
 
+#include "plugins/failure.h"
 #include "plugins/field_bytes.h"
 #include "plugins/library.h"
 #include "plugins/name_limits.h"
@@ -52,6 +53,8 @@ Result<Names> namesAsSaid(nvinfer1::IPluginCreatorInterface& creator)
 Result<Names> namesOf(nvinfer1::IPluginCreatorInterface& creator)
 {
     Names names = TENON_TRY(namesAsSaid(creator));
+    if (names.type.empty())
+        return badArgument("the creator has no name{}", because());
     TENON_TRY(checkLength("the name of the creator", names.type));
     TENON_TRY(checkLength("the version of creator '" + names.type + "'", names.version));
     TENON_TRY(checkLength("the namespace of creator '" + names.type + "'", names.nameSpace));
@@ -356,8 +359,8 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
                     identity.nameSpace.c_str(), &collection, phase, nvinfer1::QuickPluginCreationRequest::kSTRICT_JIT);
         });
         if (made == nullptr)
-            return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields",
-                identity.show(), collection.nbFields);
+            return badConfig("createPlugin() of the creator of plugin {} returned null for its {} stored fields{}",
+                identity.show(), collection.nbFields, because());
         return traced(TENON_TRY(take(made, nvinfer1::TensorRTPhase::kRUNTIME)), "createPlugin(kRUNTIME)");
     }
     auto* const made = toldOf("the creator of ", identity, "deserializePlugin", "a plan is loaded", [&] {
@@ -365,8 +368,8 @@ Result<PluginPtr> Registry::restore(Identity const& identity, std::string const&
             layerName.c_str(), stored.data(), stored.size());
     });
     if (made == nullptr)
-        return badConfig("deserializePlugin() of the creator of plugin {} returned null for {} bytes", identity.show(),
-            stored.size());
+        return badConfig("deserializePlugin() of the creator of plugin {} returned null for {} bytes{}",
+            identity.show(), stored.size(), because());
     toldOf("the new plugin ", identity, "setPluginNamespace", "the plan says so",
         [&] { made->setPluginNamespace(identity.nameSpace.c_str()); });
     return traced(TENON_TRY(take(made)), "deserializePlugin()");

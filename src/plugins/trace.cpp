@@ -7,8 +7,10 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -68,7 +70,12 @@ class TraceFile
     TraceFile()
     {
         if (std::optional<std::string> const path = textOf(Knob::kPluginTrace))
+        {
             mFile = std::fopen(path->c_str(), "a");
+            if (mFile == nullptr)
+                std::fprintf(stderr, "[tenon] TENON_PLUGIN_TRACE: '%s' cannot be opened: %s\n", path->c_str(),
+                    std::strerror(errno));
+        }
     }
 
     std::mutex mMutex;

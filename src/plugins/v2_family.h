@@ -7,6 +7,7 @@
 #include "plugins/plugin.h"
 #include "plugins/trace.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace tenon::plugins
@@ -65,8 +66,8 @@ class V2Family : public Plugin
                     ? standard
                     : ext().getOutputDataType(i, inputs.data(), static_cast<int32_t>(inputs.size())));
             if (!isValid(types.back()))
-                return badConfig("getOutputDataType({}) of plugin {} answers {}, which is no type", i, mIdentity.show(),
-                    static_cast<int32_t>(types.back()));
+                return badConfig("getOutputDataType({}) of plugin {} answers {}, which is no type{}", i,
+                    mIdentity.show(), static_cast<int32_t>(types.back()), because());
         }
         return types;
     }
@@ -115,6 +116,8 @@ class V2Family : public Plugin
     {
         size_t const size =
             alsoTold("getSerializationSize", "serialize() follows", [&] { return mPlugin->getSerializationSize(); });
+        if (size == SIZE_MAX) // As Python plugins answer where serialize() or this raised.
+            return badConfig("getSerializationSize() of plugin {} failed{}", mIdentity.show(), because());
         GuardedBytes bytes = TENON_TRY(GuardedBytes::make(size));
         mPlugin->serialize(bytes.data());
         if (!bytes.isIntact())

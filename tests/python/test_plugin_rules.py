@@ -817,3 +817,45 @@ def test_L7_a_plugin_that_returns_itself_is_refused(creators: Creators, printed:
     creators.made = with_method(ScaledV3, "attach_to_context", lambda self, context: self)
     assert load(plan).create_execution_context() is None
     assert "attach_to_context returned the plugin itself: it must be a new object" in printed()
+
+
+def raising(*arguments: object) -> None:
+    raise ValueError("no, thank you")
+
+
+@pytest.mark.parametrize(
+    ("base", "name"),
+    [
+        *[(ScaledDynamic, each) for each in ("get_output_datatype", "get_output_dimensions", "serialize")],
+        *[(ScaledDynamic, each) for each in ("get_serialization_size", "supports_format_combination")],
+        *[(ScaledV3, each) for each in ("get_capability_interface", "get_valid_tactics", "get_fields_to_serialize")],
+        (ScaledV3, "supports_format_combination"),
+    ],
+)
+@pytest.mark.parametrize("function", [raising, lambda *arguments: "seven"])
+def test_M3_the_engines_own_message_says_what_a_callback_did(
+    base: type, name: str, function: Callable, creators: Creators, printed: Printed
+) -> None:
+    if function is not raising and name == "serialize":
+        return  # Text counts as bytes.
+    assert build(with_method(base, name, function)()) is None
+    errors = [line for line in printed().splitlines() if "[E]" in line]
+    wanted = "no, thank you" if function is raising else "'seven'"
+    assert any(wanted in line for line in errors), errors
+
+
+def test_M3_messages_about_creators_say_what_they_raised(creators: Creators, printed: Printed) -> None:
+    plans = [build(ScaledDynamic()), build(ScaledV3())]
+    creators.made = raising
+    for plan in plans:
+        assert load(plan) is None
+        assert any("no, thank you" in line for line in printed().splitlines() if "[E]" in line)
+
+
+def test_I_a_creator_without_a_name_is_refused(printed: Printed) -> None:
+    class Nameless(trt.IPluginCreatorV3One):
+        def __init__(self) -> None:
+            trt.IPluginCreatorV3One.__init__(self)
+
+    assert not trt.get_plugin_registry().register_creator(Nameless(), "")
+    assert "the creator has no name" in printed()

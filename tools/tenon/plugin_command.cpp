@@ -7,6 +7,7 @@
 #include "NvInferPlugin.h"
 #include "impl/NvInferPythonPlugin.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -135,15 +136,17 @@ Json creatorsOf(std::string const& library)
         if (!std::filesystem::exists(library))
             throw std::runtime_error("there is no file '" + library + "'");
         std::string const path = std::filesystem::absolute(library).string();
-        if (getPluginRegistry()->loadLibrary(path.c_str()) == nullptr)
+        Json const before = parsed(tenonInspectPlugins(&problem), problem);
+        bool const isListed = getPluginRegistry()->loadLibrary(path.c_str()) != nullptr;
+        Json const all = parsed(tenonInspectPlugins(&problem), problem);
+        Json mine = Json::array();
+        for (Json const& each : all) // Libraries list their creators, or register them themselves when they are opened.
+            if (each["library"] == path || std::find(before.begin(), before.end(), each) == before.end())
+                mine.push_back(each);
+        if (!isListed && mine.empty())
             throw std::runtime_error("'" + library
                 + "' cannot be loaded as a library of plugins: the lines above say "
                   "why");
-        Json const all = parsed(tenonInspectPlugins(&problem), problem);
-        Json mine = Json::array();
-        for (Json const& each : all)
-            if (each["library"] == path)
-                mine.push_back(each);
         return mine;
     }
     initLibNvInferPlugins(getLogger(), "");
@@ -200,6 +203,10 @@ int list(std::string const& library, bool json)
     bool const isOurs = command[0].ends_with(".plan") || command[0].ends_with(".onnx");
     if (isOurs)
         command.insert(command.begin(), {std::filesystem::read_symlink("/proc/self/exe").string(), "run"});
+    std::FILE* const file = std::fopen(output.c_str(), "a");
+    if (file == nullptr)
+        throw std::runtime_error("'" + output + "' cannot be opened: " + std::strerror(errno));
+    std::fclose(file);
     setenv("TENON_PLUGIN_TRACE", output.c_str(), 1);
     become(command, "");
 }

@@ -42,7 +42,7 @@ void checkCloneV2(Host& host, IPluginV2& plugin)
     host.watch().enter(nullptr);
     if (first == nullptr || second == nullptr)
     {
-        host.watch().failed(Ask::kClone, host.generation(), badConfig("it returned null"));
+        host.watch().failed(Ask::kClone, host.generation(), badConfig("it returned null{}", because()));
         host.watch().stop();
     }
     else if (first == &plugin || second == &plugin || first == second)
@@ -61,7 +61,7 @@ void checkNewV3(Host& host, Ask ask, IPluginV3 const* original, IPluginV3* first
     host.watch().enter(nullptr);
     if (first == nullptr || second == nullptr)
     {
-        host.watch().failed(ask, host.generation(), badConfig("it returned null"));
+        host.watch().failed(ask, host.generation(), badConfig("it returned null{}", because()));
         host.watch().stop();
     }
     else if (first == original || second == original || first == second || first == host.subject().object)
