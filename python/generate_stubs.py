@@ -35,8 +35,13 @@ ARGUMENTS = {
     ("IExecutionContext", "set_device_memory", "memory"): "Memory",
     ("IExecutionContext", "execute_v2", "bindings"): "Sequence[Memory]",
     ("IExecutionContext", "execute_async_v3", "stream_handle"): "Handle",
+    ("IExecutionContext", "execute_async_v2", "bindings"): "Sequence[Memory]",
+    ("IExecutionContext", "execute_async_v2", "stream_handle"): "Handle",
+    ("IExecutionContext", "set_shape_input", "shape"): "Sequence[int]",
     ("IExecutionContext", "set_optimization_profile_async", "stream_handle"): "Handle",
     ("IExecutionContext", "set_aux_streams", "aux_streams"): "Sequence[Handle]",
+    ("IOutputAllocator", "notify_shape", "shape"): "Dims",  # What overrides are called with.
+    ("IOutputAllocator", "reallocate_output", "memory"): "int",
     ("", "init_libnvinfer_plugins", "logger"): "ILogger | Handle",
     ("Dims", "__init__", "shape"): "Iterable[int]",
 }
@@ -62,6 +67,7 @@ Memory = Handle | NDArray[Any] | Buffer
 SPECIAL = {
     "ICudaEngine": [
         "def __len__(self) -> int: ...",
+        "def __iter__(self) -> Iterator[str]: ...",
         "@overload\ndef __getitem__(self, index: int) -> str: ...",
         "@overload\ndef __getitem__(self, name: str) -> int: ...",
     ],
@@ -203,7 +209,7 @@ class Stub:
             for member in severity["enum_members"]:
                 self.lines.append(f"    {member['name']}: ClassVar[ILogger.Severity]")
         special = SPECIAL.get(cls["name"], [])
-        own = {word for line in special for word in re.findall(r"def (\w+)", line)}
+        own = {word for line in special for match in re.findall(r"def (\w+)|^(\w+):", line) for word in match}
         if cls["constructors"] and "__init__" not in own:
             self.method(cls["name"], "__init__", cls["constructors"], None)
         for attribute in cls["attributes"]:
@@ -270,10 +276,28 @@ class Stub:
         return HEAD + "\n".join(self.lines) + OWN
 
 
+def with_older(table: dict, older: dict, module: types.ModuleType) -> dict:
+    """The table with the members that only an older version has, and with attributes that are set as there."""
+    former = {cls["name"]: cls for cls in older["classes"]}
+    for cls in table["classes"]:
+        live = getattr(module, cls["name"], None)
+        for kind in ("attributes", "methods"):
+            known = {member["name"]: member for member in cls.get(kind, [])}
+            for member in former.get(cls["name"], {}).get(kind, []):
+                if member["name"] not in known:
+                    cls[kind].append(member)
+                elif getattr(inspect.getattr_static(live, member["name"], None), "fset", None) and kind == "attributes":
+                    known[member["name"]]["access"] = member["access"]
+    return table
+
+
 def main() -> None:
     tables, package = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    table = json.loads((tables / "python-10.16.json").read_text())["modules"][0]
-    text = Stub(extension(package), table).text()
+    table, older = (
+        json.loads((tables / f"python-{version}.json").read_text())["modules"][0] for version in ("10.16", "8.6.1")
+    )
+    module = extension(package)
+    text = Stub(module, with_older(table, older, module)).text()
     out = package / "_native.pyi"
     if not out.exists() or out.read_text() != text:
         out.write_text(text)

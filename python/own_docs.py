@@ -60,6 +60,35 @@ OWN = {
     "IBuilderConfig.plugins_to_serialize": "The files of the plugin libraries that the plan is to carry.",
     "ISymExpr.dtype": "The argument's type.",
     "ISymExpr.expr": "The expression, an IDimensionExpr.",
+    "ICudaEngine.binding_is_input": "Whether a binding is an input (TensorRT 8); get_tensor_mode() serves names.",
+    "ICudaEngine.get_binding_bytes_per_component": "Bytes of one component of a vectorized format; -1 for others.\n"
+    ":param index: a binding.",
+    "ICudaEngine.get_binding_components_per_element": "Components of one element of a vectorized format; -1 for "
+    "others.\n:param index: a binding.",
+    "ICudaEngine.get_binding_dtype": "The element type of a binding (TensorRT 8); get_tensor_dtype() serves names.",
+    "ICudaEngine.get_binding_format": "The order of a binding's elements in memory.\n:param index: a binding.",
+    "ICudaEngine.get_binding_format_desc": "The order of a binding's elements in words.\n:param index: a binding.",
+    "ICudaEngine.get_binding_index": "The index of a binding: those of profile 0 have the names of the tensors, in the "
+    'order inputs, outputs; those of profile i follow and end in " [profile i]".\n:param name: the name.\n'
+    ":returns: the index; -1 for an unknown name.",
+    "ICudaEngine.get_binding_name": "The name of a binding, with its profile but for profile 0.\n"
+    ":param index: a binding.\n:returns: the name; None for an index out of range.",
+    "ICudaEngine.get_binding_shape": "The extents of a binding, -1 for those of run time.\n"
+    ":returns: the extents; invalid ones for an index out of range or an unknown name.",
+    "ICudaEngine.get_binding_vectorized_dim": "The axis that a vectorized format splits; -1 for others.\n"
+    ":param index: a binding.",
+    "ICudaEngine.get_location": "Whether a binding lies on the device or, as shape tensors do, on the host.",
+    "ICudaEngine.get_profile_shape": "The extents [min, opt, max] that an optimization profile has for an input.\n"
+    ":param profile_index: the profile.\n"
+    ":param binding: index or name of a binding of this profile or of profile 0; others have invalid extents.",
+    "ICudaEngine.get_profile_shape_input": "The values [min, opt, max] that an optimization profile has for a shape "
+    "input; RuntimeError when there are none.\n:param profile_index: the profile.\n"
+    ":param binding: index or name of a binding of this profile or of profile 0.",
+    "ICudaEngine.is_execution_binding": "Whether a run needs the binding's memory; False for tensors of which the "
+    "engine uses the extents or, as those of shape tensors, the values only.\n:param binding: its index.",
+    "ICudaEngine.is_shape_binding": "Whether a binding is a shape tensor, whose values decide about shapes or come of "
+    "them.\n:param binding: its index.",
+    "ICudaEngine.num_bindings": "The number of bindings: of tensors, once for each optimization profile.",
     "ICudaEngine.create_execution_context": "Makes an execution context, the object that runs.\n"
     ":param strategy: where the context takes its memory for activations from.\n"
     ":param runtime_config: settings, instead of a strategy alone.\n"
@@ -69,6 +98,32 @@ OWN = {
     "ICudaEngine.get_tensor_profile_values": "The values [min, opt, max] that an optimization profile has for a shape "
     "input; RuntimeError when there are none.\n:param name: a shape input.\n:param profile_index: the profile.",
     "IErrorRecorder.MAX_DESC_LENGTH": "The longest text, in bytes, that a recorder must be able to keep.",
+    "IExecutionContext.active_optimization_profile": "The optimization profile that runs use, at first 0. Another one "
+    "forgets the shapes of all dynamic inputs and the values that set_shape_input() gave; RuntimeError when there is "
+    "none of that index.",
+    "IExecutionContext.execute_async_v2": "Runs the engine on a stream, with the memory of all tensors. ValueError "
+    "when an array or another buffer is smaller than its tensor with the shapes set now; nothing runs then. They are "
+    "kept until the next such call.\n"
+    ":param bindings: the memory of all tensors in the engine's order, each an address, a capsule, an array or "
+    "another buffer; or those of all profiles, one after the other. None for the shape tensors that "
+    "set_shape_input() has set.\n"
+    ":param stream_handle: an int, a capsule, or None for the default stream 0.\n"
+    ":param input_consumed: an event that is recorded when the inputs have been read.\n"
+    ":returns: whether the run was started; the logger has the reason if not.",
+    "IExecutionContext.get_binding_shape": "The extents of a binding: of an input as they are set, of an output as "
+    "they follow from all inputs' shapes and values; -1 for those that are not known.\n"
+    ":param binding: the index of a binding of the active optimization profile; invalid extents for others.",
+    "IExecutionContext.get_shape": "The values of a shape tensor: of an input as they are set, of an output once all "
+    "inputs' shapes and values are set. RuntimeError when they cannot be had.\n"
+    ":param binding: the index of a binding of the active optimization profile.",
+    "IExecutionContext.get_strides": "How many elements lie between neighbours along each axis; invalid until the "
+    "shape is known.\n:param binding: the index of a binding of the active optimization profile.",
+    "IExecutionContext.set_binding_shape": "Sets the extents of an input. All of them must be positive and within "
+    "the active optimization profile.\n:param binding: the index of a binding of the active optimization profile.\n"
+    ":param shape: the extents.\n:returns: whether they were set; the logger has the reason if not.",
+    "IExecutionContext.set_shape_input": "Sets the values of an input that is a shape tensor; they are copied.\n"
+    ":param binding: the index of a binding of the active optimization profile.\n:param shape: the values.\n"
+    ":returns: whether they were set; the logger has the reason if not.",
     "IExecutionContext.all_binding_shapes_specified": "Whether every dynamic input has a shape.",
     "IExecutionContext.all_shape_inputs_specified": "Whether every input that decides about shapes has its values.",
     "IExecutionContext.device_memory": "The memory for activations, as it was given: an address, an array or another "
@@ -126,6 +181,18 @@ OWN = {
     "IOptimizationProfile.set_shape_input": "Sets the values that a shape input may have. RuntimeError when they do "
     "not fit each other.\n:param input: the input's name.\n:param min: the least values.\n"
     ":param opt: those to optimize for.\n:param max: the greatest.",
+    "IOutputAllocator.notify_shape": "Called when the shape of an output is known, before the run's call returns.\n"
+    ":param tensor_name: the output.\n:param shape: its extents.",
+    "IOutputAllocator.reallocate_output": "Called for the memory of an output.\n:param tensor_name: the output.\n"
+    ":param memory: the address that was set for it, or 0; it may be returned when it is large enough.\n"
+    ":param size: the bytes that are needed, at least 1.\n:param alignment: of the address.\n"
+    ":returns: an address as int or capsule; None when there is no memory.",
+    "IOutputAllocator.reallocate_output_async": "Called for the memory of an output, in the place of "
+    "reallocate_output() where a class has it.\n:param tensor_name: the output.\n"
+    ":param memory: the address that was set for it, or 0; it may be returned when it is large enough.\n"
+    ":param size: the bytes that are needed, at least 1.\n:param alignment: of the address.\n"
+    ":param stream: the stream that the run is on.\n"
+    ":returns: an address as int or capsule; None when there is no memory.",
     "IPluginCreatorV3Quick.name": "The plugin's name.",
     "IPluginRegistry": "The plugin creators of this process. Those of C++ libraries are found, but Python cannot use "
     "them in this version.",

@@ -153,6 +153,31 @@ void bindAllocatorCalls(Class& c)
         },
         py::arg("address"), py::arg("alignment"), py::arg("new_size"), docOf("IGpuAllocator.reallocate"), released);
 }
+
+void bindOutputAllocator(py::module_& m)
+{
+    using T = IOutputAllocator;
+    py::call_guard<py::gil_scoped_release> const released;
+    py::class_<T, PyOutputAllocator> c(m, "IOutputAllocator", docOf("IOutputAllocator"));
+    c.def(py::init<>());
+    c.def(
+        "reallocate_output",
+        [](T& self, char const* name, Handle memory, uint64_t size, uint64_t alignment) {
+            return handleOf(self.reallocateOutput(name, memory.as<void*>(), size, alignment));
+        },
+        py::arg("tensor_name"), py::arg("memory"), py::arg("size"), py::arg("alignment"),
+        docOf("IOutputAllocator.reallocate_output"), released);
+    c.def(
+        "reallocate_output_async",
+        [](T& self, char const* name, Handle memory, uint64_t size, uint64_t alignment, Handle stream) {
+            return handleOf(
+                self.reallocateOutputAsync(name, memory.as<void*>(), size, alignment, stream.as<cudaStream_t>()));
+        },
+        py::arg("tensor_name"), py::arg("memory"), py::arg("size"), py::arg("alignment"), py::arg("stream"),
+        docOf("IOutputAllocator.reallocate_output_async"), released);
+    c.def("notify_shape", &T::notifyShape, py::arg("tensor_name"), py::arg("shape"),
+        docOf("IOutputAllocator.notify_shape"), released);
+}
 } // namespace
 
 void bindAllocators(py::module_& m)
@@ -164,7 +189,7 @@ void bindAllocators(py::module_& m)
         m, "IGpuAsyncAllocator", docOf("IGpuAsyncAllocator"));
     async.def(py::init<>());
     bindAllocatorCalls<IGpuAsyncAllocator>(async);
-    py::class_<IOutputAllocator, PyOutputAllocator>(m, "IOutputAllocator", docOf("IOutputAllocator")).def(py::init<>());
+    bindOutputAllocator(m);
 }
 
 } // namespace tenon::python

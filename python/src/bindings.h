@@ -133,6 +133,7 @@ void bindRun(py::module_& m);
 void bindNetworkByHand(py::module_& m);
 void bindBuildByHand(py::module_& m);
 void bindRunByHand(py::module_& m);
+void bindRunByIndex(py::module_& m);
 void bindExtras(py::module_& m);
 void bindHostStreams(py::module_& m);
 void bindTesting(py::module_& m);

@@ -1,12 +1,10 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
-#include "interruptible.h"
 #include "memory.h"
 #include "overrides.h"
+#include "running.h"
 
 #include "tenon/load.h"
 #include "tenon/run.h"
-
-#include <limits>
 
 namespace tenon::python
 {
@@ -74,30 +72,6 @@ void bindRuntime(py::module_& m)
         py::return_value_policy::take_ownership, docOf("Runtime.deserialize_cuda_engine"));
 }
 
-int32_t profileInputCount(ICudaEngine const& engine, char const* name)
-{
-    Dims const shape = engine.getTensorShape(name);
-    int64_t count{1};
-    for (int32_t i = 0; i < shape.nbDims; ++i)
-        count *= shape.d[i];
-    return static_cast<int32_t>(count);
-}
-
-py::list profileValues(ICudaEngine const& engine, std::string const& name, int32_t profile)
-{
-    py::list list;
-    int32_t const count = profileInputCount(engine, name.c_str());
-    for (OptProfileSelector const which :
-        {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
-    {
-        int64_t const* values = engine.getProfileTensorValuesV2(name.c_str(), profile, which);
-        if (values == nullptr)
-            throw std::runtime_error("tensor '" + name + "' has no shape values in profile " + std::to_string(profile));
-        list.append(std::vector<int64_t>(values, values + count));
-    }
-    return list;
-}
-
 void bindEngine(py::module_& m)
 {
     using T = ICudaEngine;
@@ -114,11 +88,8 @@ void bindEngine(py::module_& m)
     c.def(
         "get_tensor_profile_shape",
         [](T const& self, char const* name, int32_t profile) {
-            py::list list;
-            for (OptProfileSelector const which :
-                {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
-                list.append(self.getProfileShape(name, profile, which));
-            return list;
+            return forEachSelector(
+                [&](OptProfileSelector which) { return self.getProfileShape(name, profile, which); });
         },
         py::arg("name"), py::arg("profile_index"), docOf("ICudaEngine.get_tensor_profile_shape"));
     c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"),
@@ -127,37 +98,6 @@ void bindEngine(py::module_& m)
         "get_tensor_profile_values",
         [](T const& self, int32_t profile, std::string const& name) { return profileValues(self, name, profile); },
         py::arg("name"), py::arg("profile_index"));
-    c.def("__len__", &T::getNbIOTensors);
-    c.def("__getitem__", [](T const& self, int32_t index) {
-        int32_t const count = self.getNbIOTensors();
-        int32_t const at = index < 0 ? index + count : index;
-        if (at < 0 || at >= count)
-            throw py::index_error("tensor " + std::to_string(index) + " of " + std::to_string(count));
-        return self.getIOTensorName(at);
-    });
-    c.def("__getitem__", [](T const& self, std::string const& name) {
-        for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
-            if (name == self.getIOTensorName(i))
-                return i;
-        throw py::key_error("the engine has no tensor '" + name + "'");
-    });
-}
-
-//! Extents from a tuple or list; each must fit 32 bits (rule A4).
-Dims narrowDims(py::sequence const& shape)
-{
-    Dims dims{};
-    if (shape.size() > static_cast<size_t>(Dims::MAX_DIMS))
-        throw py::value_error("a shape of " + std::to_string(shape.size()) + " extents; at most 8 are possible");
-    dims.nbDims = static_cast<int32_t>(shape.size());
-    for (size_t i = 0; i < shape.size(); ++i)
-    {
-        auto const extent = shape[i].cast<int64_t>();
-        if (extent > std::numeric_limits<int32_t>::max() || extent < std::numeric_limits<int32_t>::min())
-            throw py::value_error("extent " + std::to_string(extent) + " does not fit 32 bits");
-        dims.d[i] = extent;
-    }
-    return dims;
 }
 
 //! What holds the memory that a context uses, by tensor name; it lives until another address takes its place.
@@ -285,46 +225,13 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         py::arg("profile_index"), py::arg("stream_handle"), docOf("IExecutionContext.set_optimization_profile_async"));
 }
 
-//! A run without the GIL, which Ctrl-C ends between two steps.
-bool runInterruptibly(IExecutionContext& context, void* stream, void* const* bindings)
-{
-    Signals signals;
-    TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
-    bool const done = [&] {
-        py::gil_scoped_release const released;
-        return tenonRun(&context, stream, bindings, goesOn, &signals) != 0;
-    }();
-    if (!done && goesOn != nullptr)
-        signals.raise();
-    return done;
-}
-
-//! One address per tensor, or per tensor and profile: then those of the present profile are read.
-bool executeBindings(IExecutionContext& self, py::sequence const& bindings)
-{
-    ICudaEngine const& engine = self.getEngine();
-    auto const count = static_cast<size_t>(engine.getNbIOTensors());
-    size_t const all = count * static_cast<size_t>(engine.getNbOptimizationProfiles());
-    if (bindings.size() != count && bindings.size() != all)
-        throw py::value_error("execute_v2 was given " + std::to_string(bindings.size()) + " bindings; the engine has "
-            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
-    size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
-    std::vector<void*> addresses;
-    for (size_t i = 0; i < count; ++i)
-    {
-        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
-        Memory const memory = tensorMemory(engine, name, bindings[from + i]);
-        if (memory.owner)
-            checkRoom(self, name, memory.bytes);
-        addresses.push_back(memory.address);
-    }
-    return runInterruptibly(self, nullptr, addresses.data());
-}
-
 bool executeAsync(py::object const& self, Handle stream)
 {
     checkHolders(self, false);
-    return runInterruptibly(self.cast<IExecutionContext&>(), stream.as<void*>(), nullptr);
+    auto& context = self.cast<IExecutionContext&>();
+    return interruptibly([&](TenonGoesOn goesOn, void* signals) {
+        return tenonRun(&context, stream.as<void*>(), nullptr, goesOn, signals) != 0;
+    });
 }
 
 void bindContext(py::module_& m)
@@ -334,7 +241,6 @@ void bindContext(py::module_& m)
     bindContextShapes(c);
     c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
         docOf("IExecutionContext.set_tensor_address"));
-    c.def("execute_v2", &executeBindings, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
     c.def("execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
     c.def(
         "set_aux_streams",
@@ -358,6 +264,7 @@ void bindRunByHand(py::module_& m)
     bindRuntime(m);
     bindEngine(m);
     bindContext(m);
+    bindRunByIndex(m);
 }
 
 } // namespace tenon::python

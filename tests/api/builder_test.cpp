@@ -216,6 +216,23 @@ TEST_F(BuilderRules, G11_falseFromStepCompleteCancelsTheBuildWhereverItComes)
     EXPECT_NE(plan, nullptr);
 }
 
+TEST_F(BuilderRules, G3_auxiliaryStreamsAreLimitedFromAbove)
+{
+    int32_t const before = config->getMaxAuxStreams();
+    config->setMaxAuxStreams(-2); // Answers nothing in C++; -1 is the default, which leaves the choice to the build.
+    EXPECT_EQ(config->getMaxAuxStreams(), before);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setMaxAuxStreams: -2 is negative"), 1);
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    for (int32_t const most : {0, 3})
+    {
+        config->setMaxAuxStreams(most);
+        EXPECT_EQ(config->getMaxAuxStreams(), most);
+        std::unique_ptr<ICudaEngine> const engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        EXPECT_LE(engine->getNbAuxStreams(), most);
+    }
+}
+
 TEST_F(BuilderRules, G17_resetRestoresEveryDefault)
 {
     config->setFlags(0);

@@ -3,6 +3,8 @@
 
 #include "tenon/profile.h"
 
+#include <limits>
+
 namespace apitest
 {
 
@@ -68,6 +70,48 @@ TEST_F(Profile, F2_gettersOfWhatWasNotSet)
     EXPECT_TRUE(profile->setShapeValuesV2("x", OptProfileSelector::kOPT, values, 2));
     EXPECT_EQ(profile->getNbShapeValues("x"), 2);
     EXPECT_EQ(profile->getShapeValuesV2("x", OptProfileSelector::kOPT)[1], 5);
+}
+
+TEST_F(Profile, F3_valuesOf32And64BitsExcludeEachOther)
+{
+    int32_t const narrow[]{3, 5};
+    int64_t const wide[]{int64_t{1} << 40, 7};
+    ASSERT_TRUE(profile->setShapeValues("s", OptProfileSelector::kMIN, narrow, 2));
+    ASSERT_TRUE(profile->setShapeValues("s", OptProfileSelector::kOPT, narrow, 2));
+    EXPECT_EQ(profile->getShapeValues("s", OptProfileSelector::kMIN)[1], 5);
+    EXPECT_EQ(profile->getShapeValuesV2("s", OptProfileSelector::kMIN), nullptr);
+    ASSERT_TRUE(profile->setShapeValuesV2("s", OptProfileSelector::kOPT, wide, 2));
+    EXPECT_EQ(profile->getShapeValuesV2("s", OptProfileSelector::kOPT)[0], wide[0]);
+    for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT})
+        EXPECT_EQ(profile->getShapeValues("s", select), nullptr);
+    EXPECT_EQ(profile->getShapeValuesV2("s", OptProfileSelector::kMIN), nullptr); // Not one of these yet.
+    ASSERT_TRUE(profile->setShapeValues("s", OptProfileSelector::kOPT, narrow, 2));
+    EXPECT_EQ(profile->getShapeValues("s", OptProfileSelector::kOPT)[0], 3);
+    EXPECT_EQ(profile->getShapeValuesV2("s", OptProfileSelector::kOPT), nullptr);
+    ASSERT_TRUE(profile->setShapeValuesV2("other", OptProfileSelector::kOPT, wide, 2)); // Each input for itself.
+    EXPECT_EQ(profile->getShapeValues("s", OptProfileSelector::kOPT)[0], 3);
+}
+
+TEST_F(Profile, F4_extraMemoryIsAShareAndTheFirstProfileHasNone)
+{
+    EXPECT_EQ(profile->getExtraMemoryTarget(), 1.0F);
+    for (float const bad : {-0.01F, 1.01F, std::numeric_limits<float>::quiet_NaN()})
+    {
+        EXPECT_FALSE(profile->setExtraMemoryTarget(bad));
+        EXPECT_EQ(profile->getExtraMemoryTarget(), 1.0F);
+    }
+    EXPECT_TRUE(profile->setExtraMemoryTarget(0.25F));
+    EXPECT_EQ(profile->getExtraMemoryTarget(), 0.25F);
+    EXPECT_TRUE(profile->setExtraMemoryTarget(0.0F)); // Ignored for profile 0: it is built as ever.
+    convRelu.add(*network, dims({-1, 3, 8, 10}));
+    ASSERT_TRUE(set(OptProfileSelector::kMIN, {1, 3, 8, 10}));
+    ASSERT_TRUE(set(OptProfileSelector::kOPT, {2, 3, 8, 10}));
+    ASSERT_TRUE(set(OptProfileSelector::kMAX, {4, 3, 8, 10}));
+    ASSERT_EQ(config->addOptimizationProfile(profile), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    runAndCompare(*context, 4, 8, 3);
 }
 
 TEST_F(Profile, F5_addOptimizationProfileCountsFromZero)

@@ -1,0 +1,222 @@
+// Engine and execution context by binding index, as in TensorRT 8: binding i is tensor i mod n of profile i / n.
+#include "memory.h"
+#include "running.h"
+
+#include "tenon/bindings.h"
+
+namespace tenon::python
+{
+
+namespace
+{
+using namespace nvinfer1;
+using Engine = py::class_<ICudaEngine, Owned<ICudaEngine>>;
+using Context = py::class_<IExecutionContext, Owned<IExecutionContext>>;
+
+//! Binds a query of a binding, which may be named as well.
+template <typename Query>
+void defineQuery(Engine& c, char const* name, Query&& query, char const* doc)
+{
+    c.def(
+        name, [query](ICudaEngine const& self, int32_t index) { return query(self, index); }, py::arg("index"), doc);
+    c.def(
+        name,
+        [query](ICudaEngine const& self, std::string const& binding) {
+            return query(self, self.getBindingIndex(binding.c_str()));
+        },
+        py::arg("name"), doc);
+}
+
+void bindQueries(Engine& c)
+{
+    using T = ICudaEngine const;
+    auto const doc = [](char const* name) { return docOf((std::string{"ICudaEngine."} + name).c_str()); };
+    c.def_property_readonly("num_bindings", &ICudaEngine::getNbBindings, doc("num_bindings"));
+    c.def("get_binding_index", &ICudaEngine::getBindingIndex, py::arg("name"), doc("get_binding_index"));
+    c.def("get_binding_name", &ICudaEngine::getBindingName, py::arg("index"), doc("get_binding_name"));
+    defineQuery(
+        c, "binding_is_input", [](T& self, int32_t index) { return self.bindingIsInput(index); },
+        doc("binding_is_input"));
+    defineQuery(
+        c, "get_binding_shape", [](T& self, int32_t index) { return self.getBindingDimensions(index); },
+        doc("get_binding_shape"));
+    defineQuery(
+        c, "get_binding_dtype", [](T& self, int32_t index) { return self.getBindingDataType(index); },
+        doc("get_binding_dtype"));
+    defineQuery(
+        c, "get_location", [](T& self, int32_t index) { return self.getLocation(index); }, doc("get_location"));
+    c.def("get_binding_bytes_per_component", &ICudaEngine::getBindingBytesPerComponent, py::arg("index"),
+        doc("get_binding_bytes_per_component"));
+    c.def("get_binding_components_per_element", &ICudaEngine::getBindingComponentsPerElement, py::arg("index"),
+        doc("get_binding_components_per_element"));
+    c.def("get_binding_format", &ICudaEngine::getBindingFormat, py::arg("index"), doc("get_binding_format"));
+    c.def("get_binding_format_desc", &ICudaEngine::getBindingFormatDesc, py::arg("index"),
+        doc("get_binding_format_desc"));
+    c.def("get_binding_vectorized_dim", &ICudaEngine::getBindingVectorizedDim, py::arg("index"),
+        doc("get_binding_vectorized_dim"));
+    c.def("is_shape_binding", &ICudaEngine::isShapeBinding, py::arg("binding"), doc("is_shape_binding"));
+    c.def("is_execution_binding", &ICudaEngine::isExecutionBinding, py::arg("binding"), doc("is_execution_binding"));
+}
+
+py::list profileShape(ICudaEngine const& self, int32_t profile, int32_t binding)
+{
+    return forEachSelector(
+        [&](OptProfileSelector which) { return self.getProfileDimensions(binding, profile, which); });
+}
+
+py::list profileShapeInput(ICudaEngine const& self, int32_t profile, int32_t binding)
+{
+    int32_t const count = self.getNbIOTensors();
+    bool const isInput = self.isShapeBinding(binding) && self.bindingIsInput(binding);
+    if (!isInput || (binding >= count && binding / count != profile))
+        throw std::runtime_error("binding " + std::to_string(binding) + " is no shape tensor and input of profile "
+            + std::to_string(profile));
+    return profileValues(self, self.getIOTensorName(binding % count), profile);
+}
+
+void bindProfiles(Engine& c)
+{
+    for (char const* name : {"get_profile_shape", "get_profile_shape_input"})
+    {
+        auto* const query = std::string_view{name} == "get_profile_shape" ? &profileShape : &profileShapeInput;
+        char const* const doc = docOf((std::string{"ICudaEngine."} + name).c_str());
+        c.def(name, query, py::arg("profile_index"), py::arg("binding"), doc);
+        c.def(
+            name,
+            [query](ICudaEngine const& self, int32_t profile, std::string const& binding) {
+                return query(self, profile, self.getBindingIndex(binding.c_str()));
+            },
+            py::arg("profile_index"), py::arg("binding"), doc);
+    }
+}
+
+//! By index all bindings are there, and iterating gives the names that the calls by name take (rule P12).
+void bindSequence(Engine& c)
+{
+    c.def("__len__", &ICudaEngine::getNbBindings);
+    c.def("__iter__", [](ICudaEngine const& self) {
+        py::list names;
+        for (int32_t i = 0; i < self.getNbIOTensors(); ++i)
+            names.append(self.getIOTensorName(i));
+        return py::iter(names);
+    });
+    c.def("__getitem__", [](ICudaEngine const& self, int32_t index) {
+        int32_t const at = index < 0 ? index + self.getNbIOTensors() : index;
+        if (at < 0 || at >= self.getNbBindings())
+            throw py::index_error("binding " + std::to_string(index) + " of " + std::to_string(self.getNbBindings()));
+        return self.getBindingName(at);
+    });
+    c.def("__getitem__", [](ICudaEngine const& self, std::string const& name) {
+        int32_t const index = self.getBindingIndex(name.c_str());
+        if (index < 0)
+            throw py::key_error("the engine has no tensor '" + name + "'");
+        return index;
+    });
+}
+
+//! One address per tensor, or per tensor and profile: then those of the present profile are read.
+std::vector<void*> addressesOf(IExecutionContext& self, py::sequence const& bindings, std::string const& call)
+{
+    ICudaEngine const& engine = self.getEngine();
+    auto const count = static_cast<size_t>(engine.getNbIOTensors());
+    auto const all = static_cast<size_t>(engine.getNbBindings());
+    if (bindings.size() != count && bindings.size() != all)
+        throw py::value_error(call + " was given " + std::to_string(bindings.size()) + " bindings; the engine has "
+            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
+    size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
+    std::vector<void*> addresses;
+    for (size_t i = 0; i < count; ++i)
+    {
+        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
+        Memory const memory = tensorMemory(engine, name, bindings[from + i]);
+        if (memory.owner)
+            checkRoom(self, name, memory.bytes);
+        addresses.push_back(memory.address);
+    }
+    return addresses;
+}
+
+bool execute(IExecutionContext& self, py::sequence const& bindings)
+{
+    std::vector<void*> const addresses = addressesOf(self, bindings, "execute_v2");
+    return interruptibly([&](TenonGoesOn goesOn, void* signals) {
+        return tenonRun(&self, nullptr, addresses.data(), goesOn, signals) != 0;
+    });
+}
+
+//! Arrays are kept until the next run by index: the work may go on when the call has returned.
+bool executeAsync(py::object const& object, py::sequence const& bindings, Handle stream, Handle consumed)
+{
+    auto& self = object.cast<IExecutionContext&>();
+    std::vector<void*> const addresses = addressesOf(self, bindings, "execute_async_v2");
+    bool const done = interruptibly([&](TenonGoesOn goesOn, void* signals) {
+        return tenonEnqueueBindings(&self, stream.as<void*>(), addresses.data(), consumed.as<void*>(), goesOn, signals)
+            != 0;
+    });
+    object.attr("_bindings") = py::tuple(bindings);
+    return done;
+}
+
+std::vector<int64_t> shapeOf(IExecutionContext& self, int32_t binding)
+{
+    int32_t const count = tenonGetShape(&self, binding, nullptr, 0);
+    if (count < 0)
+        throw std::runtime_error(
+            "the values of binding " + std::to_string(binding) + " cannot be had; the logger has the reason");
+    std::vector<int64_t> values(static_cast<size_t>(count));
+    tenonGetShape(&self, binding, values.data(), count);
+    return values;
+}
+
+void setProfile(IExecutionContext& self, int32_t profile)
+{
+    bool const done = [&] {
+        py::gil_scoped_release const released;
+        return self.setOptimizationProfile(profile);
+    }();
+    if (!done)
+        throw std::runtime_error("profile " + std::to_string(profile) + " could not be set; the logger has the reason");
+}
+
+void bindShapes(Context& c)
+{
+    using T = IExecutionContext;
+    c.def_property("active_optimization_profile", &T::getOptimizationProfile, &setProfile,
+        docOf("IExecutionContext.active_optimization_profile"));
+    c.def("get_binding_shape", &T::getBindingDimensions, py::arg("binding"),
+        docOf("IExecutionContext.get_binding_shape"));
+    c.def("get_strides", &T::getStrides, py::arg("binding"), docOf("IExecutionContext.get_strides"));
+    c.def("get_shape", &shapeOf, py::arg("binding"), docOf("IExecutionContext.get_shape"));
+    c.def(
+        "set_binding_shape",
+        [](T& self, int32_t binding, Dims const& shape) { return self.setBindingDimensions(binding, shape); },
+        py::arg("binding"), py::arg("shape"), docOf("IExecutionContext.set_binding_shape"));
+    c.def(
+        "set_binding_shape",
+        [](T& self, int32_t binding, py::sequence const& shape) {
+            return self.setBindingDimensions(binding, narrowDims(shape));
+        },
+        py::arg("binding"), py::arg("shape"));
+    c.def(
+        "set_shape_input",
+        [](T& self, int32_t binding, std::vector<int64_t> const& shape) {
+            return tenonSetShapeInput(&self, binding, shape.data(), static_cast<int32_t>(shape.size())) != 0;
+        },
+        py::arg("binding"), py::arg("shape"), docOf("IExecutionContext.set_shape_input"));
+}
+} // namespace
+
+void bindRunByIndex(py::module_& m)
+{
+    auto engine = classOf<Engine>(m, "ICudaEngine");
+    bindQueries(engine);
+    bindProfiles(engine);
+    bindSequence(engine);
+    auto context = classOf<Context>(m, "IExecutionContext");
+    bindShapes(context);
+    context.def("execute_v2", &execute, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
+    context.def("execute_async_v2", &executeAsync, py::arg("bindings"), py::arg("stream_handle"),
+        py::arg("input_consumed") = py::none(), docOf("IExecutionContext.execute_async_v2"));
+}
+
+} // namespace tenon::python

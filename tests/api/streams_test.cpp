@@ -1,0 +1,217 @@
+// Runs on streams that a test holds up (rules S2, S3, S6; seed 004): what has happened when a call returns, and what not.
+#include "fixture.h"
+
+#include "tenon/host.h"
+
+#include <future>
+
+namespace apitest
+{
+
+namespace
+{
+//! A stream whose work waits until it is let go.
+class HeldStream
+{
+  public:
+    HeldStream()
+    {
+        EXPECT_EQ(tenonHostCreateStream(&mHandle, 0, 0), TENON_HOST_OK);
+    }
+    HeldStream(HeldStream const&) = delete;
+    HeldStream& operator=(HeldStream const&) = delete;
+    ~HeldStream()
+    {
+        letGo();
+        EXPECT_EQ(tenonHostDestroyStream(mHandle), TENON_HOST_OK);
+    }
+    void hold()
+    {
+        mGate.emplace();
+        auto const wait = [](void* opened) -> int32_t {
+            static_cast<std::shared_future<void>*>(opened)->wait();
+            return 0;
+        };
+        auto* const opened = new std::shared_future<void>{mGate->get_future().share()};
+        auto const release = [](void* future) { delete static_cast<std::shared_future<void>*>(future); };
+        EXPECT_EQ(tenonHostSubmit(mHandle, wait, opened, release), TENON_HOST_OK);
+    }
+    void letGo()
+    {
+        if (mGate)
+            mGate->set_value();
+        mGate.reset();
+    }
+    bool isIdle() const
+    {
+        return tenonHostQueryStream(mHandle) != TENON_HOST_NOT_READY;
+    }
+    void synchronize() const
+    {
+        EXPECT_EQ(tenonHostSynchronizeStream(mHandle), TENON_HOST_OK) << tenonHostProblem();
+    }
+    cudaStream_t handle() const
+    {
+        return static_cast<cudaStream_t>(mHandle);
+    }
+
+  private:
+    void* mHandle{nullptr};
+    std::optional<std::promise<void>> mGate;
+};
+
+class HostEvent
+{
+  public:
+    HostEvent()
+    {
+        EXPECT_EQ(tenonHostCreateEvent(&mHandle, 0), TENON_HOST_OK);
+    }
+    HostEvent(HostEvent const&) = delete;
+    HostEvent& operator=(HostEvent const&) = delete;
+    ~HostEvent()
+    {
+        EXPECT_EQ(tenonHostDestroyEvent(mHandle), TENON_HOST_OK);
+    }
+    bool isOver() const
+    {
+        return tenonHostQueryEvent(mHandle) != TENON_HOST_NOT_READY;
+    }
+    void wait() const
+    {
+        EXPECT_EQ(tenonHostSynchronizeEvent(mHandle), TENON_HOST_OK);
+    }
+    cudaEvent_t handle() const
+    {
+        return static_cast<cudaEvent_t>(mHandle);
+    }
+
+  private:
+    void* mHandle{nullptr};
+};
+} // namespace
+
+class StreamRules : public ApiTest
+{
+  protected:
+    void SetUp() override
+    {
+        convRelu.add(*network, dims({-1, 3, -1, 10}));
+        addProfile({1, 3, 8, 10}, {2, 3, 12, 10}, {4, 3, 16, 10});
+        addProfile({1, 3, 20, 10}, {1, 3, 20, 10}, {2, 3, 24, 10});
+        engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        context.reset(engine->createExecutionContext());
+    }
+
+    std::unique_ptr<ICudaEngine> engine;
+    std::unique_ptr<IExecutionContext> context;
+    std::vector<float> const values = randomFloats(2 * 3 * 9 * 10, 31);
+    DeviceArray<float> x{values};
+    DeviceArray<float> y{2 * 4 * 9 * 10};
+    HeldStream stream;
+};
+
+TEST_F(StreamRules, S2_S3_enqueueV3ReturnsBeforeTheWorkAndMarksWhenInputsHaveBeenRead)
+{
+    HostEvent const consumed;
+    EXPECT_EQ(context->getInputConsumedEvent(), nullptr);
+    EXPECT_FALSE(context->setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(uintptr_t{0xABC0})));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "0xabc0"), 1) << logger.errors();
+    ASSERT_TRUE(context->setInputConsumedEvent(consumed.handle()));
+    EXPECT_EQ(context->getInputConsumedEvent(), consumed.handle());
+    ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    stream.hold();
+    ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
+    EXPECT_FALSE(stream.isIdle());
+    EXPECT_FALSE(consumed.isOver());
+    stream.letGo();
+    consumed.wait();
+    x.write(randomFloats(values.size(), 32));
+    stream.synchronize();
+    expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+    EXPECT_TRUE(context->setInputConsumedEvent(nullptr));
+    EXPECT_EQ(context->getInputConsumedEvent(), nullptr);
+}
+
+TEST_F(StreamRules, S3_enqueueV2RecordsItsOwnEvent)
+{
+    HostEvent const consumed;
+    cudaEvent_t event = consumed.handle();
+    ASSERT_TRUE(context->setOptimizationProfile(1));
+    ASSERT_TRUE(context->setBindingDimensions(2, dims({1, 3, 22, 10})));
+    std::vector<float> const large = randomFloats(1 * 3 * 22 * 10, 33);
+    DeviceArray<float> from{large};
+    DeviceArray<float> const to{1 * 4 * 22 * 10};
+    void* const bindings[]{nullptr, nullptr, from.data(), to.data()};
+    stream.hold();
+    ASSERT_TRUE(context->enqueueV2(bindings, stream.handle(), &event)) << logger.errors();
+    EXPECT_FALSE(stream.isIdle());
+    EXPECT_FALSE(consumed.isOver());
+    EXPECT_EQ(context->getInputConsumedEvent(), nullptr); // That of the name-based runs.
+    stream.letGo();
+    consumed.wait();
+    from.write(randomFloats(large.size(), 34));
+    stream.synchronize();
+    expectNear(to.read(), convRelu.expected(large, 1, 22, 10));
+    event = reinterpret_cast<cudaEvent_t>(uintptr_t{0xABC0});
+    EXPECT_FALSE(context->enqueueV2(bindings, stream.handle(), &event));
+}
+
+TEST_F(StreamRules, S6_auxiliaryStreamsAreDistinctAndNotTheDefaultOne)
+{
+    EXPECT_EQ(engine->getNbAuxStreams(), 0);
+    HeldStream const first;
+    HeldStream const second;
+    std::vector<std::vector<cudaStream_t>> const good{{}, {first.handle()}, {first.handle(), second.handle()}};
+    ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    for (std::vector<cudaStream_t> streams : good) // The rest is ignored.
+    {
+        context->setAuxStreams(streams.data(), static_cast<int32_t>(streams.size()));
+        stream.hold();
+        ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
+        EXPECT_TRUE(first.isIdle() && second.isIdle()); // They wait for the main stream,
+        stream.letGo();
+        stream.synchronize(); // which waits for them.
+        expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+    }
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR), 0) << logger.errors();
+    cudaStream_t const legacy = reinterpret_cast<cudaStream_t>(uintptr_t{1});
+    cudaStream_t const nobody = reinterpret_cast<cudaStream_t>(uintptr_t{0xABC0});
+    for (std::vector<cudaStream_t> streams : std::vector<std::vector<cudaStream_t>>{
+             {nullptr}, {legacy}, {first.handle(), first.handle()}, {first.handle(), nobody}})
+        context->setAuxStreams(streams.data(), static_cast<int32_t>(streams.size()));
+    context->setAuxStreams(nullptr, 2);
+    context->setAuxStreams(nullptr, -1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setAuxStreams"), 6) << logger.errors();
+}
+
+TEST_F(StreamRules, Q2_profilesAreSwitchedWhileRunsGoOn)
+{
+    std::unique_ptr<IExecutionContext> const changing{
+        engine->createExecutionContext(ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE)};
+    ASSERT_TRUE(changing->setInputShape("x", dims({2, 3, 9, 10})));
+    changing->setTensorAddress("x", x.data());
+    changing->setTensorAddress("y", y.data());
+    stream.hold();
+    ASSERT_TRUE(changing->enqueueV3(stream.handle())) << logger.errors();
+    ASSERT_TRUE(changing->setOptimizationProfileAsync(1, stream.handle())) << logger.errors();
+    EXPECT_FALSE(changing->enqueueV3(stream.handle())); // Shapes are to be set again.
+    std::vector<float> const large = randomFloats(1 * 3 * 22 * 10, 35);
+    DeviceArray<float> const from{large};
+    DeviceArray<float> const to{1 * 4 * 22 * 10};
+    ASSERT_TRUE(changing->setInputShape("x", dims({1, 3, 22, 10})));
+    changing->setTensorAddress("x", from.data());
+    changing->setTensorAddress("y", to.data());
+    ASSERT_TRUE(changing->enqueueV3(stream.handle())) << logger.errors();
+    stream.letGo();
+    stream.synchronize();
+    expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+    expectNear(to.read(), convRelu.expected(large, 1, 22, 10));
+}
+
+} // namespace apitest

@@ -1,0 +1,66 @@
+"""Streams and events of the host by the C functions of libtenon, with work that a test holds up."""
+
+import ctypes
+import pathlib
+import threading
+
+import tenon  # noqa: F401  The library is loaded.
+
+NOT_READY = 1
+
+
+def _library() -> ctypes.CDLL:
+    lines = pathlib.Path("/proc/self/maps").read_text().splitlines()
+    return ctypes.CDLL(next(line.split()[-1] for line in lines if "/libtenon.so" in line))
+
+
+_HOST = _library()
+_WORK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+def _call(name: str, *arguments: object) -> int:
+    return getattr(_HOST, name)(*arguments)
+
+
+class Event:
+    """Over when all that stood in its stream is."""
+
+    def __init__(self) -> None:
+        handle = ctypes.c_void_p()
+        assert _call("tenonHostCreateEvent", ctypes.byref(handle), 0) == 0
+        self.handle = handle.value
+
+    def record(self, stream: "Stream") -> None:
+        assert _call("tenonHostRecordEvent", ctypes.c_void_p(self.handle), ctypes.c_void_p(stream.handle), 0) == 0
+
+    def is_over(self) -> bool:
+        return _call("tenonHostQueryEvent", ctypes.c_void_p(self.handle)) != NOT_READY
+
+    def wait(self) -> None:
+        assert _call("tenonHostSynchronizeEvent", ctypes.c_void_p(self.handle)) == 0
+
+
+class Stream:
+    """A queue with a thread of its own, apart from the legacy stream's order."""
+
+    def __init__(self) -> None:
+        handle = ctypes.c_void_p()
+        assert _call("tenonHostCreateStream", ctypes.byref(handle), 0, 0) == 0
+        self.handle, self._kept = handle.value, []
+
+    def hold(self) -> threading.Event:
+        """What is put into the stream from now on waits until the event is set."""
+        gate = threading.Event()
+        work = _WORK(lambda _: 0 if gate.wait(60) else 1)
+        self._kept.append(work)
+        assert _call("tenonHostSubmit", ctypes.c_void_p(self.handle), work, None, None) == 0
+        return gate
+
+    def is_idle(self) -> bool:
+        return _call("tenonHostQueryStream", ctypes.c_void_p(self.handle)) != NOT_READY
+
+    def synchronize(self) -> int:
+        return _call("tenonHostSynchronizeStream", ctypes.c_void_p(self.handle))
+
+    def close(self) -> None:
+        assert _call("tenonHostDestroyStream", ctypes.c_void_p(self.handle)) == 0

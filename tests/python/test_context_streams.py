@@ -1,0 +1,172 @@
+"""Runs that go on when the call has returned: streams, events, auxiliary streams (rules S2, S3, S6; seed 004)."""
+
+import collections.abc
+
+import numpy as np
+import pytest
+import small
+import tensorrt as trt
+from host_streams import Event, Stream
+
+
+@pytest.fixture
+def logger() -> small.Recorder:
+    return small.Recorder()
+
+
+@pytest.fixture
+def stream() -> collections.abc.Iterator[Stream]:
+    made = Stream()
+    yield made
+    made.synchronize()
+    made.close()
+
+
+def ready(context: trt.IExecutionContext, x: np.ndarray) -> np.ndarray:
+    """Sets shapes and addresses; the memory of y."""
+    y = np.full((len(x), 4), np.nan, np.float32)
+    assert context.set_input_shape("x", x.shape)
+    context.set_tensor_address("x", x)
+    context.set_tensor_address("y", y)
+    return y
+
+
+def test_S2_outputs_are_there_when_the_stream_is_synchronized(logger: small.Recorder, stream: Stream) -> None:
+    context = small.engine(logger).create_execution_context()
+    x = small.inputs()
+    y = ready(context, x)
+    gate = stream.hold()
+    assert context.execute_async_v3(stream.handle)
+    assert not stream.is_idle() and np.isnan(y).all()  # The call has returned; nothing has run.
+    gate.set()
+    assert stream.synchronize() == 0
+    np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+
+
+def test_S3_inputs_may_be_changed_once_their_event_is_over(logger: small.Recorder, stream: Stream) -> None:
+    context = small.engine(logger).create_execution_context()
+    x = small.inputs()
+    want, y, event = small.want(x), ready(context, x), Event()
+    assert context.set_input_consumed_event(event.handle) and context.get_input_consumed_event() == event.handle
+    gate = stream.hold()
+    assert context.execute_async_v3(stream.handle) and not event.is_over()
+    gate.set()
+    event.wait()
+    x[:] = 1e9
+    assert stream.synchronize() == 0
+    np.testing.assert_allclose(y, want, atol=1e-5)
+    assert context.set_input_consumed_event(0) and context.get_input_consumed_event() == 0
+
+
+@pytest.mark.parametrize("profiles", [1, 2])
+def test_execute_async_v2_goes_on_and_records_its_event(logger: small.Recorder, stream: Stream, profiles: int) -> None:
+    context = small.engine(logger, profiles=profiles).create_execution_context()
+    x, event = small.inputs(), Event()
+    want, y = small.want(x), np.full((3, 4), np.nan, np.float32)
+    context.active_optimization_profile = profiles - 1
+    context.set_binding_shape(2 * (profiles - 1), x.shape)
+    bindings = [0, 0] * (profiles - 1) + [x.ctypes.data, y.ctypes.data]
+    gate = stream.hold()
+    assert context.execute_async_v2(bindings, stream.handle, event.handle) is True
+    assert not stream.is_idle() and not event.is_over() and np.isnan(y).all()
+    gate.set()
+    event.wait()
+    x[:] = 1e9  # Refilled.
+    assert stream.synchronize() == 0
+    np.testing.assert_allclose(y, want, atol=1e-5)
+
+
+def test_arrays_are_kept_until_the_next_run_by_index(logger: small.Recorder, stream: Stream) -> None:
+    context = small.engine(logger).create_execution_context()
+    x = small.inputs()
+    want, y = small.want(x), np.empty((3, 4), np.float32)
+    context.set_binding_shape(0, x.shape)
+    gate = stream.hold()
+    assert context.execute_async_v2([x, y], stream.handle)
+    del x
+    junk = [np.full((3, 8), 1e9, np.float32) for _ in range(64)]  # Would get the memory of x.
+    gate.set()
+    assert stream.synchronize() == 0 and len(junk) == 64
+    np.testing.assert_allclose(y, want, atol=1e-5)
+
+
+def test_values_of_shape_inputs_are_those_of_the_call(logger: small.Recorder, stream: Stream) -> None:
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    x = network.add_input("x", trt.float32, (12,))
+    size = network.add_input("size", trt.int64, (2,))
+    shuffle = network.add_shuffle(network.add_unary(x, trt.UnaryOperation.NEG).get_output(0))
+    shuffle.set_input(1, size)
+    network.mark_output(shuffle.get_output(0))
+    copy = network.add_elementwise(size, size, trt.ElementWiseOperation.SUM).get_output(0)
+    copy.name = "twice"
+    network.mark_output(copy)
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    profile.set_shape_input("size", (1, 1), (3, 4), (12, 12))
+    config.add_optimization_profile(profile)
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    context = engine.create_execution_context()
+    values = np.random.default_rng(2).random(12, np.float32)
+    first, second = [(np.empty(12, np.float32), np.empty(2, np.int64)) for _ in range(2)]
+    gate = stream.hold()
+    for (y, twice), shape in ((first, [3, 4]), (second, [2, 6])):
+        assert context.set_shape_input(1, shape)
+        assert context.execute_async_v2([values, 0, y, twice], stream.handle), logger.errors()
+    gate.set()
+    assert stream.synchronize() == 0
+    assert first[1].tolist() == [6, 8] and second[1].tolist() == [4, 12]
+    np.testing.assert_array_equal(first[0], -values)
+
+
+def test_S6_auxiliary_streams_are_distinct_and_join_the_run(logger: small.Recorder, stream: Stream) -> None:
+    context = small.engine(logger).create_execution_context()
+    assert context.engine.num_aux_streams == 0
+    others = [Stream() for _ in range(3)]
+    x = small.inputs()
+    gate = stream.hold()
+    runs = []
+    for streams in ([], others[:1], others):  # None, and more than the engine uses: the rest is ignored.
+        context.set_aux_streams([each.handle for each in streams])
+        runs.append(ready(context, x))
+        assert context.execute_async_v3(stream.handle)
+    assert not logger.errors()
+    assert all(each.is_idle() for each in others) and all(np.isnan(y).all() for y in runs)  # Nothing runs ahead.
+    gate.set()
+    assert stream.synchronize() == 0  # Which waits for what the others did, too.
+    for y in runs:
+        np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+    for number, bad in enumerate(([others[0].handle] * 2, [others[0].handle, 0], [1]), 1):
+        context.set_aux_streams(bad)
+        assert logger.errors().count("setAuxStreams") == number, logger.errors()
+    for each in others:
+        each.close()
+
+
+def test_profiles_are_switched_on_a_stream(logger: small.Recorder, stream: Stream) -> None:
+    context = small.engine(logger, profiles=2).create_execution_context(
+        trt.ExecutionContextAllocationStrategy.ON_PROFILE_CHANGE
+    )
+    x = small.inputs()
+    first = ready(context, x)
+    gate = stream.hold()
+    assert context.execute_async_v3(stream.handle)  # Goes on with what profile 0 had.
+    assert context.set_optimization_profile_async(1, stream.handle) and context.active_optimization_profile == 1
+    assert not context.execute_async_v3(stream.handle)  # Its shapes are to be set again.
+    second = ready(context, x)
+    assert context.execute_async_v3(stream.handle)
+    gate.set()
+    assert stream.synchronize() == 0
+    for y in (first, second):
+        np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+
+
+def test_a_context_that_goes_waits_without_the_interpreter(logger: small.Recorder, stream: Stream) -> None:
+    """The work in front of the run needs the interpreter to get done."""
+    context = small.engine(logger).create_execution_context()
+    x = small.inputs()
+    y = ready(context, x)
+    gate = stream.hold()
+    assert context.execute_async_v3(stream.handle)
+    gate.set()
+    del context  # Waits; the gate's thread must get the interpreter meanwhile.
+    np.testing.assert_allclose(y, small.want(x), atol=1e-5)
