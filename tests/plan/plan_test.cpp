@@ -75,6 +75,25 @@ TEST(Plan, contentsSurvive)
     EXPECT_EQ(after->profiles[0].inputs[0].max.d[0], 8);
 }
 
+TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
+{
+    auto before = randomPlan(4);
+    Bytes const plain = written(*before);
+    before->notes = {{"sum", "a note"}, {"relu", ""}};
+    before->debugsUnfused = true;
+    auto const after = readCopy(written(*before));
+    ASSERT_TRUE(after) << after.error().message;
+    ASSERT_EQ(after->notes.size(), 2U);
+    EXPECT_EQ(after->notes[0].layer, "sum");
+    EXPECT_EQ(after->notes[0].text, "a note");
+    EXPECT_EQ(after->notes[1].layer, "relu");
+    EXPECT_TRUE(after->debugsUnfused);
+    auto const without = readCopy(plain);
+    ASSERT_TRUE(without);
+    EXPECT_TRUE(without->notes.empty());
+    EXPECT_FALSE(without->debugsUnfused);
+}
+
 TEST(Plan, weightsOfEqualBytesAreStoredOnce)
 {
     ProgramBuilder builder;
@@ -213,6 +232,10 @@ TEST(Plan, liesAreRefusedWithAReason)
         {"no step writes output", [&](Plan& p) { p.programs[0].steps.pop_back(); }},
         {"memory sizes", [](Plan& p) { p.memoryPerProfile = {-1}; }},
         {"zero byte", [](Plan& p) { p.networkName = std::string("a\0b", 3); }},
+        {"a note holds a zero byte",
+            [](Plan& p) {
+                p.notes = {{"sum", std::string("\0", 1)}};
+            }},
     };
     for (Lie const& lie : lies)
     {

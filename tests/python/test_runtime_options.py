@@ -55,7 +55,10 @@ def test_O3_readers_that_end_early_or_lie_give_none() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
+        (lambda self, n: None, "NoneType"),
+        (lambda self, n: 7, "int"),
         (lambda self, n: b"x" * (n + 1), "were asked for"),
+        (lambda self, n: memoryview(bytearray(2 * n))[::-2], "contiguous"),
         (lambda self, n: 1 // 0, "ZeroDivisionError"),
     ],
 )
