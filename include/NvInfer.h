@@ -679,37 +679,37 @@ class IConvolutionLayer : public ILayer
 class TRT_DEPRECATED IFullyConnectedLayer : public ILayer
 {
   public:
-    //! Sets how many values each sample has afterwards. Not implemented in this release: reports an error.
+    //! Sets how many values each sample has afterwards.
     void setNbOutputChannels(int32_t nbOutputs) noexcept
     {
         mImpl->setNbOutputChannels(nbOutputs);
     }
 
-    //! How many values each sample has afterwards. Not implemented in this release: reports an error and returns -1.
+    //! How many values each sample has afterwards.
     int32_t getNbOutputChannels() const noexcept
     {
         return mImpl->getNbOutputChannels();
     }
 
-    //! Sets the matrix: outputs x inputs values, row-major; kept by reference. Not implemented in this release.
+    //! Sets the matrix: outputs x inputs values, row-major; kept by reference.
     void setKernelWeights(Weights weights) noexcept
     {
         mImpl->setKernelWeights(weights);
     }
 
-    //! The matrix. Not implemented in this release: reports an error and returns no weights.
+    //! The matrix.
     Weights getKernelWeights() const noexcept
     {
         return mImpl->getKernelWeights();
     }
 
-    //! Sets the bias, one value per output; count 0 means none. Not implemented in this release: reports an error.
+    //! Sets the bias, one value per output; count 0 means none.
     void setBiasWeights(Weights weights) noexcept
     {
         mImpl->setBiasWeights(weights);
     }
 
-    //! The bias. Not implemented in this release: reports an error and returns no weights.
+    //! The bias.
     Weights getBiasWeights() const noexcept
     {
         return mImpl->getBiasWeights();
@@ -4768,7 +4768,7 @@ class INetworkDefinition : public INoCopy
         return addConvolutionNd(input, nbOutputMaps, kernelSize, kernelWeights, biasWeights);
     }
 
-    //! Multiplies each sample by a matrix (8.x). Use addMatrixMultiply(). Not implemented in this release.
+    //! Multiplies each sample by a matrix (8.x). Use addMatrixMultiply().
     TRT_DEPRECATED IFullyConnectedLayer* addFullyConnected(
         ITensor& input, int32_t nbOutputs, Weights kernelWeights, Weights biasWeights) noexcept
     {
@@ -6072,13 +6072,13 @@ class IBuilder : public INoCopy
     }
 
     //! Sets the largest batch of implicit-batch networks (8.x). A builder that got one builds networks made without
-    //! kEXPLICIT_BATCH with an implicit batch. Not implemented in this release: reports an error.
+    //! kEXPLICIT_BATCH with an implicit batch. Refused when below 1.
     TRT_DEPRECATED void setMaxBatchSize(int32_t batchSize) noexcept
     {
         mImpl->setMaxBatchSize(batchSize);
     }
 
-    //! \return the largest batch of implicit-batch networks (8.x), 1 at first. Not implemented in this release.
+    //! \return the largest batch of implicit-batch networks (8.x), 1 at first.
     TRT_DEPRECATED int32_t getMaxBatchSize() const noexcept
     {
         return mImpl->getMaxBatchSize();

@@ -2539,7 +2539,7 @@ class IExecutionContext : public INoCopy
 
     //! Runs an implicit-batch engine and waits (8.x). Use executeV2().
     //! \param batchSize how many samples, at most the engine's maximum.
-    //! \param bindings one address per binding. Not implemented in this release: reports an error and returns false.
+    //! \param bindings one address per binding. Networks made with kEXPLICIT_BATCH ignore batchSize, with one warning.
     //! \return false on failure.
     TRT_DEPRECATED bool execute(int32_t batchSize, void* const* bindings) noexcept
     {
@@ -2548,7 +2548,7 @@ class IExecutionContext : public INoCopy
 
     //! Starts a run of an implicit-batch engine (8.x). Use enqueueV3().
     //! \param inputConsumed an event recorded once the inputs may be overwritten, or null.
-    //! \return false on failure. Not implemented in this release: reports an error and returns false.
+    //! \return false on failure.
     TRT_DEPRECATED bool enqueue(
         int32_t batchSize, void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
     {

@@ -70,8 +70,19 @@ SPECIAL = {
         "def __iter__(self) -> Iterator[str]: ...",
         "@overload\ndef __getitem__(self, index: int) -> str: ...",
         "@overload\ndef __getitem__(self, name: str) -> int: ...",
+        "@property\ndef max_batch_size(self) -> int: ...",
     ],
-    "INetworkDefinition": ["def __len__(self) -> int: ...", "def __getitem__(self, index: int) -> ILayer: ..."],
+    "IExecutionContext": [
+        "def execute(self, batch_size: int = ..., bindings: Sequence[Memory] = ...) -> bool: ...",
+        "def execute_async(\n    self,\n    batch_size: int = ...,\n    bindings: Sequence[Memory] = ...,\n"
+        "    stream_handle: Handle = ...,\n    input_consumed: Handle = None,\n) -> bool: ...",
+    ],
+    "INetworkDefinition": [
+        "def __len__(self) -> int: ...",
+        "def __getitem__(self, index: int) -> ILayer: ...",
+        "def add_fully_connected(\n    self, input: ITensor, num_outputs: int, kernel: Any, bias: Any = None\n"
+        ") -> IFullyConnectedLayer: ...",
+    ],
     "Dims": [
         "def __iter__(self) -> Iterator[int]: ...",
         "@overload\ndef __getitem__(self, index: int) -> int: ...",
@@ -79,6 +90,7 @@ SPECIAL = {
         "@property\ndef nbDims(self) -> int: ...",
     ],
     "IBuilderConfig": ["max_workspace_size: int"],
+    "Builder": ["max_batch_size: int"],
     "IHostMemory": [
         "def __buffer__(self, flags: int, /) -> memoryview: ...",
         "def __len__(self) -> int: ...",
@@ -113,6 +125,11 @@ def _check_plugin(
 ) -> str: ...
 def _doc_of(name: str) -> str: ...
 def _bits_of(type: DataType) -> int: ...
+
+class IFullyConnectedLayer(ILayer):
+    num_output_channels: int
+    kernel: Any
+    bias: Any
 
 _version: str
 _api_version: str

@@ -37,6 +37,8 @@ OWN = {
     "PluginTensorDesc.scale": "The scale of INT8 elements.",
     "Builder.create_network": "An empty network; None on failure.\n"
     ":param flags: a bit 1 << NetworkDefinitionCreationFlag for each flag.",
+    "Builder.max_batch_size": "The largest batch of networks with an implicit batch, 1 at first. A builder that got "
+    "one builds networks made without NetworkDefinitionCreationFlag.EXPLICIT_BATCH with an implicit batch.",
     "Builder.gpu_allocator": "The allocator that engines made from the plan take their memory from; None for the "
     "built-in one. Cannot be read.",
     "Builder.get_plugin_registry": "The registry of plugin creators; there is one for the process.",
@@ -89,6 +91,14 @@ OWN = {
     "ICudaEngine.is_shape_binding": "Whether a binding is a shape tensor, whose values decide about shapes or come of "
     "them.\n:param binding: its index.",
     "ICudaEngine.num_bindings": "The number of bindings: of tensors, once for each optimization profile.",
+    "ICudaEngine.max_batch_size": "The largest batch of an engine with an implicit batch, else 1.",
+    "IFullyConnectedLayer": "Multiplies the last three axes of its input, seen as one vector, by a matrix.",
+    "IFullyConnectedLayer.num_output_channels": "How many values come out.",
+    "IFullyConnectedLayer.kernel": "The matrix: outputs x inputs values.",
+    "IFullyConnectedLayer.bias": "One value per output; none where it is empty.",
+    "INetworkDefinition.add_fully_connected": "Multiplies the last three axes, seen as one vector, by a matrix.\n"
+    ":param input: the tensor.\n:param num_outputs: how many values come out.\n:param kernel: the matrix.\n"
+    ":param bias: one value per output, or None.\n:returns: the layer.",
     "ICudaEngine.create_execution_context": "Makes an execution context, the object that runs.\n"
     ":param strategy: where the context takes its memory for activations from.\n"
     ":param runtime_config: settings, instead of a strategy alone.\n"
@@ -129,6 +139,16 @@ OWN = {
     "IExecutionContext.device_memory": "The memory for activations, as it was given: an address, an array or another "
     "buffer. Only for contexts made with ExecutionContextAllocationStrategy.USER_MANAGED. An address stands for as "
     "many bytes as the engine may need at most.",
+    "IExecutionContext.execute": "Runs a batch of an engine with an implicit batch and waits for its end. "
+    "ValueError when an array or another buffer is smaller than its tensor with that batch; nothing runs then.\n"
+    ":param batch_size: how many samples, at most the engine's max_batch_size. Without effect where the network was "
+    "made with EXPLICIT_BATCH.\n:param bindings: the memory of all tensors, as for execute_v2.\n"
+    ":returns: whether all went well.",
+    "IExecutionContext.execute_async": "Starts a run of a batch of an engine with an implicit batch.\n"
+    ":param batch_size: how many samples, as for execute.\n:param bindings: the memory of all tensors.\n"
+    ":param stream_handle: the stream, an int, a capsule, or None for the default stream 0.\n"
+    ":param input_consumed: an event that is recorded once the inputs may be overwritten, or None.\n"
+    ":returns: whether the run was started.",
     "IExecutionContext.execute_async_v3": "Runs the engine on a stream, with the addresses set by tensor name. "
     "ValueError when an array or another buffer is smaller than its tensor with the shapes set now; nothing runs "
     "then.\n:param stream_handle: an int, a capsule, or None for the default stream 0.\n"

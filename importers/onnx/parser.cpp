@@ -19,6 +19,14 @@ constexpr OnnxParserFlags bitOf(OnnxParserFlag flag)
     return OnnxParserFlags{1} << static_cast<uint32_t>(flag);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // Networks of 8.x may be so, and only the old call tells.
+bool hasImplicitBatch(nvinfer1::INetworkDefinition const& network)
+{
+    return network.hasImplicitBatchDimension();
+}
+#pragma GCC diagnostic pop
+
 } // namespace
 
 Parser::Parser(nvinfer1::INetworkDefinition& network, nvinfer1::ILogger& logger)
@@ -80,6 +88,12 @@ bool Parser::importModel()
     if (mImport != nullptr)
     {
         fail(ErrorCode::kINVALID_VALUE, "a parser reads one model, once; make another one for the next");
+    }
+    if (hasImplicitBatch(mApi))
+    {
+        fail(ErrorCode::kINVALID_VALUE,
+            "models have their batch in the shapes, and this network's batch is implicit; make it with "
+            "kEXPLICIT_BATCH");
     }
     mImport = std::make_unique<Import>(mApi, *mModel, mLog, mErrors);
     mImport->letPluginsOverride(getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE));

@@ -21,6 +21,17 @@ extern "C"
     TENON_CALL int32_t tenonRun(
         void* context, void* stream, void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
 
+    //! Runs `batchSize` samples as IExecutionContext::enqueue does, on the default stream as execute does, and ends
+    //! early when `goesOn` says so.
+    //! \param consumed an event to record once the inputs may be overwritten, or null.
+    //! \param bindings an address per I/O tensor. \return 1; 0 after a report to the context's logger and recorder.
+    TENON_CALL int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed,
+        void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+
+    //! Whether an I/O tensor of an engine with an implicit batch has one copy for all samples.
+    //! \param engine an nvinfer1::ICudaEngine.
+    TENON_CALL int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) TENON_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -134,6 +134,8 @@ void bindNetworkByHand(py::module_& m);
 void bindBuildByHand(py::module_& m);
 void bindRunByHand(py::module_& m);
 void bindRunByIndex(py::module_& m);
+void declareFullyConnected(py::module_& m);
+void bindImplicitBatch(py::module_& m);
 void bindExtras(py::module_& m);
 void bindHostStreams(py::module_& m);
 void bindTesting(py::module_& m);

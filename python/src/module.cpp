@@ -9,6 +9,7 @@ PYBIND11_MODULE(_native, m)
     bindValues(m);
     bindInterfaces(m);
     declareLayers(m);
+    declareFullyConnected(m);
     declareNetwork(m);
     declareBuild(m);
     declareRun(m);
@@ -19,6 +20,7 @@ PYBIND11_MODULE(_native, m)
     bindNetworkByHand(m);
     bindBuildByHand(m);
     bindRunByHand(m);
+    bindImplicitBatch(m);
     bindPluginValues(m);
     bindPluginsV2(m);
     bindPluginsV3(m);

@@ -160,6 +160,7 @@ void const* polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const*
         TENON_LAYER_TYPE(kSCALE, IScaleLayer);
         TENON_LAYER_TYPE(kSOFTMAX, ISoftMaxLayer);
         TENON_LAYER_TYPE(kDECONVOLUTION, IDeconvolutionLayer);
+        TENON_LAYER_TYPE(kFULLY_CONNECTED, IFullyConnectedLayer);
         TENON_LAYER_TYPE(kCONCATENATION, IConcatenationLayer);
         TENON_LAYER_TYPE(kELEMENTWISE, IElementWiseLayer);
         TENON_LAYER_TYPE(kUNARY, IUnaryLayer);

@@ -120,6 +120,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.networkName = network.name();
     planning.io = std::move(written.io);
     planning.profiles = std::move(written.profiles);
+    planning.batch = network.batch();
     planning.plugins = std::move(written.plugins);
     planning.code = std::move(written.code);
     planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
@@ -215,6 +216,7 @@ IErrorRecorder* Builder::getErrorRecorder() const noexcept
 void Builder::reset() noexcept
 {
     mMaxThreads = 0;
+    mMaxBatch.reset();
     mAllocator = nullptr;
 }
 
@@ -237,6 +239,19 @@ bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConf
 ILogger* Builder::getLogger() const noexcept
 {
     return mReporting.log().logger();
+}
+
+void Builder::setMaxBatchSize(int32_t batchSize) noexcept
+{
+    if (batchSize < 1)
+        mReporting.log().error(badArgument("IBuilder::setMaxBatchSize: {} is below 1", batchSize));
+    else
+        mMaxBatch = batchSize;
+}
+
+int32_t Builder::getMaxBatchSize() const noexcept
+{
+    return mMaxBatch.value_or(1);
 }
 
 bool Builder::setMaxThreads(int32_t maxThreads) noexcept

@@ -30,6 +30,12 @@ class Builder final : public missing::Builder,
     //! The plan as it will be written; weights still point into the user's memory.
     Result<Plan> makePlan(Network& network, BuilderConfig const& config);
 
+    //! None: nobody has set it, so that networks are explicit unless something else says otherwise.
+    std::optional<int32_t> const& maxBatch() const noexcept
+    {
+        return mMaxBatch;
+    }
+
     bool platformHasFastFp16() const noexcept override;
     bool platformHasFastInt8() const noexcept override;
     bool platformHasTf32() const noexcept override;
@@ -47,6 +53,8 @@ class Builder final : public missing::Builder,
     bool isNetworkSupported(
         nvinfer1::INetworkDefinition const& network, nvinfer1::IBuilderConfig const& config) const noexcept override;
     nvinfer1::ILogger* getLogger() const noexcept override;
+    void setMaxBatchSize(int32_t batchSize) noexcept override;
+    int32_t getMaxBatchSize() const noexcept override;
     bool setMaxThreads(int32_t maxThreads) noexcept override;
     int32_t getMaxThreads() const noexcept override;
     nvinfer1::IPluginRegistry& getPluginRegistry() noexcept override;
@@ -69,6 +77,7 @@ class Builder final : public missing::Builder,
     DeviceChoice mDevice;
     nvinfer1::IGpuAllocator* mAllocator{nullptr};
     int32_t mMaxThreads{0}; //!< 0: not set (rule B9).
+    std::optional<int32_t> mMaxBatch;
     std::vector<std::unique_ptr<OptimizationProfile>> mProfiles;
 };
 

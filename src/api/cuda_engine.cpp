@@ -216,11 +216,6 @@ IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept
     return mReporting.recorder();
 }
 
-bool CudaEngine::hasImplicitBatchDimension() const noexcept
-{
-    return false;
-}
-
 uint32_t CudaEngine::getTacticSources() const noexcept
 {
     return 0; // None of the libraries that the bits name takes part.
@@ -241,7 +236,7 @@ IEngineInspector* CudaEngine::createEngineInspector() const noexcept
 Dims CudaEngine::getTensorShape(char const* tensorName) const noexcept
 {
     int32_t const io = mEngine->findIO(tensorName);
-    return io < 0 ? kInvalidDims : mEngine->io(io).dims;
+    return io < 0 ? kInvalidDims : dimsOfSample(mEngine->io(io).dims);
 }
 
 DataType CudaEngine::getTensorDataType(char const* tensorName) const noexcept
@@ -336,7 +331,7 @@ Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, S
 {
     return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
         Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
-        return shape ? *shape : kInvalidDims;
+        return shape ? dimsOfSample(*shape) : kInvalidDims;
     });
 }
 

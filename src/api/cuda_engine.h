@@ -54,6 +54,10 @@ class CudaEngine final : public missing::CudaEngine,
     }
     //! What profilers call the step: its name, or its number when the build was told to store no names (rule T3).
     std::string profiledName(int32_t step) const;
+    //! The user's dims leave out the extent in front of each I/O tensor (implicit_batch.cpp).
+    bool isImplicit() const noexcept;
+    //! Dims as the user has them.
+    Dims dimsOfSample(Dims const& dims) const noexcept;
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
     //! Name of a binding for a question about a profile: of that profile, or of the first, whose bindings stand for all;

@@ -19,6 +19,8 @@ ExecutionContext::ExecutionContext(
       mWatch{*mEngine}
 {
     mContext->log().setRecorder(mReporting.recorder());
+    if (Result<Done> const set = mEngine->isImplicit() ? setBatch(mEngine->getMaxBatchSize()) : Done{}; !set)
+        mReporting.log().error(set.error());
 }
 
 ExecutionContext::~ExecutionContext() = default;
@@ -97,6 +99,12 @@ IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept
 
 Result<Done> ExecutionContext::run(RunRequest request)
 {
+    TENON_TRY(needsExplicit("execute() or enqueue() with a batch size"));
+    return start(std::move(request));
+}
+
+Result<Done> ExecutionContext::start(RunRequest request)
+{
     return mWatch.run(*mContext, std::move(request));
 }
 
@@ -117,20 +125,22 @@ bool ExecutionContext::enqueueV3(cudaStream_t stream) noexcept
 
 bool ExecutionContext::setInputShape(char const* tensorName, Dims const& dims) noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::setInputShape",
-        [&] { return mContext->setInputShape(tensorName, dims); });
+    return fencedDone(mReporting.log(), "IExecutionContext::setInputShape", [&]() -> Result<Done> {
+        TENON_TRY(needsExplicit("the batch size of execute() or enqueue(), all other extents are fixed"));
+        return mContext->setInputShape(tensorName, dims);
+    });
 }
 
 Dims ExecutionContext::getTensorShape(char const* tensorName) const noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::getTensorShape", kInvalidDims,
-        [&]() -> Result<Dims> { return mContext->tensorShape(tensorName); });
+        [&]() -> Result<Dims> { return mEngine->dimsOfSample(TENON_TRY(mContext->tensorShape(tensorName))); });
 }
 
 Dims ExecutionContext::getTensorStrides(char const* tensorName) const noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::getTensorStrides", kInvalidDims,
-        [&]() -> Result<Dims> { return mContext->tensorStrides(tensorName); });
+        [&]() -> Result<Dims> { return mEngine->dimsOfSample(TENON_TRY(mContext->tensorStrides(tensorName))); });
 }
 
 bool ExecutionContext::setTensorAddress(char const* tensorName, void* data) noexcept
@@ -198,6 +208,8 @@ IOutputAllocator* ExecutionContext::getOutputAllocator(char const* tensorName) n
 int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&]() -> Result<int64_t> {
+        if (mEngine->isImplicit())
+            TENON_TRY(setBatch(mEngine->getMaxBatchSize())); // Whichever batch the next run has.
         Result<int64_t> const size = mContext->maxOutputSize(tensorName);
         return size ? *size : int64_t{-1};
     });

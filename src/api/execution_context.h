@@ -35,6 +35,8 @@ class ExecutionContext final : public missing::ExecutionContext,
     {
         return mReporting;
     }
+    //! Runs that many samples, bindings in I/O order; what the number means depends on the engine.
+    Result<Done> runBatch(int32_t batchSize, RunRequest const& request);
     //! Runs while profiler, debug listener and trace look, where there are any.
     Result<Done> run(RunRequest request);
     Result<Done> runBindings(BindingsRun const& wanted);
@@ -94,7 +96,12 @@ class ExecutionContext final : public missing::ExecutionContext,
     bool setUnfusedTensorsDebugState(bool flag) noexcept override;
     bool getUnfusedTensorsDebugState() const noexcept override;
 
-    // The calls of 8.x (legacy.cpp).
+    // The calls of 8.x with a batch size (implicit_batch.cpp).
+    bool execute(int32_t batchSize, void* const* bindings) noexcept override;
+    bool enqueue(
+        int32_t batchSize, void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept override;
+
+    // The calls of 8.x by index (legacy.cpp).
     bool enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept override;
     bool setOptimizationProfile(int32_t profileIndex) noexcept override;
     bool setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept override;
@@ -112,12 +119,23 @@ class ExecutionContext final : public missing::ExecutionContext,
   private:
     Result<int32_t> ioOf(int32_t bindingIndex) const; //!< An error for bindings of other profiles.
     Result<char const*> nameOf(int32_t bindingIndex) const;
+    Result<Done> start(RunRequest request);
+    //! An error for an engine whose batch is implicit, which says what to use.
+    Result<Done> needsExplicit(char const* instead) const;
+    //! Of an engine whose batch is implicit.
+    Result<Done> setBatch(int32_t batchSize) const;
+    Result<Done> takeBatch(int32_t batchSize);
+    //! The event that a call of 8.x names, or null.
+    Result<void*> eventOf(cudaEvent_t const* event) const;
+    //! Where the bindings of the present profile begin in an array with those of all.
+    void* const* ofProfile(void* const* bindings) const noexcept;
 
     std::shared_ptr<CudaEngine> mEngine;
     Reporting mReporting;
     std::unique_ptr<Context> mContext;
     std::shared_ptr<RuntimeConfig> mConfig; //!< Null: the context was made without one.
     RunWatch mWatch;
+    bool mSaidBatchIsExplicit{false};
     size_t mCacheLimit{0};
 };
 

@@ -164,6 +164,9 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
     json["name"] = plan.networkName;
     json["bytes"] = fileBytes;
     json["network_layers"] = plan.networkLayers;
+    json["batch"] = plan.batch.mode == PlanBatchMode::kImplicit
+        ? fmt::format("implicit, at most {}; the first extent of each shape", plan.batch.most)
+        : "explicit";
     json["io"] = ioOf(plan);
     json["profiles"] = profilesOf(plan);
     json["activation_bytes_per_profile"] = plan.memoryPerProfile;

@@ -24,6 +24,7 @@ constexpr auto kLayerTypes = std::to_array<std::pair<std::string_view, LayerType
     {"Scale", LayerType::kSCALE},
     {"SoftMax", LayerType::kSOFTMAX},
     {"Deconvolution", LayerType::kDECONVOLUTION},
+    {"FullyConnected", LayerType::kFULLY_CONNECTED},
     {"Concatenation", LayerType::kCONCATENATION},
     {"ElementWise", LayerType::kELEMENTWISE},
     {"Unary", LayerType::kUNARY},

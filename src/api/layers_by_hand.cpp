@@ -111,6 +111,42 @@ Weights DeconvolutionLayer::getBiasWeights() const noexcept
     return weights.bias;
 }
 
+Result<std::vector<Operand>> FullyConnectedLayer::operands() const
+{
+    int64_t const outputs = mFields.nbOutputChannels;
+    if (outputs < 1 || kernel.count < 1 || kernel.count % outputs != 0)
+        return badConfig("layer '{}': the kernel weights have {} elements, which {} outputs do not divide", name(),
+            kernel.count, outputs);
+    std::vector<Operand> found{{inputs().at(0), nullptr, {}}};
+    found.push_back(
+        operandOf(*this, "kernel", TENON_TRY(weightsOf(*this, "kernel", kernel, {outputs, kernel.count / outputs}))));
+    if (bias.count > 0)
+        found.push_back(operandOf(*this, "bias", TENON_TRY(weightsOf(*this, "bias", bias, {bias.count}))));
+    return found;
+}
+
+void FullyConnectedLayer::setKernelWeights(Weights value) noexcept
+{
+    kernel = value;
+    edited();
+}
+
+Weights FullyConnectedLayer::getKernelWeights() const noexcept
+{
+    return kernel;
+}
+
+void FullyConnectedLayer::setBiasWeights(Weights value) noexcept
+{
+    bias = value;
+    edited();
+}
+
+Weights FullyConnectedLayer::getBiasWeights() const noexcept
+{
+    return bias;
+}
+
 LayerPtr ScaleLayer::fieldsAsLayer() const
 {
     Scale fields = mFields;
@@ -118,6 +154,16 @@ LayerPtr ScaleLayer::fieldsAsLayer() const
     fields.hasScale = scale.count > 0;
     fields.hasPower = power.count > 0;
     return makeLayer(fields);
+}
+
+bool ScaleLayer::isPerSample(int64_t count) const
+{
+    if (network().isImplicit() || network().isMadeExplicit())
+        return network().isImplicit();
+    std::optional<std::vector<int64_t>> const extents = staticExtents(inputs().at(0)->inferred.type.shape);
+    constexpr size_t kImageRank{3};
+    return extents && extents->size() == kImageRank
+        && volumeOf(*extents) == count; // Elements of the batch have no factors of their own.
 }
 
 Result<std::vector<int64_t>> ScaleLayer::extentsFor(int64_t count, std::string_view what) const
@@ -134,7 +180,7 @@ Result<std::vector<int64_t>> ScaleLayer::extentsFor(int64_t count, std::string_v
         extents[static_cast<size_t>(mFields.channelAxis)] = count;
         return extents;
     }
-    for (size_t i = 1; i < shape.size(); ++i)
+    for (size_t i = isPerSample(count) ? 0 : 1; i < shape.size(); ++i)
     {
         if (!shape[i].isConstant())
             return badConfig(

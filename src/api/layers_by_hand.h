@@ -50,6 +50,20 @@ class DeconvolutionLayer final : public DeconvolutionAccessors
     nvinfer1::Weights getBiasWeights() const noexcept override;
 };
 
+class FullyConnectedLayer final : public FullyConnectedAccessors
+{
+  public:
+    using FullyConnectedAccessors::FullyConnectedAccessors;
+    nvinfer1::Weights kernel{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    nvinfer1::Weights bias{nvinfer1::DataType::kFLOAT, nullptr, 0};
+
+    Result<std::vector<Operand>> operands() const override;
+    void setKernelWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getKernelWeights() const noexcept override;
+    void setBiasWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getBiasWeights() const noexcept override;
+};
+
 class ScaleLayer final : public ScaleAccessors
 {
   public:
@@ -68,6 +82,8 @@ class ScaleLayer final : public ScaleAccessors
     nvinfer1::Weights getPower() const noexcept override;
 
   private:
+    //! That many factors are those of one sample's elements.
+    bool isPerSample(int64_t count) const;
     //! The extents that weights of the mode have, broadcast to the input; an error when `count` does not fit.
     Result<std::vector<int64_t>> extentsFor(int64_t count, std::string_view what) const;
 };

@@ -46,18 +46,13 @@ bool CudaEngine::bindingIsInput(int32_t bindingIndex) const noexcept
 Dims CudaEngine::getBindingDimensions(int32_t bindingIndex) const noexcept
 {
     auto const binding = bindingOf(bindingIndex);
-    return binding ? mEngine->io((*binding).first).dims : kInvalidDims;
+    return binding ? dimsOfSample(mEngine->io((*binding).first).dims) : kInvalidDims;
 }
 
 DataType CudaEngine::getBindingDataType(int32_t bindingIndex) const noexcept
 {
     auto const binding = bindingOf(bindingIndex);
     return binding ? mEngine->io((*binding).first).dtype : DataType::kFLOAT;
-}
-
-int32_t CudaEngine::getMaxBatchSize() const noexcept
-{
-    return 1; // What 8.x answers for a network with explicit batch.
 }
 
 TensorLocation CudaEngine::getLocation(int32_t bindingIndex) const noexcept
@@ -150,8 +145,7 @@ Result<Done> ExecutionContext::runBindings(BindingsRun const& wanted)
 bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&] {
-        auto const before = static_cast<std::ptrdiff_t>(mContext->profile()) * mContext->engine().ioCount();
-        BindingsRun wanted{.bindings = bindings == nullptr ? nullptr : bindings + before, .stream = stream};
+        BindingsRun wanted{.bindings = bindings == nullptr ? nullptr : ofProfile(bindings), .stream = stream};
         wanted.consumed = inputConsumed == nullptr ? nullptr : *inputConsumed;
         return runBindings(wanted);
     });
@@ -165,6 +159,7 @@ bool ExecutionContext::setOptimizationProfile(int32_t profileIndex) noexcept
 bool ExecutionContext::setBindingDimensions(int32_t bindingIndex, Dims const& dimensions) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::setBindingDimensions", [&]() -> Result<Done> {
+        TENON_TRY(needsExplicit("the batch size of execute() or enqueue(), all other extents are fixed"));
         PlanIO const& io = mContext->engine().io(TENON_TRY(ioOf(bindingIndex)));
         for (int32_t i = 0; i < std::min(dimensions.nbDims, io.dims.nbDims); ++i)
             if (io.dims.d[i] < 0 && dimensions.d[i] == 0)
@@ -178,7 +173,7 @@ Dims ExecutionContext::getBindingDimensions(int32_t bindingIndex) const noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::getBindingDimensions", kInvalidDims, [&]() -> Result<Dims> {
         char const* name = TENON_TRY(nameOf(bindingIndex));
-        return mContext->tensorShape(name);
+        return mEngine->dimsOfSample(TENON_TRY(mContext->tensorShape(name)));
     });
 }
 
@@ -186,7 +181,7 @@ Dims ExecutionContext::getStrides(int32_t bindingIndex) const noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::getStrides", kInvalidDims, [&]() -> Result<Dims> {
         char const* name = TENON_TRY(nameOf(bindingIndex));
-        return mContext->tensorStrides(name);
+        return mEngine->dimsOfSample(TENON_TRY(mContext->tensorStrides(name)));
     });
 }
 

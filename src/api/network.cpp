@@ -4,6 +4,7 @@
 #include "api/boundary.h"
 #include "api/builder.h"
 #include "api/flags.h"
+#include "base/knobs.h"
 
 #include <algorithm>
 
@@ -12,10 +13,20 @@ namespace tenon::api
 
 using nvinfer1::DataType;
 
+namespace
+{
+constexpr uint32_t kExplicitBatch{
+    1U << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
+}
+
 Network::Network(std::shared_ptr<Builder> builder, uint32_t flags)
     : mBuilder{std::move(builder)},
       mReporting{mBuilder->reporting()},
-      mFlags{knownFlags<nvinfer1::NetworkDefinitionCreationFlag>(mReporting.log(), "IBuilder::createNetworkV2", flags)}
+      mFlags{knownFlags<nvinfer1::NetworkDefinitionCreationFlag>(
+          mReporting.log(), "IBuilder::createNetworkV2", flags & ~nvinfer1::impl::kCOMPAT_8_NETWORK)},
+      mIsMadeExplicit{(flags & kExplicitBatch) != 0},
+      mIsMadeImplicit{!mIsMadeExplicit
+          && ((flags & nvinfer1::impl::kCOMPAT_8_NETWORK) != 0 || switchOf(Knob::kImplicitBatch, false))}
 {
 }
 
@@ -162,7 +173,19 @@ char const* Network::getName() const noexcept
 
 bool Network::hasImplicitBatchDimension() const noexcept
 {
-    return false;
+    return isImplicit();
+}
+
+bool Network::isImplicit() const noexcept
+{
+    return mIsMadeImplicit || (!mIsMadeExplicit && mBuilder->maxBatch().has_value());
+}
+
+PlanBatch Network::batch() const noexcept
+{
+    if (isImplicit())
+        return {PlanBatchMode::kImplicit, mBuilder->getMaxBatchSize()};
+    return {mIsMadeExplicit ? PlanBatchMode::kExplicit : PlanBatchMode::kUndeclared, 1};
 }
 
 bool Network::hasExplicitPrecision() const noexcept

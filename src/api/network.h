@@ -17,7 +17,8 @@
 namespace tenon
 {
 class Device;
-}
+struct SampleInputs;
+} // namespace tenon
 
 namespace tenon::api
 {
@@ -103,6 +104,14 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     }
     //! Metadata of the layers that have some.
     std::vector<PlanNote> notes() const;
+    //! Made with kEXPLICIT_BATCH.
+    bool isMadeExplicit() const noexcept
+    {
+        return mIsMadeExplicit;
+    }
+    //! Dims leave the batch out. May change until the build: the builder's max batch size decides.
+    bool isImplicit() const noexcept;
+    PlanBatch batch() const noexcept;
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
@@ -169,6 +178,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         ITensor& input, nvinfer1::PoolingType type, Dims const& windowSize) noexcept override;
     nvinfer1::IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims const& kernelSize,
         Weights kernelWeights, Weights biasWeights) noexcept override;
+    nvinfer1::IFullyConnectedLayer* addFullyConnected(
+        ITensor& input, int32_t nbOutputs, Weights kernelWeights, Weights biasWeights) noexcept override;
     nvinfer1::IResizeLayer* addResize(ITensor& input) noexcept override;
     nvinfer1::ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput, ITensor& elseInput) noexcept override;
     nvinfer1::IFillLayer* addFill(Dims const& dimensions, nvinfer1::FillOperation op) noexcept override;
@@ -224,11 +235,16 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
 
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
+    //! Rules that take the first axis for a batch see one in front of what the samples have.
+    Result<std::vector<TensorType>> inferSamples(LayerBase& layer, Layer const& fields, SampleInputs const& samples);
     void findShapeReads();
 
     std::shared_ptr<Builder> mBuilder;
     Reporting mReporting;
     uint32_t mFlags;
+    bool mIsMadeExplicit;
+    bool mIsMadeImplicit; //!< By a caller of 8.x, or where the knob says so.
+    bool mInferredImplicit{false};
     std::string mName;
     std::vector<std::unique_ptr<Tensor>> mInputTensors;
     std::vector<Tensor*> mInputs;

@@ -1,6 +1,8 @@
 // Network: written as a graph for the passes, with the bounds of its profiles on the symbols.
+#include "api/batch_axis.h"
 #include "api/boundary.h"
 #include "api/network.h"
+#include "api/operand_views.h"
 #include "api/optimization_profile.h"
 #include "api/plugin_graph.h"
 
@@ -30,11 +32,14 @@ class GraphWriter
           mRequest{request},
           mProfiles{request.profiles}
     {
+        if (network.isImplicit())
+            mBatch.emplace(mResult.graph, network.batch().most);
     }
 
     Result<NetworkGraph> write()
     {
         TENON_TRY(checkNames());
+        TENON_TRY(checkBatch());
         for (size_t i = 0; i < mNetwork.inputs().size(); ++i)
             TENON_TRY(addInput(static_cast<int32_t>(i)));
         TENON_TRY(addProfiles());
@@ -50,7 +55,14 @@ class GraphWriter
 
   private:
     Result<Done> checkNames();
+    //! The network is what its layers are made for.
+    Result<Done> checkBatch() const;
     Result<Done> addInput(int32_t position);
+    Result<Done> addSampleInput(int32_t position);
+    Result<std::vector<ValueId>> operandsOf(LayerBase const& layer, std::vector<Operand> const& operands);
+    //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
+    Result<BatchAxis::Form> formOf(LayerBase const& layer);
+    Result<Done> checkForm(LayerBase const& layer, int32_t output, ValueId value) const;
     Result<Done> checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const;
     Result<ShapeExpr> extentOf(Tensor const& input, int32_t position, int32_t axis);
     void addContents(Tensor const& input, int32_t position, ValueId value);
@@ -69,7 +81,36 @@ class GraphWriter
     NetworkGraph mResult;
     std::map<Tensor const*, ValueId> mValues;
     std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
+    std::optional<BatchAxis> mBatch;                //!< Of a network with implicit batch.
 };
+
+Result<Done> GraphWriter::checkBatch() const
+{
+    if (!mBatch)
+    {
+        for (LayerBase const* layer : mNetwork.order())
+            if (layer->lacksBatch)
+                return badConfig("[layer '{}'] {}: input '{}' has the extents of one sample, {}, and the batch is not "
+                                 "implicit; call setMaxBatchSize() of the builder before the build or set "
+                                 "TENON_IMPLICIT_BATCH=1 for a batch outside the dims, or make the network with "
+                                 "kEXPLICIT_BATCH and give its inputs a batch extent",
+                    layer->name(), layer->kind(), layer->inputs().at(0)->name(),
+                    tenon::show(layer->inputs()[0]->inferred.type.shape));
+        return Done{};
+    }
+    for (Tensor const* input : mNetwork.inputs())
+        if (isDynamic(*input) || input->declared().nbDims >= Dims::MAX_DIMS)
+            return badConfig("input '{}' is {}: in a network with implicit batch all extents are known, and there are "
+                             "{} at most; make the network with kEXPLICIT_BATCH",
+                input->name(), show(input->declared()), Dims::MAX_DIMS - 1);
+    for (Tensor const* output : mNetwork.outputs())
+        if (output->isMarkedForShapes)
+            return badConfig(
+                "output '{}' is marked for shapes, which networks with implicit batch do not have", output->name());
+    if (!mProfiles.empty())
+        mNetwork.reporting().log().warning("the network's batch is implicit: its optimization profiles have no effect");
+    return Done{};
+}
 
 bool GraphWriter::isDynamic(Tensor const& input) const
 {
@@ -181,6 +222,8 @@ Result<Done> GraphWriter::addInput(int32_t position)
 {
     Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
     TENON_TRY(checkFormats(input));
+    if (mBatch)
+        return addSampleInput(position);
     bool const isShape = hasValues(input) && mNetwork.isReadForShapes(input);
     bool const lacksValues = !isShape && input.inferred.contents && mNetwork.isReadForShapes(input);
     if (hasValues(input) && !isShape)
@@ -209,6 +252,21 @@ Result<Done> GraphWriter::addInput(int32_t position)
     return Done{};
 }
 
+Result<Done> GraphWriter::addSampleInput(int32_t position)
+{
+    Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
+    bool const isShared = input.isBroadcast;
+    TensorType const sample{input.declaredType(), shapeOf(extentsOf(input.declared()))};
+    mValues[&input] = mBatch->addInput(input.name(), sample, position, isShared);
+    PlanIO io{.name = input.name(), .isInput = true, .dtype = input.declaredType()};
+    io.dims = inFront(isShared ? 1 : -1, input.declared());
+    io.formats = input.getAllowedFormats();
+    io.dimensionNames = {isShared ? std::string{} : std::string{kBatchName}};
+    io.dimensionNames.resize(static_cast<size_t>(io.dims.nbDims));
+    mResult.io.push_back(std::move(io));
+    return Done{};
+}
+
 void GraphWriter::addContents(Tensor const& input, int32_t position, ValueId value)
 {
     Shape contents;
@@ -230,6 +288,21 @@ void GraphWriter::addContents(Tensor const& input, int32_t position, ValueId val
 
 Result<Done> GraphWriter::addProfiles()
 {
+    if (mBatch)
+    {
+        int64_t const most = mNetwork.batch().most;
+        PlanProfile plan;
+        for (size_t i = 0; i < mResult.io.size(); ++i)
+            if (Dims const& dims = mResult.io[i].dims; dims.d[0] < 0)
+            {
+                PlanProfileInput input{.io = static_cast<int32_t>(i), .min = dims, .opt = dims, .max = dims};
+                input.min.d[0] = 1;
+                input.opt.d[0] = input.max.d[0] = most;
+                plan.inputs.push_back(std::move(input));
+            }
+        mResult.profiles.push_back(std::move(plan));
+        return Done{};
+    }
     for (OptimizationProfile const* profile : mProfiles)
     {
         TENON_TRY(profile->check());
@@ -271,6 +344,47 @@ Result<Done> GraphWriter::checkAverage(LayerBase& layer) const
     return Done{};
 }
 
+Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std::vector<Operand> const& operands)
+{
+    std::vector<ValueId> inputs;
+    for (Operand const& operand : operands)
+    {
+        if (mBatch && operand.tensor != nullptr && !operand.tensor->inferred.valid)
+            return badConfig("layer '{}' reads tensor '{}', whose shape could not be inferred", layer.name(),
+                operand.tensor->name());
+        if (operand.constant != nullptr)
+            inputs.push_back(mResult.graph.addConstant(operand.name, operand.constant));
+        else if (operand.tensor == nullptr)
+            inputs.push_back(kNone);
+        else if (auto const at = mValues.find(operand.tensor); at != mValues.end())
+            inputs.push_back(at->second);
+        else
+            return badConfig(
+                "layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
+    }
+    return inputs;
+}
+
+Result<BatchAxis::Form> GraphWriter::formOf(LayerBase const& layer)
+{
+    std::vector<Operand> const operands = TENON_TRY(layer.operands());
+    std::vector<ValueId> inputs = TENON_TRY(operandsOf(layer, operands));
+    if (!mBatch)
+        return BatchAxis::Form{layer.fieldsAsLayer(), std::move(inputs), false};
+    OperandViews const views{operands};
+    return mBatch->formOf(layer.fieldsAsLayer(), {views.inputs(), layer.name()}, std::move(inputs));
+}
+
+Result<Done> GraphWriter::checkForm(LayerBase const& layer, int32_t output, ValueId value) const
+{
+    Shape const& sample = layer.output(output).inferred.type.shape;
+    Shape const& made = mResult.graph.typeOf(value).shape;
+    if (made.size() == sample.size() + 1 && std::equal(sample.begin(), sample.end(), made.begin() + 1))
+        return Done{};
+    return errorOf(ErrorCode::kINTERNAL_ERROR, "[layer '{}'] output {} is {} for a sample and {} for a batch",
+        layer.name(), output, tenon::show(sample), tenon::show(made));
+}
+
 Result<Done> GraphWriter::addLayer(LayerBase& layer)
 {
     Graph& graph = mResult.graph;
@@ -280,24 +394,14 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
         mValues[&layer.output(0)] = graph.addConstant(layer.output(0).name(), constant);
         return Done{};
     }
-    std::vector<ValueId> inputs;
-    for (Operand const& operand : TENON_TRY(layer.operands()))
-    {
-        if (operand.constant != nullptr)
-            inputs.push_back(graph.addConstant(operand.name, operand.constant));
-        else if (operand.tensor == nullptr)
-            inputs.push_back(kNone);
-        else if (auto const at = mValues.find(operand.tensor); at != mValues.end())
-            inputs.push_back(at->second);
-        else
-            return badConfig(
-                "layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
-    }
+    BatchAxis::Form form = TENON_TRY(formOf(layer));
     std::vector<ValueId> outputs;
     if (layer.kind() == CustomLayer::kName)
-        outputs = TENON_TRY(addPlugin(mResult, static_cast<PluginLayer const&>(layer), std::move(inputs), mRequest));
+        outputs =
+            TENON_TRY(addPlugin(mResult, static_cast<PluginLayer const&>(layer), std::move(form.inputs), mRequest));
     else
-        outputs = graph.node(TENON_TRY(graph.addNode(layer.fieldsAsLayer(), layer.name(), std::move(inputs)))).outputs;
+        outputs =
+            graph.node(TENON_TRY(graph.addNode(std::move(form.layer), layer.name(), std::move(form.inputs)))).outputs;
     for (int32_t i = 0; i < layer.outputCount(); ++i)
     {
         ValueId value = outputs.at(static_cast<size_t>(i));
@@ -307,6 +411,10 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
                         .output();
         graph.rename(value, layer.output(i).name());
         mValues[&layer.output(i)] = value;
+        if (!form.isLed)
+            continue;
+        mBatch->mark(value);
+        TENON_TRY(checkForm(layer, i, value));
     }
     return Done{};
 }
@@ -331,13 +439,15 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
     Graph& graph = mResult.graph;
     TENON_TRY(checkFormats(output));
     ValueId value = mValues.at(&output);
+    if (mBatch)
+        value = TENON_TRY(mBatch->led(value, output.name()));
     if (graph.constantOf(value) != nullptr) // An output needs a step that writes it.
         value =
             graph.node(TENON_TRY(graph.addNode(makeLayer(Identity{}), output.name() + " copied", {value}))).output();
     graph.markOutput(value, output.name());
     PlanIO io{.name = output.name(), .isInput = false, .isShape = output.isMarkedForShapes};
     io.dtype = output.inferred.type.dtype;
-    io.dims = dimsOf(output.inferred.type.shape);
+    io.dims = dimsOf(mBatch ? graph.typeOf(value).shape : output.inferred.type.shape);
     io.formats = output.getAllowedFormats();
     mResult.io.push_back(std::move(io));
     return Done{};

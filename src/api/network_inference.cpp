@@ -1,6 +1,12 @@
 // Network: types and shapes of its tensors, brought up to date from the first edited layer on.
 #include "api/boundary.h"
 #include "api/network.h"
+#include "api/operand_views.h"
+#include "layers/with_batch.h"
+
+#include <algorithm>
+#include <list>
+#include <utility>
 
 namespace tenon::api
 {
@@ -8,11 +14,14 @@ namespace tenon::api
 namespace
 {
 constexpr int64_t kMostShapeValues{64};
-}
+constexpr int32_t kBatchSource{-1}; //!< No input: the batch that the dims leave out.
+} // namespace
 
 void Network::infer() noexcept
 {
     fencedDone(mReporting.log(), "INetworkDefinition", [&]() -> Result<Done> {
+        if (std::exchange(mInferredImplicit, isImplicit()) != isImplicit())
+            edited(nullptr);
         if (mInputsStale)
             for (size_t i = 0; i < mInputs.size(); ++i)
                 inferInput(*mInputs[i], static_cast<int32_t>(i));
@@ -31,7 +40,11 @@ void Network::infer() noexcept
 void Network::inferInput(Tensor& tensor, int32_t position)
 {
     Tensor::Inferred& inferred = tensor.inferred;
-    inferred = {.valid = true, .type = {tensor.declaredType(), {}}, .contents = {}, .constant = {}};
+    inferred = {.valid = true,
+        .type = {tensor.declaredType(), {}},
+        .contents = {},
+        .constant = {},
+        .isShared = tensor.isBroadcast};
     Dims const& dims = tensor.declared();
     for (int32_t i = 0; i < dims.nbDims; ++i)
         inferred.type.shape.push_back(dims.d[i] >= 0
@@ -47,6 +60,36 @@ void Network::inferInput(Tensor& tensor, int32_t position)
             mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i), {}, {INT64_MIN, INT64_MAX})));
 }
 
+Result<std::vector<TensorType>> Network::inferSamples(
+    LayerBase& layer, Layer const& fields, SampleInputs const& samples)
+{
+    ShapeExpr const batch = ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, kBatchSource, 0));
+    WithBatch const form = TENON_TRY(withBatch(fields, samples));
+    std::vector<Input> inputs;
+    std::list<TensorType> types;
+    for (int32_t i = 0; i < samples.in.size(); ++i)
+    {
+        BatchUse const use = form.use(static_cast<size_t>(i));
+        inputs.push_back(use == BatchUse::kDropped ? Input{} : samples.in[i]);
+        if (!samples.in.has(i) || use == BatchUse::kShared || use == BatchUse::kDropped)
+            continue;
+        types.push_back(samples.in.type(i));
+        bool const isOne = use == BatchUse::kBroadcast && !samples.varies(i);
+        types.back().shape.insert(types.back().shape.begin(), isOne ? ShapeExpr{1} : batch);
+        inputs.back() = {&types.back(), nullptr, nullptr, samples.in[i].name};
+    }
+    Inputs const in{std::move(inputs), layer.name(), &mSymbols, layer.firstValue};
+    std::vector<TensorType> found = TENON_TRY(form.layer->infer(in));
+    found.resize(std::min(found.size(), static_cast<size_t>(layer.outputCount())));
+    for (size_t i = 0; i < found.size(); ++i)
+    {
+        Shape& shape = found[i].shape;
+        layer.output(static_cast<int32_t>(i)).inferred.isShared = shape.front() == ShapeExpr{1};
+        shape.erase(shape.begin());
+    }
+    return found;
+}
+
 Result<Done> Network::inferLayer(LayerBase& layer)
 {
     for (int32_t i = 0; i < layer.outputCount(); ++i)
@@ -57,32 +100,24 @@ Result<Done> Network::inferLayer(LayerBase& layer)
     std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
     if (constant != nullptr)
     {
-        layer.output(0).inferred = {
-            .valid = true, .type = {constant->dtype, shapeOf(constant->extents)}, .contents = {}, .constant = constant};
+        layer.output(0).inferred = {.valid = true,
+            .type = {constant->dtype, shapeOf(constant->extents)},
+            .contents = {},
+            .constant = constant,
+            .isShared = true};
         return Done{};
     }
-    std::vector<Operand> const operands = TENON_TRY(layer.operands());
-    std::vector<TensorType> types(operands.size()); // Of constants made from weights.
-    std::vector<Input> inputs(operands.size());
-    for (size_t i = 0; i < operands.size(); ++i)
-    {
-        Operand const& operand = operands[i];
-        if (operand.tensor != nullptr)
-        {
-            Tensor::Inferred const& known = operand.tensor->inferred;
-            inputs[i] = {
-                &known.type, known.contents ? &*known.contents : nullptr, known.constant.get(), operand.tensor->name()};
-        }
-        else if (operand.constant != nullptr)
-        {
-            types[i] = {operand.constant->dtype, shapeOf(operand.constant->extents)};
-            inputs[i] = {&types[i], nullptr, operand.constant.get(), operand.name};
-        }
-    }
-    Inputs const in{std::move(inputs), layer.name(), &mSymbols, layer.firstValue};
+    OperandViews const views{TENON_TRY(layer.operands())};
+    Inputs const in{views.inputs(), layer.name(), &mSymbols, layer.firstValue};
     LayerPtr const fields = layer.fieldsAsLayer();
-    std::vector<TensorType> found = TENON_TRY(fields->infer(in));
-    std::optional<Shape> contents = fields->contents(in);
+    bool const isShared = std::ranges::count(views.varying(), true) == 0;
+    for (int32_t i = 0; i < layer.outputCount(); ++i)
+        layer.output(i).inferred.isShared = isShared;
+    layer.lacksBatch = !mIsMadeExplicit && lacksBatch(*fields, in);
+    bool const asSamples = isImplicit() ? frontIsBatch(*fields) : layer.lacksBatch && frontIsBatch(*fields);
+    std::vector<TensorType> found =
+        TENON_TRY(asSamples ? inferSamples(layer, *fields, {in, views.varying()}) : fields->infer(in));
+    std::optional<Shape> contents = asSamples ? std::nullopt : fields->contents(in);
     for (int32_t i = 0; i < layer.outputCount() && i < static_cast<int32_t>(found.size()); ++i)
     {
         Tensor::Inferred& inferred = layer.output(i).inferred;

@@ -318,6 +318,17 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(
         [&](DeconvolutionLayer& layer) { setUpKernel(layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights); });
 }
 
+IFullyConnectedLayer* Network::addFullyConnected(
+    ITensor& input, int32_t nbOutputs, Weights kernelWeights, Weights biasWeights) noexcept
+{
+    return add<FullyConnectedLayer>(
+        "INetworkDefinition::addFullyConnected", {&input}, 1, 1, [&](FullyConnectedLayer& layer) {
+            layer.fields().nbOutputChannels = nbOutputs;
+            layer.kernel = kernelWeights;
+            layer.bias = biasWeights;
+        });
+}
+
 IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type, Dims const& windowSize) noexcept
 {
     if (!takeDims("INetworkDefinition::addPoolingNd", {&windowSize}))

@@ -127,14 +127,26 @@ bool Tensor::isNetworkOutput() const noexcept
     return isMarkedOutput || isMarkedForShapes;
 }
 
-void Tensor::setBroadcastAcrossBatch(bool) noexcept
+void Tensor::setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept
 {
-    log().warning("ITensor::setBroadcastAcrossBatch has no effect on a network with explicit batch");
+    if (mNetwork.isMadeExplicit())
+        log().warning("ITensor::setBroadcastAcrossBatch has no effect on a network with explicit batch");
+    else if (!isNetworkInput())
+        log().warning(
+            fmt::format("ITensor::setBroadcastAcrossBatch has no effect on '{}', which is no network input", name()));
+    else
+    {
+        isBroadcast = broadcastAcrossBatch;
+        mNetwork.edited(nullptr);
+    }
 }
 
 bool Tensor::getBroadcastAcrossBatch() const noexcept
 {
-    return false;
+    if (!mNetwork.isImplicit())
+        return isBroadcast;
+    mNetwork.infer();
+    return inferred.valid && inferred.isShared;
 }
 
 nvinfer1::TensorLocation Tensor::getLocation() const noexcept

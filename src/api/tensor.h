@@ -24,6 +24,7 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
         TensorType type;
         std::optional<Shape> contents;
         std::shared_ptr<Constant const> constant;
+        bool isShared{false}; //!< All samples of an implicit batch have the same.
     };
 
     Tensor(Network& network, LayerBase* producer, int32_t index);
@@ -64,7 +65,8 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
     Inferred inferred;
     bool isMarkedOutput{false};
     bool isMarkedForShapes{false};
-    bool isRemoved{false}; //!< An input that was taken out of the network.
+    bool isRemoved{false};   //!< An input that was taken out of the network.
+    bool isBroadcast{false}; //!< An input that all samples of an implicit batch share.
 
     void setName(char const* name) noexcept override;
     char const* getName() const noexcept override;

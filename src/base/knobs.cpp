@@ -30,7 +30,7 @@ constexpr std::array kKnobs{
     KnobInfo{
         Knob::kPluginTrace, "TENON_PLUGIN_TRACE", "text", "none", "File that gets every call made to plugins.", ""},
     KnobInfo{Knob::kImplicitBatch, "TENON_IMPLICIT_BATCH", "switch", "off",
-        "Networks made without kEXPLICIT_BATCH have an implicit batch.", "", false},
+        "Networks made without kEXPLICIT_BATCH have an implicit batch."},
     KnobInfo{Knob::kFusion, "TENON_FUSION", "switch", "on", "Off: every layer is a step of its own."},
 };
 

@@ -10,6 +10,7 @@ namespace tenon
 struct Cast
 {
     static constexpr std::string_view kName{"Cast"};
+    static constexpr bool kKeepsFrontAxes{true};
     DType toType{DType::kFLOAT};
 
     static constexpr auto fields()

@@ -8,6 +8,13 @@
 namespace tenon
 {
 
+WithBatch Concatenation::withBatch(SampleInputs const& samples) const
+{
+    Concatenation batched = *this;
+    ++batched.axis;
+    return {makeLayer(batched), std::vector(static_cast<size_t>(samples.in.size()), BatchUse::kReplicated), {}};
+}
+
 Result<TensorType> Concatenation::infer(Inputs const& in) const
 {
     Check check{in, kName};

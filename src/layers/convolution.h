@@ -6,6 +6,7 @@
 #include "layers/epilogue.h"
 #include "layers/layer_table.h"
 #include "layers/window.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -37,6 +38,12 @@ struct Convolution
     Result<Done> verify() const;
     //! Kernel, stride, dilation and padding on the spatial axes, defaults filled in.
     Window window() const;
+    WithBatch withBatch(SampleInputs const& samples) const;
+    bool frontIsBatch() const noexcept
+    {
+        return true;
+    }
+    bool lacksBatch(Inputs const& in) const;
     Result<TensorType> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

@@ -25,6 +25,16 @@ Result<Done> Deconvolution::verify() const
     return Done{};
 }
 
+WithBatch Deconvolution::withBatch(SampleInputs const&) const
+{
+    return {makeLayer(*this), {BatchUse::kBroadcast, BatchUse::kShared, BatchUse::kShared}, {}};
+}
+
+bool Deconvolution::lacksBatch(Inputs const& in) const
+{
+    return in.has(0) && in.type(0).rank() == static_cast<int32_t>(window().rank()) + 1;
+}
+
 Result<TensorType> Deconvolution::infer(Inputs const& in) const
 {
     TENON_TRY(Check(in, kName).fields(verify()).count(2, kFirstExtra + epilogue.extraInputs()).done());

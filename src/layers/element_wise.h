@@ -11,6 +11,7 @@ namespace tenon
 struct ElementWise
 {
     static constexpr std::string_view kName{"ElementWise"};
+    static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::ElementWiseOperation operation{nvinfer1::ElementWiseOperation::kSUM};
 
     static constexpr auto fields()

@@ -63,6 +63,24 @@ int64_t wrapped(int64_t index, int64_t extent)
 }
 } // namespace
 
+Result<WithBatch> Gather::withBatch(SampleInputs const& samples) const
+{
+    Gather batched = *this;
+    bool const isLookup = gatherAxis == 0 || mode == GatherMode::kND;
+    if (mode != GatherMode::kELEMENT && nbElementWiseDims == 0 && !samples.varies(0) && isLookup)
+        return WithBatch{makeLayer(batched), {BatchUse::kShared, BatchUse::kBroadcast}, {}}; // One table for all.
+    if (mode != GatherMode::kND)
+        ++batched.gatherAxis;
+    if (mode == GatherMode::kELEMENT)
+        return WithBatch{makeLayer(batched), {BatchUse::kReplicated, BatchUse::kReplicated}, {}};
+    if (mode == GatherMode::kDEFAULT && !samples.varies(1) && nbElementWiseDims == 0)
+        return WithBatch{makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kShared}, {}};
+    if (mode == GatherMode::kDEFAULT && nbElementWiseDims != 0)
+        return layerError(samples.in, kName, "has elementwise dimensions beside the batch, which is one by itself");
+    ++batched.nbElementWiseDims;
+    return WithBatch{makeLayer(batched), {BatchUse::kReplicated, BatchUse::kReplicated}, {}};
+}
+
 Result<TensorType> Gather::infer(Inputs const& in) const
 {
     TENON_TRY(Check(in, kName).count(2).rank(0, 1, nvinfer1::Dims::MAX_DIMS).index(1).done());

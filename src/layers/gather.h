@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -25,6 +26,7 @@ struct Gather
             field(2, "NbElementWiseDims", &Gather::nbElementWiseDims), field(3, "Mode", &Gather::mode)};
     }
 
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

@@ -18,6 +18,12 @@ Result<Done> LRN::verify() const
     return Done{};
 }
 
+bool LRN::lacksBatch(Inputs const& in) const
+{
+    constexpr int32_t kImageRank{3};
+    return in.has(0) && in.type(0).rank() == kImageRank;
+}
+
 Result<TensorType> LRN::infer(Inputs const& in) const
 {
     return Check(in, kName).fields(verify()).count(1).floating(0).rank(0, 2, nvinfer1::Dims::MAX_DIMS).sameAs(0);

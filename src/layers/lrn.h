@@ -10,6 +10,7 @@ namespace tenon
 struct LRN
 {
     static constexpr std::string_view kName{"LRN"};
+    static constexpr bool kKeepsFrontAxes{true};
     int64_t windowSize{1}; //!< Odd.
     float alpha{0.0F};
     float beta{0.0F};
@@ -22,6 +23,11 @@ struct LRN
     }
 
     Result<Done> verify() const;
+    bool frontIsBatch() const noexcept
+    {
+        return true;
+    }
+    bool lacksBatch(Inputs const& in) const;
     Result<TensorType> infer(Inputs const& in) const;
     //! x / (k + alpha / windowSize · Σ x²)^beta, sums over the window centred at the channel.
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

@@ -19,6 +19,13 @@ Result<Done> Normalization::verify() const
     return Done{};
 }
 
+WithBatch Normalization::withBatch(SampleInputs const&) const
+{
+    Normalization batched = *this;
+    batched.axes <<= 1U;
+    return {makeLayer(batched), {}, {}};
+}
+
 Result<TensorType> Normalization::infer(Inputs const& in) const
 {
     Check check{in, kName};

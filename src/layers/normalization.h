@@ -3,6 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -28,6 +29,12 @@ struct Normalization
     }
 
     Result<Done> verify() const;
+    WithBatch withBatch(SampleInputs const& samples) const;
+    //! Groups are of axis 1.
+    bool frontIsBatch() const noexcept
+    {
+        return nbGroups > 1;
+    }
     Result<TensorType> infer(Inputs const& in) const;
     //! None for groups, which are no reduction over whole axes.
     std::optional<Expr> body(std::vector<Expr> const& x) const;

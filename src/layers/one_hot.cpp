@@ -8,6 +8,14 @@
 namespace tenon
 {
 
+WithBatch OneHot::withBatch(SampleInputs const&) const
+{
+    OneHot batched = *this;
+    if (batched.axis >= 0)
+        ++batched.axis;
+    return {makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kShared, BatchUse::kShared}, {}};
+}
+
 Result<TensorType> OneHot::infer(Inputs const& in) const
 {
     TENON_TRY(Check(in, kName).count(3).index(0).rank(1, 1).done());

@@ -8,6 +8,12 @@
 namespace tenon
 {
 
+bool Padding::lacksBatch(Inputs const& in) const
+{
+    constexpr int32_t kImageRank{3};
+    return in.has(0) && in.type(0).rank() == kImageRank;
+}
+
 Result<TensorType> Padding::infer(Inputs const& in) const
 {
     TENON_TRY(

@@ -11,6 +11,7 @@ namespace tenon
 struct Padding
 {
     static constexpr std::string_view kName{"Padding"};
+    static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::Dims prePadding{};
     nvinfer1::Dims postPadding{};
 
@@ -20,6 +21,7 @@ struct Padding
             field(1, "PrePaddingNd", &Padding::prePadding), field(2, "PostPaddingNd", &Padding::postPadding)};
     }
 
+    bool lacksBatch(Inputs const& in) const;
     Result<TensorType> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

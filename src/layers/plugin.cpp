@@ -76,6 +76,30 @@ Result<std::vector<TensorType>> CustomLayer::infer(Inputs const& in) const
     return outputs;
 }
 
+Result<WithBatch> CustomLayer::withBatch(SampleInputs const& samples) const
+{
+    if (!plugins::isBatchless(generation))
+        return layerError(samples.in, kName,
+            fmt::format("{} is of generation {}, whose dims have the batch: it cannot stand in a network with implicit "
+                        "batch; make the network with kEXPLICIT_BATCH",
+                identity().show(), plugins::nameOf(generation)));
+    WithBatch form{makeLayer(*this), {}, {}};
+    for (int32_t i = 0; i < samples.in.size(); ++i)
+        form.uses.push_back(!samples.varies(i) && live != nullptr && plugins::canShareInput(*live, i)
+                ? BatchUse::kBroadcast
+                : BatchUse::kReplicated);
+    return form;
+}
+
+bool CustomLayer::lacksBatch(Inputs const& in) const
+{
+    constexpr int32_t kImageRank{3};
+    bool isImage = plugins::isBatchless(generation) && in.size() > 0;
+    for (int32_t i = 0; i < in.size(); ++i)
+        isImage = isImage && in.has(i) && in.type(i).rank() == kImageRank && in.type(i).isStatic();
+    return isImage;
+}
+
 Result<Done> CustomLayer::verify() const
 {
     auto const count = static_cast<int32_t>(ports.size());

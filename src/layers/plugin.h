@@ -3,6 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 #include "plugins/ahead.h"
 
 #include <array>
@@ -78,6 +79,12 @@ struct CustomLayer
     Result<plugins::OutputShapes> outputShapes(Inputs const& in) const;
     //! Types of data inputs as the object is told them.
     std::vector<DType> toldTypes(Inputs const& in) const;
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
+    bool frontIsBatch() const noexcept
+    {
+        return plugins::isBatchless(generation);
+    }
+    bool lacksBatch(Inputs const& in) const;
     Result<Done> verify() const;
 };
 

@@ -26,6 +26,11 @@ Result<Done> Pooling::verify() const
     return Done{};
 }
 
+bool Pooling::lacksBatch(Inputs const& in) const
+{
+    return in.has(0) && in.type(0).rank() == static_cast<int32_t>(window().rank()) + 1;
+}
+
 Result<TensorType> Pooling::infer(Inputs const& in) const
 {
     Window const window = this->window();

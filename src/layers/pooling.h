@@ -12,6 +12,7 @@ namespace tenon
 struct Pooling
 {
     static constexpr std::string_view kName{"Pooling"};
+    static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::PoolingType poolingType{nvinfer1::PoolingType::kMAX};
     nvinfer1::Dims windowSize{};
     nvinfer1::Dims stride{}; //!< Empty: the window's size.
@@ -32,6 +33,11 @@ struct Pooling
 
     Result<Done> verify() const;
     Window window() const;
+    bool frontIsBatch() const noexcept
+    {
+        return true;
+    }
+    bool lacksBatch(Inputs const& in) const;
     Result<TensorType> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

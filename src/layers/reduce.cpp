@@ -19,6 +19,13 @@ Result<Done> Reduce::verify() const
     return Done{};
 }
 
+WithBatch Reduce::withBatch(SampleInputs const&) const
+{
+    Reduce batched = *this;
+    batched.reduceAxes <<= 1U;
+    return {makeLayer(batched), {}, {}};
+}
+
 Result<TensorType> Reduce::infer(Inputs const& in) const
 {
     TensorType type =

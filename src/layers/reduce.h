@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -22,6 +23,7 @@ struct Reduce
     }
 
     Result<Done> verify() const;
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     //! None unless the reduced extents are kept.

@@ -65,6 +65,20 @@ std::optional<ShapeExpr> scaled(ShapeExpr const& extent, float scale, SymbolTabl
 }
 } // namespace
 
+Result<WithBatch> Resize::withBatch(SampleInputs const& samples) const
+{
+    Resize batched = *this;
+    if (!samples.in.has(1) && outputDimensions.nbDims <= 0)
+    {
+        batched.scales.insert(batched.scales.begin(), 1.0F);
+        return WithBatch{makeLayer(batched), {}, {}};
+    }
+    batched.outputDimensions = {};
+    batched.scales.clear();
+    return WithBatch{makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kDropped},
+        TENON_TRY(sampleExtents(*makeLayer(*this), samples.in))};
+}
+
 Result<TensorType> Resize::infer(Inputs const& in) const
 {
     Check check{in, kName};

@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -41,6 +42,7 @@ struct Resize
     };
 
     Result<Done> verify() const;
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     //! The one definition of coordinates and weights, for the reference and for kernels.
     Taps tapsOf(size_t axis, int64_t in, int64_t out) const;

@@ -10,6 +10,11 @@
 namespace tenon
 {
 
+WithBatch ReverseSequence::withBatch(SampleInputs const&) const
+{
+    return {makeLayer(ReverseSequence{batchAxis + 1, sequenceAxis + 1}), {BatchUse::kBroadcast, BatchUse::kShared}, {}};
+}
+
 Result<TensorType> ReverseSequence::infer(Inputs const& in) const
 {
     Check check{in, kName};

@@ -3,6 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -20,6 +21,7 @@ struct ReverseSequence
             field(2, "SequenceAxis", &ReverseSequence::sequenceAxis)};
     }
 
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

@@ -6,6 +6,24 @@
 namespace tenon
 {
 
+WithBatch Scale::withBatch(SampleInputs const&) const
+{
+    Scale batched = *this;
+    ++batched.channelAxis;
+    return {makeLayer(batched), {}, {}};
+}
+
+bool Scale::lacksBatch(Inputs const& in) const
+{
+    constexpr int32_t kImageRank{3};
+    if (!in.has(0) || in.type(0).rank() != kImageRank)
+        return false;
+    for (int32_t i = 1; i < in.size(); ++i)
+        if (in.has(i) && in.type(i).rank() == kImageRank && in.type(i).shape.front() != ShapeExpr{1})
+            return true; // Samples have no factors of their own.
+    return false;
+}
+
 Result<TensorType> Scale::infer(Inputs const& in) const
 {
     Check check{in, kName};

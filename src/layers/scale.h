@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -26,6 +27,8 @@ struct Scale
             field(5, "hasPower", &Scale::hasPower)};
     }
 
+    bool lacksBatch(Inputs const& in) const;
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     Expr body(std::vector<Expr> const& x) const;
 };

@@ -42,6 +42,17 @@ Result<int64_t> wrapped(int64_t index, int64_t extent)
 }
 } // namespace
 
+Result<WithBatch> Scatter::withBatch(SampleInputs const& samples) const
+{
+    if (mode != ScatterMode::kELEMENT)
+        return layerError(samples.in, kName,
+            "of the mode kND has no form for networks with implicit batch; make the network with kEXPLICIT_BATCH");
+    Scatter batched = *this;
+    if (batched.axis >= 0)
+        ++batched.axis;
+    return WithBatch{makeLayer(batched), std::vector(3, BatchUse::kReplicated), {}};
+}
+
 Result<TensorType> Scatter::infer(Inputs const& in) const
 {
     Check check{in, kName};

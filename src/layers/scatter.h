@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -21,6 +22,7 @@ struct Scatter
         return std::tuple{field(1, "Mode", &Scatter::mode), field(2, "Axis", &Scatter::axis)};
     }
 
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

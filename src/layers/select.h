@@ -10,6 +10,7 @@ namespace tenon
 struct Select
 {
     static constexpr std::string_view kName{"Select"};
+    static constexpr bool kKeepsFrontAxes{true};
 
     static constexpr auto fields()
     {

@@ -172,6 +172,35 @@ Result<Shape> Shuffle::reshaped(Inputs const& in) const
     return shape;
 }
 
+namespace
+{
+AxisOrder withBatchInFront(AxisOrder const& order)
+{
+    AxisOrder more{kSameOrder};
+    for (size_t axis = 0; axis + 1 < more.size(); ++axis)
+        more[axis + 1] = order[axis] + 1;
+    return more;
+}
+} // namespace
+
+Result<WithBatch> Shuffle::withBatch(SampleInputs const& samples) const
+{
+    Shuffle batched = *this;
+    batched.firstTranspose = withBatchInFront(firstTranspose);
+    batched.secondTranspose = withBatchInFront(secondTranspose);
+    TENON_TRY(sampleExtents(*makeLayer(*this), samples.in));
+    std::vector<int64_t> const extents = *staticExtents(TENON_TRY(reshaped(samples.in)));
+    if (samples.in.has(1) || reshapeDimensions.nbDims >= 0)
+    {
+        batched.reshapeDimensions = nvinfer1::Dims{static_cast<int32_t>(extents.size()) + 1, {0}}; // 0 copies.
+        std::copy(extents.begin(), extents.end(), batched.reshapeDimensions.d + 1);
+        batched.zeroIsPlaceholder = true;
+        if (std::find(extents.begin(), extents.end(), 0) != extents.end())
+            return layerError(samples.in, kName, "gives an empty tensor, which cannot have a batch");
+    }
+    return WithBatch{makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kDropped}, {}};
+}
+
 Result<TensorType> Shuffle::infer(Inputs const& in) const
 {
     Shape const middle = TENON_TRY(reshaped(in));

@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 #include <array>
 
@@ -40,6 +41,7 @@ struct Shuffle
     bool isReshape(Shape const& shape) const;
     //! Shape after first transpose and reshape, before the second transpose.
     Result<Shape> reshaped(Inputs const& in) const;
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

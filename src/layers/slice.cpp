@@ -6,6 +6,7 @@
 #include "layers/shape_values.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tenon
 {
@@ -87,6 +88,28 @@ Result<Slice::Cut> Slice::cut(Inputs const& in) const
         cut.stride[named[i]] = strides[i];
     }
     return cut;
+}
+
+WithBatch Slice::withBatch(SampleInputs const& samples) const
+{
+    Slice batched = *this;
+    std::vector<BatchUse> uses(6, BatchUse::kShared);
+    uses[0] = BatchUse::kBroadcast;
+    if (std::optional<std::vector<int64_t>> const named = constantValues(samples.in, 5); named && !named->empty())
+    {
+        batched.axes.nbDims = std::min(static_cast<int32_t>(named->size()), +nvinfer1::Dims::MAX_DIMS);
+        std::copy_n(named->begin(), batched.axes.nbDims, batched.axes.d);
+        uses[5] = BatchUse::kDropped;
+    }
+    if (batched.axes.nbDims <= 0)
+    {
+        batched.axes.nbDims = samples.in.type(0).rank();
+        std::iota(batched.axes.d, batched.axes.d + batched.axes.nbDims, 0);
+    }
+    for (int32_t i = 0; i < batched.axes.nbDims; ++i)
+        if (batched.axes.d[i] >= 0) // Others count from behind.
+            ++batched.axes.d[i];
+    return {makeLayer(batched), std::move(uses), {}};
 }
 
 Result<TensorType> Slice::infer(Inputs const& in) const

@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -36,6 +37,7 @@ struct Slice
     //! Position that is read for output position `at` on an axis; −1: the fill value.
     int64_t sampled(int64_t start, int64_t stride, int64_t at, int64_t extent) const;
 
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

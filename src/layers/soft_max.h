@@ -3,6 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 #include <bit>
 
@@ -23,6 +24,7 @@ struct SoftMax
         return std::countr_zero(axes);
     }
 
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     Expr body(Expr const& x) const
     {

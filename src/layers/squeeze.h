@@ -3,6 +3,7 @@
 
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 namespace tenon
 {
@@ -17,6 +18,7 @@ struct Squeeze
         return std::tuple{};
     }
 
+    Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

@@ -35,6 +35,13 @@ Result<ShapeExpr> countOf(TopK const& layer, Inputs const& in)
 }
 } // namespace
 
+WithBatch TopK::withBatch(SampleInputs const&) const
+{
+    TopK batched = *this;
+    batched.reduceAxes <<= 1U;
+    return {makeLayer(batched), {BatchUse::kBroadcast, BatchUse::kShared}, {}};
+}
+
 Result<std::vector<TensorType>> TopK::infer(Inputs const& in) const
 {
     Check check{in, kName};

@@ -4,6 +4,7 @@
 #include "NvInfer.h"
 #include "ir/layer.h"
 #include "layers/layer_table.h"
+#include "layers/with_batch.h"
 
 #include <bit>
 
@@ -32,6 +33,7 @@ struct TopK
     }
 
     Result<Done> verify() const;
+    WithBatch withBatch(SampleInputs const& samples) const;
     Result<std::vector<TensorType>> infer(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

@@ -3,10 +3,18 @@
 
 #include "layers/check.h"
 #include "layers/positions.h"
+#include "layers/shuffle.h"
 #include "layers/squeeze_axes.h"
 
 namespace tenon
 {
+
+Result<WithBatch> Unsqueeze::withBatch(SampleInputs const& samples) const
+{
+    std::vector<int64_t> extents = TENON_TRY(sampleExtents(*makeLayer(*this), samples.in));
+    extents.insert(extents.begin(), -1);
+    return WithBatch{makeLayer(Shuffle::reshape(extents)), {BatchUse::kBroadcast, BatchUse::kDropped}, {}};
+}
 
 Result<TensorType> Unsqueeze::infer(Inputs const& in) const
 {

@@ -26,7 +26,9 @@ constexpr Rule kChannelAffine{"fold-channel-affine", RuleKind::kFuse,
     "Batch norm, scales and biases of channels go into the weights.", foldChannelAffine};
 
 constexpr Rule kClean[]{
-    kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
+    {"lower-fully-connected", RuleKind::kFold, "A fully connected layer is a product between two reshapes.",
+        lowerFullyConnected}, // Always: no backend has a kernel for it.
+    kTransposeIntoMatmul,     // Before folding: a large weight need not be stored a second time, transposed.
     kFold,
     kNoOps,
     kEqual,

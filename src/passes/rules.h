@@ -21,6 +21,7 @@ Rewrite sinkTransposeBelowPointwise(Graph const& graph, Node const& node);
 Rewrite sliceBeforeSplit(Graph const& graph, Node const& node);
 
 // Linear algebra.
+Rewrite lowerFullyConnected(Graph const& graph, Node const& node);
 Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node);
 Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);
 Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);

@@ -119,6 +119,25 @@ Result<Done> checkProfiles(Plan const& plan)
     return Done{};
 }
 
+Result<Done> checkBatch(Plan const& plan)
+{
+    if (plan.batch.mode > PlanBatchMode::kImplicit || plan.batch.most < 1)
+        return badArgument("plan has the batch mode {} and at most {} samples", static_cast<int32_t>(plan.batch.mode),
+            plan.batch.most);
+    if (plan.batch.mode != PlanBatchMode::kImplicit)
+        return Done{};
+    for (PlanIO const& io : plan.io)
+        if (io.dims.nbDims < 1 || io.isShape || (io.dims.d[0] != -1 && io.dims.d[0] != 1))
+            return badArgument("tensor '{}' has no batch extent in front, the plan's batch being implicit", io.name);
+    if (plan.profiles.size() != 1)
+        return badArgument("plan has {} profiles, which an implicit batch does not go with", plan.profiles.size());
+    for (PlanProfileInput const& input : plan.profiles.front().inputs)
+        if (input.min.d[0] != 1 || (input.max.d[0] != 1 && input.max.d[0] != plan.batch.most))
+            return badArgument("plan has batches of {} to {} of input {}, which its batch mode does not allow",
+                input.min.d[0], input.max.d[0], input.io);
+    return Done{};
+}
+
 Result<Done> checkWeights(Plan const& plan)
 {
     for (PlanWeight const& weight : plan.weights)
@@ -215,6 +234,7 @@ Result<Done> checkPlan(Plan const& plan)
     TENON_TRY(checkTexts(plan));
     TENON_TRY(checkIO(plan));
     TENON_TRY(checkProfiles(plan));
+    TENON_TRY(checkBatch(plan));
     TENON_TRY(checkWeights(plan));
     TENON_TRY(checkGraph(plan));
     std::set<std::string_view> devices;

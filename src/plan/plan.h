@@ -113,6 +113,19 @@ struct PlanNote
     std::string text;
 };
 
+enum class PlanBatchMode : uint8_t
+{
+    kExplicit,   //!< The batch is an extent like any other.
+    kUndeclared, //!< The same, of a network that was made without saying so.
+    kImplicit, //!< Dims of the user leave out extent 0 of each I/O tensor: the batch, or 1 where all samples share it.
+};
+
+struct PlanBatch
+{
+    PlanBatchMode mode{PlanBatchMode::kExplicit};
+    int32_t most{1}; //!< kImplicit: the largest batch.
+};
+
 struct Plan
 {
     std::string networkName;
@@ -128,6 +141,7 @@ struct Plan
     bool debugsUnfused{false};   //!< Every tensor that a step writes can be debugged, under the program's name for it.
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};
+    PlanBatch batch;
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
     std::shared_ptr<void const> blob;      //!< Keeps mapped memory alive; null while building.
 };

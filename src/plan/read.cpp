@@ -52,6 +52,7 @@ class Reader
         }));
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();
+        plan.batch = {static_cast<PlanBatchMode>(x.batch_mode()), x.max_batch()};
         plan.memoryPerProfile = listOf(x.memory_per_profile());
         plan.code =
             TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));

@@ -99,7 +99,8 @@ class Writer
                                                     return stored::CreateNote(mOut, layer, text(x.text));
                                                 });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
-            plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused));
+            plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
+            static_cast<uint8_t>(plan.batch.mode), plan.batch.most));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 

@@ -163,6 +163,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions op
     plan.code = std::move(options.code);
     plan.profilingVerbosity = options.profilingVerbosity;
     plan.networkLayers = options.networkLayers;
+    plan.batch = options.batch;
     for (Decision& decision : decisions)
         plan.decisions.push_back({std::move(decision.kind), std::move(decision.layer), std::move(decision.text)});
     return plan;

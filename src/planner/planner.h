@@ -24,7 +24,8 @@ struct PlanOptions
     std::vector<PlanCode> code;
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0}; //!< Layers that the user's network has.
-    Decisions decisions;      //!< Those of the passes; the planner's follow them.
+    PlanBatch batch;
+    Decisions decisions; //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};
     std::string progressParent;
     Log const* log{nullptr};

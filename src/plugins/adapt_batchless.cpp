@@ -207,6 +207,16 @@ class Batchless final : public V2Family
 };
 } // namespace
 
+bool canShareInput(Plugin& plugin, int32_t input)
+{
+    Generation const generation = plugin.identity().generation;
+    if (generation != Generation::kV2Ext && generation != Generation::kV2IOExt)
+        return false;
+    auto& object = static_cast<nvinfer1::IPluginV2Ext&>(*plugin.v2());
+    return alsoTold("canBroadcastInputAcrossBatch", "the input has one entry for the whole batch",
+        [&] { return object.canBroadcastInputAcrossBatch(input); });
+}
+
 PluginPtr makeBatchless(nvinfer1::IPluginV2* plugin, Generation generation)
 {
     return std::make_unique<Batchless>(plugin, generation);

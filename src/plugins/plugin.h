@@ -199,6 +199,9 @@ Result<PluginPtr> takeQuick(std::unique_ptr<nvinfer1::IPluginV3> plugin, nvinfer
 //! Generation that an object of the V2 family says it has, by its getTensorRTVersion (J17).
 Generation generationOf(nvinfer1::IPluginV2 const& plugin) noexcept;
 
+//! Whether a plugin of the generations without batch takes one copy of an input for all samples (J19).
+bool canShareInput(Plugin& plugin, int32_t input);
+
 //! The extents as the public API writes them, −1 for those that are not constant.
 nvinfer1::Dims64 dimsOf(Shape const& shape) noexcept;
 

@@ -224,7 +224,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_LOG", "bogus", "error, warning, info or verbose"),
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
         ("TENON_CACHE_DIR", "cache", "not in this release"),
-        ("TENON_IMPLICIT_BATCH", "1", "not in this release"),
+        ("TENON_IMPLICIT_BATCH", "perhaps", "1, on, true, yes, 0, off, false or no"),
     ],
 )
 def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str, plan: pathlib.Path) -> None:
@@ -237,7 +237,8 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("TENON_ISA", "avx2"), ("TENON_THREADS", "1"), ("TENON_FUSION", "off")]
+    ("variable", "value"),
+    [("TENON_ISA", "avx2"), ("TENON_THREADS", "1"), ("TENON_FUSION", "off"), ("TENON_IMPLICIT_BATCH", "1")],
 )
 def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
     assert tenon("run", plan, **{variable: value}).stderr == ""
@@ -491,3 +492,24 @@ def test_output_that_cannot_be_written_is_a_failure() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "knobs"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "could not be written" in done.stderr
+
+
+IMPLICIT = """
+import sys
+import tensorrt as trt
+builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+builder.max_batch_size = 4
+network = builder.create_network()
+x = network.add_input("x", trt.float32, (2, 3))
+network.mark_output(network.add_activation(x, trt.ActivationType.RELU).get_output(0))
+open(sys.argv[1], "wb").write(builder.build_serialized_network(network, builder.create_builder_config()))
+"""
+
+
+def test_plans_with_an_implicit_batch_are_inspected_verified_and_run(tmp_path: pathlib.Path) -> None:
+    plan = tmp_path / "implicit.plan"
+    subprocess.run([sys.executable, "-c", IMPLICIT, str(plan)], check=True, timeout=120)
+    assert "batch: implicit, at most 4" in tenon("inspect", plan).stdout
+    assert tenon("run", plan).stderr == "" and tenon("verify", plan).stdout
+    done = tenon("run", plan, "--shapes", "x=1x2x3", status=1)
+    assert "implicit batch" in done.stderr

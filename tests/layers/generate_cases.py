@@ -567,6 +567,13 @@ def rows_wise():
         [v],
         ort("LRN", [v], size=5, alpha=0.3, beta=0.75, bias=1.5)[0],
     )
+    f, fk, fb = uniform("full", 2, 3, 2, 4), uniform("full_kernel", 5, 24), uniform("full_bias", 5)
+    fy = (f.reshape(2, 24).astype(np.float64) @ fk.T.astype(np.float64) + fb).astype(np.float32).reshape(2, 5, 1, 1)
+    case("FullyConnected", "bias", {"NbOutputChannels": 5}, [f, fk, fb], fy)
+    f5 = uniform("full5", 2, 3, 1, 2, 2)
+    fk5 = uniform("full5_kernel", 3, 4)
+    fy5 = (f5.reshape(6, 4).astype(np.float64) @ fk5.T.astype(np.float64)).astype(np.float32).reshape(2, 3, 3, 1, 1)
+    case("FullyConnected", "more_axes", {"NbOutputChannels": 3}, [f5, fk5], fy5)
     p = uniform("scale", 2, 3, 4, low=0.2)
     sh, sc, po = uniform("sh", 1, 3, 1, low=0.1), uniform("sc", 1, 3, 1, low=0.1), uniform("po", 1, 3, 1)
     case(

@@ -147,6 +147,44 @@ output %b
 )");
 }
 
+TEST(Rules, lowerFullyConnectedMultipliesBetweenReshapes)
+{
+    expectRewrite("lower-fully-connected", R"(
+input %x : float32[N,2,3,4]
+const %w : float32[5,24] = random(3)
+const %b : float32[5] = random(4)
+%y = FullyConnected(%x, %w, %b) {NbOutputChannels=5}
+output %y
+)",
+        R"(
+input %x : float32[N,2,3,4]
+const %w : float32[5,24] = random(3)
+const %b : float32[5] = random(4)
+%f = Shuffle(%x) {ReshapeDimensions=(0,24)}
+%m = MatrixMultiply(%f, %w, %b) {operation1=1}
+%y = Shuffle(%m) {ReshapeDimensions=(0,5,1,1)}
+output %y
+)");
+}
+
+TEST(Rules, lowerFullyConnectedKeepsMoreAxesInFront)
+{
+    expectRewrite("lower-fully-connected", R"(
+input %x : float32[N,6,2,3,4]
+const %w : float32[5,24] = random(3)
+%y = FullyConnected(%x, %w) {NbOutputChannels=5}
+output %y
+)",
+        R"(
+input %x : float32[N,6,2,3,4]
+const %w : float32[1,5,24] = random(3)
+%f = Shuffle(%x) {ReshapeDimensions=(0,0,24)}
+%m = MatrixMultiply(%f, %w) {operation1=1}
+%y = Shuffle(%m) {ReshapeDimensions=(0,0,5,1,1)}
+output %y
+)");
+}
+
 TEST(Rules, transposeIntoMatmulSetsTheFlag)
 {
     expectRewrite("transpose-into-matmul", R"(

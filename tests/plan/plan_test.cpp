@@ -208,6 +208,12 @@ TEST(Plan, liesAreRefusedWithAReason)
         {"no bounds for dynamic", [](Plan& p) { p.profiles[0].inputs.pop_back(); }},
         {"bad bounds", [](Plan& p) { p.profiles[0].inputs[0].min.d[0] = 99; }},
         {"bad bounds", [](Plan& p) { p.profiles[0].inputs[0].min.d[0] = -4; }},
+        {"batch mode 9", [](Plan& p) { p.batch.mode = static_cast<PlanBatchMode>(9); }},
+        {"at most 0 samples", [](Plan& p) { p.batch.most = 0; }},
+        {"batch",
+            [](Plan& p) {
+                p.batch = {PlanBatchMode::kImplicit, 3};
+            }},
         {"unknown tensor", [&](Plan& p) { step(p, 0).inputs[0] = 1000; }},
         {"before a step has written", [&](Plan& p) { std::swap(step(p, 0), step(p, 2)); }},
         {"which is an input or a constant", [&](Plan& p) { step(p, 0).outputs[0] = 0; }},

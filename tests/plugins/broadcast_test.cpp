@@ -167,6 +167,47 @@ TEST_F(Broadcasts, inputsWithTheBatchAreNotShared)
     EXPECT_EQ(apitest::extents(engine->getTensorShape("y1")), (std::vector<int64_t>{3, 4}));
 }
 
+//! In a network whose dims leave the batch out, x is [batch, 4] and s has one copy.
+class SharedInputs : public Broadcasts, public ::testing::WithParamInterface<bool>
+{
+};
+
+TEST_P(SharedInputs, J19_whatIsBroadcastIsPassedOnceOrReplicated)
+{
+    Broadcasting::mayShare = GetParam();
+    builder->setMaxBatchSize(5);
+    IPluginV2Layer* const layer = addBoth(dims({4}), dims({4}));
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    network->getInput(1)->setBroadcastAcrossBatch(true);
+    EXPECT_EQ(apitest::extents(layer->getOutput(1)->getDimensions()), (std::vector<int64_t>{4}));
+    EXPECT_EQ(layer->getOutput(1)->getBroadcastAcrossBatch(), GetParam());
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    for (std::string const& each : whatOf("configure"))
+        EXPECT_EQ(each, GetParam() ? "01 -> 010 int32" : "00 -> 000 int32");
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (size_t const batch : {3, 1, 5})
+    {
+        std::vector<float> const values = randomFloats(batch * 4, 6);
+        std::vector<float> const shared = randomFloats(4, 7);
+        std::vector<float> sums;
+        for (size_t i = 0; i < values.size(); ++i)
+            sums.push_back(values[i] + shared[i % 4]);
+        DeviceArray<float> const x{values};
+        DeviceArray<float> const s{shared};
+        DeviceArray<float> const y0{values.size()};
+        DeviceArray<float> const y1{values.size()};
+        DeviceArray<int32_t> const y2{batch};
+        void* bindings[]{x.data(), s.data(), y0.data(), y1.data(), y2.data()};
+        ASSERT_TRUE(context->execute(static_cast<int32_t>(batch), bindings)) << logger.errors();
+        EXPECT_EQ(y0.read(), sums);
+        EXPECT_EQ(y1.read()[0], 2 * shared[0]);
+        EXPECT_EQ(y2.read().back(), static_cast<int32_t>(batch) - 1);
+    }
+    EXPECT_EQ(whatOf("enqueue"), (std::vector<std::string>{"3", "1", "5"}));
+}
+INSTANTIATE_TEST_SUITE_P(Ways, SharedInputs, ::testing::Bool());
+
 //! A pad of V2IOExt that writes down what it is configured for.
 class DescribedPad final : public CircPadExt<DescribedPad, IPluginV2IOExt>
 {

@@ -113,6 +113,8 @@ void printPlan(Json const& plan, std::string const& path, bool allDecisions)
         steps = std::max(steps, program["steps"].size());
     std::printf("plan %s: %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", titleOf(plan, path).c_str(),
         mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), textOf(plan["network_layers"]).c_str(), steps);
+    if (textOf(plan["batch"]) != "explicit")
+        std::printf("batch: %s\n", textOf(plan["batch"]).c_str());
     printIO(plan["io"]);
     printProfiles(plan);
     for (Json const& program : plan["programs"])

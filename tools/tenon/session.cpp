@@ -334,7 +334,8 @@ Model::Model(std::string const& path, nvinfer1::ILogger& logger)
 {
     if (mBuilder == nullptr)
         throw std::runtime_error("no builder could be made");
-    mNetwork.reset(mBuilder->createNetworkV2(0));
+    mNetwork.reset(mBuilder->createNetworkV2(
+        1U << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kEXPLICIT_BATCH))); // Models have it.
     mParser.reset(nvonnxparser::createParser(*mNetwork, logger));
     if (mParser->parseFromFile(path.c_str(), 0))
         return;
@@ -454,6 +455,11 @@ void fillFromProfile(std::vector<char>& buffer, nvinfer1::ICudaEngine const& eng
 }
 } // namespace
 
+int32_t Session::batch() const
+{
+    return mEngine->hasImplicitBatchDimension() ? mEngine->getMaxBatchSize() : 1;
+}
+
 void Session::prepareInput(char const* name, Shapes const& shapes, uint32_t seed, GivenInputs const& inputs)
 {
     auto const contents = inputs.find(name);
@@ -461,11 +467,15 @@ void Session::prepareInput(char const* name, Shapes const& shapes, uint32_t seed
     Dims const dims = contents != inputs.end() ? contents->second.dims
         : shape != shapes.end()                ? shape->second.opt
                                                : mEngine->getProfileShape(name, 0, nvinfer1::OptProfileSelector::kOPT);
-    if (!mContext->setInputShape(name, dims))
+    bool const isImplicit = mEngine->hasImplicitBatchDimension();
+    if (isImplicit && (contents != inputs.end() || shape != shapes.end()))
+        throw std::runtime_error(std::string{"input '"} + name
+            + "' is one of a plan with an implicit batch, which runs with random samples of its own shape only");
+    if (!isImplicit && !mContext->setInputShape(name, dims))
         throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
     DataType const type = mEngine->getTensorDataType(name);
     std::vector<char>& buffer = mBuffers[name];
-    buffer.assign(bytesOf(type, dims), 0);
+    buffer.assign(bytesOf(type, dims) * static_cast<size_t>(batch()), 0);
     if (contents != inputs.end())
         buffer = contents->second.data;
     else if (mEngine->isShapeInferenceIO(name))
@@ -485,7 +495,8 @@ void Session::prepareOutput(char const* name)
         return;
     }
     std::vector<char>& buffer = mBuffers[name];
-    buffer.assign(std::max<size_t>(bytesOf(mEngine->getTensorDataType(name), dims), 1), 0);
+    size_t const bytes = bytesOf(mEngine->getTensorDataType(name), dims) * static_cast<size_t>(batch());
+    buffer.assign(std::max<size_t>(bytes, 1), 0);
     mContext->setTensorAddress(name, buffer.data());
 }
 
@@ -519,7 +530,11 @@ char const* Session::outputData(std::string const& name) const
 
 void Session::run()
 {
-    if (!mContext->enqueueV3(nullptr))
+    std::vector<void*> bindings;
+    for (int32_t i = 0; mEngine->hasImplicitBatchDimension() && i < mEngine->getNbIOTensors(); ++i)
+        bindings.push_back(mBuffers[mEngine->getIOTensorName(i)].data());
+    bool const done = bindings.empty() ? mContext->enqueueV3(nullptr) : mContext->execute(batch(), bindings.data());
+    if (!done)
         throw std::runtime_error("the run failed");
 }
 

@@ -137,6 +137,8 @@ class Session
   private:
     void prepareInput(char const* name, Shapes const& shapes, uint32_t seed, GivenInputs const& inputs);
     void prepareOutput(char const* name);
+    //! Samples of a run where the engine's shapes leave the batch out: the largest batch; else 1.
+    int32_t batch() const;
 
     std::unique_ptr<nvinfer1::IRuntime> mRuntime;
     std::unique_ptr<nvinfer1::ICudaEngine> mEngine;

@@ -20,3 +20,28 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
     };
     return tenon::api::fencedDone(run.reporting().log(), "tenonRun", work) ? 1 : 0;
 }
+
+int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed, void* const* bindings,
+    TenonGoesOn goesOn, void* user) noexcept
+{
+    using tenon::api::ExecutionContext;
+    ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
+    auto const work = [&]() -> tenon::Result<tenon::Done> {
+        if (consumed != nullptr)
+            TENON_TRY(run.context().engine().device().checkEvent(consumed));
+        tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
+        tenon::RunRequest request{.stream = stream, .consumed = consumed, .bindings = bindings};
+        if (goesOn != nullptr)
+            request.goesOn = &ask;
+        return run.runBatch(batchSize, request);
+    };
+    return tenon::api::fencedDone(run.reporting().log(), "tenonRunBatch", work) ? 1 : 0;
+}
+
+int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) noexcept
+{
+    using tenon::api::CudaEngine;
+    CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+    int32_t const io = own.engine().findIO(tensor);
+    return own.isImplicit() && io >= 0 && own.engine().io(io).dims.d[0] == 1 ? 1 : 0;
+}

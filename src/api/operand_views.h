@@ -1,0 +1,32 @@
+// OperandViews: the operands of a layer as its rules see them.
+#pragma once
+
+#include "api/layer_base.h"
+
+#include <list>
+
+namespace tenon::api
+{
+
+class OperandViews
+{
+  public:
+    explicit OperandViews(std::vector<Operand> const& operands);
+
+    std::vector<Input> const& inputs() const noexcept
+    {
+        return mInputs;
+    }
+    //! By operand: differs from sample to sample, in networks with implicit batch.
+    std::vector<bool> const& varying() const noexcept
+    {
+        return mVarying;
+    }
+
+  private:
+    std::list<TensorType> mTypes; //!< Of constants made from weights.
+    std::vector<Input> mInputs;
+    std::vector<bool> mVarying;
+};
+
+} // namespace tenon::api
