@@ -2391,7 +2391,7 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets an event that is recorded once the inputs may be overwritten; null for none.
-    //! \return whether the event was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether the event was taken.
     bool setInputConsumedEvent(cudaEvent_t event) noexcept
     {
         return mImpl->setInputConsumedEvent(event);
