@@ -1,7 +1,7 @@
 // What 8.x had for networks whose dims leave the batch out: batch sizes of builder, engine and runs, and the layer of
 // that time.
-#include "interruptible.h"
 #include "memory.h"
+#include "running.h"
 
 #include "tenon/run.h"
 
@@ -78,19 +78,17 @@ std::vector<void*> addressesOf(IExecutionContext const& self, py::sequence const
     return addresses;
 }
 
+//! Arrays are kept until the next run by index: the work may go on when the call has returned.
 bool runBatch(
-    IExecutionContext& self, int32_t batch, py::sequence const& bindings, Handle stream = {}, Handle consumed = {})
+    py::object const& object, int32_t batch, py::sequence const& bindings, Handle stream = {}, Handle consumed = {})
 {
+    auto& self = object.cast<IExecutionContext&>();
     std::vector<void*> const addresses = addressesOf(self, bindings, batch);
-    Signals signals;
-    TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
-    bool const done = [&] {
-        py::gil_scoped_release const released;
-        return tenonRunBatch(&self, batch, stream.as<void*>(), consumed.as<void*>(), addresses.data(), goesOn, &signals)
+    bool const done = interruptibly([&](TenonGoesOn goesOn, void* signals) {
+        return tenonRunBatch(&self, batch, stream.as<void*>(), consumed.as<void*>(), addresses.data(), goesOn, signals)
             != 0;
-    }();
-    if (!done && goesOn != nullptr)
-        signals.raise();
+    });
+    object.attr("_bindings") = py::tuple(bindings);
     return done;
 }
 } // namespace
@@ -112,7 +110,7 @@ void bindImplicitBatch(py::module_& m)
     classOf<py::class_<IExecutionContext, Owned<IExecutionContext>>>(m, "IExecutionContext")
         .def(
             "execute",
-            [](IExecutionContext& self, int32_t batch, py::sequence const& bindings) {
+            [](py::object const& self, int32_t batch, py::sequence const& bindings) {
                 return runBatch(self, batch, bindings);
             },
             py::arg("batch_size") = 1, py::arg("bindings"), docOf("IExecutionContext.execute"))

@@ -1,4 +1,5 @@
-// What the calls by name and those by binding index share: shapes from Python, bounds of profiles, runs that Ctrl-C ends.
+// What the calls by name and those by binding index share: shapes from Python, bounds of profiles, runs that Ctrl-C
+// ends.
 #pragma once
 
 #include "interruptible.h"

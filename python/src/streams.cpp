@@ -10,7 +10,8 @@ namespace
 {
 using namespace nvinfer1;
 
-//! Copies what a reader answered, any buffer whose bytes lie together; -1 when it is none, or longer than was asked for.
+//! Copies what a reader answered, any buffer whose bytes lie together; -1 when it is none, or longer than was asked
+//! for.
 int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count)
 {
     Py_buffer view;

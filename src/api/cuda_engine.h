@@ -60,7 +60,8 @@ class CudaEngine final : public missing::CudaEngine,
     Dims dimsOfSample(Dims const& dims) const noexcept;
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
-    //! Name of a binding for a question about a profile: of that profile, or of the first, whose bindings stand for all;
+    //! Name of a binding for a question about a profile: of that profile, or of the first, whose bindings stand for
+    //! all;
     //! null for another one.
     char const* nameIn(int32_t bindingIndex, int32_t profileIndex) const;
 

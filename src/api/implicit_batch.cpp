@@ -1,4 +1,5 @@
-// The calls of 8.x that run a number of samples: on engines whose dims leave the batch out, and what they mean on others.
+// The calls of 8.x that run a number of samples: on engines whose dims leave the batch out, and what they mean on
+// others.
 #include "api/boundary.h"
 #include "api/execution_context.h"
 
@@ -111,7 +112,7 @@ Result<void*> ExecutionContext::eventOf(cudaEvent_t const* event) const
 bool ExecutionContext::execute(int32_t batchSize, void* const* bindings) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::execute",
-        [&] { return runBatch(batchSize, {.bindings = ofProfile(bindings)}); });
+        [&] { return runBatch(batchSize, {.isSynchronous = true, .bindings = ofProfile(bindings)}); });
 }
 
 bool ExecutionContext::enqueue(

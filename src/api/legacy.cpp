@@ -145,7 +145,7 @@ Result<Done> ExecutionContext::runBindings(BindingsRun const& wanted)
 bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept
 {
     return fencedDone(mReporting.log(), "IExecutionContext::enqueueV2", [&] {
-        BindingsRun wanted{.bindings = bindings == nullptr ? nullptr : ofProfile(bindings), .stream = stream};
+        BindingsRun wanted{.bindings = ofProfile(bindings), .stream = stream};
         wanted.consumed = inputConsumed == nullptr ? nullptr : *inputConsumed;
         return runBindings(wanted);
     });

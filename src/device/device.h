@@ -58,7 +58,8 @@ struct RunOptions
     int32_t threads{0}; //!< 0: the device's default.
     StepObserver const* observer{nullptr};
     GoesOn const* goesOn{nullptr};
-    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point at, must
+    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point
+    //! at, must
     //! last until the ticket goes.
     std::shared_ptr<RunTicket> ticket;
 };
@@ -104,7 +105,8 @@ class Device
     virtual void release(void* memory) noexcept = 0;
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
-    //! Between two places of this device, after what stands in the stream; done when it returns, for who gave the memory
+    //! Between two places of this device, after what stands in the stream; done when it returns, for who gave the
+    //! memory
     //! may take it back then.
     virtual void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
     //! True: kernels read host addresses, so that weights are used where the plan lies.

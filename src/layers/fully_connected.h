@@ -8,7 +8,8 @@
 namespace tenon
 {
 
-//! Inputs: x [N, …, C, H, W], kernel [outputs, C · H · W], bias [outputs] (optional). The output is [N, …, outputs, 1, 1].
+//! Inputs: x [N, …, C, H, W], kernel [outputs, C · H · W], bias [outputs] (optional). The output is [N, …, outputs,
+//! 1, 1].
 struct FullyConnected
 {
     static constexpr std::string_view kName{"FullyConnected"};

@@ -77,7 +77,8 @@ class Context
     //! Copies the values of a shape-tensor input, which serve runs until other values or an address are set, or the
     //! profile changes. They lie within the profile.
     Result<Done> setShapeValues(int32_t io, std::span<int64_t const> values);
-    //! Values of a shape tensor: of an input as they are now, of an output once all shapes and values of inputs are set.
+    //! Values of a shape tensor: of an input as they are now, of an output once all shapes and values of inputs are
+    //! set.
     Result<std::vector<int64_t>> shapeValues(int32_t io) const;
     //! Whether every shape-tensor input has an address or values.
     bool allShapeValuesSet() const noexcept;

@@ -1,4 +1,5 @@
-// Runs on streams that a test holds up (rules S2, S3, S6; seed 004): what has happened when a call returns, and what not.
+// Runs on streams that a test holds up (rules S2, S3, S6; seed 004): what has happened when a call returns, and
+// what not.
 #include "fixture.h"
 
 #include "tenon/host.h"

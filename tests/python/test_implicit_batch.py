@@ -5,6 +5,7 @@ import pytest
 import small
 import tenon
 import tensorrt as trt
+from host_streams import Event, Stream
 from onnx import TensorProto, helper
 
 MOST = 6
@@ -114,6 +115,21 @@ def test_S4_execute_async_runs_on_a_stream(engine: trt.ICudaEngine) -> None:
         np.testing.assert_allclose(y, want(x), 1e-4, 1e-5)
     x, y, best = buffers(1)
     assert context.execute_async(bindings=[x, y, best], stream_handle=0)
+
+
+def test_S3_execute_async_goes_on_and_records_its_event(engine: trt.ICudaEngine) -> None:
+    context, stream, event = engine.create_execution_context(), Stream(), Event()
+    x, y, best = buffers(4)
+    wanted = want(x)
+    gate = stream.hold()
+    assert context.execute_async(4, [x, y, best], stream.handle, event.handle) is True
+    assert not event.is_over() and (y == 9).all()
+    gate.set()
+    event.wait()
+    x[:] = 1e9  # Refilled.
+    assert stream.synchronize() == 0
+    stream.close()
+    np.testing.assert_allclose(y, wanted, 1e-4, 1e-5)
 
 
 def test_S4_other_calls_fail_on_an_implicit_engine() -> None:

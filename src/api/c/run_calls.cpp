@@ -31,6 +31,7 @@ int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* cons
             TENON_TRY(run.context().engine().device().checkEvent(consumed));
         tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
         tenon::RunRequest request{.stream = stream, .consumed = consumed, .bindings = bindings};
+        request.isSynchronous = stream == nullptr;
         if (goesOn != nullptr)
             request.goesOn = &ask;
         return run.runBatch(batchSize, request);

@@ -27,7 +27,8 @@ class HostDevice : public Device
     Result<RunEnd> runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
 };
 
-//! Does the work in its turn in the stream while the caller waits. `goesOn`, when there is one, is asked on the caller's
+//! Does the work in its turn in the stream while the caller waits. `goesOn`, when there is one, is asked on the
+//! caller's
 //! thread; what the work gets in its place answers what the caller's answered last.
 Result<Done> runInStream(
     void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work);
