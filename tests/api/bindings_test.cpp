@@ -252,6 +252,7 @@ TEST_P(ShapeBindings, Q25_valuesAreCopiedAndServeRunsByIndex)
     void* const withoutShape[8]{x.data(), nullptr, y.data(), nullptr}; // Which getShapeBinding() answers.
     shape[0] = -7;
     ASSERT_TRUE(context->enqueueV2(withoutShape, stream(), nullptr)) << logger.errors();
+    tenon::test::deviceUnderTest().synchronize();
     EXPECT_EQ(shape[0], -7);
 }
 
@@ -266,6 +267,7 @@ TEST_P(ShapeBindings, Q25_valuesOfTheIndexedCallsPrecedeAddressesInTheList)
     int32_t const values[2]{4, 3};
     ASSERT_TRUE(context->setInputShapeBinding(1, values));
     ASSERT_TRUE(context->enqueueV2(bindings, stream(), nullptr)) << logger.errors();
+    tenon::test::deviceUnderTest().synchronize();
     EXPECT_EQ(std::vector<int64_t>(shape, shape + 2), (std::vector<int64_t>{4, 3}));
     int64_t wide[2]{2, 6};
     int32_t narrow[2]{2, 6};
@@ -273,6 +275,7 @@ TEST_P(ShapeBindings, Q25_valuesOfTheIndexedCallsPrecedeAddressesInTheList)
     ASSERT_TRUE(context->setInputTensorAddress("size", own)); // The latest call counts.
     void* const named[8]{x.data(), own, y.data(), shape};
     ASSERT_TRUE(context->enqueueV2(named, stream(), nullptr)) << logger.errors();
+    tenon::test::deviceUnderTest().synchronize();
     EXPECT_EQ(std::vector<int64_t>(shape, shape + 2), (std::vector<int64_t>{2, 6}));
 }
 

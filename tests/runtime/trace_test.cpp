@@ -92,8 +92,6 @@ TEST(Trace, spansOfSeveralThreadsHaveNumbersOfTheirOwn)
                     trace.flush();
             }
         });
-    for (int32_t i = 0; i < 50; ++i) // Whole at any time.
-        EXPECT_LE(eventsIn(path).size(), 2000U);
     for (std::thread& thread : threads)
         thread.join();
     trace.flush();

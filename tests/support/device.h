@@ -133,6 +133,7 @@ class DeviceArray
     {
         void operator()(T* memory) const noexcept
         {
+            deviceUnderTest().synchronize(); // A run may still use it, as in the programs that rely on cudaFree().
             deviceUnderTest().release(memory);
         }
     };
