@@ -52,8 +52,37 @@ size_t bytesOf(PluginFieldType type, int32_t length)
 
 namespace
 {
+bool isText(PluginFieldType type) noexcept
+{
+    return type == PluginFieldType::kCHAR || type == PluginFieldType::kUNKNOWN;
+}
+
+[[noreturn]] void refuseType(std::string const& name, std::string const& what)
+{
+    throw py::type_error("PluginField '" + name + "': " + what
+        + "; a field has the numbers of an array, bytes, or a str (as CHAR or UNKNOWN)");
+}
+
+//! Arrays whose memory says nothing to a plugin are refused; one text is that text; bytes are in this machine's order.
+py::object readable(py::object array, FieldForm const& form, std::string const& name)
+{
+    py::object const kind = array.attr("dtype");
+    auto const letter = kind.attr("kind").cast<std::string>();
+    bool const isOneText = (letter == "U" || letter == "S") && array.attr("size").cast<size_t>() == 1;
+    if (isOneText && isText(form.type))
+        return letter == "U" ? array.attr("item")().attr("encode")() : array.attr("item")();
+    // NumPy knows types of other packages (bfloat16, float8) as void.
+    bool const isForeign = letter == "V" && kind.attr("names").is_none()
+        && (form.numpy == nullptr && 8 * kind.attr("itemsize").cast<int32_t>() == form.bits);
+    if (letter != "b" && letter != "i" && letter != "u" && letter != "f" && !isForeign)
+        refuseType(name, "it cannot hold an array of dtype " + py::str(kind).cast<std::string>());
+    if (!kind.attr("isnative").cast<bool>())
+        return array.attr("astype")(kind.attr("newbyteorder")("="));
+    return array;
+}
+
 //! The array with elements as wide as the field's: NumPy's own integers and floats are wider than most fields want.
-//! Bytes stay bytes.
+//! Bytes (uint8) stay bytes.
 py::object fitted(py::object const& array, FieldForm const& form, std::string const& name)
 {
     py::object const kind = array.attr("dtype");
@@ -65,10 +94,10 @@ py::object fitted(py::object const& array, FieldForm const& form, std::string co
     };
     if (letter == "f" && bits == 16 && form.type != PluginFieldType::kFLOAT16 && form.type != PluginFieldType::kUNKNOWN)
         refuse(); // M14
-    bool const isNumber = letter == "i" || letter == "u" || letter == "f";
-    if (!isNumber || bits == 8 || form.numpy == nullptr || array.attr("size").cast<size_t>() == 0)
+    bool const isBytes = letter == "u" && bits == 8;
+    if (isBytes || form.numpy == nullptr || array.attr("size").cast<size_t>() == 0)
         return array;
-    if (bits == form.bits && (letter == "f") == (std::string_view{form.numpy}.front() == 'f'))
+    if (letter != "b" && bits == form.bits && (letter == "f") == (std::string_view{form.numpy}.front() == 'f'))
         return array;
     py::module_ const numpy = py::module_::import("numpy");
     if (!numpy.attr("can_cast")(kind, form.numpy, "same_kind").cast<bool>())
@@ -119,11 +148,20 @@ void FieldValue::setData(py::object const& object)
     mBytes = 0;
     if (object.is_none())
         return;
+    FieldForm const& form = formOf(mType);
     py::object held = object;
     if (py::isinstance<py::str>(object))
+    {
+        if (!isText(mType))
+            refuseType(name, "it is of " + py::repr(py::cast(mType)).cast<std::string>() + " and cannot hold a str");
         held = object.attr("encode")();
+    }
     else if (!py::isinstance<py::bytes>(object))
-        held = fitted(py::module_::import("numpy").attr("ascontiguousarray")(object), formOf(mType), name);
+    {
+        held = readable(py::module_::import("numpy").attr("ascontiguousarray")(object), form, name);
+        if (!py::isinstance<py::bytes>(held))
+            held = fitted(held, form, name);
+    }
     py::buffer_info const info = py::reinterpret_borrow<py::buffer>(held).request();
     auto const bytes = static_cast<size_t>(info.size * info.itemsize);
     mLength = wholeElements(bytes, mType, name);

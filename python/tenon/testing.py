@@ -89,6 +89,10 @@ def _spelled(callback: str) -> str:
     return _SPELLED.get(callback) or re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), callback)
 
 
+class _Ended(BaseException):
+    """A callback wanted to end the process."""
+
+
 class _Raised:
     """Exceptions of callbacks: the library gets a code in their place, and Python's hook the exception."""
 
@@ -108,12 +112,21 @@ class _Raised:
         if not wanted:
             yield
             return
-        before = sys.unraisablehook
+        before, leave, checking = sys.unraisablehook, os._exit, threading.get_ident()
+
+        def stay(status: int) -> None:
+            others = {each.ident for each in threading.enumerate()} - {checking}
+            if threading.get_ident() in others:  # A thread of the user's: callbacks run here, or in the library's.
+                leave(status)
+            raise _Ended(f"os._exit({status}) was called")
+
         sys.unraisablehook = self.hook
+        os._exit = stay  # type: ignore[assignment]
         try:
             yield
         finally:
             sys.unraisablehook = before
+            os._exit = leave
 
     def findings(self, found: list[Finding], generation: str) -> list[Finding]:
         """Tracebacks go to what they explain; those that explain nothing are findings of their own."""
@@ -124,6 +137,11 @@ class _Raised:
             change = "answer from the entries 0 to pos alone: those behind are not decided when the question comes"
             rule = "L17" if generation == "V3" else "J10"
             found.append(Finding("looks-ahead", rule, "supports_format_combination", asked, change))
+        ends = [name for name, text in self.texts.items() if "_Ended: os._exit" in text or "\nSystemExit" in text]
+        for name in ends:
+            found = [each for each in found if each.callback != name]
+            change = "return a code: the process belongs to the user, no callback may end it"
+            found.append(Finding("ends-process", "", name, self.texts.pop(name), change))
         told = []
         for each in found:
             text = self.texts.pop(each.callback, None)
@@ -208,6 +226,8 @@ def check_plugin(
         plugin = plugin()
     if isinstance(plugin, _native.IPluginCreatorInterface):
         plugin, creator = None, plugin
+    elif fields:
+        raise ValueError("fields are what a creator makes plugins from: give the creator in place of the plugin")
     settings = {
         "fill": fill,
         "atol": atol,

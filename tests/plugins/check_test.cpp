@@ -276,6 +276,19 @@ TEST_F(Check, fieldNamesAreUnique)
     expectOnly(checkWith<V3>(Fault::kFieldTwice), "field-names", "L4", "getFieldNames");
 }
 
+TEST_F(Check, L4_fieldsThatTheCreatorDoesNotAdvertise)
+{
+    float const scale{2.5F};
+    std::array<PluginField, 2> const fields{
+        PluginField{"scale", &scale, PluginFieldType::kFLOAT32, 1}, {"scael", &scale, PluginFieldType::kFLOAT32, 1}};
+    PluginFieldCollection const given{2, fields.data()};
+    V3 creator;
+    Report const report = tenon::testing::check(creator, usual(), &given);
+    expectOnly(report, "unknown-field", "L4", "getFieldNames");
+    EXPECT_NE(report.message().find("'scael', and the creator advertises 'scale', 'offset'"), std::string::npos)
+        << report.message();
+}
+
 TEST_F(Check, L1_capabilitiesThatAreMissing)
 {
     auto behaviour = std::make_shared<Behaviour>();
@@ -349,6 +362,17 @@ TEST_F(Check, K9_workspaceIsKept)
     expectOnly(checkWith<Dynamic>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
     expectOnly(checkWith<Ext>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
     expectOnly(checkWith<V3>(Fault::kWorkspaceGarbage), "workspace-contents", "K9", "enqueue");
+}
+
+//! Three rows lie between the bounds of 1 and 4, and are not the best extent either.
+TEST_F(Check, K9_smallerExtentsWantNoMoreWorkspace)
+{
+    Report const report = checkWith<Dynamic>(Fault::kWorkspaceOfSmall);
+    expectOnly(report, "workspace-largest", "K9", "getWorkspaceSize");
+    EXPECT_NE(report.message().find("3x3x5"), std::string::npos) << report.message();
+    EXPECT_NE(report.message().find("asks for 4097 bytes"), std::string::npos) << report.message();
+    expectOnly(checkWith<Ext>(Fault::kWorkspaceOfSmall), "workspace-largest", "K9", "getWorkspaceSize");
+    expectOnly(checkWith<V3>(Fault::kWorkspaceOfSmall), "workspace-largest", "K9", "getWorkspaceSize");
 }
 
 TEST_F(Check, outputsAreWrittenWholeAndNoMore)
@@ -557,6 +581,23 @@ TEST_F(Check, crashesAndEndlessCallsAreFindingsInChildProcesses)
     expectOnly(checkWith<Dynamic>(Fault::kCrashes, {}, options), "crashes", "", "enqueue");
     options.seconds = 1;
     expectOnly(checkWith<V3>(Fault::kHangs, {}, options), "hangs", "", "enqueue");
+}
+
+TEST_F(Check, callbacksThatEndTheProcessAreFindings)
+{
+    Options options = usual();
+    options.isolated = true;
+    expectOnly(checkWith<Dynamic>(Fault::kExits, {}, options), "ends-process", "", "enqueue");
+    Report const report = checkWith<V3>(Fault::kLeaves, {}, options);
+    expectOnly(report, "ends-process", "", "enqueue");
+    EXPECT_NE(report.message().find("_exit(), with status 0"), std::string::npos) << report.message();
+}
+
+using CheckDeathTest = Check;
+TEST_F(CheckDeathTest, exitInThisProcessIsNoSuccess)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(checkWith<V3>(Fault::kExits), testing::ExitedWithCode(1), "ended the process by exit.. in enqueue");
 }
 
 TEST_F(Check, whatCannotBeginSaysWhy)

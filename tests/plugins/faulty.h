@@ -7,12 +7,15 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 namespace plugintest
 {
@@ -61,6 +64,9 @@ enum class Fault
     kWrongResult,
     kCrashes,
     kHangs,
+    kExits,
+    kLeaves, //!< _exit(0)
+    kWorkspaceOfSmall,
     kReturnsError, //!< From the callback of `where`.
     kThrows,       //!< The same.
 };
@@ -94,6 +100,12 @@ inline bool trips(char const* callback)
 
 constexpr size_t kMostScratch{1024};
 constexpr size_t kWorkspaceBytes{kMostScratch * sizeof(float)};
+
+//! `rows`: of the input, at most.
+inline size_t workspaceFor(int64_t rows)
+{
+    return kWorkspaceBytes + (isFault(Fault::kWorkspaceOfSmall) && rows == 3 ? 1 : 0);
+}
 
 //! What the generations share.
 struct FaultyCore
@@ -142,6 +154,10 @@ struct FaultyCore
             return 3;
         if (isFault(Fault::kCrashes))
             std::raise(SIGSEGV);
+        if (isFault(Fault::kExits))
+            std::exit(0);
+        if (isFault(Fault::kLeaves))
+            _exit(0);
         while (isFault(Fault::kHangs))
             std::this_thread::sleep_for(std::chrono::milliseconds{10});
         int64_t const written = isFault(Fault::kUnwrittenTail) ? count - 1 : count;
@@ -320,9 +336,10 @@ class FaultyDynamic final : public FaultyOfV2<FaultyDynamic, IPluginV2DynamicExt
     {
         trips("configurePlugin");
     }
-    size_t getWorkspaceSize(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
+    size_t getWorkspaceSize(
+        PluginTensorDesc const* inputs, int32_t, PluginTensorDesc const*, int32_t) const noexcept override
     {
-        return kWorkspaceBytes;
+        return workspaceFor(inputs[0].dims.d[0]);
     }
     int32_t enqueue(PluginTensorDesc const* inputs, PluginTensorDesc const*, void const* const* x, void* const* y,
         void* workspace, cudaStream_t) noexcept override
@@ -357,9 +374,9 @@ class FaultyBatchless : public FaultyOfV2<P, Base>
     {
         return false;
     }
-    size_t getWorkspaceSize(int32_t) const noexcept override
+    size_t getWorkspaceSize(int32_t batch) const noexcept override
     {
-        return kWorkspaceBytes;
+        return workspaceFor(batch);
     }
     size_t getSerializationSize() const noexcept override
     {
@@ -506,9 +523,9 @@ class FaultyV3 final : public IPluginV3, public IPluginV3OneCore, public IPlugin
         return 1;
     }
     size_t getWorkspaceSize(
-        DynamicPluginTensorDesc const*, int32_t, DynamicPluginTensorDesc const*, int32_t) const noexcept override
+        DynamicPluginTensorDesc const* inputs, int32_t, DynamicPluginTensorDesc const*, int32_t) const noexcept override
     {
-        return kWorkspaceBytes;
+        return workspaceFor(inputs[0].max.d[0]);
     }
     int32_t getNbTactics() noexcept override
     {

@@ -572,6 +572,60 @@ def test_M14_float16_arrays_and_wider_numbers() -> None:
             trt.PluginField("x", array, kind)
 
 
+@pytest.mark.parametrize("name", [*NUMPY, *RAW])
+def test_M14_arrays_that_are_no_numbers_are_refused(name: str) -> None:
+    kind = getattr(trt.PluginFieldType, name)
+    record = np.zeros(2, [("a", np.int32), ("b", np.int32)])
+    for array, dtype in (
+        (np.array([1.5, None], object), "object"),
+        (np.array(["ab", "cd"]), "<U2"),
+        (np.array([b"ab", b"cd"]), r"\|S2"),
+        (np.array([1 + 2j], np.complex64), "complex64"),
+        (np.array(["2026-11-22"], "datetime64[D]"), "datetime64"),
+        (record, r"\[\('a', '<i4'\)"),
+    ):
+        with pytest.raises(TypeError, match=f"PluginField 'x': it cannot hold an array of dtype {dtype}"):
+            trt.PluginField("x", array, kind)
+    with pytest.raises(TypeError, match="dtype object"):
+        trt.PluginField("x", {"a": 1}, kind)
+
+
+def test_M14_texts() -> None:
+    for name in ("CHAR", "UNKNOWN"):
+        kind = getattr(trt.PluginFieldType, name)
+        for text in (
+            "blå",
+            b"bl\xc3\xa5",
+            np.str_("blå"),
+            np.bytes_("blå".encode()),
+            np.array("blå"),
+            np.array(["blå"]),
+        ):
+            field = trt.PluginField("x", text, kind)
+            assert field.data == "blå".encode() and field.size == 4, repr(text)
+    with pytest.raises(TypeError, match="PluginField 'x': .*FLOAT32.* cannot hold a str"):
+        trt.PluginField("x", "blue", trt.PluginFieldType.FLOAT32)
+    with pytest.raises(TypeError, match="dtype <U4"):
+        trt.PluginField("x", np.array(["blue"]), trt.PluginFieldType.FLOAT32)
+
+
+@pytest.mark.parametrize("name", NUMPY)
+def test_M14_big_endian_arrays_and_booleans_are_converted(name: str) -> None:
+    kind = getattr(trt.PluginFieldType, name)
+    array = (np.random.default_rng(141).standard_normal(6) * 50).astype(NUMPY[name])
+    big = array.astype(array.dtype.newbyteorder(">"))
+    np.testing.assert_array_equal(trt.PluginField("x", big, kind).data, array)
+    flags = np.array([True, False, True, True])
+    np.testing.assert_array_equal(trt.PluginField("x", flags, kind).data, flags.astype(NUMPY[name]))
+    small = np.array([-3, 4, 5, -6], np.int8)
+    np.testing.assert_array_equal(trt.PluginField("x", small, kind).data, small.astype(NUMPY[name]))
+
+
+def test_M14_big_endian_arrays_of_unknown_type_are_in_native_order() -> None:
+    array = np.array([1.5, -2.0], ">f4")
+    assert trt.PluginField("x", array).data == array.astype("<f4").tobytes()
+
+
 def test_M15_the_array_lives_as_long_as_the_field() -> None:
     array = np.random.default_rng(15).standard_normal(1000).astype(np.float32)
     wanted, address = array.copy(), array.ctypes.data

@@ -1,8 +1,10 @@
 """tenon.testing: plugins written in Python under the checking host."""
 
+import os
 import pathlib
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -122,6 +124,56 @@ def test_a_crash_is_a_finding_in_a_child_process() -> None:
     folder = str(pathlib.Path(__file__).parent)
     done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "[('crashes', 'enqueue')]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("leave", [lambda: os._exit(0), lambda: sys.exit(0)])
+def test_a_callback_that_ends_the_process_is_a_finding(leave: Callable[[], None]) -> None:
+    enqueue = lambda self, *arguments: leave()  # noqa: E731
+    report = testing.check_plugin(creator_of(ScaledV3, enqueue=enqueue), shapes=SHAPES)
+    assert [(each.check, each.callback) for each in report.findings] == [("ends-process", "enqueue")], report
+    assert "test_testing.py" in report.findings[0].what
+
+
+def test_exit_out_of_c_code_is_no_success() -> None:
+    program = (
+        "import ctypes, sys; sys.path.insert(0, sys.argv[1])\n"
+        "import scaled_plugin\n"
+        "from tenon import testing\n"
+        "class Creator(scaled_plugin.ScaledV3Creator):\n"
+        "    class make(scaled_plugin.ScaledV3):\n"
+        "        def enqueue(self, *arguments):\n"
+        "            getattr(ctypes.CDLL(None), sys.argv[2])(0)\n"
+        "report = testing.check_plugin(Creator(), shapes=[(2, 3)], isolated=len(sys.argv) > 3)\n"
+        "print([(each.check, each.callback) for each in report.findings])\n"
+    )
+    command = [sys.executable, "-c", program, str(pathlib.Path(__file__).parent)]
+    done = subprocess.run([*command, "exit"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "ended the process by exit() in enqueue()" in done.stderr, done.stderr
+    for how in ("exit", "_exit"):
+        done = subprocess.run([*command, how, "isolated"], capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() == "[('ends-process', 'enqueue')]", done.stdout + done.stderr
+
+
+def test_L4_field_names_that_the_creator_does_not_know_are_findings() -> None:
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, fields={"facter": np.float32(3.0)})
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [
+        ("unknown-field", "L4", "field_names")
+    ]
+    assert "'facter', and the creator advertises 'factor'" in report.findings[0].what
+    with pytest.raises(ValueError, match="give the creator in place of the plugin"):
+        testing.check_plugin(ScaledV3(), shapes=SHAPES, fields={"factor": np.float32(3.0)})
+
+
+@BOTH
+def test_K9_workspaces_that_grow_with_smaller_shapes(creator: type) -> None:
+    def get_workspace_size(self, inputs, outputs):
+        rows = (inputs[0].max if creator is ScaledV3Creator else inputs[0].dims)[0]
+        return 64 * (6 - rows)
+
+    report = testing.check_plugin(creator_of(creator.make, get_workspace_size=get_workspace_size), shapes=SHAPES)
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [
+        ("workspace-largest", "K9", "get_workspace_size")
+    ]
 
 
 def test_a_module_is_checked_with_all_its_creators() -> None:

@@ -7,6 +7,11 @@
 
 #include "impl/NvInferPythonPlugin.h"
 
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
 namespace tenon::plugins::check
 {
 
@@ -20,6 +25,37 @@ using nvinfer1::TensorRTPhase;
 
 namespace
 {
+std::atomic<Mark const*> gChecked{nullptr}; //!< Of the check that runs in this process.
+
+void onExit() noexcept
+{
+    Mark const* const mark = gChecked.load();
+    char const* const callback = mark == nullptr ? nullptr : mark->callback.load();
+    if (callback == nullptr)
+        return;
+    std::fprintf(stderr, "tenon: the plugin that is checked ended the process by exit() in %s(): %s\n", callback,
+        flaw::kEnds.change.data());
+    std::fflush(nullptr);
+    _exit(EXIT_FAILURE); // Whoever waits for this process must not read success.
+}
+
+//! While it lives, a plugin that ends the process is told.
+class ExitGuard
+{
+  public:
+    explicit ExitGuard(Mark const& mark)
+    {
+        [[maybe_unused]] static int const isListening = std::atexit(onExit);
+        gChecked = &mark;
+    }
+    ~ExitGuard()
+    {
+        gChecked = nullptr;
+    }
+    ExitGuard(ExitGuard const&) = delete;
+    ExitGuard& operator=(ExitGuard const&) = delete;
+};
+
 //! A user's V3 object as one that may be deleted.
 class Lent final : public IPluginV3
 {
@@ -109,6 +145,7 @@ Subject subjectOf(IPluginCreatorInterface& creator, std::string nameSpace, Plugi
     subject.make = [&creator, nameSpace, fields] { return madeBy(creator, nameSpace, fields); };
     subject.creator = &creator;
     subject.nameSpace = std::move(nameSpace);
+    subject.fields = fields;
     return subject;
 }
 
@@ -139,6 +176,7 @@ Result<Report> checkPlugin(Subject const& subject, Options const& options)
     else
     {
         Mark mark;
+        ExitGuard const guard{mark};
         bool goesOn{true};
         for (size_t i = 0; i < allGroups().size() && goesOn; ++i)
             goesOn = runGroup(allGroups()[i], subject, options, mark, report);

@@ -51,10 +51,11 @@ struct Options
 struct Subject
 {
     std::function<Result<PluginPtr>()> make;
-    char const* maker{"createPlugin"};                   //!< The callback behind `make`.
-    nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< Null: what is stored cannot be read again.
-    std::string nameSpace;                               //!< The creator is registered under.
-    void const* object{nullptr};                         //!< The user's own; null: `make` makes new ones.
+    char const* maker{"createPlugin"};                      //!< The callback behind `make`.
+    nvinfer1::IPluginCreatorInterface* creator{nullptr};    //!< Null: what is stored cannot be read again.
+    std::string nameSpace;                                  //!< The creator is registered under.
+    void const* object{nullptr};                            //!< The user's own; null: `make` makes new ones.
+    nvinfer1::PluginFieldCollection const* fields{nullptr}; //!< That the creator gets; may be null.
 };
 
 //! One thing that the plugin does wrong.

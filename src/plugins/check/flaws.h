@@ -22,6 +22,8 @@ inline constexpr Flaw kThrows{
     "throws", "J5", "L21", "catch everything inside the callback and return a code: no exception may leave it"};
 inline constexpr Flaw kCrashes{"crashes", "", "", "run this callback under a debugger: docs/PLUGINS says how"};
 inline constexpr Flaw kHangs{"hangs", "", "", "let the callback return"};
+inline constexpr Flaw kEnds{
+    "ends-process", "", "", "return a code: the process belongs to the user, no callback may end it"};
 inline constexpr Flaw kNames{"names", "J15", "L3",
     "give creator and plugin the same type, version and namespace: plans are restored by them", true};
 inline constexpr Flaw kNamespace{
@@ -33,6 +35,8 @@ inline constexpr Flaw kCompiled{
 inline constexpr Flaw kInterface{"interface", "J17", "L25", "leave getInterfaceInfo() and getTensorRTVersion() alone"};
 inline constexpr Flaw kFieldNames{
     "field-names", "", "L4", "advertise every field once, with a name, in memory that the creator owns"};
+inline constexpr Flaw kFieldsGiven{"unknown-field", "", "L4",
+    "give the field the name that the creator advertises, or let getFieldNames() advertise it"};
 inline constexpr Flaw kOutputs{"outputs", "J1", "L9", "have at least one output, and always the same number", true};
 inline constexpr Flaw kStable{
     "stable-answers", "", "", "give the same answer to the same question: count nothing, keep nothing in the call"};
@@ -69,6 +73,9 @@ inline constexpr Flaw kSerializeSize{
 inline constexpr Flaw kRoundTrip{"round-trip", "J15", "L3", "store every member, and read each back"};
 inline constexpr Flaw kWorkspaceBounds{
     "workspace-bounds", "K9", "K9", "ask in getWorkspaceSize() for all that enqueue() uses, at the largest extents"};
+inline constexpr Flaw kWorkspaceLargest{"workspace-largest", "K9", "K9",
+    "answer for the largest extents with no less than any smaller ones need: memory is set aside once, for those",
+    true};
 inline constexpr Flaw kWorkspaceContents{
     "workspace-contents", "K9", "K9", "write workspace before reading it: what it holds is left over from others"};
 inline constexpr Flaw kOutputBounds{"output-bounds", "", "", "write no more elements than the output's shape has"};

@@ -79,6 +79,11 @@ std::vector<int64_t> Form::valuesAt(Point point) const
     std::vector<int64_t> values;
     for (auto const& symbol : symbols)
         values.push_back(symbol[static_cast<size_t>(point)]);
+    return withUppers(std::move(values));
+}
+
+std::vector<int64_t> Form::withUppers(std::vector<int64_t> values) const
+{
     for (ShapeExpr const& upper : uppers)
         values.push_back(upper.evaluate(values));
     return values;
@@ -96,9 +101,8 @@ Ports Form::buildPorts() const
     return ports;
 }
 
-Ports Form::runPorts(Point point) const
+Ports Form::runPorts(std::vector<int64_t> const& values) const
 {
-    std::vector<int64_t> const values = valuesAt(point);
     Ports ports = buildPorts();
     for (size_t i = 0; i < ports.all.size(); ++i)
     {

@@ -37,7 +37,13 @@ struct Form
     //! While building: −1 for what is dynamic, and bounds.
     Ports buildPorts() const;
     //! While running: all extents concrete but those that only running tells.
-    Ports runPorts(Point point) const;
+    Ports runPorts(Point point) const
+    {
+        return runPorts(valuesAt(point));
+    }
+    Ports runPorts(std::vector<int64_t> const& values) const;
+    //! Values of all symbols, from those of the dynamic extents.
+    std::vector<int64_t> withUppers(std::vector<int64_t> values) const;
 };
 
 //! A plugin configured for one combination and, in the V2 family, initialized.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -44,6 +45,13 @@ Mark* gMark{nullptr}; //!< Of a child: for what runs when an exception leaves a 
             gMark->thrown[0] = '?';
     }
     std::abort();
+}
+
+//! exit() would end what belongs to the parent: its threads are not here.
+void onExit() noexcept
+{
+    gMark->hasExited = true;
+    _exit(EXIT_FAILURE);
 }
 
 Bytes packed(Report const& report, bool goesOn)
@@ -132,7 +140,9 @@ Heard listen(int pipe, int32_t seconds)
 {
     gMark = &mark;
     std::set_terminate(onTerminate);
+    std::atexit(onExit);
     bool const goesOn = runGroup(group, subject, options, mark, report);
+    mark.hasReported = true;
     Bytes const bytes = packed(report, goesOn);
     for (size_t done = 0; done < bytes.size();)
     {
@@ -149,11 +159,16 @@ void tellEnd(Group const& group, int status, bool isLate, int32_t seconds, Mark 
 {
     char const* const callback = mark.callback.load();
     bool const isV3 = mark.generation.load() == Generation::kV3;
-    Flaw const& flaw = isLate ? flaw::kHangs : mark.thrown[0] != '\0' ? flaw::kThrows : flaw::kCrashes;
-    std::string what = isLate    ? fmt::format("it did not come back within {} seconds", seconds)
-        : mark.thrown[0] != '\0' ? fmt::format("it threw: {}", mark.thrown)
-        : WIFSIGNALED(status)    ? fmt::format("the process was killed: {}", strsignal(WTERMSIG(status)))
-                                 : fmt::format("the process ended with status {}", WEXITSTATUS(status));
+    bool const hasThrown = mark.thrown[0] != '\0';
+    Flaw const& flaw = isLate ? flaw::kHangs
+        : hasThrown           ? flaw::kThrows
+        : WIFSIGNALED(status) ? flaw::kCrashes
+                              : flaw::kEnds;
+    std::string what = isLate ? fmt::format("it did not come back within {} seconds", seconds)
+        : hasThrown           ? fmt::format("it threw: {}", mark.thrown)
+        : WIFSIGNALED(status) ? fmt::format("the process was killed: {}", strsignal(WTERMSIG(status)))
+        : mark.hasExited      ? "it ended the process by exit()"
+                              : fmt::format("it ended the process by _exit(), with status {}", WEXITSTATUS(status));
     Mark none;
     Watch watch{none};
     watch.add({std::string{flaw.check}, std::string{isV3 ? flaw.ruleV3 : flaw.ruleV2},
@@ -186,7 +201,7 @@ Result<bool> runChild(Group const& group, Subject const& subject, Options const&
     int status{0};
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (!heard.isLate && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (!heard.isLate && mark.hasReported && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return unpack(heard.bytes, report);
     tellEnd(group, status, heard.isLate, options.seconds, mark, report);
     char const* const callback = mark.callback.load();

@@ -6,6 +6,7 @@
 
 #include "impl/NvInferPythonPlugin.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -114,6 +115,27 @@ void checkFields(Host& host, PluginFieldCollection const* fields)
     }
 }
 
+//! The fields that the plugin is made of: a creator passes over those that it does not know.
+void checkGiven(Host& host, PluginFieldCollection const* advertised)
+{
+    PluginFieldCollection const* const given = host.subject().fields;
+    auto const namesOf = [](PluginFieldCollection const* fields) {
+        std::vector<std::string> names;
+        for (int32_t i = 0; fields != nullptr && fields->fields != nullptr && i < fields->nbFields; ++i)
+            names.emplace_back(fields->fields[i].name == nullptr ? "" : fields->fields[i].name);
+        return names;
+    };
+    std::vector<std::string> const known = namesOf(advertised);
+    std::vector<std::string> unknown = namesOf(given);
+    std::erase_if(unknown, [&](std::string const& name) { return std::ranges::count(known, name) != 0; });
+    if (unknown.empty())
+        return;
+    host.watch().find(flaw::kFieldsGiven, host.generation(), "getFieldNames",
+        fmt::format("the plugin was to be made with '{}', and the creator advertises {}{}{}",
+            fmt::join(unknown, "', '"), known.empty() ? "no fields" : "'", fmt::join(known, "', '"),
+            known.empty() ? "" : "'"));
+}
+
 //! The versions of interfaces that there are (L25).
 void checkVersion(Host& host, nvinfer1::InterfaceInfo const& info, int32_t latest)
 {
@@ -135,6 +157,7 @@ void compareWithCreator(Host& host, Said const& plugin)
     Said const made = saidBy(creator, host.watch());
     checkPresent(host, made, "creator");
     checkFields(host, made.fields);
+    checkGiven(host, made.fields);
     auto const differ = [](char const* a, char const* b) {
         return a != nullptr && b != nullptr && std::string_view{a} != std::string_view{b};
     };

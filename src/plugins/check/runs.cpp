@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <random>
 #include <thread>
 
 namespace tenon::plugins::check
@@ -98,6 +99,54 @@ Result<Outcome> quietRun(Host& host, Bench& bench, Plugin& plugin)
 }
 } // namespace
 
+namespace
+{
+constexpr size_t kMostQuestions{64};
+
+//! Extents within the bounds: each symbol alone at its least and best, all of them, and some in between.
+std::vector<std::vector<int64_t>> smallerExtents(Form const& form, uint32_t seed)
+{
+    std::vector<int64_t> largest;
+    for (auto const& symbol : form.symbols)
+        largest.push_back(symbol[static_cast<size_t>(Point::kMax)]);
+    std::vector<std::vector<int64_t>> all;
+    for (Point const point : {Point::kMin, Point::kOpt})
+    {
+        std::vector<int64_t>& together = all.emplace_back();
+        for (auto const& symbol : form.symbols)
+            together.push_back(symbol[static_cast<size_t>(point)]);
+        for (size_t i = 0; i < form.symbols.size() && all.size() < kMostQuestions / 2; ++i)
+            (all.emplace_back(largest))[i] = form.symbols[i][static_cast<size_t>(point)];
+    }
+    std::mt19937 random{seed};
+    while (all.size() < kMostQuestions)
+        for (std::vector<int64_t>& between = all.emplace_back(); auto const& symbol : form.symbols)
+            between.push_back(std::uniform_int_distribution<int64_t>{symbol[0], symbol[2]}(random));
+    return all;
+}
+
+//! Memory is set aside for the largest extents: smaller ones must not want more.
+Result<Done> checkWorkspace(Host& host, Form const& form, Ready const& ready, Combination const& combination)
+{
+    PluginPtr const copy = TENON_TRY(ready.plugin->clone());
+    for (std::vector<int64_t> const& extents : smallerExtents(form, host.options().seed))
+    {
+        Ports const ports = withCombination(form.runPorts(form.withUppers(extents)), combination);
+        if (host.generation() == Generation::kV2DynamicExt)
+            TENON_TRY(copy->configure(ports)); // As contexts do before they ask.
+        size_t const bytes = TENON_TRY(copy->workspace(ports));
+        if (bytes <= ready.workspace)
+            continue;
+        Ports const largest = withCombination(form.runPorts(Point::kMax), combination);
+        host.find(flaw::kWorkspaceLargest, Ask::kWorkspace,
+            fmt::format("with {} it asks for {} bytes, and with extents up to {} for {}", textOf(ports), bytes,
+                textOf(largest), ready.workspace));
+        return Done{};
+    }
+    return Done{};
+}
+} // namespace
+
 Result<Done> checkRuns(Host& host)
 {
     PluginPtr const plugin = TENON_TRY(host.make());
@@ -106,6 +155,10 @@ Result<Done> checkRuns(Host& host)
     for (size_t i = 0; i < combinations.size(); ++i)
     {
         Ready const ready = TENON_TRY(host.ready(form, combinations[i]));
+        if (form.isDynamic())
+            TENON_TRY(checkWorkspace(host, form, ready, combinations[i]));
+        if (host.watch().isStopped())
+            break;
         PluginPtr const attached = TENON_TRY(host.attached(*ready.plugin, ready.tactic()));
         for (Point const point : kPoints)
         {

@@ -17,6 +17,8 @@ struct Mark
     std::atomic<char const*> callback{nullptr}; //!< A literal: the parent has it at the same address.
     std::atomic<Generation> generation{Generation::kV3};
     char thrown[512]{};
+    std::atomic<bool> hasExited{false};   //!< exit() was called.
+    std::atomic<bool> hasReported{false}; //!< All that there is to tell is on its way.
 };
 
 class Watch
