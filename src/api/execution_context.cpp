@@ -217,8 +217,8 @@ int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcep
 
 bool ExecutionContext::setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept
 {
-    mContext->setTemporaryAllocator(allocator);
-    return true;
+    return fencedDone(mReporting.log(), "IExecutionContext::setTemporaryStorageAllocator",
+        [&] { return mContext->setTemporaryAllocator(allocator); });
 }
 
 IGpuAllocator* ExecutionContext::getTemporaryStorageAllocator() const noexcept

@@ -167,17 +167,22 @@ bool Network::isReadForShapes(Tensor const& tensor)
 
 bool Network::isReadAsData(Tensor const& tensor)
 {
-    if (!isReadForShapes(tensor) || tensor.isMarkedOutput)
+    if (tensor.isMarkedOutput)
         return true;
+    bool isRead = isReadForShapes(tensor);
     for (auto const& layer : mLayers)
     {
         bool const isShapePart = layer->outputCount() > 0 && mShapeReads.contains(&layer->output(0));
         for (size_t i = 0; i < layer->inputs().size(); ++i)
-            if (layer->inputs()[i] == &tensor && ((layer->shapeOperands() >> i) & 1U) == 0 && !isShapePart
-                && layer->kind() != "Shape")
+        {
+            if (layer->inputs()[i] != &tensor)
+                continue;
+            if (((layer->shapeOperands() >> i) & 1U) == 0 && !isShapePart && layer->kind() != "Shape")
                 return true;
+            isRead = true;
+        }
     }
-    return false;
+    return !isRead; // What nothing reads yet counts as data; what only has its extents read is neither (rule D4).
 }
 
 } // namespace tenon::api

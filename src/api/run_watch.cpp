@@ -302,7 +302,8 @@ bool RunWatch::hasObserver(bool isCapturing, bool isExecute) const noexcept
 
 Result<Done> RunWatch::run(Context& context, RunRequest request)
 {
-    bool const isCapturing = mSettings.profiler != nullptr && context.engine().device().isCapturing(request.stream);
+    bool const mayWatch = mSettings.profiler != nullptr || Trace::active() != nullptr;
+    bool const isCapturing = mayWatch && context.engine().device().isCapturing(request.stream);
     mTimes.reset();
     std::shared_ptr<LayerTimes> times;
     if (mSettings.profiler != nullptr && (!mSettings.emitsProfile || isCapturing))

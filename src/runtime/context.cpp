@@ -86,6 +86,7 @@ int32_t Context::profile() const noexcept
 
 Result<Done> Context::setProfile(int32_t index, void* stream)
 {
+    TENON_TRY(mState->checkNotRunning());
     TENON_TRY(mState->engine.device().checkStream(stream));
     if (index < 0 || index >= engine().profileCount())
         return badArgument("profile {} does not exist: the engine has {}", index, engine().profileCount());
@@ -134,8 +135,7 @@ Result<Context::Dims> Context::tensorShape(char const* name) const
     Dims dims = engine().io(index).dims;
     if (engine().io(index).isInput)
         return mState->dims[asSize(index)];
-    mState->refreshSymbols(mState->addresses);
-    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    auto const registers = mState->registersNow();
     PlanTensor const& tensor = engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)];
     for (int32_t i = 0; i < dims.nbDims; ++i)
     {
@@ -179,14 +179,14 @@ Result<std::vector<char const*>> Context::inferShapes()
     }
     if (!missing.empty())
         return missing;
-    TENON_TRY(mState->selectRun(false, mState->addresses));
+    auto const run = TENON_TRY(mState->runNow());
     for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
     {
         IOFacts const& facts = mState->engine.io[asSize(i)];
         void* const address = mState->addresses[asSize(i)];
         if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
             continue;
-        auto const values = TENON_TRY(argOf(mState->engine, facts.valuesTensor, mState->run->head.registers)).extents;
+        auto const values = TENON_TRY(argOf(mState->engine, facts.valuesTensor, run->head.registers)).extents;
         writeShapeValues(engine().io(i), address, values);
     }
     return missing;
@@ -200,8 +200,7 @@ Result<int64_t> Context::maxOutputSize(char const* name) const
         return badArgument("'{}' is an input", name);
     if (!allInputShapesSet())
         return badArgument("the largest size of '{}' is known once all input shapes are set", name);
-    mState->refreshSymbols(mState->addresses);
-    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    auto const registers = mState->registersNow();
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
@@ -258,6 +257,7 @@ Result<Done> Context::setOutputAllocator(char const* name, nvinfer1::IOutputAllo
     int32_t const index = TENON_TRY(engine().ioOf(name));
     if (engine().io(index).isInput)
         return badArgument("'{}' is an input; output allocators are for outputs", name);
+    TENON_TRY(mState->checkNotRunning());
     mState->allocators[asSize(index)] = allocator;
     return Done{};
 }
@@ -277,6 +277,7 @@ MemoryStrategy Context::strategy() const noexcept
 
 Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
 {
+    TENON_TRY(mState->checkNotRunning());
     if (mState->strategy != MemoryStrategy::kUSER_MANAGED)
         return errorOf(
             ErrorCode::kINVALID_STATE, "the context owns its memory: create it with kUSER_MANAGED to set it");
@@ -293,13 +294,15 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
     auto const missing = TENON_TRY(inferShapes());
     if (!missing.empty())
         return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", missing.front());
-    return mState->run->arenaBytes;
+    return TENON_TRY(mState->runNow())->arenaBytes;
 }
 
-void Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept
+Result<Done> Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator)
 {
+    TENON_TRY(mState->checkNotRunning());
     mState->scratch = std::make_shared<DeviceMemory>();
     mState->temporary = allocator;
+    return Done{};
 }
 
 nvinfer1::IGpuAllocator* Context::temporaryAllocator() const noexcept
@@ -342,6 +345,16 @@ Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 Result<Done> Context::run(RunRequest const& request)
 {
     TENON_TRY(mState->engine.device().checkStream(request.stream));
+    if (mState->isRunning.exchange(true, std::memory_order_acquire))
+        return ContextState::isBusy();
+    struct End
+    {
+        std::atomic<bool>& isRunning;
+        ~End()
+        {
+            isRunning.store(false, std::memory_order_release);
+        }
+    } const end{mState->isRunning};
     return runOnce(*mState, request);
 }
 

@@ -58,8 +58,7 @@ class Context
     std::string const& name() const noexcept;
     void setThreads(int32_t threads); //!< 0: the engine's.
 
-    // ---- shapes
-    // ------------------------------------------------------------------------------------------------------
+    // ---- shapes --------------------------------------------------------------------------------------------------
     int32_t profile() const noexcept;
     //! Forgets the shapes of all dynamic inputs (Q3).
     Result<Done> setProfile(int32_t index, void* stream = nullptr);
@@ -85,8 +84,7 @@ class Context
     //! Upper bound in bytes for the input shapes at hand (Q17).
     Result<int64_t> maxOutputSize(char const* name) const;
 
-    // ---- addresses
-    // ---------------------------------------------------------------------------------------------------
+    // ---- addresses -----------------------------------------------------------------------------------------------
     Result<Done> setTensorAddress(char const* name, void* data);
     Result<Done> setInputAddress(char const* name, void const* data);
     Result<Done> setOutputAddress(char const* name, void* data);
@@ -101,11 +99,10 @@ class Context
     Result<Done> setDeviceMemory(void* memory, int64_t bytes);
     //! Bytes that runs of the current shapes need; at most the engine's answer for the profile (Q19).
     Result<int64_t> updateDeviceMemorySizeForShapes();
-    void setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator) noexcept; //!< For scratch; null: the engine's.
+    Result<Done> setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator); //!< For scratch; null: the engine's.
     nvinfer1::IGpuAllocator* temporaryAllocator() const noexcept;
 
-    // ---- running
-    // -----------------------------------------------------------------------------------------------------
+    // ---- running -------------------------------------------------------------------------------------------------
     //! Checks the event; runs record it from now on when they have read their inputs. Null: none.
     Result<Done> setInputConsumedEvent(void* event);
     void* inputConsumedEvent() const noexcept;

@@ -7,8 +7,7 @@ namespace tenon
 
 std::vector<std::vector<int64_t>> Context::programExtents() const
 {
-    mState->refreshSymbols(mState->addresses);
-    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    auto const registers = mState->registersNow();
     std::vector<std::vector<int64_t>> all;
     for (PlanTensor const& tensor : engine().program().tensors)
     {

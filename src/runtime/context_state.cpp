@@ -193,13 +193,12 @@ bool ContextState::hasShape(size_t input) const noexcept
     return isConcrete(dims[input]);
 }
 
-void ContextState::refreshSymbols(std::span<void* const> from)
+void ContextState::findSymbols(std::span<void* const> from, std::span<Span> into) const
 {
     Program const& program = *engine.program;
-    for (size_t i = 0; i < symbols.size(); ++i)
+    for (size_t i = 0; i < into.size(); ++i)
     {
         PlanSymbol const& symbol = program.symbols[i];
-        known[i] = 0;
         if (symbol.kind == PlanSymbolKind::kData)
             continue;
         PlanProfileInput const* const bounds = engine.profileInput(profile, symbol.source);
@@ -207,21 +206,28 @@ void ContextState::refreshSymbols(std::span<void* const> from)
         {
             void const* const data = from[asSize(symbol.source)];
             auto const index = asSize(symbol.index); // checkPlan has seen that each profile bounds it.
-            symbols[i] = {bounds->minValues[index], bounds->maxValues[index]};
+            into[i] = {bounds->minValues[index], bounds->maxValues[index]};
             if (data != nullptr)
-                symbols[i].lo = symbols[i].hi = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
+                into[i].lo = into[i].hi = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
             continue;
         }
         int64_t const extent = dims[asSize(symbol.source)].d[symbol.index];
-        symbols[i] = extent >= 0 || bounds == nullptr ? Span{extent, extent}
-                                                      : Span{bounds->min.d[symbol.index], bounds->max.d[symbol.index]};
+        into[i] = extent >= 0 || bounds == nullptr ? Span{extent, extent}
+                                                   : Span{bounds->min.d[symbol.index], bounds->max.d[symbol.index]};
     }
+}
+
+std::vector<Span> ContextState::registersNow() const
+{
+    std::vector<Span> found(symbols.size());
+    findSymbols(addresses, found);
+    return evaluateAll(engine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
 }
 
 namespace
 {
 //! Values of shape tensors lie within the profile.
-Result<Done> checkValues(ContextState const& state)
+Result<Done> checkValues(ContextState const& state, std::span<Span const> symbols)
 {
     Program const& program = *state.engine.program;
     for (size_t i = 0; i < program.symbols.size(); ++i)
@@ -231,7 +237,7 @@ Result<Done> checkValues(ContextState const& state)
             continue;
         PlanProfileInput const& bounds = *state.engine.profileInput(state.profile, symbol.source);
         auto const index = asSize(symbol.index);
-        int64_t const value = state.symbols[i].lo;
+        int64_t const value = symbols[i].lo;
         if (value < bounds.minValues[index] || value > bounds.maxValues[index])
             return badArgument("value {} of shape tensor '{}' is {}, outside [{}, {}] of profile {}", symbol.index,
                 state.engine.plan->io[asSize(symbol.source)].name, value, bounds.minValues[index],
@@ -239,30 +245,62 @@ Result<Done> checkValues(ContextState const& state)
     }
     return Done{};
 }
+
+void writeKey(ContextState const& state, bool apart, std::span<Span const> symbols, ShapeKey& key)
+{
+    key.clear();
+    key.push_back(state.profile);
+    key.push_back(state.threads);
+    key.push_back(apart ? 1 : 0);
+    for (nvinfer1::Dims64 const& each : state.dims)
+        key.insert(key.end(), each.d, each.d + each.nbDims);
+    for (size_t i = 0; i < symbols.size(); ++i)
+        if (state.engine.program->symbols[i].kind == PlanSymbolKind::kInputValue)
+            key.push_back(symbols[i].lo);
+}
+
+//! Finds or makes the prepared run of these shapes.
+Result<std::shared_ptr<PreparedRun const>> findRun(
+    ContextState const& state, bool apart, std::span<Span const> symbols, ShapeKey const& key)
+{
+    TENON_TRY(checkValues(state, symbols));
+    auto found = state.engine.runs.find(key);
+    if (found != nullptr)
+        return found;
+    auto made = TENON_TRY(prepareRun(state.engine, key, {state.profile, state.threads, apart, state.dims, symbols}));
+    return state.engine.runs.insert(key, std::move(made));
+}
 } // namespace
 
 Result<Done> ContextState::selectRun(bool apart, std::span<void* const> from)
 {
-    refreshSymbols(from);
-    key.clear();
-    key.push_back(profile);
-    key.push_back(threads);
-    key.push_back(apart ? 1 : 0);
-    for (Dims const& each : dims)
-        key.insert(key.end(), each.d, each.d + each.nbDims);
-    for (size_t i = 0; i < symbols.size(); ++i)
-        if (engine.program->symbols[i].kind == PlanSymbolKind::kInputValue)
-            key.push_back(symbols[i].lo);
-    if (run != nullptr && run->key == key)
-        return Done{};
-    TENON_TRY(checkValues(*this));
-    auto found = engine.runs.find(key);
-    if (found == nullptr)
-    {
-        auto made = TENON_TRY(prepareRun(engine, key, {profile, threads, apart, dims, symbols}));
-        found = engine.runs.insert(key, std::move(made));
-    }
-    run = std::move(found);
+    findSymbols(from, symbols);
+    writeKey(*this, apart, symbols, key);
+    if (run == nullptr || run->key != key)
+        run = TENON_TRY(findRun(*this, apart, symbols, key));
+    return Done{};
+}
+
+Result<std::shared_ptr<PreparedRun const>> ContextState::runNow() const
+{
+    std::vector<Span> found(symbols.size());
+    findSymbols(addresses, found);
+    ShapeKey own;
+    writeKey(*this, false, found, own);
+    return findRun(*this, false, found, own);
+}
+
+Error ContextState::isBusy()
+{
+    return errorOf(ErrorCode::kINVALID_STATE,
+        "the context is running: until that call returns, its callbacks and other threads can ask the context, but "
+        "neither run it nor change its profile, memory, allocators or values of shape tensors");
+}
+
+Result<Done> ContextState::checkNotRunning() const
+{
+    if (isRunning.load(std::memory_order_acquire))
+        return isBusy();
     return Done{};
 }
 

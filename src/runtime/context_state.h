@@ -6,6 +6,8 @@
 #include "runtime/engine_state.h"
 #include "runtime/frame.h"
 
+#include <atomic>
+
 namespace tenon
 {
 
@@ -40,7 +42,8 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     nvinfer1::IGpuAllocator* temporary{nullptr};
     void* consumed{nullptr}; //!< Event of the user's.
 
-    // ---- of the run at hand --------------------------------------------------------------------------------------
+    // ---- of the run at hand: the user's callbacks may ask the context, and must not touch this -----
+    std::atomic<bool> isRunning{false}; //!< From the call of a run to its return, not while its work goes on.
     ShapeKey key;
     ShapeKey tailKey;
     std::shared_ptr<PreparedRun const> run;
@@ -72,10 +75,17 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.
     Result<Done> checkNamed(int32_t input, nvinfer1::Dims64 const& given) const;
     //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
-    void refreshSymbols(std::span<void* const> from);
+    void findSymbols(std::span<void* const> from, std::span<Span> into) const;
+    //! All registers for the shapes and addresses that are set; what only running tells lies within its bounds.
+    std::vector<Span> registersNow() const;
     bool hasShape(size_t input) const noexcept;
-    //! Finds or makes the prepared run for dims and symbols.
+    //! Sets `run` for the shapes that are set.
     Result<Done> selectRun(bool apart, std::span<void* const> from);
+    //! The prepared run for the shapes and addresses that are set.
+    Result<std::shared_ptr<PreparedRun const>> runNow() const;
+    //! Calls that take away what a run uses are refused in its callbacks.
+    Result<Done> checkNotRunning() const;
+    static Error isBusy();
 };
 
 //! Element `index` of a shape tensor on the host.

@@ -10,7 +10,8 @@ void* allocateFrom(MemorySource const& source, uint64_t bytes) noexcept
 {
     if (source.allocator == nullptr)
         return source.device->allocate(bytes);
-    return source.allocator->allocateAsync(bytes, source.device->alignment(), 0U, nullptr);
+    return source.allocator->allocateAsync(
+        bytes, source.device->alignment(), 0U, static_cast<cudaStream_t>(source.stream));
 }
 } // namespace
 
@@ -40,7 +41,7 @@ void DeviceMemory::release() noexcept
     if (mSource.allocator == nullptr)
         mSource.device->release(mData);
     else
-        mSource.allocator->deallocateAsync(mData, nullptr);
+        mSource.allocator->deallocateAsync(mData, static_cast<cudaStream_t>(mSource.stream));
     mData = nullptr;
     mBytes = 0;
 }

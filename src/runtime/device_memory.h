@@ -15,6 +15,7 @@ struct MemorySource
 {
     Device* device{nullptr};
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
+    void* stream{nullptr};                       //!< What the allocator is told: that of the work on the memory.
 };
 
 class DeviceMemory

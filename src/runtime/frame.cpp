@@ -1,6 +1,7 @@
 // Frame: waiting for work, and telling how it ended.
 #include "runtime/frame.h"
 
+#include "base/fork.h"
 #include "runtime/context_state.h"
 
 #include <cstring>
@@ -42,6 +43,7 @@ void Frame::start(std::shared_ptr<DeviceMemory> arenaOfRun, std::shared_ptr<Devi
     arenaMemory = std::move(arenaOfRun);
     scratchMemory = std::move(scratchOfRun);
     mHasFailed.store(false);
+    mGeneration = forkGeneration();
     mParts.store(1);
 }
 
@@ -52,14 +54,14 @@ void Frame::addPart() noexcept
 
 bool Frame::isUnderWay() const noexcept
 {
-    return mParts.load(std::memory_order_acquire) != 0;
+    return mParts.load(std::memory_order_acquire) != 0 && mGeneration == forkGeneration();
 }
 
 void Frame::wait() const noexcept
 {
-    for (int32_t left = mParts.load(std::memory_order_acquire); left != 0;
-         left = mParts.load(std::memory_order_acquire))
-        mParts.wait(left, std::memory_order_acquire);
+    while (isUnderWay())
+        if (int32_t const left = mParts.load(std::memory_order_acquire); left != 0)
+            mParts.wait(left, std::memory_order_acquire);
 }
 
 bool Frame::isGivenUp() const noexcept

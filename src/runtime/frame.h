@@ -55,6 +55,7 @@ struct Frame final : public RunTicket
   private:
     ContextState& mContext;
     std::atomic<int32_t> mParts{0};
+    int32_t mGeneration{0}; //!< Of the process that started the run: in a child of it nothing goes on.
     std::atomic<bool> mHasFailed{false};
 };
 

@@ -113,9 +113,11 @@ class Run
     {
         if (bytes > static_cast<size_t>(mState.scratch->bytes()))
         {
-            auto* const allocator = mState.temporary != nullptr ? mState.temporary : mEngine.options.allocator;
-            mState.scratch = std::make_shared<DeviceMemory>(TENON_TRY(DeviceMemory::allocate(
-                {&mEngine.device(), allocator}, static_cast<int64_t>(bytes), "scratch of kernels")));
+            MemorySource source{&mEngine.device(), mEngine.options.allocator};
+            if (mState.temporary != nullptr)
+                source = {&mEngine.device(), mState.temporary, mRequest.stream}; // Given back before the call returns.
+            mState.scratch = std::make_shared<DeviceMemory>(
+                TENON_TRY(DeviceMemory::allocate(source, static_cast<int64_t>(bytes), "scratch of kernels")));
         }
         return Done{};
     }

@@ -47,6 +47,7 @@ Result<Done> Context::setShapeValues(int32_t io, std::span<int64_t const> values
             return badArgument("value {} of shape tensor '{}' is {}, outside [{}, {}] of profile {}", i, tensor.name,
                 values[i], bounds->minValues[i], bounds->maxValues[i], profile());
     }
+    TENON_TRY(mState->checkNotRunning()); // Its steps may read the values that these replace.
     auto own = std::make_shared<std::vector<std::byte>>(std::max<size_t>(values.size(), 1) * sizeof(int64_t));
     writeShapeValues(tensor, own->data(), values);
     mState->addresses[asSize(io)] = own->data(); // Never written, as no input is.
@@ -76,8 +77,7 @@ Result<std::vector<int64_t>> Context::shapeValues(int32_t io) const
     int32_t const source = mState->engine.io[asSize(io)].valuesTensor;
     if (source < 0)
         return errorOf(ErrorCode::kINVALID_STATE, "the values of '{}' are known after running only", tensor.name);
-    mState->refreshSymbols(mState->addresses);
-    auto const registers = evaluateAll(mState->engine, mState->symbols, DataSymbols::kAnywhere, mState->known);
+    auto const registers = mState->registersNow();
     return TENON_TRY(argOf(mState->engine, source, registers)).extents;
 }
 

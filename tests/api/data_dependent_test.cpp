@@ -37,6 +37,49 @@ class KeepingAllocator final : public IOutputAllocator
     Dims told{-1, {}};
 };
 
+//! Asks its context everything in both of its calls, and tries to change it.
+class AskingAllocator final : public IOutputAllocator
+{
+  public:
+    explicit AskingAllocator(IExecutionContext& context)
+        : mContext{context}
+    {
+    }
+    void* reallocateOutputAsync(char const* name, void*, uint64_t size, uint64_t, cudaStream_t) override
+    {
+        ask(name);
+        bytes = size;
+        // More than was asked for, so that a run that writes too much is seen.
+        memory = std::make_unique<DeviceArray<uint8_t>>(std::vector<uint8_t>(size + 4096, 0xAB));
+        return memory->data();
+    }
+    void notifyShape(char const* name, Dims const& shape) noexcept override
+    {
+        ask(name);
+        told = shape;
+    }
+
+    uint64_t bytes{0};
+    std::unique_ptr<DeviceArray<uint8_t>> memory;
+    Dims told{-1, {}};
+
+  private:
+    void ask(char const* name)
+    {
+        mContext.getTensorShape(name);
+        mContext.getTensorShape("x");
+        mContext.getTensorStrides(name);
+        EXPECT_GT(mContext.getMaxOutputSize(name), 0);
+        EXPECT_EQ(mContext.inferShapes(0, nullptr), 0);
+        EXPECT_GT(mContext.updateDeviceMemorySizeForShapes(), 0U);
+        EXPECT_FALSE(mContext.enqueueV3(nullptr));
+        EXPECT_FALSE(mContext.setOptimizationProfileAsync(0, nullptr));
+        EXPECT_FALSE(mContext.setOutputAllocator(name, nullptr));
+        EXPECT_FALSE(mContext.setTemporaryStorageAllocator(nullptr));
+    }
+    IExecutionContext& mContext;
+};
+
 //! positions [2, found] = where relu(x − 0.5) is not zero, for x [n ≤ 6, 5].
 class DataDependent : public ApiTest
 {
@@ -119,6 +162,48 @@ TEST_F(DataDependent, R3_R10_theAllocatorIsAskedForTheSizeThenToldTheShape)
         EXPECT_GE(allocator.sizes.back(), want.size() * sizeof(int32_t));
         EXPECT_EQ(allocator.memory->read(want.size()), want);
     }
+}
+
+TEST_F(DataDependent, R3_theAllocatorMayAskItsContextAndCannotTakeAnythingFromTheRun)
+{
+    network.reset(builder->createNetworkV2(0));
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1}));
+    ITensor* found = network->addNonZero(*x)->getOutput(0);
+    found->setName("positions");
+    ITensor* after = network->addUnary(*network->addCast(*found, DataType::kFLOAT)->getOutput(0), UnaryOperation::kNEG)
+                         ->getOutput(0);
+    after->setName("negated");
+    network->markOutput(*found);
+    network->markOutput(*after);
+    config.reset(builder->createBuilderConfig());
+    addProfile({1}, {100}, {1000});
+    engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    context.reset(engine->createExecutionContext());
+    AskingAllocator first{*context};
+    AskingAllocator second{*context};
+    ASSERT_TRUE(context->setOutputAllocator("positions", &first));
+    ASSERT_TRUE(context->setOutputAllocator("negated", &second));
+    ASSERT_TRUE(context->setInputShape("x", dims({1000})));
+    for (int32_t const place : {77, 500})
+    {
+        std::vector<float> some(1000, 0.0F);
+        some[3] = 2.5F;
+        some[static_cast<size_t>(place)] = -1.5F;
+        DeviceArray<float> const from{some};
+        ASSERT_TRUE(context->setInputTensorAddress("x", from.data()));
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        EXPECT_EQ(extents(first.told), (std::vector<int64_t>{1, 2}));
+        EXPECT_EQ(extents(second.told), (std::vector<int64_t>{1, 2}));
+        std::vector<uint8_t> const written = second.memory->read();
+        ASSERT_EQ(second.bytes, 2 * sizeof(float));
+        float values[2]{};
+        std::memcpy(values, written.data(), sizeof(values));
+        EXPECT_EQ(values[0], -3.0F);
+        EXPECT_EQ(values[1], static_cast<float>(-place));
+        EXPECT_EQ(std::count(written.begin() + sizeof(values), written.end(), 0xAB), 4096);
+    }
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "the context is running"), 8) << logger.errors();
 }
 
 TEST_F(DataDependent, R4_sizesArePositiveEvenWhenNothingIsFound)

@@ -80,7 +80,7 @@ class Debug : public ApiTest
     }
 };
 
-TEST_F(Debug, T8_markingATensorAnswersTrueAndIsUndone)
+TEST_F(Debug, C19_T8_markingATensorAnswersTrueAndIsUndone)
 {
     ITensor* between = addConvRelu();
     EXPECT_FALSE(network->isDebugTensor(*between));
@@ -97,7 +97,7 @@ TEST_F(Debug, T8_markingATensorAnswersTrueAndIsUndone)
     EXPECT_FALSE(engine->isDebugTensor("between"));
 }
 
-TEST_F(Debug, T8_aMarkedTensorIsToldWithItsValuesThoughItsLayersCouldBeFused)
+TEST_F(Debug, C19_T8_aMarkedTensorIsToldWithItsValuesThoughItsLayersCouldBeFused)
 {
     ASSERT_TRUE(network->markDebug(*addConvRelu()));
     std::unique_ptr<ICudaEngine> const engine = buildEngine(); // Through a plan: it keeps the name.

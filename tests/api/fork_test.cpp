@@ -1,6 +1,9 @@
 // Forked children: an engine that ran on several threads before the fork runs on several threads in the child, too.
 #include "fixture.h"
 
+#include "tenon/host.h"
+
+#include <future>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -69,6 +72,37 @@ TEST_F(Forked, otherThreadsOfAChildRunAsWell)
         other.join();
     }),
         0);
+}
+
+TEST_F(Forked, aChildDoesNotWaitForRunsThatGoOnInTheParent)
+{
+    void* held{nullptr};
+    ASSERT_EQ(tenonHostCreateStream(&held, 0, 0), TENON_HOST_OK);
+    std::promise<void> gate;
+    std::shared_future<void> const opened = gate.get_future().share();
+    auto const wait = [](void* until) -> int32_t {
+        static_cast<std::shared_future<void>*>(until)->wait();
+        return 0;
+    };
+    auto until = opened;
+    ASSERT_EQ(tenonHostSubmit(held, wait, &until, nullptr), TENON_HOST_OK);
+    DeviceArray<float> const x{randomFloats(1 * 3 * 8 * 10, 60)};
+    DeviceArray<float> const y{1 * 4 * 8 * 10};
+    std::unique_ptr<IExecutionContext> waiting{engine->createExecutionContext()};
+    ASSERT_TRUE(waiting->setInputShape("x", dims({1, 3, 8, 10})));
+    ASSERT_TRUE(waiting->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(waiting->setTensorAddress("y", y.data()));
+    ASSERT_TRUE(waiting->enqueueV3(static_cast<cudaStream_t>(held))) << logger.errors();
+    EXPECT_EQ(inChild([&] {
+        runAndCompare(*waiting, 4, 12, 61);
+        waiting.reset();
+        runAndCompare(*context, 4, 12, 62);
+    }),
+        0);
+    gate.set_value();
+    EXPECT_EQ(tenonHostSynchronizeStream(held), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyStream(held), TENON_HOST_OK);
+    runAndCompare(*waiting, 4, 12, 63);
 }
 
 TEST_F(Forked, aChildThatEndsInOrderDoesNotWait)

@@ -184,6 +184,22 @@ TEST_F(BuildOptions, flagsThatDoNotExistAreReportedAndIgnored)
     EXPECT_EQ(reported(), 4);
 }
 
+TEST_F(BuildOptions, C18_aNetworkAnswersTheFlagsItWasMadeWith)
+{
+    using Flag = NetworkDefinitionCreationFlag;
+    uint32_t const typed = 1U << static_cast<uint32_t>(Flag::kSTRONGLY_TYPED);
+    uint32_t const explicitBatch = 1U << static_cast<uint32_t>(Flag::kEXPLICIT_BATCH);
+    for (uint32_t const flags : {0U, typed, explicitBatch, typed | explicitBatch})
+    {
+        std::unique_ptr<INetworkDefinition> const made{builder->createNetworkV2(flags)};
+        EXPECT_EQ(made->getFlags(), flags);
+        EXPECT_EQ(made->getFlag(Flag::kSTRONGLY_TYPED), (flags & typed) != 0);
+        EXPECT_EQ(made->getFlag(Flag::kEXPLICIT_BATCH), (flags & explicitBatch) != 0);
+    }
+    std::unique_ptr<INetworkDefinition> const ofEight{builder->createNetworkV2(impl::kCOMPAT_8_NETWORK | typed)};
+    EXPECT_EQ(ofEight->getFlags(), typed) << "what the headers of another generation add is no flag";
+}
+
 TEST_F(BuildOptions, valuesThatDoNotExistChangeNothing)
 {
     config->setEngineCapability(static_cast<EngineCapability>(7));

@@ -104,8 +104,11 @@ TEST_F(ShapeTensors, D4_aTensorWhoseExtentsAloneAreNeededTakesANullAddress)
 {
     ITensor* x = input("x", DataType::kFLOAT, {-1});
     ITensor* form = input("form", DataType::kFLOAT, {-1, -1});
+    EXPECT_TRUE(form->isExecutionTensor()) << "nothing reads it yet";
     reshape(*x, *network->addShape(*form)->getOutput(0));
     EXPECT_FALSE(form->isShapeTensor());
+    EXPECT_FALSE(form->isExecutionTensor());
+    EXPECT_TRUE(x->isExecutionTensor());
     IOptimizationProfile* bounds = profile();
     setExtents(*bounds, "x", 1, 12, 24);
     EXPECT_TRUE(bounds->setDimensions("form", OptProfileSelector::kMIN, dims({1, 1})));

@@ -259,6 +259,30 @@ TEST(Streams, destroyWaitsForPendingWork)
     EXPECT_EQ(done, 20);
 }
 
+TEST(Streams, workUsesItsStreamWhileThatIsBeingDestroyed)
+{
+    OwnStream stream;
+    void* const handle = stream.release();
+    Gate gate;
+    ASSERT_TRUE(host::submit(handle, gate.work()));
+    bool nested{false};
+    ASSERT_TRUE(host::submit(handle, [&]() -> Result<Done> {
+        EXPECT_TRUE(host::checkStream(handle));
+        EXPECT_EQ(*host::streamKind(handle), host::StreamKind::kBlocking);
+        EXPECT_TRUE(host::submit(handle, [&]() -> Result<Done> {
+            nested = true;
+            return Done{};
+        }));
+        return Done{};
+    }));
+    std::thread destroys{[&] { EXPECT_TRUE(host::destroyStream(handle)); }};
+    while (host::checkStream(handle))
+        std::this_thread::yield();
+    gate.open();
+    destroys.join();
+    EXPECT_TRUE(nested);
+}
+
 TEST(Streams, aStreamCanBeDestroyedByItsOwnWork)
 {
     OwnStream stream;

@@ -484,6 +484,29 @@ def test_T4_the_file_is_whole_while_the_process_runs_and_when_it_is_killed(tmp_p
     assert len(json.loads(path.read_text())) >= sizes[-1]
 
 
+CAPTURED = """
+import ctypes, sys
+sys.path.insert(0, {here!r})
+import host_streams, tenon, test_watch
+run = test_watch.Run(test_watch.build())
+run()
+calls = host_streams._library()
+graph = ctypes.c_void_p()
+with tenon.Stream() as stream:
+    handle = ctypes.c_void_p(stream.handle)
+    assert calls.tenonHostBeginCapture(handle, 2) == 0
+    print(run.context.execute_async_v3(stream.handle))
+    print(calls.tenonHostEndCapture(handle, ctypes.byref(graph)), bool(graph))
+"""
+
+
+def test_S8_T4_runs_are_captured_while_a_trace_is_written_and_stay_out_of_it(tmp_path) -> None:
+    path = tmp_path / "trace.json"
+    done = small.script(CAPTURED.format(here=os.path.dirname(__file__)), TENON_TRACE=str(path))
+    assert done.stdout == "True\n0 True\n", (done.stdout, done.stderr)
+    assert len([event for event in json.loads(path.read_text()) if event.get("cat") == "run"]) == 1
+
+
 def test_a_trace_that_cannot_be_written_stops_nothing(tmp_path) -> None:
     text = RUNS.format(built="DETAILED", wanted="DETAILED", here=os.path.dirname(__file__))
     done = small.script(text, TENON_TRACE=str(tmp_path / "no" / "folder.json"))

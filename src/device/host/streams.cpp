@@ -92,6 +92,9 @@ Result<std::shared_ptr<StreamQueue>> findQueue(void const* stream)
         thread_local PerThreadQueue own;
         return own.get();
     }
+    // Work may still use the stream that it runs on when somebody destroys that meanwhile: what was submitted runs.
+    if (StreamQueue* const current = StreamQueue::current(); current != nullptr && current == stream)
+        return current->shared_from_this();
     std::shared_ptr<StreamQueue> queue = streamTable().find(stream);
     if (queue == nullptr)
         return notLive(stream);
@@ -129,7 +132,7 @@ Result<Done> checkStream(void const* stream)
 {
     if (isLegacy(stream))
         return Captures::instance().isAnyBlocking() ? Result<Done>{implicitUse()} : Done{};
-    if (isPerThread(stream) || Replay::has(stream) || streamTable().has(stream))
+    if (isPerThread(stream) || isImmediate(stream) || streamTable().has(stream))
         return Done{};
     return notLive(stream);
 }
