@@ -435,8 +435,10 @@ int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept
     case ShapeOp::kFloorDiv:
     case ShapeOp::kMod:
     {
-        if (b == 0 || (a == INT64_MIN && b == -1))
+        if (b == 0)
             return 0;
+        if (a == INT64_MIN && b == -1)
+            return op == ShapeOp::kMod ? 0 : INT64_MAX; // Saturates, as sums and products do.
         int64_t const rest = a % b;
         bool const adjust = rest != 0 && (rest < 0) != (b < 0);
         return op == ShapeOp::kMod ? rest + (adjust ? b : 0) : a / b - (adjust ? 1 : 0);

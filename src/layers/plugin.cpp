@@ -17,6 +17,20 @@ Result<Shape> valuesOf(Inputs const& in, int32_t i)
             in.layerName(), i, in[i].name);
     return *std::move(values);
 }
+//! Constant extents that no tensor can have are the plugin's mistake, and told where it was made.
+Result<Done> checkExtents(Inputs const& in, plugins::Identity const& identity, std::vector<Shape> const& outputs)
+{
+    for (size_t i = 0; i < outputs.size(); ++i)
+        for (size_t axis = 0; axis < outputs[i].size(); ++axis)
+        {
+            int64_t const extent = outputs[i][axis].constant().value_or(0);
+            if (extent < 0 || extent > kMostTensorElements)
+                return badConfig("[layer '{}'] output {} of plugin {} has the extent {} on axis {}: {}", in.layerName(),
+                    i, identity.show(), extent, axis,
+                    extent < 0 ? "extents are never negative" : "no tensor is so large, or its expression overflows");
+        }
+    return Done{};
+}
 } // namespace
 
 std::vector<DType> CustomLayer::toldTypes(Inputs const& in) const
@@ -43,6 +57,7 @@ Result<plugins::OutputShapes> CustomLayer::outputShapes(Inputs const& in) const
         shapes, values, [&](int32_t index, ShapeExpr const& upper) { return in.dataExtent(index, upper); });
     if (!found)
         return std::move(found).error().in(fmt::format("[layer '{}']", in.layerName()));
+    TENON_TRY(checkExtents(in, identity(), found->shapes));
     return found;
 }
 

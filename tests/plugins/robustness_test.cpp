@@ -4,6 +4,7 @@
 #include "plugins/one_to_one.h"
 
 #include <array>
+#include <functional>
 
 namespace plugintest
 {
@@ -279,6 +280,64 @@ TEST_F(Robust, K1_boundsOfOutputsHoldForEveryShapeOfTheProfile)
     getPluginRegistry()->deregisterCreator(creator);
 }
 
+//! Twice x; before that it does what a test wants.
+class Recursive final : public OneToOne<Recursive>
+{
+  public:
+    static constexpr char const* kType{"Recursive"};
+    inline static std::function<void()> before;
+
+    int32_t onShapeChange(PluginTensorDesc const*, int32_t, PluginTensorDesc const*, int32_t) noexcept override
+    {
+        if (before)
+            before();
+        return 0;
+    }
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
+        void*, cudaStream_t) noexcept override
+    {
+        if (before)
+            before();
+        static_cast<float*>(outputs[0])[0] = 2.0F * static_cast<float const*>(inputs[0])[0];
+        return 0;
+    }
+};
+
+//! The device is given: callbacks run while a run is under way, in the thread of its stream.
+TEST_F(Robust, aContextIsNotRunFromInsideItsOwnLayer)
+{
+    OneToOneCreator<Recursive> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    std::unique_ptr<ICudaEngine> const engine = engineOf<Recursive>(dims({1}));
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::unique_ptr<IExecutionContext> const other{engine->createExecutionContext()};
+    std::vector<bool> own;
+    std::vector<bool> others;
+    bool isInside{false};
+    DeviceArray<float> const in{std::vector<float>{1.5F}};
+    DeviceArray<float> const out{1};
+    std::array<void*, 2> bindings{in.data(), out.data()};
+    Recursive::before = [&] {
+        own.push_back(context->executeV2(bindings.data()));
+        if (isInside)
+            return; // The other context's own layer.
+        isInside = true;
+        others.push_back(other->executeV2(bindings.data()));
+        isInside = false;
+    };
+    EXPECT_TRUE(run(*context, 1)) << logger.errors();
+    Recursive::before = nullptr;
+    EXPECT_EQ(others, (std::vector<bool>{true, true})) << "before and in the run";
+    EXPECT_EQ(own, std::vector<bool>(5, false)) << "also by way of the other context, which is told its shapes once";
+    EXPECT_EQ(out.read(), (std::vector<float>{3.0F}));
+    EXPECT_EQ(
+        logger.count(ILogger::Severity::kERROR, "[layer 'robust']: the context was run from inside a callback"), 5)
+        << logger.errors();
+    EXPECT_TRUE(run(*context, 1)) << "it is as good as before";
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
 //! One thing is wrong with it, which the test says.
 class Wrong final : public OneToOne<Wrong>
 {
@@ -293,6 +352,8 @@ class Wrong final : public OneToOne<Wrong>
         kNoName,
         kUntouchedShapes,
         kDividesByZero,
+        kIsNegative,
+        kOverflows,
     };
     inline static What what{What::kNothing};
 
@@ -320,6 +381,11 @@ class Wrong final : public OneToOne<Wrong>
         made[0] = given[0];
         if (what == What::kDividesByZero)
             made[0].d[0] = builder.operation(DimensionOperation::kFLOOR_DIV, *given[0].d[0], *builder.constant(0));
+        if (what == What::kIsNegative)
+            made[0].d[0] = builder.operation(DimensionOperation::kSUB, *given[0].d[0], *builder.constant(4));
+        if (what == What::kOverflows)
+            made[0].d[0] =
+                builder.operation(DimensionOperation::kFLOOR_DIV, *builder.constant(INT64_MIN), *builder.constant(-1));
         return 0;
     }
     int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const* inputs, void* const* outputs,
@@ -388,6 +454,24 @@ TEST_F(WrongPlugins, L9_shapesThatWereNotSetAreErrors)
     }
     EXPECT_GE(errors("output 0 in getOutputShapes() of plugin 'Wrong'"), 2) << logger.errors();
     EXPECT_GE(errors("operation() divides by 0"), 1) << logger.errors();
+}
+
+TEST_F(WrongPlugins, L9_extentsThatNoTensorHasAreErrorsThatNameLayerAndOutput)
+{
+    for (Wrong::What const what : {Wrong::What::kIsNegative, Wrong::What::kOverflows})
+    {
+        network.reset(builder->createNetworkV2(0));
+        IPluginV3Layer* layer = add(what);
+        ASSERT_NE(layer, nullptr);
+        layer->setName("shrinking");
+        network->markOutput(*layer->getOutput(0));
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+        EXPECT_EQ(plan, nullptr);
+        Wrong::what = Wrong::What::kNothing;
+    }
+    std::string const where = "[layer 'shrinking'] output 0 of plugin 'Wrong' version '1' namespace '' has the extent ";
+    EXPECT_GE(errors(where + "-3 on axis 0: extents are never negative"), 1) << logger.errors();
+    EXPECT_GE(errors(where + "9223372036854775807 on axis 0: no tensor is so large"), 1) << logger.errors();
 }
 
 TEST_F(WrongPlugins, L7_anAttachedObjectIsANewOne)

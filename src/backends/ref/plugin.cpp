@@ -1,6 +1,7 @@
 // Kernel "plugin": a custom layer on a device whose memory is the host's. The engine's object makes a copy for each
 // context, which runs.
 #include "backends/ref/plugin_ports.h"
+#include "device/user_code.h"
 #include "plugins/cpu_body.h"
 #include "plugins/driver.h"
 #include "plugins/registry.h"
@@ -94,6 +95,7 @@ class AttachedPlugin final : public Attached
         for (plugins::Port const& port : ports.all)
             mDescs.push_back(port.desc);
         mAliasBytes = mShared->ports.aliasBytes(outputs);
+        UserCode const inside{*this};
         TENON_TRY(mPlugin->reshape(ports));
         return checkWorkspace(ports);
     }
@@ -111,6 +113,7 @@ class AttachedPlugin final : public Attached
         std::copy_n(call.inputs, mShared->ports.inputs, mInputs.begin());
         mShared->ports.takeOver(call, mAliasBytes, mInputs.data());
         plugins::Work const work{mInputs.data(), call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)};
+        UserCode const inside{*this};
         TENON_TRY(plugins::runOnHost(mBody, *mPlugin, mDescs, static_cast<int32_t>(mShared->ports.inputs), work));
         for (size_t i = 0; i < mShared->ports.tells; ++i)
             call.produced[i] = *static_cast<int32_t const*>(call.outputs[mShared->fields().sizeOutputs[i]]);
