@@ -1,6 +1,8 @@
 // Nodes that stand for custom layers: attributes become the fields that the creator names.
 #include "plugin.h"
 
+#include "own_calls.h"
+
 #include "impl/NvInferPythonPlugin.h"
 
 #include <algorithm>
@@ -35,15 +37,24 @@ AttributeProto const* attributeOf(::onnx::NodeProto const& proto, std::string_vi
     return nullptr;
 }
 
-std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::string const& otherwise)
-{
-    AttributeProto const* const attribute = attributeOf(proto, name);
-    return attribute != nullptr && attribute->type() == AttributeProto::STRING ? attribute->s() : otherwise;
-}
-
 [[noreturn]] void refuseAttribute(AttributeProto const& attribute, std::string const& why)
 {
     fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' {}", attribute.name(), why));
+}
+
+std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::string const& otherwise)
+{
+    AttributeProto const* const attribute = attributeOf(proto, name);
+    if (attribute == nullptr)
+    {
+        return otherwise;
+    }
+    switch (attribute->type())
+    {
+    case AttributeProto::STRING: return attribute->s();
+    case AttributeProto::INT: return std::to_string(attribute->i()); // Exporters write versions so, too.
+    default: refuseAttribute(*attribute, "is neither a text nor an integer");
+    }
 }
 
 //! Integers as they are; everything else as doubles, which hold what ONNX has beside them. Those of a tensor are in
@@ -253,9 +264,20 @@ std::vector<bool> shapeInputsOf(::onnx::NodeProto const& proto, int inputs)
     return isShape;
 }
 
-[[noreturn]] void refused(Node& node, char const* what)
+//! What createPlugin() gives, or an error with what the creator says.
+template <typename Create>
+auto created(Node& node, Create&& create)
 {
-    fail(ErrorCode::kINVALID_NODE, fmt::format("{} of plugin '{}' {}", what, node.op(), node.network().reasons.text()));
+    takeExplanation(); // Of something before this.
+    auto* const plugin = create(node.name().c_str());
+    if (plugin == nullptr)
+    {
+        std::string const why = takeExplanation();
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("createPlugin() of the creator of plugin '{}' returned null for the attributes{}{}", node.op(),
+                why.empty() ? "" : ": ", why));
+    }
+    return plugin;
 }
 
 ILayer* addV2(Node& node, IPluginCreator& creator, PluginFieldCollection const& fields,
@@ -266,11 +288,7 @@ ILayer* addV2(Node& node, IPluginCreator& creator, PluginFieldCollection const& 
         fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
             fmt::format("plugin '{}' is of a V2 generation, which knows no shape inputs", node.op()));
     }
-    IPluginV2* const plugin = creator.createPlugin(node.name().c_str(), &fields);
-    if (plugin == nullptr)
-    {
-        refused(node, "createPlugin() returned null for the attributes");
-    }
+    IPluginV2* const plugin = created(node, [&](char const* name) { return creator.createPlugin(name, &fields); });
     plugin->setPluginNamespace(creator.getPluginNamespace()); // Where the plan's reader finds the creator again.
     ILayer* const layer = node.api().addPluginV2(data.data(), static_cast<int32_t>(data.size()), *plugin);
     plugin->destroy();
@@ -280,11 +298,8 @@ ILayer* addV2(Node& node, IPluginCreator& creator, PluginFieldCollection const& 
 ILayer* addV3(Node& node, IPluginCreatorV3One& creator, PluginFieldCollection const& fields,
     std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
 {
-    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(node.name().c_str(), &fields, TensorRTPhase::kBUILD)};
-    if (plugin == nullptr)
-    {
-        refused(node, "createPlugin() returned null for the attributes");
-    }
+    std::unique_ptr<IPluginV3> const plugin{
+        created(node, [&](char const* name) { return creator.createPlugin(name, &fields, TensorRTPhase::kBUILD); })};
     return node.api().addPluginV3(
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }
@@ -302,12 +317,10 @@ QuickPluginCreationRequest requestOf(INetworkDefinition const& network)
 ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollection const& fields,
     std::vector<ITensor*> const& data, std::vector<ITensor*> const& shape)
 {
-    std::unique_ptr<IPluginV3> const plugin{creator.createPlugin(
-        node.name().c_str(), creator.getPluginNamespace(), &fields, TensorRTPhase::kBUILD, requestOf(node.api()))};
-    if (plugin == nullptr)
-    {
-        refused(node, "createPlugin() returned null for the attributes");
-    }
+    std::unique_ptr<IPluginV3> const plugin{created(node, [&](char const* name) {
+        return creator.createPlugin(
+            name, creator.getPluginNamespace(), &fields, TensorRTPhase::kBUILD, requestOf(node.api()));
+    })};
     return node.api().addPluginV3(
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }

@@ -1,6 +1,8 @@
 // What the network reports while layers are added, for the errors of the parser.
 #include "reasons.h"
 
+#include "own_calls.h"
+
 #include <utility>
 
 namespace tenon::onnx
@@ -75,8 +77,9 @@ bool Reasons::reportError(ErrorCode code, ErrorDesc description) noexcept
 {
     try
     {
+        std::string const whole = reportedInFull();
         std::scoped_lock const lock{mMutex};
-        mLast = description;
+        mLast = whole.empty() ? description : whole;
     }
     catch (...) // The text is only for a better message.
     {

@@ -7,6 +7,11 @@
 
 #include "NvInferRuntime.h"
 
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" // The older generations have bodies, too.
+#endif
+
 namespace tenon
 {
 
@@ -29,6 +34,10 @@ typedef int32_t (*CpuBody)(PluginRun const& run);
 
 } // namespace tenon
 
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
 extern "C"
 {
     //! From now on, contexts made on the CPU call `body` where they would call enqueue() of the plugins of this
@@ -40,6 +49,10 @@ extern "C"
     //! From a callback that is about to return a code other than 0: the engine's message ends with this text. Python
     //! plugins give their exceptions so.
     TENON_CALL void tenonExplainFailure(char const* why) TENON_NOEXCEPT;
+
+    //! For callers of plugins and creators: what a callback in this thread explained last, if no message has said it
+    //! yet; null: nothing. It is said by this.
+    TENON_CALL TenonText tenonTakeExplanation(void) TENON_NOEXCEPT;
 
     //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
     TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;

@@ -128,13 +128,15 @@ Result<Done> checkDeviceTypes(Log const& log, BuilderConfig const& config)
 void warnOfTypes(Log const& log, BuilderConfig const& config)
 {
     std::string names;
+    bool const isOffered = config.has(BuilderFlag::kFP16) || config.has(BuilderFlag::kBF16);
     for (FlagNote const& each : kTypes)
         if (config.has(each.flag))
             names += (names.empty() ? "BuilderFlag::" : ", ") + std::string{each.name};
     if (config.settings().calibrator != nullptr)
         names += (names.empty() ? "" : ", ") + std::string{"the calibrator"};
     if (!names.empty())
-        log.warning(names + ": no effect yet, weakly typed layers compute in the types that the network gives them");
+        log.warning(names + ": in this release weakly typed layers compute in the types that the network gives them"
+            + (isOffered ? "; only custom layers are offered the reduced ones" : ""));
 }
 } // namespace
 

@@ -72,7 +72,7 @@ Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> ow
 
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
 {
-    return fenced(mReporting.log(), "tenonDeserializeFile", Made{nullptr}, [&]() -> Result<Made> {
+    return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (path == nullptr)
             return badArgument("the path is null");
         MappedFile file = TENON_TRY(mapPlanFile(path));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace tenon
 {
@@ -45,7 +46,13 @@ std::string shortened(std::string const& message)
         ++end;
     return message.substr(0, start).append(kGap).append(message, end);
 }
+thread_local std::string const* gReported{nullptr};
 } // namespace
+
+std::string const* Log::reported() noexcept
+{
+    return gReported;
+}
 
 void Log::log(Severity severity, std::string const& message) const noexcept
 {
@@ -58,7 +65,11 @@ void Log::log(Severity severity, std::string const& message) const noexcept
 void Log::error(Error const& error) const noexcept
 {
     if (mRecorder != nullptr)
+    {
+        std::string const* const outer = std::exchange(gReported, &error.message);
         mRecorder->reportError(error.code, shortened(error.message).c_str());
+        gReported = outer;
+    }
     bool const ours = error.code == ErrorCode::kINTERNAL_ERROR;
     log(ours ? Severity::kINTERNAL_ERROR : Severity::kERROR, error.message);
 }

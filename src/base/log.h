@@ -38,6 +38,8 @@ class Log
 
     //! To the recorder when there is one (rule B3), and to the logger as kERROR (kINTERNAL_ERROR for our mistakes).
     void error(Error const& error) const noexcept;
+    //! While a recorder is told in this thread: the whole message, of which it gets as much as it has room for.
+    static std::string const* reported() noexcept;
     void warning(std::string const& message) const noexcept;
     void info(std::string const& message) const noexcept;
     void verbose(std::string const& message) const noexcept;

@@ -16,9 +16,14 @@ void explain(std::string why)
     gWhy = std::move(why);
 }
 
+std::string takeExplanation()
+{
+    return std::exchange(gWhy, {});
+}
+
 std::string because()
 {
-    std::string const why = std::exchange(gWhy, {});
+    std::string const why = takeExplanation();
     return why.empty() ? "" : ": " + why;
 }
 

@@ -9,6 +9,9 @@ namespace tenon::plugins
 //! From inside a callback that is about to fail: the message of its failure ends with this.
 void explain(std::string why);
 
+//! What was explained last in this thread, once.
+std::string takeExplanation();
+
 //! ": why", for messages about what a callback answered; empty where it gave no reason.
 std::string because();
 

@@ -87,7 +87,8 @@ TEST_F(BuildOptions, whatIsNotThereYetSaysWhatHappensInstead)
     expectNamed("kWEIGHT_STREAMING", "stay in memory", BuilderFlag::kWEIGHT_STREAMING);
     expectNamed("kVERSION_COMPATIBLE", "this version of Tenon", BuilderFlag::kVERSION_COMPATIBLE);
     expectNamed("kDISTRIBUTIVE_INDEPENDENCE", "may depend on the batch", BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE);
-    expectNamed("kFP16", "no effect yet", BuilderFlag::kFP16);
+    expectNamed("kFP16", "only custom layers are offered the reduced ones", BuilderFlag::kFP16);
+    expectNamed("kINT8", "compute in the types that the network gives them", BuilderFlag::kINT8);
     expectNamed("kMONITOR_MEMORY", "not monitored", BuilderFlag::kMONITOR_MEMORY);
 }
 

@@ -65,7 +65,7 @@ def test_wrong_arguments_say_what_is_wrong() -> None:
     assert "exports neither getCreators" in nothing and "cannot be loaded as a library of plugins" in nothing
 
 
-def test_python_modules_are_checked_by_python() -> None:
+def test_python_modules_are_checked_by_python(tmp_path: pathlib.Path) -> None:
     package = str(PROGRAM.parent.parent / "python")
     with_python = ("--python", sys.executable)
     done = tenon("plugin", "check", MODULE, *with_python, "--shapes", "1x4:2x4:3x4", PYTHONPATH=package)
@@ -73,6 +73,9 @@ def test_python_modules_are_checked_by_python() -> None:
     missing = tenon("plugin", "check", MODULE, "--python", "/no/such/python", status=1)
     assert "'/no/such/python' cannot be started" in missing.stderr and "--python" in missing.stderr
     tenon("plugin", "check", "no_such_module", *with_python, status=1, PYTHONPATH=package)
+    (tmp_path / "tenon.py").write_text("raise ImportError('not for this version')")
+    lacking = tenon("plugin", "check", MODULE, *with_python, status=1, PYTHONPATH=str(tmp_path)).stderr
+    assert f"{sys.executable} has no package tenon (not for this version)" in lacking and "--python" in lacking
 
 
 def test_stock_plugins_are_listed_and_checked() -> None:

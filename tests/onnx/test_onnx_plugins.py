@@ -82,6 +82,14 @@ def run(blob: bytes, flags: int = 0) -> np.ndarray:
     return x, pads.run(context, x)
 
 
+def error_of(blob: bytes) -> str:
+    """The first error of a model that cannot be read."""
+    network = trt.Builder(LOGGER).create_network(0)
+    parser = trt.OnnxParser(network, LOGGER)
+    assert not parser.parse(blob)
+    return parser.get_error(0).desc()
+
+
 def test_W2_operator_version_and_namespace_name_the_creator(registry: trt.IPluginRegistry) -> None:
     for creator in [Creator("Pad2d"), Creator("Pad2d", version="3"), Creator("Pad2d", "mine")]:
         assert registry.register_creator(creator, creator.plugin_namespace)
@@ -89,6 +97,48 @@ def test_W2_operator_version_and_namespace_name_the_creator(registry: trt.IPlugi
     for attributes in [{}, {"plugin_version": "3"}, {"plugin_namespace": "mine"}]:
         x, y = run(model("Pad2d", "anything", **fields, **attributes))
         np.testing.assert_array_equal(y, pads.circ_pad(x, (2, 1), (0, 4)))
+
+
+def test_W2_the_version_may_be_an_integer(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("Pad2d", version="3"), "")
+    x, y = run(model("Pad2d", "anything", plugin_version=3))
+    np.testing.assert_array_equal(y, pads.circ_pad(x))
+    assert "not version '4' namespace ''" in error_of(model("Pad2d", "anything", plugin_version=4))
+    assert "attribute 'plugin_version' is neither a text nor an integer" in error_of(
+        model("Pad2d", "anything", plugin_version=3.0)
+    )
+
+
+class Raising(Creator):
+    def create_plugin(self, name, field_collection, phase):
+        raise ValueError("the table has no row 7")
+
+
+class Refusing(Creator):
+    """Makes plugins whose shapes fail with a text that no error recorder has room for."""
+
+    def create_plugin(self, name, field_collection, phase):
+        creator = self
+
+        class Shapeless(pads.CircPadV3):
+            def __init__(self) -> None:
+                super().__init__()
+                self.plugin_name = creator.name
+
+            def get_output_shapes(self, inputs, shape_inputs, expr_builder):
+                raise ValueError(f"the beginning {'.' * 300} the end")
+
+        return Shapeless()
+
+
+def test_M3_exceptions_of_creators_and_plugins_are_in_the_error(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Raising("Raises"), "")
+    error = error_of(model("Raises", "mine"))
+    assert "createPlugin() of the creator of plugin 'Raises' returned null" in error
+    assert error.endswith("ValueError: the table has no row 7")
+    assert registry.register_creator(Refusing("Refuses"), "")
+    error = error_of(model("Refuses", "mine"))
+    assert f"ValueError: the beginning {'.' * 300} the end" in error
 
 
 def test_W2_the_domain_is_a_namespace_too(registry: trt.IPluginRegistry) -> None:

@@ -140,6 +140,9 @@ def test_N12_the_plan_needs_no_python_code(tmp_path: pathlib.Path) -> None:
     command = [PROGRAM, "run", "pad.plan", "--input", "x=x.npy", "--outputs", "out"]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert refused.returncode != 0 and "setEngineHostCodeAllowed" in refused.stderr
+    assert "'pad.plan' could not be loaded: it carries code of plugins, which runs only with --allow-code" in (
+        refused.stderr
+    )
     subprocess.run([*command, "--allow-code"], cwd=tmp_path, check=True, capture_output=True)
     np.testing.assert_array_equal(np.load(tmp_path / "out/y.npy"), pads.circ_pad(x, (2, 0), (1, 3)))
 

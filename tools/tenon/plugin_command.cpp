@@ -53,10 +53,19 @@ struct CheckOptions
     throw std::runtime_error("'" + command[0] + "' cannot be started: " + std::strerror(errno) + hint);
 }
 
+//! As `python -m tenon.plugin_check`, but an interpreter without the package says what to do.
+constexpr char const* kCheckModule{R"(import sys
+try:
+    from tenon.plugin_check import main
+except ImportError as problem:
+    sys.exit(f"error: {sys.executable} has no package tenon ({problem}), which checks Python modules: "
+             "name an interpreter that has it by --python")
+sys.exit(main()))"};
+
 //! A Python module is checked by Python, with the same host.
 [[noreturn]] void checkModule(CheckOptions const& options)
 {
-    std::vector<std::string> command{options.python, "-m", "tenon.plugin_check", options.library};
+    std::vector<std::string> command{options.python, "-c", kCheckModule, options.library};
     for (auto const& [name, value] : {std::pair{"--creator", &options.creator}, std::pair{"--fields", &options.fields},
              std::pair{"--shapes", &options.shapes}, std::pair{"--types", &options.types}})
         if (!value->empty())

@@ -1,7 +1,7 @@
 // Session: building, loading, shapes, buffers.
 #include "session.h"
 
-#include "tenon/tenon.h"
+#include "texts.h"
 
 #include "NvInferPlugin.h"
 
@@ -357,6 +357,19 @@ std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
     return std::unique_ptr<nvinfer1::IHostMemory>{builder.buildSerializedNetwork(model.network(), *config)};
 }
 
+namespace
+{
+//! For plans that carry code of plugins, which was not allowed.
+std::string hintOfCode(std::string const& path, nvinfer1::IHostMemory const* built, bool allowsCode)
+{
+    std::string const text = take(built != nullptr ? tenonInspectPlan(built->data(), built->size(), nullptr)
+                                                   : tenonInspectFile(path.c_str(), nullptr));
+    if (allowsCode || text.empty() || Json::parse(text)["code"].empty())
+        return {};
+    return ": it carries code of plugins, which runs only with --allow-code";
+}
+} // namespace
+
 Session::Session(
     std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, bool allowsCode)
 {
@@ -379,7 +392,7 @@ Session::Session(
     mEngine.reset(built != nullptr ? mRuntime->deserializeCudaEngine(built->data(), built->size())
                                    : tenon::load(*mRuntime, path.c_str()));
     if (mEngine == nullptr)
-        throw std::runtime_error("'" + path + "' could not be loaded");
+        throw std::runtime_error("'" + path + "' could not be loaded" + hintOfCode(path, built.get(), allowsCode));
     std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - start;
     mLoadMilliseconds = spent.count();
     mContext.reset(mEngine->createExecutionContext());

@@ -2,6 +2,7 @@
 #include "api/c/texts.h"
 #include "api/device_choice.h"
 #include "base/knobs.h"
+#include "base/log.h"
 #include "tenon/device.h"
 
 #include <nlohmann/json.hpp>
@@ -60,6 +61,12 @@ void tenonFree(TenonText text) noexcept
 char const* tenonVersion() noexcept
 {
     return TENON_VERSION_TEXT;
+}
+
+TenonText tenonReportedError() noexcept
+{
+    std::string const* const message = tenon::Log::reported();
+    return message == nullptr ? nullptr : textOf(*message);
 }
 
 TenonText tenonNotImplemented() noexcept

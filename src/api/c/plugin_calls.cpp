@@ -1,4 +1,5 @@
-// C functions: bodies of plugins for the CPU.
+// C functions: bodies of plugins for the CPU, and what callbacks say.
+#include "api/c/texts.h"
 #include "plugins/cpu_body.h"
 #include "plugins/failure.h"
 
@@ -32,6 +33,12 @@ try
 }
 catch (...) // No memory for the text: the code says enough.
 {
+}
+
+TenonText tenonTakeExplanation() noexcept
+{
+    std::string const why = tenon::plugins::takeExplanation();
+    return why.empty() ? nullptr : tenon::api::textOf(why);
 }
 
 bool tenonIsTimingPlugin() noexcept

@@ -18,7 +18,11 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
         request.goesOn = &ask;
         return run.run(request);
     };
-    return tenon::api::fencedDone(run.reporting().log(), "tenonRun", work) ? 1 : 0;
+    // Messages name the calls that users know: Python's are made of this one.
+    char const* const call = bindings == nullptr ? "IExecutionContext::enqueueV3"
+        : stream == nullptr                      ? "IExecutionContext::executeV2"
+                                                 : "IExecutionContext::enqueueV2";
+    return tenon::api::fencedDone(run.reporting().log(), call, work) ? 1 : 0;
 }
 
 int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed, void* const* bindings,
@@ -36,7 +40,8 @@ int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* cons
             request.goesOn = &ask;
         return run.runBatch(batchSize, request);
     };
-    return tenon::api::fencedDone(run.reporting().log(), "tenonRunBatch", work) ? 1 : 0;
+    char const* const call = stream == nullptr ? "IExecutionContext::execute" : "IExecutionContext::enqueue";
+    return tenon::api::fencedDone(run.reporting().log(), call, work) ? 1 : 0;
 }
 
 int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) noexcept
