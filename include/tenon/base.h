@@ -26,8 +26,8 @@ extern "C"
     //! The version of Tenon, for instance "0.1.0"; lives as long as the process.
     TENON_CALL char const* tenonVersion(void) TENON_NOEXCEPT;
 
-    //! Inside IErrorRecorder::reportError(): the description in full, of which the recorder gets 127 bytes at most. Null
-    //! elsewhere.
+    //! Inside IErrorRecorder::reportError(): the description in full, of which the recorder gets 127 bytes at most.
+    //! Null elsewhere.
     TENON_CALL TenonText tenonReportedError(void) TENON_NOEXCEPT;
 
     //! The calls of the TensorRT API that this release answers with "is not implemented": a JSON list of texts such as

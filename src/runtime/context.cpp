@@ -345,6 +345,7 @@ Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 Result<Done> Context::run(RunRequest const& request)
 {
     TENON_TRY(mState->engine.device().checkStream(request.stream));
+    TENON_TRY(mState->checkCaller());
     if (mState->isRunning.exchange(true, std::memory_order_acquire))
         return ContextState::isBusy();
     struct End

@@ -1,6 +1,8 @@
 // ContextState: shapes, symbols, and the choice of a prepared run.
 #include "runtime/context_state.h"
 
+#include "device/user_code.h"
+
 #include <algorithm>
 
 namespace tenon
@@ -297,8 +299,21 @@ Error ContextState::isBusy()
         "neither run it nor change its profile, memory, allocators or values of shape tensors");
 }
 
+Result<Done> ContextState::checkCaller() const
+{
+    for (size_t i = 0; UserCode::isAny() && i < attached.size(); ++i)
+        if (attached[i] != nullptr && UserCode::isOf(attached[i].get()))
+            return errorOf(ErrorCode::kINVALID_STATE,
+                "{}: the context is running this layer, whose callbacks can ask the context, but neither run it nor "
+                "change its profile, memory, allocators or values of shape tensors; let the plugin run a context of "
+                "its own",
+                stepLabel(engine, static_cast<int32_t>(i)));
+    return Done{};
+}
+
 Result<Done> ContextState::checkNotRunning() const
 {
+    TENON_TRY(checkCaller());
     if (isRunning.load(std::memory_order_acquire))
         return isBusy();
     return Done{};

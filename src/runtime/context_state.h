@@ -83,6 +83,8 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     Result<Done> selectRun(bool apart, std::span<void* const> from);
     //! The prepared run for the shapes and addresses that are set.
     Result<std::shared_ptr<PreparedRun const>> runNow() const;
+    //! An error in callbacks of its own custom layers, also of those whose run goes on in another thread.
+    Result<Done> checkCaller() const;
     //! Calls that take away what a run uses are refused in its callbacks.
     Result<Done> checkNotRunning() const;
     static Error isBusy();

@@ -1,6 +1,5 @@
 // One run: addresses, memory, pointers of all steps, then the segments one after the other. The last may go on when the
 // call has returned.
-#include "device/user_code.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -32,7 +31,6 @@ class Run
 
     Result<Done> run()
     {
-        TENON_TRY(checkCaller());
         Result<Done> done = runAll();
         if (mState.temporary != nullptr)
         {
@@ -59,18 +57,6 @@ class Run
             mState.reshapedRun = mState.run;
             mState.reshapedInputs.assign(mState.now.begin(), mState.now.begin() + mEngine.inputs);
         }
-        return Done{};
-    }
-
-    //! A custom layer may run other contexts, but not the one that runs it.
-    Result<Done> checkCaller() const
-    {
-        for (size_t i = 0; UserCode::isAny() && i < mState.attached.size(); ++i)
-            if (mState.attached[i] != nullptr && UserCode::isOf(mState.attached[i].get()))
-                return errorOf(ErrorCode::kINVALID_STATE,
-                    "{}: the context was run from inside a callback of this layer, which it runs itself; let the "
-                    "plugin run a context of its own",
-                    stepLabel(mEngine, static_cast<int32_t>(i)));
         return Done{};
     }
 

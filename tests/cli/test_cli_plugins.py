@@ -194,3 +194,24 @@ def test_libraries_may_register_themselves_and_export_as_well(library: str, tmp_
     model = one_node(tmp_path / "both.onnx", "Pad1")
     path = LIBRARIES / f"libtenon_{library}_library.so"
     tenon("build", model, "-o", tmp_path / "both.plan", "--plugins", path)
+
+
+@pytest.mark.parametrize(
+    "library, names", [("static", ["SelfPad"]), ("own", ["Pad1", "Pad2", "Pad3"]), ("same", ["Pad1", "Pad2"])]
+)
+def test_libraries_that_register_themselves_are_listed_and_checked(library: str, names: list[str]) -> None:
+    path = LIBRARIES / f"libtenon_{library}_library.so"
+    listed = json.loads(tenon("plugin", "list", path, "--json").stdout)
+    assert [each["name"] for each in listed] == names
+    done = tenon("plugin", "check", path, "--shapes", "2x3x4", "--json", status=1)
+    reports = json.loads(done.stdout)
+    told = [[finding["what"] for finding in report["findings"]] for report in reports]
+    assert told == [[f"the plugin answers 'CircPadV3', its creator '{name}'"] for name in names]
+
+
+def test_a_trace_that_cannot_be_opened_is_told(padded: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    nowhere = tmp_path / "none" / "calls.txt"
+    refused = tenon("plugin", "trace", "-o", nowhere, padded, "--plugins", PAD, status=1).stderr
+    assert f"'{nowhere}' cannot be opened: No such file or directory" in refused
+    told = tenon("run", padded, "--plugins", PAD, TENON_PLUGIN_TRACE=str(nowhere)).stderr
+    assert told.count(f"TENON_PLUGIN_TRACE: '{nowhere}' cannot be opened: No such file or directory") == 1

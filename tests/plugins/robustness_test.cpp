@@ -331,8 +331,7 @@ TEST_F(Robust, aContextIsNotRunFromInsideItsOwnLayer)
     EXPECT_EQ(others, (std::vector<bool>{true, true})) << "before and in the run";
     EXPECT_EQ(own, std::vector<bool>(5, false)) << "also by way of the other context, which is told its shapes once";
     EXPECT_EQ(out.read(), (std::vector<float>{3.0F}));
-    EXPECT_EQ(
-        logger.count(ILogger::Severity::kERROR, "[layer 'robust']: the context was run from inside a callback"), 5)
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "[layer 'robust']: the context is running this layer"), 5)
         << logger.errors();
     EXPECT_TRUE(run(*context, 1)) << "it is as good as before";
     getPluginRegistry()->deregisterCreator(creator);
