@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import pathlib
 import sys
 import threading
 import weakref
@@ -9,6 +10,7 @@ import weakref
 import numpy as np
 import pytest
 import small
+import tenon
 import tensorrt as trt
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
@@ -517,3 +519,15 @@ def test_contexts_of_one_engine_run_at_the_same_time(logger: small.Recorder) -> 
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_messages_name_the_calls_that_users_know(logger: small.Recorder, tmp_path: pathlib.Path) -> None:
+    context = finder(logger)
+    assert not context.execute_async_v3(0)
+    assert logger.errors().startswith("IExecutionContext::enqueueV3: ")
+    logger.lines.clear()
+    assert not context.execute_v2([0, 0, 0])
+    assert logger.errors().startswith("IExecutionContext::executeV2: ")
+    logger.lines.clear()
+    assert tenon.load(trt.Runtime(logger), tmp_path / "none.plan") is None
+    assert logger.errors().startswith("IRuntime::deserializeCudaEngine: ")
