@@ -74,7 +74,8 @@ sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by 
 	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
 	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_hostrt test_soak test_plugins
 	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1; set -f; \
-	    for run in "test_api Threads.*" "test_runtime Streams.*:Threads*" "test_device *" "test_hostrt *" "test_soak *" \
+	    for run in "test_api Threads.*:StreamRules.*:Timed.*:Profiled.*:Debug.*" "test_runtime Streams.*:Threads*" \
+	        "test_device *" "test_hostrt *" "test_soak *" \
 	        "test_plugins *Thread*:*thread*:*Context*:*context*"; do \
 	        set -- $$run; $(BUILD)-tsan/bin/$$1 --gtest_brief=1 --gtest_filter="$$2" || exit 1; done
 

@@ -128,19 +128,19 @@ struct EnumMaxImpl<TensorLocation>
 class IDimensionExpr : public INoCopy
 {
   public:
-    //! Whether the value is known already. Not implemented in this release: reports an error and returns false.
+    //! Whether the value is known already.
     bool isConstant() const noexcept
     {
         return mImpl->isConstant();
     }
 
-    //! \return the value, or the smallest int64_t if it is not known yet. Not implemented in this release.
+    //! \return the value, or the smallest int64_t if it is not known yet.
     int64_t getConstantValue() const noexcept
     {
         return mImpl->getConstantValue();
     }
 
-    //! Whether it is an extent that only the run finds out (declareSizeTensor()). Not implemented in this release.
+    //! Whether it is an extent that only the run finds out (declareSizeTensor()).
     bool isSizeTensor() const noexcept
     {
         return mImpl->isSizeTensor();
@@ -188,13 +188,13 @@ struct EnumMaxImpl<DimensionOperation>
 class IExprBuilder : public INoCopy
 {
   public:
-    //! \return the expression of a fixed value. Not implemented in this release: reports an error and returns null.
+    //! \return the expression of a fixed value; null when there is no memory for it.
     IDimensionExpr const* constant(int64_t value) noexcept
     {
         return mImpl->constant(value);
     }
 
-    //! \return the expression op(first, second); null for an op that does not exist. Not implemented in this release.
+    //! \return the expression op(first, second); null for an op that does not exist.
     IDimensionExpr const* operation(
         DimensionOperation op, IDimensionExpr const& first, IDimensionExpr const& second) noexcept
     {
@@ -202,10 +202,10 @@ class IExprBuilder : public INoCopy
     }
 
     //! Declares that an output of the plugin, a 0-D int32 tensor, holds an extent which the run finds out.
-    //! \param outputIndex that output. Not implemented in this release: reports an error and returns null.
+    //! \param outputIndex that output.
     //! \param opt a typical value, used to choose kernels; may not depend on another size tensor.
     //! \param upper the largest value, used to reserve memory.
-    //! \return the expression of the extent.
+    //! \return the expression of the extent; null when this output cannot be one.
     IDimensionExpr const* declareSizeTensor(int32_t outputIndex, IDimensionExpr const& opt, IDimensionExpr const& upper)
     {
         return mImpl->declareSizeTensor(outputIndex, opt, upper);

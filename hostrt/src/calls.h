@@ -25,6 +25,9 @@ inline cudaStream_t perThread(cudaStream_t stream) noexcept
 {
     return stream == nullptr ? cudaStreamPerThread : stream;
 }
+//! Frees by `release`, with the memory off the account of the pool that it came from, if any: before, since others may
+//! have the same address a moment after. A failure puts it back.
+TenonHostStatus leavePool(void* memory, void* stream, TenonHostStatus (*release)(void* memory, void* stream)) noexcept;
 //! There is one device, number 0.
 inline cudaError_t checkDevice(int device) noexcept
 {

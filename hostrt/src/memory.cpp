@@ -55,7 +55,7 @@ cudaError_t release(void* memory, bool isPinned) noexcept
     tenonHostFind(memory, &found);
     if ((found.kind == TENON_HOST_PINNED) != isPinned)
         return cudaErrorInvalidValue;
-    return memoryErrorOf(tenonHostFree(memory));
+    return memoryErrorOf(leavePool(memory, nullptr, [](void* each, void*) { return tenonHostFree(each); }));
 }
 
 cudaError_t enlist(void* memory, size_t bytes, unsigned int flags) noexcept

@@ -1,11 +1,12 @@
 // Memory in the order of streams, and the pools that programs take it from: the host's heap, with an account for each.
 #include "calls.h"
 
-#include <atomic>
+#include <pthread.h>
+
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 
 using namespace tenon::hostrt;
 
@@ -23,27 +24,44 @@ using Pool = CUmemPoolHandle_st;
 
 struct Pools
 {
-    std::mutex mutex;
-    Pool standard;
-    Pool* present{&standard}; //!< What cudaMallocAsync() takes from.
-    std::map<Pool*, std::unique_ptr<Pool>> created;
+    std::mutex mutex; //!< Nothing is called while it is held.
+    std::shared_ptr<Pool> standard{std::make_shared<Pool>()};
+    std::shared_ptr<Pool> present{standard}; //!< What cudaMallocAsync() takes from.
+    std::map<Pool*, std::shared_ptr<Pool>> created;
     struct Piece
     {
-        Pool* pool;
-        uint64_t bytes;
+        std::shared_ptr<Pool> pool; //!< Also when the program has destroyed it since.
+        uint64_t bytes{0};
     };
     std::map<void*, Piece> pieces;
 
+    std::shared_ptr<Pool> find(Pool* pool) const
+    {
+        if (pool == standard.get())
+            return standard;
+        auto const found = created.find(pool);
+        return found == created.end() ? nullptr : found->second;
+    }
     bool has(Pool* pool) const
     {
-        return pool == &standard || created.contains(pool);
+        return find(pool) != nullptr;
     }
 };
 
+Pools* makePools();
+
 Pools& pools()
 {
-    static auto* const all = new Pools; // Never destroyed: programs free until the very end.
+    static Pools* const all = makePools(); // Never destroyed: programs free until the very end.
     return *all;
+}
+
+//! A child finds the accounts as they were at fork(), whoever was writing then.
+Pools* makePools()
+{
+    pthread_atfork(
+        [] { pools().mutex.lock(); }, [] { pools().mutex.unlock(); }, [] { std::construct_at(&pools().mutex); });
+    return new Pools;
 }
 
 //! Runs it with the table held; a lack of memory is CUDA's error.
@@ -73,39 +91,40 @@ cudaError_t take(void** memory, size_t bytes, Pool* pool, cudaStream_t stream) n
         return cudaErrorInvalidValue;
     if (cudaError_t const error = checkStream(stream); error != cudaSuccess)
         return error;
-    return locked([&](Pools& all) {
-        Pool* const from = pool == nullptr ? all.present : pool;
-        if (!all.has(from))
-            return cudaErrorInvalidValue;
-        TenonHostStatus const status = tenonHostAllocate(memory, bytes, TENON_HOST_DEVICE, 0);
-        if (status != TENON_HOST_OK || *memory == nullptr)
-            return memoryErrorOf(status);
-        all.pieces[*memory] = {from, bytes};
+    std::shared_ptr<Pool> from;
+    cudaError_t const found = locked([&](Pools& all) {
+        from = pool == nullptr ? all.present : all.find(pool);
+        return from == nullptr ? cudaErrorInvalidValue : cudaSuccess;
+    });
+    if (found != cudaSuccess)
+        return found;
+    TenonHostStatus const status = tenonHostAllocate(memory, bytes, TENON_HOST_DEVICE, 0);
+    if (status != TENON_HOST_OK || *memory == nullptr)
+        return memoryErrorOf(status);
+    cudaError_t const entered = locked([&](Pools& all) {
+        auto const [row, isNew] = all.pieces.try_emplace(*memory);
+        if (!isNew) // Tenon's own calls freed what was there.
+            row->second.pool->used -= row->second.bytes;
+        row->second = {from, bytes};
         from->used += bytes;
-        from->peak = from->used > from->peak ? from->used : from->peak;
+        from->peak = std::max(from->peak, from->used);
         return cudaSuccess;
     });
+    if (entered != cudaSuccess)
+        static_cast<void>(tenonHostFree(std::exchange(*memory, nullptr)));
+    return entered;
 }
 
 cudaError_t giveBack(void* memory, cudaStream_t stream) noexcept
 {
-    TenonHostStatus const status = tenonHostFreeAsync(memory, stream);
+    TenonHostStatus const status =
+        tenon::hostrt::leavePool(memory, stream, [](void* each, void* in) { return tenonHostFreeAsync(each, in); });
     if (status == TENON_HOST_BAD_HANDLE)
     {
         cudaError_t const error = checkStream(stream);
         return error == cudaSuccess ? cudaErrorInvalidValue : error;
     }
-    if (status != TENON_HOST_OK)
-        return errorOf(status);
-    return locked([&](Pools& all) {
-        auto const piece = all.pieces.find(memory);
-        if (piece == all.pieces.end())
-            return cudaSuccess; // Of cudaMalloc().
-        if (all.has(piece->second.pool))
-            piece->second.pool->used -= piece->second.bytes;
-        all.pieces.erase(piece);
-        return cudaSuccess;
-    });
+    return errorOf(status);
 }
 
 cudaError_t create(cudaMemPool_t* pool, cudaMemPoolProps const* properties) noexcept
@@ -115,9 +134,9 @@ cudaError_t create(cudaMemPool_t* pool, cudaMemPoolProps const* properties) noex
     if (properties->handleTypes != cudaMemHandleTypeNone)
         return refused("cudaMemPoolCreate", "pools for several processes need a GPU");
     return locked([&](Pools& all) {
-        auto own = std::make_unique<Pool>();
+        auto const own = std::make_shared<Pool>();
+        all.created.emplace(own.get(), own);
         *pool = own.get();
-        all.created.emplace(own.get(), std::move(own));
         return cudaSuccess;
     });
 }
@@ -125,8 +144,8 @@ cudaError_t create(cudaMemPool_t* pool, cudaMemPoolProps const* properties) noex
 cudaError_t destroy(cudaMemPool_t pool) noexcept
 {
     return locked([&](Pools& all) {
-        if (all.present == pool)
-            all.present = &all.standard;
+        if (all.present.get() == pool)
+            all.present = all.standard;
         return all.created.erase(pool) == 1 ? cudaSuccess : cudaErrorInvalidValue;
     });
 }
@@ -136,9 +155,10 @@ cudaError_t select(int device, cudaMemPool_t pool) noexcept
     if (cudaError_t const error = checkDevice(device); error != cudaSuccess)
         return error;
     return locked([&](Pools& all) {
-        if (!all.has(pool))
+        std::shared_ptr<Pool> own = all.find(pool);
+        if (own == nullptr)
             return cudaErrorInvalidValue;
-        all.present = pool;
+        all.present = std::move(own);
         return cudaSuccess;
     });
 }
@@ -150,7 +170,7 @@ cudaError_t poolOf(cudaMemPool_t* pool, int device, bool isPresent) noexcept
     if (pool == nullptr)
         return cudaErrorInvalidValue;
     return locked([&](Pools& all) {
-        *pool = isPresent ? all.present : &all.standard;
+        *pool = (isPresent ? all.present : all.standard).get();
         return cudaSuccess;
     });
 }
@@ -231,6 +251,26 @@ cudaError_t getAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLoca
     return checkPool(pool);
 }
 } // namespace
+
+TenonHostStatus tenon::hostrt::leavePool(
+    void* memory, void* stream, TenonHostStatus (*release)(void* memory, void* stream)) noexcept
+{
+    decltype(Pools::pieces)::node_type row;
+    {
+        std::scoped_lock const lock{pools().mutex};
+        row = pools().pieces.extract(memory);
+        if (!row.empty())
+            row.mapped().pool->used -= row.mapped().bytes;
+    }
+    TenonHostStatus const status = release(memory, stream);
+    if (status != TENON_HOST_OK && !row.empty())
+    {
+        std::scoped_lock const lock{pools().mutex};
+        row.mapped().pool->used += row.mapped().bytes;
+        pools().pieces.insert(std::move(row));
+    }
+    return status;
+}
 
 TENON_CUDA_STREAM(
     cudaMallocAsync, (void** memory, size_t bytes, cudaStream_t stream), take(memory, bytes, nullptr, stream))

@@ -97,7 +97,9 @@ cudaError_t launchHost(cudaStream_t stream, cudaHostFn_t function, void* user) n
     if (function == nullptr)
         return cudaErrorInvalidValue;
     cudaError_t const error = checkStream(stream);
-    return error == cudaSuccess ? put(stream, HostFunction{function, user}) : error;
+    // A capture that stream 0 is about to spoil is for the call itself to spoil.
+    return error == cudaSuccess || error == cudaErrorStreamCaptureImplicit ? put(stream, HostFunction{function, user})
+                                                                           : error;
 }
 
 cudaError_t addCallback(cudaStream_t stream, cudaStreamCallback_t function, void* user, unsigned int flags) noexcept

@@ -10,7 +10,7 @@ extern "C"
 {
 #endif
 
-    //! Asked between steps of a run, every 20 ms or so, on the thread that runs. 0 ends the run.
+    //! Asked every 20 ms or so on the caller's thread, until the call returns; the work may go on. 0 ends the run.
     typedef int32_t (*TenonGoesOn)(void* user);
 
     //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when `goesOn`

@@ -191,6 +191,30 @@ TEST_F(StreamRules, S6_auxiliaryStreamsAreDistinctAndNotTheDefaultOne)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setAuxStreams"), 6) << logger.errors();
 }
 
+TEST_F(StreamRules, aRunOnTheDefaultStreamSpoilsCapturesOfBlockingStreamsAndABuildDoesNot)
+{
+    void* blocking = nullptr;
+    ASSERT_EQ(tenonHostCreateStream(&blocking, 1, 0), TENON_HOST_OK);
+    ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    ASSERT_EQ(tenonHostBeginCapture(blocking, TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    EXPECT_NE(buildEngine(), nullptr) << logger.errors();
+    TenonHostStream properties{};
+    EXPECT_EQ(tenonHostGetStream(blocking, &properties), TENON_HOST_OK);
+    EXPECT_EQ(properties.isCapturing, 1);
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the capture is no longer valid"), 1) << logger.errors();
+    EXPECT_EQ(tenonHostGetStream(blocking, &properties), TENON_HOST_OK);
+    EXPECT_EQ(properties.isCapturing, 2);
+    void* graph = nullptr;
+    EXPECT_EQ(tenonHostEndCapture(blocking, &graph), TENON_HOST_CAPTURE_INVALIDATED);
+    EXPECT_EQ(tenonHostDestroyStream(blocking), TENON_HOST_OK);
+    ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
+    stream.synchronize();
+    expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+}
+
 TEST_F(StreamRules, Q2_profilesAreSwitchedWhileRunsGoOn)
 {
     std::unique_ptr<IExecutionContext> const changing{

@@ -1,4 +1,4 @@
-// Events of the host: records, waits across streams, marks inside work, time.
+// Events of the host: records, waits across streams, time.
 #include "device/host/events.h"
 
 #include "device/gate.h"
@@ -130,56 +130,21 @@ TEST(Events, onTheLegacyStreamARecordIsDoneAtOnceAndAWaitBlocks)
     EXPECT_TRUE(done);
 }
 
-TEST(Events, S3_anExpectedEventIsMarkedInTheMiddleOfWork)
-{
-    OwnEvent const consumed;
-    OwnStream const stream;
-    Gate rest;
-    uint64_t const ticket = *host::expectEvent(consumed);
-    EXPECT_FALSE(*host::isDone(consumed)) << "waits from now on wait for it";
-    ASSERT_TRUE(host::submit(stream, [&]() -> Result<Done> {
-        host::markEvent(consumed, ticket);
-        rest.pass();
-        return Done{};
-    }));
-    ASSERT_TRUE(host::synchronizeEvent(consumed));
-    EXPECT_FALSE(*host::isIdle(stream)) << "the run goes on";
-    host::markEvent(consumed, ticket); // A second mark has no effect.
-    EXPECT_TRUE(*host::isDone(consumed));
-    rest.open();
-}
-
-TEST(Events, aMarkThatNobodyAnnouncedIsDoneAtOnce)
-{
-    OwnEvent const event;
-    uint64_t const old = *host::expectEvent(event);
-    host::markEvent(event, 0);
-    EXPECT_TRUE(*host::isDone(event));
-    host::markEvent(event, old);
-    EXPECT_TRUE(*host::isDone(event));
-}
-
 TEST(Events, destroyingAnEventWithPendingWorkIsSafe)
 {
     OwnEvent recorded;
-    OwnEvent expected;
     OwnStream const producer{host::StreamKind::kNonBlocking};
     OwnStream const consumer{host::StreamKind::kNonBlocking};
     Gate gate;
     Diary diary;
     ASSERT_TRUE(host::submit(producer, gate.work()));
     ASSERT_TRUE(host::recordEvent(recorded, producer));
-    void* const gone = expected.release();
-    uint64_t const ticket = *host::expectEvent(gone);
     ASSERT_TRUE(host::waitEvent(consumer, recorded));
-    ASSERT_TRUE(host::waitEvent(consumer, gone));
     ASSERT_TRUE(host::submit(consumer, diary.entry(1)));
     ASSERT_TRUE(host::destroyEvent(recorded.release()));
-    ASSERT_TRUE(host::destroyEvent(gone));
     std::this_thread::sleep_for(5ms);
     EXPECT_THAT(diary.entries(), IsEmpty());
     gate.open();
-    host::markEvent(gone, ticket);
     ASSERT_TRUE(host::synchronize(consumer));
     EXPECT_THAT(diary.entries(), ElementsAre(1));
 }
@@ -238,9 +203,7 @@ TEST(Events, handlesThatAreNotLiveAreNamed)
         EXPECT_FALSE(host::waitEvent(nullptr, handle));
         EXPECT_FALSE(host::isDone(handle));
         EXPECT_FALSE(host::synchronizeEvent(handle));
-        EXPECT_FALSE(host::expectEvent(handle));
         EXPECT_FALSE(host::destroyEvent(handle));
-        host::markEvent(handle, 0);
     }
     OwnEvent const live;
     EXPECT_FALSE(host::recordEvent(live, handleOf(77)));

@@ -62,8 +62,7 @@ TEST(Fork, aStreamUsedInAChildStartsANewThread)
             if (!*host::isDone(event))
                 return 3;
         }
-        host::waitForBlocking();
-        return host::destroyStream(busy) ? 42 : 4;
+        return host::startNow(nullptr) && host::destroyStream(busy) ? 42 : 4;
     });
     EXPECT_EQ(status, 42);
     EXPECT_FALSE(*host::isIdle(busy)) << "the parent's work goes on";

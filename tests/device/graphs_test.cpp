@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 namespace tenon::test
 {
 
@@ -184,11 +186,20 @@ TEST(Graphs, theLegacyStreamCannotBeUsedWhileABlockingStreamCaptures)
     Diary diary;
     OwnStream const blocking{host::StreamKind::kBlocking};
     ASSERT_TRUE(host::beginCapture(blocking, CaptureMode::kGlobal));
-    EXPECT_EQ(problemOf(host::checkStream(nullptr)), CaptureProblem::kImplicit);
+    EXPECT_EQ(problemOf(host::captureInfo(nullptr)), CaptureProblem::kImplicit);
     EXPECT_EQ(host::captureInfo(blocking)->state, CaptureState::kActive) << "asking alone spoils nothing";
     EXPECT_EQ(problemOf(host::submit(nullptr, diary.entry(1))), CaptureProblem::kImplicit);
     EXPECT_THAT(diary.entries(), IsEmpty());
     EXPECT_EQ(problemOf(host::endCapture(blocking)), CaptureProblem::kInvalidated);
+    for (uintptr_t const legacy : {0, 1}) // As a run asks before it puts anything there.
+    {
+        ASSERT_TRUE(host::beginCapture(blocking, CaptureMode::kRelaxed));
+        Result<Done> const use = host::checkStream(handleOf(legacy));
+        EXPECT_EQ(problemOf(use), CaptureProblem::kImplicit);
+        EXPECT_THAT(use.error().message, HasSubstr("the capture is no longer valid"));
+        EXPECT_EQ(host::captureInfo(blocking)->state, CaptureState::kInvalid);
+        EXPECT_EQ(problemOf(host::endCapture(blocking)), CaptureProblem::kInvalidated);
+    }
     EXPECT_TRUE(host::submit(nullptr, diary.entry(2)));
 
     OwnStream const nonBlocking{host::StreamKind::kNonBlocking};
@@ -310,6 +321,99 @@ TEST(Graphs, graphsOutliveTheirHandlesWhileTheyRun)
     gate.open();
     ASSERT_TRUE(host::synchronize(stream));
     EXPECT_THAT(diary.entries(), ElementsAre(1));
+}
+
+//! Work that asks for streams and events when it is released, as what a custom layer holds may.
+class Releases
+{
+  public:
+    Releases()
+        : mEvent{*host::createEvent(false)}
+    {
+    }
+    ~Releases()
+    {
+        EXPECT_TRUE(host::destroyEvent(mEvent));
+    }
+    Releases(Releases const&) = delete;
+    Releases& operator=(Releases const&) = delete;
+
+    host::Work work()
+    {
+        std::shared_ptr<void> const held{this, [this](void*) {
+                                             alarm(20); // Where a lock is held, this never ends.
+                                             EXPECT_TRUE(host::isDone(mEvent));
+                                             OwnStream const stream;
+                                             EXPECT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));
+                                             Result<void*> const graph = host::endCapture(stream);
+                                             EXPECT_TRUE(graph && host::destroyGraph(*graph));
+                                             EXPECT_FALSE(host::endCapture(stream)); // A problem of its own.
+                                             alarm(0);
+                                             ++mCount;
+                                         }};
+        return [held] { return Result<Done>{Done{}}; };
+    }
+    int count() const noexcept
+    {
+        return mCount;
+    }
+
+  private:
+    void* mEvent;
+    std::atomic<int> mCount{0};
+};
+
+TEST(Graphs, workOfACaptureThatFailsIsReleasedWithoutALock)
+{
+    OwnStream const stream{host::StreamKind::kNonBlocking};
+    OwnStream const side{host::StreamKind::kNonBlocking};
+    void* const event = *host::createEvent(false);
+    Releases releases;
+    auto const begin = [&] {
+        ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kThreadLocal));
+        ASSERT_TRUE(host::submit(stream, releases.work()));
+        ASSERT_TRUE(host::recordEvent(event, stream)); // The event knows the capture from now on.
+    };
+    begin();
+    EXPECT_EQ(problemOf(host::synchronize(stream)), CaptureProblem::kUnsupported);
+    EXPECT_EQ(problemOf(host::endCapture(stream)), CaptureProblem::kInvalidated);
+    EXPECT_EQ(releases.count(), 1) << "the event keeps no work alive";
+    begin();
+    std::thread{[&] { EXPECT_EQ(problemOf(host::endCapture(stream)), CaptureProblem::kWrongThread); }}.join();
+    EXPECT_EQ(releases.count(), 2);
+    begin();
+    ASSERT_TRUE(host::waitEvent(side, event));
+    ASSERT_TRUE(host::submit(side, releases.work()));
+    EXPECT_EQ(problemOf(host::endCapture(stream)), CaptureProblem::kUnjoined);
+    EXPECT_EQ(releases.count(), 4);
+    ASSERT_TRUE(host::recordEvent(event, nullptr));
+    EXPECT_TRUE(host::destroyEvent(event));
+}
+
+TEST(Graphs, workIsReleasedWithoutALockWhenItsStreamOrItsGraphGoes)
+{
+    void* const stream = *host::createStream(host::StreamKind::kNonBlocking);
+    Releases releases;
+    auto const graphOf = [&](int steps) {
+        EXPECT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));
+        for (int i = 0; i < steps; ++i)
+            EXPECT_TRUE(host::submit(stream, releases.work()));
+        return *host::endCapture(stream);
+    };
+    void* const old = graphOf(1);
+    void* const next = graphOf(2);
+    void* const executable = *host::instantiateGraph(old);
+    EXPECT_TRUE(host::destroyGraph(old));
+    EXPECT_EQ(releases.count(), 0);
+    EXPECT_TRUE(host::updateExecutable(executable, next));
+    EXPECT_EQ(releases.count(), 1);
+    EXPECT_TRUE(host::destroyGraph(next));
+    EXPECT_TRUE(host::destroyExecutable(executable));
+    EXPECT_EQ(releases.count(), 3);
+    ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(stream, releases.work()));
+    ASSERT_TRUE(host::destroyStream(stream));
+    EXPECT_EQ(releases.count(), 4);
 }
 
 TEST(Graphs, destroyingACapturingStreamEndsTheCapture)

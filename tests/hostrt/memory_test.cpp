@@ -5,6 +5,7 @@
 
 #include <array>
 #include <thread>
+#include <vector>
 
 namespace tenon::test
 {
@@ -190,6 +191,74 @@ TEST(HostrtMemory, memoryInTheOrderOfAStream)
     CUDA_OK(cudaStreamSynchronize(stream));
     EXPECT_THAT(first, testing::Each(0x3f));
     cudaGetLastError();
+}
+
+uint64_t usedOf(cudaMemPool_t pool)
+{
+    uint64_t used = 0;
+    EXPECT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), cudaSuccess);
+    return used;
+}
+
+TEST(HostrtMemory, cudaFreeTakesMemoryOffTheAccountOfItsPool)
+{
+    cudaMemPool_t pool = nullptr;
+    CUDA_OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    uint64_t const before = usedOf(pool);
+    OwnStream const stream;
+    char* memory = nullptr;
+    CUDA_OK(cudaMallocAsync(&memory, 1000, stream));
+    EXPECT_EQ(usedOf(pool), before + 1000);
+    EXPECT_CUDA(cudaErrorInvalidValue, cudaFreeHost(memory));
+    EXPECT_CUDA(cudaErrorInvalidResourceHandle, cudaFreeAsync(memory, reinterpret_cast<cudaStream_t>(&memory)));
+    EXPECT_EQ(usedOf(pool), before + 1000) << "both refused it";
+    CUDA_OK(cudaFree(memory));
+    EXPECT_EQ(usedOf(pool), before);
+    cudaGetLastError();
+}
+
+TEST(HostrtMemory, aPoolThatIsGoneTakesBackWhatItGave)
+{
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, 0};
+    OwnStream const stream;
+    std::vector<void*> memories;
+    for (int i = 0; i < 16; ++i)
+    {
+        cudaMemPool_t pool = nullptr; // Likely where the one before was.
+        CUDA_OK(cudaMemPoolCreate(&pool, &properties));
+        EXPECT_EQ(usedOf(pool), 0U);
+        if (!memories.empty())
+        {
+            CUDA_OK(cudaFreeAsync(memories.back(), stream));
+        }
+        EXPECT_EQ(usedOf(pool), 0U) << "what another pool gave";
+        CUDA_OK(cudaMallocFromPoolAsync(&memories.emplace_back(), 100, pool, stream));
+        EXPECT_EQ(usedOf(pool), 100U);
+        CUDA_OK(cudaMemPoolDestroy(pool));
+    }
+    CUDA_OK(cudaFree(memories.back()));
+}
+
+TEST(HostrtMemory, threadsThatPassAddressesOnKeepTheAccount)
+{
+    cudaMemPool_t pool = nullptr;
+    CUDA_OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    uint64_t const before = usedOf(pool);
+    std::vector<std::thread> threads;
+    for (size_t thread = 0; thread < 4; ++thread)
+        threads.emplace_back([thread] {
+            for (int i = 0; i < 5000; ++i)
+            {
+                void* memory = nullptr;
+                CUDA_OK(cudaMallocAsync(&memory, 4096, cudaStreamPerThread));
+                CUDA_OK((i + thread) % 16 == 0 ? cudaFree(memory) : cudaFreeAsync(memory, nullptr));
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(usedOf(pool), before);
 }
 
 TEST(HostrtMemory, poolsKeepAnAccount)

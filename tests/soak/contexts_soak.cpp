@@ -1,10 +1,13 @@
-// Eight contexts of one engine at once, three profiles, shapes that change with every run: each result is that of a run
-// alone, and memory stays flat. TENON_SOAK_RUNS sets the number of runs. Runs under ThreadSanitizer, too.
+// Eight contexts of one engine at once, three profiles, shapes that change with every run, several runs of a context
+// under way: each result is that of a run alone, and memory stays flat. TENON_SOAK_RUNS sets the number of runs. Runs
+// under ThreadSanitizer, too.
 #include "api/fixture.h"
 #include "tenon/host.h"
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <thread>
 #include <unistd.h>
 
@@ -14,6 +17,7 @@ namespace apitest
 namespace
 {
 constexpr uint32_t kContexts{8};
+constexpr size_t kUnderWay{3}; //!< Runs of a context between two times that its stream is waited for.
 constexpr int64_t kWidth{48};
 constexpr int64_t kClasses{10};
 constexpr int64_t kShapes[3][4]{{1, 2, 3, 4}, {5, 7, 11, 16}, {17, 29, 40, 64}}; //!< Rows, by profile.
@@ -61,19 +65,23 @@ class Contexts : public ApiTest
     std::unique_ptr<ICudaEngine> engine;
 };
 
-//! One context with memory of its own; every second one on a stream of its own.
+struct Case
+{
+    int32_t profile{0};
+    int64_t rows{0};
+    std::vector<float> inputs;
+    std::vector<float> results;
+};
+
+//! One context with memory of its own for each run under way; every second one on a stream of its own.
 class Worker
 {
   public:
     Worker(ICudaEngine& engine, uint32_t index)
-        : mContext{engine.createExecutionContext()},
-          mX{kMost * kWidth},
-          mY{kMost * kClasses}
+        : mContext{engine.createExecutionContext()}
     {
         if (index % 2 == 1)
             EXPECT_EQ(tenonHostCreateStream(&mStream, 0, 0), TENON_HOST_OK);
-        EXPECT_TRUE(mContext->setTensorAddress("x", mX.data()));
-        EXPECT_TRUE(mContext->setTensorAddress("y", mY.data()));
     }
     ~Worker()
     {
@@ -83,37 +91,44 @@ class Worker
     }
     Worker(Worker const&) = delete;
 
-    //! The result of `rows` rows of inputs of this seed.
-    std::vector<float> run(int32_t profile, int64_t rows, std::vector<float> const& inputs)
+    //! Their results; each run is enqueued before the one ahead of it is over, where the stream allows that.
+    std::vector<std::vector<float>> run(std::span<Case const* const> cases)
     {
-        mX.write(inputs);
-        if (mContext->getOptimizationProfile() != profile)
-            EXPECT_TRUE(mContext->setOptimizationProfileAsync(profile, handle()));
-        EXPECT_TRUE(mContext->setInputShape("x", dims({rows, kWidth})));
-        EXPECT_TRUE(mContext->enqueueV3(handle()));
+        for (size_t i = 0; i < cases.size(); ++i)
+            start(*cases[i], mPlaces.at(i));
         EXPECT_EQ(tenonHostSynchronizeStream(mStream), TENON_HOST_OK);
-        return mY.read(static_cast<size_t>(rows * kClasses));
+        std::vector<std::vector<float>> results;
+        for (size_t i = 0; i < cases.size(); ++i)
+            results.push_back(mPlaces[i].y.read(static_cast<size_t>(cases[i]->rows * kClasses)));
+        return results;
     }
 
   private:
     static constexpr size_t kMost{64};
+    struct Place
+    {
+        DeviceArray<float> x{kMost * kWidth};
+        DeviceArray<float> y{kMost * kClasses};
+    };
+
+    void start(Case const& each, Place& place)
+    {
+        place.x.write(each.inputs);
+        if (mContext->getOptimizationProfile() != each.profile)
+            EXPECT_TRUE(mContext->setOptimizationProfileAsync(each.profile, handle()));
+        EXPECT_TRUE(mContext->setInputShape("x", dims({each.rows, kWidth})));
+        EXPECT_TRUE(mContext->setTensorAddress("x", place.x.data()));
+        EXPECT_TRUE(mContext->setTensorAddress("y", place.y.data()));
+        EXPECT_TRUE(mContext->enqueueV3(handle()));
+    }
     cudaStream_t handle() const
     {
         return static_cast<cudaStream_t>(mStream);
     }
 
     std::unique_ptr<IExecutionContext> mContext;
-    DeviceArray<float> mX;
-    DeviceArray<float> mY;
+    std::array<Place, kUnderWay> mPlaces;
     void* mStream{nullptr};
-};
-
-struct Case
-{
-    int32_t profile{0};
-    int64_t rows{0};
-    std::vector<float> inputs;
-    std::vector<float> results;
 };
 } // namespace
 
@@ -126,11 +141,12 @@ TEST_F(Contexts, S5_manyAtOnceGiveTheResultsOfOneAlone)
             for (int64_t const rows : kShapes[profile])
             {
                 auto inputs = randomFloats(static_cast<size_t>(rows * kWidth), static_cast<uint32_t>(rows));
-                auto results = alone.run(profile, rows, inputs);
-                cases.push_back({profile, rows, std::move(inputs), std::move(results)});
+                Case each{profile, rows, std::move(inputs), {}};
+                each.results = alone.run(std::array<Case const*, 1>{&each}).front();
+                cases.push_back(std::move(each));
             }
     }
-    int64_t const rounds = totalRuns() / kContexts;
+    int64_t const rounds = totalRuns() / static_cast<int64_t>(kContexts * kUnderWay);
     std::atomic<int64_t> wrong{0};
     std::atomic<int64_t> warmed{0};
     std::atomic<int64_t> before{0};
@@ -141,18 +157,23 @@ TEST_F(Contexts, S5_manyAtOnceGiveTheResultsOfOneAlone)
             std::mt19937 source{i};
             for (int64_t round = 0; round < rounds; ++round)
             {
-                Case const& each = cases[source() % cases.size()];
-                wrong += worker.run(each.profile, each.rows, each.inputs) == each.results ? 0 : 1;
+                std::array<Case const*, kUnderWay> some;
+                for (Case const*& each : some)
+                    each = &cases[source() % cases.size()];
+                auto const results = worker.run(some);
+                for (size_t at = 0; at < some.size(); ++at)
+                    wrong += results[at] == some[at]->results ? 0 : 1;
                 if (round == rounds / 3 && ++warmed == kContexts) // All shapes have been seen by all.
                     before = residentBytes();
             }
         });
     for (std::thread& thread : threads)
         thread.join();
-    EXPECT_EQ(wrong, 0) << "of " << rounds * kContexts << " runs: " << logger.errors();
+    auto const runs = static_cast<long long>(rounds * kContexts * kUnderWay);
+    EXPECT_EQ(wrong, 0) << "of " << runs << " runs: " << logger.errors();
     double const drift = static_cast<double>(residentBytes() - before) / static_cast<double>(before);
     RecordProperty("drift", std::to_string(drift));
-    std::printf("%lld runs, resident memory %+.2f %%\n", static_cast<long long>(rounds * kContexts), 100.0 * drift);
+    std::printf("%lld runs, resident memory %+.2f %%\n", runs, 100.0 * drift);
 #ifndef __SANITIZE_THREAD__
     EXPECT_LT(drift, 0.01);
 #endif

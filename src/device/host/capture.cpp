@@ -14,6 +14,20 @@ thread_local GraphSteps const* tReplay{nullptr};
 std::atomic<int32_t> gCapturing{0};         // Streams that capture.
 std::atomic<int32_t> gCapturingBlocking{0}; // Those of them that are blocking.
 
+//! Steps that go after the lock: what they hold may call streams and events when it is released. What such calls get
+//! wrong is not what the caller hears of.
+struct DeadSteps
+{
+    std::vector<Work> steps;
+
+    ~DeadSteps()
+    {
+        CaptureProblem const own = takeCaptureProblem();
+        steps.clear();
+        tProblem = own;
+    }
+};
+
 void merge(CaptureClock& into, CaptureClock const& from)
 {
     for (auto const& [stream, steps] : from)
@@ -89,6 +103,13 @@ void Captures::leave(Capture const& capture)
     });
 }
 
+std::vector<Work> Captures::over(Capture& capture)
+{
+    leave(capture);
+    capture.isOver = true;
+    return std::exchange(capture.steps, {});
+}
+
 bool Captures::isCapturing(StreamQueue const& queue) const
 {
     if (!isAny())
@@ -124,6 +145,7 @@ Result<Done> Captures::begin(StreamQueue& queue, CaptureMode mode)
 
 Result<std::shared_ptr<GraphSteps>> Captures::end(StreamQueue& queue)
 {
+    DeadSteps dead;
     std::scoped_lock const lock{mMutex};
     std::shared_ptr<Capture> const capture = find(queue);
     void const* const handle = &queue;
@@ -131,8 +153,7 @@ Result<std::shared_ptr<GraphSteps>> Captures::end(StreamQueue& queue)
         return captureError(CaptureProblem::kTwice, fmt::format("stream {} is not capturing", handle));
     if (capture->mode != CaptureMode::kRelaxed && capture->thread != std::this_thread::get_id())
     {
-        leave(*capture);
-        capture->isOver = true;
+        dead.steps = over(*capture);
         return captureError(CaptureProblem::kWrongThread,
             fmt::format("the capture on stream {} was begun by another thread, in a mode that asks for the same one to "
                         "end it",
@@ -145,8 +166,7 @@ Result<std::shared_ptr<GraphSteps>> Captures::end(StreamQueue& queue)
             fmt::format("stream {} was drawn into a capture that began on stream {}; end it there", handle,
                 static_cast<void const*>(capture->origin)));
     }
-    leave(*capture);
-    capture->isOver = true;
+    dead.steps = over(*capture);
     if (capture->isInvalid)
         return captureError(CaptureProblem::kInvalidated,
             fmt::format(
@@ -165,7 +185,7 @@ Result<std::shared_ptr<GraphSteps>> Captures::end(StreamQueue& queue)
         if (stream->isPerThread())
             graph->streams.push_back(reinterpret_cast<void const*>(uintptr_t{2}));
     }
-    graph->steps = std::move(capture->steps);
+    graph->steps = std::move(dead.steps);
     return graph;
 }
 
@@ -239,12 +259,19 @@ bool Captures::invalidate(CapturePoint const& point)
     return !point.capture->isOver;
 }
 
-void Captures::invalidateBlocking()
+bool Captures::invalidateBlocking()
 {
+    if (gCapturingBlocking.load(std::memory_order_acquire) == 0)
+        return false;
     std::scoped_lock const lock{mMutex};
+    bool isAny{false};
     for (auto const& [queue, capture] : mStreams)
         if (queue->kind() == StreamKind::kBlocking)
+        {
             capture->isInvalid = true;
+            isAny = true;
+        }
+    return isAny;
 }
 
 void Captures::invalidateAll()
@@ -258,6 +285,7 @@ void Captures::forget(StreamQueue const& queue)
 {
     if (!isAny())
         return;
+    DeadSteps dead;
     std::scoped_lock const lock{mMutex};
     std::shared_ptr<Capture> const capture = find(queue);
     if (capture == nullptr)
@@ -265,8 +293,7 @@ void Captures::forget(StreamQueue const& queue)
     capture->isInvalid = true;
     if (capture->origin == &queue)
     {
-        capture->isOver = true;
-        leave(*capture);
+        dead.steps = over(*capture);
         return;
     }
     mStreams.erase(&queue);

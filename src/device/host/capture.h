@@ -23,7 +23,7 @@ using CaptureClock = std::map<StreamQueue const*, uint64_t>;
 
 struct Capture;
 
-//! A place in a capture that an event marks.
+//! A place in a capture that an event marks. A capture that is over has no steps, so that the event holds none.
 struct CapturePoint
 {
     std::shared_ptr<Capture> capture;
@@ -54,7 +54,8 @@ class Captures
     void invalidate(StreamQueue const& queue);
     //! Of the point; false when the capture is over.
     bool invalidate(CapturePoint const& point);
-    void invalidateBlocking();
+    //! Those of blocking streams; true when there are any.
+    bool invalidateBlocking();
     void invalidateAll();
     //! The stream is going away.
     void forget(StreamQueue const& queue);
@@ -67,6 +68,8 @@ class Captures
     std::shared_ptr<Capture> find(StreamQueue const& queue) const;
     void enter(StreamQueue const& queue, std::shared_ptr<Capture> capture);
     void leave(Capture const& capture);
+    //! Ends the capture; its steps, for who asks to keep or to destroy without the lock.
+    std::vector<Work> over(Capture& capture);
 
     mutable std::mutex mMutex;
     std::map<StreamQueue const*, std::shared_ptr<Capture>> mStreams;

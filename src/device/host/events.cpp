@@ -40,13 +40,11 @@ struct Event
     std::shared_ptr<CapturePoint> captured; //!< The last record was in a capture.
 };
 
-//! All events of the process and the records that were announced.
+//! All events of the process.
 struct Events
 {
     std::mutex mutex;
     std::unordered_map<void const*, std::unique_ptr<Event>> live;
-    std::unordered_map<uint64_t, std::shared_ptr<Mark>> expected;
-    uint64_t nextTicket{1};
 
     Result<Event*> find(void const* event)
     {
@@ -67,10 +65,11 @@ Events& events() noexcept
 Result<std::shared_ptr<Mark>> newMark(void const* event)
 {
     auto mark = std::make_shared<Mark>();
+    std::shared_ptr<CapturePoint> before; // Goes after the lock.
     std::scoped_lock const lock{events().mutex};
     Event* const own = TENON_TRY(events().find(event));
     own->last = mark;
-    own->captured = nullptr;
+    before = std::exchange(own->captured, nullptr);
     return mark;
 }
 
@@ -120,7 +119,7 @@ Result<Done> recordInCapture(void* event, StreamQueue const& queue)
 {
     std::shared_ptr<CapturePoint> point = TENON_TRY(Captures::instance().point(queue));
     std::scoped_lock const lock{events().mutex};
-    TENON_TRY(events().find(event))->captured = std::move(point);
+    std::swap(TENON_TRY(events().find(event))->captured, point); // The one before goes after the lock.
     return Done{};
 }
 
@@ -200,37 +199,6 @@ Result<Done> recordEvent(void* event, void* stream, EventUse use)
     return result;
 }
 
-void markEvent(void* event, uint64_t ticket) noexcept
-{
-    if (ticket == 0)
-    {
-        static_cast<void>(markNow(event));
-        return;
-    }
-    std::shared_ptr<Mark> mark;
-    {
-        std::scoped_lock const lock{events().mutex};
-        auto const found = events().expected.find(ticket);
-        if (found == events().expected.end())
-            return;
-        mark = std::move(found->second);
-        events().expected.erase(found);
-    }
-    mark->set();
-}
-
-Result<uint64_t> expectEvent(void* event)
-{
-    auto mark = std::make_shared<Mark>();
-    std::scoped_lock const lock{events().mutex};
-    Event* const own = TENON_TRY(events().find(event));
-    own->last = mark;
-    own->captured = nullptr;
-    uint64_t const ticket = events().nextTicket++;
-    events().expected.emplace(ticket, std::move(mark));
-    return ticket;
-}
-
 Result<Done> waitEvent(void* stream, void* event, EventUse use)
 {
     Record record = TENON_TRY(lastRecord(event));
@@ -303,9 +271,6 @@ void resetEventsInChild()
     for (auto& [handle, event] : events().live) // The work that would mark them is the parent's.
         if (event->last != nullptr && event->last->isDone.load(std::memory_order_acquire) == 0)
             event->last->set();
-    for (auto& [ticket, mark] : events().expected)
-        mark->set();
-    events().expected.clear();
     std::construct_at(&events().mutex);
 }
 

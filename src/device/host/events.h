@@ -21,11 +21,6 @@ enum class EventUse : uint8_t
 
 //! Marks the present end of the stream's work.
 Result<Done> recordEvent(void* event, void* stream, EventUse use = EventUse::kOrder);
-//! Marks the event at once, from inside work of a stream; `ticket` is of expectEvent. 0: nobody announced it, which
-//! is how work that a graph repeats marks an event.
-void markEvent(void* event, uint64_t ticket) noexcept;
-//! Announces a record that markEvent will complete, so that waits from now on wait for it.
-Result<uint64_t> expectEvent(void* event);
 //! Holds the stream until what the event marks now is done. An event recorded while a stream was captured draws
 //! this stream into the same capture.
 Result<Done> waitEvent(void* stream, void* event, EventUse use = EventUse::kOrder);

@@ -129,8 +129,9 @@ Result<Done> updateExecutable(void* executable, void const* graph)
 {
     std::shared_ptr<Executable> const own = TENON_TRY(find<Executable>(executable, kExecutable));
     std::shared_ptr<Graph> const from = TENON_TRY(find<Graph>(graph, kGraph));
+    std::shared_ptr<GraphSteps const> steps = from->steps;
     std::scoped_lock const lock{own->mutex};
-    own->steps = from->steps;
+    own->steps.swap(steps); // Those before go after the lock: what they hold may call the executable.
     return Done{};
 }
 

@@ -50,7 +50,7 @@ Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions cons
 {
     if (!host::isImmediate(options.stream))
         return options.ticket != nullptr ? runLater(launches, options) : runThere(launches, options, failure);
-    host::waitForBlocking();
+    TENON_TRY(host::startNow(options.stream));
     TENON_TRY(runNow(launches, options, failure));
     return RunEnd::kDone;
 }

@@ -68,11 +68,14 @@ Result<Done> mayWait(StreamQueue const& queue)
             static_cast<void const*>(&queue)));
 }
 
-[[nodiscard]] Error implicitUse()
+//! For all work on blocking streams, but not in a stream's own thread. Cheap when there is none.
+void waitForBlocking() noexcept
 {
-    return captureError(CaptureProblem::kImplicit,
-        "stream 0 cannot be used while a blocking stream captures: it would depend on that stream's work; the capture "
-        "is no longer valid");
+    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+        return;
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        if (queue->kind() == StreamKind::kBlocking)
+            queue->drain();
 }
 } // namespace
 
@@ -103,11 +106,11 @@ Result<std::shared_ptr<StreamQueue>> findQueue(void const* stream)
 
 Result<Done> useLegacy()
 {
-    Captures& captures = Captures::instance();
-    if (!captures.isAnyBlocking())
+    if (!Captures::instance().invalidateBlocking())
         return Done{};
-    captures.invalidateBlocking();
-    return implicitUse();
+    return captureError(CaptureProblem::kImplicit,
+        "stream 0 cannot be used while a blocking stream captures: it would depend on that stream's work; the capture "
+        "is no longer valid");
 }
 
 Result<void*> createStream(StreamKind kind, int32_t priority)
@@ -131,7 +134,7 @@ Result<Done> destroyStream(void* stream)
 Result<Done> checkStream(void const* stream)
 {
     if (isLegacy(stream))
-        return Captures::instance().isAnyBlocking() ? Result<Done>{implicitUse()} : Done{};
+        return useLegacy();
     if (isPerThread(stream) || isImmediate(stream) || streamTable().has(stream))
         return Done{};
     return notLive(stream);
@@ -168,27 +171,22 @@ bool isImmediate(void const* stream) noexcept
     return Replay::has(stream);
 }
 
-void waitForBlocking() noexcept
+Result<Done> startNow(void const* stream)
 {
-    if (Captures::instance().isAnyBlocking())
-        Captures::instance().invalidateBlocking();
-    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
-        return;
-    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
-        if (queue->kind() == StreamKind::kBlocking)
-            queue->drain();
+    if (!isLegacy(stream))
+        return Done{};
+    TENON_TRY(useLegacy());
+    waitForBlocking();
+    return Done{};
 }
 
 Result<Done> submit(void* stream, Work work)
 {
-    if (isLegacy(stream))
+    if (isImmediate(stream))
     {
-        TENON_TRY(useLegacy());
-        waitForBlocking();
+        TENON_TRY(startNow(stream));
         return runFenced(work);
     }
-    if (isImmediate(stream))
-        return runFenced(work);
     std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
     Captures& captures = Captures::instance();
     if (captures.isAny() && TENON_TRY(captures.record(*queue, work)))
@@ -198,28 +196,12 @@ Result<Done> submit(void* stream, Work work)
 
 Result<Done> synchronize(void* stream)
 {
-    if (isLegacy(stream))
-    {
-        TENON_TRY(useLegacy());
-        waitForBlocking();
-        return Done{};
-    }
     if (isImmediate(stream))
-        return Done{};
+        return startNow(stream);
     std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
     TENON_TRY(mayWait(*queue));
     queue->drain();
     return failureOf(*queue);
-}
-
-void drain(void* stream) noexcept
-{
-    if (isLegacy(stream))
-        return waitForBlocking();
-    if (isImmediate(stream))
-        return;
-    if (Result<std::shared_ptr<StreamQueue>> const queue = findQueue(stream); queue)
-        (*queue)->drain();
 }
 
 Result<bool> isIdle(void* stream)

@@ -21,8 +21,8 @@ enum class StreamKind : uint8_t
 Result<void*> createStream(StreamKind kind, int32_t priority = 0);
 //! Waits for the work that stands in it. A handle that is not live is an error.
 Result<Done> destroyStream(void* stream);
-//! 0, 1, 2 (a queue of each thread's own) and live handles; others are an error that names the handle. 0 and 1 are an
-//! error, too, while a blocking stream captures.
+//! Asked before the stream is used: 0, 1, 2 (a queue of each thread's own) and live handles are good; others are an
+//! error that names the handle. 0 and 1 are an error, too, while a blocking stream captures, and spoil the capture.
 Result<Done> checkStream(void const* stream);
 Result<StreamKind> streamKind(void const* stream); //!< 0, 1 and 2 are blocking.
 Result<int32_t> streamPriority(void const* stream);
@@ -32,17 +32,15 @@ Result<uint64_t> streamId(void const* stream);
 //! True when work for the stream runs in the calling thread at once: streams 0 and 1, and any stream for its own thread
 //! (what a custom layer puts on its stream runs before the next step).
 bool isImmediate(void const* stream) noexcept;
-//! What streams 0 and 1 do first: waits for all work on blocking streams, but not in a stream's own thread. Cheap when
-//! there is none. Captures of blocking streams become invalid (checkStream says so first).
-void waitForBlocking() noexcept;
+//! What work that isImmediate does first. On streams 0 and 1: waits for all work on blocking streams, but not in a
+//! stream's own thread; an error while a blocking stream captures. Nothing on others.
+Result<Done> startNow(void const* stream);
 
-//! Runs the work in order: at once where isImmediate (after waitForBlocking; a failure is returned), recorded when the
+//! Runs the work in order: at once where isImmediate (after startNow; a failure is returned), recorded when the
 //! stream is capturing, else later on the stream's thread.
 Result<Done> submit(void* stream, Work work);
 //! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
 Result<Done> synchronize(void* stream);
-//! Waits without taking the failure.
-void drain(void* stream) noexcept;
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
 bool isCapturing(void const* stream) noexcept;

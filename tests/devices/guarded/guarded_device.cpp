@@ -1,8 +1,6 @@
 // GuardedDevice: translation of addresses, and the pause.
 #include "devices/guarded/guarded_device.h"
 
-#include "device/host/events.h"
-#include "device/host/host_device.h"
 #include "device/host/streams.h"
 #include "devices/guarded/guarded_memory.h"
 #include "support/device.h"
@@ -97,81 +95,31 @@ int32_t GuardedDevice::defaultThreads() const noexcept
     return mInner.defaultThreads();
 }
 
-Result<Done> GuardedDevice::runInside(std::span<Launch const> launches, RunOptions options, RunFailure& failure)
+Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    void* const stream = options.stream;
-    options.stream = nullptr; // The calling thread is where the steps belong now.
-    options.ticket = nullptr;
+    if (options.ticket != nullptr)
+        std::this_thread::sleep_for(kPause);
+    RunOptions there = options; // The calling thread does the stream's work, so that `inner` runs at once, too.
+    there.ticket = nullptr;
     StepObserver const* const observer = options.observer;
     for (Launch const& launch : launches)
     {
         Inside const inside = insideOf(launch);
-        Launch there = launch;
-        there.call.inputs = inside.inputs.data();
-        there.call.outputs = inside.outputs.data();
-        there.call.scratch = GuardedMemory::open(launch.call.scratch);
-        there.call.stream = stream;
+        Launch step = launch;
+        step.call.inputs = inside.inputs.data();
+        step.call.outputs = inside.outputs.data();
+        step.call.scratch = GuardedMemory::open(launch.call.scratch);
         bool goesOn{true};
         StepObserver const tell = [&](Launch const&, double microseconds) {
             goesOn = (*observer)(launch, microseconds); // With the addresses that the host knows.
             return goesOn;
         };
-        options.observer = observer == nullptr ? nullptr : &tell;
-        TENON_TRY(mInner.run({&there, 1}, options, failure));
+        there.observer = observer == nullptr ? nullptr : &tell;
+        TENON_TRY(mInner.run({&step, 1}, there, failure));
         if (!goesOn)
             break;
     }
     return Done{};
-}
-
-Result<RunEnd> GuardedDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
-{
-    if (host::isImmediate(options.stream))
-    {
-        host::waitForBlocking();
-        TENON_TRY(runInside(launches, options, failure));
-        return RunEnd::kDone;
-    }
-    if (options.ticket == nullptr)
-    {
-        TENON_TRY(runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
-            RunOptions there = options;
-            there.goesOn = goesOn;
-            return runInside(launches, there, failure);
-        }));
-        return RunEnd::kDone;
-    }
-    TENON_TRY(host::submit(options.stream, [this, launches, options]() -> Result<Done> {
-        std::this_thread::sleep_for(kPause);
-        if (options.ticket->isGivenUp())
-            return options.ticket->finished(nullptr);
-        RunFailure there;
-        Result<Done> done = runInside(launches, options, there);
-        if (!done)
-            there.error = std::move(done).error();
-        return options.ticket->finished(done ? nullptr : &there);
-    }));
-    return RunEnd::kLater;
-}
-
-Result<Done> GuardedDevice::checkStream(void const* stream) const
-{
-    return host::checkStream(stream);
-}
-
-Result<Done> GuardedDevice::checkEvent(void const* event) const
-{
-    return host::checkEvent(event);
-}
-
-Result<Done> GuardedDevice::recordEvent(void* event, void* stream)
-{
-    return host::recordEvent(event, stream);
-}
-
-bool GuardedDevice::isCapturing(void const* stream) const noexcept
-{
-    return host::isCapturing(stream);
 }
 
 namespace

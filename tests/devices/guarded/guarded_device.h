@@ -3,17 +3,17 @@
 // reads device memory beside kernels and copies, or takes work for done when a call returns, crashes or is wrong on it.
 #pragma once
 
-#include "device/device.h"
+#include "device/host/host_device.h"
 
 namespace tenon::test
 {
 
 //! Goes by the name of the device whose kernels it runs, so that the same plans fit. Stream 0 is synchronous, as a
 //! synchronising default stream is; on others work is done after a pause.
-class GuardedDevice final : public Device
+class GuardedDevice final : public HostDevice
 {
   public:
-    //! `inner` runs steps given to it on stream 0 in the calling thread.
+    //! `inner` runs steps at once that the thread of their stream gives to it.
     explicit GuardedDevice(Device& inner);
 
     std::string_view name() const noexcept override;
@@ -27,15 +27,10 @@ class GuardedDevice final : public Device
     bool usesHostMemory() const noexcept override;
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
     int32_t defaultThreads() const noexcept override;
-    Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
-    Result<Done> checkStream(void const* stream) const override;
-    Result<Done> checkEvent(void const* event) const override;
-    Result<Done> recordEvent(void* event, void* stream) override;
-    bool isCapturing(void const* stream) const noexcept override;
 
   private:
-    //! The steps with addresses of the inside.
-    Result<Done> runInside(std::span<Launch const> launches, RunOptions options, RunFailure& failure);
+    //! The steps with addresses of the inside; after a pause when nobody waits for them.
+    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
 
     Device& mInner;
 };
