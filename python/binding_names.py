@@ -119,6 +119,7 @@ HAND: dict[str, set[str]] = {
     "Runtime": {"get_plugin_registry", "deserialize_cuda_engine"},
     "ICudaEngine": {"get_tensor_profile_shape", "get_tensor_profile_values", "create_execution_context"},
     "IExecutionContext": {
+        "set_output_allocator",
         "all_binding_shapes_specified",
         "all_shape_inputs_specified",
         "infer_shapes",

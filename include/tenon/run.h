@@ -28,6 +28,11 @@ extern "C"
     TENON_CALL int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed,
         void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
 
+    //! Sets memory as IExecutionContext::setDeviceMemoryV2 does, and says whether the context took it.
+    //! \param bytes -1: what the engine needs at most.
+    //! \return 1; 0 with nothing changed, after a report to the context's logger and recorder.
+    TENON_CALL int32_t tenonSetDeviceMemory(void* context, void* memory, int64_t bytes) TENON_NOEXCEPT;
+
     //! Whether an I/O tensor of an engine with an implicit batch has one copy for all samples.
     //! \param engine an nvinfer1::ICudaEngine.
     TENON_CALL int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) TENON_NOEXCEPT;

@@ -15,12 +15,12 @@ class PyAllocator : public IGpuAllocator
     void* allocate(uint64_t size, uint64_t alignment, AllocatorFlags flags) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "allocate", true, size, alignment, flags));
+        return addressOf(callOverride(self(), "allocate", true, size, alignment, flags), "allocate");
     }
     void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size));
+        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
     }
     bool deallocate(void* memory) noexcept override
     {
@@ -38,8 +38,8 @@ class PyAllocator : public IGpuAllocator
         {
             py::gil_scoped_acquire const gil;
             if (hasOverride(self(), "allocate_async"))
-                return addressOf(
-                    callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
+                return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)),
+                    "allocate_async");
         }
         return allocate(size, alignment, flags);
     }
@@ -67,7 +67,8 @@ class PyAsyncAllocator : public IGpuAsyncAllocator
     void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)));
+        return addressOf(
+            callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)), "allocate_async");
     }
     bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
     {
@@ -78,7 +79,7 @@ class PyAsyncAllocator : public IGpuAsyncAllocator
     void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size));
+        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
     }
 
   private:
@@ -94,7 +95,8 @@ class PyOutputAllocator : public IOutputAllocator
     void* reallocateOutput(char const* name, void* current, uint64_t size, uint64_t alignment) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment));
+        return addressOf(callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment),
+            "reallocate_output");
     }
     void* reallocateOutputAsync(
         char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
@@ -103,7 +105,8 @@ class PyOutputAllocator : public IOutputAllocator
             py::gil_scoped_acquire const gil;
             if (hasOverride(base(), "reallocate_output_async"))
                 return addressOf(callOverride(base(), "reallocate_output_async", true, name, handleOf(current), size,
-                    alignment, handleOf(stream)));
+                                     alignment, handleOf(stream)),
+                    "reallocate_output_async");
         }
         return reallocateOutput(name, current, size, alignment);
     }

@@ -1,5 +1,5 @@
 // Streams of the host for tenon/_streams.py.
-#include "bindings.h"
+#include "kept.h"
 
 #include "tenon/host.h"
 
@@ -37,6 +37,7 @@ void waiting(TenonHostStatus (*call)(void*), Handle stream)
         py::gil_scoped_release const released;
         return call(stream.as<void*>());
     }();
+    dropDone(); // What the work that is done has kept.
     check(status);
 }
 } // namespace

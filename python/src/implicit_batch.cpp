@@ -1,6 +1,5 @@
 // What 8.x had for networks whose dims leave the batch out: batch sizes of builder, engine and runs, and the layer of
 // that time.
-#include "memory.h"
 #include "running.h"
 
 #include "tenon/run.h"
@@ -56,40 +55,17 @@ void checkBatchRoom(IExecutionContext const& context, std::string const& name, i
             + " bytes; the tensor needs " + std::to_string(needed) + " for a batch of " + std::to_string(batch));
 }
 
-//! Addresses of the present profile's bindings.
-std::vector<void*> addressesOf(IExecutionContext const& self, py::sequence const& bindings, int32_t batch)
-{
-    ICudaEngine const& engine = self.getEngine();
-    auto const count = static_cast<size_t>(engine.getNbIOTensors());
-    size_t const all = count * static_cast<size_t>(engine.getNbOptimizationProfiles());
-    if (bindings.size() != count && bindings.size() != all)
-        throw py::value_error("there are " + std::to_string(bindings.size()) + " bindings; the engine has "
-            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
-    size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
-    std::vector<void*> addresses;
-    for (size_t i = 0; i < count; ++i)
-    {
-        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
-        Memory const memory = tensorMemory(engine, name, bindings[from + i]);
-        if (memory.owner)
-            checkBatchRoom(self, name, memory.bytes, batch);
-        addresses.push_back(memory.address);
-    }
-    return addresses;
-}
-
-//! Arrays are kept until the next run by index: the work may go on when the call has returned.
-bool runBatch(
-    py::object const& object, int32_t batch, py::sequence const& bindings, Handle stream = {}, Handle consumed = {})
+bool runBatch(std::string const& call, py::object const& object, int32_t batch, py::sequence const& bindings,
+    Handle stream = {}, Handle consumed = {})
 {
     auto& self = object.cast<IExecutionContext&>();
-    std::vector<void*> const addresses = addressesOf(self, bindings, batch);
-    bool const done = interruptibly([&](TenonGoesOn goesOn, void* signals) {
-        return tenonRunBatch(&self, batch, stream.as<void*>(), consumed.as<void*>(), addresses.data(), goesOn, signals)
+    auto const room = [&](std::string const& tensor, int64_t bytes) { checkBatchRoom(self, tensor, bytes, batch); };
+    Bindings const read = bindingsOf(object, bindings, call, room);
+    return interruptibly(stream.as<void*>(), read.holders, [&](TenonGoesOn goesOn, void* signals) {
+        return tenonRunBatch(
+                   &self, batch, stream.as<void*>(), consumed.as<void*>(), read.addresses.data(), goesOn, signals)
             != 0;
     });
-    object.attr("_bindings") = py::tuple(bindings);
-    return done;
 }
 } // namespace
 
@@ -111,10 +87,15 @@ void bindImplicitBatch(py::module_& m)
         .def(
             "execute",
             [](py::object const& self, int32_t batch, py::sequence const& bindings) {
-                return runBatch(self, batch, bindings);
+                return runBatch("execute", self, batch, bindings);
             },
             py::arg("batch_size") = 1, py::arg("bindings"), docOf("IExecutionContext.execute"))
-        .def("execute_async", &runBatch, py::arg("batch_size") = 1, py::arg("bindings"), py::arg("stream_handle"),
+        .def(
+            "execute_async",
+            [](py::object const& self, int32_t batch, py::sequence const& bindings, Handle stream, Handle consumed) {
+                return runBatch("execute_async", self, batch, bindings, stream, consumed);
+            },
+            py::arg("batch_size") = 1, py::arg("bindings"), py::arg("stream_handle"),
             py::arg("input_consumed") = py::none(), docOf("IExecutionContext.execute_async"));
 }
 

@@ -113,8 +113,7 @@ class PyProgressMonitor : public IProgressMonitor
     void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override
     {
         py::gil_scoped_acquire const gil;
-        py::object const parentName = parent == nullptr ? py::object(py::none()) : py::object(py::str(parent));
-        callOverride(this, "phase_start", true, phase, parentName, steps);
+        callOverride(this, "phase_start", true, phase, parent, steps); // Without a parent it is None.
     }
     bool stepComplete(char const* phase, int32_t step) noexcept override
     {

@@ -15,6 +15,19 @@ Memory ofArray(py::array const& array, std::string const& what)
     return {const_cast<void*>(array.data()), array.nbytes(), array.writeable(), array.dtype(), array};
 }
 
+void* addressOf(py::handle number, std::string const& what)
+{
+    auto const index = py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
+    if (!index)
+        throw py::error_already_set();
+    size_t const address = PyLong_AsSize_t(index.ptr());
+    if (PyErr_Occurred() == nullptr)
+        return reinterpret_cast<void*>(address);
+    PyErr_Clear();
+    throw py::value_error("the memory of " + what + " cannot be at " + std::string{py::str(index)}
+        + ": addresses have 64 bits and no sign");
+}
+
 //! The view is what is kept: while it lives, a bytearray cannot move.
 Memory ofBuffer(py::handle object, std::string const& what)
 {
@@ -61,8 +74,8 @@ Memory memoryOf(py::handle object, std::string const& what)
         return {};
     if (py::isinstance<py::array>(object))
         return ofArray(py::reinterpret_borrow<py::array>(object), what);
-    if (PyIndex_Check(object.ptr()) != 0)
-        return {reinterpret_cast<void*>(py::int_(py::reinterpret_borrow<py::object>(object)).cast<size_t>())};
+    if (PyIndex_Check(object.ptr()) != 0 && PyBool_Check(object.ptr()) == 0)
+        return {addressOf(object, what)};
     if (PyCapsule_CheckExact(object.ptr()) != 0)
         return {PyCapsule_GetPointer(object.ptr(), PyCapsule_GetName(object.ptr()))};
     if (PyObject_CheckBuffer(object.ptr()) != 0)

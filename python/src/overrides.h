@@ -21,13 +21,15 @@ inline void reportOverride(py::error_already_set& error, char const* name)
         error.discard_as_unraisable(name);
 }
 
+template <typename T, typename... Bases>
+inline constexpr bool kIsOneOf = (std::is_base_of_v<Bases, T> || ...);
+
 //! The engine's message about a callback of a plugin ends with what the exception says.
 template <typename Base>
 void explainFailure([[maybe_unused]] char const* what)
 {
-    if constexpr (
-        std::is_base_of_v<nvinfer1::IPluginV2,
-            Base> || std::is_base_of_v<nvinfer1::IPluginV3, Base> || std::is_base_of_v<nvinfer1::IPluginCapability, Base> || std::is_base_of_v<nvinfer1::IPluginCreatorInterface, Base>)
+    using namespace nvinfer1;
+    if constexpr (kIsOneOf<Base, IPluginV2, IPluginV3, IPluginCapability, IPluginCreatorInterface>)
     {
         std::string const text{what};
         tenonExplainFailure(text.substr(0, text.find('\n')).c_str()); // Without the places, which stderr has.
@@ -97,8 +99,15 @@ T valueOr(std::optional<py::object> const& answer, T fallback, char const* name)
 {
     if (!answer || answer->is_none())
     {
-        if (answer)
-            explainFailure<Base>((std::string{name} + " answered with None").c_str());
+        if (answer) // Methods that return nothing are false, as None is.
+            guarded<Base>(name, 0, [&] {
+                std::string const what = std::string{name} + " answered with None";
+                if constexpr (std::is_void_v<Base> && !std::is_same_v<T, bool>)
+                    blame<Base>(what);
+                else
+                    explainFailure<Base>(what.c_str());
+                return 0;
+            });
         return fallback;
     }
     return guarded<Base>(name, fallback, [&] {
@@ -114,16 +123,26 @@ T valueOr(std::optional<py::object> const& answer, T fallback, char const* name)
     });
 }
 
-//! An address from an int, a capsule of any name, or None; anything else counts as null (rule R9).
-inline void* addressOf(std::optional<py::object> const& answer)
+//! An address from an int, a capsule of any name, or None; anything else counts as null, and is reported (rule R9).
+inline void* addressOf(std::optional<py::object> const& answer, char const* name) noexcept
 {
     if (!answer || answer->is_none())
         return nullptr;
-    if (py::isinstance<py::int_>(*answer))
-        return reinterpret_cast<void*>(answer->cast<size_t>());
-    if (PyCapsule_CheckExact(answer->ptr()) != 0)
-        return PyCapsule_GetPointer(answer->ptr(), PyCapsule_GetName(answer->ptr()));
-    return nullptr;
+    return guarded<void>(name, static_cast<void*>(nullptr), [&]() -> void* {
+        PyObject* const object = answer->ptr();
+        if (PyCapsule_CheckExact(object) != 0)
+            return PyCapsule_GetPointer(object, PyCapsule_GetName(object));
+        if (PyLong_Check(object) != 0 && PyBool_Check(object) == 0)
+        {
+            size_t const address = PyLong_AsSize_t(object);
+            if (PyErr_Occurred() == nullptr)
+                return reinterpret_cast<void*>(address);
+            PyErr_Clear(); // Negative, or of more than 64 bits.
+        }
+        blame<void>(std::string{name} + " answered with " + shown(*answer) + ", which is no address: an int, a capsule"
+            + " or None was expected");
+        return nullptr;
+    });
 }
 
 //! Handles and addresses are ints in Python.

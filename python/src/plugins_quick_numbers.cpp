@@ -31,7 +31,7 @@ class PySymExpr final : public ISymExpr
         {
             if (py::isinstance<IDimensionExpr>(expr))
                 return expr.cast<IDimensionExpr*>();
-            return expr ? addressOf(expr) : nullptr;
+            return expr ? addressOf(expr, "ISymExpr.expr") : nullptr;
         }
         catch (std::exception const& error)
         {

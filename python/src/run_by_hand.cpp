@@ -1,5 +1,4 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
-#include "memory.h"
 #include "overrides.h"
 #include "running.h"
 
@@ -100,14 +99,6 @@ void bindEngine(py::module_& m)
         py::arg("name"), py::arg("profile_index"));
 }
 
-//! What holds the memory that a context uses, by tensor name; it lives until another address takes its place.
-py::dict holdersOf(py::object const& context)
-{
-    if (!py::hasattr(context, "_holders"))
-        context.attr("_holders") = py::dict{};
-    return context.attr("_holders");
-}
-
 //! Compares the memory of known size with the tensors, whose shapes may have changed since it was given.
 void checkHolders(py::object const& context, bool shapeInputsAlone)
 {
@@ -115,6 +106,8 @@ void checkHolders(py::object const& context, bool shapeInputsAlone)
     ICudaEngine const& engine = self.getEngine();
     for (auto const& [key, holder] : holdersOf(context))
     {
+        if (!py::isinstance<py::str>(key)) // No tensor's memory.
+            continue;
         auto const name = key.cast<std::string>();
         bool const isInput = engine.getTensorIOMode(name.c_str()) == TensorIOMode::kINPUT;
         if (shapeInputsAlone && !(isInput && engine.isShapeInferenceIO(name.c_str())))
@@ -124,14 +117,20 @@ void checkHolders(py::object const& context, bool shapeInputsAlone)
     }
 }
 
-//! The address of activation memory; what owns it is kept with the context until other memory is given.
-Memory takeMemory(py::object const& context, py::object const& object)
+//! What owns the memory is kept until other memory is given and the runs that use it are over.
+void giveMemory(py::object const& self, py::object const& object, Memory const& memory, int64_t bytes)
 {
-    Memory const memory = memoryOf(object, "the context's activations");
     if (!memory.isWriteable)
         throw py::type_error("the memory for the context's activations is read-only");
-    context.attr("_device_memory") = memory.owner ? object : py::object(py::int_(handleOf(memory.address)));
-    return memory;
+    auto& context = self.cast<IExecutionContext&>();
+    bool const done = [&] {
+        py::gil_scoped_release const released; // The first memory makes plugins attach, one context at a time.
+        return tenonSetDeviceMemory(&context, memory.address, bytes) != 0;
+    }();
+    if (!done)
+        throw std::runtime_error("the context did not take the memory; the logger has the reason");
+    setHolder(self, py::none(), memory.owner);
+    setOwn(self, "_device_memory", memory.owner ? object : py::object(py::int_(handleOf(memory.address))));
 }
 
 void setDeviceMemory(py::object const& self, py::object const& object, int64_t size)
@@ -140,22 +139,14 @@ void setDeviceMemory(py::object const& self, py::object const& object, int64_t s
     if (memory.bytes >= 0 && memory.bytes < size)
         throw py::value_error("the memory for the context's activations holds " + std::to_string(memory.bytes)
             + " bytes, not " + std::to_string(size));
-    auto& context = self.cast<IExecutionContext&>();
-    void* const address = takeMemory(self, object).address;
-    py::gil_scoped_release const released; // The first memory makes plugins attach, one context at a time.
-    context.setDeviceMemoryV2(address, size);
+    giveMemory(self, object, memory, size);
 }
 
 //! Without a size the most that the engine may need is meant, unless the object knows how much it holds.
 void setWholeDeviceMemory(py::object const& self, py::object const& object)
 {
-    Memory const memory = takeMemory(self, object);
-    auto& context = self.cast<IExecutionContext&>();
-    py::gil_scoped_release const released; // As above.
-    if (memory.bytes >= 0)
-        context.setDeviceMemoryV2(memory.address, memory.bytes);
-    else
-        context.setDeviceMemory(memory.address);
+    Memory const memory = memoryOf(object, "the context's activations");
+    giveMemory(self, object, memory, memory.bytes);
 }
 
 bool setAddress(py::object const& self, std::string const& name, py::object const& object)
@@ -169,10 +160,7 @@ bool setAddress(py::object const& self, std::string const& name, py::object cons
         checkRoom(context, name, memory.bytes);
     if (!context.setTensorAddress(name.c_str(), memory.address))
         return false;
-    if (memory.owner)
-        holdersOf(self)[py::str(name)] = memory.owner;
-    else
-        holdersOf(self).attr("pop")(name, py::none());
+    setHolder(self, py::str(name), memory.owner);
     return true;
 }
 
@@ -180,15 +168,13 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
 {
     using T = IExecutionContext;
     c.def(
-        "set_input_shape",
-        [](T& self, char const* name, py::tuple const& shape) { return self.setInputShape(name, narrowDims(shape)); },
+        "set_input_shape", [](T& self, char const* name, Dims const& shape) { return self.setInputShape(name, shape); },
         py::arg("name"), py::arg("shape"), docOf("IExecutionContext.set_input_shape"));
     c.def(
         "set_input_shape",
-        [](T& self, char const* name, py::list const& shape) { return self.setInputShape(name, narrowDims(shape)); },
-        py::arg("name"), py::arg("shape"));
-    c.def(
-        "set_input_shape", [](T& self, char const* name, Dims const& shape) { return self.setInputShape(name, shape); },
+        [](T& self, char const* name, py::sequence const& shape) {
+            return self.setInputShape(name, narrowDims(shape));
+        },
         py::arg("name"), py::arg("shape"));
     c.def(
         "infer_shapes",
@@ -229,18 +215,40 @@ bool executeAsync(py::object const& self, Handle stream)
 {
     checkHolders(self, false);
     auto& context = self.cast<IExecutionContext&>();
-    return interruptibly([&](TenonGoesOn goesOn, void* signals) {
+    return interruptibly(stream.as<void*>(), holdersOf(self), [&](TenonGoesOn goesOn, void* signals) {
         return tenonRun(&context, stream.as<void*>(), nullptr, goesOn, signals) != 0;
     });
+}
+
+//! A misspelt attribute is a mistake, though objects of the class have room for attributes of ours.
+void setKnownAttribute(py::object const& self, py::str const& name, py::object const& value)
+{
+    py::type const type = py::type::of(self);
+    if (!py::hasattr(type, name))
+        throw py::attribute_error(
+            "'" + type.attr("__name__").cast<std::string>() + "' object has no attribute '" + std::string{name} + "'");
+    if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), value.ptr()) != 0)
+        throw py::error_already_set();
 }
 
 void bindContext(py::module_& m)
 {
     using T = IExecutionContext;
     auto c = classOf<py::class_<T, Owned<T>>>(m, "IExecutionContext");
+    c.def("__setattr__", &setKnownAttribute);
     bindContextShapes(c);
     c.def("set_tensor_address", &setAddress, py::arg("name"), py::arg("memory"),
         docOf("IExecutionContext.set_tensor_address"));
+    c.def(
+        "set_output_allocator",
+        [](py::object const& self, std::string const& name, IOutputAllocator* allocator) {
+            bool const done = self.cast<T&>().setOutputAllocator(name.c_str(), allocator);
+            if (done) // Kept until another one takes its place, and the runs that ask it are over.
+                setHolder(self, py::make_tuple("allocator", name),
+                    allocator == nullptr ? py::object{} : py::cast(allocator, py::return_value_policy::reference));
+            return done;
+        },
+        py::arg("name"), py::arg("output_allocator").none(true), docOf("IExecutionContext.set_output_allocator"));
     c.def("execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
     c.def(
         "set_aux_streams",

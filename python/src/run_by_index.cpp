@@ -1,5 +1,4 @@
 // Engine and execution context by binding index, as in TensorRT 8: binding i is tensor i mod n of profile i / n.
-#include "memory.h"
 #include "running.h"
 
 #include "tenon/bindings.h"
@@ -114,47 +113,29 @@ void bindSequence(Engine& c)
     });
 }
 
-//! One address per tensor, or per tensor and profile: then those of the present profile are read.
-std::vector<void*> addressesOf(IExecutionContext& self, py::sequence const& bindings, std::string const& call)
+CheckRoom roomOf(IExecutionContext const& self)
 {
-    ICudaEngine const& engine = self.getEngine();
-    auto const count = static_cast<size_t>(engine.getNbIOTensors());
-    auto const all = static_cast<size_t>(engine.getNbBindings());
-    if (bindings.size() != count && bindings.size() != all)
-        throw py::value_error(call + " was given " + std::to_string(bindings.size()) + " bindings; the engine has "
-            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
-    size_t const from = bindings.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
-    std::vector<void*> addresses;
-    for (size_t i = 0; i < count; ++i)
-    {
-        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
-        Memory const memory = tensorMemory(engine, name, bindings[from + i]);
-        if (memory.owner)
-            checkRoom(self, name, memory.bytes);
-        addresses.push_back(memory.address);
-    }
-    return addresses;
+    return [&self](std::string const& tensor, int64_t bytes) { checkRoom(self, tensor, bytes); };
 }
 
-bool execute(IExecutionContext& self, py::sequence const& bindings)
+bool execute(py::object const& object, py::sequence const& bindings)
 {
-    std::vector<void*> const addresses = addressesOf(self, bindings, "execute_v2");
-    return interruptibly([&](TenonGoesOn goesOn, void* signals) {
-        return tenonRun(&self, nullptr, addresses.data(), goesOn, signals) != 0;
+    auto& self = object.cast<IExecutionContext&>();
+    Bindings const read = bindingsOf(object, bindings, "execute_v2", roomOf(self));
+    return interruptibly(nullptr, read.holders, [&](TenonGoesOn goesOn, void* signals) {
+        return tenonRun(&self, nullptr, read.addresses.data(), goesOn, signals) != 0;
     });
 }
 
-//! Arrays are kept until the next run by index: the work may go on when the call has returned.
 bool executeAsync(py::object const& object, py::sequence const& bindings, Handle stream, Handle consumed)
 {
     auto& self = object.cast<IExecutionContext&>();
-    std::vector<void*> const addresses = addressesOf(self, bindings, "execute_async_v2");
-    bool const done = interruptibly([&](TenonGoesOn goesOn, void* signals) {
-        return tenonEnqueueBindings(&self, stream.as<void*>(), addresses.data(), consumed.as<void*>(), goesOn, signals)
+    Bindings const read = bindingsOf(object, bindings, "execute_async_v2", roomOf(self));
+    return interruptibly(stream.as<void*>(), read.holders, [&](TenonGoesOn goesOn, void* signals) {
+        return tenonEnqueueBindings(
+                   &self, stream.as<void*>(), read.addresses.data(), consumed.as<void*>(), goesOn, signals)
             != 0;
     });
-    object.attr("_bindings") = py::tuple(bindings);
-    return done;
 }
 
 std::vector<int64_t> shapeOf(IExecutionContext& self, int32_t binding)

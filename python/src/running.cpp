@@ -16,12 +16,43 @@ Dims narrowDims(py::sequence const& shape)
     dims.nbDims = static_cast<int32_t>(shape.size());
     for (size_t i = 0; i < shape.size(); ++i)
     {
-        auto const extent = shape[i].cast<int64_t>();
-        if (extent > std::numeric_limits<int32_t>::max() || extent < std::numeric_limits<int32_t>::min())
-            throw py::value_error("extent " + std::to_string(extent) + " does not fit 32 bits");
-        dims.d[i] = extent;
+        auto const extent = py::reinterpret_steal<py::object>(PyNumber_Index(py::object(shape[i]).ptr()));
+        if (!extent)
+            throw py::error_already_set(); // TypeError: no integer.
+        int overflow{0};
+        long long const value = PyLong_AsLongLongAndOverflow(extent.ptr(), &overflow);
+        if (overflow != 0 || value > std::numeric_limits<int32_t>::max() || value < std::numeric_limits<int32_t>::min())
+            throw py::value_error("extent " + std::string{py::str(extent)} + " does not fit 32 bits");
+        dims.d[i] = value;
     }
     return dims;
+}
+
+Bindings bindingsOf(
+    py::object const& context, py::sequence const& given, std::string const& call, CheckRoom const& check)
+{
+    auto const& self = context.cast<IExecutionContext const&>();
+    ICudaEngine const& engine = self.getEngine();
+    auto const count = static_cast<size_t>(engine.getNbIOTensors());
+    size_t const all = count * static_cast<size_t>(engine.getNbOptimizationProfiles());
+    if (given.size() != count && given.size() != all)
+        throw py::value_error(call + " was given " + std::to_string(given.size()) + " bindings; the engine has "
+            + std::to_string(count) + " tensors, " + std::to_string(all) + " with those of all profiles");
+    size_t const from = given.size() == count ? 0 : count * static_cast<size_t>(self.getOptimizationProfile());
+    Bindings read;
+    if (py::dict const kept = holdersOf(context); !kept.empty())
+        read.holders.append(kept);
+    for (size_t i = 0; i < count; ++i)
+    {
+        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
+        Memory const memory = tensorMemory(engine, name, given[from + i]);
+        read.addresses.push_back(memory.address);
+        if (!memory.owner)
+            continue;
+        check(name, memory.bytes);
+        read.holders.append(memory.owner);
+    }
+    return read;
 }
 
 py::list profileValues(ICudaEngine const& engine, std::string const& name, int32_t profile)

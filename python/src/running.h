@@ -3,8 +3,12 @@
 #pragma once
 
 #include "interruptible.h"
+#include "kept.h"
+#include "memory.h"
 
 #include "tenon/run.h"
+
+#include <functional>
 
 namespace tenon::python
 {
@@ -26,15 +30,33 @@ py::list forEachSelector(Get&& get)
     return list;
 }
 
-//! A run without the GIL, which Ctrl-C ends between two steps: `run` passes on what is asked between them.
-template <typename Run>
-bool interruptibly(Run&& run)
+//! A run by index: the addresses, and what holds the memory behind them and what else the context uses.
+struct Bindings
 {
+    std::vector<void*> addresses;
+    py::list holders;
+};
+
+//! Whether an array of `bytes` is enough for that tensor: ValueError where it is not.
+using CheckRoom = std::function<void(std::string const& tensor, int64_t bytes)>;
+
+//! One address per tensor, or per tensor and profile: then those of the present profile are read.
+Bindings bindingsOf(
+    py::object const& context, py::sequence const& given, std::string const& call, CheckRoom const& check);
+
+//! A run without the GIL, which Ctrl-C ends between two steps: `run` passes on what is asked between them. `holders`
+//! are kept until the stream has done it, however the call ends.
+template <typename Run>
+bool interruptibly(void* stream, py::object holders, Run&& run)
+{
+    Kept kept{std::move(holders)};
     Signals signals;
     TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
     bool const done = [&] {
         py::gil_scoped_release const released;
-        return run(goesOn, &signals);
+        bool const isDone = run(goesOn, &signals);
+        kept.behind(stream);
+        return isDone;
     }();
     if (!done && goesOn != nullptr)
         signals.raise();

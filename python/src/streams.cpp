@@ -12,13 +12,14 @@ using namespace nvinfer1;
 
 //! Copies what a reader answered, any buffer whose bytes lie together; -1 when it is none, or longer than was asked
 //! for.
-int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count)
+int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count) noexcept
 {
     Py_buffer view;
-    if (!answer || PyObject_GetBuffer(answer->ptr(), &view, PyBUF_SIMPLE) != 0)
+    if (!answer)
+        return -1;
+    if (PyObject_GetBuffer(answer->ptr(), &view, PyBUF_SIMPLE) != 0)
     {
-        if (PyErr_Occurred() != nullptr)
-            PyErr_Print();
+        PyErr_WriteUnraisable(answer->ptr());
         return -1;
     }
     auto const got = static_cast<int64_t>(view.len);
@@ -69,9 +70,11 @@ class PyStreamWriter : public IStreamWriter
     int64_t write(void const* data, int64_t count) override
     {
         py::gil_scoped_acquire const gil;
-        py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
-        return valueOr(
-            callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
+        return guarded<void>("write", int64_t{-1}, [&] {
+            py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
+            return valueOr(
+                callOverride(static_cast<IStreamWriter const*>(this), "write", true, bytes), int64_t{-1}, "write");
+        });
     }
 };
 } // namespace

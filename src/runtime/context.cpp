@@ -284,9 +284,12 @@ Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
     constexpr uintptr_t kAlignment{16};
     if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0)
         return badArgument("device memory at {} is not aligned to {}", memory, kAlignment);
-    mState->userBytes = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
+    int64_t const size = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
+    if (memory != nullptr)
+        TENON_TRY(mState->attachKernels());
+    mState->userBytes = size;
     mState->userMemory = memory;
-    return memory == nullptr ? Result<Done>{Done{}} : mState->attachKernels();
+    return Done{};
 }
 
 Result<int64_t> Context::updateDeviceMemorySizeForShapes()

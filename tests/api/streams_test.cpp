@@ -161,6 +161,37 @@ TEST_F(StreamRules, S3_enqueueV2RecordsItsOwnEvent)
     EXPECT_FALSE(context->enqueueV2(bindings, stream.handle(), &event));
 }
 
+TEST_F(StreamRules, S3_enqueueOfABatchGoesOnAndRecordsItsOwnEvent)
+{
+    builder->setMaxBatchSize(3);
+    network.reset(builder->createNetworkV2(0));
+    config.reset(builder->createBuilderConfig());
+    convRelu.add(*network, dims({3, 9, 10}));
+    std::unique_ptr<ICudaEngine> const batched = buildEngine();
+    ASSERT_NE(batched, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const run{batched->createExecutionContext()};
+    for (bool const hasEvent : {true, false})
+    {
+        HostEvent const consumed;
+        cudaEvent_t event = consumed.handle();
+        x.write(values);
+        void* bindings[]{x.data(), y.data()};
+        stream.hold();
+        ASSERT_TRUE(run->enqueue(2, bindings, stream.handle(), hasEvent ? &event : nullptr)) << logger.errors();
+        EXPECT_FALSE(stream.isIdle());
+        EXPECT_EQ(consumed.isOver(), !hasEvent);
+        stream.letGo();
+        if (hasEvent)
+        {
+            consumed.wait();
+            x.write(randomFloats(values.size(), 35));
+        }
+        stream.synchronize();
+        expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+        EXPECT_FALSE(run->enqueue(4, bindings, stream.handle(), nullptr));
+    }
+}
+
 TEST_F(StreamRules, S6_auxiliaryStreamsAreDistinctAndNotTheDefaultOne)
 {
     EXPECT_EQ(engine->getNbAuxStreams(), 0);

@@ -81,6 +81,9 @@ for call, handle in ((rt.cudaGraphExecDestroy, executable), (rt.cudaGraphDestroy
                      (rt.cudaEventDestroy, end), (rt.cudaStreamDestroy, stream)):
     assert call(handle) == (ok,)
 assert rt.cudaStreamDestroy(stream) == (rt.cudaError_t.cudaErrorInvalidResourceHandle,)
+assert rt.cudaLaunchHostFunc(stream, calls.append, "three") != (ok,)
+from tenon_hostcuda import runtime
+assert len(runtime._waiting) == len(runtime._in_graphs) == 1  # What graphs may repeat, and nothing else, is kept.
 """,
     )
 

@@ -5,7 +5,6 @@ import pathlib
 import numpy as np
 import onnx
 import pytest
-import tenon as trt
 from installed import install, run_file
 from onnx import TensorProto, helper, numpy_helper
 
@@ -41,12 +40,7 @@ def write_classifier(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray]:
     return image, features.mean(axis=(2, 3)) @ weights
 
 
-indexed = pytest.mark.skipif(
-    not hasattr(trt.IExecutionContext, "execute_async_v2"), reason="bindings by index are not implemented"
-)
-
-
-@pytest.mark.parametrize("script", [pytest.param("tutorial_8.py", marks=indexed), "tutorial_10.py"])
+@pytest.mark.parametrize("script", ["tutorial_8.py", "tutorial_10.py"])
 def test_tutorial_runs_unchanged(site: pathlib.Path, tmp_path: pathlib.Path, script: str) -> None:
     model, image, result = tmp_path / "model.onnx", tmp_path / "image.npy", tmp_path / "result.npy"
     feed, want = write_classifier(model)

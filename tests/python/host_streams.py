@@ -62,5 +62,30 @@ class Stream:
     def synchronize(self) -> int:
         return _call("tenonHostSynchronizeStream", ctypes.c_void_p(self.handle))
 
+    def capture(self) -> None:
+        """What is put into the stream from now on becomes part of a graph, and is not done."""
+        assert _call("tenonHostBeginCapture", ctypes.c_void_p(self.handle), 2) == 0
+
+    def end_capture(self) -> "Graph":
+        graph = ctypes.c_void_p()
+        assert _call("tenonHostEndCapture", ctypes.c_void_p(self.handle), ctypes.byref(graph)) == 0
+        return Graph(graph.value)
+
     def close(self) -> None:
         assert _call("tenonHostDestroyStream", ctypes.c_void_p(self.handle)) == 0
+
+
+class Graph:
+    """What a stream recorded."""
+
+    def __init__(self, handle: int) -> None:
+        executable = ctypes.c_void_p()
+        assert _call("tenonHostInstantiateGraph", ctypes.byref(executable), ctypes.c_void_p(handle)) == 0
+        self.handle, self.executable = handle, executable.value
+
+    def launch(self, stream: Stream) -> None:
+        assert _call("tenonHostLaunchGraph", ctypes.c_void_p(self.executable), ctypes.c_void_p(stream.handle)) == 0
+
+    def close(self) -> None:
+        assert _call("tenonHostDestroyExecutable", ctypes.c_void_p(self.executable)) == 0
+        assert _call("tenonHostDestroyGraph", ctypes.c_void_p(self.handle)) == 0

@@ -168,6 +168,12 @@ def test_R2_X6_allocators_belong_to_outputs_and_live_with_the_context(logger: sm
     gc.collect()
     assert context.get_output_allocator("found") is alive()
     assert context.set_output_allocator("found", None) is True and context.get_output_allocator("found") is None
+    gc.collect()
+    assert alive() is None
+    context.set_output_allocator("found", allocator := Allocator())
+    alive = weakref.ref(allocator)
+    del allocator
+    assert alive() is not None
     del context
     gc.collect()
     assert alive() is None

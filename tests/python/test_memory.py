@@ -3,6 +3,7 @@
 import array
 import ctypes
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -290,3 +291,53 @@ def test_members_that_are_not_bound_yet_say_so() -> None:
         trt.Builder(LOGGER).create_builder_config().int8_calibrator = object()
     with pytest.raises(AttributeError, match="no attribute 'add_loup'"):
         _ = network.add_loup
+
+
+def test_memory_that_a_context_refuses_is_not_its_memory(engine: trt.ICudaEngine) -> None:
+    owns = engine.create_execution_context()
+    with pytest.raises(RuntimeError, match="did not take the memory"):
+        owns.device_memory = np.empty(4096, np.uint8)
+    managed = engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
+    whole = np.empty(4096 + 16, np.uint8)
+    start = -whole.ctypes.data % 16
+    memory = whole[start : start + 4096]
+    managed.device_memory = memory
+    watched = weakref.ref(memory)
+    del memory
+    for refused in (whole[start + 8 :], whole.ctypes.data + start + 8):
+        with pytest.raises(RuntimeError, match="did not take the memory"):
+            managed.device_memory = refused
+        with pytest.raises(RuntimeError, match="did not take the memory"):
+            managed.set_device_memory(refused, 64)
+    assert owns.device_memory == 0 and managed.device_memory is watched()
+    managed.device_memory = 0
+    assert watched() is None
+
+
+@pytest.mark.parametrize("address", [-5, 1 << 64, np.int64(-1)])
+def test_addresses_have_64_bits_and_no_sign(engine: trt.ICudaEngine, address: object) -> None:
+    context = engine.create_execution_context()
+    with pytest.raises(ValueError, match="tensor 'x' cannot be at"):
+        context.set_tensor_address("x", address)
+    with pytest.raises(TypeError, match="tensor 'x' must be"):
+        context.set_tensor_address("x", True)
+
+
+def test_shapes_are_sequences_of_integers(engine: trt.ICudaEngine) -> None:
+    context = engine.create_execution_context()
+    for shape in ((3, 8), [3, 8], np.array([3, 8]), range(3, 9, 5), trt.Dims([3, 8]), (np.int32(3), np.int64(8))):
+        assert context.set_input_shape("x", shape) and tuple(context.get_tensor_shape("x")) == (3, 8)
+        assert context.set_binding_shape(0, shape)
+    for shape in ([3.0, 8.0], "38", ["3", 8], [None, 8]):
+        with pytest.raises(TypeError):
+            context.set_input_shape("x", shape)
+    with pytest.raises(ValueError, match="does not fit 32 bits"):
+        context.set_input_shape("x", [1 << 70, 8])
+
+
+def test_a_misspelt_attribute_of_a_context_is_a_mistake(engine: trt.ICudaEngine) -> None:
+    context = engine.create_execution_context()
+    with pytest.raises(AttributeError, match="'IExecutionContext' object has no attribute 'enqueue_emit_profile'"):
+        context.enqueue_emit_profile = False
+    context.enqueue_emits_profile = False
+    assert context.enqueue_emits_profile is False

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 
@@ -16,6 +17,7 @@ import onnxruntime
 import pytest
 import small
 import tensorrt as trt
+from host_streams import Stream
 from onnx import helper, numpy_helper
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
@@ -158,6 +160,46 @@ def test_T2_report_to_profiler_delivers_what_enqueue_kept() -> None:
         assert len(times.reports) == (launches - 1) * engine.num_layers
         assert run.context.report_to_profiler() is True
         assert len(times.reports) == launches * engine.num_layers
+
+
+def test_T2_a_profiler_that_is_told_later_leaves_runs_asynchronous() -> None:
+    engine = build()
+    run, times, stream = Run(engine), Times(), Stream()
+    run.context.profiler = times
+    run.context.enqueue_emits_profile = False
+    run.y[:] = np.nan
+    gate = stream.hold()
+    assert run.context.execute_async_v3(stream.handle)
+    assert not stream.is_idle() and np.isnan(run.y).all() and times.reports == []
+    threading.Timer(0.05, gate.set).start()
+    assert run.context.report_to_profiler() is True  # Waits for the run, without the interpreter.
+    assert len(times.reports) == engine.num_layers
+    np.testing.assert_allclose(run.y, small.want(run.x), 1e-4, 1e-5)
+    assert stream.synchronize() == 0
+    stream.close()
+
+
+def test_T2_a_captured_run_is_reported_after_each_launch() -> None:
+    engine = build()
+    run, times, stream = Run(engine), Times(), Stream()
+    run.context.profiler = times
+    run.context.enqueue_emits_profile = False
+    run()
+    times.reports.clear()
+    stream.capture()
+    assert run.context.execute_async_v3(stream.handle)
+    assert run.context.report_to_profiler() is False  # In capture mode.
+    graph = stream.end_capture()
+    assert run.context.report_to_profiler() is False and times.reports == []  # Nothing has run.
+    for launches in (1, 2):
+        run.y[:] = np.nan
+        graph.launch(stream)
+        assert stream.synchronize() == 0
+        np.testing.assert_allclose(run.y, small.want(run.x), 1e-4, 1e-5)
+        assert run.context.report_to_profiler() is True
+        assert len(times.reports) == launches * engine.num_layers
+    graph.close()
+    stream.close()
 
 
 def test_T3_layers_have_numbers_where_the_plan_has_no_names() -> None:

@@ -4,6 +4,7 @@ A call is a row of CALLS: the kinds of its parameters in the order of the C func
 """
 
 import ctypes
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -321,26 +322,48 @@ def cudaGetDeviceProperties(device: int) -> tuple[cudaError_t, cudaDeviceProp]:
 
 
 _HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_kept: list[Any] = []  # Functions that streams and graphs may still call: nobody knows when that is over.
+_waiting: dict[int, Callable[[], Any]] = {}  # Python callables in streams, by the number that the stream is given.
+_in_graphs: set[int] = set()  # Those that graphs repeat: nobody knows when that is over.
+_numbers = itertools.count(1)
+
+
+@_HOST_FUNCTION
+def _call_waiting(number: int) -> None:
+    (_waiting.__getitem__ if number in _in_graphs else _waiting.pop)(number)()
+
+
+_CALL_WAITING = ctypes.cast(_call_waiting, ctypes.c_void_p).value
 
 
 def _address_of_function(function: Any, user: Any) -> tuple[Any, int]:
-    """The address of a function and of what it is given; a Python callable carries that itself."""
+    """The address of a function and of what it is given; for a Python callable that is a number."""
     if isinstance(function, int):
         return function, address_of(user)
     if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
         return ctypes.cast(function, ctypes.c_void_p).value, address_of(user)
-    carried = _HOST_FUNCTION(lambda _: function(user))
-    _kept.append(carried)
-    return ctypes.cast(carried, ctypes.c_void_p).value, 0
+    number = next(_numbers)
+    _waiting[number] = lambda: function(user)
+    return _CALL_WAITING, number
 
 
 def cudaLaunchHostFunc(stream: Any, function: Any, user: Any = 0) -> tuple[cudaError_t]:
     """Puts a function into a stream: a ctypes function, its address, or a Python callable that is given `user`."""
     address, given = _address_of_function(function, user)
+    if address == _CALL_WAITING and _is_capturing(stream):
+        _in_graphs.add(given)
     call = library.cudaLaunchHostFunc
     call.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    return (cudaError_t(call(address_of(stream), address, given)),)
+    error = cudaError_t(call(address_of(stream), address, given))
+    if address == _CALL_WAITING and error != cudaError_t.cudaSuccess:
+        _waiting.pop(given, None)
+        _in_graphs.discard(given)
+    return (error,)
+
+
+def _is_capturing(stream: Any) -> bool:
+    status = ctypes.c_int()
+    call = library.cudaStreamIsCapturing
+    return call(ctypes.c_void_p(address_of(stream)), ctypes.byref(status)) == 0 and status.value != 0
 
 
 __all__ = [name for name in globals() if name.startswith("cuda")]

@@ -25,7 +25,7 @@ int32_t tenonEnqueueBindings(
         wanted.goesOn = goesOn == nullptr ? nullptr : &ask;
         return run.runBindings(wanted);
     };
-    return tenon::api::fencedDone(run.reporting().log(), "tenonEnqueueBindings", work) ? 1 : 0;
+    return tenon::api::fencedDone(run.reporting().log(), "IExecutionContext::enqueueV2", work) ? 1 : 0;
 }
 
 int32_t tenonSetShapeInput(void* context, int32_t binding, int64_t const* values, int32_t count) noexcept
@@ -36,13 +36,13 @@ int32_t tenonSetShapeInput(void* context, int32_t binding, int64_t const* values
             return tenon::badArgument("{} values at {}", count, static_cast<void const*>(values));
         return to.setShapeInput(binding, {values, static_cast<size_t>(count)});
     };
-    return tenon::api::fencedDone(to.reporting().log(), "tenonSetShapeInput", work) ? 1 : 0;
+    return tenon::api::fencedDone(to.reporting().log(), "IExecutionContext::setInputShapeBinding", work) ? 1 : 0;
 }
 
 int32_t tenonGetShape(void* context, int32_t binding, int64_t* values, int32_t room) noexcept
 {
     ExecutionContext& of = contextOf(context);
-    return tenon::api::fenced(of.reporting().log(), "tenonGetShape", int32_t{-1}, [&]() -> tenon::Result<int32_t> {
+    return tenon::api::fenced(of.reporting().log(), "IExecutionContext::getShapeBinding", int32_t{-1}, [&]() -> tenon::Result<int32_t> {
         std::vector<int64_t> const found = TENON_TRY(of.shapeOf(binding));
         if (room > 0)
             std::copy_n(found.begin(), std::min(found.size(), static_cast<size_t>(room)), values);

@@ -1,4 +1,4 @@
-// C functions: runs that can be ended.
+// C functions: runs that can be ended, and what they need.
 #include "api/boundary.h"
 #include "api/execution_context.h"
 #include "tenon/run.h"
@@ -42,6 +42,14 @@ int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* cons
     };
     char const* const call = stream == nullptr ? "IExecutionContext::execute" : "IExecutionContext::enqueue";
     return tenon::api::fencedDone(run.reporting().log(), call, work) ? 1 : 0;
+}
+
+int32_t tenonSetDeviceMemory(void* context, void* memory, int64_t bytes) noexcept
+{
+    using tenon::api::ExecutionContext;
+    ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
+    auto const work = [&] { return run.context().setDeviceMemory(memory, bytes); };
+    return tenon::api::fencedDone(run.reporting().log(), "IExecutionContext::setDeviceMemoryV2", work) ? 1 : 0;
 }
 
 int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) noexcept

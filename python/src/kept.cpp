@@ -1,0 +1,160 @@
+// References that the work of streams gives back: to a list, as a stream's thread must not wait for the interpreter.
+#include "kept.h"
+
+#include "tenon/host.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+
+namespace tenon::python
+{
+
+struct Kept::Holders
+{
+    PyObject* object;
+    Holders* next;
+};
+
+namespace
+{
+constexpr char const* kHolders{"_holders"};
+
+std::atomic<Kept::Holders*> gDone{nullptr}; // To be dropped by whoever has the GIL.
+std::atomic<bool> gIsAsked{false};          // The main thread will drop them.
+std::atomic<int32_t> gAsking{0};            // Threads that ask it to.
+std::atomic<bool> gIsOver{false};           // The interpreter is on its way out: what is not dropped yet stays.
+
+int dropWhenAsked(void*)
+{
+    dropDone();
+    return 0;
+}
+
+//! The interpreter may end at any time; once it is over nobody calls it.
+void askMainThread() noexcept
+{
+    gAsking.fetch_add(1);
+    if (!gIsOver && !gIsAsked.exchange(true) && Py_AddPendingCall(&dropWhenAsked, nullptr) != 0)
+        gIsAsked = false; // Too many ask for something: the next one tries again.
+    gAsking.fetch_sub(1);
+}
+
+void giveBack(void* user) noexcept
+{
+    auto* const holders = static_cast<Kept::Holders*>(user);
+    holders->next = gDone;
+    while (!gDone.compare_exchange_weak(holders->next, holders))
+        ;
+    askMainThread();
+}
+
+int32_t nothing(void*) noexcept
+{
+    return 0;
+}
+
+void endAsking()
+{
+    gIsOver = true;
+    while (gAsking != 0)
+        sched_yield();
+}
+
+//! In the child of a fork nobody asks: the other threads are not there.
+void forgetOthers() noexcept
+{
+    gAsking = 0;
+    gIsAsked = false;
+}
+
+void watchTheEnd()
+{
+    static bool const isWatched = [] {
+        pthread_atfork(nullptr, nullptr, &forgetOthers);
+        py::module_::import("atexit").attr("register")(py::cpp_function{&endAsking});
+        return true;
+    }();
+    static_cast<void>(isWatched);
+}
+
+py::handle holdersName()
+{
+    static PyObject* const name = PyUnicode_InternFromString(kHolders);
+    return name;
+}
+} // namespace
+
+void dropDone()
+{
+    gIsAsked = false; // First: what comes after the exchange asks again.
+    Kept::Holders* holders = gDone.exchange(nullptr);
+    while (holders != nullptr)
+    {
+        Kept::Holders* const next = holders->next;
+        Py_DECREF(holders->object); // May run any code, this function included.
+        delete holders;
+        holders = next;
+    }
+}
+
+void setOwn(py::object const& object, char const* name, py::object const& value)
+{
+    if (PyObject_GenericSetAttr(object.ptr(), py::str(name).ptr(), value.ptr()) != 0)
+        throw py::error_already_set();
+}
+
+py::dict holdersOf(py::object const& context)
+{
+    if (auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(context.ptr(), holdersName().ptr())))
+        return found;
+    if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0)
+        throw py::error_already_set();
+    PyErr_Clear();
+    py::dict made;
+    setOwn(context, kHolders, made);
+    return made;
+}
+
+void setHolder(py::object const& context, py::object const& name, py::object const& holder)
+{
+    py::dict holders = holdersOf(context);
+    if (!holder && !holders.contains(name))
+        return;
+    if (holders.ref_count() > 2) // Besides the context and this function runs use it: they keep it as it is.
+    {
+        holders = holders.attr("copy")();
+        setOwn(context, kHolders, holders);
+    }
+    if (holder)
+        holders[name] = holder;
+    else if (PyDict_DelItem(holders.ptr(), name.ptr()) != 0)
+        throw py::error_already_set();
+}
+
+Kept::Kept(py::object holders)
+{
+    if (gDone.load(std::memory_order_relaxed) != nullptr)
+        dropDone();
+    if (!holders || PyObject_Size(holders.ptr()) == 0)
+        return;
+    watchTheEnd();
+    mHolders = new Holders{holders.release().ptr(), nullptr};
+}
+
+Kept::~Kept()
+{
+    if (mHolders == nullptr)
+        return;
+    Py_DECREF(mHolders->object);
+    delete mHolders;
+}
+
+void Kept::behind(void* stream) noexcept
+{
+    if (mHolders != nullptr && reinterpret_cast<size_t>(stream) > 1)
+        tenonHostSubmit(stream, &nothing, std::exchange(mHolders, nullptr), &giveBack);
+}
+
+} // namespace tenon::python
