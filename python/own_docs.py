@@ -90,7 +90,9 @@ OWN = {
     "engine uses the extents or, as those of shape tensors, the values only.\n:param binding: its index.",
     "ICudaEngine.is_shape_binding": "Whether a binding is a shape tensor, whose values decide about shapes or come of "
     "them.\n:param binding: its index.",
-    "ICudaEngine.num_bindings": "The number of bindings: of tensors, once for each optimization profile.",
+    "ICudaEngine.num_bindings": "The number of bindings: of tensors, once for each optimization profile. "
+    "engine[i] is the name of binding i, engine[-i] that of a tensor counted from the last one, and iterating yields "
+    "the names of the tensors, which all calls by name take.",
     "ICudaEngine.max_batch_size": "The largest batch of an engine with an implicit batch, else 1.",
     "IFullyConnectedLayer": "Multiplies the last three axes of its input, seen as one vector, by a matrix.",
     "IFullyConnectedLayer.num_output_channels": "How many values come out.",
@@ -113,7 +115,7 @@ OWN = {
     "none of that index.",
     "IExecutionContext.execute_async_v2": "Runs the engine on a stream, with the memory of all tensors. ValueError "
     "when an array or another buffer is smaller than its tensor with the shapes set now; nothing runs then. They are "
-    "kept until the next such call.\n"
+    "kept until the run is over.\n"
     ":param bindings: the memory of all tensors in the engine's order, each an address, a capsule, an array or "
     "another buffer; or those of all profiles, one after the other. None for the shape tensors that "
     "set_shape_input() has set.\n"
@@ -138,20 +140,22 @@ OWN = {
     "IExecutionContext.all_shape_inputs_specified": "Whether every input that decides about shapes has its values.",
     "IExecutionContext.device_memory": "The memory for activations, as it was given: an address, an array or another "
     "buffer. Only for contexts made with ExecutionContextAllocationStrategy.USER_MANAGED. An address stands for as "
-    "many bytes as the engine may need at most.",
+    "many bytes as the engine may need at most. RuntimeError when the context does not take it.",
     "IExecutionContext.execute": "Runs a batch of an engine with an implicit batch and waits for its end. "
     "ValueError when an array or another buffer is smaller than its tensor with that batch; nothing runs then.\n"
     ":param batch_size: how many samples, at most the engine's max_batch_size. Without effect where the network was "
     "made with EXPLICIT_BATCH.\n:param bindings: the memory of all tensors, as for execute_v2.\n"
     ":returns: whether all went well.",
     "IExecutionContext.execute_async": "Starts a run of a batch of an engine with an implicit batch.\n"
-    ":param batch_size: how many samples, as for execute.\n:param bindings: the memory of all tensors.\n"
+    ":param batch_size: how many samples, as for execute.\n"
+    ":param bindings: the memory of all tensors; what is no address is kept until the run is over.\n"
     ":param stream_handle: the stream, an int, a capsule, or None for the default stream 0.\n"
     ":param input_consumed: an event that is recorded once the inputs may be overwritten, or None.\n"
     ":returns: whether the run was started.",
     "IExecutionContext.execute_async_v3": "Runs the engine on a stream, with the addresses set by tensor name. "
     "ValueError when an array or another buffer is smaller than its tensor with the shapes set now; nothing runs "
-    "then.\n:param stream_handle: an int, a capsule, or None for the default stream 0.\n"
+    "then. They are kept until the run is over.\n"
+    ":param stream_handle: an int, a capsule, or None for the default stream 0.\n"
     ":returns: whether the run was started; the logger has the reason if not.",
     "IExecutionContext.execute_v2": "Runs the engine and waits for its end. ValueError when an array or another "
     "buffer is smaller than its tensor with the shapes set now; nothing runs then.\n"
@@ -163,13 +167,14 @@ OWN = {
     "IExecutionContext.set_aux_streams": "Sets the streams that a run may use besides its own.\n"
     ":param aux_streams: their handles.",
     "IExecutionContext.set_device_memory": "Gives the memory for activations to a context made with "
-    "ExecutionContextAllocationStrategy.USER_MANAGED. An array or another buffer is kept until it is replaced; "
-    "ValueError when it is smaller than size.\n:param memory: an address, a capsule, an array or another buffer.\n"
+    "ExecutionContextAllocationStrategy.USER_MANAGED. An array or another buffer is kept until it is replaced "
+    "and no run uses it; ValueError when it is smaller than size, RuntimeError when the context does not take it.\n"
+    ":param memory: an address, a capsule, an array or another buffer.\n"
     ":param size: its bytes, at least what update_device_memory_size_for_shapes() answers.",
     "IExecutionContext.set_tensor_address": "Sets the memory of an input or output. An array or another buffer is "
-    "kept until other memory takes its place; its size is compared with the tensor's when the engine runs. TypeError "
-    "for one that is not contiguous, has other elements, or is read-only where the engine writes.\n"
-    ":param name: an input or output.\n"
+    "kept until other memory takes its place and no run uses it; its size is compared with the tensor's when the "
+    "engine runs. TypeError for one that is not contiguous, has other elements, or is read-only where "
+    "the engine writes.\n:param name: an input or output.\n"
     ":param memory: an address, a capsule, a NumPy array, another buffer, or None to take the address away.\n"
     ":returns: whether the context took it.",
     "IExecutionContext.set_optimization_profile_async": "Chooses the optimization profile, which forgets all shapes "

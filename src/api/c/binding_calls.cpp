@@ -42,10 +42,11 @@ int32_t tenonSetShapeInput(void* context, int32_t binding, int64_t const* values
 int32_t tenonGetShape(void* context, int32_t binding, int64_t* values, int32_t room) noexcept
 {
     ExecutionContext& of = contextOf(context);
-    return tenon::api::fenced(of.reporting().log(), "IExecutionContext::getShapeBinding", int32_t{-1}, [&]() -> tenon::Result<int32_t> {
-        std::vector<int64_t> const found = TENON_TRY(of.shapeOf(binding));
-        if (room > 0)
-            std::copy_n(found.begin(), std::min(found.size(), static_cast<size_t>(room)), values);
-        return static_cast<int32_t>(found.size());
-    });
+    return tenon::api::fenced(
+        of.reporting().log(), "IExecutionContext::getShapeBinding", int32_t{-1}, [&]() -> tenon::Result<int32_t> {
+            std::vector<int64_t> const found = TENON_TRY(of.shapeOf(binding));
+            if (room > 0)
+                std::copy_n(found.begin(), std::min(found.size(), static_cast<size_t>(room)), values);
+            return static_cast<int32_t>(found.size());
+        });
 }
