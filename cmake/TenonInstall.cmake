@@ -29,8 +29,10 @@ install(FILES ${PROJECT_BINARY_DIR}/TenonConfig.cmake ${PROJECT_BINARY_DIR}/Teno
     DESTINATION ${package} COMPONENT tenon)
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /) # From the file to the prefix, so that the tree can move.
 set(TENON_PC_PREFIX "\${pcfiledir}/${up}")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/tenon.pc.in ${PROJECT_BINARY_DIR}/tenon.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT tenon)
+foreach(file IN ITEMS tenon.pc tenon-cudart.pc)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${file}.in ${PROJECT_BINARY_DIR}/${file} @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT tenon)
+endforeach()
 
 # A wheel holds no links: each library once, under the name that others look for.
 if(TARGET tenon_native)

@@ -115,6 +115,9 @@ extern "C"
     TENON_HOSTRT_CALL cudaError_t cudaCtxResetPersistingL2Cache(void);
     TENON_HOSTRT_CALL cudaError_t cudaDriverGetVersion(int* version);
     TENON_HOSTRT_CALL cudaError_t cudaRuntimeGetVersion(int* version);
+#if TENON_CUDART_MAJOR < 13 && defined(__ELF__)
+    __asm__(".symver cudaRuntimeGetVersion,cudaRuntimeGetVersion@libcudart.so.12"); // Else it answers 13.
+#endif
 
     // Memory.
 

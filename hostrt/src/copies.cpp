@@ -53,6 +53,31 @@ TenonHostKind kindAt(void const* address) noexcept
     return found.kind;
 }
 
+//! Whether the extent lies within the block that it begins in; memory that the run-time does not know has no end.
+bool fits(TenonHostBlock const& block, TenonHostExtent const& extent) noexcept
+{
+    TenonHostMemory found;
+    tenonHostFind(block.data, &found);
+    if (found.kind == TENON_HOST_UNKNOWN)
+        return true;
+    auto const offset = static_cast<uint64_t>(static_cast<char const*>(block.data) - static_cast<char*>(found.base));
+    unsigned __int128 const end = static_cast<unsigned __int128>(extent.depth - 1) * block.slice
+        + static_cast<unsigned __int128>(extent.height - 1) * block.pitch + extent.width + offset;
+    return end <= found.bytes;
+}
+
+//! Whether the sides stand the other way round than the kind says. Addresses that the run-time does not know pass for a
+//! device's, but for a copy from there to a device that is said to go to the host, and the reverse.
+bool isOtherWayRound(Copy const& copy) noexcept
+{
+    if (copy.kind != cudaMemcpyDeviceToHost && copy.kind != cudaMemcpyHostToDevice)
+        return false;
+    bool const toHost = copy.kind == cudaMemcpyDeviceToHost;
+    TenonHostKind const device = kindAt(toHost ? copy.from.data : copy.to.data);
+    TenonHostKind const host = kindAt(toHost ? copy.to.data : copy.from.data);
+    return device == TENON_HOST_UNKNOWN && host == TENON_HOST_DEVICE;
+}
+
 //! An error where the copy is none that the kind allows.
 cudaError_t checkCopy(Copy const& copy) noexcept
 {
@@ -65,7 +90,8 @@ cudaError_t checkCopy(Copy const& copy) noexcept
     bool const hasRows = copy.extent.height > 1 || copy.extent.depth > 1;
     if (copy.to.pitch < copy.extent.width || copy.from.pitch < copy.extent.width)
         return hasRows ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue;
-    return cudaSuccess;
+    bool const isWithin = fits(copy.to, copy.extent) && fits(copy.from, copy.extent);
+    return isWithin && !isOtherWayRound(copy) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 //! Which sides are the program's own memory that the run-time does not know.
@@ -211,6 +237,8 @@ Fill fillBlock(cudaPitchedPtr const& memory, int value, cudaExtent const& extent
 
 cudaError_t fill(Fill const& own, cudaStream_t stream) noexcept
 {
+    if (own.to.data != nullptr && !isEmpty(own.extent) && !fits(own.to, own.extent))
+        return cudaErrorInvalidValue;
     return errorOf(tenonHostFill(own.to, own.value, own.extent, stream));
 }
 

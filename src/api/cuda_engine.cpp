@@ -208,7 +208,7 @@ EngineCapability CudaEngine::getEngineCapability() const noexcept
 void CudaEngine::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
     mReporting.setRecorder(recorder);
-    mEngine->log().setRecorder(recorder);
+    mEngine->log() = mReporting.log();
 }
 
 IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept

@@ -18,7 +18,7 @@ ExecutionContext::ExecutionContext(
       mConfig{std::move(config)},
       mWatch{*mEngine}
 {
-    mContext->log().setRecorder(mReporting.recorder());
+    mContext->log() = mReporting.log();
     if (Result<Done> const set = mEngine->isImplicit() ? setBatch(mEngine->getMaxBatchSize()) : Done{}; !set)
         mReporting.log().error(set.error());
 }
@@ -89,7 +89,7 @@ bool ExecutionContext::allInputShapesSpecified() const noexcept
 void ExecutionContext::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
     mReporting.setRecorder(recorder);
-    mContext->log().setRecorder(recorder);
+    mContext->log() = mReporting.log();
 }
 
 IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept

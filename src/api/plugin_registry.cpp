@@ -49,7 +49,7 @@ PluginRegistry::~PluginRegistry()
 
 Log PluginRegistry::log() const noexcept
 {
-    return Log{&globalLogger(), mRecorder};
+    return Log{&globalLogger(), referenceTo(mRecorder)};
 }
 
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept

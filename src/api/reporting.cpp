@@ -6,27 +6,21 @@
 namespace tenon::api
 {
 
-Reporting::Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder) noexcept
-    : mLog{logger}
+Reporting::Reporting(nvinfer1::ILogger* logger, Recorder recorder) noexcept
+    : mLog{logger, std::move(recorder)}
 {
     holdLogger(logger);
-    setRecorder(recorder);
 }
 
 Reporting::~Reporting()
 {
-    setRecorder(nullptr);
+    mLog.setRecorder(nullptr);
     releaseLogger(mLog.logger());
 }
 
 void Reporting::setRecorder(nvinfer1::IErrorRecorder* recorder) noexcept
 {
-    nvinfer1::IErrorRecorder* const before = mLog.recorder();
-    if (recorder != nullptr)
-        recorder->incRefCount();
-    mLog.setRecorder(recorder);
-    if (before != nullptr)
-        before->decRefCount();
+    mLog.setRecorder(referenceTo(recorder));
 }
 
 void Reporting::notImplemented(char const* call) const noexcept

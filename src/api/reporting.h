@@ -6,11 +6,12 @@
 namespace tenon::api
 {
 
-//! Holds a reference on its recorder from setRecorder on until another one is set or the owner goes (rule B2).
+//! Holds a reference on its recorder from setRecorder on until another one is set or the owner goes (rule B2), and the
+//! work that it began has ended.
 class Reporting
 {
   public:
-    explicit Reporting(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr) noexcept;
+    explicit Reporting(nvinfer1::ILogger* logger, Recorder recorder = nullptr) noexcept;
     //! A child starts with its parent's recorder (rule B1).
     Reporting(Reporting const& parent) noexcept
         : Reporting{parent.mLog.logger(), parent.mLog.recorder()}
@@ -22,7 +23,7 @@ class Reporting
     void setRecorder(nvinfer1::IErrorRecorder* recorder) noexcept;
     nvinfer1::IErrorRecorder* recorder() const noexcept
     {
-        return mLog.recorder();
+        return mLog.recorder().get();
     }
     Log const& log() const noexcept
     {

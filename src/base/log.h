@@ -5,10 +5,23 @@
 
 #include "NvInferRuntime.h"
 
+#include <memory>
 #include <string>
 
 namespace tenon
 {
+
+//! With a reference of its own for as long as anybody holds it: work that goes on may report when its context has got
+//! another recorder.
+using Recorder = std::shared_ptr<nvinfer1::IErrorRecorder>;
+
+inline Recorder referenceTo(nvinfer1::IErrorRecorder* recorder)
+{
+    if (recorder == nullptr)
+        return nullptr;
+    recorder->incRefCount();
+    return {recorder, [](nvinfer1::IErrorRecorder* each) { each->decRefCount(); }};
+}
 
 //! Joins a logger and a recorder (either may be null). Copies share both; calls may come from any thread, and no lock
 //! is held around them.
@@ -18,22 +31,22 @@ class Log
     using Severity = nvinfer1::ILogger::Severity;
 
     Log() = default;
-    explicit Log(nvinfer1::ILogger* logger, nvinfer1::IErrorRecorder* recorder = nullptr)
+    explicit Log(nvinfer1::ILogger* logger, Recorder recorder = nullptr)
         : mLogger{logger},
-          mRecorder{recorder}
+          mRecorder{std::move(recorder)}
     {
     }
     nvinfer1::ILogger* logger() const noexcept
     {
         return mLogger;
     }
-    nvinfer1::IErrorRecorder* recorder() const noexcept
+    Recorder const& recorder() const noexcept
     {
         return mRecorder;
     }
-    void setRecorder(nvinfer1::IErrorRecorder* recorder) noexcept
+    void setRecorder(Recorder recorder) noexcept
     {
-        mRecorder = recorder;
+        mRecorder = std::move(recorder);
     }
 
     //! To the recorder when there is one (rule B3), and to the logger as kERROR (kINTERNAL_ERROR for our mistakes).
@@ -48,7 +61,7 @@ class Log
     void log(Severity severity, std::string const& message) const noexcept;
 
     nvinfer1::ILogger* mLogger{nullptr};
-    nvinfer1::IErrorRecorder* mRecorder{nullptr};
+    Recorder mRecorder;
 };
 
 } // namespace tenon

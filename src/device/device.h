@@ -19,6 +19,8 @@ struct Launch
     int32_t step{0}; //!< Position in the plan, for messages and observers.
     size_t inputCount{0};
     size_t outputCount{0};
+    //! An operand is a shape tensor of the network's, which lives on the host; all others are memory of the device.
+    bool touchesHost{false};
 };
 
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
@@ -125,6 +127,8 @@ class Device
     virtual Result<Done> checkEvent(void const* event) const = 0;
     //! The event is over when all that stands in the stream now is.
     virtual Result<Done> recordEvent(void* event, void* stream) = 0;
+    //! Whether the calling thread does the work of a stream: waiting there for work of the stream would never end.
+    virtual bool isWorking() const noexcept = 0;
     //! True while work for the stream is recorded, to run whenever the recording is launched.
     virtual bool isCapturing(void const* stream) const noexcept = 0;
 };

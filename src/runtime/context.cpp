@@ -40,7 +40,11 @@ Context::Context(std::shared_ptr<ContextState> state)
 {
 }
 
-Context::~Context() = default;
+Context::~Context()
+{
+    if (!mState->engine.device().isWorking()) // Else what goes on keeps all that it needs.
+        mState->waitForFrames();
+}
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, MemoryStrategy strategy)
 {

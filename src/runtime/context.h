@@ -48,7 +48,7 @@ class Context
 
     //! Profile 0 is selected (Q1).
     static Result<std::unique_ptr<Context>> create(std::shared_ptr<Engine> engine, MemoryStrategy strategy);
-    ~Context();
+    ~Context(); //!< Waits for runs under way, but where the caller does a stream's work itself.
     Context(Context const&) = delete;
     Context& operator=(Context const&) = delete;
 

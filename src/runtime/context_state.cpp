@@ -82,11 +82,6 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     refreshDims();
 }
 
-ContextState::~ContextState()
-{
-    waitForFrames();
-}
-
 Result<Done> ContextState::takeMemory(int64_t bytes)
 {
     memory = std::make_shared<DeviceMemory>(
@@ -96,15 +91,20 @@ Result<Done> ContextState::takeMemory(int64_t bytes)
 
 std::shared_ptr<Frame> ContextState::freeFrame()
 {
-    constexpr size_t kMost{64};
+    constexpr size_t kMost{1024};
     for (auto const& frame : frames)
         if (!frame->isUnderWay())
             return frame;
-    if (frames.size() < kMost)
+    if (frames.size() < kMost || engine.device().isWorking())
         return frames.emplace_back(std::make_shared<Frame>(*this));
     std::rotate(frames.begin(), frames.begin() + 1, frames.end()); // The first has been under way for longest.
     frames.back()->wait();
     return frames.back();
+}
+
+bool ContextState::hasFramesUnderWay() const noexcept
+{
+    return std::ranges::any_of(frames, [](auto const& frame) { return frame->isUnderWay(); });
 }
 
 void ContextState::waitForFrames() const noexcept
@@ -154,7 +154,7 @@ Result<Done> ContextState::attachKernels()
     {
         if (allocator == nullptr)
             allocator = std::make_unique<ContextAllocator>(MemorySource{&engine.device(), engine.options.allocator});
-        auto made = engine.attach(i, {allocator.get(), log.recorder()});
+        auto made = engine.attach(i, {allocator.get(), log.recorder().get()});
         if (!made)
             return std::move(made).error().in(stepLabel(engine, static_cast<int32_t>(i)));
         if (*made == nullptr)

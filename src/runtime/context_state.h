@@ -16,7 +16,6 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     using Dims = nvinfer1::Dims64;
 
     ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how);
-    ~ContextState(); //!< Waits for runs under way.
 
     std::shared_ptr<Engine> owner;
     EngineState const& engine;
@@ -41,6 +40,10 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::shared_ptr<DeviceMemory> scratch; //!< Never null.
     nvinfer1::IGpuAllocator* temporary{nullptr};
     void* consumed{nullptr}; //!< Event of the user's.
+
+    // ---- of runs that go on -----------------------------------------------------------------------------------------
+    std::atomic<bool> hasFailed{false}; //!< One of them, after its call had returned.
+    std::atomic<int32_t> recordings{0}; //!< Frames of captures.
 
     // ---- of the run at hand: the user's callbacks may ask the context, and must not touch this -----
     std::atomic<bool> isRunning{false}; //!< From the call of a run to its return, not while its work goes on.
@@ -67,9 +70,10 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     Result<Done> attachKernels();
     //! Other memory for activations; runs under way keep theirs.
     Result<Done> takeMemory(int64_t bytes);
-    //! One that no work uses. Waits for the oldest when very many are under way.
+    //! One that no work uses. Waits for the oldest when very many are under way, but not in a stream's work.
     std::shared_ptr<Frame> freeFrame();
     void waitForFrames() const noexcept;
+    bool hasFramesUnderWay() const noexcept;
     //! Fills dims from set, profile and dimension names.
     void refreshDims();
     //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.

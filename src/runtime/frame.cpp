@@ -4,10 +4,27 @@
 #include "base/fork.h"
 #include "runtime/context_state.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tenon
 {
+
+namespace
+{
+//! Whether the step reads or writes an input or output that lives on the host.
+bool touchesHost(EngineState const& engine, PlanStep const& step)
+{
+    auto const isOnHost = [&](int32_t index) {
+        PlanTensor const* tensor = index < 0 ? nullptr : &engine.program->tensors[static_cast<size_t>(index)];
+        while (tensor != nullptr && tensor->kind == PlanTensorKind::kView)
+            tensor = &engine.program->tensors[static_cast<size_t>(tensor->index)];
+        return tensor != nullptr && tensor->kind == PlanTensorKind::kIO
+            && engine.plan->io[static_cast<size_t>(tensor->index)].isShape;
+    };
+    return std::ranges::any_of(step.inputs, isOnHost) || std::ranges::any_of(step.outputs, isOnHost);
+}
+} // namespace
 
 Frame::Frame(ContextState& context)
     : mContext{context}
@@ -25,7 +42,8 @@ Frame::Frame(ContextState& context)
         launches.push_back({nullptr,
             {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
                 produced.data() + slots.firstProduced},
-            static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size()});
+            static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size(),
+            touchesHost(engine, engine.program->steps[i])});
     }
 }
 
@@ -38,10 +56,27 @@ Error failedRun(EngineState const& engine, RunFailure failure)
     return std::move(failure.error).in(stepLabel(engine, failure.step));
 }
 
-void Frame::start(std::shared_ptr<DeviceMemory> arenaOfRun, std::shared_ptr<DeviceMemory> scratchOfRun) noexcept
+Frame::~Frame()
 {
-    arenaMemory = std::move(arenaOfRun);
-    scratchMemory = std::move(scratchOfRun);
+    if (capturedFrom != nullptr)
+        capturedFrom->recordings.fetch_sub(1);
+}
+
+void Frame::startCapture()
+{
+    capturedFrom = mContext.shared_from_this();
+    capturedFrom->recordings.fetch_add(1);
+}
+
+void Frame::start(std::shared_ptr<StepObserver const> timerOfRun)
+{
+    arenaMemory = mContext.memory;
+    scratchMemory = mContext.scratch;
+    timer = std::move(timerOfRun);
+    ownValues = mContext.ownValues;
+    log = mContext.log;
+    if (capturedFrom == nullptr)
+        context = mContext.shared_from_this();
     mHasFailed.store(false);
     mGeneration = forkGeneration();
     mParts.store(1);
@@ -75,7 +110,8 @@ Result<Done> Frame::finished(RunFailure const* failure)
     if (failure != nullptr && !mHasFailed.exchange(true))
     {
         Error error = failedRun(mContext.engine, *failure);
-        mContext.log.error(error);
+        mContext.hasFailed.store(true);
+        log.error(error);
         poisonOutputs(mContext.engine, io,
             tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
         result = std::move(error);
@@ -99,6 +135,8 @@ void Frame::partIsOver() noexcept
     arenaMemory.reset(); // Before anybody takes the frame for the next run.
     scratchMemory.reset();
     timer.reset();
+    log = Log{};
+    std::shared_ptr<ContextState> const last = std::move(context); // Goes last, and the frame may go with it.
     mParts.store(0);
     mParts.notify_all();
 }

@@ -18,6 +18,7 @@ using OwnValues = std::shared_ptr<std::vector<std::byte> const>;
 struct Frame final : public RunTicket
 {
     explicit Frame(ContextState& context);
+    ~Frame() override;
 
     std::vector<Launch> launches;
     std::vector<void const*> inputs;
@@ -37,11 +38,15 @@ struct Frame final : public RunTicket
     std::shared_ptr<DeviceMemory> scratchMemory;
     std::shared_ptr<StepObserver const> timer;
     std::vector<OwnValues> ownValues;
+    Log log;                               //!< As it was when the run began.
+    std::shared_ptr<ContextState> context; //!< While the run is under way: its handle may go meanwhile.
     //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 
     //! Before a new run whose work may go on: one part is the caller's, until it has launched all others.
-    void start(std::shared_ptr<DeviceMemory> arenaOfRun, std::shared_ptr<DeviceMemory> scratchOfRun) noexcept;
+    void start(std::shared_ptr<StepObserver const> timerOfRun);
+    //! The frame serves a recording from now on, and nothing else.
+    void startCapture();
     //! Before launches that finished will be called for, or partIsOver when they are over at once.
     void addPart() noexcept;
     void partIsOver() noexcept;
@@ -53,7 +58,7 @@ struct Frame final : public RunTicket
     Result<Done> finished(RunFailure const* failure) override;
 
   private:
-    ContextState& mContext;
+    ContextState& mContext; //!< Kept by `context` or `capturedFrom` wherever work goes on.
     std::atomic<int32_t> mParts{0};
     int32_t mGeneration{0}; //!< Of the process that started the run: in a child of it nothing goes on.
     std::atomic<bool> mHasFailed{false};

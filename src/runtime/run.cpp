@@ -45,6 +45,8 @@ class Run
     Result<Done> runAll()
     {
         TENON_TRY(mState.attachKernels());
+        if (mState.hasFailed.exchange(false))
+            mState.reshapedRun.reset(); // Custom layers are told again.
         TENON_TRY(takeAddresses());
         TENON_TRY(mState.selectRun(mApart, mState.now));
         TENON_TRY(takeArena());
@@ -136,7 +138,7 @@ class Run
                     : mState.temporary != nullptr ? "its temporary memory is given back when the call returns"
                                                   : "it is observed");
         mFrame = std::make_shared<Frame>(mState);
-        mFrame->capturedFrom = mState.shared_from_this();
+        mFrame->startCapture();
         return Done{};
     }
 
@@ -222,7 +224,7 @@ class Run
         if (!mMoved && !isNew)
             return Done{};
         bool const isOther = isNew || mIsOther;
-        mState.waitForFrames();     // They may run the same layers.
+        TENON_TRY(awaitAttached());
         mState.reshapedRun.reset(); // Until the run has succeeded: after a failure all are told again.
         for (int32_t i = segment.first; i < segment.last; ++i)
             if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
@@ -233,6 +235,21 @@ class Run
                     return std::move(told).error().in(stepLabel(mEngine, i));
             }
         mState.reshapedFor[index] = index > 0 ? mState.tails[index] : nullptr;
+        return Done{};
+    }
+
+    //! Custom layers are told of other shapes when nothing runs them, now or later.
+    Result<Done> awaitAttached() const
+    {
+        if (mState.recordings.load() > (mIsCaptured ? 1 : 0))
+            return errorOf(ErrorCode::kINVALID_STATE,
+                "a recording of this context's runs exists, and its custom layers know the shapes and addresses of one "
+                "run: destroy the graphs that were captured from it before it runs others, or use another context");
+        if (mEngine.device().isWorking() && mState.hasFramesUnderWay())
+            return errorOf(ErrorCode::kINVALID_STATE,
+                "custom layers hear of other shapes and addresses when earlier runs of the context are over, and work "
+                "of a stream cannot wait for those");
+        mState.waitForFrames();
         return Done{};
     }
 
@@ -297,9 +314,7 @@ class Run
     {
         if (!mayGoOn)
             return launchParts(segment, tail, false);
-        mFrame->start(mState.memory, mState.scratch);
-        mFrame->timer = mRequest.timer;
-        mFrame->ownValues = mState.ownValues;
+        mFrame->start(mRequest.timer);
         Result<RunEnd> end = launchParts(segment, tail, true);
         mFrame->partIsOver(); // The caller's own: from here on only work that goes on holds the frame.
         return end;

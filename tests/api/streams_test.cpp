@@ -137,6 +137,25 @@ TEST_F(StreamRules, S2_S3_enqueueV3ReturnsBeforeTheWorkAndMarksWhenInputsHaveBee
     EXPECT_EQ(context->getInputConsumedEvent(), nullptr);
 }
 
+TEST_F(StreamRules, workOfAStreamMayDeleteAContextWhoseRunsStandBehindIt)
+{
+    ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    stream.hold();
+    auto const end = [](void* which) -> int32_t {
+        static_cast<std::unique_ptr<IExecutionContext>*>(which)->reset();
+        return 0;
+    };
+    ASSERT_EQ(tenonHostSubmit(stream.handle(), end, &context, nullptr), TENON_HOST_OK);
+    ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
+    ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
+    stream.letGo();
+    stream.synchronize();
+    EXPECT_EQ(context, nullptr);
+    expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+}
+
 TEST_F(StreamRules, S3_enqueueV2RecordsItsOwnEvent)
 {
     HostEvent const consumed;

@@ -31,6 +31,7 @@ def test_find_package(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
     run("cmake", "-S", HERE, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path)
     assert run(tmp_path / "consumer") == EXPECTED
+    assert run(tmp_path / "memory") == "1010101\n"
 
 
 def test_pkg_config(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -47,19 +48,14 @@ def test_host_calls_under_the_names_of_cuda(installed: pathlib.Path, tmp_path: p
     headers = installed / "include" / "tenon" / "hostrt"
     assert {path.name for path in links.iterdir()} == {"libcudart.so", "libcudart.so.12", "libcudart.so.13"}
     assert not list(installed.glob("include/cuda*")) and not list(links.parents[1].glob("libcudart*"))
-    source = tmp_path / "memory.cpp"
-    source.write_text(
-        "#include <cuda_runtime.h>\n#include <cstdio>\n"
-        "int main()\n{\n    int* memory = nullptr;\n    int value = 0;\n"
-        "    if (cudaMallocManaged(&memory, 64) != cudaSuccess || cudaMemset(memory, 1, 64) != cudaSuccess)\n"
-        "        return 1;\n"
-        "    if (cudaMemcpy(&value, memory + 3, sizeof(value), cudaMemcpyDefault) != cudaSuccess)\n        return 2;\n"
-        '    std::printf("%x\\n", value);\n    return cudaFree(memory);\n}\n'
-    )
-    program = tmp_path / "memory"
-    libraries = links.parents[1]
-    run("g++", source, f"-I{headers}", f"-L{links}", "-lcudart", f"-Wl,-rpath,{libraries}", "-o", program)
-    assert run(program) == "1010101\n"
+    (folder,) = installed.glob("lib*/**/pkgconfig")
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "tenon-cudart", PKG_CONFIG_PATH=str(folder)))
+    assert f"-I{headers}" in map(os.path.normpath, flags) or f"-I{headers}" in flags, flags
+    for major in (12, 13):
+        program = tmp_path / f"memory{major}"
+        define = f"-DTENON_CUDART_MAJOR={major}"
+        run("g++", HERE / "memory.cpp", define, *flags, f"-Wl,-rpath,{folder.parent}", "-o", program)
+        assert run(program) == "1010101\n"
 
 
 def test_nothing_points_into_the_build(installed: pathlib.Path) -> None:

@@ -3,6 +3,8 @@
 #include "plugins/circ_pad.h"
 #include "plugins/one_to_one.h"
 
+#include "tenon/host.h"
+
 #include <array>
 #include <functional>
 
@@ -27,6 +29,7 @@ class Failing final : public OneToOne<Failing>
     int32_t onShapeChange(PluginTensorDesc const* in, int32_t, PluginTensorDesc const*, int32_t) noexcept override
     {
         told = in[0].dims.d[0];
+        note("onShapeChange", std::to_string(told));
         return 0;
     }
     int32_t enqueue(PluginTensorDesc const* in, PluginTensorDesc const*, void const* const* inputs,
@@ -95,6 +98,98 @@ TEST_F(Robust, L13_afterARunThatFailedShapesAreToldAgain)
         if (each.call == "enqueue")
             told.push_back(each.what);
     EXPECT_EQ(told, (std::vector<std::string>{"4", "8", "4", "6", "8", "8"}));
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+//! A stream of the host, which ends with the test.
+class OwnStream
+{
+  public:
+    OwnStream()
+    {
+        EXPECT_EQ(tenonHostCreateStream(&mHandle, 0, 0), TENON_HOST_OK);
+    }
+    OwnStream(OwnStream const&) = delete;
+    OwnStream& operator=(OwnStream const&) = delete;
+    ~OwnStream()
+    {
+        EXPECT_EQ(tenonHostDestroyStream(mHandle), TENON_HOST_OK);
+    }
+    cudaStream_t handle() const
+    {
+        return static_cast<cudaStream_t>(mHandle);
+    }
+    TenonHostStatus synchronize() const
+    {
+        return tenonHostSynchronizeStream(mHandle);
+    }
+
+  private:
+    void* mHandle{nullptr};
+};
+
+TEST_F(Robust, L13_afterARunThatFailedLaterShapesAreToldAgain)
+{
+    OneToOneCreator<Failing> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    std::unique_ptr<ICudaEngine> const engine = engineOf<Failing>(dims({8}));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    OwnStream const own;
+    DeviceArray<float> const in{randomFloats(8, 5)};
+    DeviceArray<float> const out{size_t{8}};
+    context->setTensorAddress("x", in.data());
+    context->setTensorAddress("y", out.data());
+    Journal::get().clear();
+    for (int64_t const failsAt : {-1, -1, 8, 8, -1, -1})
+    {
+        Failing::failsAt = failsAt;
+        ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
+        EXPECT_EQ(own.synchronize() == TENON_HOST_OK, failsAt < 0);
+    }
+    EXPECT_EQ(Journal::get().count("onShapeChange"), 3) << "at first, and after each failure";
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+TEST_F(Robust, S8_aRecordingWithACustomLayerKeepsItsShapes)
+{
+    Failing::failsAt = -1;
+    OneToOneCreator<Failing> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    addProfile({1}, {4}, {8});
+    std::unique_ptr<ICudaEngine> const engine = engineOf<Failing>(dims({-1}));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ASSERT_TRUE(run(*context, 4));
+    OwnStream const own;
+    std::vector<float> const x = randomFloats(4, 6);
+    DeviceArray<float> const in{x};
+    DeviceArray<float> out{size_t{4}};
+    context->setInputShape("x", dims({4}));
+    context->setTensorAddress("x", in.data());
+    context->setTensorAddress("y", out.data());
+    void* graph{nullptr};
+    ASSERT_EQ(tenonHostBeginCapture(own.handle(), TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
+    ASSERT_EQ(tenonHostEndCapture(own.handle(), &graph), TENON_HOST_OK);
+    EXPECT_FALSE(run(*context, 6)) << "the recorded layer would run with these shapes";
+    EXPECT_NE(logger.errors().find("recording"), std::string::npos) << logger.errors();
+    std::unique_ptr<IExecutionContext> const other{engine->createExecutionContext()};
+    EXPECT_TRUE(run(*other, 6));
+    void* executable{nullptr};
+    ASSERT_EQ(tenonHostInstantiateGraph(&executable, graph), TENON_HOST_OK);
+    for (int round = 0; round < 2; ++round)
+    {
+        out.write(std::vector<float>(4, 0.5F));
+        ASSERT_EQ(tenonHostLaunchGraph(executable, own.handle()), TENON_HOST_OK);
+        ASSERT_EQ(own.synchronize(), TENON_HOST_OK);
+        std::vector<float> const y = out.read();
+        for (size_t i = 0; i < 4; ++i)
+            EXPECT_EQ(y[i], 2.0F * x[i]);
+    }
+    EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyExecutable(executable), TENON_HOST_OK);
+    EXPECT_TRUE(run(*context, 6)) << logger.errors();
     getPluginRegistry()->deregisterCreator(creator);
 }
 

@@ -223,7 +223,7 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
     auto const engine = engineOf(failingNetwork());
     auto const context = contextOf(engine);
     Recorder recorder;
-    context->log().setRecorder(&recorder);
+    context->log().setRecorder(referenceTo(&recorder));
     DeviceArray<float> const x{randomFloats(6, 1)};
     DeviceArray<float> const out{6};
     EXPECT_OK(context->setInputAddress("x", x.data()));
@@ -242,8 +242,13 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
         EXPECT_EQ(recorder.getErrorCode(round), ErrorCode::kFAILED_EXECUTION);
         stream.hold();
     }
+    EXPECT_OK(context->enqueue(stream.handle()));
+    context->log().setRecorder(nullptr); // The run under way has one, still.
+    EXPECT_FALSE(stream.finish());
+    EXPECT_EQ(recorder.getNbErrors(), 3);
     auto const now = context->enqueue(nullptr);
     ASSERT_FALSE(now) << "on stream 0 the call itself fails";
+    EXPECT_EQ(recorder.getNbErrors(), 3);
 }
 
 TEST(Streams, S3_theEventIsOverNoLaterThanTheWork)

@@ -41,6 +41,11 @@ Result<Done> HostDevice::recordEvent(void* event, void* stream)
     return host::recordEvent(event, stream);
 }
 
+bool HostDevice::isWorking() const noexcept
+{
+    return host::isWorking();
+}
+
 bool HostDevice::isCapturing(void const* stream) const noexcept
 {
     return host::isCapturing(stream);
@@ -61,7 +66,18 @@ Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions
         if (options.ticket->isGivenUp())
             return options.ticket->finished(nullptr);
         RunFailure failure;
-        Result<Done> done = runNow(launches, options, failure);
+        Result<Done> done = errorOf(ErrorCode::kINTERNAL_ERROR, "a step ended with an exception");
+        try
+        {
+            done = runNow(launches, options, failure);
+        }
+        catch (std::exception const& e) // Whatever happens, the ticket hears of the end.
+        {
+            done = errorOf(ErrorCode::kINTERNAL_ERROR, "a step ended with an exception: {}", e.what());
+        }
+        catch (...)
+        {
+        }
         if (done)
             return options.ticket->finished(nullptr);
         failure.error = std::move(done).error();

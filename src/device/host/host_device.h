@@ -16,6 +16,7 @@ class HostDevice : public Device
     Result<Done> checkStream(void const* stream) const override;
     Result<Done> checkEvent(void const* event) const override;
     Result<Done> recordEvent(void* event, void* stream) override;
+    bool isWorking() const noexcept override;
     bool isCapturing(void const* stream) const noexcept override;
 
   protected:

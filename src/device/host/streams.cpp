@@ -220,6 +220,11 @@ Result<bool> isIdle(void* stream)
     return idle;
 }
 
+bool isWorking() noexcept
+{
+    return StreamQueue::current() != nullptr;
+}
+
 bool isCapturing(void const* stream) noexcept
 {
     if (isLegacy(stream) || isImmediate(stream) || !Captures::instance().isAny())

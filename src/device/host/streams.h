@@ -44,6 +44,8 @@ Result<Done> synchronize(void* stream);
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
 bool isCapturing(void const* stream) noexcept;
+//! Whether the calling thread does a stream's work.
+bool isWorking() noexcept;
 //! Waits for every stream of the process; returns the first failure found, once. In a stream's own thread it waits for
 //! none. Not possible while any stream captures.
 Result<Done> synchronizeAll();

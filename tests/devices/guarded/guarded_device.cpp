@@ -21,13 +21,22 @@ struct Inside
     std::vector<void*> outputs;
 };
 
-Inside insideOf(Launch const& launch)
+//! Where the kernel finds an operand: memory of the host is as far from it as its own is from the host.
+Result<void*> operandOf(void const* address, std::string_view what, size_t index, bool mayBeHosts)
+{
+    if (address != nullptr && !mayBeHosts && !GuardedMemory::holds(address))
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "{} {} of the kernel, {}, is not in memory of the guarded device",
+            what, index, address);
+    return GuardedMemory::open(address);
+}
+
+Result<Inside> insideOf(Launch const& launch)
 {
     Inside inside;
     for (size_t i = 0; i < launch.inputCount; ++i)
-        inside.inputs.push_back(GuardedMemory::open(launch.call.inputs[i]));
+        inside.inputs.push_back(TENON_TRY(operandOf(launch.call.inputs[i], "input", i, launch.touchesHost)));
     for (size_t i = 0; i < launch.outputCount; ++i)
-        inside.outputs.push_back(GuardedMemory::open(launch.call.outputs[i]));
+        inside.outputs.push_back(TENON_TRY(operandOf(launch.call.outputs[i], "output", i, launch.touchesHost)));
     return inside;
 }
 } // namespace
@@ -104,7 +113,13 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
     StepObserver const* const observer = options.observer;
     for (Launch const& launch : launches)
     {
-        Inside const inside = insideOf(launch);
+        auto const found = insideOf(launch);
+        if (!found)
+        {
+            failure.step = launch.step;
+            return found.error();
+        }
+        Inside const& inside = *found;
         Launch step = launch;
         step.call.inputs = inside.inputs.data();
         step.call.outputs = inside.outputs.data();

@@ -142,6 +142,30 @@ void copies()
     ASK(cudaMemset2D(device, 10, 0, 20, 4));
     ASK(cudaMemset2D(device, 10, 0, 20, 1));
     ASK(cudaMemcpyPeer(device, 99, device + 64, 0, 8));
+    section("copies beyond their memory");
+    static char large[1 << 23]; // More than a device gives out at a time.
+    char* const last = device + 4096 - 16;
+    ASK(cudaMemcpy(device, large, sizeof(large), cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy(large, device, sizeof(large), cudaMemcpyDeviceToHost));
+    ASK(cudaMemcpy(large, device, sizeof(large), cudaMemcpyDefault));
+    ASK(cudaMemcpyAsync(device, large, sizeof(large), cudaMemcpyHostToDevice, cudaStreamPerThread));
+    ASK(cudaMemcpy(last, own, 16, cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy2D(device, 1 << 20, own, 8, 8, 8, cudaMemcpyHostToDevice));
+    ASK(cudaMemset(device, 1, sizeof(large)));
+    ASK(cudaMemsetAsync(device, 1, sizeof(large), cudaStreamPerThread));
+    ASK(cudaMemset2D(device, 1 << 20, 1, 8, 8));
+    ASK(cudaMemset(last, 1, 16));
+    section("copies of another direction");
+    ASK(cudaMemcpy(device, own, 16, cudaMemcpyDeviceToHost));
+    ASK(cudaMemcpy(own, device, 16, cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy(own, device, 16, cudaMemcpyHostToHost));
+    ASK(cudaMemcpy(device, own, 16, cudaMemcpyHostToHost));
+    ASK(cudaMemcpy(device, device + 64, 16, cudaMemcpyDeviceToHost));
+    ASK(cudaMemcpy(device, device + 64, 16, cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy(pinned, device, 16, cudaMemcpyDeviceToDevice));
+    ASK(cudaMemcpy(device, pinned, 16, cudaMemcpyDeviceToDevice));
+    ASK(cudaGetLastError());
+    ASK(cudaDeviceSynchronize());
 }
 
 void streams()
