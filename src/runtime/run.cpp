@@ -349,7 +349,6 @@ class Run
         RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.goesOn, nullptr};
         if (mayGoOn)
         {
-            options.goesOn = nullptr; // Who asks has returned.
             options.ticket = mFrame;
             mFrame->addPart();
         }

@@ -62,7 +62,9 @@ Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions cons
 
 Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions const& options)
 {
-    TENON_TRY(host::submit(options.stream, [this, launches, options]() -> Result<Done> {
+    RunOptions later = options;
+    later.goesOn = nullptr; // Who asks will have returned.
+    TENON_TRY(host::submit(options.stream, [this, launches, options = later]() -> Result<Done> {
         if (options.ticket->isGivenUp())
             return options.ticket->finished(nullptr);
         RunFailure failure;
