@@ -24,6 +24,13 @@ typedef struct CUkern_st* cudaKernel_t;
 typedef struct cudaArray* cudaArray_t;
 typedef struct cudaArray const* cudaArray_const_t;
 
+// Calls hear of any number that a program passes, also of those that no enumerator has.
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define TENON_HOSTRT_ENUM : int
+#else
+#define TENON_HOSTRT_ENUM
+#endif
+
 #define cudaStreamDefault 0x00
 #define cudaStreamNonBlocking 0x01
 #define cudaStreamLegacy ((cudaStream_t)0x1)
@@ -67,7 +74,7 @@ typedef struct cudaArray const* cudaArray_const_t;
 #define cudaCpuDeviceId ((int)-1)
 #define cudaInvalidDeviceId ((int)-2)
 
-enum cudaError
+enum cudaError TENON_HOSTRT_ENUM
 {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
@@ -205,7 +212,7 @@ enum cudaError
     cudaErrorApiFailureBase = 10000
 };
 
-enum cudaChannelFormatKind
+enum cudaChannelFormatKind TENON_HOSTRT_ENUM
 {
     cudaChannelFormatKindSigned = 0,
     cudaChannelFormatKindUnsigned = 1,
@@ -241,7 +248,7 @@ enum cudaChannelFormatKind
     cudaChannelFormatKindUnsignedNormalized1010102 = 31
 };
 
-enum cudaMemoryType
+enum cudaMemoryType TENON_HOSTRT_ENUM
 {
     cudaMemoryTypeUnregistered = 0,
     cudaMemoryTypeHost = 1,
@@ -249,7 +256,7 @@ enum cudaMemoryType
     cudaMemoryTypeManaged = 3
 };
 
-enum cudaMemcpyKind
+enum cudaMemcpyKind TENON_HOSTRT_ENUM
 {
     cudaMemcpyHostToHost = 0,
     cudaMemcpyHostToDevice = 1,
@@ -258,21 +265,21 @@ enum cudaMemcpyKind
     cudaMemcpyDefault = 4
 };
 
-enum cudaStreamCaptureStatus
+enum cudaStreamCaptureStatus TENON_HOSTRT_ENUM
 {
     cudaStreamCaptureStatusNone = 0,
     cudaStreamCaptureStatusActive = 1,
     cudaStreamCaptureStatusInvalidated = 2
 };
 
-enum cudaStreamCaptureMode
+enum cudaStreamCaptureMode TENON_HOSTRT_ENUM
 {
     cudaStreamCaptureModeGlobal = 0,
     cudaStreamCaptureModeThreadLocal = 1,
     cudaStreamCaptureModeRelaxed = 2
 };
 
-enum cudaFuncAttribute
+enum cudaFuncAttribute TENON_HOSTRT_ENUM
 {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9,
@@ -285,7 +292,7 @@ enum cudaFuncAttribute
     cudaFuncAttributeMax = 16
 };
 
-enum cudaFuncCache
+enum cudaFuncCache TENON_HOSTRT_ENUM
 {
     cudaFuncCachePreferNone = 0,
     cudaFuncCachePreferShared = 1,
@@ -293,14 +300,14 @@ enum cudaFuncCache
     cudaFuncCachePreferEqual = 3
 };
 
-enum cudaSharedMemConfig
+enum cudaSharedMemConfig TENON_HOSTRT_ENUM
 {
     cudaSharedMemBankSizeDefault = 0,
     cudaSharedMemBankSizeFourByte = 1,
     cudaSharedMemBankSizeEightByte = 2
 };
 
-enum cudaComputeMode
+enum cudaComputeMode TENON_HOSTRT_ENUM
 {
     cudaComputeModeDefault = 0,
     cudaComputeModeExclusive = 1,
@@ -308,7 +315,7 @@ enum cudaComputeMode
     cudaComputeModeExclusiveProcess = 3
 };
 
-enum cudaLimit
+enum cudaLimit TENON_HOSTRT_ENUM
 {
     cudaLimitStackSize = 0,
     cudaLimitPrintfFifoSize = 1,
@@ -319,7 +326,7 @@ enum cudaLimit
     cudaLimitPersistingL2CacheSize = 6
 };
 
-enum cudaMemoryAdvise
+enum cudaMemoryAdvise TENON_HOSTRT_ENUM
 {
     cudaMemAdviseSetReadMostly = 1,
     cudaMemAdviseUnsetReadMostly = 2,
@@ -329,7 +336,7 @@ enum cudaMemoryAdvise
     cudaMemAdviseUnsetAccessedBy = 6
 };
 
-enum cudaMemRangeAttribute
+enum cudaMemRangeAttribute TENON_HOSTRT_ENUM
 {
     cudaMemRangeAttributeReadMostly = 1,
     cudaMemRangeAttributePreferredLocation = 2,
@@ -341,7 +348,7 @@ enum cudaMemRangeAttribute
     cudaMemRangeAttributeLastPrefetchLocationId = 8
 };
 
-enum cudaDeviceAttr
+enum cudaDeviceAttr TENON_HOSTRT_ENUM
 {
     cudaDevAttrMaxThreadsPerBlock = 1,
     cudaDevAttrMaxBlockDimX = 2,
@@ -483,7 +490,7 @@ enum cudaDeviceAttr
     cudaDevAttrMax = 148
 };
 
-enum cudaMemPoolAttr
+enum cudaMemPoolAttr TENON_HOSTRT_ENUM
 {
     cudaMemPoolReuseFollowEventDependencies = 1,
     cudaMemPoolReuseAllowOpportunistic = 2,
@@ -495,7 +502,7 @@ enum cudaMemPoolAttr
     cudaMemPoolAttrUsedMemHigh = 8
 };
 
-enum cudaMemLocationType
+enum cudaMemLocationType TENON_HOSTRT_ENUM
 {
     cudaMemLocationTypeInvalid = 0,
     cudaMemLocationTypeNone = 0,
@@ -505,14 +512,14 @@ enum cudaMemLocationType
     cudaMemLocationTypeHostNumaCurrent = 4
 };
 
-enum cudaMemAccessFlags
+enum cudaMemAccessFlags TENON_HOSTRT_ENUM
 {
     cudaMemAccessFlagsProtNone = 0,
     cudaMemAccessFlagsProtRead = 1,
     cudaMemAccessFlagsProtReadWrite = 3
 };
 
-enum cudaMemAllocationType
+enum cudaMemAllocationType TENON_HOSTRT_ENUM
 {
     cudaMemAllocationTypeInvalid = 0,
     cudaMemAllocationTypePinned = 1,
@@ -520,7 +527,7 @@ enum cudaMemAllocationType
     cudaMemAllocationTypeMax = 0x7fffffff
 };
 
-enum cudaMemAllocationHandleType
+enum cudaMemAllocationHandleType TENON_HOSTRT_ENUM
 {
     cudaMemHandleTypeNone = 0,
     cudaMemHandleTypePosixFileDescriptor = 1,
@@ -529,7 +536,7 @@ enum cudaMemAllocationHandleType
     cudaMemHandleTypeFabric = 8
 };
 
-enum cudaDeviceP2PAttr
+enum cudaDeviceP2PAttr TENON_HOSTRT_ENUM
 {
     cudaDevP2PAttrPerformanceRank = 1,
     cudaDevP2PAttrAccessSupported = 2,
@@ -538,7 +545,7 @@ enum cudaDeviceP2PAttr
     cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5
 };
 
-enum cudaGraphNodeType
+enum cudaGraphNodeType TENON_HOSTRT_ENUM
 {
     cudaGraphNodeTypeKernel = 0,
     cudaGraphNodeTypeMemcpy = 1,
@@ -556,7 +563,7 @@ enum cudaGraphNodeType
     cudaGraphNodeTypeCount = 14
 };
 
-enum cudaGraphExecUpdateResult
+enum cudaGraphExecUpdateResult TENON_HOSTRT_ENUM
 {
     cudaGraphExecUpdateSuccess = 0,
     cudaGraphExecUpdateError = 1,
@@ -569,7 +576,7 @@ enum cudaGraphExecUpdateResult
     cudaGraphExecUpdateErrorAttributesChanged = 8
 };
 
-enum cudaGraphInstantiateFlags
+enum cudaGraphInstantiateFlags TENON_HOSTRT_ENUM
 {
     cudaGraphInstantiateFlagAutoFreeOnLaunch = 1,
     cudaGraphInstantiateFlagUpload = 2,
@@ -577,7 +584,7 @@ enum cudaGraphInstantiateFlags
     cudaGraphInstantiateFlagUseNodePriority = 8
 };
 
-typedef enum cudaGraphInstantiateResult
+typedef enum cudaGraphInstantiateResult TENON_HOSTRT_ENUM
 {
     cudaGraphInstantiateSuccess = 0,
     cudaGraphInstantiateError = 1,
