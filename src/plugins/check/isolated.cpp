@@ -139,8 +139,8 @@ Heard listen(int pipe, int32_t seconds)
     Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report, int pipe)
 {
     gMark = &mark;
-    // Handlers of the program (of a sanitizer, of Python's faulthandler) may end the process in order: a crash is to look
-    // like one.
+    // Handlers of the program (a sanitizer's, those of Python's faulthandler) may end the process in order: a crash is
+    // to look like one.
     for (int const crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
         std::signal(crash, SIG_DFL);
     std::set_terminate(onTerminate);
