@@ -504,7 +504,7 @@ def test_T4_in_detail_a_trace_shows_shapes_and_with_none_nothing(tmp_path) -> No
 
 def test_T4_the_file_is_whole_while_the_process_runs_and_when_it_is_killed(tmp_path) -> None:
     path = tmp_path / "killed.json"
-    text = RUNS.format(built="DETAILED", wanted="DETAILED", here=os.path.dirname(__file__)) + "while True: run()\n"
+    text = RUNS.format(built="DETAILED", wanted="DETAILED", here=os.path.dirname(__file__)) + PAUSED
     search = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     process = subprocess.Popen(
         [sys.executable, "-c", text],
@@ -526,6 +526,7 @@ def test_T4_the_file_is_whole_while_the_process_runs_and_when_it_is_killed(tmp_p
     assert len(json.loads(path.read_text())) >= sizes[-1]
 
 
+PAUSED = "import time\nwhile True:\n    run()\n    time.sleep(0.002)\n"  # The file stays one that a slow test can read.
 CAPTURED = """
 import ctypes, sys
 sys.path.insert(0, {here!r})
