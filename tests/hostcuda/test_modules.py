@@ -88,6 +88,95 @@ assert len(runtime._waiting) == len(runtime._in_graphs) == 1  # What graphs may 
     )
 
 
+def test_sizes_and_arrays_that_no_copy_can_have(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import numpy as np
+from cuda.bindings import runtime as rt
+ok, kind = rt.cudaError_t.cudaSuccess, rt.cudaMemcpyKind.cudaMemcpyDefault
+x = np.random.default_rng(4).standard_normal((6, 8)).astype(np.float32)
+device = rt.cudaMalloc(x.nbytes)[1]
+def refused(error, call, *arguments):
+    try:
+        call(*arguments)
+    except error as problem:
+        return str(problem)
+    raise SystemExit(f"{call.__name__}{arguments[-2:]} was not refused")
+assert "-4" in refused(OverflowError, rt.cudaMemcpy, device, x, -4, kind)
+refused(OverflowError, rt.cudaMemcpyAsync, device, x, -1, kind, 0)
+refused(OverflowError, rt.cudaMemset, device, 0, -1)
+refused(OverflowError, rt.cudaMalloc, -1)
+refused(OverflowError, rt.cudaMemcpy, device, x, 1 << 64, kind)
+refused(OverflowError, rt.cudaStreamCreateWithFlags, -1)
+refused(TypeError, rt.cudaMemcpy, device, x, 4.5, kind)
+for strided in (x[:, ::2], x[::-1], x[:, 1:], x.T[::2]):
+    assert "one piece" in refused(ValueError, rt.cudaMemcpy, device, strided, strided.nbytes, kind)
+    refused(ValueError, rt.cudaMemcpyAsync, strided, device, strided.nbytes, kind, 0)
+y = np.full_like(x, 7)
+for whole, back in ((x, y), (x.T, y.T), (np.asfortranarray(x), np.asfortranarray(y)), (x[2:4], y[2:4])):
+    assert rt.cudaMemcpy(device, whole, np.int64(whole.nbytes), kind) == (ok,)
+    assert rt.cudaMemcpy(back, device, whole.nbytes, kind) == (ok,) and np.array_equal(whole, back)
+""",
+    )
+
+
+def test_handles_say_where_they_lie(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import ctypes
+from cuda.bindings import driver, runtime as rt
+own = (lambda: driver.cuStreamCreate(0), lambda: driver.cuEventCreate(0))
+for made in (rt.cudaStreamCreate, rt.cudaEventCreate, *own):
+    handle = made()[1]
+    assert int(handle) > 2 and ctypes.c_void_p.from_address(handle.getPtr()).value == int(handle)
+    assert handle.getPtr() == handle.getPtr() != int(handle)
+""",
+    )
+
+
+WAITS = {
+    "cudaStreamSynchronize": "rt.cudaStreamSynchronize(stream.handle)",
+    "cudaDeviceSynchronize": "rt.cudaDeviceSynchronize()",
+    "cudaEventSynchronize": "rt.cudaEventSynchronize(event.handle)",
+    "cuStreamSynchronize": "driver.cuStreamSynchronize(stream.handle)",
+    "stream 0": "rt.cudaStreamSynchronize(0)",
+    "pycuda's stream": "stream.synchronize()",
+    "pycuda's event": "event.synchronize()",
+    "pycuda's context": "cuda.Context.synchronize()",
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_control_c_ends_the_waiting_and_not_the_work(site: pathlib.Path, wait: str) -> None:
+    said = run_code(
+        site,
+        f"""
+import os, signal, threading, time
+import pycuda.autoinit, pycuda.driver as cuda
+from cuda.bindings import driver, runtime as rt
+gate, calls, sent = threading.Event(), [], []
+stream, event = cuda.Stream(), cuda.Event()
+assert rt.cudaLaunchHostFunc(stream.handle, lambda user: (gate.wait(60), calls.append(user)), "work")[0] == 0
+event.record(stream)
+def interrupt():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.2, interrupt).start()
+try:
+    {wait}
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - sent[0] < 2, calls, stream.is_done())
+threading.Timer(0.1, gate.set).start()
+{wait}
+print(calls, stream.is_done())
+""",
+    )
+    assert said == "interrupted True [] False\n['work'] True\n"
+
+
 def test_device_of_the_runtime_and_of_the_driver(site: pathlib.Path) -> None:
     run_code(
         site,
@@ -113,6 +202,26 @@ back = bytearray(64)
 assert cuda.cuMemcpyDtoH(back, memory, 64) == (ok,) and back == b"\\t" * 64
 assert cuda.cuMemFree(memory) == (ok,) and cuda.cuCtxDestroy(context) == (ok,)
 assert cuda.cuGetErrorName(cuda.CUresult.CUDA_ERROR_NOT_READY)[1] == b"CUDA_ERROR_NOT_READY"
+""",
+    )
+
+
+def test_driver_and_pycuda_have_the_same_attributes_and_flags(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+from cuda import cuda, cudart
+import pycuda.autoinit, pycuda.driver as pycuda
+prefix = "CU_DEVICE_ATTRIBUTE_"
+names = {each.name.removeprefix(prefix): each.value for each in cuda.CUdevice_attribute}
+assert names == {each.name: each.value for each in pycuda.device_attribute} and len(names) > 20
+for name, value in names.items():
+    error, answer = cuda.cuDeviceGetAttribute(cuda.CUdevice_attribute[prefix + name], 0)
+    assert error == cuda.CUresult.CUDA_SUCCESS and answer == getattr(pycuda.Device(0), name.lower())
+    assert answer == cudart.cudaDeviceGetAttribute(cudart.cudaDeviceAttr(value), 0)[1]
+assert pycuda.event_flags.DISABLE_TIMING == cudart.cudaEventDisableTiming == 2
+assert pycuda.host_alloc_flags.DEVICEMAP == cudart.cudaHostAllocMapped == 2
+assert pycuda.ctx_flags.MAP_HOST == cudart.cudaDeviceMapHost == 8
 """,
     )
 
@@ -176,6 +285,59 @@ try:
     SourceModule("__global__ void f() {}")
 except cuda.CompileError as problem:
     assert "need a GPU" in str(problem)
+""",
+    )
+
+
+def test_the_memory_behind_arrays_of_pycuda(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import gc
+import numpy as np, pycuda.autoinit, pycuda.driver as cuda
+x = np.random.default_rng(6).standard_normal((3, 5)).astype(np.float32)
+for order in "CF":
+    mapped = cuda.pagelocked_empty(x.shape, np.float32, order, mem_flags=cuda.host_alloc_flags.DEVICEMAP)
+    assert mapped.flags.c_contiguous == (order == "C") and mapped.flags.f_contiguous == (order == "F")
+    mapped[:] = x
+    address = mapped.base.get_device_pointer()
+    assert isinstance(mapped.base, cuda.PagelockedHostAllocation) and mapped.base.get_flags() & 2
+    seen = cuda.from_device(address, x.shape, np.float32, order)
+    assert np.array_equal(seen, x)
+    cuda.memset_d8(address, 0, mapped.nbytes)
+    assert not mapped.any()
+shared = cuda.managed_empty((4, 2), np.int32)
+assert shared.base.get_device_pointer() == shared.ctypes.data and isinstance(shared.base, cuda.ManagedAllocation)
+own = np.asfortranarray(x)
+registered = cuda.register_host_memory(own, cuda.mem_host_register_flags.DEVICEMAP)
+assert np.array_equal(registered, x) and registered.flags.f_contiguous
+assert registered.base.get_device_pointer() == own.ctypes.data and registered.base.original is own
+again = cuda.runtime.cudaHostRegister
+assert again(own.ctypes.data, own.nbytes, 0)[0] != 0
+registered[0, 0] = 9
+assert own[0, 0] == 9
+del registered
+gc.collect()
+assert again(own.ctypes.data, own.nbytes, 0)[0] == 0  # What was registered ends with the array.
+pairs = cuda.pagelocked_zeros(4, np.dtype([("a", np.int8), ("b", np.float64)], align=True))
+assert pairs.dtype.itemsize == 16 and pairs["b"].sum() == 0 and pairs.shape == (4,)
+assert cuda.pagelocked_empty((), np.float32).shape == () and cuda.pagelocked_empty((0, 3), np.float16).size == 0
+memory = mapped.base
+del mapped
+memory.free()
+for call in (memory.free, memory.get_device_pointer):
+    try:
+        call()
+    except cuda.LogicError as problem:
+        assert "was freed" in str(problem)
+    else:
+        raise SystemExit("memory that is gone was used")
+try:
+    cuda.pagelocked_empty((2, -3), np.float32)
+except ValueError as problem:
+    assert "negative" in str(problem)
+else:
+    raise SystemExit("a negative extent was taken")
 """,
     )
 

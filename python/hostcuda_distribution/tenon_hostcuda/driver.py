@@ -4,7 +4,7 @@ from enum import IntEnum
 from typing import Any
 
 from . import runtime
-from .values import cudaDeviceAttr, cudaError_t, cudaMemcpyKind
+from .values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind
 
 
 class CUresult(IntEnum):
@@ -48,18 +48,7 @@ class CUdeviceptr(int):
 
 
 CUdevice_attribute = IntEnum(  # type: ignore[misc]
-    "CUdevice_attribute",
-    {
-        "CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK": cudaDeviceAttr.cudaDevAttrMaxThreadsPerBlock,
-        "CU_DEVICE_ATTRIBUTE_WARP_SIZE": cudaDeviceAttr.cudaDevAttrWarpSize,
-        "CU_DEVICE_ATTRIBUTE_CLOCK_RATE": cudaDeviceAttr.cudaDevAttrClockRate,
-        "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT": cudaDeviceAttr.cudaDevAttrMultiProcessorCount,
-        "CU_DEVICE_ATTRIBUTE_INTEGRATED": cudaDeviceAttr.cudaDevAttrIntegrated,
-        "CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING": cudaDeviceAttr.cudaDevAttrUnifiedAddressing,
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR": cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor,
-        "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR": cudaDeviceAttr.cudaDevAttrComputeCapabilityMinor,
-        "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY": cudaDeviceAttr.cudaDevAttrManagedMemory,
-    },
+    "CUdevice_attribute", {f"CU_DEVICE_ATTRIBUTE_{name}": value for name, value in DRIVER_ATTRIBUTES.items()}
 )
 
 _context = CUcontext(1)

@@ -36,6 +36,7 @@ def address_of(value: Any) -> int:
         return value
     interface = getattr(value, "__array_interface__", None)
     if interface is not None:
+        check_pieces(value)
         return int(interface["data"][0])
     if isinstance(value, ctypes.c_void_p):
         return value.value or 0
@@ -47,6 +48,15 @@ def address_of(value: Any) -> int:
     if not view.contiguous:
         raise ValueError("the memory of a copy has to be contiguous")
     return address_of_buffer(view)
+
+
+def check_pieces(value: Any) -> None:
+    """ValueError for an array that does not lie in one piece: calls take an address and a size."""
+    import numpy
+
+    flags = numpy.asarray(value).flags
+    if not (flags.c_contiguous or flags.f_contiguous):
+        raise ValueError("the array does not lie in one piece: copy it with np.ascontiguousarray() first")
 
 
 def address_of_buffer(view: memoryview) -> int:

@@ -5,8 +5,11 @@ A call is a row of CALLS: the kinds of its parameters in the order of the C func
 
 import ctypes
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import tenon
 
 from .library import address_of, library
 from .values import (  # noqa: F401  Scripts take them from here.
@@ -28,6 +31,11 @@ class _Handle:
 
     def __init__(self, value: Any = 0) -> None:
         self._value = address_of(value)
+        self._place = ctypes.c_void_p(self._value)
+
+    def getPtr(self) -> int:
+        """Where the handle lies, for calls that take a pointer to it. The handle itself is int() of the object."""
+        return ctypes.addressof(self._place)
 
     def __int__(self) -> int:
         return self._value
@@ -98,12 +106,26 @@ cudaDeviceMapHost = 8
 cudaCpuDeviceId = -1
 cudaInvalidDeviceId = -2
 
+
+def _number(kind: Any, least: int) -> Callable[[Any], int]:
+    """Whole numbers that the C type can have; others would arrive as different ones."""
+    most = least + (1 << 8 * ctypes.sizeof(kind)) - 1
+
+    def checked(value: Any) -> int:
+        number = operator.index(value)
+        if not least <= number <= most:
+            raise OverflowError(f"{number} is not between {least} and {most}")
+        return number
+
+    return checked
+
+
 _INPUTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "p": (ctypes.c_void_p, address_of),  # An address, a handle, an array.
-    "i": (ctypes.c_int, int),
-    "u": (ctypes.c_uint, int),
-    "z": (ctypes.c_size_t, int),
-    "q": (ctypes.c_ulonglong, int),
+    "i": (ctypes.c_int, _number(ctypes.c_int, -(1 << 31))),
+    "u": (ctypes.c_uint, _number(ctypes.c_uint, 0)),
+    "z": (ctypes.c_size_t, _number(ctypes.c_size_t, 0)),
+    "q": (ctypes.c_ulonglong, _number(ctypes.c_ulonglong, 0)),
     "b": (ctypes.c_char_p, lambda text: text),
 }
 _OUTPUTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
@@ -224,6 +246,28 @@ def _call(name: str, kinds: str) -> Callable[..., tuple[Any, ...]]:
 
 for _name, _kinds in CALLS.items():
     globals()[_name] = _call(_name, _kinds)
+
+_synchronize_stream = globals()["cudaStreamSynchronize"]
+_synchronize_event = globals()["cudaEventSynchronize"]
+_synchronize_device = globals()["cudaDeviceSynchronize"]
+
+
+def cudaStreamSynchronize(stream: Any) -> tuple[Any, ...]:
+    """Waits for the work of a stream. On the main thread Ctrl-C ends the waiting, not the work."""
+    tenon._native._stream_await(address_of(stream))
+    return _synchronize_stream(stream)
+
+
+def cudaEventSynchronize(event: Any) -> tuple[Any, ...]:
+    """Waits for what an event marks. On the main thread Ctrl-C ends the waiting, not the work."""
+    tenon._native._event_await(address_of(event))
+    return _synchronize_event(event)
+
+
+def cudaDeviceSynchronize() -> tuple[Any, ...]:
+    """Waits for the work of all streams. On the main thread Ctrl-C ends the waiting, not the work."""
+    tenon._native._streams_await()
+    return _synchronize_device()
 
 
 def _text(name: str) -> Callable[[Any], tuple[cudaError_t, bytes]]:

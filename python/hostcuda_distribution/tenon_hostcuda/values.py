@@ -312,6 +312,32 @@ class cudaDeviceAttr(IntEnum):
     cudaDevAttrMax = 148
 
 
+#: Attributes of a device by the names that the driver, and pycuda, have for them.
+DRIVER_ATTRIBUTES = {
+    "MAX_THREADS_PER_BLOCK": cudaDeviceAttr.cudaDevAttrMaxThreadsPerBlock,
+    "MAX_BLOCK_DIM_X": cudaDeviceAttr.cudaDevAttrMaxBlockDimX,
+    "MAX_BLOCK_DIM_Y": cudaDeviceAttr.cudaDevAttrMaxBlockDimY,
+    "MAX_BLOCK_DIM_Z": cudaDeviceAttr.cudaDevAttrMaxBlockDimZ,
+    "MAX_GRID_DIM_X": cudaDeviceAttr.cudaDevAttrMaxGridDimX,
+    "MAX_GRID_DIM_Y": cudaDeviceAttr.cudaDevAttrMaxGridDimY,
+    "MAX_GRID_DIM_Z": cudaDeviceAttr.cudaDevAttrMaxGridDimZ,
+    "MAX_SHARED_MEMORY_PER_BLOCK": cudaDeviceAttr.cudaDevAttrMaxSharedMemoryPerBlock,
+    "TOTAL_CONSTANT_MEMORY": cudaDeviceAttr.cudaDevAttrTotalConstantMemory,
+    "WARP_SIZE": cudaDeviceAttr.cudaDevAttrWarpSize,
+    "CLOCK_RATE": cudaDeviceAttr.cudaDevAttrClockRate,
+    "MULTIPROCESSOR_COUNT": cudaDeviceAttr.cudaDevAttrMultiProcessorCount,
+    "INTEGRATED": cudaDeviceAttr.cudaDevAttrIntegrated,
+    "CAN_MAP_HOST_MEMORY": cudaDeviceAttr.cudaDevAttrCanMapHostMemory,
+    "CONCURRENT_KERNELS": cudaDeviceAttr.cudaDevAttrConcurrentKernels,
+    "ASYNC_ENGINE_COUNT": cudaDeviceAttr.cudaDevAttrAsyncEngineCount,
+    "UNIFIED_ADDRESSING": cudaDeviceAttr.cudaDevAttrUnifiedAddressing,
+    "L2_CACHE_SIZE": cudaDeviceAttr.cudaDevAttrL2CacheSize,
+    "COMPUTE_CAPABILITY_MAJOR": cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor,
+    "COMPUTE_CAPABILITY_MINOR": cudaDeviceAttr.cudaDevAttrComputeCapabilityMinor,
+    "MANAGED_MEMORY": cudaDeviceAttr.cudaDevAttrManagedMemory,
+}
+
+
 class cudaGraphExecUpdateResult(IntEnum):
     cudaGraphExecUpdateSuccess = 0
     cudaGraphExecUpdateError = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import weakref
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag
@@ -10,8 +11,8 @@ from typing import Any
 
 import numpy as np
 from tenon_hostcuda import runtime
-from tenon_hostcuda.library import address_of
-from tenon_hostcuda.values import cudaDeviceAttr, cudaError_t, cudaMemcpyKind
+from tenon_hostcuda.library import address_of, check_pieces
+from tenon_hostcuda.values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind
 
 
 class Error(Exception):
@@ -58,64 +59,43 @@ def _done(call: Any, *arguments: Any) -> Any:
 
 
 class event_flags(IntFlag):
-    DEFAULT = 0
-    BLOCKING_SYNC = 1
-    DISABLE_TIMING = 2
-    INTERPROCESS = 4
+    DEFAULT = runtime.cudaEventDefault
+    BLOCKING_SYNC = runtime.cudaEventBlockingSync
+    DISABLE_TIMING = runtime.cudaEventDisableTiming
+    INTERPROCESS = runtime.cudaEventInterprocess
 
 
 class stream_flags(IntFlag):
-    DEFAULT = 0
-    NON_BLOCKING = 1
+    DEFAULT = runtime.cudaStreamDefault
+    NON_BLOCKING = runtime.cudaStreamNonBlocking
 
 
 class host_alloc_flags(IntFlag):
-    PORTABLE = 1
-    DEVICEMAP = 2
-    WRITECOMBINED = 4
+    PORTABLE = runtime.cudaHostAllocPortable
+    DEVICEMAP = runtime.cudaHostAllocMapped
+    WRITECOMBINED = runtime.cudaHostAllocWriteCombined
 
 
 class mem_host_register_flags(IntFlag):
-    PORTABLE = 1
-    DEVICEMAP = 2
+    PORTABLE = runtime.cudaHostRegisterPortable
+    DEVICEMAP = runtime.cudaHostRegisterMapped
 
 
 class mem_attach_flags(IntFlag):
-    GLOBAL = 1
-    HOST = 2
-    SINGLE = 4
+    GLOBAL = runtime.cudaMemAttachGlobal
+    HOST = runtime.cudaMemAttachHost
+    SINGLE = runtime.cudaMemAttachSingle
 
 
 class ctx_flags(IntFlag):
-    SCHED_AUTO = 0
-    SCHED_SPIN = 1
-    SCHED_YIELD = 2
-    SCHED_BLOCKING_SYNC = 4
-    MAP_HOST = 8
+    SCHED_AUTO = runtime.cudaDeviceScheduleAuto
+    SCHED_SPIN = runtime.cudaDeviceScheduleSpin
+    SCHED_YIELD = runtime.cudaDeviceScheduleYield
+    SCHED_BLOCKING_SYNC = runtime.cudaDeviceScheduleBlockingSync
+    MAP_HOST = runtime.cudaDeviceMapHost
 
 
-class device_attribute(IntEnum):
-    MAX_THREADS_PER_BLOCK = cudaDeviceAttr.cudaDevAttrMaxThreadsPerBlock
-    MAX_BLOCK_DIM_X = cudaDeviceAttr.cudaDevAttrMaxBlockDimX
-    MAX_BLOCK_DIM_Y = cudaDeviceAttr.cudaDevAttrMaxBlockDimY
-    MAX_BLOCK_DIM_Z = cudaDeviceAttr.cudaDevAttrMaxBlockDimZ
-    MAX_GRID_DIM_X = cudaDeviceAttr.cudaDevAttrMaxGridDimX
-    MAX_GRID_DIM_Y = cudaDeviceAttr.cudaDevAttrMaxGridDimY
-    MAX_GRID_DIM_Z = cudaDeviceAttr.cudaDevAttrMaxGridDimZ
-    MAX_SHARED_MEMORY_PER_BLOCK = cudaDeviceAttr.cudaDevAttrMaxSharedMemoryPerBlock
-    TOTAL_CONSTANT_MEMORY = cudaDeviceAttr.cudaDevAttrTotalConstantMemory
-    WARP_SIZE = cudaDeviceAttr.cudaDevAttrWarpSize
-    CLOCK_RATE = cudaDeviceAttr.cudaDevAttrClockRate
-    MULTIPROCESSOR_COUNT = cudaDeviceAttr.cudaDevAttrMultiProcessorCount
-    INTEGRATED = cudaDeviceAttr.cudaDevAttrIntegrated
-    CAN_MAP_HOST_MEMORY = cudaDeviceAttr.cudaDevAttrCanMapHostMemory
-    CONCURRENT_KERNELS = cudaDeviceAttr.cudaDevAttrConcurrentKernels
-    ASYNC_ENGINE_COUNT = cudaDeviceAttr.cudaDevAttrAsyncEngineCount
-    UNIFIED_ADDRESSING = cudaDeviceAttr.cudaDevAttrUnifiedAddressing
-    L2_CACHE_SIZE = cudaDeviceAttr.cudaDevAttrL2CacheSize
-    COMPUTE_CAPABILITY_MAJOR = cudaDeviceAttr.cudaDevAttrComputeCapabilityMajor
-    COMPUTE_CAPABILITY_MINOR = cudaDeviceAttr.cudaDevAttrComputeCapabilityMinor
-    MANAGED_MEMORY = cudaDeviceAttr.cudaDevAttrManagedMemory
+device_attribute = IntEnum("device_attribute", DRIVER_ATTRIBUTES)  # type: ignore[misc]
 
 
 # Devices and contexts: there is one of each.
@@ -318,26 +298,95 @@ def from_device_like(memory: Any, other: np.ndarray) -> np.ndarray:
     return array
 
 
-class _Owned:
-    """Memory of the runtime's that NumPy arrays keep alive."""
+class HostAllocation:
+    """Memory of the host's that NumPy arrays keep alive; it is the `base` of the array that was made with it."""
 
-    def __init__(self, size: int, allocate: Any, free: Any) -> None:
-        self.address = allocate(max(size, 1))
-        self._free = weakref.finalize(self, free, self.address)
-        self.__array_interface__ = {"data": (self.address, False), "shape": (size,), "typestr": "|u1", "version": 3}
+    def __init__(self, address: int, size: int, free: Any) -> None:
+        self.address = address
+        self._free = weakref.finalize(self, free, address)
+        self._size = size
+        self.__array_interface__: dict[str, Any] = {}
+
+    def array(self, shape: tuple[int, ...], kind: np.dtype, order: str) -> np.ndarray:
+        """An array over all of it."""
+        order = "F" if order == "F" else "C"
+        if kind.isbuiltin != 1:  # Text does not tell of records all that their types do.
+            return self._seen_as((self._size,), np.dtype(np.uint8), (1,)).view(kind).reshape(shape, order=order)
+        strides, step = [], kind.itemsize
+        for extent in shape if order == "F" else reversed(shape):
+            strides.append(step)
+            step *= extent
+        return self._seen_as(shape, kind, tuple(strides if order == "F" else reversed(strides)))
+
+    def _seen_as(self, shape: tuple[int, ...], kind: np.dtype, strides: tuple[int, ...]) -> np.ndarray:
+        self.__array_interface__ = {
+            "data": (self.address, False),
+            "shape": shape,
+            "typestr": kind.str,
+            "strides": strides,
+            "version": 3,
+        }
+        return np.asarray(self)
+
+    def get_device_pointer(self) -> int:
+        """The address of the same memory for the device."""
+        if not self._free.alive:
+            raise LogicError("the memory was freed")
+        return self._device_pointer()
+
+    def _device_pointer(self) -> int:
+        return _done(runtime.cudaHostGetDevicePointer, self.address, 0)
+
+    def free(self) -> None:
+        """Gives the memory back before the arrays go, which must not be used any more."""
+        if not self._free.alive:
+            raise LogicError("the memory was freed before")
+        self._free()
 
 
-def _array(shape: Any, dtype: Any, order: str, allocate: Any, free: Any) -> np.ndarray:
-    kind = np.dtype(dtype)
-    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    count = int(np.prod(extents, dtype=np.int64))
-    flat = np.asarray(_Owned(count * kind.itemsize, allocate, free)).view(kind)
-    return flat.reshape(extents, order="F" if order == "F" else "C")
+class PagelockedHostAllocation(HostAllocation):
+    """Memory that copies go to and from without an intermediate one."""
+
+    def get_flags(self) -> int:
+        return _done(runtime.cudaHostGetFlags, self.address)
+
+
+class ManagedAllocation(HostAllocation):
+    """Memory that the device uses, too."""
+
+    def _device_pointer(self) -> int:
+        return self.address
+
+
+class RegisteredHostMemory(HostAllocation):
+    """Memory of an array that the run-time knows."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        super().__init__(address_of(array), array.nbytes, runtime.cudaHostUnregister)
+        self.original = array
+
+    unregister = HostAllocation.free
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(extent) for extent in shape)
+
+
+def _array(shape: Any, dtype: Any, order: str, allocate: Any, own: Any) -> np.ndarray:
+    kind, extents = np.dtype(dtype), _extents(shape)
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"an array of shape {extents} cannot be: there is a negative extent")
+    size = math.prod(extents) * kind.itemsize
+    return own(allocate(max(size, 1)), size).array(extents, kind, order)
 
 
 def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:
     """A NumPy array in memory that copies go to and from without an intermediate one."""
-    return _array(shape, dtype, order, lambda size: _done(runtime.cudaHostAlloc, size, mem_flags), runtime.cudaFreeHost)
+
+    def own(address: int, size: int) -> HostAllocation:
+        return PagelockedHostAllocation(address, size, runtime.cudaFreeHost)
+
+    return _array(shape, dtype, order, lambda size: _done(runtime.cudaHostAlloc, size, mem_flags), own)
 
 
 def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:
@@ -359,7 +408,11 @@ def pagelocked_zeros_like(array: np.ndarray, mem_flags: int = 0) -> np.ndarray:
 
 def managed_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = mem_attach_flags.GLOBAL) -> np.ndarray:
     """A NumPy array in memory that the device uses, too."""
-    return _array(shape, dtype, order, lambda size: _done(runtime.cudaMallocManaged, size, mem_flags), runtime.cudaFree)
+
+    def own(address: int, size: int) -> HostAllocation:
+        return ManagedAllocation(address, size, runtime.cudaFree)
+
+    return _array(shape, dtype, order, lambda size: _done(runtime.cudaMallocManaged, size, mem_flags), own)
 
 
 def managed_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = mem_attach_flags.GLOBAL) -> np.ndarray:
@@ -370,9 +423,8 @@ def managed_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = mem
 
 def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray:
     """An array that starts at a multiple of the alignment, in bytes."""
-    kind = np.dtype(dtype)
-    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    size = int(np.prod(extents, dtype=np.int64)) * kind.itemsize
+    kind, extents = np.dtype(dtype), _extents(shape)
+    size = math.prod(extents) * kind.itemsize
     raw = np.empty(size + alignment, np.uint8)
     offset = -raw.__array_interface__["data"][0] % alignment
     return raw[offset : offset + size].view(kind).reshape(extents, order="F" if order == "F" else "C")
@@ -381,17 +433,9 @@ def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 def register_host_memory(array: np.ndarray, flags: int = 0) -> np.ndarray:
     """The same array, known to the run-time while the result is alive."""
     _writable(array)
-    address = address_of(array)
-    _done(runtime.cudaHostRegister, address, array.nbytes, flags)
-    view = array.view(_Registered)
-    view.registration = weakref.finalize(view, runtime.cudaHostUnregister, address)
-    return view
-
-
-class _Registered(np.ndarray):
-    """An array whose registration ends with it."""
-
-    registration: Any = None
+    _done(runtime.cudaHostRegister, address_of(array), array.nbytes, flags)
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return RegisteredHostMemory(array).array(array.shape, array.dtype, order)
 
 
 # Copies.
@@ -400,8 +444,7 @@ class _Registered(np.ndarray):
 def _readable(source: Any) -> np.ndarray:
     """The bytes of an array or another buffer, which must lie in one piece."""
     if isinstance(source, np.ndarray):
-        if not (source.flags.c_contiguous or source.flags.f_contiguous):
-            raise ValueError("the array is not contiguous: copy it with np.ascontiguousarray() first")
+        check_pieces(source)
         return source
     return np.frombuffer(source, np.uint8)
 
