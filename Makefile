@@ -8,15 +8,16 @@ JOBS ?= $(shell nproc)
 FUZZ := $(if $(SHORT),3000,100000)
 ROUNDS := $(if $(SHORT),400,8000)
 
-# Null and misaligned addresses are looked for in the long form only: the checks make the build half as long again, and
-# what such an address would do shows under AddressSanitizer, too. Not `vptr`: cmake/TenonToolchain.cmake says why.
+# All checks of undefined behaviour in the long form only: they make the build half as long again, and what a null or
+# misaligned address would do shows under AddressSanitizer, too. Not `vptr`: cmake/TenonToolchain.cmake says why.
 CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-zero,float-cast-overflow,bool,enum
 ifndef SHORT
-CHECKS := $(CHECKS),null,alignment
+CHECKS := address,undefined,float-cast-overflow
 endif
 SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_api test_onnx test_device test_soak test_verification test_headers
+SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda
 endif
 
 .PHONY: help setup configure program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
@@ -56,18 +57,23 @@ bench: program models ## Speed beside ONNX Runtime and OpenVINO.
 	@$(PYTHON) benchmarks/models.py $(BENCH)
 
 bench-plugins: program ## What a call of a custom layer costs.
+	@ninja -C $(BUILD) -j $(JOBS) --quiet tenon_idle_library
 	@$(PYTHON) benchmarks/plugins.py
 
 bench-overhead: build models ## What an execution context costs beside its layers, on one thread.
 	@TENON_THREADS=1 TENON_FUSION=off $(BUILD)/bin/tenon_bench_overhead
 	@TENON_THREADS=1 TENON_FUSION=on $(BUILD)/bin/tenon_bench_overhead $(BUILD)/models/bert_base.onnx
 
-sanitize: setup ## C++ tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for less.
+sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for some, in C++ only.
 	@cmake -S . -B $(BUILD)-asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=$(CHECKS) \
-	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-asan.log
-	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet $(SANITIZED)
+	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON) \
+	    -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-asan.log
+	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet $(if $(SHORT),$(SANITIZED))
 	@for test in $(SANITIZED); do \
 	    TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) $(BUILD)-asan/bin/$$test --gtest_brief=1 || exit 1; done
+	@[ -z "$(SANITIZED_PYTHON)" ] || LD_PRELOAD=$$(cat $(BUILD)-asan/preloaded) ASAN_OPTIONS=detect_leaks=0 \
+	    TENON_BUILD=$(abspath $(BUILD)-asan) PYTHONPATH=$(abspath $(BUILD)-asan/python) \
+	    $(PYTHON) -m pytest -q $(SANITIZED_PYTHON)
 
 sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
 	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \

@@ -25,4 +25,17 @@ if(TENON_SANITIZE)
         -fno-omit-frame-pointer -g1)
     set(CMAKE_CXX_FLAGS_RELEASE "-O1")
     add_link_options(-fsanitize=${TENON_SANITIZE})
+    # An interpreter that loads sanitized libraries must have the run-time library first, and libstdc++ beside it, whose
+    # exceptions it watches. What the interpreter itself does not free is not ours to count.
+    if(TENON_SANITIZE MATCHES address)
+        foreach(library libasan.so libstdc++.so)
+            execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${library} OUTPUT_VARIABLE path
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+            file(REAL_PATH ${path} path)
+            list(APPEND TENON_PRELOADED ${path})
+        endforeach()
+        list(JOIN TENON_PRELOADED ":" TENON_PRELOADED)
+        set(TENON_PYTHON_ENVIRONMENT ${CMAKE_COMMAND} -E env LD_PRELOAD=${TENON_PRELOADED} ASAN_OPTIONS=detect_leaks=0)
+        file(WRITE ${CMAKE_BINARY_DIR}/preloaded ${TENON_PRELOADED})
+    endif()
 endif()
