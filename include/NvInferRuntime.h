@@ -2193,7 +2193,7 @@ class IExecutionContext : public INoCopy
         return mImpl->getDebugSync();
     }
 
-    //! Sets the object that receives the time of each layer; null for none.
+    //! Sets who receives the time of each layer; null for nobody. enqueueV3() waits then: see setEnqueueEmitsProfile().
     void setProfiler(IProfiler* profiler) noexcept
     {
         mImpl->setProfiler(profiler);
@@ -2301,7 +2301,7 @@ class IExecutionContext : public INoCopy
 #else
     //! Runs and waits for the result.
     //! \param bindings one address per input and output, in the order of ICudaEngine::getIOTensorName().
-    //! \return false on failure; the context stays usable, and the outputs hold anything.
+    //! \return false on failure; the context stays usable. Outputs: see enqueueV3().
     bool executeV2(void* const* bindings) noexcept
     {
         return mImpl->executeV2(bindings);
@@ -2317,8 +2317,8 @@ class IExecutionContext : public INoCopy
         return mImpl->setOptimizationProfileAsync(profileIndex, stream);
     }
 
-    //! Sets whether enqueueV3() itself waits and reports to the profiler. It does at first; without it
-    //! reportToProfiler() reports later.
+    //! Sets whether enqueueV3(), on any stream that is not captured, waits for its work and reports it to the profiler,
+    //! if there is one. It does at first; else the run goes on after the call, and reportToProfiler() reports later.
     void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept
     {
         mImpl->setEnqueueEmitsProfile(enqueueEmitsProfile);
@@ -2390,8 +2390,8 @@ class IExecutionContext : public INoCopy
         return mImpl->updateDeviceMemorySizeForShapes();
     }
 
-    //! Sets an event that is recorded once the inputs may be overwritten; null for none.
-    //! \return whether the event was taken.
+    //! Sets an event that is recorded once the inputs may be overwritten, also by runs that fail; null for none. A call
+    //! that is refused before its work begins records nothing. \return whether the event was taken.
     bool setInputConsumedEvent(cudaEvent_t event) noexcept
     {
         return mImpl->setInputConsumedEvent(event);
@@ -2424,7 +2424,7 @@ class IExecutionContext : public INoCopy
         return mImpl->getMaxOutputSize(tensorName);
     }
 
-    //! Sets who supplies memory that is needed within a run only; null goes back to the engine's allocator.
+    //! Sets who supplies memory within a run only, for which enqueueV3() then waits; null: the engine's allocator.
     //! \return whether it was taken.
     bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept
     {
@@ -2437,10 +2437,10 @@ class IExecutionContext : public INoCopy
         return mImpl->getTemporaryStorageAllocator();
     }
 
-    //! Starts a run on a stream. All input shapes and all addresses, or output allocators, must be set. On the CPU the
-    //! stream 0 means that the run takes place in the caller's thread before the call returns.
-    //! \param stream the stream; inputs must not change before the consumed event or the end of the run.
-    //! \return false when something is missing or the run fails; the context stays usable.
+    //! Starts a run; all input shapes and all addresses, or output allocators, must be set. The call waits for it where
+    //! sizes depend on data, with a temporary allocator, and while a profiler, debug listener or trace watches.
+    //! \param stream on a CPU 0 is the caller's thread; inputs must not change before the consumed event or the end.
+    //! \return false, the context stays usable: refused, outputs untouched, or failed, outputs unspecified (CPU: 0xFF).
     bool enqueueV3(cudaStream_t stream) noexcept
     {
         return mImpl->enqueueV3(stream);
@@ -2459,7 +2459,7 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets how much is told to NVTX, at most what the engine was built with; on a CPU to the file TENON_TRACE names.
-    //! \return false for more than that.
+    //! Runs that such a file hears of are over when enqueueV3() returns; kNONE: none. \return false for more than that.
     bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept
     {
         return mImpl->setNvtxVerbosity(verbosity);
@@ -2478,7 +2478,7 @@ class IExecutionContext : public INoCopy
         mImpl->setAuxStreams(auxStreams, nbStreams);
     }
 
-    //! Sets who receives tensors marked for debugging; null for nobody. A run that tells something is synchronous.
+    //! Sets who receives tensors marked for debugging; null for nobody. While any tensor is on enqueueV3() waits.
     //! \return whether it was taken.
     bool setDebugListener(IDebugListener* listener) noexcept
     {

@@ -78,7 +78,6 @@ RELEASES_GIL = {
     ("ICudaEngine", "weight_streaming_budget"),
     ("ICudaEngine", "weight_streaming_budget_v2"),
     ("IExecutionContext", "update_device_memory_size_for_shapes"),
-    ("IExecutionContext", "report_to_profiler"),
     ("EngineInspector", "get_engine_information"),
     ("EngineInspector", "get_layer_information"),
 }
@@ -88,6 +87,19 @@ ENUM_VALUES = {
     "ErrorCode": {"": "nvonnxparser::ErrorCode"},
     "Severity": {"": "nvinfer1::ILogger::Severity"},
     "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"},
+}
+
+#: Members of enumerations that 8.x and 9.x have and 10.x lacks. The headers have their values, which contradict no
+#: number of 10.x; what 8.x numbers otherwise has the number of 10.x.
+OLDER_MEMBERS = {
+    "BuilderFlag": ["STRICT_TYPES", "ENABLE_TACTIC_HEURISTIC"],
+    "EngineCapability": ["DEFAULT", "SAFE_GPU", "SAFE_DLA"],
+    "LayerType": ["FULLY_CONNECTED", "RNN_V2"],
+    "NetworkDefinitionCreationFlag": ["EXPLICIT_PRECISION"],
+    "PaddingMode": ["CAFFE_ROUND_DOWN", "CAFFE_ROUND_UP"],
+    "PreviewFeature": ["FASTER_DYNAMIC_SHAPES_0805", "DISABLE_EXTERNAL_TACTIC_SOURCES_FOR_CORE_0805"],
+    "ProfilingVerbosity": ["DEFAULT", "VERBOSE"],
+    "SampleMode": ["DEFAULT"],
 }
 
 #: Classes bound wholly by hand in python/src.
@@ -120,6 +132,7 @@ HAND: dict[str, set[str]] = {
     "ICudaEngine": {"get_tensor_profile_shape", "get_tensor_profile_values", "create_execution_context"},
     "IExecutionContext": {
         "set_output_allocator",
+        "report_to_profiler",
         "all_binding_shapes_specified",
         "all_shape_inputs_specified",
         "infer_shapes",

@@ -11,9 +11,9 @@ import json
 import pathlib
 import sys
 
-from binding_names import ENUM_VALUES, HAND, HAND_CLASSES, LATER, NAMES, OWNED, RELEASES_GIL
+from binding_names import ENUM_VALUES, HAND, HAND_CLASSES, LATER, NAMES, OLDER_MEMBERS, OWNED, RELEASES_GIL
 
-GUARD = ", py::call_guard<py::gil_scoped_release>()"
+GUARD = ", py::call_guard<WithoutGil>()"
 
 #: Python classes of each generated file. Compiled in parallel, each within a modest amount of memory.
 FILES = {
@@ -34,6 +34,24 @@ FILES = {
 
 #: Classes whose objects hold on to Python objects in attributes of their own.
 KEEPS_ARRAYS = {"IExecutionContext"}
+
+
+#: Attributes and setters whose object the owner keeps until another takes its place; all others keep what they get.
+REPLACES = {
+    ("Builder", "gpu_allocator"),
+    ("Runtime", "gpu_allocator"),
+    ("IExecutionContext", "profiler"),
+    ("IExecutionContext", "set_debug_listener"),
+    ("IExecutionContext", "temporary_allocator"),
+    ("EngineInspector", "execution_context"),
+}
+
+#: Attributes whose objects count who holds them, and live as long.
+COUNTED = {"error_recorder"}
+
+
+def keeps(python: str, name: str) -> str:
+    return f'KeepInstead<"{name}">()' if (python, name) in REPLACES else "KeepAlive<1, 2>()"
 
 
 def camel(name: str) -> str:
@@ -133,7 +151,7 @@ class Writer:
             return [f'    c.def_property_readonly("{name}", {getter}, {doc});']
         declared, passed = parameter(setters[0]["params"][0], 0)
         pointer = setters[0]["params"][0]["type"].endswith("*") and "char" not in setters[0]["params"][0]["type"]
-        keep = ", KeepAlive<1, 2>()" if pointer else ""
+        keep = f", {keeps(python, name)}" if pointer and name not in COUNTED else ""
         setter = (
             f'py::cpp_function([](T& self, {declared}) {{ checked("{python}.{name}", '
             f"[&] {{ return present(self).{setters[0]['name']}({passed}); }}); }}{keep}{guard})"
@@ -165,7 +183,9 @@ class Writer:
             for nurse, patient in method.get("keep_alive", []):
                 if nurse == 0 and not m["return"].endswith(("*", "&")):
                     continue  # A value, which needs nobody and cannot be watched.
-                if not any("Weights" in p["type"] for p in m["params"]):
+                if (nurse, patient) == (1, 2) and (python, name) in REPLACES:
+                    extra += f", {keeps(python, name)}"
+                elif not any("Weights" in p["type"] for p in m["params"]):
                     extra += f", KeepAlive<{nurse}, {patient}>()"
             lines.append(
                 f'    c.def("{name}", [](T& self{declared}) -> decltype(auto) {{ return {call}; }}{extra}, '
@@ -197,6 +217,8 @@ def enums(classes: list[dict]) -> list[str]:
         for member in cls["enum_members"]:
             # The value is checked against the header's at compile time where the enumerator's name is regular.
             lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
+        for name in OLDER_MEMBERS.get(cls["name"], []):  # Last: where two names have one value the first is the member.
+            lines.append(f'        .value("{name}", {cpp}::k{name})')
         lines.append("        .finalize();")
     return lines
 

@@ -28,6 +28,7 @@ TYPES = {
     "numpy.ndarray": "NDArray[Any]",
     "Weights": "Weights | NDArray[Any] | None",
     "Dims": "Shape",
+    "DimsHW": "Pair",
 }
 #: What takes more than the table says: (class, method, argument) -> type.
 ARGUMENTS = {
@@ -59,6 +60,7 @@ from numpy.typing import NDArray
 from typing_extensions import Buffer, CapsuleType, Self
 
 Shape = Dims | Sequence[int]
+Pair = DimsHW | tuple[int, int] | list[int]
 Handle = int | CapsuleType | None
 Memory = Handle | NDArray[Any] | Buffer
 
@@ -112,6 +114,9 @@ def _stream_create(blocking: bool) -> int: ...
 def _stream_destroy(stream: int) -> None: ...
 def _stream_synchronize(stream: int) -> None: ...
 def _stream_is_idle(stream: int) -> bool: ...
+def _stream_await(stream: int) -> None: ...
+def _streams_await() -> None: ...
+def _event_await(event: int) -> None: ...
 def _inspect_plugins() -> str: ...
 def _check_plugin(
     plugin: Any,
@@ -125,6 +130,22 @@ def _check_plugin(
 ) -> str: ...
 def _doc_of(name: str) -> str: ...
 def _bits_of(type: DataType) -> int: ...
+def _lend_as_dlpack(
+    owner: Any,
+    address: int,
+    type: tuple[int, int],
+    extents: Sequence[int],
+    strides: Sequence[int],
+    is_read_only: bool,
+    is_copied: bool,
+    is_versioned: bool,
+) -> Any: ...
+
+class _BufferOfArray:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+ResizeMode = InterpolationMode
+SliceMode = SampleMode
 
 class IFullyConnectedLayer(ILayer):
     num_output_channels: int
@@ -151,8 +172,8 @@ def extension(package: pathlib.Path) -> types.ModuleType:
 def spelled(text: str | None, is_result: bool) -> str:
     if text is None:
         return "Any"
-    if is_result and text in ("Dims", "Weights"):
-        return {"Dims": "Dims", "Weights": "Any"}[text]
+    if is_result and text in ("Dims", "DimsHW", "Weights"):
+        return {"Weights": "Any"}.get(text, text)
     return re.sub(
         r"numpy\.ndarray|\w+", lambda m: TYPES.get(m.group(), m.group()), text.replace("ILogger.Severity", "Severity__")
     )
@@ -165,7 +186,21 @@ class Stub:
     def typed(self, text: str | None, is_result: bool = False) -> str:
         """The type; Any for one that the module does not have yet."""
         found = spelled(text, is_result)
-        known = {"list", "tuple", "dict", "int", "str", "bool", "float", "bytes", "None", "Any", "Buffer", "Shape"}
+        known = {
+            "list",
+            "tuple",
+            "dict",
+            "int",
+            "str",
+            "bool",
+            "float",
+            "bytes",
+            "None",
+            "Any",
+            "Buffer",
+            "Shape",
+            "Pair",
+        }
         known |= {"Handle", "Callable", "Iterator", "Iterable", "NDArray", "slice", "memoryview", "Severity__"}
         words = set(re.findall(r"\w+", found))
         if any(not hasattr(self.module, word) for word in words - known):
@@ -208,9 +243,9 @@ class Stub:
     def enumeration(self, cls: dict, live: type, indent: str = "") -> None:
         self.lines.append(f"{indent}class {cls['name']}(enum.IntEnum):")
         self.document(self.module._doc_of(cls["name"]), indent + "    ")
-        for member in cls["enum_members"]:
-            self.lines.append(f"{indent}    {member['name']} = {member['value']}")
-            self.document(self.module._doc_of(f"{cls['name']}.{member['name']}"), indent + "    ")
+        for name, member in live.__members__.items():  # Those of older versions included.
+            self.lines.append(f"{indent}    {name} = {int(member)}")
+            self.document(self.module._doc_of(f"{cls['name']}.{name}"), indent + "    ")
         if cls["name"] == "DataType":
             self.lines += [f"{indent}    @property", f"{indent}    def itemsize(self) -> float: ..."]
         self.lines.append("")

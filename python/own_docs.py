@@ -101,6 +101,55 @@ OWN = {
     "INetworkDefinition.add_fully_connected": "Multiplies the last three axes, seen as one vector, by a matrix.\n"
     ":param input: the tensor.\n:param num_outputs: how many values come out.\n:param kernel: the matrix.\n"
     ":param bias: one value per output, or None.\n:returns: the layer.",
+    "Builder.build_engine": "Builds an engine, as build_engine_with_config() does (TensorRT 8).\n:param network: "
+    "the network.\n:param config: how to build it.\n:returns: the engine; None on failure, the logger has the "
+    "reason.",
+    "IBuilderConfig.min_timing_iterations": "How often a tactic is timed at least (TensorRT 8). It is kept, and has "
+    "no effect on the CPU; avg_timing_iterations serves since.",
+    "IGpuAllocator.free": "Gives memory back (TensorRT 8). Classes that override free() and not deallocate() have "
+    "it called in its place.\n:param memory: the address that allocate() returned.",
+    "IOutputAllocator.tensorrt_version": "The version of the interface (TensorRT 8).",
+    "IPluginCreator.tensorrt_version": "The version of the API that creators are used with, as one number.",
+    "INetworkDefinition.has_explicit_precision": "False (TensorRT 8): types come with the layers and flags of the "
+    "builder.",
+    "INetworkDefinition.add_convolution": "Adds a convolution over two axes (TensorRT 8); add_convolution_nd() "
+    "serves any.\n:param input: the tensor.\n:param num_output_maps: the number of output channels.\n:param "
+    "kernel_shape: height and width of the kernels.\n:param kernel: the kernels.\n:param bias: one value per output "
+    "channel, or None.\n:returns: the layer.",
+    "INetworkDefinition.add_deconvolution": "Adds a transposed convolution over two axes (TensorRT 8); "
+    "add_deconvolution_nd() serves any.\n:param input: the tensor.\n:param num_output_maps: the number of output "
+    "channels.\n:param kernel_shape: height and width of the kernels.\n:param kernel: the kernels.\n:param bias: "
+    "one value per output channel, or None.\n:returns: the layer.",
+    "INetworkDefinition.add_pooling": "Adds a pooling over two axes (TensorRT 8); add_pooling_nd() serves "
+    "any.\n:param input: the tensor.\n:param type: how a window is reduced.\n:param window_size: height and width "
+    "of the window.\n:returns: the layer.",
+    "INetworkDefinition.add_padding": "Adds zeros around the last two axes (TensorRT 8); add_padding_nd() does the "
+    "same. Negative values cut off.\n:param input: the tensor.\n:param pre_padding: rows above and columns on the "
+    "left.\n:param post_padding: rows below and columns on the right.\n:returns: the layer.",
+    "IConvolutionLayer.kernel_size": "Height and width of the kernels (TensorRT 8); kernel_size_nd serves any "
+    "number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IConvolutionLayer.stride": "The vertical and horizontal step (TensorRT 8); stride_nd serves any number of "
+    "axes. RuntimeError when read from a layer over other axes than two.",
+    "IConvolutionLayer.padding": "The zeros above and below, and those on the left and on the right (TensorRT 8); "
+    "padding_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IConvolutionLayer.dilation": "The vertical and horizontal distance of neighbouring kernel elements (TensorRT "
+    "8); dilation_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IDeconvolutionLayer.kernel_size": "Height and width of the kernels (TensorRT 8); kernel_size_nd serves any "
+    "number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IDeconvolutionLayer.stride": "The vertical and horizontal step (TensorRT 8); stride_nd serves any number of "
+    "axes. RuntimeError when read from a layer over other axes than two.",
+    "IDeconvolutionLayer.padding": "The zeros above and below, and those on the left and on the right (TensorRT 8); "
+    "padding_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IPoolingLayer.window_size": "Height and width of the window (TensorRT 8); window_size_nd serves any number of "
+    "axes. RuntimeError when read from a layer over other axes than two.",
+    "IPoolingLayer.stride": "The vertical and horizontal step (TensorRT 8); stride_nd serves any number of axes. "
+    "RuntimeError when read from a layer over other axes than two.",
+    "IPoolingLayer.padding": "The zeros above and below, and those on the left and on the right (TensorRT 8); "
+    "padding_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IPaddingLayer.pre_padding": "The rows above and the columns on the left; negative ones are cut off (TensorRT "
+    "8); pre_padding_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
+    "IPaddingLayer.post_padding": "The rows below and the columns on the right; negative ones are cut off (TensorRT "
+    "8); post_padding_nd serves any number of axes. RuntimeError when read from a layer over other axes than two.",
     "ICudaEngine.create_execution_context": "Makes an execution context, the object that runs.\n"
     ":param strategy: where the context takes its memory for activations from.\n"
     ":param runtime_config: settings, instead of a strategy alone.\n"

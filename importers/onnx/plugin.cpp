@@ -9,6 +9,7 @@
 #include <cmath>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -42,6 +43,23 @@ AttributeProto const* attributeOf(::onnx::NodeProto const& proto, std::string_vi
     fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("attribute '{}' {}", attribute.name(), why));
 }
 
+//! The type, which old exporters leave out: what is there says it then.
+AttributeProto::AttributeType kindOf(AttributeProto const& attribute)
+{
+    if (attribute.type() != AttributeProto::UNDEFINED)
+    {
+        return attribute.type();
+    }
+    return attribute.has_t()            ? AttributeProto::TENSOR
+        : attribute.has_s()             ? AttributeProto::STRING
+        : attribute.has_i()             ? AttributeProto::INT
+        : attribute.has_f()             ? AttributeProto::FLOAT
+        : attribute.ints_size() != 0    ? AttributeProto::INTS
+        : attribute.floats_size() != 0  ? AttributeProto::FLOATS
+        : attribute.strings_size() != 0 ? AttributeProto::STRINGS
+                                        : AttributeProto::UNDEFINED;
+}
+
 std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::string const& otherwise)
 {
     AttributeProto const* const attribute = attributeOf(proto, name);
@@ -49,7 +67,7 @@ std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::s
     {
         return otherwise;
     }
-    switch (attribute->type())
+    switch (kindOf(*attribute))
     {
     case AttributeProto::STRING: return attribute->s();
     case AttributeProto::INT: return std::to_string(attribute->i()); // Exporters write versions so, too.
@@ -63,7 +81,7 @@ using Numbers = std::variant<std::vector<int64_t>, std::vector<double>>;
 
 Numbers numbersOf(AttributeProto const& attribute, Model& model)
 {
-    switch (attribute.type())
+    switch (kindOf(attribute))
     {
     case AttributeProto::INT: return std::vector<int64_t>{attribute.i()};
     case AttributeProto::FLOAT: return std::vector<double>{attribute.f()};
@@ -163,7 +181,7 @@ class Fields
     void addHalves(std::string const& name, PluginFieldType type, DataType kind, AttributeProto const& attribute)
     {
         Constant halves;
-        if (attribute.type() == AttributeProto::TENSOR)
+        if (kindOf(attribute) == AttributeProto::TENSOR)
         {
             halves = mModel->tensor(attribute.t());
         }
@@ -196,7 +214,7 @@ class Fields
     //! Text as characters; numbers as the attribute has them; of a tensor the bytes of its elements.
     void addAsItIs(std::string const& name, PluginFieldType type, AttributeProto const& attribute)
     {
-        switch (attribute.type())
+        switch (kindOf(attribute))
         {
         case AttributeProto::STRING:
             push(name, PluginFieldType::kCHAR, attribute.s().data(), attribute.s().size(),
@@ -245,13 +263,24 @@ Fields fieldsOf(Model& model, ::onnx::NodeProto const& proto, PluginFieldCollect
     return fields;
 }
 
+//! One integer is a list of one.
+std::vector<int64_t> integersOf(AttributeProto const& attribute)
+{
+    switch (kindOf(attribute))
+    {
+    case AttributeProto::INT: return {attribute.i()};
+    case AttributeProto::INTS: return {attribute.ints().begin(), attribute.ints().end()};
+    default: refuseAttribute(attribute, "is no list of integers");
+    }
+}
+
 //! Which inputs only their values count of.
 std::vector<bool> shapeInputsOf(::onnx::NodeProto const& proto, int inputs)
 {
     std::vector<bool> isShape(static_cast<size_t>(inputs), false);
-    if (AttributeProto const* const indices = attributeOf(proto, kShapeInputs))
+    if (AttributeProto const* const attribute = attributeOf(proto, kShapeInputs))
     {
-        for (int64_t const index : indices->ints())
+        for (int64_t const index : integersOf(*attribute))
         {
             if (index < 0 || index >= inputs)
             {
@@ -350,6 +379,44 @@ Names namesOf(IPluginCreatorInterface& creator)
                                            : Names{};
 }
 
+//! Number of single-character edits between two texts.
+size_t distance(std::string_view a, std::string_view b)
+{
+    std::vector<size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i)
+    {
+        size_t diagonal = std::exchange(row[0], i);
+        for (size_t j = 1; j <= b.size(); ++j)
+        {
+            size_t const changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+        }
+    }
+    return row.back();
+}
+
+//! The closest first, the rest as a number.
+std::string listed(std::vector<Names> registered, Names const& wanted)
+{
+    constexpr size_t kMost{10};
+    auto const closeness = [&](Names const& each) {
+        return distance(each.name, wanted.name) * 4 + (each.version == wanted.version ? 0 : 1)
+            + (each.nameSpace == wanted.nameSpace ? 0 : 1);
+    };
+    std::stable_sort(registered.begin(), registered.end(),
+        [&](Names const& a, Names const& b) { return closeness(a) < closeness(b); });
+    std::string text;
+    for (size_t i = 0; i < std::min(registered.size(), kMost); ++i)
+    {
+        char const* const before = i == 0 ? "; the closest is " : i == 1 ? "; registered besides: " : ", ";
+        text += fmt::format("{}'{}' version '{}' namespace '{}'", before, registered[i].name, registered[i].version,
+            registered[i].nameSpace);
+    }
+    return registered.size() <= kMost ? text : text + fmt::format(" and {} more", registered.size() - kMost);
+}
+
 } // namespace
 
 IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& proto)
@@ -372,20 +439,26 @@ std::string missingCreator(Network& network, ::onnx::NodeProto const& proto)
     IPluginCreatorInterface* const* const all =
         network.api.getBuilder().getPluginRegistry().getAllCreatorsRecursive(&count);
     std::string others;
+    std::vector<Names> registered;
     for (int32_t i = 0; i < count; ++i)
     {
-        if (Names const names = namesOf(*all[i]); names.name == proto.op_type())
+        Names const& names = registered.emplace_back(namesOf(*all[i]));
+        if (names.name == proto.op_type())
         {
             others += fmt::format(
                 "{}version '{}' namespace '{}'", others.empty() ? "" : ", ", names.version, names.nameSpace);
         }
     }
+    Names const wanted{proto.op_type(), textOr(proto, kVersion, "1"), textOr(proto, kNamespace, "")};
     if (others.empty())
     {
-        return "no plugin of that name is registered";
+        bool const isDomainTried = attributeOf(proto, kNamespace) == nullptr && !proto.domain().empty();
+        return fmt::format("no plugin of that name is registered (version '{}', namespace '{}'{}){}", wanted.version,
+            wanted.nameSpace, isDomainTried ? fmt::format(" or '{}'", proto.domain()) : "",
+            listed(std::move(registered), wanted));
     }
-    return fmt::format("the plugins of that name are {}, not version '{}' namespace '{}'", others,
-        textOr(proto, kVersion, "1"), textOr(proto, kNamespace, ""));
+    return fmt::format(
+        "the plugins of that name are {}, not version '{}' namespace '{}'", others, wanted.version, wanted.nameSpace);
 }
 
 bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)

@@ -41,8 +41,9 @@ typedef int32_t (*CpuBody)(PluginRun const& run);
 extern "C"
 {
     //! From now on, contexts made on the CPU call `body` where they would call enqueue() of the plugins of this
-    //! type, version and namespace; all other calls stay. Null takes the body away. False when a name
-    //! is null. On other devices enqueue() stays, so that one plugin serves both.
+    //! type, version and namespace; all other calls stay. Null takes the bodies away. False when a name
+    //! is null. On other devices enqueue() stays, so that one plugin serves both. The body that was set last is taken;
+    //! one that is in a library of plugins goes with it.
     TENON_CALL bool tenonSetCpuBody(
         char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) TENON_NOEXCEPT;
 

@@ -21,7 +21,7 @@ extern "C"
         void* pluginV2;        //!< An nvinfer1::IPluginV2, or null. It stays the user's, but is configured and run.
         void* pluginV3;        //!< An nvinfer1::IPluginV3, or null. Likewise.
         void* creator;         //!< An nvinfer1::IPluginCreatorInterface. Null: what is stored is not read again.
-        char const* nameSpace; //!< The creator is registered under; null: "".
+        char const* nameSpace; //!< The creator is registered under; null: the one that it says itself.
         void const* fields;    //!< An nvinfer1::PluginFieldCollection for the creator; may be null.
     } TenonCheckSubject;
 
@@ -53,7 +53,7 @@ extern "C"
     typedef struct TenonFinding
     {
         char const* check;    //!< Name of the check.
-        char const* rule;     //!< Rule of the life of plugins (docs/PLUGINS); "": none has a number for it.
+        char const* rule;     //!< Rule of the life of plugins (docs/PLUGINS).
         char const* callback; //!< The callback that is wrong.
         char const* what;
         char const* change; //!< What to change.
@@ -91,7 +91,9 @@ extern "C"
 }
 
 #include "NvInferRuntime.h"
+#include "tenon/plugin.h"
 
+#include <exception>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -154,7 +156,7 @@ struct Options
     bool isolated{false}; //!< In child processes: a crash is a finding.
     bool empties{true};   //!< Tensors without elements, too.
     int32_t seconds{60};
-    std::string nameSpace;                               //!< The creator is registered under.
+    std::string nameSpace; //!< The creator is registered under; empty: the one that it says itself.
     nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< For objects: what reads them again.
 };
 
@@ -238,17 +240,41 @@ inline void keepFinding(void* user, TenonFinding const* finding)
         Finding{finding->check, finding->rule, finding->callback, finding->what, finding->change});
 }
 
+//! No exception of a user's function may go through C.
+template <typename Function>
+int32_t answered(Function const& function)
+{
+#if defined(__cpp_exceptions)
+    try
+    {
+        return function() ? 0 : 1;
+    }
+    catch (std::exception const& problem)
+    {
+        tenonExplainFailure(problem.what());
+    }
+    catch (...)
+    {
+        tenonExplainFailure("it threw something that is no std::exception");
+    }
+    return 1;
+#else
+    return function() ? 0 : 1;
+#endif
+}
+
 inline int32_t callFill(void* user, int32_t input, TenonCheckTensor const* contents)
 {
     auto const& fill = *static_cast<std::function<bool(int32_t, TenonCheckTensor const&)> const*>(user);
-    return fill(input, *contents) ? 0 : 1;
+    return answered([&] { return fill(input, *contents); });
 }
 
 inline int32_t callReference(
     void* user, TenonCheckTensor const* inputs, int32_t nbInputs, TenonCheckTensor const* outputs, int32_t nbOutputs)
 {
     auto const& reference = *static_cast<std::function<bool(Tensors const&, Tensors const&)> const*>(user);
-    return reference(Tensors(inputs, inputs + nbInputs), Tensors(outputs, outputs + nbOutputs)) ? 0 : 1;
+    return answered(
+        [&] { return reference(Tensors(inputs, inputs + nbInputs), Tensors(outputs, outputs + nbOutputs)); });
 }
 
 inline Report run(TenonCheckSubject subject, Options const& given)
@@ -278,7 +304,7 @@ inline Report run(TenonCheckSubject subject, Options const& given)
     options.seconds = given.seconds;
     options.onFinding = &keepFinding;
     options.findingUser = &findings;
-    subject.nameSpace = given.nameSpace.c_str();
+    subject.nameSpace = given.nameSpace.empty() ? nullptr : given.nameSpace.c_str();
     TenonText problem = nullptr;
     TenonText const json = tenonCheckPlugin(&subject, &options, &problem);
     Report report(std::move(findings), problem == nullptr ? "" : problem, json == nullptr ? "" : json);

@@ -14,17 +14,18 @@ class PyAllocator : public IGpuAllocator
   public:
     void* allocate(uint64_t size, uint64_t alignment, AllocatorFlags flags) noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "allocate", true, size, alignment, flags), "allocate");
+        WithGil const gil;
+        return addressOf<IGpuAllocator>(callOverride(self(), "allocate", true, size, alignment, flags), "allocate");
     }
     void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
+        WithGil const gil;
+        return addressOf<IGpuAllocator>(
+            callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
     }
     bool deallocate(void* memory) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         // Classes written for TensorRT 8 may have `free` alone.
         if (!hasOverride(self(), "deallocate") && hasOverride(self(), "free"))
         {
@@ -36,9 +37,10 @@ class PyAllocator : public IGpuAllocator
     void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
     {
         {
-            py::gil_scoped_acquire const gil;
+            WithGil const gil;
             if (hasOverride(self(), "allocate_async"))
-                return addressOf(callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)),
+                return addressOf<IGpuAllocator>(
+                    callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)),
                     "allocate_async");
         }
         return allocate(size, alignment, flags);
@@ -46,7 +48,7 @@ class PyAllocator : public IGpuAllocator
     bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
     {
         {
-            py::gil_scoped_acquire const gil;
+            WithGil const gil;
             if (hasOverride(self(), "deallocate_async"))
                 return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)),
                     false, "deallocate_async");
@@ -66,20 +68,21 @@ class PyAsyncAllocator : public IGpuAsyncAllocator
   public:
     void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        return addressOf(
+        WithGil const gil;
+        return addressOf<IGpuAllocator>(
             callOverride(self(), "allocate_async", true, size, alignment, flags, handleOf(stream)), "allocate_async");
     }
     bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(self(), "deallocate_async", true, handleOf(memory), handleOf(stream)), false,
             "deallocate_async");
     }
     void* reallocate(void* address, uint64_t alignment, uint64_t size) noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
+        WithGil const gil;
+        return addressOf<IGpuAllocator>(
+            callOverride(self(), "reallocate", false, handleOf(address), alignment, size), "reallocate");
     }
 
   private:
@@ -94,25 +97,26 @@ class PyOutputAllocator : public IOutputAllocator
   public:
     void* reallocateOutput(char const* name, void* current, uint64_t size, uint64_t alignment) noexcept override
     {
-        py::gil_scoped_acquire const gil;
-        return addressOf(callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment),
+        WithGil const gil;
+        return addressOf<IOutputAllocator>(
+            callOverride(base(), "reallocate_output", true, name, handleOf(current), size, alignment),
             "reallocate_output");
     }
     void* reallocateOutputAsync(
         char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
     {
         {
-            py::gil_scoped_acquire const gil;
+            WithGil const gil;
             if (hasOverride(base(), "reallocate_output_async"))
-                return addressOf(callOverride(base(), "reallocate_output_async", true, name, handleOf(current), size,
-                                     alignment, handleOf(stream)),
+                return addressOf<IOutputAllocator>(callOverride(base(), "reallocate_output_async", true, name,
+                                                       handleOf(current), size, alignment, handleOf(stream)),
                     "reallocate_output_async");
         }
         return reallocateOutput(name, current, size, alignment);
     }
     void notifyShape(char const* name, Dims const& shape) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(base(), "notify_shape", true, name, Dims{shape});
     }
 
@@ -126,7 +130,7 @@ class PyOutputAllocator : public IOutputAllocator
 template <typename T, typename Class>
 void bindAllocatorCalls(Class& c)
 {
-    py::call_guard<py::gil_scoped_release> const released; // The user's allocator of the engine stands behind it.
+    py::call_guard<WithoutGil> const released; // The user's allocator of the engine stands behind it.
     c.def(
         "allocate",
         [](T& self, uint64_t size, uint64_t alignment, AllocatorFlags flags) {
@@ -160,7 +164,7 @@ void bindAllocatorCalls(Class& c)
 void bindOutputAllocator(py::module_& m)
 {
     using T = IOutputAllocator;
-    py::call_guard<py::gil_scoped_release> const released;
+    py::call_guard<WithoutGil> const released;
     py::class_<T, PyOutputAllocator> c(m, "IOutputAllocator", docOf("IOutputAllocator"));
     c.def(py::init<>());
     c.def(

@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
+#include "gil.h"
 #include "impl/NvInferPythonPlugin.h"
 
 #include <pybind11/native_enum.h>
@@ -20,15 +21,20 @@ namespace py = pybind11;
 namespace tenon::python
 {
 
-//! Deletes without the GIL: a destructor may wait for work whose callbacks need it.
+//! Whether the work of all streams is done, or will be; false: the interpreter is ending, and some of it waits for it.
+bool isWorkDone() noexcept;
+
+//! Deletes without the GIL: a destructor may wait for work whose callbacks need it. What would wait for ever stays.
 struct DeleteReleased
 {
     template <typename T>
     void operator()(T* object) const
     {
+        if (Gate::isClosed() && !isWorkDone())
+            return;
         if (PyGILState_Check() != 0)
         {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             delete object;
         }
         else
@@ -48,6 +54,38 @@ template <size_t Nurse, size_t Patient>
 struct KeepAlive
 {
 };
+
+//! Name of something of which an object has one at a time.
+template <size_t N>
+struct Slot
+{
+    char text[N];
+    consteval Slot(char const (&name)[N])
+    {
+        std::copy_n(name, N, text);
+    }
+};
+
+//! For setters: the object keeps the argument until another takes its place, and runs under way are over.
+template <Slot Name>
+struct KeepInstead
+{
+};
+void keepInstead(py::handle owner, char const* slot, py::handle object);
+//! What the owner keeps under that name; null: nothing.
+py::object keptBy(py::handle owner, char const* slot);
+
+//! What `make` loads or builds; it keeps its maker, and the allocator that the maker has now.
+template <typename Make>
+py::object engineOf(py::object const& maker, Make&& make)
+{
+    py::object const allocator = keptBy(maker, "gpu_allocator");
+    py::object engine = py::cast(make(), py::return_value_policy::take_ownership);
+    py::detail::keep_alive_impl(engine, maker);
+    if (allocator)
+        py::detail::keep_alive_impl(engine, allocator);
+    return engine;
+}
 
 //! Weights from a Weights object, a NumPy array, anything that NumPy takes, or None. The owner keeps the memory alive.
 nvinfer1::Weights toWeights(py::handle owner, py::object const& object);
@@ -161,6 +199,16 @@ struct process_attribute<tenon::python::KeepAlive<Nurse, Patient>>
     {
         if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
             keep_alive_impl(Nurse, Patient, call, result);
+    }
+};
+
+template <tenon::python::Slot Name>
+struct process_attribute<tenon::python::KeepInstead<Name>> : process_attribute_default<tenon::python::KeepInstead<Name>>
+{
+    static void postcall(function_call& call, handle result)
+    {
+        if (result.ptr() != PYBIND11_TRY_NEXT_OVERLOAD)
+            tenon::python::keepInstead(call.args[0], Name.text, call.args[1]);
     }
 };
 

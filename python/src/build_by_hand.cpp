@@ -83,20 +83,6 @@ void bindProfile(py::module_& m)
     c.def("__nonzero__", &T::isValid);
 }
 
-//! A build without the GIL, which Ctrl-C ends: null became an exception then.
-template <typename Build>
-auto interruptible(IBuilderConfig& config, Build&& build)
-{
-    Interruptible monitor{config};
-    auto const built = [&] {
-        py::gil_scoped_release const released;
-        return build();
-    }();
-    if (built == nullptr)
-        monitor.raise();
-    return built;
-}
-
 void bindBuilder(py::module_& m)
 {
     using T = IBuilder;
@@ -133,11 +119,12 @@ void bindBuilder(py::module_& m)
         "list.");
     c.def(
         "build_engine_with_config",
-        [](T& self, INetworkDefinition& network, IBuilderConfig& config) {
-            return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
+        [](py::object const& self, INetworkDefinition& network, IBuilderConfig& config) {
+            return engineOf(self, [&, &builder = self.cast<T&>()] {
+                return interruptible(config, [&] { return builder.buildEngineWithConfig(network, config); });
+            });
         },
-        py::arg("network"), py::arg("config"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
-        docOf("Builder.build_engine_with_config"));
+        py::arg("network"), py::arg("config"), docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");
     config.def_property(
         "max_workspace_size", // The name of 8.x, which programs set beside calls of 10.x.
@@ -188,7 +175,7 @@ void bindParser(py::module_& m)
     auto const bytesCall = [](auto method) {
         return [method](T& self, py::buffer const& model, char const* path) {
             py::buffer_info const info = model.request();
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return method(self, info.ptr, static_cast<size_t>(info.size * info.itemsize), path);
         };
     };
@@ -211,7 +198,7 @@ void bindParser(py::module_& m)
             SubGraphCollection_t parts;
             bool all{false};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 all = self.supportsModel(info.ptr, static_cast<size_t>(info.size * info.itemsize), parts, path);
             }
             py::list list;
@@ -224,13 +211,13 @@ void bindParser(py::module_& m)
         "parse_with_weight_descriptors",
         [](T& self, py::buffer const& model) {
             py::buffer_info const info = model.request();
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.parseWithWeightDescriptors(info.ptr, static_cast<size_t>(info.size * info.itemsize));
         },
         py::arg("model"), docOf("OnnxParser.parse_with_weight_descriptors"));
     c.def(
         "parse_from_file", [](T& self, std::string const& model) { return self.parseFromFile(model.c_str(), 0); },
-        py::arg("model"), py::call_guard<py::gil_scoped_release>(), docOf("OnnxParser.parse_from_file"));
+        py::arg("model"), py::call_guard<WithoutGil>(), docOf("OnnxParser.parse_from_file"));
     c.def(
         "get_subgraph_nodes",
         [](T& self, int64_t index) {

@@ -14,20 +14,20 @@ class PyCreator : public PyCreatorOf<IPluginCreator>
   public:
     IPluginV2* createPlugin(AsciiChar const* name, PluginFieldCollection const* fields) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return handedOver<IPluginV2>(
             callOverride(self(), "create_plugin", true, orEmpty(name), fieldsOf(fields)), "create_plugin");
     }
     IPluginV2* deserializePlugin(AsciiChar const* name, void const* data, size_t length) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return handedOver<IPluginV2>(callOverride(self(), "deserialize_plugin", true, orEmpty(name),
                                          py::bytes(static_cast<char const*>(data), length)),
             "deserialize_plugin");
     }
     void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         attributes.set("plugin_namespace", py::str(orEmpty(nameSpace)));
     }
 };
@@ -38,7 +38,7 @@ class PyCreatorV3 : public PyCreatorOf<IPluginCreatorV3One>
     IPluginV3* createPlugin(
         AsciiChar const* name, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return ownedAnswer(callOverride(self(), "create_plugin", true, std::string{name == nullptr ? "" : name},
                                fieldsOf(fields), phase),
             "create_plugin");
@@ -51,7 +51,7 @@ class PyCreatorQuick : public PyCreatorOf<IPluginCreatorV3Quick>
     IPluginV3* createPlugin(AsciiChar const* name, AsciiChar const* nspace, PluginFieldCollection const* fields,
         TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return ownedAnswer(callOverride(self(), "create_plugin", true, orEmpty(name), orEmpty(nspace), fieldsOf(fields),
                                phase, request),
             "create_plugin");
@@ -92,7 +92,7 @@ void bindV1(py::module_& m)
         "create_plugin",
         [](T& self, std::string const& name, FieldList const& fields) {
             FieldView const view{fields};
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.createPlugin(name.c_str(), view.get());
         },
         py::arg("name"), py::arg("field_collection"), py::return_value_policy::take_ownership,
@@ -102,7 +102,7 @@ void bindV1(py::module_& m)
         [](T& self, std::string const& name, py::buffer const& data) {
             py::buffer_info const info = data.request();
             auto const bytes = static_cast<size_t>(info.size * info.itemsize);
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.deserializePlugin(name.c_str(), info.ptr, bytes);
         },
         py::arg("name"), py::arg("serialized_plugin"), py::return_value_policy::take_ownership,
@@ -129,7 +129,7 @@ void bindV3One(py::module_& m)
             FieldView const view{fields};
             IPluginV3* made{nullptr};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 made = self.createPlugin(name.c_str(), view.get(), phase);
             }
             return made == nullptr ? py::object(py::none())
@@ -159,7 +159,7 @@ void bindV3Quick(py::module_& m)
             FieldView const view{fields};
             IPluginV3* made{nullptr};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 made = self.createPlugin(name.c_str(), nspace.c_str(), view.get(), phase, request);
             }
             return made == nullptr ? py::object(py::none())

@@ -27,7 +27,7 @@ std::string inspectPlan(py::buffer const& plan)
     TenonText problem{nullptr};
     TenonText text{nullptr};
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         text = tenonInspectPlan(info.ptr, static_cast<size_t>(info.size * info.itemsize), &problem);
     }
     return textOf(text, problem);
@@ -39,7 +39,7 @@ std::string inspectObject(Object const& object, TenonText (*call)(void const*, T
     TenonText problem{nullptr};
     TenonText text{nullptr};
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         text = call(&object, &problem);
     }
     return textOf(text, problem);
@@ -71,7 +71,7 @@ std::string verify(
     TenonText problem{nullptr};
     TenonText text{nullptr};
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         text = tenonVerify(&engine, list.data(), static_cast<int32_t>(list.size()), &options, &problem);
     }
     return textOf(text, problem);
@@ -94,9 +94,12 @@ void bindExtras(py::module_& m)
     m.def("_inspect_network",
         [](nvinfer1::INetworkDefinition const& network) { return inspectObject(network, &tenonInspectNetwork); });
     m.def("_verify", &verify);
-    m.def(
-        "_load", [](nvinfer1::IRuntime& runtime, std::string const& path) { return load(runtime, path.c_str()); },
-        py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(), py::return_value_policy::take_ownership);
+    m.def("_load", [](py::object const& self, std::string const& path) {
+        return engineOf(self, [&, &runtime = self.cast<nvinfer1::IRuntime&>()] {
+            WithoutGil const released;
+            return load(runtime, path.c_str());
+        });
+    });
 }
 
 } // namespace tenon::python

@@ -1,4 +1,5 @@
 // Streams of the host for tenon/_streams.py.
+#include "interruptible.h"
 #include "kept.h"
 
 #include "tenon/host.h"
@@ -30,11 +31,50 @@ bool isIdle(Handle stream)
     return status == TENON_HOST_OK;
 }
 
+//! Waits on the main thread until `call`, which asks for signals, says that the work is done; raises what Ctrl-C means,
+//! while the work goes on. Other threads are told of no signals and need not ask.
+template <typename Call>
+void awaiting(Call&& call)
+{
+    if (!Signals::areHandledHere())
+        return;
+    Signals signals;
+    TenonHostStatus const status = [&] {
+        WithoutGil const released;
+        return call(&Signals::goesOn, &signals);
+    }();
+    if (status == TENON_HOST_NOT_READY)
+        signals.raise();
+}
+
+void awaitStream(Handle stream)
+{
+    awaiting(
+        [&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream.as<void*>(), goesOn, signals); });
+}
+
+int32_t nobodyStays(void*) noexcept
+{
+    return Gate::somebodyStays() ? 0 : 1;
+}
+
+//! At the interpreter's end: what stands in streams is done, and no more calls come into Python from there.
+void finishWork()
+{
+    awaiting(&tenonHostAwaitAll);
+    WithoutGil const released;
+    if (!Signals::areHandledHere())
+        tenonHostAwaitAll(&nobodyStays, nullptr);
+    Gate::close();
+}
+
 //! Waits without the GIL, as work of the stream may be Python's.
 void waiting(TenonHostStatus (*call)(void*), Handle stream)
 {
+    if (Gate::isClosed() && !isWorkDone())
+        return; // It would be for ever.
     TenonHostStatus const status = [&] {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         return call(stream.as<void*>());
     }();
     dropDone(); // What the work that is done has kept.
@@ -42,13 +82,39 @@ void waiting(TenonHostStatus (*call)(void*), Handle stream)
 }
 } // namespace
 
+bool isWorkDone() noexcept
+{
+    auto const awaited = [] { return tenonHostAwaitAll(&nobodyStays, nullptr) != TENON_HOST_NOT_READY; };
+    if (PyGILState_Check() == 0)
+        return awaited();
+    WithoutGil const released;
+    return awaited();
+}
+
 void bindHostStreams(py::module_& m)
 {
     m.def("_stream_create", &create, py::arg("blocking"));
     m.def(
         "_stream_destroy", [](Handle stream) { waiting(&tenonHostDestroyStream, stream); }, py::arg("stream"));
     m.def(
-        "_stream_synchronize", [](Handle stream) { waiting(&tenonHostSynchronizeStream, stream); }, py::arg("stream"));
+        "_stream_synchronize",
+        [](Handle stream) {
+            awaitStream(stream);
+            waiting(&tenonHostSynchronizeStream, stream);
+        },
+        py::arg("stream"));
+    m.def("_stream_await", &awaitStream, py::arg("stream"));
+    m.def(
+        "_event_await",
+        [](Handle event) {
+            awaiting([&](TenonGoesOn goesOn, void* signals) {
+                return tenonHostAwaitEvent(event.as<void*>(), goesOn, signals);
+            });
+        },
+        py::arg("event"));
+    m.def("_streams_await", [] { awaiting(&tenonHostAwaitAll); });
+    py::module_::import("atexit").attr("register")(py::cpp_function{&finishWork});
+    pthread_atfork(nullptr, nullptr, &Gate::reopen);
     m.def("_stream_is_idle", &isIdle, py::arg("stream"));
 }
 

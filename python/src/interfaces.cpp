@@ -1,4 +1,5 @@
 // Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
+#include "kept.h"
 #include "overrides.h"
 
 #include <atomic>
@@ -16,7 +17,7 @@ class PyLogger : public ILogger
   public:
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(static_cast<ILogger const*>(this), "log", true, severity, message);
     }
 };
@@ -46,7 +47,7 @@ class PyDefaultLogger : public DefaultLogger
     void log(Severity severity, AsciiChar const* message) noexcept override
     {
         {
-            py::gil_scoped_acquire const gil;
+            WithGil const gil;
             if (hasOverride(static_cast<DefaultLogger const*>(this), "log"))
             {
                 callOverride(static_cast<DefaultLogger const*>(this), "log", true, severity, message);
@@ -62,49 +63,64 @@ class PyErrorRecorder : public IErrorRecorder
   public:
     int32_t getNbErrors() const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         char const* const name = hasOverride(this, "get_num_errors") ? "get_num_errors" : "num_errors";
         return valueOr(callOverride(this, name, true), 0, name);
     }
     ErrorCode getErrorCode(int32_t index) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(
             callOverride(this, "get_error_code", true, index), ErrorCode::kUNSPECIFIED_ERROR, "get_error_code");
     }
     ErrorDesc getErrorDesc(int32_t index) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         mDescription = valueOr(callOverride(this, "get_error_desc", true, index), std::string{}, "get_error_desc");
         return mDescription.c_str();
     }
     bool hasOverflowed() const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(this, "has_overflowed", true), false, "has_overflowed");
     }
     void clear() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(this, "clear", true);
     }
     bool reportError(ErrorCode code, ErrorDesc description) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(this, "report_error", true, code, description), false, "report_error");
     }
+    //! Whoever holds the recorder holds its Python object: builders and runtimes hand theirs on to what they make, and
+    //! a run under way reports to the one that its context had.
     RefCount incRefCount() noexcept override
     {
+        WithGil const gil;
+        guarded<void>("IErrorRecorder", 0, [&] {
+            watchTheEnd();
+            py::object self = py::cast(static_cast<IErrorRecorder*>(this), py::return_value_policy::reference);
+            if (mObject == nullptr)
+                mObject = self.ptr();
+            self.release();
+            return 0;
+        });
         return ++mReferences;
     }
     RefCount decRefCount() noexcept override
     {
-        return --mReferences;
+        int32_t const left = --mReferences;
+        if (mObject != nullptr)
+            dropLater(mObject);
+        return left;
     }
 
   private:
     mutable std::string mDescription;
     std::atomic<int32_t> mReferences{0};
+    PyObject* mObject{nullptr}; //!< Known since the first reference.
 };
 
 class PyProgressMonitor : public IProgressMonitor
@@ -112,19 +128,19 @@ class PyProgressMonitor : public IProgressMonitor
   public:
     void phaseStart(char const* phase, char const* parent, int32_t steps) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(this, "phase_start", true, phase, parent, steps); // Without a parent it is None.
     }
     bool stepComplete(char const* phase, int32_t step) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         // A monitor that raises cancels the build; one that answers nothing lets it go on.
         std::optional<py::object> const answer = callOverride(this, "step_complete", true, phase, step);
         return answer.has_value() && valueOr(answer, true, "step_complete");
     }
     void phaseFinish(char const* phase) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(this, "phase_finish", true, phase);
     }
 };
@@ -134,7 +150,7 @@ class PyProfiler : public IProfiler
   public:
     void reportLayerTime(char const* layer, float milliseconds) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(static_cast<IProfiler const*>(this), "report_layer_time", true, layer, milliseconds);
     }
 };
@@ -155,7 +171,7 @@ class PyDebugListener : public IDebugListener
     bool processDebugTensor(void const* address, TensorLocation location, DataType type, Dims const& shape,
         char const* name, cudaStream_t stream) override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(static_cast<IDebugListener const*>(this), "process_debug_tensor", true, handleOf(address),
             location, type, Dims{shape}, name, handleOf(stream));
         return true; // The answer and exceptions of a Python listener are ignored (rule T8).
@@ -181,12 +197,12 @@ void bindLoggers(py::module_& m)
         .export_values()
         .finalize();
     c.def(py::init<>());
-    c.def("log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>(),
-        docOf("ILogger.log"));
+    c.def(
+        "log", &ILogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<WithoutGil>(), docOf("ILogger.log"));
     py::class_<DefaultLogger, ILogger, PyDefaultLogger>(m, "Logger", docOf("Logger"))
         .def(py::init<ILogger::Severity>(), py::arg("min_severity") = ILogger::Severity::kWARNING)
         .def_readwrite("min_severity", &DefaultLogger::minSeverity, docOf("Logger.min_severity"))
-        .def("log", &DefaultLogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<py::gil_scoped_release>(),
+        .def("log", &DefaultLogger::log, py::arg("severity"), py::arg("msg"), py::call_guard<WithoutGil>(),
             docOf("Logger.log"));
 }
 

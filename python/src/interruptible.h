@@ -17,7 +17,7 @@ class __attribute__((visibility("hidden"))) Signals
     {
         if (mRaised)
             return true;
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (PyErr_CheckSignals() == 0)
             return false;
         mRaised.emplace();
@@ -88,5 +88,19 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
     nvinfer1::IProgressMonitor* mUsers;
     Signals mSignals;
 };
+
+//! A build without the GIL, which Ctrl-C ends: null became an exception then.
+template <typename Build>
+auto interruptible(nvinfer1::IBuilderConfig& config, Build&& build)
+{
+    Interruptible monitor{config};
+    auto const built = [&] {
+        WithoutGil const released;
+        return build();
+    }();
+    if (built == nullptr)
+        monitor.raise();
+    return built;
+}
 
 } // namespace tenon::python

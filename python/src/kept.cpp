@@ -7,6 +7,9 @@
 #include <sched.h>
 
 #include <atomic>
+#include <map>
+#include <new>
+#include <string>
 
 namespace tenon::python
 {
@@ -69,6 +72,19 @@ void forgetOthers() noexcept
     gIsAsked = false;
 }
 
+py::handle holdersName()
+{
+    static PyObject* const name = PyUnicode_InternFromString(kHolders);
+    return name;
+}
+} // namespace
+
+void dropLater(PyObject* object) noexcept
+{
+    if (auto* const holders = new (std::nothrow) Kept::Holders{object, nullptr}) // Else it stays.
+        giveBack(holders);
+}
+
 void watchTheEnd()
 {
     static bool const isWatched = [] {
@@ -78,13 +94,6 @@ void watchTheEnd()
     }();
     static_cast<void>(isWatched);
 }
-
-py::handle holdersName()
-{
-    static PyObject* const name = PyUnicode_InternFromString(kHolders);
-    return name;
-}
-} // namespace
 
 void dropDone()
 {
@@ -131,6 +140,54 @@ void setHolder(py::object const& context, py::object const& name, py::object con
         holders[name] = holder;
     else if (PyDict_DelItem(holders.ptr(), name.ptr()) != 0)
         throw py::error_already_set();
+}
+
+namespace
+{
+using Slots = std::map<std::string, py::object, std::less<>>;
+
+//! By owner; each owner has its slots as a patient, so that it lets go of them last: what they hold may serve until the
+//! owner itself is gone.
+std::map<PyObject const*, Slots*>& allSlots()
+{
+    static auto& all = *new std::map<PyObject const*, Slots*>;
+    return all;
+}
+
+//! Called when the owner is gone; an object made since may have the same address.
+void dropSlots(void* pointer)
+{
+    std::unique_ptr<Slots> const slots{static_cast<Slots*>(pointer)};
+    std::erase_if(allSlots(), [&](auto const& each) { return each.second == slots.get(); });
+}
+
+Slots& slotsOf(py::handle owner)
+{
+    Slots*& slots = allSlots()[owner.ptr()];
+    if (slots == nullptr)
+    {
+        slots = new Slots;
+        py::detail::keep_alive_impl(owner, py::capsule{slots, &dropSlots});
+    }
+    return *slots;
+}
+} // namespace
+
+void keepInstead(py::handle owner, char const* slot, py::handle object)
+{
+    if (py::isinstance<nvinfer1::IExecutionContext>(owner)) // Its runs keep what it has.
+        return setHolder(py::reinterpret_borrow<py::object>(owner), py::make_tuple("of", slot),
+            object.is_none() ? py::object{} : py::reinterpret_borrow<py::object>(object));
+    py::object const before = std::exchange(slotsOf(owner)[slot], py::reinterpret_borrow<py::object>(object));
+}
+
+py::object keptBy(py::handle owner, char const* slot)
+{
+    auto const slots = allSlots().find(owner.ptr());
+    if (slots == allSlots().end())
+        return {};
+    auto const found = slots->second->find(std::string_view{slot});
+    return found == slots->second->end() ? py::object{} : found->second;
 }
 
 Kept::Kept(py::object holders)

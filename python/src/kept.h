@@ -15,6 +15,11 @@ py::dict holdersOf(py::object const& context);
 //! Takes a holder instead of the one under that name; null: none. Runs under way keep what they had.
 void setHolder(py::object const& context, py::object const& name, py::object const& holder);
 
+//! Gives a reference back, from any thread, with the GIL or without: Python drops it at the next opportunity.
+void dropLater(PyObject* object) noexcept;
+//! Before the first of those, with the GIL held.
+void watchTheEnd();
+
 //! Drops what runs that are over have kept. With the GIL held.
 void dropDone();
 

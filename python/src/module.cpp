@@ -1,5 +1,7 @@
 // The extension module: declares all classes first, so that signatures can name each other, then binds their members.
 #include "bindings.h"
+#include "lent_memory.h"
+#include "names_of_8.h"
 
 PYBIND11_MODULE(_native, m)
 {
@@ -25,8 +27,10 @@ PYBIND11_MODULE(_native, m)
     bindPluginsV2(m);
     bindPluginsV3(m);
     bindPluginsQuick(m);
+    bindLentMemory(m);
     bindCreators(m);
     bindRegistry(m);
+    bindNamesOf8(m);
     bindExtras(m);
     bindHostStreams(m);
     bindTesting(m);

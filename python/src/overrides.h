@@ -29,7 +29,8 @@ template <typename Base>
 void explainFailure([[maybe_unused]] char const* what)
 {
     using namespace nvinfer1;
-    if constexpr (kIsOneOf<Base, IPluginV2, IPluginV3, IPluginCapability, IPluginCreatorInterface>)
+    if constexpr (kIsOneOf<Base, IPluginV2, IPluginV3, IPluginCapability, IPluginCreatorInterface, IGpuAllocator,
+                      IOutputAllocator>)
     {
         std::string const text{what};
         tenonExplainFailure(text.substr(0, text.find('\n')).c_str()); // Without the places, which stderr has.
@@ -72,6 +73,16 @@ bool hasOverride(Base const* self, char const* name) noexcept
     return guarded<Base>(name, true, [&] { return static_cast<bool>(py::get_override(self, name)); });
 }
 
+//! Calls it; where the interpreter ends this thread meanwhile, stays: nothing of ours may be unwound without its lock.
+inline py::object calledOrStaying(py::function const& function, py::tuple const& arguments)
+{
+    PyObject* answer{nullptr};
+    takeOrStay([&] { answer = PyObject_CallObject(function.ptr(), arguments.ptr()); });
+    if (answer == nullptr)
+        throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(answer);
+}
+
 //! Calls the Python override `name` of `self`; none when it is missing or raised.
 template <typename Base, typename... Args>
 std::optional<py::object> callOverride(Base const* self, char const* name, bool required, Args&&... args) noexcept
@@ -79,7 +90,7 @@ std::optional<py::object> callOverride(Base const* self, char const* name, bool 
     return guarded<Base>(name, std::optional<py::object>{}, [&]() -> std::optional<py::object> {
         py::function const function = py::get_override(self, name);
         if (function)
-            return function(std::forward<Args>(args)...);
+            return calledOrStaying(function, py::make_tuple(std::forward<Args>(args)...));
         if (required)
             blame<Base>(std::string{"the Python class does not implement "} + name);
         return std::nullopt;
@@ -124,12 +135,18 @@ T valueOr(std::optional<py::object> const& answer, T fallback, char const* name)
 }
 
 //! An address from an int, a capsule of any name, or None; anything else counts as null, and is reported (rule R9).
-inline void* addressOf(std::optional<py::object> const& answer, char const* name) noexcept
+template <typename Base>
+void* addressOf(std::optional<py::object> const& answer, char const* name) noexcept
 {
-    if (!answer || answer->is_none())
+    if (!answer)
         return nullptr;
-    return guarded<void>(name, static_cast<void*>(nullptr), [&]() -> void* {
+    return guarded<Base>(name, static_cast<void*>(nullptr), [&]() -> void* {
         PyObject* const object = answer->ptr();
+        if (answer->is_none())
+        {
+            explainFailure<Base>((std::string{name} + " answered with None").c_str());
+            return nullptr;
+        }
         if (PyCapsule_CheckExact(object) != 0)
             return PyCapsule_GetPointer(object, PyCapsule_GetName(object));
         if (PyLong_Check(object) != 0 && PyBool_Check(object) == 0)
@@ -139,7 +156,7 @@ inline void* addressOf(std::optional<py::object> const& answer, char const* name
                 return reinterpret_cast<void*>(address);
             PyErr_Clear(); // Negative, or of more than 64 bits.
         }
-        blame<void>(std::string{name} + " answered with " + shown(*answer) + ", which is no address: an int, a capsule"
+        blame<Base>(std::string{name} + " answered with " + shown(*answer) + ", which is no address: an int, a capsule"
             + " or None was expected");
         return nullptr;
     });

@@ -56,7 +56,7 @@ class PyCreatorOf : public PyNamed<Base>
   public:
     nvinfer1::PluginFieldCollection const* getFieldNames() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         mFields = attributeOr<FieldList>(this->self(), "field_names", {});
         mView.emplace(mFields);
         return mView->get();
@@ -75,7 +75,7 @@ class StoredFields
     nvinfer1::PluginFieldCollection const* ask(Base const* self) noexcept
     {
         using nvinfer1::PluginField;
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         static PluginField const kUnreadable{"", nullptr, nvinfer1::PluginFieldType::kINT32, -1}; // Refused as a field.
         static nvinfer1::PluginFieldCollection const kFailure{1, &kUnreadable};
         constexpr char const* kName{"get_fields_to_serialize"};
@@ -102,7 +102,7 @@ class ValidTactics
     template <typename Base>
     int32_t ask(Base const* self) noexcept
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self, "get_valid_tactics"))
             return 0;
         auto const answer = callOverride(self, "get_valid_tactics", true);

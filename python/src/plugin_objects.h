@@ -42,7 +42,7 @@ struct DestroyV2
             delete plugin; // Its Python object goes; the library has references of its own.
         else if (PyGILState_Check() != 0)
         {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             plugin->destroy();
         }
         else
@@ -64,7 +64,7 @@ T attributeOf(Base const* self, char const* name)
 template <typename T, typename Base>
 T attributeOr(Base const* self, char const* name, T fallback) noexcept
 {
-    py::gil_scoped_acquire const gil;
+    WithGil const gil;
     try
     {
         return attributeOf<T>(self, name);

@@ -108,7 +108,7 @@ class PyV2 : public Base, public PythonV2
     }
     void setPluginNamespace(nvinfer1::AsciiChar const* nameSpace) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         guarded<Base>("plugin_namespace", false, [&] {
             py::cast(self()).attr("plugin_namespace") = orEmpty(nameSpace);
             given = orEmpty(nameSpace);
@@ -121,23 +121,23 @@ class PyV2 : public Base, public PythonV2
     }
     int32_t initialize() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "initialize", false);
     }
     void terminate() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         status(self(), "terminate", false);
     }
     void destroy() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         status(self(), "destroy", false);
         letGo();
     }
     size_t getSerializationSize() const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"get_serialization_size"};
         auto const answer = callOverride(self(), "serialize", true);
         if (!answer || !guarded<Base>("serialize", false, [&] { return keep(*answer); }))
@@ -165,7 +165,7 @@ class PyV2 : public Base, public PythonV2
     template <typename T>
     T* cloned() const
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!isNamed(py::cast(self())))
             return nullptr;
         if (given && *given != getPluginNamespace())
@@ -204,11 +204,11 @@ class PyV2 : public Base, public PythonV2
     mutable std::string mSerialized;
 };
 
-using Released = py::call_guard<py::gil_scoped_release>; // Calls of a C++ plugin may take long.
+using Released = py::call_guard<WithoutGil>; // Calls of a C++ plugin may take long.
 
 inline size_t serializationSize(nvinfer1::IPluginV2& self)
 {
-    py::gil_scoped_release const released;
+    WithoutGil const released;
     size_t const size = self.getSerializationSize();
     if (size == kRefused)
         throw std::runtime_error("the plugin cannot be serialized; stderr has the reason");
@@ -219,7 +219,7 @@ inline py::bytes serialized(nvinfer1::IPluginV2& self)
 {
     std::string bytes(serializationSize(self), '\0');
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         self.serialize(bytes.data());
     }
     return bytes;

@@ -63,6 +63,12 @@ bool isText(PluginFieldType type) noexcept
         + "; a field has the numbers of an array, bytes, or a str (as CHAR or UNKNOWN)");
 }
 
+[[noreturn]] void refuseValues(std::string const& name, py::object const& kind)
+{
+    throw py::value_error("PluginField '" + name + "': its type cannot hold the values of a "
+        + py::str(kind).cast<std::string>() + " array");
+}
+
 //! Arrays whose memory says nothing to a plugin are refused; one text is that text; bytes are in this machine's order.
 py::object readable(py::object array, FieldForm const& form, std::string const& name)
 {
@@ -71,10 +77,19 @@ py::object readable(py::object array, FieldForm const& form, std::string const& 
     bool const isOneText = (letter == "U" || letter == "S") && array.attr("size").cast<size_t>() == 1;
     if (isOneText && isText(form.type))
         return letter == "U" ? array.attr("item")().attr("encode")() : array.attr("item")();
+    auto const bits = 8 * kind.attr("itemsize").cast<int32_t>();
+    if (letter == "f" && bits == 16 && form.type != PluginFieldType::kFLOAT16 && form.type != PluginFieldType::kUNKNOWN)
+        refuseValues(name, kind); // M14
     // NumPy knows types of other packages (bfloat16, float8) as void.
-    bool const isForeign = letter == "V" && kind.attr("names").is_none()
-        && (form.numpy == nullptr && 8 * kind.attr("itemsize").cast<int32_t>() == form.bits);
-    if (letter != "b" && letter != "i" && letter != "u" && letter != "f" && !isForeign)
+    bool const isForeign = letter == "V" && kind.attr("names").is_none() && form.numpy == nullptr && bits == form.bits;
+    bool const isNumber = letter == "b" || letter == "i" || letter == "u" || letter == "f";
+    // What NumPy has no type for comes as bytes or bits; whatever else would be read as them.
+    bool const isBits = letter == "u" && (bits == 8 || bits == form.bits);
+    bool const isCharacter = form.type == PluginFieldType::kCHAR && bits == 8;
+    bool const isEmpty = array.attr("size").cast<size_t>() == 0;
+    bool const isReadable =
+        form.numpy != nullptr || form.type == PluginFieldType::kUNKNOWN || isBits || isCharacter || isEmpty;
+    if (!isForeign && !(isNumber && isReadable))
         refuseType(name, "it cannot hold an array of dtype " + py::str(kind).cast<std::string>());
     if (!kind.attr("isnative").cast<bool>())
         return array.attr("astype")(kind.attr("newbyteorder")("="));
@@ -82,29 +97,28 @@ py::object readable(py::object array, FieldForm const& form, std::string const& 
 }
 
 //! The array with elements as wide as the field's: NumPy's own integers and floats are wider than most fields want.
-//! Bytes (uint8) stay bytes.
+//! Bytes (uint8) stay bytes, whatever the type.
 py::object fitted(py::object const& array, FieldForm const& form, std::string const& name)
 {
     py::object const kind = array.attr("dtype");
     auto const letter = kind.attr("kind").cast<std::string>();
     auto const bits = 8 * kind.attr("itemsize").cast<int32_t>();
-    auto const refuse = [&] {
-        throw py::value_error("PluginField '" + name + "': its type cannot hold the values of a "
-            + py::str(kind).cast<std::string>() + " array");
-    };
-    if (letter == "f" && bits == 16 && form.type != PluginFieldType::kFLOAT16 && form.type != PluginFieldType::kUNKNOWN)
-        refuse(); // M14
     bool const isBytes = letter == "u" && bits == 8;
     if (isBytes || form.numpy == nullptr || array.attr("size").cast<size_t>() == 0)
         return array;
-    if (letter != "b" && bits == form.bits && (letter == "f") == (std::string_view{form.numpy}.front() == 'f'))
-        return array;
+    if (bits == form.bits && letter.front() == form.numpy[0])
+        return array; // Integers with a sign, or floats.
     py::module_ const numpy = py::module_::import("numpy");
     if (!numpy.attr("can_cast")(kind, form.numpy, "same_kind").cast<bool>())
-        refuse();
-    py::object const made = array.attr("astype")(form.numpy);
-    if (letter != "f" && !numpy.attr("array_equal")(made, array).cast<bool>())
-        refuse();
+        refuseValues(name, kind);
+    py::object const quiet = numpy.attr("errstate")(py::arg("over") = "ignore");
+    py::object const made = quiet(array.attr("astype"))(form.numpy);
+    auto const isSame = [&](py::object const& a, py::object const& b) {
+        return numpy.attr("array_equal")(a, b).cast<bool>();
+    };
+    // Floats are rounded, but none becomes infinite.
+    if (!(letter == "f" ? isSame(numpy.attr("isfinite")(made), numpy.attr("isfinite")(array)) : isSame(made, array)))
+        refuseValues(name, kind);
     return made;
 }
 
@@ -330,7 +344,7 @@ class PyResource : public IPluginResource
   public:
     int32_t release() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return callOverride(static_cast<IPluginResource const*>(this), "release", true).has_value() ? 0 : -1;
     }
     IPluginResource* clone() noexcept override;
@@ -347,7 +361,7 @@ class HeldResource final : public IPluginResource
     }
     ~HeldResource() override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         mObject = py::object{};
     }
     int32_t release() noexcept override
@@ -374,11 +388,12 @@ class HeldResource final : public IPluginResource
 
 IPluginResource* PyResource::clone() noexcept
 {
-    py::gil_scoped_acquire const gil;
+    WithGil const gil;
     std::optional<py::object> const copy = callOverride(static_cast<IPluginResource const*>(this), "clone", true);
     if (!copy || !py::isinstance<IPluginResource>(*copy))
         return nullptr;
-    return new HeldResource{*copy};
+    return guarded<IPluginResource>(
+        "clone", static_cast<IPluginResource*>(nullptr), [&] { return new HeldResource{*copy}; });
 }
 
 //! A copy that Python owns.
@@ -386,7 +401,7 @@ py::object cloned(IPluginResource& resource)
 {
     std::unique_ptr<IPluginResource> copy;
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         copy.reset(resource.clone());
     }
     if (copy != nullptr && copy->getAPILanguage() == APILanguage::kPYTHON)
@@ -400,7 +415,7 @@ void bindResources(py::module_& m)
     py::class_<Resource, IVersionedInterface, PyResource, Plain<Resource>>(
         m, "IPluginResource", docOf("IPluginResource"))
         .def(py::init<>())
-        .def("release", &Resource::release, py::call_guard<py::gil_scoped_release>(), docOf("IPluginResource.release"))
+        .def("release", &Resource::release, py::call_guard<WithoutGil>(), docOf("IPluginResource.release"))
         .def("clone", &cloned, docOf("IPluginResource.clone"));
     using Context = IPluginResourceContext;
     py::class_<Context, Borrowed<Context>>(m, "IPluginResourceContext", docOf("IPluginResourceContext"))

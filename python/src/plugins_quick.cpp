@@ -22,7 +22,7 @@ class PyQuickBuildOf : public Base
     int32_t getOutputDataTypes(DataType* outputTypes, int32_t nbOutputs, DataType const* inputTypes,
         int32_t const* inputRanks, int32_t nbInputs) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(
             self(), "get_output_data_types", true, listOf(inputTypes, nbInputs), listOf(inputRanks, nbInputs));
         return filled<Base>(answer, outputTypes, nbOutputs, "get_output_data_types");
@@ -30,7 +30,7 @@ class PyQuickBuildOf : public Base
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
         int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(
             self(), "get_output_shapes", true, listOf(inputs, nbInputs), listOf(shapeInputs, nbShapeInputs), &builder);
         return filled<Base>(answer, outputs, nbOutputs, "get_output_shapes");
@@ -38,13 +38,13 @@ class PyQuickBuildOf : public Base
     int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "configure_plugin", true, listOf(in, nbInputs), listOf(out, nbOutputs));
     }
     int32_t getNbSupportedFormatCombinations(
         DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"get_supported_format_combinations"};
         mCombinations.clear();
         int32_t const ports = nbInputs + nbOutputs;
@@ -68,14 +68,14 @@ class PyQuickBuildOf : public Base
     }
     int32_t getNbOutputs() const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (hasOverride(self(), "get_num_outputs"))
             return valueOr(callOverride(self(), "get_num_outputs", true), 0, "get_num_outputs");
         return attributeOr<int32_t>(self(), "num_outputs", 0);
     }
     int32_t getAliasedInput(int32_t outputIndex) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_aliased_input"))
             return -1;
         return valueOr(callOverride(self(), "get_aliased_input", true, outputIndex), -2, "get_aliased_input");
@@ -107,7 +107,7 @@ class PyQuickBuildOf : public Base
   private:
     char const* optionalText(char const* name, std::optional<std::string>& kept)
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         kept.reset();
         if (hasOverride(self(), name))
             kept = valueOr<std::optional<std::string>>(callOverride(self(), name, true), std::nullopt, name);
@@ -131,7 +131,7 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
         int32_t nbOutputs, IKernelLaunchParams* launchParams, ISymExprs* extraArgs,
         IExprBuilder& builder) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const reference = py::return_value_policy::reference;
         return status(self(), "get_launch_params", true, listOf(inputs, nbInputs), listOf(inOut, nbInputs + nbOutputs),
             nbInputs, py::cast(launchParams, reference), py::cast(extraArgs, reference), py::cast(&builder, reference));
@@ -139,7 +139,7 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
     int32_t getKernel(PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs,
         char const** kernelName, char** compiledKernel, int32_t* compiledKernelSize) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(self(), "get_kernel", true, listOf(in, nbInputs), listOf(out, nbOutputs));
         if (!answer)
             return kFailed;
@@ -159,7 +159,7 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
     }
     int32_t setTactic(int32_t tactic) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "set_tactic", true, tactic);
     }
 
@@ -177,14 +177,14 @@ class PyQuickRuntime : public IPluginV3QuickRuntime
     }
     int32_t setTactic(int32_t tactic) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "set_tactic", true, tactic);
     }
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
         void* const* outputs, Dims const* inputStrides, Dims const* outputStrides, int32_t nbInputs, int32_t nbOutputs,
         cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "enqueue", true, listOf(inputDesc, nbInputs), listOf(outputDesc, nbOutputs),
             addressList(inputs, static_cast<size_t>(nbInputs)), addressList(outputs, static_cast<size_t>(nbOutputs)),
             listOf(inputStrides, nbInputs), listOf(outputStrides, nbOutputs), handleOf(stream));

@@ -26,12 +26,12 @@ class PySymExpr final : public ISymExpr
     }
     void* getExpr() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         try
         {
             if (py::isinstance<IDimensionExpr>(expr))
                 return expr.cast<IDimensionExpr*>();
-            return expr ? addressOf(expr, "ISymExpr.expr") : nullptr;
+            return expr ? addressOf<void>(expr, "ISymExpr.expr") : nullptr;
         }
         catch (std::exception const& error)
         {

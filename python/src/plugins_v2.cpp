@@ -49,25 +49,25 @@ class PyBatchless : public PyV2<Base, kVersion>
   public:
     int32_t initialize() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(this->self(), "initialize"))
             return 0;
         return codeOf(callOverride(this->self(), "initialize", true), "initialize");
     }
     Dims getOutputDimensions(int32_t index, Dims const* inputs, int32_t count) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(this->self(), "get_output_shape", true, index, dimsList(inputs, count)),
             Dims{-1, {}}, "get_output_shape");
     }
     bool supportsFormat(DataType type, PluginFormat format) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(this->self(), "supports_format", true, type, format), false, "supports_format");
     }
     size_t getWorkspaceSize(int32_t maxBatchSize) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(this->self(), "get_workspace_size"))
             return 0;
         auto const answer = callOverride(this->self(), "get_workspace_size", true, maxBatchSize);
@@ -76,7 +76,7 @@ class PyBatchless : public PyV2<Base, kVersion>
     int32_t enqueue(int32_t batchSize, void const* const* inputs, void* const* outputs, void* workspace,
         cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         int32_t nbInputs{0};
         int32_t nbOutputs{0};
         tenonPluginPortCounts(&nbInputs, &nbOutputs);
@@ -98,7 +98,7 @@ class PyPluginV2 : public PyBatchless<IPluginV2, 0>
     void configureWithFormat(Dims const* inputDims, int32_t nbInputs, Dims const* outputDims, int32_t nbOutputs,
         DataType type, PluginFormat format, int32_t maxBatchSize) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(self(), "configure_with_format", true, dimsList(inputDims, nbInputs),
             dimsList(outputDims, nbOutputs), type, format, maxBatchSize);
     }
@@ -113,7 +113,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
     }
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_output_data_type"))
             return count > 0 ? types[0] : DataType::kFLOAT; // J9
         return valueOr(callOverride(self(), "get_output_data_type", true, index, listOf(types, count)),
@@ -131,7 +131,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
         DataType const* inputTypes, DataType const* outputTypes, bool const* inputIsBroadcast,
         bool const* outputIsBroadcast, PluginFormat format, int32_t maxBatchSize) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         callOverride(self(), "configure_plugin", true, dimsList(inputDims, nbInputs), dimsList(outputDims, nbOutputs),
             listOf(inputTypes, nbInputs), listOf(outputTypes, nbOutputs),
             std::vector<bool>(inputIsBroadcast, inputIsBroadcast + nbInputs),
@@ -139,13 +139,13 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
     }
     void attachToContext(cudnnContext* cudnn, cublasContext* cublas, IGpuAllocator* allocator) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         status(self(), "attach_to_context", false, handleOf(cudnn), handleOf(cublas),
             py::cast(allocator, py::return_value_policy::reference));
     }
     void detachFromContext() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         status(self(), "detach_from_context", false);
     }
 };
@@ -223,7 +223,7 @@ void bindV2(py::module_& m)
                 in.push_back(each.as<void*>());
             for (Handle const each : outputs)
                 out.push_back(each.as<void*>());
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.enqueue(batch, in.data(), out.data(), workspace.as<void*>(), stream.as<cudaStream_t>());
         },
         py::arg("batch_size"), py::arg("inputs"), py::arg("outputs"), py::arg("workspace"), py::arg("stream_handle"),
@@ -291,7 +291,7 @@ void bindPluginsV2(py::module_& m)
             std::vector<ITensor*> list;
             for (py::handle const each : inputs)
                 list.push_back(each.cast<ITensor*>());
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.addPluginV2(list.data(), static_cast<int32_t>(list.size()), plugin);
         },
         py::arg("inputs"), py::arg("plugin"), py::return_value_policy::reference_internal,

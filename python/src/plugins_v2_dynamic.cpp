@@ -17,7 +17,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     }
     DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_output_datatype"))
             return count > 0 ? types[0] : DataType::kFLOAT; // J9
         return valueOr<DataType, IPluginV2DynamicExt>(
@@ -27,7 +27,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     DimsExprs getOutputDimensions(
         int32_t outputIndex, DimsExprs const* inputs, int32_t nbInputs, IExprBuilder& builder) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr<DimsExprs, IPluginV2DynamicExt>(
             callOverride(self(), "get_output_dimensions", true, outputIndex, listOf(inputs, nbInputs), &builder),
             DimsExprs{-1, {}}, "get_output_dimensions");
@@ -35,7 +35,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     bool supportsFormatCombination(
         int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"supports_format_combination"};
         return valueOr<bool, IPluginV2DynamicExt>(
             callOverride(self(), kName, true, pos, listOf(inOut, nbInputs + nbOutputs), nbInputs), false, kName);
@@ -43,7 +43,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         mInputs = nbInputs;
         mOutputs = nbOutputs;
         callOverride(self(), "configure_plugin", true, listOf(in, nbInputs), listOf(out, nbOutputs));
@@ -51,7 +51,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     size_t getWorkspaceSize(PluginTensorDesc const* inputs, int32_t nbInputs, PluginTensorDesc const* outputs,
         int32_t nbOutputs) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_workspace_size"))
             return 0;
         auto const answer =
@@ -61,7 +61,7 @@ class PyPluginV2DynamicExt : public PyV2<IPluginV2DynamicExt, 3>
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
         void* const* outputs, void* workspace, cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "enqueue", true, listOf(inputDesc, mInputs), listOf(outputDesc, mOutputs),
             addressList(inputs, static_cast<size_t>(mInputs)), addressList(outputs, static_cast<size_t>(mOutputs)),
             handleOf(workspace), handleOf(stream));

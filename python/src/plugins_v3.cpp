@@ -3,6 +3,8 @@
 
 #include "NvInferRuntime.h"
 
+#include <algorithm>
+
 namespace tenon::python
 {
 
@@ -39,27 +41,28 @@ class HeldPlugin final : public IPluginV3
     }
     ~HeldPlugin() override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (mIsOwned)
             status(plugin(), "destroy", false);
-        for (py::object& capability : mCapabilities)
-            capability = py::object{};
+        mCapabilities.clear();
         mObject = py::object{};
     }
     IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"get_capability_interface"};
         auto const answer = callOverride(plugin(), kName, true, type);
         if (!answer || answer->is_none())
             return nullptr;
-        mCapabilities.at(static_cast<size_t>(type)) = *answer;
-        return guarded<IPluginV3>(
-            kName, static_cast<IPluginCapability*>(nullptr), [&] { return capabilityOf(*answer, type); });
+        return guarded<IPluginV3>(kName, static_cast<IPluginCapability*>(nullptr), [&] {
+            IPluginCapability* const found = capabilityOf(*answer, type);
+            keep(*answer);
+            return found;
+        });
     }
     IPluginV3* clone() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(plugin(), "clone", true);
         if (answer && answer->is(mObject))
             return this; // Refused as what it is.
@@ -93,6 +96,15 @@ class HeldPlugin final : public IPluginV3
     IPluginV3 const* plugin() const
     {
         return mObject.cast<IPluginV3*>();
+    }
+
+    //! Each that C++ may have a pointer to: a plugin may make its parts whenever it is asked for them.
+    void keep(py::object const& capability)
+    {
+        bool const isKept =
+            std::ranges::any_of(mCapabilities, [&](py::object const& each) { return each.is(capability); });
+        if (!isKept)
+            mCapabilities.push_back(capability);
     }
 
     IPluginCapability* capabilityOf(py::object const& answer, PluginCapabilityType type) const
@@ -136,7 +148,7 @@ class HeldPlugin final : public IPluginV3
 
     py::object mObject;
     bool mIsOwned;
-    std::array<py::object, 3> mCapabilities; //!< What C++ has pointers to.
+    std::vector<py::object> mCapabilities;
 };
 
 //! A plugin that Python owns: C++ ones are deleted without the GIL, as their destructors may wait.
@@ -162,7 +174,7 @@ void bindPlugin(py::module_& m)
         [](IPluginV3& self) {
             IPluginV3* copy{nullptr};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 copy = self.clone();
             }
             return copy == nullptr ? py::object(py::none())
@@ -174,7 +186,7 @@ void bindPlugin(py::module_& m)
         [](IPluginV3& self, PluginCapabilityType type) -> py::object {
             IPluginCapability* found{nullptr};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 found = self.getCapabilityInterface(type);
             }
             if (found == nullptr)
@@ -217,7 +229,7 @@ IPluginV3* giveToLibrary(py::object const& plugin, bool isOwned)
     auto* const object = plugin.cast<IPluginV3*>();
     if (object->getAPILanguage() == APILanguage::kPYTHON)
         return new HeldPlugin{plugin, isOwned};
-    py::gil_scoped_release const released;
+    WithoutGil const released;
     IPluginV3* const copy = object->clone(); // A C++ object stays Python's.
     if (copy == object)
         throw std::runtime_error("clone() of the plugin returned the plugin itself: it must be a new object");
@@ -260,7 +272,7 @@ void bindPluginsV3(py::module_& m)
                 held.reset(giveToLibrary(plugin, false));
                 given = held.get();
             }
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.addPluginV3(data.data(), static_cast<int32_t>(data.size()), values.data(),
                 static_cast<int32_t>(values.size()), *given);
         },

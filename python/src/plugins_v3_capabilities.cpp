@@ -25,20 +25,20 @@ class PyBuild : public Base
     int32_t configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "configure_plugin", true, listOf(in, nbInputs), listOf(out, nbOutputs));
     }
     int32_t getOutputDataTypes(
         DataType* outputTypes, int32_t nbOutputs, DataType const* inputTypes, int32_t nbInputs) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(self(), "get_output_data_types", true, listOf(inputTypes, nbInputs));
         return filled<Base>(answer, outputTypes, nbOutputs, "get_output_data_types");
     }
     int32_t getOutputShapes(DimsExprs const* inputs, int32_t nbInputs, DimsExprs const* shapeInputs,
         int32_t nbShapeInputs, DimsExprs* outputs, int32_t nbOutputs, IExprBuilder& builder) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto const answer = callOverride(
             self(), "get_output_shapes", true, listOf(inputs, nbInputs), listOf(shapeInputs, nbShapeInputs), &builder);
         return filled<Base>(answer, outputs, nbOutputs, "get_output_shapes");
@@ -46,7 +46,7 @@ class PyBuild : public Base
     bool supportsFormatCombination(
         int32_t pos, DynamicPluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"supports_format_combination"};
         return valueOr<bool, Base>(
             callOverride(self(), kName, true, pos, listOf(inOut, nbInputs + nbOutputs), nbInputs), false, kName);
@@ -58,7 +58,7 @@ class PyBuild : public Base
     size_t getWorkspaceSize(DynamicPluginTensorDesc const* inputs, int32_t nbInputs,
         DynamicPluginTensorDesc const* outputs, int32_t nbOutputs) const noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_workspace_size"))
             return 0;
         auto const answer =
@@ -75,7 +75,7 @@ class PyBuild : public Base
     }
     int32_t getFormatCombinationLimit() noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return attributeOr<int32_t>(self(), "format_combination_limit", kFailed);
     }
     char const* getTimingCacheID() noexcept override
@@ -115,7 +115,7 @@ class PyBuildV2 : public PyBuild<IPluginV3OneBuildV2>
   public:
     int32_t getAliasedInput(int32_t outputIndex) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         if (!hasOverride(self(), "get_aliased_input"))
             return -1;
         auto const answer = callOverride(self(), "get_aliased_input", true, outputIndex);
@@ -132,13 +132,13 @@ class PyRuntime : public IPluginV3OneRuntime, public PartOfPlugin
     }
     int32_t setTactic(int32_t tactic) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "set_tactic", false, tactic);
     }
     int32_t onShapeChange(
         PluginTensorDesc const* in, int32_t nbInputs, PluginTensorDesc const* out, int32_t nbOutputs) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         mInputs = nbInputs;
         mOutputs = nbOutputs;
         return status(self(), "on_shape_change", true, listOf(in, nbInputs), listOf(out, nbOutputs));
@@ -146,14 +146,14 @@ class PyRuntime : public IPluginV3OneRuntime, public PartOfPlugin
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
         void* const* outputs, void* workspace, cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return status(self(), "enqueue", true, listOf(inputDesc, mInputs), listOf(outputDesc, mOutputs),
             addressList(inputs, static_cast<size_t>(mInputs)), addressList(outputs, static_cast<size_t>(mOutputs)),
             handleOf(workspace), handleOf(stream));
     }
     IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         constexpr char const* kName{"attach_to_context"};
         auto const answer = callOverride(self(), kName, true, context);
         if (answer && plugin != nullptr && answer->ptr() == plugin)

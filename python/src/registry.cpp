@@ -141,7 +141,7 @@ void bindRegistration(Class& c)
             auto& interface = creator.cast<IPluginCreatorInterface&>();
             bool done{false};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 bool const isV1 = std::string_view{interface.getInterfaceInfo().kind} == "PLUGIN CREATOR_V1";
                 done = isV1 ? registry.registerCreator(static_cast<IPluginCreator&>(interface), space.c_str())
                             : registry.registerCreator(interface, space.c_str());
@@ -157,7 +157,7 @@ void bindRegistration(Class& c)
             auto& interface = creator.cast<IPluginCreatorInterface&>();
             bool done{false};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 done = registry.deregisterCreator(interface);
             }
             if (done)
@@ -168,14 +168,14 @@ void bindRegistration(Class& c)
     c.def(
         "load_library",
         [](T& self, std::string const& path) {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return reinterpret_cast<size_t>(self.loadLibrary(path.c_str()));
         },
         py::arg("plugin_path"), docOf("IPluginRegistry.load_library"));
     c.def(
         "deregister_library",
         [](T& self, Handle handle) {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             self.deregisterLibrary(handle.as<void*>());
         },
         py::arg("handle"), docOf("IPluginRegistry.deregister_library"));
@@ -184,7 +184,7 @@ void bindRegistration(Class& c)
         [](T& self, std::string const& name, IPluginResource* resource) {
             IPluginResource* found{nullptr};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 found = self.acquirePluginResource(name.c_str(), resource);
             }
             return heldObject(found);
@@ -193,7 +193,7 @@ void bindRegistration(Class& c)
     c.def(
         "release_plugin_resource",
         [](T& self, std::string const& name) {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             return self.releasePluginResource(name.c_str());
         },
         py::arg("key"), docOf("IPluginRegistry.release_plugin_resource"));
@@ -211,7 +211,7 @@ bool initPlugins(py::object const& logger, char const* space)
     bool const isLogger = py::isinstance<ILogger>(logger);
     void* const given =
         isLogger ? logger.cast<ILogger*>() : static_cast<ILogger*>(memoryOf(logger, "the logger").address);
-    py::gil_scoped_release const released;
+    WithoutGil const released;
     return initLibNvInferPlugins(given, space);
 }
 } // namespace

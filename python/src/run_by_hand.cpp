@@ -25,7 +25,7 @@ void releaseView(void* view)
 {
     if (Py_IsInitialized() == 0)
         return; // The process ends; there is no object left to give back to.
-    py::gil_scoped_acquire const gil;
+    WithGil const gil;
     auto* const buffer = static_cast<Py_buffer*>(view);
     PyBuffer_Release(buffer);
     delete buffer;
@@ -39,7 +39,7 @@ ICudaEngine* loadBuffer(IRuntime& runtime, py::buffer const& blob)
         throw py::error_already_set();
     bool const isShared = isImmutable(blob);
     Py_buffer* const raw = view.release();
-    py::gil_scoped_release const released;
+    WithoutGil const released;
     auto const size = static_cast<size_t>(raw->len);
     if (isShared)
         return static_cast<ICudaEngine*>(tenonDeserializeShared(&runtime, raw->buf, size, &releaseView, raw));
@@ -60,15 +60,29 @@ void bindRuntime(py::module_& m)
     }),
         py::arg("logger"), KeepAlive<1, 2>());
     c.def(
-        "deserialize_cuda_engine", [](T& self, IStreamReader& reader) { return self.deserializeCudaEngine(reader); },
-        py::arg("stream_reader"), py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(),
-        py::return_value_policy::take_ownership);
+        "deserialize_cuda_engine",
+        [](py::object const& self, IStreamReader& reader) {
+            return engineOf(self, [&, &runtime = self.cast<T&>()] {
+                WithoutGil const released;
+                return runtime.deserializeCudaEngine(reader);
+            });
+        },
+        py::arg("stream_reader"));
     c.def(
-        "deserialize_cuda_engine", [](T& self, IStreamReaderV2& reader) { return self.deserializeCudaEngine(reader); },
-        py::arg("stream_reader_v2"), py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(),
-        py::return_value_policy::take_ownership);
-    c.def("deserialize_cuda_engine", &loadBuffer, py::arg("serialized_engine"), KeepAlive<0, 1>(),
-        py::return_value_policy::take_ownership, docOf("Runtime.deserialize_cuda_engine"));
+        "deserialize_cuda_engine",
+        [](py::object const& self, IStreamReaderV2& reader) {
+            return engineOf(self, [&, &runtime = self.cast<T&>()] {
+                WithoutGil const released;
+                return runtime.deserializeCudaEngine(reader);
+            });
+        },
+        py::arg("stream_reader_v2"));
+    c.def(
+        "deserialize_cuda_engine",
+        [](py::object const& self, py::buffer const& blob) {
+            return engineOf(self, [&] { return loadBuffer(self.cast<T&>(), blob); });
+        },
+        py::arg("serialized_engine"), docOf("Runtime.deserialize_cuda_engine"));
 }
 
 void bindEngine(py::module_& m)
@@ -78,11 +92,11 @@ void bindEngine(py::module_& m)
     c.def(
         "create_execution_context",
         [](T& self, ExecutionContextAllocationStrategy strategy) { return self.createExecutionContext(strategy); },
-        py::arg("strategy") = ExecutionContextAllocationStrategy::kSTATIC, py::call_guard<py::gil_scoped_release>(),
+        py::arg("strategy") = ExecutionContextAllocationStrategy::kSTATIC, py::call_guard<WithoutGil>(),
         KeepAlive<0, 1>(), py::return_value_policy::take_ownership, docOf("ICudaEngine.create_execution_context"));
     c.def(
         "create_execution_context", [](T& self, IRuntimeConfig* config) { return self.createExecutionContext(config); },
-        py::arg("runtime_config").none(true) = py::none(), py::call_guard<py::gil_scoped_release>(), KeepAlive<0, 1>(),
+        py::arg("runtime_config").none(true) = py::none(), py::call_guard<WithoutGil>(), KeepAlive<0, 1>(),
         py::return_value_policy::take_ownership);
     c.def(
         "get_tensor_profile_shape",
@@ -124,7 +138,7 @@ void giveMemory(py::object const& self, py::object const& object, Memory const& 
         throw py::type_error("the memory for the context's activations is read-only");
     auto& context = self.cast<IExecutionContext&>();
     bool const done = [&] {
-        py::gil_scoped_release const released; // The first memory makes plugins attach, one context at a time.
+        WithoutGil const released; // The first memory makes plugins attach, one context at a time.
         return tenonSetDeviceMemory(&context, memory.address, bytes) != 0;
     }();
     if (!done)
@@ -184,7 +198,7 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
             std::vector<char const*> names(static_cast<size_t>(self.getEngine().getNbIOTensors()));
             int32_t missing{0};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 missing = self.inferShapes(static_cast<int32_t>(names.size()), names.data());
             }
             if (missing < 0)
@@ -201,7 +215,7 @@ void bindContextShapes(py::class_<IExecutionContext, Owned<IExecutionContext>>& 
         [](T& self, int32_t profile, Handle stream) {
             bool done{false};
             {
-                py::gil_scoped_release const released;
+                WithoutGil const released;
                 done = self.setOptimizationProfileAsync(profile, stream.as<cudaStream_t>());
             }
             if (!done)
@@ -249,6 +263,15 @@ void bindContext(py::module_& m)
             return done;
         },
         py::arg("name"), py::arg("output_allocator").none(true), docOf("IExecutionContext.set_output_allocator"));
+    c.def(
+        "report_to_profiler",
+        [](py::object const& object) {
+            py::object const kept = holdersOf(object); // The profiler too, if it sets another one meanwhile.
+            auto const& self = object.cast<T const&>();
+            WithoutGil const released;
+            return self.reportToProfiler();
+        },
+        docOf("IExecutionContext.report_to_profiler"));
     c.def("execute_async_v3", &executeAsync, py::arg("stream_handle"), docOf("IExecutionContext.execute_async_v3"));
     c.def(
         "set_aux_streams",

@@ -89,7 +89,8 @@ void bindProfiles(Engine& c)
     }
 }
 
-//! By index all bindings are there, and iterating gives the names that the calls by name take (rule P12).
+//! By index all bindings are there, from both ends, as in 8.x; iterating gives the names that the calls by name take,
+//! as in 10.x (rules P11, P12). Without several profiles both are the same.
 void bindSequence(Engine& c)
 {
     c.def("__len__", &ICudaEngine::getNbBindings);
@@ -100,9 +101,11 @@ void bindSequence(Engine& c)
         return py::iter(names);
     });
     c.def("__getitem__", [](ICudaEngine const& self, int32_t index) {
-        int32_t const at = index < 0 ? index + self.getNbIOTensors() : index;
-        if (at < 0 || at >= self.getNbBindings())
-            throw py::index_error("binding " + std::to_string(index) + " of " + std::to_string(self.getNbBindings()));
+        int32_t const count = self.getNbBindings();
+        int32_t const at = index < 0 ? index + count : index;
+        if (at < 0 || at >= count)
+            throw py::index_error(
+                "binding " + std::to_string(index) + ": the engine has " + std::to_string(count) + " bindings");
         return self.getBindingName(at);
     });
     c.def("__getitem__", [](ICudaEngine const& self, std::string const& name) {
@@ -152,7 +155,7 @@ std::vector<int64_t> shapeOf(IExecutionContext& self, int32_t binding)
 void setProfile(IExecutionContext& self, int32_t profile)
 {
     bool const done = [&] {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         return self.setOptimizationProfile(profile);
     }();
     if (!done)

@@ -53,7 +53,7 @@ bool interruptibly(void* stream, py::object holders, Run&& run)
     Signals signals;
     TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
     bool const done = [&] {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         bool const isDone = run(goesOn, &signals);
         kept.behind(stream);
         return isDone;

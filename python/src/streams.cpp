@@ -38,7 +38,7 @@ class PyStreamReader : public IStreamReader
   public:
     int64_t read(void* destination, int64_t count) override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return take(callOverride(static_cast<IStreamReader const*>(this), "read", true, count), destination, count);
     }
 };
@@ -48,12 +48,12 @@ class PyStreamReaderV2 : public IStreamReaderV2
   public:
     int64_t read(void* destination, int64_t count, cudaStream_t stream) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return take(callOverride(self(), "read", true, count, handleOf(stream)), destination, count);
     }
     bool seek(int64_t offset, SeekPosition where) noexcept override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return valueOr(callOverride(self(), "seek", true, offset, where), false, "seek");
     }
 
@@ -69,7 +69,7 @@ class PyStreamWriter : public IStreamWriter
   public:
     int64_t write(void const* data, int64_t count) override
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         return guarded<void>("write", int64_t{-1}, [&] {
             py::bytes const bytes{static_cast<char const*>(data), static_cast<size_t>(count)};
             return valueOr(

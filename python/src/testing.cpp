@@ -1,6 +1,7 @@
 // The checking host (include/tenon/testing.h) for plugins, creators and reference functions of Python.
 #include "plugin_objects.h"
 
+#include "tenon/plugin.h"
 #include "tenon/tenon.h"
 #include "tenon/testing.h"
 
@@ -49,16 +50,17 @@ class Reference
     static int32_t call(void* user, TenonCheckTensor const* inputs, int32_t nbInputs, TenonCheckTensor const* outputs,
         int32_t nbOutputs) noexcept
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto& self = *static_cast<Reference*>(user);
         try
         {
             self.fill({inputs, static_cast<size_t>(nbInputs)}, {outputs, static_cast<size_t>(nbOutputs)});
             return 0;
         }
-        catch (std::exception const&)
+        catch (std::exception const& problem)
         {
             self.mRaised = std::current_exception();
+            tenonExplainFailure(problem.what()); // A child process has nothing else to tell.
             return 1;
         }
     }
@@ -112,7 +114,7 @@ class Fill
     }
     static int32_t call(void* user, int32_t input, TenonCheckTensor const* contents) noexcept
     {
-        py::gil_scoped_acquire const gil;
+        WithGil const gil;
         auto& self = *static_cast<Fill*>(user);
         try
         {
@@ -122,9 +124,10 @@ class Fill
                 py::module_::import("numpy").attr("copyto")(target, answer, py::arg("casting") = "unsafe");
             return 0;
         }
-        catch (std::exception const&)
+        catch (std::exception const& problem)
         {
             self.mRaised = std::current_exception();
+            tenonExplainFailure(problem.what()); // A child process has nothing else to tell.
             return 1;
         }
     }
@@ -146,7 +149,7 @@ class Fill
 //! fork() as Python wants it.
 int32_t forkPython()
 {
-    py::gil_scoped_acquire const gil;
+    WithGil const gil;
     PyOS_BeforeFork();
     pid_t const child = fork();
     if (child == 0)
@@ -179,12 +182,12 @@ std::vector<Bounds> boundsOf(py::list const& inputs)
     return all;
 }
 
-std::string checkPlugin(py::object const& plugin, py::object const& creator, std::string const& nameSpace,
-    FieldList const& fields, py::list const& inputs, std::vector<int32_t> const& types, py::object const& function,
-    py::dict const& settings)
+std::string checkPlugin(py::object const& plugin, py::object const& creator,
+    std::optional<std::string> const& nameSpace, FieldList const& fields, py::list const& inputs,
+    std::vector<int32_t> const& types, py::object const& function, py::dict const& settings)
 {
     FieldView const view{fields};
-    TenonCheckSubject subject{nullptr, nullptr, nullptr, nameSpace.c_str(), view.get()};
+    TenonCheckSubject subject{nullptr, nullptr, nullptr, nameSpace ? nameSpace->c_str() : nullptr, view.get()};
     std::unique_ptr<IPluginV3> held; // What the library sees of a Python object; the object stays the caller's.
     if (py::isinstance<IPluginV3>(plugin))
     {
@@ -223,7 +226,7 @@ std::string checkPlugin(py::object const& plugin, py::object const& creator, std
     TenonText problem{nullptr};
     TenonText text{nullptr};
     {
-        py::gil_scoped_release const released;
+        WithoutGil const released;
         text = tenonCheckPlugin(&subject, &options, &problem);
     }
     std::string const why = take(problem);
@@ -242,7 +245,7 @@ void bindTesting(py::module_& m)
         TenonText problem{nullptr};
         TenonText text{nullptr};
         {
-            py::gil_scoped_release const released;
+            WithoutGil const released;
             text = tenonInspectPlugins(&problem);
         }
         std::string const why = take(problem);

@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,6 +46,15 @@ def shapes_of(text: str) -> list[Any]:
     return shapes
 
 
+def _numbers(text: str, kind: str) -> np.ndarray:
+    """All digits of integers count, and there is nothing behind their point."""
+    parse = int if kind.startswith("int") else float
+    try:
+        return np.array([parse(each) for each in text.split(":")], kind)
+    except OverflowError:
+        raise ValueError(f"{text!r} has a number that is no {kind}") from None
+
+
 def fields_of(text: str) -> Callable[[Any], dict[str, Any]]:
     """ "k=v,k=1:2" in the types that a creator advertises."""
 
@@ -57,7 +67,7 @@ def fields_of(text: str) -> Callable[[Any], dict[str, Any]]:
                 raise ValueError(f"{piece!r}: the creator {creator.name!r} has the fields {', '.join(advertised)}")
             kind = advertised[name].name.lower()
             is_text = kind in ("char", "unknown")
-            fields[name] = value if is_text else np.array([float(each) for each in value.split(":")]).astype(kind)
+            fields[name] = value if is_text else _numbers(value, kind)
         return fields
 
     return given
@@ -118,6 +128,10 @@ def main(given: Sequence[str] | None = None) -> int:
         )
     except (ImportError, OSError, KeyError, TypeError, ValueError) as problem:
         print(f"tenon.plugin_check: {problem}", file=sys.stderr)
+        return 1
+    except Exception as problem:  # Of the module's own: its author wants to know where.
+        traceback.print_exc()
+        print(f"tenon.plugin_check: {wanted.module}: {type(problem).__name__}: {problem}", file=sys.stderr)
         return 1
     if not reports:
         print(f"tenon.plugin_check: '{wanted.module}' has no creator '{wanted.creator}'", file=sys.stderr)

@@ -98,13 +98,30 @@ class _Raised:
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self._ends: set[str] = set()  # Callbacks that wanted to end the process.
+        self._before = sys.unraisablehook
         self._lock = threading.Lock()
+        self._process = os.getpid()  # Callbacks may fork: what a child does is its own business.
+        self._leave = os._exit
+
+    def _leave_child(self, code: object) -> None:
+        if code is not None and not isinstance(code, int):
+            print(code, file=sys.stderr)
+        sys.stderr.flush()
+        self._leave(code if isinstance(code, int) else 0 if code is None else 1)
 
     def hook(self, unraisable: Any) -> None:
-        name = unraisable.object if isinstance(unraisable.object, str) else str(unraisable.err_msg or "a callback")
+        if os.getpid() != self._process and isinstance(unraisable.exc_value, SystemExit):
+            self._leave_child(unraisable.exc_value.code)
+        name = unraisable.object
+        if not isinstance(name, str):  # Of a destructor somewhere in the process, say: callbacks have names.
+            self._before(unraisable)
+            return
         error = (unraisable.exc_type, unraisable.exc_value, unraisable.exc_traceback)
         with self._lock:
             self.texts.setdefault(name, "".join(traceback.format_exception(*error)).rstrip())
+            if issubclass(unraisable.exc_type, _Ended | SystemExit):
+                self._ends.add(name)
 
     @contextmanager
     def listening(self, wanted: bool) -> Iterator[None]:
@@ -112,12 +129,13 @@ class _Raised:
         if not wanted:
             yield
             return
-        before, leave, checking = sys.unraisablehook, os._exit, threading.get_ident()
+        self._before, checking = sys.unraisablehook, threading.get_ident()
 
         def stay(status: int) -> None:
-            others = {each.ident for each in threading.enumerate()} - {checking}
-            if threading.get_ident() in others:  # A thread of the user's: callbacks run here, or in the library's.
-                leave(status)
+            # Callbacks run here, or in the library's threads, which Python knows as dummies once they ask for theirs.
+            users = {each.ident for each in threading.enumerate() if not isinstance(each, threading._DummyThread)}
+            if os.getpid() != self._process or threading.get_ident() in users - {checking}:
+                self._leave(status)
             raise _Ended(f"os._exit({status}) was called")
 
         sys.unraisablehook = self.hook
@@ -125,8 +143,8 @@ class _Raised:
         try:
             yield
         finally:
-            sys.unraisablehook = before
-            os._exit = leave
+            sys.unraisablehook = self._before
+            os._exit = self._leave
 
     def findings(self, found: list[Finding], generation: str) -> list[Finding]:
         """Tracebacks go to what they explain; those that explain nothing are findings of their own."""
@@ -137,11 +155,10 @@ class _Raised:
             change = "answer from the entries 0 to pos alone: those behind are not decided when the question comes"
             rule = "L17" if generation == "V3" else "J10"
             found.append(Finding("looks-ahead", rule, "supports_format_combination", asked, change))
-        ends = [name for name, text in self.texts.items() if "_Ended: os._exit" in text or "\nSystemExit" in text]
-        for name in ends:
+        for name in sorted(self._ends & set(self.texts)):
             found = [each for each in found if each.callback != name]
             change = "return a code: the process belongs to the user, no callback may end it"
-            found.append(Finding("ends-process", "", name, self.texts.pop(name), change))
+            found.append(Finding("ends-process", "PC5", name, self.texts.pop(name), change))
         told = []
         for each in found:
             text = self.texts.pop(each.callback, None)
@@ -201,7 +218,7 @@ def check_plugin(
     shapes: Sequence[Sequence[Any]],
     fields: Mapping[str, Any] | _native.PluginFieldCollection | None = None,
     creator: Any = None,
-    namespace: str = "",
+    namespace: str | None = None,
     types: Sequence[_native.DataType] = (),
     fill: Callable[[int, np.ndarray], Any] | None = None,
     reference: Callable[..., Any] | None = None,
@@ -216,16 +233,19 @@ def check_plugin(
 
     `plugin` is a creator, a plugin, or a class of plugins that takes no arguments. A plugin stays the caller's, but is
     configured and run; with a creator each check has a new one, made from `fields` (name -> array, number or text).
-    `creator` reads what a plugin stores; without one that is left out. `shapes` has each input's extents, three of them
+    `creator` reads what a plugin stores; without one that is left out. `namespace` is what the creator is registered
+    under; None: the one that it says itself. `shapes` has each input's extents, three of them
     (least, best, most) where they are dynamic, or `Values` for a shape input. `fill` gets an input's number and
     its random contents, which it may change or replace by what it returns. `reference` gets the inputs as NumPy arrays
     (every floating type as float32) and answers with the outputs; tolerances of 0 mean those of the element type.
-    `isolated` works in child processes: a crash is a finding then.
+    `isolated` works in child processes: a crash is a finding then, and so is what `fill` and `reference` raise.
     """
     if isinstance(plugin, type):
         plugin = plugin()
     if isinstance(plugin, _native.IPluginCreatorInterface):
         plugin, creator = None, plugin
+    elif not isinstance(plugin, _native.IPluginV2 | _native.IPluginV3):
+        raise TypeError(f"neither a plugin nor a creator: {plugin!r}")
     elif fields:
         raise ValueError("fields are what a creator makes plugins from: give the creator in place of the plugin")
     settings = {
@@ -272,6 +292,16 @@ def _imported(module: str | os.PathLike[str] | types.ModuleType) -> types.Module
     return loaded
 
 
+@contextmanager
+def _importing(module: str | os.PathLike[str] | types.ModuleType) -> Iterator[None]:
+    """A script that ends itself must not end who checks it, with success besides."""
+    try:
+        yield
+    except SystemExit as end:
+        what = f"{str(module)!r} ends the process (status {end.code!r}) when it is imported"
+        raise ImportError(f'{what}: let it do so under `if __name__ == "__main__":`') from end
+
+
 def _key(creator: Any) -> tuple[str, str, str]:
     return creator.name, creator.plugin_version, getattr(creator, "plugin_namespace", "") or ""
 
@@ -282,11 +312,39 @@ def _takes_nothing(kind: type) -> bool:
     return not any(each.default is each.empty and each.kind in required for each in parameters)
 
 
+def _identified(module: str | os.PathLike[str] | types.ModuleType) -> tuple[Any, ...] | None:
+    """What a module has registered when it came first is not registered again: a file as it is now, or a name."""
+    if isinstance(module, types.ModuleType):
+        return None
+    path = pathlib.Path(module)
+    if path.suffix not in (".py", ".so"):
+        return (str(module),)
+    if not path.exists():
+        return None
+    found = path.stat()
+    return path.resolve(), found.st_ino, found.st_size, found.st_mtime_ns
+
+
+_known: dict[tuple[Any, ...], list[tuple[Any, str]]] = {}
+
+
 def creators_of(module: str | os.PathLike[str] | types.ModuleType) -> list[tuple[Any, str]]:
     """The creators of a module with their namespaces: objects, classes, and what it registers when it is imported.
 
-    A shared library of plugins will do as well: it is loaded, and its creators are registered.
+    A shared library of plugins will do as well: it is loaded, and its creators are registered. What was here before
+    has the creators that it had then.
     """
+    identity = _identified(module)
+    if identity in _known:
+        return _known[identity]
+    with _importing(module):
+        creators = _creators_of(module)
+    if identity is not None:
+        _known[identity] = creators
+    return creators
+
+
+def _creators_of(module: str | os.PathLike[str] | types.ModuleType) -> list[tuple[Any, str]]:
     base = _native.IPluginCreatorInterface
     registry = _native.get_plugin_registry()
     before = {_key(each) for each in registry.all_creators}

@@ -105,7 +105,7 @@ IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
 {
     using Made = IRuntimeConfig*;
     return fenced(mReporting.log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
-        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(); });
+        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(mReporting); });
 }
 
 IExecutionContext* CudaEngine::createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config)

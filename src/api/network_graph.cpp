@@ -280,8 +280,11 @@ void GraphWriter::addContents(Tensor const& input, int32_t position, ValueId val
             range.min = std::min(range.min, bounds.values[0]->at(i));
             range.max = std::max(range.max, bounds.values[2]->at(i));
         }
-        contents.push_back(ShapeExpr::symbol(mResult.graph.symbols().find(SymbolKind::kInputValue, position,
-            static_cast<int32_t>(i), fmt::format("{}[{}]", input.name(), i), range)));
+        SymbolTable& symbols = mResult.graph.symbols();
+        int32_t const id = symbols.find(
+            SymbolKind::kInputValue, position, static_cast<int32_t>(i), fmt::format("{}[{}]", input.name(), i), range);
+        symbols.at(id).isReal = input.declaredType() == DType::kFLOAT;
+        contents.push_back(symbols.at(id).isReal ? realSymbol(id) : ShapeExpr::symbol(id));
     }
     mResult.graph.setContents(value, std::move(contents));
 }

@@ -52,12 +52,17 @@ void Network::inferInput(Tensor& tensor, int32_t position)
                 : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
     std::optional<std::vector<int64_t>> const extents = staticExtents(inferred.type.shape);
     bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMostShapeValues;
-    if (!isShort || isFloating(tensor.declaredType()))
+    bool const isReal = tensor.declaredType() == DType::kFLOAT;
+    if (!isShort || (isFloating(tensor.declaredType()) && !isReal))
         return;
     inferred.contents.emplace();
     for (int64_t i = 0; i < volumeOf(*extents); ++i)
-        inferred.contents->push_back(ShapeExpr::symbol(
-            mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i), {}, {INT64_MIN, INT64_MAX})));
+    {
+        int32_t const id =
+            mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i), {}, {INT64_MIN, INT64_MAX});
+        mSymbols.at(id).isReal = isReal;
+        inferred.contents->push_back(isReal ? realSymbol(id) : ShapeExpr::symbol(id));
+    }
 }
 
 Result<std::vector<TensorType>> Network::inferSamples(
@@ -125,7 +130,7 @@ Result<Done> Network::inferLayer(LayerBase& layer)
         inferred.type.dtype = layer.outputType(i).value_or(inferred.type.dtype);
         inferred.valid = true;
     }
-    if (contents && layer.outputCount() > 0)
+    if (contents && !isDeep(*contents) && layer.outputCount() > 0) // Deep ones are data, as in the graph.
         layer.output(0).inferred.contents = std::move(contents);
     return Done{};
 }

@@ -2,6 +2,8 @@
 #include "api/plugin_graph.h"
 
 #include "layers/cast.h"
+#include "layers/shape.h"
+#include "layers/slice.h"
 #include "planner/planner.h"
 #include "plugins/formats.h"
 #include "plugins/timing.h"
@@ -62,6 +64,7 @@ class PluginWriter
   private:
     Result<std::vector<ValueId>> writeUnnamed()
     {
+        TENON_TRY(copyForSamples());
         TENON_TRY(findShapes());
         std::vector<Ports> const profiles = TENON_TRY(portsOfProfiles());
         plugins::Combination const agreed = TENON_TRY(agree(profiles.front()));
@@ -78,6 +81,57 @@ class PluginWriter
             TENON_TRY(compileKernel(chosen.front()));
         note();
         return place();
+    }
+
+    //! Inputs with one entry for the whole batch, where the object takes none (J19).
+    Result<Done> copyForSamples()
+    {
+        std::vector<Shape> shapes;
+        for (size_t i = 0; i < mData; ++i)
+            shapes.push_back(mGraph.typeOf(mInputs[i]).shape);
+        for (size_t const i : plugins::unshareable(*mFields.live, shapes))
+        {
+            auto const whole = std::ranges::find_if(
+                shapes, [](Shape const& shape) { return !shape.empty() && shape.front() != ShapeExpr{1}; });
+            std::string const tensor = mGraph.value(mInputs[i]).name;
+            mInputs[i] = TENON_TRY(copied(i, mInputs[static_cast<size_t>(whole - shapes.begin())]));
+            mNetwork.decisions.push_back({"plugin", mName,
+                fmt::format(
+                    "input {} (tensor '{}') has one entry for the whole batch and is copied for each sample: {}", i,
+                    tensor,
+                    mFields.generation == plugins::Generation::kV2
+                        ? "generation V2 shares no inputs"
+                        : fmt::format("canBroadcastInputAcrossBatch({}) answers false", i))});
+        }
+        return Done{};
+    }
+
+    //! As often as `whole` has samples: from the one entry, with a stride of 0.
+    Result<ValueId> copied(size_t input, ValueId whole)
+    {
+        std::string const name = fmt::format("{} input {} for each sample", mName, input);
+        Slice repeat;
+        repeat.start = {1, {0}};
+        repeat.stride = {1, {0}};
+        repeat.axes = {1, {0}};
+        std::vector<ValueId> operands{mInputs[input]};
+        if (std::optional<int64_t> const batch = mGraph.typeOf(whole).shape.front().constant())
+            repeat.size = {1, {*batch}};
+        else
+        {
+            Slice first;
+            first.start = {1, {0}};
+            first.size = {1, {1}};
+            ValueId const extents = TENON_TRY(added(makeLayer(ShapeLayer{}), name + ": extents", {whole}));
+            operands.insert(
+                operands.end(), {kNone, TENON_TRY(added(makeLayer(first), name + ": how many", {extents}))});
+        }
+        return added(makeLayer(repeat), name, std::move(operands));
+    }
+
+    Result<ValueId> added(LayerPtr layer, std::string name, std::vector<ValueId> inputs)
+    {
+        return mGraph.node(TENON_TRY(mGraph.addNode(std::move(layer), std::move(name), std::move(inputs)))).output();
     }
 
     //! Shapes of outputs, with symbols of a table of its own for what only running tells.
@@ -139,6 +193,17 @@ class PluginWriter
         return bounds;
     }
 
+    //! What is too large at the least extents is so in every run.
+    Result<Done> checkLeast(size_t output, nvinfer1::Dims64 const& lowest, size_t profile) const
+    {
+        for (int32_t axis = 0; axis < lowest.nbDims; ++axis)
+            if (lowest.d[axis] > kMostTensorElements)
+                return badConfig("output {} of plugin {} has the extent {} or more on axis {} in profile {}: no tensor "
+                                 "is so large",
+                    output, mFields.identity().show(), lowest.d[axis], axis, profile);
+        return Done{};
+    }
+
     Result<std::vector<Ports>> portsOfProfiles() const
     {
         std::vector<Shape const*> shapes;
@@ -158,6 +223,8 @@ class PluginWriter
             for (Shape const* shape : shapes)
             {
                 auto const [lowest, highest] = dimsWithin(*shape, bounds);
+                if (ports.all.size() >= mData)
+                    TENON_TRY(checkLeast(ports.all.size() - mData, lowest, profile));
                 ports.all.push_back({{plugins::dimsOf(*shape), DType::kFLOAT, TensorFormat::kLINEAR, -1.0F}, lowest,
                     highest, plugins::dimsAt(*shape, best)});
             }
@@ -310,8 +377,7 @@ class PluginWriter
 
     Result<ValueId> cast(ValueId value, DType to, std::string const& what)
     {
-        std::string const name = fmt::format("{} cast of {}", mName, what);
-        return mGraph.node(TENON_TRY(mGraph.addNode(makeLayer(Cast{to}), name, {value}))).output();
+        return added(makeLayer(Cast{to}), fmt::format("{} cast of {}", mName, what), {value});
     }
 
     Graph& mGraph;

@@ -243,8 +243,9 @@ Result<Done> RunWatch::report() const
     if (mEngine.engine().device().isCapturing(mStream))
         return errorOf(ErrorCode::kINVALID_STATE, "the stream of the latest run is being captured");
     std::vector<float> const times = TENON_TRY(mTimes->take());
+    IProfiler* const profiler = mSettings.profiler; // It may set another one, for the next run.
     for (size_t i = 0; i < times.size(); ++i)
-        mSettings.profiler->reportLayerTime(mEngine.profiledName(static_cast<int32_t>(i)).c_str(), times[i]);
+        profiler->reportLayerTime(mEngine.profiledName(static_cast<int32_t>(i)).c_str(), times[i]);
     return Done{};
 }
 

@@ -17,13 +17,21 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
   public:
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
 
+    explicit RuntimeConfig(Reporting const& parent)
+        : mReporting{parent}
+    {
+    }
     nvinfer1::IRuntimeConfig* getPImpl() noexcept override
     {
         return &front();
     }
     void setExecutionContextAllocationStrategy(Strategy strategy) noexcept override
     {
-        mStrategy = strategy;
+        if (auto const number = static_cast<int32_t>(strategy); number >= 0 && number < nvinfer1::EnumMax<Strategy>())
+            mStrategy = strategy;
+        else
+            mReporting.fail(badArgument(
+                "IRuntimeConfig::setExecutionContextAllocationStrategy: {} is no strategy that is known", number));
     }
     Strategy getExecutionContextAllocationStrategy() const noexcept override
     {
@@ -31,6 +39,7 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
     }
 
   private:
+    Reporting mReporting;
     Strategy mStrategy{Strategy::kSTATIC};
 };
 

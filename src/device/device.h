@@ -103,7 +103,12 @@ class Device
     virtual std::string_view name() const noexcept = 0; //!< "cpu", "ref", "cuda".
     virtual std::string describe() const = 0;           //!< Model and instruction set, for logs.
     virtual size_t alignment() const noexcept = 0;      //!< Of what allocate gives, in bytes.
-    virtual void* allocate(size_t bytes) noexcept = 0;  //!< Null when there is not enough.
+    //! What memory that users bring for activations must be aligned to, in bytes; a power of two.
+    virtual size_t userAlignment() const noexcept
+    {
+        return alignment();
+    }
+    virtual void* allocate(size_t bytes) noexcept = 0; //!< Null when there is not enough.
     virtual void release(void* memory) noexcept = 0;
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
@@ -121,6 +126,9 @@ class Device
     virtual int32_t defaultThreads() const noexcept = 0;
     //! Runs the steps in order, after what stands in the stream. No allocation of its own on streams 0 and 1.
     virtual Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+    //! The same beside all streams, for builds, which neither wait for the user's work nor take part in captures: done
+    //! when it returns. `stream` and `ticket` have no meaning; the observer is told what each step took on the device.
+    virtual Result<Done> runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
 
     //! An error that names the handle when it is no stream of this device's; 0 and 1 always are.
     virtual Result<Done> checkStream(void const* stream) const = 0;

@@ -247,7 +247,8 @@ void binaryReal(ExprOp op, Slot& out, Extents const& e, Slot const& a, Slot cons
     case ExprOp::kSub: return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return x - y; });
     case ExprOp::kMul: return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return x * y; });
     case ExprOp::kDiv: return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return x / y; });
-    case ExprOp::kFloorDiv: return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return std::floor(x / y); });
+    case ExprOp::kFloorDiv: // Of the quotient that floats have: one that rounds up to a whole number is that number.
+        return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return std::floor(static_cast<float>(x / y)); });
     case ExprOp::kPow: return mapBinary<D, D>(out, e, a, b, [](D x, D y) { return std::pow(x, y); });
     case ExprOp::kMin: return mapBinary<D, D>(out, e, a, b, minimum);
     case ExprOp::kMax: return mapBinary<D, D>(out, e, a, b, maximum);

@@ -61,21 +61,14 @@ Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName
 
 namespace
 {
-constexpr int32_t kMostDepth{1000}; // Of symbolic extents: what walks over them calls itself.
-
-bool isDeep(Shape const& extents)
-{
-    return std::any_of(
-        extents.begin(), extents.end(), [](ShapeExpr const& extent) { return extent.depth() > kMostDepth; });
-}
-
 //! Error when the layer makes a tensor that no memory holds; dynamic extents count as 1.
 Result<Done> checkSizes(std::vector<TensorType> const& types)
 {
     for (TensorType const& type : types)
     {
         if (isDeep(type.shape))
-            return badConfig("its extents take more than {} operations, one upon the other, to compute", kMostDepth);
+            return badConfig(
+                "its extents take more than {} operations, one upon the other, to compute", kMostShapeDepth);
         std::vector<int64_t> known;
         for (ShapeExpr const& extent : type.shape)
             known.push_back(std::max<int64_t>(extent.constant().value_or(1), 1));

@@ -4,13 +4,15 @@
 // Result<std::vector<TensorType>>. It may have:
 //   Expr body(Expr x) const  or  Expr body(std::vector<Expr> const& x) const      its meaning as an expression
 //   Result<std::vector<HostTensor>> reference(HostTensors const& in) const         its meaning as plain loops
-//   std::optional<Shape> contents(Inputs const&) const                             symbolic contents of output 0
+//   std::optional<Shape> contents(Inputs const&) const                             symbolic contents of output 0;
+//                                                                                  long ones with real values are data
 //   static constexpr bool kHasSideEffects{true}                                    is kept even when nothing reads it
 #pragma once
 
 #include "base/fields.h"
 #include "ir/expr.h"
 #include "ir/host_tensor.h"
+#include "ir/real_expr.h"
 #include "ir/type.h"
 
 #include <memory>
@@ -23,12 +25,14 @@ namespace tenon
 
 //! Longest tensor whose values are tracked: shape tensors are short.
 inline constexpr int64_t kMostShapeValues{4096};
+//! The same where values are real numbers: their arithmetic is never simplified.
+inline constexpr int64_t kMostRealValues{64};
 
 //! What a layer's rules may know of one input.
 struct Input
 {
     TensorType const* type{nullptr};   //!< Null: optional input that is absent.
-    Shape const* contents{nullptr};    //!< Row-major symbolic values of an integer tensor, when known.
+    Shape const* contents{nullptr};    //!< Row-major symbolic values, when known; of floating tensors, see real_expr.h.
     Constant const* constant{nullptr}; //!< Contents, when the tensor is a constant.
     std::string_view name{"?"};
 };
@@ -141,7 +145,11 @@ class LayerOf final : public Layer
     std::optional<Shape> contents(Inputs const& in) const override
     {
         if constexpr (requires { mFields.contents(in); })
-            return mFields.contents(in);
+        {
+            std::optional<Shape> known = mFields.contents(in);
+            bool const isLong = known && static_cast<int64_t>(known->size()) > kMostRealValues && hasReal(*known);
+            return isLong ? std::nullopt : std::move(known);
+        }
         else
             return std::nullopt;
     }

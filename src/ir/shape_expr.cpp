@@ -1,13 +1,12 @@
-// ShapeExpr: normal form, simplification, evaluation and ranges.
+// ShapeExpr: normal form and simplification.
 #include "ir/shape_expr.h"
 
-#include "base/check.h"
+#include "base/saturating.h"
 
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tenon
 {
@@ -18,15 +17,6 @@ struct ShapeExpr::Sum
     int32_t depth{1};
 };
 
-//! What this file may know of an expression.
-struct ShapeExprParts
-{
-    static ShapeExpr::Sum const* sum(ShapeExpr const& expr) noexcept
-    {
-        return expr.mTerms.get();
-    }
-};
-
 namespace
 {
 using Term = ShapeExpr::Term;
@@ -34,9 +24,8 @@ using Atom = ShapeExpr::Atom;
 using AtomPtr = ShapeExpr::AtomPtr;
 using Sum = ShapeExpr::Sum;
 
-constexpr size_t kMostTerms{1024};     // Longer products are not multiplied out,
-constexpr size_t kMostFactors{64};     // nor are powers beyond this one.
-constexpr size_t kMostCharacters{400}; // Of a text.
+constexpr size_t kMostTerms{1024};  // Longer products are not multiplied out,
+constexpr size_t kMostFactors{64};  // nor are powers beyond this one.
 constexpr int32_t kMostDepth{3000}; // Then operations throw: walks over expressions, and destroying them, go as deep.
 
 // ---- one object for equal parts
@@ -161,7 +150,7 @@ std::strong_ordering compare(Atom const& x, Atom const& y) noexcept
         return std::strong_ordering::equal;
     if (x.op != y.op)
         return y.op <=> x.op; // Symbols behind operations.
-    if (x.op == ShapeOp::kSymbol)
+    if (x.symbol != y.symbol)
         return x.symbol <=> y.symbol;
     std::strong_ordering const first = x.a <=> y.a;
     return first != 0 ? first : x.b <=> y.b;
@@ -184,37 +173,6 @@ std::vector<AtomPtr> product(std::vector<AtomPtr> const& a, std::vector<AtomPtr>
     return all;
 }
 
-int64_t saturatingAdd(int64_t a, int64_t b) noexcept
-{
-    int64_t sum{0};
-    if (__builtin_add_overflow(a, b, &sum))
-        return a > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
-
-int64_t saturatingMul(int64_t a, int64_t b) noexcept
-{
-    int64_t result{0};
-    if (__builtin_mul_overflow(a, b, &result))
-        return (a > 0) == (b > 0) ? INT64_MAX : INT64_MIN;
-    return result;
-}
-
-char const* opName(ShapeOp op)
-{
-    switch (op)
-    {
-    case ShapeOp::kSymbol: return "s";
-    case ShapeOp::kFloorDiv: return "floordiv";
-    case ShapeOp::kMod: return "mod";
-    case ShapeOp::kMin: return "min";
-    case ShapeOp::kMax: return "max";
-    case ShapeOp::kEqual: return "equal";
-    case ShapeOp::kLess: return "less";
-    case ShapeOp::kProduct: return "product";
-    }
-    return "?";
-}
 } // namespace
 
 std::strong_ordering operator<=>(ShapeExpr const& a, ShapeExpr const& b) noexcept
@@ -273,22 +231,9 @@ ShapeExpr fromTerms(std::vector<Term> terms)
 
 namespace
 {
-ShapeExpr fromAtom(ShapeOp op, int32_t symbol, ShapeExpr const& a, ShapeExpr const& b)
-{
-    auto atom = std::make_unique<Atom>();
-    atom->op = op;
-    atom->symbol = symbol;
-    atom->a = a;
-    atom->b = b;
-    return fromTerms({Term{1, {interned<Atom>().unique(std::move(atom))}}});
-}
-
 ShapeExpr fromOp(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
 {
-    if (std::max(a.depth(), b.depth()) >= kMostDepth)
-        throw std::length_error{
-            fmt::format("an extent takes more than {} operations, one upon the other, to compute", kMostDepth)};
-    return fromAtom(op, -1, a, b);
+    return ShapeExpr::ofAtom({op, -1, a, b});
 }
 
 //! Of operations that do not ask for an order: one order only.
@@ -321,7 +266,15 @@ std::optional<ShapeExpr> exactQuotient(std::vector<Term> const& terms, Term cons
 
 ShapeExpr ShapeExpr::symbol(int32_t id)
 {
-    return fromAtom(ShapeOp::kSymbol, id, {}, {});
+    return ofAtom({ShapeOp::kSymbol, id, {}, {}});
+}
+
+ShapeExpr ShapeExpr::ofAtom(Atom const& atom)
+{
+    if (std::max(atom.a.depth(), atom.b.depth()) >= kMostDepth)
+        throw std::length_error{
+            fmt::format("an extent takes more than {} operations, one upon the other, to compute", kMostDepth)};
+    return fromTerms({Term{1, {interned<Atom>().unique(std::make_unique<Atom>(atom))}}});
 }
 
 std::optional<int32_t> ShapeExpr::asSymbol() const noexcept
@@ -329,9 +282,16 @@ std::optional<int32_t> ShapeExpr::asSymbol() const noexcept
     if (mTerms == nullptr || mTerms->terms.size() != 1)
         return std::nullopt;
     Term const& term = mTerms->terms.front();
-    if (term.factor != 1 || term.atoms.size() != 1 || term.atoms.front()->op != ShapeOp::kSymbol)
+    if (term.factor != 1 || term.atoms.size() != 1)
         return std::nullopt;
-    return term.atoms.front()->symbol;
+    ShapeOp const op = term.atoms.front()->op;
+    bool const isSymbol = op == ShapeOp::kSymbol || op == ShapeOp::kRealSymbol;
+    return isSymbol ? std::optional{term.atoms.front()->symbol} : std::nullopt;
+}
+
+std::span<ShapeExpr::Term const> ShapeExpr::termsView() const noexcept
+{
+    return mTerms != nullptr ? std::span<Term const>{mTerms->terms} : std::span<Term const>{};
 }
 
 std::vector<ShapeExpr::Term> ShapeExpr::terms() const
@@ -339,55 +299,6 @@ std::vector<ShapeExpr::Term> ShapeExpr::terms() const
     if (mTerms != nullptr)
         return mTerms->terms;
     return {Term{mConstant, {}}};
-}
-
-namespace
-{
-void append(std::string& text, ShapeExpr const& expr);
-
-void append(std::string& text, Atom const& atom)
-{
-    text += opName(atom.op);
-    if (atom.op == ShapeOp::kSymbol)
-    {
-        text += std::to_string(atom.symbol);
-        return;
-    }
-    text += "(";
-    append(text, atom.a);
-    text += ",";
-    append(text, atom.b);
-    text += ")";
-}
-
-//! Stops when the text is long: a part that is read along many paths would be written along each.
-void append(std::string& text, ShapeExpr const& expr)
-{
-    bool first{true};
-    for (Term const& term : expr.terms())
-    {
-        if (text.size() > kMostCharacters)
-            return;
-        text += first || term.factor < 0 ? "" : "+";
-        first = false;
-        if (term.atoms.empty() || term.factor != 1)
-            text += std::to_string(term.factor) + (term.atoms.empty() ? "" : "*");
-        for (size_t i = 0; i < term.atoms.size() && text.size() <= kMostCharacters; ++i)
-        {
-            text += i == 0 ? "" : "*";
-            append(text, *term.atoms[i]);
-        }
-    }
-}
-} // namespace
-
-std::string ShapeExpr::show() const
-{
-    std::string text;
-    append(text, *this);
-    if (text.size() > kMostCharacters)
-        text = text.substr(0, kMostCharacters) + "…";
-    return text;
 }
 
 ShapeExpr operator+(ShapeExpr const& a, ShapeExpr const& b)
@@ -431,7 +342,6 @@ int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept
 {
     switch (op)
     {
-    case ShapeOp::kSymbol: return 0;
     case ShapeOp::kFloorDiv:
     case ShapeOp::kMod:
     {
@@ -448,8 +358,8 @@ int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept
     case ShapeOp::kEqual: return a == b ? 1 : 0;
     case ShapeOp::kLess: return a < b ? 1 : 0;
     case ShapeOp::kProduct: return saturatingMul(a, b);
+    default: return 0; // Of real operands.
     }
-    return 0;
 }
 
 ShapeExpr floorDiv(ShapeExpr const& a, ShapeExpr const& b)
@@ -544,233 +454,6 @@ ShapeExpr select(ShapeExpr const& condition, ShapeExpr const& a, ShapeExpr const
     if (a == b)
         return a;
     return b + condition * (a - b);
-}
-
-namespace
-{
-//! Evaluation; the value of an operation is computed once, along however many paths it is read.
-class Evaluation
-{
-  public:
-    explicit Evaluation(std::span<int64_t const> values)
-        : mValues{values}
-    {
-    }
-    int64_t of(ShapeExpr const& expr)
-    {
-        Sum const* sum = ShapeExprParts::sum(expr);
-        if (sum == nullptr)
-            return *expr.constant();
-        int64_t total{0};
-        for (Term const& term : sum->terms)
-        {
-            int64_t factor{term.factor};
-            for (AtomPtr const& atom : term.atoms)
-                factor = saturatingMul(factor, of(*atom));
-            total = saturatingAdd(total, factor);
-        }
-        return total;
-    }
-
-  private:
-    int64_t of(Atom const& atom)
-    {
-        if (atom.op == ShapeOp::kSymbol)
-        {
-            TENON_ENSURE(static_cast<size_t>(atom.symbol) < mValues.size(), "no value for s{}", atom.symbol);
-            return mValues[static_cast<size_t>(atom.symbol)];
-        }
-        if (auto const known = mKnown.find(&atom); known != mKnown.end())
-            return known->second;
-        int64_t const a = of(atom.a);
-        return mKnown[&atom] = apply(atom.op, a, of(atom.b));
-    }
-
-    std::span<int64_t const> mValues;
-    std::unordered_map<Atom const*, int64_t> mKnown;
-};
-
-Range hull(std::initializer_list<int64_t> corners)
-{
-    return {std::min(corners), std::max(corners)};
-}
-
-Range times(Range const& a, Range const& b)
-{
-    return hull({saturatingMul(a.min, b.min), saturatingMul(a.min, b.max), saturatingMul(a.max, b.min),
-        saturatingMul(a.max, b.max)});
-}
-
-Range rangeOf(ShapeOp op, Range const& a, Range const& b)
-{
-    if (op == ShapeOp::kProduct)
-        return times(a, b);
-    if (op == ShapeOp::kMin)
-        return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    if (op == ShapeOp::kMax)
-        return {std::max(a.min, b.min), std::max(a.max, b.max)};
-    if (b.min <= 0)
-        return {INT64_MIN, INT64_MAX};
-    if (op == ShapeOp::kMod)
-        return {0, b.max == INT64_MAX ? INT64_MAX : b.max - 1};
-    return hull({apply(ShapeOp::kFloorDiv, a.min, b.min), apply(ShapeOp::kFloorDiv, a.min, b.max),
-        apply(ShapeOp::kFloorDiv, a.max, b.min), apply(ShapeOp::kFloorDiv, a.max, b.max)});
-}
-
-//! Ranges; that of an operation is computed once.
-class Ranges
-{
-  public:
-    explicit Ranges(SymbolTable const& symbols)
-        : mSymbols{symbols}
-    {
-    }
-    Range of(ShapeExpr const& expr)
-    {
-        Sum const* sum = ShapeExprParts::sum(expr);
-        if (sum == nullptr)
-            return {*expr.constant(), *expr.constant()};
-        Range total{0, 0};
-        for (Term const& term : sum->terms)
-        {
-            Range part{term.factor, term.factor};
-            for (AtomPtr const& atom : term.atoms)
-                part = times(part, of(*atom));
-            total = {saturatingAdd(total.min, part.min), saturatingAdd(total.max, part.max)};
-        }
-        return total;
-    }
-
-  private:
-    Range of(Atom const& atom)
-    {
-        if (atom.op == ShapeOp::kSymbol)
-            return mSymbols.at(atom.symbol).range;
-        if (atom.op == ShapeOp::kEqual || atom.op == ShapeOp::kLess)
-            return {0, 1};
-        if (auto const known = mKnown.find(&atom); known != mKnown.end())
-            return known->second;
-        Range const a = of(atom.a);
-        return mKnown[&atom] = rangeOf(atom.op, a, of(atom.b));
-    }
-
-    SymbolTable const& mSymbols;
-    std::unordered_map<Atom const*, Range> mKnown;
-};
-
-//! The symbols below an expression; each operation is visited once.
-class SymbolSearch
-{
-  public:
-    void visit(ShapeExpr const& expr)
-    {
-        Sum const* sum = ShapeExprParts::sum(expr);
-        if (sum == nullptr)
-            return;
-        for (Term const& term : sum->terms)
-            for (AtomPtr const& atom : term.atoms)
-                if (atom->op == ShapeOp::kSymbol)
-                    found.push_back(atom->symbol);
-                else if (mSeen.insert(atom.get()).second)
-                {
-                    visit(atom->a);
-                    visit(atom->b);
-                }
-    }
-
-    std::vector<int32_t> found;
-
-  private:
-    std::unordered_set<Atom const*> mSeen;
-};
-
-ShapeExpr rebuilt(ShapeOp op, ShapeExpr const& a, ShapeExpr const& b)
-{
-    switch (op)
-    {
-    case ShapeOp::kFloorDiv: return floorDiv(a, b);
-    case ShapeOp::kMod: return mod(a, b);
-    case ShapeOp::kMin: return min(a, b);
-    case ShapeOp::kMax: return max(a, b);
-    case ShapeOp::kEqual: return equal(a, b);
-    case ShapeOp::kProduct: return a * b;
-    default: return less(a, b);
-    }
-}
-
-//! One symbol replaced; each operation is rebuilt once.
-class Replacement
-{
-  public:
-    Replacement(int32_t symbol, ShapeExpr const& with)
-        : mSymbol{symbol},
-          mWith{with}
-    {
-    }
-    ShapeExpr of(ShapeExpr const& expr)
-    {
-        ShapeExpr sum{0};
-        for (Term const& term : expr.terms())
-        {
-            ShapeExpr piece{term.factor};
-            for (AtomPtr const& atom : term.atoms)
-                piece = piece * of(*atom);
-            sum = sum + piece;
-        }
-        return sum;
-    }
-
-  private:
-    ShapeExpr of(Atom const& atom)
-    {
-        if (atom.op == ShapeOp::kSymbol)
-            return atom.symbol == mSymbol ? mWith : ShapeExpr::symbol(atom.symbol);
-        if (auto const known = mKnown.find(&atom); known != mKnown.end())
-            return known->second;
-        ShapeExpr const a = of(atom.a);
-        return mKnown[&atom] = rebuilt(atom.op, a, of(atom.b));
-    }
-
-    int32_t mSymbol;
-    ShapeExpr const& mWith;
-    std::unordered_map<Atom const*, ShapeExpr> mKnown;
-};
-} // namespace
-
-int64_t ShapeExpr::evaluate(std::span<int64_t const> values) const
-{
-    return Evaluation{values}.of(*this);
-}
-
-Range ShapeExpr::range(SymbolTable const& symbols) const
-{
-    return Ranges{symbols}.of(*this);
-}
-
-std::vector<int32_t> ShapeExpr::symbols() const
-{
-    SymbolSearch search;
-    search.visit(*this);
-    std::sort(search.found.begin(), search.found.end());
-    search.found.erase(std::unique(search.found.begin(), search.found.end()), search.found.end());
-    return std::move(search.found);
-}
-
-ShapeExpr ShapeExpr::replace(int32_t symbol, ShapeExpr const& with) const
-{
-    return Replacement{symbol, with}.of(*this);
-}
-
-int32_t SymbolTable::find(SymbolKind kind, int32_t source, int32_t index, std::string name, Range range)
-{
-    for (int32_t id = 0; id < size(); ++id)
-    {
-        Symbol const& each = at(id);
-        if (each.kind == kind && each.source == source && each.index == index)
-            return id;
-    }
-    mSymbols.push_back({kind, source, index, std::move(name), range, {}});
-    return size() - 1;
 }
 
 } // namespace tenon

@@ -33,7 +33,24 @@ enum class ShapeOp : uint8_t
     kEqual,   //!< 1 or 0.
     kLess,    //!< 1 or 0.
     kProduct, //!< A product that would be too long when multiplied out.
+    // With operands of either kind, integers of real ones (see real_expr.h).
+    kTruncate,
+    kRealEqual,
+    kRealLess,
+    kRealIsNan,
+    kRealIsInfinite,
+    // Real ones.
+    kRealSymbol,
+    kRealConstant, //!< a: its bits.
+    kReal,         //!< `symbol`: the RealOp.
+    kRealSelect,   //!< a: the condition, b: a kRealPair.
+    kRealPair,     //!< Has no value of its own.
 };
+
+constexpr bool isRealOp(ShapeOp op) noexcept
+{
+    return op >= ShapeOp::kRealSymbol;
+}
 
 class SymbolTable;
 
@@ -56,6 +73,8 @@ class ShapeExpr
     {
     }
     static ShapeExpr symbol(int32_t id);
+    //! Exactly one atom, as it stands.
+    static ShapeExpr ofAtom(Atom const& atom);
 
     bool isConstant() const noexcept
     {
@@ -65,13 +84,16 @@ class ShapeExpr
     {
         return isConstant() ? std::optional{mConstant} : std::nullopt;
     }
-    //! The symbol when the expression is exactly one.
+    //! The symbol when the expression is exactly one, also a real one.
     std::optional<int32_t> asSymbol() const noexcept;
     //! Terms of the sum, the constant one included.
     std::vector<Term> terms() const;
+    //! The same without a copy; empty for constants.
+    std::span<Term const> termsView() const noexcept;
 
-    //! With symbol i replaced by values[i].
+    //! With symbol i replaced by values[i]: for real symbols, as realBits(). Of a real expression, as realBits().
     int64_t evaluate(std::span<int64_t const> values) const;
+    //! Of integer expressions.
     Range range(SymbolTable const& symbols) const;
     //! Symbols that the value depends on, ascending, each once.
     std::vector<int32_t> symbols() const;
@@ -96,7 +118,6 @@ class ShapeExpr
 
   private:
     friend ShapeExpr fromTerms(std::vector<Term> terms);
-    friend struct ShapeExprParts;
     int64_t mConstant{0};              //!< 0 when not constant.
     std::shared_ptr<Sum const> mTerms; //!< Null when constant.
 };
@@ -137,7 +158,8 @@ struct Symbol
     int32_t index{0};
     std::string name; //!< Dimension name of the user, or one that we made.
     Range range;
-    ShapeExpr upper; //!< kData: bound in terms of earlier symbols.
+    ShapeExpr upper;    //!< kData: bound in terms of earlier symbols.
+    bool isReal{false}; //!< kInputValue: a floating number.
 };
 
 //! The symbols of one graph.

@@ -29,6 +29,12 @@ std::string TensorType::show() const
     return std::string{nameOf(dtype)} + tenon::show(shape);
 }
 
+bool isDeep(Shape const& values) noexcept
+{
+    return std::any_of(
+        values.begin(), values.end(), [](ShapeExpr const& value) { return value.depth() > kMostShapeDepth; });
+}
+
 std::optional<std::vector<int64_t>> staticExtents(Shape const& shape)
 {
     std::vector<int64_t> extents;

@@ -22,6 +22,31 @@ Result<TensorType> Cast::infer(Inputs const& in) const
     return type;
 }
 
+namespace
+{
+//! Towards zero; what the integers of the type do not reach becomes the nearest of them.
+ShapeExpr integerOf(DType type, ShapeExpr const& value, SymbolTable const* symbols)
+{
+    ShapeExpr const whole = truncate(value);
+    if (type == DType::kINT64 || isExactIn(type, whole, symbols))
+        return whole;
+    int64_t const bits = bitsOf(type);
+    bool const isSigned = type != DType::kUINT8;
+    int64_t const most = (int64_t{1} << (isSigned ? bits - 1 : bits)) - 1;
+    return max(min(whole, most), isSigned ? -most - 1 : 0);
+}
+
+//! Of a value that is no whole number.
+ShapeExpr castReal(DType from, DType to, ShapeExpr const& value, SymbolTable const* symbols)
+{
+    if (to == DType::kBOOL)
+        return ShapeExpr{1} - realEqual(value, 0);
+    if (isInteger(to))
+        return integerOf(to, value, symbols);
+    return to == from || to == DType::kFLOAT ? value : roundedTo(to, value);
+}
+} // namespace
+
 std::optional<Shape> Cast::contents(Inputs const& in) const
 {
     std::optional<Shape> values = trackedCount(in.type(0).shape) ? knownValues(in, 0) : std::nullopt;
@@ -29,6 +54,11 @@ std::optional<Shape> Cast::contents(Inputs const& in) const
         return std::nullopt;
     for (ShapeExpr& value : *values)
     {
+        if (isReal(value))
+        {
+            value = castReal(in.type(0).dtype, toType, value, in.symbols());
+            continue;
+        }
         // A constant may need to wrap; what is not known is tracked where it cannot.
         if (value.isConstant() && !isFloating(toType))
         {
@@ -38,6 +68,8 @@ std::optional<Shape> Cast::contents(Inputs const& in) const
         }
         else if (toType == DType::kBOOL)
             value = ShapeExpr{1} - equalOf(value, 0, in.symbols());
+        else if (isFloating(toType))
+            value = heldBy(toType, value, in.symbols());
         else if (toType != in.type(0).dtype && !isExactIn(toType, value, in.symbols()))
             return std::nullopt;
     }

@@ -19,7 +19,7 @@ struct Cast
     }
 
     Result<TensorType> infer(Inputs const& in) const;
-    //! Integer contents stay known in floating types too, where a later layer may cast them back.
+    //! Integers that a floating type has stay integers there; a later layer may cast them back.
     std::optional<Shape> contents(Inputs const& in) const;
     Expr body(Expr const& x) const
     {

@@ -80,6 +80,53 @@ std::optional<ShapeExpr> combine(Op op, ShapeExpr const& a, ShapeExpr const& b, 
     default: return std::nullopt; // Powers of extents do not occur.
     }
 }
+
+std::optional<RealOp> realOpOf(Op op)
+{
+    switch (op)
+    {
+    case Op::kSUM: return RealOp::kAdd;
+    case Op::kSUB: return RealOp::kSub;
+    case Op::kPROD: return RealOp::kMul;
+    case Op::kDIV: return RealOp::kDiv;
+    case Op::kPOW: return RealOp::kPow;
+    case Op::kMIN: return RealOp::kMin;
+    case Op::kMAX: return RealOp::kMax;
+    default: return std::nullopt;
+    }
+}
+
+//! On numbers that need not be whole, in a tensor of the type.
+std::optional<ShapeExpr> combineReal(Op op, ShapeExpr const& a, ShapeExpr const& b, DType type)
+{
+    if (op == Op::kEQUAL)
+        return realEqual(a, b);
+    if (op == Op::kLESS)
+        return realLess(a, b);
+    if (op == Op::kGREATER)
+        return realLess(b, a);
+    if (op == Op::kFLOOR_DIV) // Kernels divide floats: a quotient that rounds up to a whole number is that number.
+        return roundedTo(type, realOp(RealOp::kFloor, roundedTo(DType::kFLOAT, realOp(RealOp::kDiv, a, b))));
+    std::optional<RealOp> const real = realOpOf(op);
+    if (!real)
+        return std::nullopt;
+    ShapeExpr const value = realOp(*real, a, b);
+    return op == Op::kMIN || op == Op::kMAX ? value : roundedTo(type, value);
+}
+
+//! In integers where they are what the layer gives.
+std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& a, ShapeExpr const& b, DType type, SymbolTable const* symbols)
+{
+    bool const isArithmetic =
+        op == Op::kSUM || op == Op::kSUB || op == Op::kPROD || op == Op::kDIV || op == Op::kFLOOR_DIV;
+    std::optional<ShapeExpr> value;
+    if (!isReal(a) && !isReal(b))
+        value = combine(op, a, b, isFloating(type), symbols);
+    if (value && (!isArithmetic || isExactIn(type, *value, symbols)))
+        return value;
+    // The layer itself rounds, or else it wraps.
+    return isFloating(type) ? combineReal(op, a, b, type) : std::nullopt;
+}
 } // namespace
 
 std::optional<Shape> ElementWise::contents(Inputs const& in) const
@@ -87,13 +134,8 @@ std::optional<Shape> ElementWise::contents(Inputs const& in) const
     Result<TensorType> const type = infer(in);
     if (!type)
         return std::nullopt;
-    bool const isArithmetic = operation == Op::kSUM || operation == Op::kSUB || operation == Op::kPROD
-        || operation == Op::kDIV || operation == Op::kFLOOR_DIV;
     return pointwiseContents(in, type->shape, [&](std::vector<ShapeExpr> const& x) {
-        std::optional<ShapeExpr> value = combine(operation, x[0], x[1], isFloating(in.type(0).dtype), in.symbols());
-        if (value && isArithmetic && !isExactIn(type->dtype, *value, in.symbols()))
-            value.reset(); // The layer itself wraps or rounds.
-        return value;
+        return valueOf(operation, x[0], x[1], in.type(0).dtype, in.symbols());
     });
 }
 

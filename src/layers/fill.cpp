@@ -67,18 +67,22 @@ std::optional<Shape> Fill::contents(Inputs const& in) const
     }
     else if (!alphaBetaInt64)
     {
-        if (alpha != std::trunc(alpha) || beta != std::trunc(beta) || std::abs(alpha) > 0x1p53
-            || std::abs(beta) > 0x1p53)
-            return std::nullopt;
-        start = {static_cast<int64_t>(alpha)};
-        step = {static_cast<int64_t>(beta)};
+        start = {realConstant(alpha)};
+        step = {realConstant(beta)};
     }
+    bool const real = hasReal(start) || hasReal(step);
+    if (real && (!isFloating(toType) || *count > kMostRealValues))
+        return std::nullopt;
     Shape contents;
     forEachPosition(*staticExtents(type->shape), [&](int64_t, std::vector<int64_t> const& at) {
         ShapeExpr value = start.front();
+        for (size_t axis = 0; real && axis < at.size(); ++axis)
+            value = realOp(RealOp::kAdd, value, realOp(RealOp::kMul, at[axis], step[std::min(axis, step.size() - 1)]));
+        if (real)
+            return contents.push_back(roundedTo(toType, value));
         for (size_t axis = 0; axis < at.size(); ++axis)
             value = value + step[std::min(axis, step.size() - 1)] * ShapeExpr{at[axis]};
-        contents.push_back(std::move(value));
+        contents.push_back(isFloating(toType) ? heldBy(toType, value, in.symbols()) : std::move(value));
     });
     return contents;
 }

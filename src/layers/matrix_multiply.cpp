@@ -77,6 +77,89 @@ Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
     return type;
 }
 
+namespace
+{
+//! Where the elements of an operand stand.
+struct Steps
+{
+    Steps(Shape const& batch, int64_t rows, int64_t columns, bool isTransposed)
+        : batch{stridesOf(*staticExtents(batch))},
+          row{isTransposed ? 1 : columns},
+          column{isTransposed ? rows : 1}
+    {
+        for (size_t axis = 0; axis < batch.size(); ++axis)
+            this->batch[axis] = batch[axis] == ShapeExpr{1} ? 0 : this->batch[axis] * rows * columns;
+    }
+
+    std::vector<int64_t> batch;
+    int64_t row;
+    int64_t column;
+};
+
+//! In integers where the type has all of them; else in real numbers, rounded once.
+ShapeExpr product(std::vector<ShapeExpr> const& a, std::vector<ShapeExpr> const& b, float alpha, DType type,
+    SymbolTable const* symbols)
+{
+    if (!hasReal(a) && !hasReal(b) && alpha == 1.0F)
+    {
+        ShapeExpr sum{0};
+        for (size_t i = 0; i < a.size(); ++i)
+            sum = sum + a[i] * b[i];
+        if (isExactIn(type, sum, symbols))
+            return sum;
+    }
+    ShapeExpr sum{0};
+    for (size_t i = 0; i < a.size(); ++i)
+        sum = i == 0 ? realOp(RealOp::kMul, a[i], b[i]) : realOp(RealOp::kAdd, sum, realOp(RealOp::kMul, a[i], b[i]));
+    if (alpha != 1.0F)
+        sum = realOp(RealOp::kMul, sum, realConstant(static_cast<double>(alpha)));
+    return roundedTo(type, sum);
+}
+} // namespace
+
+std::optional<Shape> MatrixMultiply::contents(Inputs const& in) const
+{
+    if (in.size() != 2 || !in.has(0) || !in.has(1) || (in[0].contents == nullptr && in[1].contents == nullptr))
+        return std::nullopt;
+    Result<TensorType> const type = infer(in);
+    std::optional<std::vector<int64_t>> const extents = type ? staticExtents(type->shape) : std::nullopt;
+    if (!extents || volumeOf(*extents) > kMostRealValues || !epilogue.empty())
+        return std::nullopt;
+    std::optional<Shape> const left = knownValues(in, 0);
+    std::optional<Shape> const right = knownValues(in, 1);
+    Operand const a = operandOf(in.type(0).shape, operation0, true);
+    Operand const b = operandOf(in.type(1).shape, operation1, false);
+    if (!left || !right || !in.type(0).isStatic() || !in.type(1).isStatic())
+        return std::nullopt;
+    int64_t const m = *a.rows.constant();
+    int64_t const k = *a.columns.constant();
+    int64_t const n = *b.columns.constant();
+    if (k > kMostRealValues)
+        return std::nullopt;
+    Steps const stepsA{a.batch, m, k, operation0 == Op::kTRANSPOSE};
+    Steps const stepsB{b.batch, k, n, operation1 == Op::kTRANSPOSE};
+    std::vector<int64_t> loop(extents->begin(), extents->begin() + static_cast<std::ptrdiff_t>(a.batch.size()));
+    loop.push_back(m);
+    loop.push_back(n);
+    Shape contents;
+    forEachPosition(loop, [&](int64_t, std::vector<int64_t> const& at) {
+        int64_t const row = at[at.size() - 2];
+        int64_t const column = at.back();
+        std::vector<int64_t> const batch(at.begin(), at.end() - 2);
+        std::vector<ShapeExpr> x;
+        std::vector<ShapeExpr> y;
+        for (int64_t i = 0; i < k; ++i)
+        {
+            x.push_back(
+                left->at(static_cast<size_t>(linearOf(batch, stepsA.batch) + row * stepsA.row + i * stepsA.column)));
+            y.push_back(right->at(
+                static_cast<size_t>(linearOf(batch, stepsB.batch) + i * stepsB.row + column * stepsB.column)));
+        }
+        contents.push_back(product(x, y, alpha, type->dtype, in.symbols()));
+    });
+    return contents;
+}
+
 Result<std::vector<HostTensor>> MatrixMultiply::reference(HostTensors const& in) const
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));

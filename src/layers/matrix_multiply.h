@@ -30,6 +30,7 @@ struct MatrixMultiply
 
     Result<Done> verify() const;
     Result<TensorType> infer(Inputs const& in) const;
+    std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };
 

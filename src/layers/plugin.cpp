@@ -15,6 +15,9 @@ Result<Shape> valuesOf(Inputs const& in, int32_t i)
         return badConfig("[layer '{}'] shape input {} (tensor '{}') of a plugin: its values are not known while the "
                          "network is built, nor do they follow from shapes and shape tensors of the network's inputs",
             in.layerName(), i, in[i].name);
+    if (hasReal(*values))
+        return badConfig("[layer '{}'] shape input {} (tensor '{}') of a plugin: its values are no integers",
+            in.layerName(), i, in[i].name);
     return *std::move(values);
 }
 //! Constant extents that no tensor can have are the plugin's mistake, and told where it was made.
@@ -98,12 +101,7 @@ Result<WithBatch> CustomLayer::withBatch(SampleInputs const& samples) const
             fmt::format("{} is of generation {}, whose dims have the batch: it cannot stand in a network with implicit "
                         "batch; make the network with kEXPLICIT_BATCH",
                 identity().show(), plugins::nameOf(generation)));
-    WithBatch form{makeLayer(*this), {}, {}};
-    for (int32_t i = 0; i < samples.in.size(); ++i)
-        form.uses.push_back(!samples.varies(i) && live != nullptr && plugins::canShareInput(*live, i)
-                ? BatchUse::kBroadcast
-                : BatchUse::kReplicated);
-    return form;
+    return WithBatch{makeLayer(*this), {}, {}}; // What all samples share is copied where the object is asked (J19).
 }
 
 bool CustomLayer::lacksBatch(Inputs const& in) const

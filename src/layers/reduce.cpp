@@ -5,6 +5,7 @@
 #include "layers/positions.h"
 #include "layers/shape_values.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tenon
@@ -81,6 +82,33 @@ ShapeExpr combine(Op op, ShapeExpr const& a, ShapeExpr const& b, SymbolTable con
     default: return a + b;
     }
 }
+
+ShapeExpr combineReal(Op op, ShapeExpr const& a, ShapeExpr const& b)
+{
+    switch (op)
+    {
+    case Op::kPROD: return realOp(RealOp::kMul, a, b);
+    case Op::kMAX: return realOp(RealOp::kMax, a, b);
+    case Op::kMIN: return realOp(RealOp::kMin, a, b);
+    default: return realOp(RealOp::kAdd, a, b);
+    }
+}
+
+//! All values of `values` that go into one output, one upon the other.
+template <typename Combine>
+Shape combined(Shape const& values, std::vector<int64_t> const& extents, uint32_t axes, int64_t count, Combine combine)
+{
+    std::vector<int64_t> const strides = outputStrides(extents, axes);
+    Shape contents(static_cast<size_t>(count), ShapeExpr{0});
+    std::vector<bool> begun(contents.size(), false);
+    forEachPosition(extents, [&](int64_t linear, std::vector<int64_t> const& at) {
+        auto const to = static_cast<size_t>(linearOf(at, strides));
+        ShapeExpr const& value = values.at(static_cast<size_t>(linear));
+        contents[to] = begun[to] ? combine(contents[to], value) : value;
+        begun[to] = true;
+    });
+    return contents;
+}
 } // namespace
 
 std::optional<Shape> Reduce::contents(Inputs const& in) const
@@ -89,21 +117,29 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
     std::optional<int64_t> const count = type ? trackedCount(type->shape) : std::nullopt;
     std::optional<Shape> const values = knownValues(in, 0);
     std::optional<std::vector<int64_t>> const extents = staticExtents(in.type(0).shape);
-    if (!count || !values || !extents || operation == Op::kAVG || volumeOf(*extents) == 0)
+    if (!count || !values || !extents || volumeOf(*extents) == 0)
         return std::nullopt;
-    std::vector<int64_t> const strides = outputStrides(*extents, reduceAxes);
-    Shape contents(static_cast<size_t>(*count), ShapeExpr{0});
-    std::vector<bool> begun(contents.size(), false);
-    forEachPosition(*extents, [&](int64_t linear, std::vector<int64_t> const& at) {
-        auto const to = static_cast<size_t>(linearOf(at, strides));
-        ShapeExpr const& value = values->at(static_cast<size_t>(linear));
-        contents[to] = begun[to] ? combine(operation, contents[to], value, in.symbols()) : value;
-        begun[to] = true;
-    });
-    bool const isArithmetic = operation == Op::kSUM || operation == Op::kPROD;
-    for (ShapeExpr const& value : contents)
-        if (isArithmetic && !isExactIn(type->dtype, value, in.symbols()))
-            return std::nullopt; // The layer itself wraps or rounds.
+    int64_t const outputs{*count};
+    if (operation != Op::kAVG && !hasReal(*values))
+    {
+        Shape contents = combined(*values, *extents, reduceAxes, outputs,
+            [&](ShapeExpr const& a, ShapeExpr const& b) { return combine(operation, a, b, in.symbols()); });
+        bool const isArithmetic = operation == Op::kSUM || operation == Op::kPROD;
+        bool const isExact = std::all_of(contents.begin(), contents.end(),
+            [&](ShapeExpr const& value) { return !isArithmetic || isExactIn(type->dtype, value, in.symbols()); });
+        if (isExact)
+            return contents;
+    }
+    if (!isFloating(type->dtype) || outputs > kMostRealValues || volumeOf(*extents) > kMostRealValues)
+        return std::nullopt; // The layer itself wraps.
+    Shape contents = combined(*values, *extents, reduceAxes, outputs,
+        [&](ShapeExpr const& a, ShapeExpr const& b) { return combineReal(operation, a, b); });
+    for (ShapeExpr& value : contents)
+    {
+        if (operation == Op::kAVG)
+            value = realOp(RealOp::kDiv, value, volumeOf(*extents) / outputs);
+        value = roundedTo(type->dtype, value);
+    }
     return contents;
 }
 

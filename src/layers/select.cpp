@@ -20,8 +20,10 @@ std::optional<Shape> Select::contents(Inputs const& in) const
     Result<TensorType> const type = infer(in);
     if (!type)
         return std::nullopt;
-    return pointwiseContents(
-        in, type->shape, [](std::vector<ShapeExpr> const& x) { return std::optional{select(x[0], x[1], x[2])}; });
+    return pointwiseContents(in, type->shape, [](std::vector<ShapeExpr> const& x) {
+        bool const real = isReal(x[1]) || isReal(x[2]);
+        return std::optional{real ? realSelect(x[0], x[1], x[2]) : select(x[0], x[1], x[2])};
+    });
 }
 
 } // namespace tenon

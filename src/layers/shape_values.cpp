@@ -27,11 +27,12 @@ std::optional<Shape> knownValues(Inputs const& in, int32_t i)
     if (constant.count() > kMostShapeValues || constant.dtype == DType::kFP8)
         return std::nullopt;
     Shape values;
+    bool const isLong = constant.count() > kMostRealValues;
     for (double const value : HostTensor::fromConstant(constant).reals)
     {
-        if (value != std::trunc(value) || std::abs(value) > 0x1p62)
-            return std::nullopt;
-        values.emplace_back(static_cast<int64_t>(value));
+        values.push_back(realConstant(value));
+        if (isLong && isReal(values.back()))
+            return std::nullopt; // Weights: nobody makes extents of them.
     }
     return values;
 }
@@ -97,6 +98,11 @@ bool isExactIn(DType type, ShapeExpr const& value, SymbolTable const* symbols)
     Range const range = value.isConstant() ? Range{*value.constant(), *value.constant()} : value.range(*symbols);
     int64_t const least = type == DType::kUINT8 || type == DType::kBOOL ? 0 : -limit - (type == DType::kINT32 ? 1 : 0);
     return range.min >= least && range.max <= limit;
+}
+
+ShapeExpr heldBy(DType type, ShapeExpr const& value, SymbolTable const* symbols)
+{
+    return !isReal(value) && isExactIn(type, value, symbols) ? value : roundedTo(type, value);
 }
 
 std::optional<bool> isLess(ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols)
@@ -215,6 +221,9 @@ std::optional<Shape> pointwiseContents(Inputs const& in, Shape const& result,
     std::function<std::optional<ShapeExpr>(std::vector<ShapeExpr> const&)> const& operation)
 {
     std::optional<int64_t> const count = trackedCount(result);
+    for (int32_t i = 0; i < in.size(); ++i)
+        if (in.has(i) && in[i].contents == nullptr && in[i].constant == nullptr)
+            return std::nullopt;
     if (!count)
         return std::nullopt;
     std::vector<int64_t> const extents = *staticExtents(result);
@@ -224,7 +233,7 @@ std::optional<Shape> pointwiseContents(Inputs const& in, Shape const& result,
     {
         std::optional<Shape> known = knownValues(in, i);
         std::optional<std::vector<int64_t>> const mine = in.has(i) ? staticExtents(in.type(i).shape) : std::nullopt;
-        if (!known || !mine)
+        if (!known || !mine || (*count > kMostRealValues && hasReal(*known)))
             return std::nullopt;
         std::vector<int64_t> stride = stridesOf(*mine);
         stride.resize(extents.size(), 0); // Rank 0 stands still on every axis.

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "ir/concrete_inputs.h"
+#include "ir/real_expr.h"
 
 #include <functional>
 
 namespace tenon
 {
 
-//! Values of input i, row-major: contents, or a constant. Floating tensors too, when every value is a whole number.
+//! Values of input i, row-major: contents, or a constant; of floating tensors as real_expr.h says.
 std::optional<Shape> knownValues(Inputs const& in, int32_t i);
 //! The values when all are constants.
 std::optional<std::vector<int64_t>> constantValues(Inputs const& in, int32_t i);
@@ -19,6 +20,8 @@ Result<std::vector<int64_t>> constantOperand(Inputs const& in, std::string_view 
 //! True when arithmetic that gave `value` is exact in a tensor of the type: the value can neither leave its range nor,
 //! as a float, need more digits than there are. Symbols whose range is not known yet count as small.
 bool isExactIn(DType type, ShapeExpr const& value, SymbolTable const* symbols);
+//! The value as a tensor of the floating type holds it; itself where it is a whole number that the type has.
+ShapeExpr heldBy(DType type, ShapeExpr const& value, SymbolTable const* symbols);
 //! Number of elements when it is known and small enough to track.
 std::optional<int64_t> trackedCount(Shape const& shape);
 

@@ -57,16 +57,52 @@ std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& x, SymbolTable const* s
     default: return std::nullopt;
     }
 }
+
+std::optional<RealOp> realOpOf(Op op)
+{
+    switch (op)
+    {
+    case Op::kEXP: return RealOp::kExp;
+    case Op::kLOG: return RealOp::kLog;
+    case Op::kSQRT: return RealOp::kSqrt;
+    case Op::kRECIP: return RealOp::kReciprocal;
+    case Op::kABS: return RealOp::kAbs;
+    case Op::kNEG: return RealOp::kNeg;
+    case Op::kCEIL: return RealOp::kCeil;
+    case Op::kFLOOR: return RealOp::kFloor;
+    case Op::kSIGN: return RealOp::kSign;
+    case Op::kROUND: return RealOp::kRound;
+    default: return std::nullopt; // Nobody makes extents of waves.
+    }
+}
+
+//! Of a number that need not be whole, in a tensor of the type.
+std::optional<ShapeExpr> realValueOf(Op op, ShapeExpr const& x, DType type)
+{
+    if (op == Op::kISNAN)
+        return realIsNan(x);
+    if (op == Op::kISINF)
+        return realIsInfinite(x);
+    std::optional<RealOp> const real = realOpOf(op);
+    if (!real)
+        return std::nullopt;
+    bool const rounds = op == Op::kEXP || op == Op::kLOG || op == Op::kSQRT || op == Op::kRECIP;
+    return rounds ? roundedTo(type, realOp(*real, x)) : realOp(*real, x);
+}
 } // namespace
 
 std::optional<Shape> Unary::contents(Inputs const& in) const
 {
+    DType const type = in.type(0).dtype;
     return pointwiseContents(in, in.type(0).shape, [&](std::vector<ShapeExpr> const& x) {
-        std::optional<ShapeExpr> value = valueOf(operation, x[0], in.symbols());
+        std::optional<ShapeExpr> value;
+        if (!isReal(x[0]))
+            value = valueOf(operation, x[0], in.symbols());
         bool const isArithmetic = operation == Op::kNEG || operation == Op::kABS;
-        if (value && isArithmetic && !isExactIn(in.type(0).dtype, *value, in.symbols()))
-            value.reset(); // The layer itself wraps.
-        return value;
+        if (value && (!isArithmetic || isExactIn(type, *value, in.symbols())))
+            return value;
+        // The layer itself wraps integers.
+        return isFloating(type) ? realValueOf(operation, x[0], type) : std::nullopt;
     });
 }
 

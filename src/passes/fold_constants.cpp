@@ -52,10 +52,12 @@ std::shared_ptr<Constant const> constantContents(Value const& value)
     HostTensor host{value.type.dtype, *extents};
     for (size_t i = 0; i < value.contents->size(); ++i)
     {
-        std::optional<int64_t> const element = (*value.contents)[i].constant();
-        if (!element)
+        ShapeExpr const& element = (*value.contents)[i];
+        std::optional<double> const number = realConstantOf(element);
+        if (!number)
             return nullptr;
-        host.setInteger(static_cast<int64_t>(i), *element);
+        auto const at = static_cast<int64_t>(i);
+        element.isConstant() ? host.setInteger(at, *element.constant()) : host.set(at, *number);
     }
     return host.toConstant();
 }
@@ -155,11 +157,14 @@ Rewrite foldConstants(Graph const& graph, Node const& node)
 {
     if (node.outputs.empty() || node.layer->hasSideEffects())
         return skip();
-    if (node.outputs.size() == 1)
-        if (std::shared_ptr<Constant const> known = constantContents(graph.value(node.output())))
-            return replaceBy(graph, node, std::move(known));
     bool const isKnown = std::all_of(node.inputs.begin(), node.inputs.end(),
         [&](ValueId input) { return input == kNone || graph.constantOf(input) != nullptr; });
+    std::optional<Shape> const& contents = graph.value(node.outputs.front()).contents;
+    // Real contents have neither the sign of a zero nor the memory of the constant that they come from.
+    bool const isExact = !isKnown || !contents || !hasReal(*contents);
+    if (node.outputs.size() == 1 && isExact)
+        if (std::shared_ptr<Constant const> known = constantContents(graph.value(node.output())))
+            return replaceBy(graph, node, std::move(known));
     auto const* fill = as<Fill>(*node.layer);
     if (!isKnown || (fill != nullptr && fill->operation != nvinfer1::FillOperation::kLINSPACE))
         return skip(); // Random numbers are drawn anew in each run.

@@ -1,6 +1,8 @@
 // checkProgram: registers, tensors and steps of one device's program fit each other.
 #include "plan/check.h"
 
+#include "base/real_op.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -27,6 +29,34 @@ int32_t registerCount(Program const& program)
     return static_cast<int32_t>(program.symbols.size() + program.shapes.size());
 }
 
+//! Largest entry of the registers that the instruction reads; −1: none.
+int32_t overOperands(PlanShapeInstruction const& x, std::vector<int32_t> const& entries)
+{
+    if (isConstant(x.op))
+        return -1;
+    int32_t const most = std::max(at(entries, x.a), at(entries, x.b));
+    return x.op == PlanShapeOp::kRealSelect ? std::max(most, at(entries, static_cast<int32_t>(x.value))) : most;
+}
+
+//! Whether an instruction reads registers of the kinds that it works on.
+bool readsItsKinds(PlanShapeInstruction const& x, std::vector<bool> const& real)
+{
+    auto const isRealAt = [&](int64_t at) { return real[static_cast<size_t>(at)]; };
+    switch (x.op)
+    {
+    case PlanShapeOp::kConstant:
+    case PlanShapeOp::kRealConstant: return true;
+    case PlanShapeOp::kTruncate:
+    case PlanShapeOp::kRealEqual:
+    case PlanShapeOp::kRealLess:
+    case PlanShapeOp::kRealIsNan:
+    case PlanShapeOp::kRealIsInfinite:
+    case PlanShapeOp::kReal: return isRealAt(x.a) && isRealAt(x.b);
+    case PlanShapeOp::kRealSelect: return !isRealAt(x.a) && isRealAt(x.b) && isRealAt(x.value);
+    default: return !isRealAt(x.a) && !isRealAt(x.b);
+    }
+}
+
 //! For each register the highest kData symbol that it is, or is computed from; −1: none.
 std::vector<int32_t> highestData(Program const& program)
 {
@@ -35,7 +65,7 @@ std::vector<int32_t> highestData(Program const& program)
     for (size_t i = 0; i < program.symbols.size(); ++i)
         highest.push_back(program.symbols[i].kind == PlanSymbolKind::kData ? static_cast<int32_t>(i) : -1);
     for (PlanShapeInstruction const& x : program.shapes)
-        highest.push_back(x.op == PlanShapeOp::kConstant ? -1 : std::max(at(highest, x.a), at(highest, x.b)));
+        highest.push_back(overOperands(x, highest));
     return highest;
 }
 
@@ -51,6 +81,7 @@ class Checker
     Result<Done> check()
     {
         TENON_TRY(checkSizes());
+        TENON_TRY(checkSources());
         TENON_TRY(checkInstructions());
         TENON_TRY(checkSymbols());
         mKnownAfter = knownAfter(mProgram);
@@ -85,16 +116,35 @@ class Checker
         return Done{};
     }
 
-    Result<Done> checkInstructions() const
+    //! Kinds of the symbols' registers.
+    Result<Done> checkSources()
+    {
+        for (PlanSymbol const& symbol : mProgram.symbols)
+        {
+            bool const isValue = symbol.kind == PlanSymbolKind::kInputValue;
+            if (isValue && !isIndex(symbol.source, mPlan.io))
+                return badArgument("a symbol comes from tensor {}, which is not an input", symbol.source);
+            mReal.push_back(isValue && at(mPlan.io, symbol.source).dtype == DType::kFLOAT);
+        }
+        return Done{};
+    }
+
+    Result<Done> checkInstructions()
     {
         auto target = static_cast<int32_t>(mProgram.symbols.size());
         for (PlanShapeInstruction const& x : mProgram.shapes)
         {
-            if (x.op > PlanShapeOp::kLess)
+            if (x.op > PlanShapeOp::kRealSelect)
                 return badArgument("unknown shape operation {}", static_cast<int32_t>(x.op));
-            bool const earlier = x.a >= 0 && x.a < target && x.b >= 0 && x.b < target;
-            if (x.op != PlanShapeOp::kConstant && !earlier)
+            if (x.op == PlanShapeOp::kReal && (x.value < 0 || x.value >= kRealOps))
+                return badArgument("unknown operation {} on real numbers", x.value);
+            bool const third = x.op != PlanShapeOp::kRealSelect || (x.value >= 0 && x.value < target);
+            bool const earlier = x.a >= 0 && x.a < target && x.b >= 0 && x.b < target && third;
+            if (!isConstant(x.op) && !earlier)
                 return badArgument("register {} is computed from registers {} and {}", target, x.a, x.b);
+            if (!readsItsKinds(x, mReal))
+                return badArgument("register {} takes integers for real numbers, or the other way round", target);
+            mReal.push_back(isReal(x.op));
             ++target;
         }
         return Done{};
@@ -124,7 +174,8 @@ class Checker
         auto const& produces = at(mProgram.steps, symbol.source).produces;
         if (!isIndex(symbol.index, produces) || at(produces, symbol.index) != index)
             return badArgument("step {} does not produce symbol {}", symbol.source, index);
-        if (symbol.upper < 0 || symbol.upper >= registerCount(mProgram) || at(highest, symbol.upper) >= index)
+        if (symbol.upper < 0 || symbol.upper >= registerCount(mProgram) || at(highest, symbol.upper) >= index
+            || isRealRegister(symbol.upper))
             return badArgument("symbol {} has no bound among what is known before it", index);
         return Done{};
     }
@@ -140,7 +191,8 @@ class Checker
                 return badArgument("a symbol is extent {} of input '{}'", symbol.index, io.name);
             return Done{};
         }
-        bool const readable = io.dtype == DType::kINT32 || io.dtype == DType::kINT64 || io.dtype == DType::kBOOL;
+        bool const readable = io.dtype == DType::kINT32 || io.dtype == DType::kINT64 || io.dtype == DType::kBOOL
+            || io.dtype == DType::kFLOAT;
         if (!io.isShape || !readable || symbol.index < 0 || symbol.index >= static_cast<int64_t>(kMaxValues))
             return badArgument("a symbol is value {} of input '{}', which is no shape tensor", symbol.index, io.name);
         int64_t const count = io.dims.nbDims == 0 ? 1 : io.dims.d[0];
@@ -181,6 +233,7 @@ class Checker
         for (int32_t const reg : tensor.extents)
             if (reg < 0 || reg >= registerCount(mProgram))
                 return badArgument("extent in the unknown register {}", reg);
+        TENON_TRY(checkRealExtents(tensor));
         if (tensor.graphValue < -1 || tensor.graphValue >= static_cast<int64_t>(mPlan.graph.values.size()))
             return badArgument("it stands for the unknown graph value {}", tensor.graphValue);
         switch (tensor.kind)
@@ -190,6 +243,27 @@ class Checker
         case PlanTensorKind::kView: return checkView(index);
         default: return Done{};
         }
+    }
+
+    //! Values of a floating tensor may be real numbers, all of them; extents are integers.
+    Result<Done> checkRealExtents(PlanTensor const& tensor) const
+    {
+        auto const count = std::count_if(
+            tensor.extents.begin(), tensor.extents.end(), [&](int32_t reg) { return isRealRegister(reg); });
+        bool const isWhole = count == static_cast<std::ptrdiff_t>(tensor.extents.size());
+        bool const fits = tensor.kind == PlanTensorKind::kValues && tensor.dtype == DType::kFLOAT && isWhole;
+        if (count != 0 && !fits)
+            return badArgument("a real number is taken for an extent");
+        return Done{};
+    }
+
+    bool isRealRegister(int32_t reg) const
+    {
+        return mReal[static_cast<size_t>(reg)];
+    }
+    bool hasRealValues(PlanTensor const& tensor) const
+    {
+        return !tensor.extents.empty() && isRealRegister(tensor.extents.front());
     }
 
     Result<Done> checkIOTensor(int32_t index, PlanTensor const& tensor)
@@ -247,9 +321,22 @@ class Checker
             TENON_TRY(checkProduct(step, i, index));
         for (int32_t const input : step.inputs)
             if (input != -1)
+            {
                 TENON_TRY(checkInput(input, index));
+                TENON_TRY(checkKinds(step, at(mProgram.tensors, input)));
+            }
         for (int32_t const output : step.outputs)
             TENON_TRY(checkOutput(output, index));
+        return Done{};
+    }
+
+    //! A list without values is of either kind.
+    Result<Done> checkKinds(PlanStep const& step, PlanTensor const& input) const
+    {
+        bool const takesReals = step.kernel == "shape_values" && !step.args.empty();
+        if (input.kind == PlanTensorKind::kValues && !input.extents.empty() && hasRealValues(input) != takesReals)
+            return badArgument(
+                "it takes the values of tensor '{}' for {}", input.name, takesReals ? "real numbers" : "integers");
         return Done{};
     }
 
@@ -337,6 +424,7 @@ class Checker
 
     Plan const& mPlan;
     Program const& mProgram;
+    std::vector<bool> mReal; //!< By register.
     std::vector<int32_t> mKnownAfter;
     std::vector<int32_t> mTensorOfIO;
     std::vector<int32_t> mWriter;   //!< By root: the step that writes it.
@@ -371,7 +459,7 @@ std::vector<int32_t> knownAfter(Program const& program)
     for (PlanSymbol const& symbol : program.symbols)
         after.push_back(symbol.kind == PlanSymbolKind::kData ? symbol.source : -1);
     for (PlanShapeInstruction const& x : program.shapes)
-        after.push_back(x.op == PlanShapeOp::kConstant ? -1 : std::max(at(after, x.a), at(after, x.b)));
+        after.push_back(overOperands(x, after));
     return after;
 }
 

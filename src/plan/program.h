@@ -15,7 +15,7 @@ namespace tenon
 enum class PlanSymbolKind : uint8_t
 {
     kInputExtent, //!< Extent `index` of I/O tensor `source`.
-    kInputValue,  //!< Element `index` of I/O tensor `source`, a shape tensor.
+    kInputValue,  //!< Element `index` of I/O tensor `source`, a shape tensor; real where that is floating.
     kData,        //!< Value `index` that step `source` produces.
 };
 
@@ -25,7 +25,7 @@ struct PlanSymbol
     PlanSymbolKind kind{PlanSymbolKind::kInputExtent};
     int32_t source{0};
     int32_t index{0};
-    int64_t min{0}; //!< Over all profiles.
+    int64_t min{0}; //!< Over all profiles; in whole numbers also where the symbol is real.
     int64_t max{0};
     int32_t upper{-1}; //!< kData: register that holds the bound.
     std::string name;
@@ -42,9 +42,29 @@ enum class PlanShapeOp : uint8_t
     kMax,
     kEqual,
     kLess,
+    // Integers of real registers.
+    kTruncate, //!< Towards zero.
+    kRealEqual,
+    kRealLess,
+    kRealIsNan,
+    kRealIsInfinite,
+    // Real registers: they hold the bits of a double (see base/real_op.h).
+    kToReal,       //!< Of the integer a.
+    kRealConstant, //!< `value`: its bits.
+    kReal,         //!< `value`: the RealOp; b is a where it takes one operand.
+    kRealSelect,   //!< b where the integer a is not 0, else register `value`.
 };
 
-//! Instruction i computes register symbols + i from earlier registers.
+constexpr bool isConstant(PlanShapeOp op) noexcept
+{
+    return op == PlanShapeOp::kConstant || op == PlanShapeOp::kRealConstant;
+}
+constexpr bool isReal(PlanShapeOp op) noexcept
+{
+    return op >= PlanShapeOp::kToReal;
+}
+
+//! Instruction i computes register symbols + i from earlier registers. The values of real symbols, too, are bits.
 struct PlanShapeInstruction
 {
     PlanShapeOp op{PlanShapeOp::kConstant};
@@ -58,8 +78,10 @@ enum class PlanTensorKind : uint8_t
     kIO,         //!< `index` into the plan's I/O list.
     kActivation, //!< Lives in the arena.
     kWeight,     //!< `index` into the plan's weight table.
-    kValues,     //!< No memory: its extents are values of a shape tensor, for kernels that need no more than those.
-    kView,       //!< Shares the memory of tensor `index`.
+    //! No memory: its extents are values of a shape tensor, for kernels that need no more than those. Real ones go to
+    //! the kernel "shape_values" only, whose arguments are then not empty.
+    kValues,
+    kView, //!< Shares the memory of tensor `index`.
 };
 
 struct PlanTensor

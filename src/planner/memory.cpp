@@ -2,11 +2,13 @@
 #include "planner/memory.h"
 
 #include "base/check.h"
+#include "base/real_op.h"
 #include "ir/shape_expr.h"
 #include "plan/arena.h"
 #include "plan/check.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace tenon::planner
@@ -86,12 +88,32 @@ class InPlace
     std::vector<int32_t> mLast;
 };
 
+int64_t computeReal(PlanShapeInstruction const& x, std::vector<int64_t> const& values)
+{
+    auto const at = [&](int64_t index) { return values[static_cast<size_t>(index)]; };
+    double const a = fromRealBits(at(x.a));
+    double const b = fromRealBits(at(x.b));
+    switch (x.op)
+    {
+    case PlanShapeOp::kTruncate: return truncated(a);
+    case PlanShapeOp::kRealEqual: return a == b ? 1 : 0;
+    case PlanShapeOp::kRealLess: return a < b ? 1 : 0;
+    case PlanShapeOp::kRealIsNan: return std::isnan(a) ? 1 : 0;
+    case PlanShapeOp::kRealIsInfinite: return std::isinf(a) ? 1 : 0;
+    case PlanShapeOp::kToReal: return realBits(static_cast<double>(at(x.a)));
+    case PlanShapeOp::kReal: return realBits(tenon::apply(static_cast<RealOp>(x.value), a, b));
+    default: return at(x.a) != 0 ? at(x.b) : at(x.value);
+    }
+}
+
 std::vector<int64_t> evaluate(Program const& program, std::vector<int64_t> const& symbols)
 {
     std::vector<int64_t> values{symbols};
     auto const apply = [&](PlanShapeInstruction const& x) -> int64_t {
-        if (x.op == PlanShapeOp::kConstant)
+        if (isConstant(x.op))
             return x.value;
+        if (x.op > PlanShapeOp::kLess)
+            return computeReal(x, values);
         int64_t const a = values[static_cast<size_t>(x.a)];
         int64_t const b = values[static_cast<size_t>(x.b)];
         switch (x.op)

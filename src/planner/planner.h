@@ -35,7 +35,8 @@ struct PlanOptions
 //! Same graph, backend and options give the same plan, bit for bit.
 Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions options);
 
-//! Values of all symbols at one point of a profile; kData symbols take their upper bound.
+//! Values of all symbols at one point of a profile, as ShapeExpr::evaluate takes them; kData symbols take their upper
+//! bound.
 enum class ProfilePoint : uint8_t
 {
     kMin,

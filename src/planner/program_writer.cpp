@@ -2,6 +2,7 @@
 #include "planner/program_writer.h"
 
 #include "base/check.h"
+#include "ir/real_expr.h"
 #include "planner/guarded.h"
 #include "planner/symbols.h"
 
@@ -195,11 +196,20 @@ int32_t ProgramWriter::valuesTensor(ValueId value, Shape const& contents)
     PlanTensor tensor{.kind = PlanTensorKind::kValues,
         .dtype = mGraph.typeOf(value).dtype,
         .layout = Layout::kLinear,
-        .extents = mShapes.registersOf(contents),
+        .extents = hasReal(contents) ? mShapes.realRegistersOf(contents) : mShapes.registersOf(contents),
         .graphValue = -1,
         .name = mGraph.value(value).name + " (values)"};
     return mValues[value] = addTensor(std::move(tensor));
 }
+
+namespace
+{
+//! Not empty: the registers hold real numbers.
+Bytes valuesArgs(Shape const& contents)
+{
+    return Bytes(hasReal(contents) ? 1 : 0);
+}
+} // namespace
 
 //! A tensor that the kernel "shape_values" fills from registers.
 int32_t ProgramWriter::materialised(ValueId value)
@@ -209,6 +219,7 @@ int32_t ProgramWriter::materialised(ValueId value)
     int32_t const target = addTensor(describe(value, PlanTensorKind::kActivation, Layout::kLinear));
     mTensors[{value, Layout::kLinear}] = target;
     mProgram.steps.push_back({.kernel = "shape_values",
+        .args = valuesArgs(*from.contents),
         .inputs = {values},
         .outputs = {target},
         .name = fmt::format("values of '{}'", from.name),
@@ -285,7 +296,9 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
         }
         else if (offer.isUnread(i))
         {
-            if (std::optional<Shape> const contents = knownContents(mGraph.value(input)))
+            // Kernels take whole numbers only where they do not read them from memory.
+            if (std::optional<Shape> const contents = knownContents(mGraph.value(input));
+                contents && !hasReal(*contents))
                 tensor = valuesTensor(input, *contents);
         }
         else
@@ -361,6 +374,25 @@ Result<Done> ProgramWriter::finishOutputs()
     return Done{};
 }
 
+namespace
+{
+//! What shape inference writes of an output; also the numbers of a floating constant.
+std::optional<Shape> inferredContents(Value const& value)
+{
+    DType const type = value.type.dtype;
+    if (isFloating(type) && type != DType::kFLOAT)
+        return std::nullopt;
+    if (value.constant == nullptr || type != DType::kFLOAT)
+        return knownContents(value);
+    if (value.constant->count() > kMostRealValues)
+        return std::nullopt;
+    Shape contents;
+    for (double const each : HostTensor::fromConstant(*value.constant).reals)
+        contents.push_back(realConstant(each));
+    return contents;
+}
+} // namespace
+
 //! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another
 //! name.
 void ProgramWriter::writeOutput(GraphOutput const& output)
@@ -373,11 +405,13 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
     bool const isUnwritten = mTensors.count({output.value, Layout::kLinear}) == 0;
     // What shape inference has to write is known without a run, also where it is an input or a constant.
     bool const isShape = target.index >= 0 && mSource.io[static_cast<size_t>(target.index)].isShape;
-    std::optional<Shape> const inferred = isShape ? knownContents(value) : std::nullopt;
+    std::optional<Shape> const inferred = isShape ? inferredContents(value) : std::nullopt;
     if (inferred || (hasKnownContents(value) && isUnwritten))
     {
+        Shape const& contents = inferred ? *inferred : *value.contents;
         step.kernel = "shape_values";
-        step.inputs = {valuesTensor(output.value, inferred ? *inferred : *value.contents)};
+        step.args = valuesArgs(contents);
+        step.inputs = {valuesTensor(output.value, contents)};
     }
     else
     {

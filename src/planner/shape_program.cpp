@@ -2,6 +2,7 @@
 #include "planner/shape_program.h"
 
 #include "base/check.h"
+#include "ir/real_expr.h"
 
 #include <algorithm>
 
@@ -21,7 +22,12 @@ PlanShapeOp planOp(ShapeOp op)
     case ShapeOp::kEqual: return PlanShapeOp::kEqual;
     case ShapeOp::kLess: return PlanShapeOp::kLess;
     case ShapeOp::kProduct: return PlanShapeOp::kMul;
-    case ShapeOp::kSymbol: break;
+    case ShapeOp::kTruncate: return PlanShapeOp::kTruncate;
+    case ShapeOp::kRealEqual: return PlanShapeOp::kRealEqual;
+    case ShapeOp::kRealLess: return PlanShapeOp::kRealLess;
+    case ShapeOp::kRealIsNan: return PlanShapeOp::kRealIsNan;
+    case ShapeOp::kRealIsInfinite: return PlanShapeOp::kRealIsInfinite;
+    default: break;
     }
     TENON_ENSURE(false, "a symbol is not an operation");
 }
@@ -43,13 +49,55 @@ int32_t ShapeProgram::emit(PlanShapeOp op, int32_t a, int32_t b, int64_t value)
     return at->second;
 }
 
+int32_t ShapeProgram::registerOfSymbol(int32_t symbol) const
+{
+    int32_t const known = mRegisters.at(static_cast<size_t>(symbol));
+    TENON_ENSURE(known >= 0, "symbol {} has no register", symbol);
+    return known;
+}
+
+int32_t ShapeProgram::realRegisterOf(ShapeExpr const& value)
+{
+    if (isReal(value))
+        return registerOf(value);
+    if (value.isConstant())
+        return emit(PlanShapeOp::kRealConstant, -1, -1, realBits(static_cast<double>(*value.constant())));
+    int32_t const whole = registerOf(value);
+    return emit(PlanShapeOp::kToReal, whole, whole, 0);
+}
+
+int32_t ShapeProgram::registerOfReal(ShapeExpr::Atom const& atom)
+{
+    switch (atom.op)
+    {
+    case ShapeOp::kRealSymbol: return registerOfSymbol(atom.symbol);
+    case ShapeOp::kRealConstant: return emit(PlanShapeOp::kRealConstant, -1, -1, *atom.a.constant());
+    case ShapeOp::kReal:
+    {
+        int32_t const a = realRegisterOf(atom.a);
+        int32_t const b = isBinary(static_cast<RealOp>(atom.symbol)) ? realRegisterOf(atom.b) : a;
+        return emit(PlanShapeOp::kReal, a, b, atom.symbol);
+    }
+    default: break;
+    }
+    TENON_ENSURE(atom.op == ShapeOp::kRealSelect, "a pair has no value");
+    ShapeExpr::Atom const& pair = *atom.b.termsView().front().atoms.front();
+    int32_t const condition = registerOf(atom.a);
+    int32_t const a = realRegisterOf(pair.a);
+    return emit(PlanShapeOp::kRealSelect, condition, a, realRegisterOf(pair.b));
+}
+
 int32_t ShapeProgram::registerOfAtom(ShapeExpr::Atom const& atom)
 {
     if (atom.op == ShapeOp::kSymbol)
+        return registerOfSymbol(atom.symbol);
+    if (isRealOp(atom.op))
+        return registerOfReal(atom);
+    if (atom.op >= ShapeOp::kTruncate)
     {
-        int32_t const known = mRegisters.at(static_cast<size_t>(atom.symbol));
-        TENON_ENSURE(known >= 0, "symbol {} has no register", atom.symbol);
-        return known;
+        int32_t const a = realRegisterOf(atom.a);
+        bool const isComparison = atom.op == ShapeOp::kRealEqual || atom.op == ShapeOp::kRealLess;
+        return emit(planOp(atom.op), a, isComparison ? realRegisterOf(atom.b) : a, 0);
     }
     int32_t const a = registerOf(atom.a);
     int32_t const b = registerOf(atom.b);
@@ -85,6 +133,14 @@ int32_t ShapeProgram::registerOf(ShapeExpr const& value)
         sum = sum < 0 ? next : emit(PlanShapeOp::kAdd, sum, next, 0);
     }
     return mSums[value] = sum;
+}
+
+std::vector<int32_t> ShapeProgram::realRegistersOf(std::span<ShapeExpr const> values)
+{
+    std::vector<int32_t> registers;
+    for (ShapeExpr const& value : values)
+        registers.push_back(realRegisterOf(value));
+    return registers;
 }
 
 std::vector<int32_t> ShapeProgram::registersOf(std::span<ShapeExpr const> values)

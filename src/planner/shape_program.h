@@ -19,6 +19,8 @@ class ShapeProgram
 
     int32_t registerOf(ShapeExpr const& value);
     std::vector<int32_t> registersOf(std::span<ShapeExpr const> values);
+    //! The same in real registers, whatever the expressions are.
+    std::vector<int32_t> realRegistersOf(std::span<ShapeExpr const> values);
     std::vector<PlanShapeInstruction> take()
     {
         return std::move(mInstructions);
@@ -26,7 +28,10 @@ class ShapeProgram
 
   private:
     int32_t emit(PlanShapeOp op, int32_t a, int32_t b, int64_t value);
+    int32_t realRegisterOf(ShapeExpr const& value);
+    int32_t registerOfSymbol(int32_t symbol) const;
     int32_t registerOfAtom(ShapeExpr::Atom const& atom);
+    int32_t registerOfReal(ShapeExpr::Atom const& atom);
     int32_t registerOfTerm(ShapeExpr::Term const& term);
 
     std::vector<int32_t> mRegisters;

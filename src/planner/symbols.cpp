@@ -1,6 +1,7 @@
 // Symbols: lookup among the inputs, and values at a point of a profile.
 #include "planner/symbols.h"
 
+#include "base/real_op.h"
 #include "planner/planner.h"
 
 #include <algorithm>
@@ -59,8 +60,8 @@ Result<std::vector<int64_t>> symbolValues(
         std::optional<planner::InputPlace> const place = planner::placeOf(graph, options.io, id);
         if (!place)
             continue; // Nothing that is left of the network depends on it.
-        values[static_cast<size_t>(id)] =
-            TENON_TRY(valueAt(options.io, options.profiles.at(profile), *place, symbol.kind, point));
+        int64_t const value = TENON_TRY(valueAt(options.io, options.profiles.at(profile), *place, symbol.kind, point));
+        values[static_cast<size_t>(id)] = symbol.isReal ? realBits(static_cast<double>(value)) : value;
     }
     return values;
 }

@@ -29,6 +29,15 @@ std::vector<Dims> batchlessDims(std::span<Port const> ports)
     return dims;
 }
 
+//! The first one that is not 1: tensors of the extent 1 are for the whole batch.
+ShapeExpr batchOf(std::span<Shape const> inputs)
+{
+    for (Shape const& shape : inputs)
+        if (!shape.empty() && shape.front() != ShapeExpr{1})
+            return shape.front();
+    return ShapeExpr{1};
+}
+
 int32_t maxBatchOf(Ports const& ports)
 {
     int64_t most{1};
@@ -54,12 +63,12 @@ class Batchless final : public V2Family
         auto const shared = std::make_unique<bool[]>(inputs.size() + 1);
         for (size_t i = 0; i < inputs.size(); ++i)
         {
-            shared[i] = inputs[i].front() != batch;
-            if (shared[i] && !mayShare(static_cast<int32_t>(i), inputs[i].front() == ShapeExpr{1}))
+            bool const isOne = inputs[i].front() == ShapeExpr{1};
+            if (inputs[i].front() != batch && !isOne)
                 return badConfig(
-                    "input {} of plugin {} has the batch extent {}, others have {}: it must be the same, or "
-                    "1 where canBroadcastInputAcrossBatch({}) answers true",
-                    i, mIdentity.show(), inputs[i].front().show(), batch.show(), i);
+                    "input {} of plugin {} has the batch extent {}, others have {}: it must be the same, or 1", i,
+                    mIdentity.show(), inputs[i].front().show(), batch.show());
+            shared[i] = inputs[i].front() != batch && canShareInput(*this, static_cast<int32_t>(i));
         }
         OutputShapes found;
         for (int32_t i = 0; i < outputCount(); ++i)
@@ -120,6 +129,7 @@ class Batchless final : public V2Family
                 descs[i].dims = withoutBatch(ports.all[i].max);
             static_cast<IPluginV2IOExt&>(ext()).configurePlugin(descs.data(), nbIn, descs.data() + nbIn, nbOut);
         }
+        forgetExplanation(); // None of them answers anything.
         return Done{};
     }
 
@@ -168,20 +178,6 @@ class Batchless final : public V2Family
         }
         return dims;
     }
-    //! The first one that is not 1: tensors of the extent 1 may be shared by the whole batch.
-    static ShapeExpr batchOf(std::span<Shape const> inputs)
-    {
-        for (Shape const& shape : inputs)
-            if (shape.front() != ShapeExpr{1})
-                return shape.front();
-        return ShapeExpr{1};
-    }
-    bool mayShare(int32_t input, bool isOne) const
-    {
-        return isOne && mIdentity.generation != Generation::kV2
-            && alsoTold("canBroadcastInputAcrossBatch", "the input has one entry for the whole batch",
-                [&] { return ext().canBroadcastInputAcrossBatch(input); });
-    }
     bool isSharedOutput(int32_t output, bool const* sharedInputs, int32_t inputs) const
     {
         return mIdentity.generation != Generation::kV2
@@ -215,6 +211,17 @@ bool canShareInput(Plugin& plugin, int32_t input)
     auto& object = static_cast<nvinfer1::IPluginV2Ext&>(*plugin.v2());
     return alsoTold("canBroadcastInputAcrossBatch", "the input has one entry for the whole batch",
         [&] { return object.canBroadcastInputAcrossBatch(input); });
+}
+
+std::vector<size_t> unshareable(Plugin& plugin, std::span<Shape const> inputs)
+{
+    std::vector<size_t> found;
+    if (!isBatchless(plugin.identity().generation) || batchOf(inputs) == ShapeExpr{1})
+        return found;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (!inputs[i].empty() && inputs[i].front() == ShapeExpr{1} && !canShareInput(plugin, static_cast<int32_t>(i)))
+            found.push_back(i);
+    return found;
 }
 
 PluginPtr makeBatchless(nvinfer1::IPluginV2* plugin, Generation generation)

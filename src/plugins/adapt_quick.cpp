@@ -198,7 +198,7 @@ class Quick final : public Plugin
         IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getValidTactics()"));
         int32_t const count = build.getNbTactics();
         if (count < 0)
-            return badConfig("getNbTactics() of plugin {} answers {}", mIdentity.show(), count);
+            return badConfig("getNbTactics() of plugin {} answers {}{}", mIdentity.show(), count, because());
         std::vector<int32_t> tactics(static_cast<size_t>(count), 0);
         if (count > 0)
             TENON_TRY(checked("getValidTactics()", build.getValidTactics(tactics.data(), count)));
@@ -222,9 +222,7 @@ class Quick final : public Plugin
 
     Result<PluginPtr> clone() override
     {
-        std::unique_ptr<IPluginV3> owned{mPlugin->clone()};
-        if (owned == nullptr)
-            return badConfig("clone() of plugin {} returned null", mIdentity.show());
+        std::unique_ptr<IPluginV3> owned{TENON_TRY(newObject(mPlugin->clone(), mPlugin.get(), "clone()", mIdentity))};
         auto capabilities = capabilitiesOf(*owned, mOwn.build != nullptr);
         if (!capabilities)
             return std::move(capabilities).error().in(fmt::format("clone() of plugin {}", mIdentity.show()));
@@ -267,7 +265,11 @@ class Quick final : public Plugin
         nvinfer1::PluginFieldCollection const* const fields = mOwn.runtime->getFieldsToSerialize();
         auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
         if (!bytes)
-            return std::move(bytes).error().in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
+        {
+            Error error = std::move(bytes).error();
+            error.message += because();
+            return std::move(error).in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
+        }
         return bytes;
     }
     int32_t aliasedInput(int32_t output) override
@@ -276,11 +278,11 @@ class Quick final : public Plugin
     }
     std::string timingCacheId() override
     {
-        return mOwn.build == nullptr ? "" : textOf(mOwn.build->getTimingCacheID());
+        return mOwn.build == nullptr ? "" : unfailing(textOf(mOwn.build->getTimingCacheID()));
     }
     std::string metadata() override
     {
-        return mOwn.build == nullptr ? "" : textOf(mOwn.build->getMetadataString());
+        return mOwn.build == nullptr ? "" : unfailing(textOf(mOwn.build->getMetadataString()));
     }
 
     Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports) override

@@ -52,6 +52,7 @@ class Dynamic final : public V2Family
     Result<Done> configure(Ports const& ports) override
     {
         plugin().configurePlugin(ports.in().data(), ports.inputs, ports.out().data(), ports.outputs());
+        forgetExplanation(); // It answers nothing.
         return Done{};
     }
     Result<size_t> workspace(Ports const& ports) override
@@ -104,6 +105,7 @@ Result<PluginPtr> take(IPluginV2* plugin)
 
 Result<PluginPtr> adopt(IPluginV2& plugin)
 {
+    forgetExplanation();
     Identity const identity{textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
         textOf(plugin.getPluginNamespace()), generationOf(plugin)};
     TENON_TRY(checkLengths(identity));

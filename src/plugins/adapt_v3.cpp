@@ -251,11 +251,11 @@ class V3 final : public Plugin
     }
     std::string timingCacheId() override
     {
-        return mBuild == nullptr ? "" : textOf(mBuild->getTimingCacheID());
+        return mBuild == nullptr ? "" : unfailing(textOf(mBuild->getTimingCacheID()));
     }
     std::string metadata() override
     {
-        return mBuild == nullptr ? "" : textOf(mBuild->getMetadataString());
+        return mBuild == nullptr ? "" : unfailing(textOf(mBuild->getMetadataString()));
     }
 
   private:
@@ -277,12 +277,7 @@ class V3 final : public Plugin
     Result<PluginPtr> made(
         IPluginV3* object, char const* call, bool needsBuild, std::unique_ptr<ResourceContext> resources) const
     {
-        if (object == mPlugin.get())
-            return badConfig(
-                "{} of plugin {} returned the plugin itself: it must be a new object", call, mIdentity.show());
-        std::unique_ptr<IPluginV3> owned{object};
-        if (owned == nullptr)
-            return badConfig("{} of plugin {} returned null{}", call, mIdentity.show(), because());
+        std::unique_ptr<IPluginV3> owned{TENON_TRY(newObject(object, mPlugin.get(), call, mIdentity))};
         auto capabilities = capabilitiesOf(*owned, needsBuild);
         if (!capabilities)
             return std::move(capabilities).error().in(fmt::format("{} of plugin {}", call, mIdentity.show()));
@@ -316,6 +311,7 @@ Result<PluginPtr> adopt(IPluginV3& plugin)
     if (!isQuick(plugin))
         TENON_TRY(capabilitiesOf(plugin, true)); // Of the object itself (L1), before it is asked for a copy.
     auto* const core = plugin.getCapabilityInterface(PluginCapabilityType::kCORE);
+    forgetExplanation();
     Identity identity; // As a decorated plugin's: unknown before it is taken.
     if (!isQuick(plugin) && core != nullptr)
         identity = identityOf(*static_cast<IPluginV3OneCore*>(core));

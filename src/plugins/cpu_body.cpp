@@ -1,12 +1,17 @@
-// CpuBody: one table for the process.
+// CpuBody: one table for the process, which knows in what libraries the bodies are.
 #include "plugins/cpu_body.h"
 
 #include "plugins/failure.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
+
+#include <dlfcn.h>
+#include <link.h>
 
 namespace tenon::plugins
 {
@@ -15,11 +20,52 @@ namespace
 {
 using Key = std::tuple<std::string, std::string, std::string>;
 
+using Module = void const*; //!< What the loader knows a library by; null: memory that is in none.
+
+struct Body
+{
+    CpuBody function;
+    Module module;
+    uint64_t number; //!< No other one has it.
+};
+
+//! One of plugins.
+struct Library
+{
+    void const* inside{nullptr}; //!< Some address of it.
+    int32_t openings{0};
+    uint64_t number{0}; //!< Of the last opening or closing.
+};
+
+//! Whoever has its mutex asks the loader nothing: the loader runs code that sets bodies while it has a lock of its own.
 struct Table
 {
     std::mutex mutex;
-    std::map<Key, CpuBody> bodies;
+    uint64_t numbers{0};
+    std::map<Key, std::vector<Body>> bodies; //!< In the order that they were set in.
+    std::map<Module, Library> libraries;
+
+    //! Whether the body may serve an object whose code is there.
+    bool isFor(Body const& body, Module object) const
+    {
+        auto const library = libraries.find(body.module);
+        return library == libraries.end() || library->second.openings > 0 || body.module == object;
+    }
 };
+
+Module moduleAt(void const* address)
+{
+    Dl_info info{};
+    void* map{nullptr};
+    return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr : map;
+}
+
+//! Where an object's virtual functions are.
+Module moduleOf(Plugin& plugin)
+{
+    void const* const object = plugin.v3() == nullptr ? static_cast<void const*>(plugin.v2()) : plugin.v3();
+    return object == nullptr ? nullptr : moduleAt(*static_cast<void const* const*>(object));
+}
 
 Table& table()
 {
@@ -38,18 +84,75 @@ Key keyOf(Identity const& identity)
 
 void setCpuBody(Identity const& identity, CpuBody body)
 {
+    Module const module = moduleAt(reinterpret_cast<void const*>(body));
     std::scoped_lock const lock{table().mutex};
     if (body == nullptr)
+    {
         table().bodies.erase(keyOf(identity));
-    else
-        table().bodies[keyOf(identity)] = body;
+        return;
+    }
+    std::vector<Body>& bodies = table().bodies[keyOf(identity)];
+    std::erase_if(bodies, [&](Body const& each) { return each.module == module; });
+    bodies.push_back({body, module, ++table().numbers});
 }
 
-CpuBody findCpuBody(Identity const& identity)
+CpuBody findCpuBody(Identity const& identity, Plugin& plugin)
 {
+    Module const module = moduleOf(plugin);
     std::scoped_lock const lock{table().mutex};
     auto const found = table().bodies.find(keyOf(identity));
-    return found == table().bodies.end() ? nullptr : found->second;
+    if (found == table().bodies.end())
+        return nullptr;
+    auto const fitting = std::find_if(
+        found->second.rbegin(), found->second.rend(), [&](Body const& each) { return table().isFor(each, module); });
+    return fitting == found->second.rend() ? nullptr : fitting->function;
+}
+
+void countOpenings(void* handle, int32_t more)
+{
+    link_map* map{nullptr};
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+        return;
+    std::scoped_lock const lock{table().mutex};
+    Library& library = table().libraries[map];
+    library.inside = map->l_ld;
+    library.openings += more;
+    library.number = ++table().numbers;
+}
+
+namespace
+{
+//! An address, the module that it was in, and the number of what was known by it.
+struct Place
+{
+    void const* address;
+    Module module;
+    uint64_t number;
+};
+
+std::vector<Place> knownPlaces()
+{
+    std::scoped_lock const lock{table().mutex};
+    std::vector<Place> places;
+    for (auto const& [key, bodies] : table().bodies)
+        for (Body const& each : bodies)
+            places.push_back({reinterpret_cast<void const*>(each.function), each.module, each.number});
+    for (auto const& [module, library] : table().libraries)
+        places.push_back({library.inside, module, library.number});
+    return places;
+}
+} // namespace
+
+void dropUnmappedBodies()
+{
+    std::set<uint64_t> gone;
+    for (Place const& place : knownPlaces())
+        if (moduleAt(place.address) != place.module)
+            gone.insert(place.number);
+    std::scoped_lock const lock{table().mutex};
+    for (auto& [key, bodies] : table().bodies)
+        std::erase_if(bodies, [&](Body const& each) { return gone.count(each.number) > 0; });
+    std::erase_if(table().libraries, [&](auto const& library) { return gone.count(library.second.number) > 0; });
 }
 
 TimingPhase::TimingPhase() noexcept

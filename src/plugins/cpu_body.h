@@ -7,9 +7,19 @@
 namespace tenon::plugins
 {
 
+//! Null takes away all that there are.
 void setCpuBody(Identity const& identity, CpuBody body);
-//! Null: the plugin's own.
-CpuBody findCpuBody(Identity const& identity);
+//! The latest of that identity that may serve the plugin; null: its own enqueue(). The body of a library that has been
+//! opened for its plugins goes with it: once that is deregistered, it serves none but objects whose code is in it, too.
+CpuBody findCpuBody(Identity const& identity, Plugin& plugin);
+inline CpuBody findCpuBody(Plugin& plugin)
+{
+    return findCpuBody(plugin.identity(), plugin);
+}
+
+//! A library of plugins, by its handle of dlopen, is open once more, or once less. Then some may have been unmapped.
+void countOpenings(void* handle, int32_t more);
+void dropUnmappedBodies();
 
 //! While it lives, the thread's plugins run to be measured (L24).
 class TimingPhase

@@ -58,6 +58,7 @@ class Negotiation
 
     Result<std::vector<Combination>> run()
     {
+        forgetExplanation(); // Whatever it is about, it is no answer to these questions.
         Answers answers;
         for (size_t changes = 0; changes < std::max<size_t>(mPorts.all.size(), 1) && !isOver(); ++changes)
             descend(0, {}, changes, answers);
@@ -134,7 +135,10 @@ class Negotiation
         answer.isKnown = true;
         answer.isAccepted = mPlugin.accepts(static_cast<int32_t>(position), mPorts);
         if (answer.isAccepted)
+        {
+            forgetExplanation();
             answer.next = std::make_unique<Answers>();
+        }
         return answer.isAccepted;
     }
 

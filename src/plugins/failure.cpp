@@ -1,31 +1,8 @@
-// Failures of callbacks: reasons are kept per thread, from the callback to the message.
+// Failures of callbacks: their messages.
 #include "plugins/failure.h"
-
-#include <utility>
 
 namespace tenon::plugins
 {
-
-namespace
-{
-thread_local std::string gWhy;
-}
-
-void explain(std::string why)
-{
-    gWhy = std::move(why);
-}
-
-std::string takeExplanation()
-{
-    return std::exchange(gWhy, {});
-}
-
-std::string because()
-{
-    std::string const why = takeExplanation();
-    return why.empty() ? "" : ": " + why;
-}
 
 Error failedCall(char const* call, Identity const& identity, int32_t code)
 {
@@ -37,8 +14,7 @@ Result<Done> checkedCall(char const* call, Identity const& identity, int32_t cod
 {
     if (code != 0)
         return failedCall(call, identity, code);
-    if (!gWhy.empty())
-        gWhy.clear(); // A reason for a failure that did not come.
+    forgetExplanation(); // A reason for a failure that did not come.
     return Done{};
 }
 

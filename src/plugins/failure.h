@@ -1,23 +1,34 @@
 // Failures of callbacks: the code that one returned, and the reason that it gave before.
 #pragma once
 
+#include "base/explanation.h"
 #include "plugins/plugin.h"
 
 namespace tenon::plugins
 {
 
-//! From inside a callback that is about to fail: the message of its failure ends with this.
-void explain(std::string why);
-
-//! What was explained last in this thread, once.
-std::string takeExplanation();
-
-//! ": why", for messages about what a callback answered; empty where it gave no reason.
-std::string because();
+//! What cannot be a failure needs no reason: one that was explained all the same would end the message about another.
+template <typename Answer>
+Answer unfailing(Answer answer)
+{
+    forgetExplanation();
+    return answer;
+}
 
 //! "enqueue() of plugin 'X' … returned 3: why".
 Error failedCall(char const* call, Identity const& identity, int32_t code);
 //! 0 is success.
 Result<Done> checkedCall(char const* call, Identity const& identity, int32_t code);
+
+//! What a callback made from `asked`: an object, and another than that, since both will be deleted.
+template <typename Object>
+Result<Object*> newObject(Object* made, Object const* asked, char const* call, Identity const& identity)
+{
+    if (made == nullptr)
+        return badConfig("{} of plugin {} returned null{}", call, identity.show(), because());
+    if (made == asked)
+        return badConfig("{} of plugin {} returned the plugin itself: it must be a new object", call, identity.show());
+    return made;
+}
 
 } // namespace tenon::plugins

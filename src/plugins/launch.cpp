@@ -1,6 +1,8 @@
 // Launch: sums of products as a list of instructions.
 #include "plugins/launch.h"
 
+#include "base/saturating.h"
+
 #include <algorithm>
 #include <map>
 
@@ -21,8 +23,7 @@ LaunchOp launchOp(ShapeOp op) noexcept
     case ShapeOp::kMax: return LaunchOp::kMax;
     case ShapeOp::kEqual: return LaunchOp::kEqual;
     case ShapeOp::kLess: return LaunchOp::kLess;
-    case ShapeOp::kSymbol:
-    case ShapeOp::kProduct: break;
+    default: break;
     }
     return LaunchOp::kMul;
 }
@@ -97,11 +98,7 @@ int64_t compute(LaunchOp op, int64_t a, int64_t b) noexcept
 {
     switch (op)
     {
-    case LaunchOp::kAdd:
-    {
-        int64_t sum{0};
-        return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
-    }
+    case LaunchOp::kAdd: return saturatingAdd(a, b);
     case LaunchOp::kFloorDiv: return apply(ShapeOp::kFloorDiv, a, b);
     case LaunchOp::kMod: return apply(ShapeOp::kMod, a, b);
     case LaunchOp::kMin: return apply(ShapeOp::kMin, a, b);

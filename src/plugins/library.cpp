@@ -1,6 +1,7 @@
 // Library: dlopen, and the functions that a plugin library exports.
 #include "plugins/library.h"
 
+#include "plugins/cpu_body.h"
 #include "plugins/registry.h"
 
 #include <algorithm>
@@ -33,6 +34,8 @@ Result<std::unique_ptr<Library>> Library::open(std::string const& path, nvinfer1
     gOpening = outer;
     if (!loaded)
         return std::move(loaded).error();
+    countOpenings(library->mHandle, 1);
+    library->mIsCounted = true;
     return library;
 }
 
@@ -89,11 +92,14 @@ Result<Done> Library::findCreators()
 
 Library::~Library()
 {
+    if (mIsCounted)
+        countOpenings(mHandle, -1);
     if (mIsKept || mHandle == nullptr)
         return;
     for (Registered const& each : mRegistered)
         each.registry->remove(*each.creator);
     dlclose(mHandle);
+    dropUnmappedBodies();
 }
 
 } // namespace tenon::plugins

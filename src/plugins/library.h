@@ -1,5 +1,5 @@
 // Library: a shared library of plugins, open as long as the object lives, or longer where code of it may be in use.
-// Creators that it registers itself while it is opened go with it.
+// Creators that it registers itself while it is opened go with it, and so do its bodies for the CPU.
 #pragma once
 
 #include "base/result.h"
@@ -61,6 +61,7 @@ class Library
     std::string mPath;
     void* mHandle{nullptr};
     bool mIsKept{false};
+    bool mIsCounted{false}; //!< As one that is open, by the bodies for the CPU.
     std::vector<nvinfer1::IPluginCreatorInterface*> mCreators;
     std::vector<Registered> mRegistered;
 };

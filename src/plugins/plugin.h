@@ -201,6 +201,8 @@ Generation generationOf(nvinfer1::IPluginV2 const& plugin) noexcept;
 
 //! Whether a plugin of the generations without batch takes one copy of an input for all samples (J19).
 bool canShareInput(Plugin& plugin, int32_t input);
+//! Inputs with one entry for all samples that the plugin must have once for each.
+std::vector<size_t> unshareable(Plugin& plugin, std::span<Shape const> inputs);
 
 //! The extents as the public API writes them, −1 for those that are not constant.
 nvinfer1::Dims64 dimsOf(Shape const& shape) noexcept;

@@ -11,6 +11,7 @@
 #include "impl/NvInferPythonPlugin.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
@@ -24,6 +25,9 @@ using nvinfer1::IPluginResource;
 
 namespace
 {
+constexpr size_t kMostListed{10}; //!< Registered creators that one message names.
+std::atomic<int64_t> gKept{0};    //!< Resources.
+
 struct Names
 {
     std::string type;
@@ -257,13 +261,30 @@ Result<Done> Registry::unload(void* handle)
     std::erase_if(mEntries, [&](Entry const& each) { return each.library == at->get(); });
     gone = std::move(*at);
     mLibraries.erase(at);
-    if (Plugin::alive() != 0)
-        gone->keepOpen(); // Networks and engines may have objects whose code it is.
+    if (Plugin::alive() != 0 || Kept::alive() != 0)
+        gone->keepOpen(); // Networks, engines and registries may have objects whose code it is.
     return Done{};
 }
 
 // ---- resources
 // -------------------------------------------------------------------------------------------------------
+
+Registry::Kept::Kept(IPluginResource* clone) noexcept
+    : mClone{clone}
+{
+    ++gKept;
+}
+
+Registry::Kept::~Kept()
+{
+    mClone.reset();
+    --gKept;
+}
+
+int64_t Registry::Kept::alive() noexcept
+{
+    return gKept;
+}
 
 Result<IPluginResource*> Registry::acquire(std::string const& key, IPluginResource* resource)
 {
@@ -271,15 +292,15 @@ Result<IPluginResource*> Registry::acquire(std::string const& key, IPluginResour
         return badArgument("the resource of key '{}' is null", key);
     if (IPluginResource* const known = addUser(key))
         return known;
-    std::unique_ptr<IPluginResource> clone{resource->clone()}; // The user's code runs without the lock.
-    if (clone == nullptr)
+    auto clone = std::make_unique<Kept>(resource->clone()); // The user's code runs without the lock.
+    if (clone->get() == nullptr)
         return badArgument("clone() of the resource of key '{}' returned null", key);
     std::scoped_lock const lock{mMutex};
     Resource& entry = mResources[key];
     if (entry.clone == nullptr)
         std::swap(entry.clone, clone);
     ++entry.users; // Under the same lock: a release() between would take the resource away again.
-    return entry.clone.get();
+    return entry.clone->get();
 }
 
 IPluginResource* Registry::addUser(std::string const& key)
@@ -289,12 +310,12 @@ IPluginResource* Registry::addUser(std::string const& key)
     if (at == mResources.end())
         return nullptr;
     ++at->second.users;
-    return at->second.clone.get();
+    return at->second.clone->get();
 }
 
 Result<Done> Registry::release(std::string const& key)
 {
-    std::unique_ptr<IPluginResource> last;
+    std::unique_ptr<Kept> last;
     {
         std::scoped_lock const lock{mMutex};
         auto const at = mResources.find(key);
@@ -305,7 +326,7 @@ Result<Done> Registry::release(std::string const& key)
         last = std::move(at->second.clone);
         mResources.erase(at);
     }
-    if (int32_t const code = last->release(); code != 0)
+    if (int32_t const code = last->get()->release(); code != 0)
         return errorOf(
             nvinfer1::ErrorCode::kFAILED_EXECUTION, "release() of the resource of key '{}' returned {}", key, code);
     return Done{};
@@ -329,14 +350,19 @@ std::string Registry::whatIsMissing(PluginName const& name) const
         return distance(each.type, name.type) * 4 + (each.version == name.version ? 0 : 1)
             + (each.nameSpace == name.nameSpace ? 0 : 1);
     };
-    auto const closest = std::ranges::min_element(entries, {}, closeness);
-    return text
-        + fmt::format("; {} others are, the closest is {}", entries.size(),
-            show(closest->type, closest->version, closest->nameSpace));
+    std::ranges::stable_sort(entries, {}, closeness);
+    for (size_t i = 0; i < std::min(entries.size(), kMostListed); ++i)
+        text += fmt::format("{}{}",
+            i == 0       ? "; the closest is "
+                : i == 1 ? "; registered besides: "
+                         : ", ",
+            show(entries[i].type, entries[i].version, entries[i].nameSpace));
+    return entries.size() <= kMostListed ? text : text + fmt::format(" and {} more", entries.size() - kMostListed);
 }
 
 Result<PluginPtr> Registry::restore(Identity const& identity, std::string const& layerName, ByteView stored) const
 {
+    forgetExplanation();
     Creator* const creator = find(identity.type, identity.version, identity.nameSpace);
     if (creator == nullptr)
         return badConfig("{}", whatIsMissing({identity.type, identity.version, identity.nameSpace, {}}));

@@ -69,9 +69,27 @@ class Registry final : public PluginSource
         std::string nameSpace;
         Library const* library;
     };
+    //! A clone that the registry keeps; its code may be any library's.
+    class Kept
+    {
+      public:
+        explicit Kept(nvinfer1::IPluginResource* clone) noexcept;
+        ~Kept();
+        Kept(Kept const&) = delete;
+        Kept& operator=(Kept const&) = delete;
+        nvinfer1::IPluginResource* get() const noexcept
+        {
+            return mClone.get();
+        }
+        //! How many there are in the process.
+        static int64_t alive() noexcept;
+
+      private:
+        std::unique_ptr<nvinfer1::IPluginResource> mClone;
+    };
     struct Resource
     {
-        std::unique_ptr<nvinfer1::IPluginResource> clone;
+        std::unique_ptr<Kept> clone;
         int32_t users{0};
     };
     //! All of them, or none. The user's code has been asked before: no lock is held around it.

@@ -196,6 +196,13 @@ Result<DimensionExpr const*> ShapeBuilder::declare(
         return badArgument("size tensor {}: opt or upper is an expression of another call", outputIndex);
     if (dependsOnSize(typical->value()) || dependsOnSize(most->value()))
         return badArgument("size tensor {}: opt and upper may not depend on another size tensor", outputIndex);
+    std::optional<int64_t> const least = typical->value().constant();
+    std::optional<int64_t> const largest = most->value().constant();
+    if ((least && *least < 0) || (largest && (*largest < 0 || *largest > kMostTensorElements)))
+        return badArgument("size tensor {}: opt {} and upper {}: sizes are from 0 to {}", outputIndex,
+            typical->value().show(), most->value().show(), kMostTensorElements);
+    if (least && largest && *least > *largest)
+        return badArgument("size tensor {}: opt {} is above upper {}", outputIndex, *least, *largest);
     ShapeExpr const extent = mDataExtent(static_cast<int32_t>(mSizeOutputs.size()), most->value());
     mSizeOutputs.push_back(outputIndex);
     mSizeOptima.push_back(typical->value());

@@ -1,12 +1,11 @@
-// Timing: made-up operands on the device, and the clock around runs.
+// Timing: made-up operands on the device, which runs the candidates and says how long each took.
 #include "plugins/timing.h"
 
-#include "device/device.h"
+#include "device/host/host_device.h"
 #include "plugins/cpu_body.h"
 #include "plugins/formats.h"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 namespace tenon::plugins
@@ -81,10 +80,34 @@ Result<int64_t> bytesOf(Ports const& ports, size_t at, std::span<std::array<int3
     return tenon::bytesOf(port.desc.type, layout, {dims.d, static_cast<size_t>(std::max(dims.nbDims, 0))});
 }
 
-double microsecondsOf(std::chrono::steady_clock::duration time)
+//! A plugin as a step of the device, which is where operands can be read and the time is known.
+class TimedStep final : public Prepared
 {
-    return std::chrono::duration<double, std::micro>(time).count();
-}
+  public:
+    TimedStep(Plugin& plugin, CpuBody body, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs)
+        : mPlugin{plugin},
+          mBody{body},
+          mDescs{descs},
+          mInputs{inputs}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const& call, Lane const&) const override
+    {
+        TimingPhase const phase;
+        return runOnHost(mBody, mPlugin, mDescs, mInputs,
+            {call.inputs, call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)});
+    }
+
+  private:
+    Plugin& mPlugin;
+    CpuBody mBody;
+    std::span<nvinfer1::PluginTensorDesc const> mDescs;
+    int32_t mInputs;
+};
 
 //! One combination, ready to run.
 class Candidate
@@ -133,8 +156,8 @@ class Candidate
         Ports const best = atOptimum(mPorts, mOptions.dataExtents);
         for (Port const& port : best.all)
             mDescs.push_back(port.desc);
-        if (mOptions.device->usesHostMemory())
-            mBody = findCpuBody(mCopy->identity());
+        if (dynamic_cast<HostDevice const*>(mOptions.device) != nullptr) // The host's threads run its steps.
+            mBody = findCpuBody(*mCopy);
         return mCopy->reshape(best);
     }
 
@@ -142,27 +165,30 @@ class Candidate
     Result<double> time(int32_t tactic)
     {
         std::vector<void const*> const inputs{mInputs.begin(), mInputs.end()};
-        Work const work{inputs.data(), mOutputs.data(), mScratch, nullptr};
-        TimingPhase const phase;
+        TimedStep const step{*mCopy, mBody, mDescs, mPorts.inputs};
+        Launch const launch{&step, {inputs.data(), mOutputs.data(), mScratch}, 0, mInputs.size(), mOutputs.size()};
         TENON_TRY(mCopy->setTactic(tactic));
-        TENON_TRY(run(work)); // Caches and pages are warm then.
-        double best{0.0};
-        for (int32_t round = 0; round < std::max(mOptions.least, 1); ++round)
-        {
-            auto const start = std::chrono::steady_clock::now();
-            for (int32_t i = 0; i < std::max(mOptions.average, 1); ++i)
-                TENON_TRY(run(work));
-            double const mean =
-                microsecondsOf(std::chrono::steady_clock::now() - start) / std::max(mOptions.average, 1);
-            best = round == 0 ? mean : std::min(best, mean);
-        }
+        TENON_TRY(mean({&launch, 1})); // Caches and pages are warm then.
+        std::vector<Launch> const round(static_cast<size_t>(std::max(mOptions.average, 1)), launch);
+        double best = TENON_TRY(mean(round));
+        for (int32_t i = 1; i < mOptions.least; ++i)
+            best = std::min(best, TENON_TRY(mean(round)));
         return best;
     }
 
   private:
-    Result<Done> run(Work const& work)
+    Result<double> mean(std::span<Launch const> launches)
     {
-        return runOnHost(mBody, *mCopy, mDescs, mPorts.inputs, work);
+        double sum{0.0};
+        StepObserver const add = [&](Launch const&, double microseconds) {
+            sum += microseconds;
+            return true;
+        };
+        RunOptions options;
+        options.observer = &add;
+        RunFailure failure;
+        TENON_TRY(mOptions.device->runApart(launches, options, failure));
+        return sum / static_cast<double>(launches.size());
     }
 
     Plugin& mPlugin;

@@ -2,6 +2,7 @@
 // asked, and lines for the callbacks that a question takes besides the one that it is named after.
 #pragma once
 
+#include "plugins/failure.h"
 #include "plugins/plugin.h"
 
 #include <chrono>
@@ -43,13 +44,26 @@ class TracedCallback
     std::chrono::steady_clock::time_point mStart;
 };
 
+//! A callback that answers nothing fails nothing.
+template <typename Call>
+std::invoke_result_t<Call&> answerOf(Call&& call)
+{
+    if constexpr (std::is_void_v<std::invoke_result_t<Call&>>)
+    {
+        call();
+        forgetExplanation();
+    }
+    else
+        return call();
+}
+
 template <typename Call>
 std::invoke_result_t<Call&> withLine(TracedCallback line, Call&& call)
 {
     using Answer = std::invoke_result_t<Call&>;
     if constexpr (std::is_void_v<Answer>)
     {
-        call();
+        answerOf(call);
         line.end("done");
     }
     else
@@ -68,7 +82,7 @@ template <typename Call>
 std::invoke_result_t<Call&> alsoTold(char const* callback, char const* reason, Call&& call)
 {
     if (!isTelling())
-        return call();
+        return answerOf(call);
     return withLine(TracedCallback{callback, reason}, call);
 }
 
@@ -78,7 +92,7 @@ std::invoke_result_t<Call&> toldOf(
     char const* subject, Identity const& identity, char const* callback, char const* reason, Call&& call)
 {
     if (!isTracing())
-        return call();
+        return answerOf(call);
     return withLine(TracedCallback::of(subject + identity.show(), callback, reason), call);
 }
 

@@ -108,6 +108,7 @@ class V2Family : public Plugin
         {
             // Neither cuDNN nor cuBLAS stands behind this device.
             attached.ext().attachToContext(nullptr, nullptr, resources.allocator);
+            forgetExplanation(); // It answers nothing.
             attached.mIsAttached = true;
         }
         return copy;
@@ -151,12 +152,7 @@ class V2Family : public Plugin
         nvinfer1::IPluginV2* const copy = isTold
             ? alsoTold("clone", "attachToContext() follows", [&] { return mPlugin->clone(); })
             : mPlugin->clone();
-        if (copy == nullptr)
-            return badConfig("clone() of plugin {} returned null{}", mIdentity.show(), because());
-        if (copy == mPlugin)
-            return badConfig(
-                "clone() of plugin {} returned the plugin itself: it must be a new object", mIdentity.show());
-        return copy;
+        return newObject(copy, mPlugin, "clone()", mIdentity);
     }
 
     bool mIsInitialized{false};

@@ -4,17 +4,13 @@
 #include "runtime/context_state.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tenon
 {
 
 namespace
 {
-size_t asSize(int32_t index)
-{
-    return static_cast<size_t>(index);
-}
-
 Result<int64_t> memoryOf(Engine const& engine, MemoryStrategy strategy, int32_t profile)
 {
     switch (strategy)
@@ -172,7 +168,7 @@ bool Context::allInputShapesSet() const noexcept
     return true;
 }
 
-Result<std::vector<char const*>> Context::inferShapes()
+std::vector<char const*> Context::missingInputs() const
 {
     std::vector<char const*> missing;
     for (int32_t i = 0; i < engine().inputCount(); ++i)
@@ -181,6 +177,12 @@ Result<std::vector<char const*>> Context::inferShapes()
         if (!mState->hasShape(asSize(i)) || noValues)
             missing.push_back(engine().io(i).name.c_str());
     }
+    return missing;
+}
+
+Result<std::vector<char const*>> Context::inferShapes()
+{
+    std::vector<char const*> const missing = missingInputs();
     if (!missing.empty())
         return missing;
     auto const run = TENON_TRY(mState->runNow());
@@ -191,7 +193,7 @@ Result<std::vector<char const*>> Context::inferShapes()
         if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
             continue;
         auto const values = TENON_TRY(argOf(mState->engine, facts.valuesTensor, run->head.registers)).extents;
-        writeShapeValues(engine().io(i), address, values);
+        writeShapeValues(engine().io(i), address, values, facts.hasRealValues);
     }
     return missing;
 }
@@ -285,9 +287,10 @@ Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
     if (mState->strategy != MemoryStrategy::kUSER_MANAGED)
         return errorOf(
             ErrorCode::kINVALID_STATE, "the context owns its memory: create it with kUSER_MANAGED to set it");
-    constexpr uintptr_t kAlignment{16};
-    if (reinterpret_cast<uintptr_t>(memory) % kAlignment != 0)
-        return badArgument("device memory at {} is not aligned to {}", memory, kAlignment);
+    auto const address = reinterpret_cast<uintptr_t>(memory);
+    if (uintptr_t const needed = engine().device().userAlignment(); address % needed != 0)
+        return badArgument("device memory at {} is aligned to {} bytes; the device '{}' needs {}", memory,
+            uintptr_t{1} << std::countr_zero(address), engine().device().name(), needed);
     int64_t const size = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
     if (memory != nullptr)
         TENON_TRY(mState->attachKernels());
@@ -298,9 +301,12 @@ Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
 
 Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 {
-    auto const missing = TENON_TRY(inferShapes());
-    if (!missing.empty())
-        return errorOf(ErrorCode::kINVALID_STATE, "the shape of input '{}' is not set", missing.front());
+    if (auto const missing = missingInputs(); !missing.empty())
+    {
+        bool const hasShape = mState->hasShape(asSize(engine().findIO(missing.front())));
+        return errorOf(ErrorCode::kINVALID_STATE, "the {} of input '{}' {} not set", hasShape ? "values" : "shape",
+            missing.front(), hasShape ? "are" : "is");
+    }
     return TENON_TRY(mState->runNow())->arenaBytes;
 }
 

@@ -114,7 +114,8 @@ class Context
 
   private:
     explicit Context(std::shared_ptr<ContextState> state);
-    std::shared_ptr<ContextState> mState; //!< Runs that were captured keep it, too.
+    std::vector<char const*> missingInputs() const; //!< Those without a shape or, for shape tensors, an address.
+    std::shared_ptr<ContextState> mState;           //!< Runs that were captured keep it, too.
 };
 
 } // namespace tenon

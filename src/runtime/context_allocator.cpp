@@ -1,6 +1,8 @@
 // ContextAllocator: blocks by address.
 #include "runtime/context_allocator.h"
 
+#include "base/explanation.h"
+
 #include <exception>
 
 namespace tenon
@@ -23,7 +25,10 @@ void* ContextAllocator::allocate(uint64_t size, uint64_t alignment, nvinfer1::Al
         uint64_t const extra = alignment > given ? alignment : 0;
         auto memory = DeviceMemory::allocate(mSource, static_cast<int64_t>(size + extra), "a custom layer");
         if (!memory)
+        {
+            explain(memory.error().message); // For the message about the custom layer, should that fail.
             return nullptr;
+        }
         auto address = reinterpret_cast<uintptr_t>(memory->data());
         if (extra != 0)
             address = (address + alignment - 1) / alignment * alignment;

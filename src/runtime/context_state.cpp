@@ -1,6 +1,7 @@
 // ContextState: shapes, symbols, and the choice of a prepared run.
 #include "runtime/context_state.h"
 
+#include "base/real_op.h"
 #include "device/user_code.h"
 
 #include <algorithm>
@@ -10,11 +11,6 @@ namespace tenon
 
 namespace
 {
-size_t asSize(int32_t index)
-{
-    return static_cast<size_t>(index);
-}
-
 bool isConcrete(nvinfer1::Dims64 const& dims) noexcept
 {
     return std::all_of(dims.d, dims.d + dims.nbDims, [](int64_t extent) { return extent >= 0; });
@@ -36,11 +32,12 @@ int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept
     {
     case DType::kINT64: return static_cast<int64_t const*>(data)[index];
     case DType::kINT32: return static_cast<int32_t const*>(data)[index];
+    case DType::kFLOAT: return realBits(static_cast<double>(static_cast<float const*>(data)[index]));
     default: return static_cast<uint8_t const*>(data)[index] != 0 ? 1 : 0;
     }
 }
 
-void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values) noexcept
+void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values, bool real) noexcept
 {
     for (size_t i = 0; i < values.size(); ++i)
         if (io.dtype == DType::kINT64)
@@ -49,6 +46,9 @@ void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> val
             static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
         else if (io.dtype == DType::kBOOL)
             static_cast<uint8_t*>(data)[i] = values[i] != 0 ? 1 : 0;
+        else if (io.dtype == DType::kFLOAT)
+            static_cast<float*>(data)[i] =
+                real ? static_cast<float>(fromRealBits(values[i])) : static_cast<float>(values[i]);
 }
 
 ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
@@ -208,7 +208,7 @@ void ContextState::findSymbols(std::span<void* const> from, std::span<Span> into
         {
             void const* const data = from[asSize(symbol.source)];
             auto const index = asSize(symbol.index); // checkPlan has seen that each profile bounds it.
-            into[i] = {bounds->minValues[index], bounds->maxValues[index]};
+            into[i] = boundsOfValue(engine.plan->io[asSize(symbol.source)], *bounds, index);
             if (data != nullptr)
                 into[i].lo = into[i].hi = shapeValue(engine.plan->io[asSize(symbol.source)], data, symbol.index);
             continue;
@@ -239,11 +239,16 @@ Result<Done> checkValues(ContextState const& state, std::span<Span const> symbol
             continue;
         PlanProfileInput const& bounds = *state.engine.profileInput(state.profile, symbol.source);
         auto const index = asSize(symbol.index);
+        PlanIO const& io = state.engine.plan->io[asSize(symbol.source)];
         int64_t const value = symbols[i].lo;
-        if (value < bounds.minValues[index] || value > bounds.maxValues[index])
+        bool const isReal = io.dtype == DType::kFLOAT;
+        auto const [low, high] = boundsOfValue(io, bounds, index);
+        bool const fits = isReal ? RealSpan{fromRealBits(low), fromRealBits(high)}.contains(fromRealBits(value))
+                                 : value >= low && value <= high;
+        if (!fits)
             return badArgument("value {} of shape tensor '{}' is {}, outside [{}, {}] of profile {}", symbol.index,
-                state.engine.plan->io[asSize(symbol.source)].name, value, bounds.minValues[index],
-                bounds.maxValues[index], state.profile);
+                io.name, isReal ? fmt::format("{}", fromRealBits(value)) : fmt::format("{}", value),
+                bounds.minValues[index], bounds.maxValues[index], state.profile);
     }
     return Done{};
 }

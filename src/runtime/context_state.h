@@ -94,10 +94,10 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     static Error isBusy();
 };
 
-//! Element `index` of a shape tensor on the host.
+//! Element `index` of a shape tensor on the host; of floating ones, realBits().
 int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept;
-//! Writes the values of a shape output that is known before the run.
-void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values) noexcept;
+//! Writes the values of a shape tensor; with `real`, they are realBits().
+void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values, bool real) noexcept;
 Result<Done> runOnce(ContextState& state, RunRequest const& request);
 
 } // namespace tenon

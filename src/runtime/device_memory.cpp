@@ -1,6 +1,8 @@
 // DeviceMemory: allocation and release.
 #include "runtime/device_memory.h"
 
+#include "base/explanation.h"
+
 namespace tenon
 {
 
@@ -10,6 +12,7 @@ void* allocateFrom(MemorySource const& source, uint64_t bytes) noexcept
 {
     if (source.allocator == nullptr)
         return source.device->allocate(bytes);
+    forgetExplanation();
     return source.allocator->allocateAsync(
         bytes, source.device->alignment(), 0U, static_cast<cudaStream_t>(source.stream));
 }
@@ -26,8 +29,10 @@ Result<DeviceMemory> DeviceMemory::allocate(MemorySource source, int64_t bytes, 
     memory.mData = allocateFrom(source, static_cast<uint64_t>(bytes));
     memory.mBytes = bytes;
     if (memory.mData == nullptr)
-        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for {} on {}: {} gave none", bytes, what,
-            source.device->name(), source.allocator == nullptr ? "the device" : "the allocator of the user");
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for {} on {}: {}", bytes, what,
+            source.device->name(),
+            source.allocator == nullptr ? "the device gave none" : "the allocator of the user gave none" + because());
+    forgetExplanation();
     if (reinterpret_cast<uintptr_t>(memory.mData) % source.device->alignment() != 0)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "the allocator of the user gave {} for {}, not aligned to {}",
             memory.mData, what, source.device->alignment());
@@ -41,7 +46,10 @@ void DeviceMemory::release() noexcept
     if (mSource.allocator == nullptr)
         mSource.device->release(mData);
     else
+    {
         mSource.allocator->deallocateAsync(mData, static_cast<cudaStream_t>(mSource.stream));
+        forgetExplanation(); // Nothing fails with it.
+    }
     mData = nullptr;
     mBytes = 0;
 }

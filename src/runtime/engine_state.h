@@ -16,6 +16,12 @@
 namespace tenon
 {
 
+//! Plans count with int32_t.
+constexpr size_t asSize(int32_t index) noexcept
+{
+    return static_cast<size_t>(index);
+}
+
 //! Where the memory of a tensor's root is.
 struct TensorPlace
 {
@@ -70,7 +76,8 @@ struct IOFacts
     int32_t knownAfter{-1}; //!< Step after which all extents are known; −1: before the run.
     int32_t staging{-1};    //!< Block for results of unknown size; −1: none.
     int32_t stagingApart{-1};
-    int32_t valuesTensor{-1}; //!< kValues tensor whose values a shape output holds.
+    int32_t valuesTensor{-1};  //!< kValues tensor whose values a shape output holds.
+    bool hasRealValues{false}; //!< Those are real numbers.
     bool isRead{false};
     bool isReadBySteps{false}; //!< Not for its values alone.
 };

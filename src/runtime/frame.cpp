@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace tenon
 {
@@ -141,20 +142,37 @@ void Frame::partIsOver() noexcept
     mParts.notify_all();
 }
 
-#ifdef NDEBUG
-void poisonOutputs(EngineState const&, std::span<void* const>, std::span<Span const>) {}
-#else
+namespace
+{
+//! Memory of a tensor in this run; empty where it has none.
+std::span<char> memoryOf(EngineState const& engine, size_t i, void* address, std::span<Span const> registers)
+{
+    auto const arg = argOf(engine, engine.io[i].tensor, registers);
+    if (!arg || address == nullptr || arg->bytes() <= 0)
+        return {};
+    return {static_cast<char*>(address), static_cast<size_t>(arg->bytes())};
+}
+
+bool overlap(std::span<char> a, std::span<char> b) noexcept
+{
+    return std::less<>{}(a.data(), b.data() + b.size()) && std::less<>{}(b.data(), a.data() + a.size());
+}
+} // namespace
+
 void poisonOutputs(EngineState const& engine, std::span<void* const> io, std::span<Span const> registers)
 {
     if (!engine.device().usesHostMemory())
         return;
-    for (auto i = static_cast<size_t>(engine.inputs); i < io.size(); ++i)
+    auto const inputs = static_cast<size_t>(engine.inputs);
+    for (auto i = inputs; i < io.size(); ++i)
     {
-        auto const arg = argOf(engine, engine.io[i].tensor, registers);
-        if (arg && io[i] != nullptr && arg->bytes() > 0)
-            std::memset(io[i], 0xFF, static_cast<size_t>(arg->bytes()));
+        std::span<char> const output = memoryOf(engine, i, io[i], registers);
+        bool isInput{false}; // A state that a run changes in place stays as the run left it.
+        for (size_t j = 0; j < inputs && !isInput; ++j)
+            isInput = overlap(output, memoryOf(engine, j, io[j], registers));
+        if (!isInput && !output.empty())
+            std::memset(output.data(), 0xFF, output.size());
     }
 }
-#endif
 
 } // namespace tenon

@@ -66,7 +66,8 @@ struct Frame final : public RunTicket
 
 //! What the user is told of a run that failed: the layer, and the class of errors that only running shows (B8).
 Error failedRun(EngineState const& engine, RunFailure failure);
-//! Debug builds make a failed run's outputs unusable, so that nobody mistakes them for results.
+//! Every byte of a failed run's outputs becomes 0xFF, NaN or −1, so that nobody takes what they held for results; not
+//! on devices whose memory is not the host's, and not where the memory is an input's, too.
 void poisonOutputs(EngineState const& engine, std::span<void* const> io, std::span<Span const> registers);
 
 } // namespace tenon

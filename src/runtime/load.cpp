@@ -10,11 +10,6 @@ namespace tenon
 
 namespace
 {
-size_t asSize(int32_t index)
-{
-    return static_cast<size_t>(index);
-}
-
 class Loader
 {
   public:
@@ -107,7 +102,10 @@ class Loader
         PlanStep const& writer = mProgram.steps[asSize(step)];
         if (writer.kernel == "shape_values" && writer.inputs.size() == 1 && writer.inputs[0] >= 0
             && mProgram.tensors[asSize(writer.inputs[0])].kind == PlanTensorKind::kValues)
+        {
             facts.valuesTensor = writer.inputs[0];
+            facts.hasRealValues = !writer.args.empty();
+        }
     }
 
     //! A block per activation; those that a step may run in place on share one. Chains of such steps make one block.

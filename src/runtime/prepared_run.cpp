@@ -1,7 +1,9 @@
 // Preparing runs: extents of all operands, the arena, and each kernel for its shapes.
 #include "runtime/prepared_run.h"
 
+#include "base/real_op.h"
 #include "runtime/engine_state.h"
+#include "runtime/reshape_chain.h"
 
 #include <algorithm>
 
@@ -11,11 +13,6 @@ namespace tenon
 namespace
 {
 constexpr int64_t kMostBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
-
-size_t asSize(int32_t index)
-{
-    return static_cast<size_t>(index);
-}
 
 //! Most bytes that a tensor can take; −1 when there is no sensible bound.
 int64_t mostBytes(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
@@ -91,6 +88,7 @@ class StepPreparer
 
     Result<PreparedStep> prepare(int32_t index, PreparedStep const* former)
     {
+        TENON_TRY(checkReshapes(mEngine.program->steps[asSize(index)]));
         auto step = prepareUnnamed(index, former);
         if (!step)
             return std::move(step).error().in(stepLabel(mEngine, index));
@@ -149,21 +147,24 @@ class StepPreparer
             return badArgument("packed weight '{}' is used with other extents than its own", weight.name);
         if (bytes < 0 || bytes > room)
             return badArgument("tensor '{}' takes {} bytes where {} are", stored.name, bytes, room);
-        if (stored.kind == PlanTensorKind::kView)
-            TENON_TRY(checkVolume(stored, bytes, place.root));
         return Done{};
     }
 
     //! A reshape of another tensor keeps its volume, which run-time values may break.
-    Result<Done> checkVolume(PlanTensor const& view, int64_t bytes, int32_t root) const
+    Result<Done> checkReshapes(PlanStep const& step) const
     {
-        TensorArg const whole = TENON_TRY(argOf(mEngine, root, mRegisters));
-        if (whole.bytes() == bytes)
-            return Done{};
-        return badArgument(
-            "tensor '{}' is a reshape of tensor '{}', which has {} bytes for the shapes at hand where it "
-            "takes {}: a reshape may not change the volume",
-            view.name, mEngine.program->tensors[asSize(root)].name, whole.bytes(), bytes);
+        for (auto const* const operands : {&step.inputs, &step.outputs})
+            for (int32_t const tensor : *operands)
+            {
+                if (tensor < 0 || mEngine.program->tensors[asSize(tensor)].kind != PlanTensorKind::kView)
+                    continue;
+                int32_t const root = mEngine.places[asSize(tensor)].root;
+                auto const shown = argOf(mEngine, tensor, mRegisters);
+                auto const whole = argOf(mEngine, root, mRegisters);
+                if (shown && whole && shown->bytes() != whole->bytes())
+                    return explainReshape(mEngine, tensor, root, mRegisters);
+            }
+        return Done{};
     }
 
     EngineState const& mEngine;
@@ -201,7 +202,7 @@ Result<Done> checkIO(
             Span const extent = registers[asSize(tensor.extents[j])];
             int64_t const wanted = io.isInput ? inputDims[i].d[j] : io.dims.d[j];
             if (io.isInput && extent != Span{wanted, wanted})
-                return badArgument("input '{}': extent {} is {}, but the network makes it equal to another that is {}",
+                return badConfig("input '{}': extent {} is {}, but the network makes it equal to another that is {}",
                     io.name, j, wanted, extent.lo);
             if (!io.isInput && extent.isKnown() && (extent.lo < 0 || (wanted >= 0 && extent.lo != wanted)))
                 return badArgument("output '{}': extent {} would be {}", io.name, j, extent.lo);
@@ -221,11 +222,20 @@ Span boundsOfSymbol(EngineState const& engine, int32_t profile, PlanSymbol const
     PlanProfileInput const* const bounds = engine.profileInput(profile, symbol.source);
     auto const index = asSize(symbol.index);
     if (symbol.kind == PlanSymbolKind::kInputValue)
-        return bounds == nullptr ? Span{} : Span{bounds->minValues[index], bounds->maxValues[index]};
+        return bounds == nullptr ? Span{} : boundsOfValue(engine.plan->io[asSize(symbol.source)], *bounds, index);
     int64_t const fixed = engine.plan->io[asSize(symbol.source)].dims.d[index];
     return bounds == nullptr ? Span{fixed, fixed} : Span{bounds->min.d[index], bounds->max.d[index]};
 }
 } // namespace
+
+Span boundsOfValue(PlanIO const& io, PlanProfileInput const& bounds, size_t index) noexcept
+{
+    int64_t const low = bounds.minValues[index];
+    int64_t const high = bounds.maxValues[index];
+    if (io.dtype != DType::kFLOAT)
+        return {low, high};
+    return {realBits(static_cast<double>(low)), realBits(static_cast<double>(high))};
+}
 
 std::string stepLabel(EngineState const& engine, int32_t step)
 {

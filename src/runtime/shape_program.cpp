@@ -1,6 +1,8 @@
 // Interval arithmetic of the shape program.
 #include "runtime/shape_program.h"
 
+#include "base/real_op.h"
+
 #include <algorithm>
 #include <initializer_list>
 
@@ -71,6 +73,38 @@ Span compare(bool surelyTrue, bool surelyFalse)
     return {surelyTrue ? 1 : 0, surelyFalse ? 0 : 1};
 }
 
+RealSpan realOf(Span span) noexcept
+{
+    return {fromRealBits(span.lo), fromRealBits(span.hi)};
+}
+
+Span spanOf(RealSpan span) noexcept
+{
+    return {realBits(span.lo), realBits(span.hi)};
+}
+
+Span spanOf(WholeSpan span) noexcept
+{
+    return {span.lo, span.hi};
+}
+
+//! `c` is the third operand of those that take three.
+Span applyReal(PlanShapeInstruction const& x, Span a, Span b, Span c)
+{
+    switch (x.op)
+    {
+    case PlanShapeOp::kTruncate: return spanOf(truncated(realOf(a)));
+    case PlanShapeOp::kRealEqual: return spanOf(isEqual(realOf(a), realOf(b)));
+    case PlanShapeOp::kRealLess: return spanOf(isLess(realOf(a), realOf(b)));
+    case PlanShapeOp::kRealIsNan: return spanOf(isNan(realOf(a)));
+    case PlanShapeOp::kRealIsInfinite: return spanOf(isInfinite(realOf(a)));
+    case PlanShapeOp::kToReal: return spanOf(realSpan({a.lo, a.hi}));
+    case PlanShapeOp::kRealConstant: return {x.value, x.value};
+    case PlanShapeOp::kReal: return spanOf(apply(static_cast<RealOp>(x.value), realOf(a), realOf(b)));
+    default: return spanOf(select({a.lo, a.hi}, realOf(b), realOf(c)));
+    }
+}
+
 Span apply(PlanShapeInstruction const& x, Span a, Span b)
 {
     switch (x.op)
@@ -85,8 +119,18 @@ Span apply(PlanShapeInstruction const& x, Span a, Span b)
     case PlanShapeOp::kMax: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     case PlanShapeOp::kEqual: return compare(a.isKnown() && b.isKnown() && a.lo == b.lo, a.hi < b.lo || b.hi < a.lo);
     case PlanShapeOp::kLess: return compare(a.hi < b.lo, a.lo >= b.hi);
+    default: return {};
     }
-    return {};
+}
+
+Span computed(PlanShapeInstruction const& x, std::span<Span const> registers)
+{
+    auto const at = [&](int64_t index) { return registers[static_cast<size_t>(index)]; };
+    Span const a = isConstant(x.op) ? Span{} : at(x.a);
+    Span const b = isConstant(x.op) ? Span{} : at(x.b);
+    if (x.op <= PlanShapeOp::kLess)
+        return apply(x, a, b);
+    return applyReal(x, a, b, x.op == PlanShapeOp::kRealSelect ? at(x.value) : Span{});
 }
 
 Span dataSpan(PlanSymbol const& symbol, DataSymbols data, std::span<Span const> registers)
@@ -104,12 +148,7 @@ void evaluate(Program const& program, std::span<int32_t const> order, DataSymbol
     {
         auto const i = static_cast<size_t>(each);
         if (i >= symbols)
-        {
-            PlanShapeInstruction const& x = program.shapes[i - symbols];
-            bool const constant = x.op == PlanShapeOp::kConstant;
-            registers[i] = apply(x, constant ? Span{} : registers[static_cast<size_t>(x.a)],
-                constant ? Span{} : registers[static_cast<size_t>(x.b)]);
-        }
+            registers[i] = computed(program.shapes[i - symbols], registers);
         else if (program.symbols[i].kind == PlanSymbolKind::kData && known[i] == 0)
             registers[i] = dataSpan(program.symbols[i], data, registers);
     }

@@ -10,7 +10,8 @@
 namespace tenon
 {
 
-//! Values that a register can take. lo == hi: the value is known.
+//! Values that a register can take. lo == hi: the value is known. Of a real register: bits of the bounds, as in
+//! RealSpan.
 struct Span
 {
     int64_t lo{0};

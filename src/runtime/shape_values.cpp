@@ -9,11 +9,6 @@ namespace tenon
 
 namespace
 {
-size_t asSize(int32_t index)
-{
-    return static_cast<size_t>(index);
-}
-
 size_t valueCount(PlanIO const& io) noexcept
 {
     return io.dims.nbDims == 0 ? 1 : static_cast<size_t>(std::max<int64_t>(io.dims.d[0], 0));
@@ -21,7 +16,7 @@ size_t valueCount(PlanIO const& io) noexcept
 
 Result<Done> checkValue(PlanIO const& io, size_t index, int64_t value)
 {
-    bool const fits = io.dtype == DType::kINT64
+    bool const fits = io.dtype == DType::kINT64 || io.dtype == DType::kFLOAT
         || (io.dtype == DType::kINT32 && value >= std::numeric_limits<int32_t>::min()
             && value <= std::numeric_limits<int32_t>::max())
         || (value >= 0 && value <= (io.dtype == DType::kBOOL ? 1 : 255));
@@ -49,7 +44,7 @@ Result<Done> Context::setShapeValues(int32_t io, std::span<int64_t const> values
     }
     TENON_TRY(mState->checkNotRunning()); // Its steps may read the values that these replace.
     auto own = std::make_shared<std::vector<std::byte>>(std::max<size_t>(values.size(), 1) * sizeof(int64_t));
-    writeShapeValues(tensor, own->data(), values);
+    writeShapeValues(tensor, own->data(), values, false);
     mState->addresses[asSize(io)] = own->data(); // Never written, as no input is.
     mState->ownValues[asSize(io)] = std::move(own);
     return Done{};
@@ -60,6 +55,8 @@ Result<std::vector<int64_t>> Context::shapeValues(int32_t io) const
     PlanIO const& tensor = engine().io(io);
     if (!tensor.isShape)
         return badArgument("'{}' is not a shape tensor", tensor.name);
+    if (tensor.dtype == DType::kFLOAT)
+        return badArgument("the values of shape tensor '{}' are no integers", tensor.name);
     std::vector<int64_t> values;
     if (tensor.isInput)
     {

@@ -1,5 +1,5 @@
 // Tensors by binding index, as 8.x programs name them (rules P11, Q25; seed 004): queries, shapes, values, runs.
-#include "fixture.h"
+#include "two_profiles.h"
 
 #include "as_in_8.h"
 #include "tenon/bindings.h"
@@ -7,19 +7,9 @@
 namespace apitest
 {
 
-//! y = relu(conv(x)) with two profiles: heights 8 to 16 and 20 to 24.
-class Bindings : public ApiTest
+class Bindings : public TwoProfiles
 {
   protected:
-    void SetUp() override
-    {
-        convRelu.add(*network, dims({-1, 3, -1, 10}));
-        addProfile({1, 3, 8, 10}, {2, 3, 12, 10}, {4, 3, 16, 10});
-        addProfile({1, 3, 20, 10}, {1, 3, 20, 10}, {2, 3, 24, 10});
-        engine = buildEngine();
-        ASSERT_NE(engine, nullptr);
-        context.reset(engine->createExecutionContext());
-    }
     //! Runs with the addresses of profile 1 alone among those of both, and compares.
     template <typename Run>
     void runSecondProfile(Run&& run)
@@ -33,9 +23,6 @@ class Bindings : public ApiTest
         ASSERT_TRUE(run(bindings)) << logger.errors();
         expectNear(y.read(), convRelu.expected(values, 1, 22, 10));
     }
-
-    std::unique_ptr<ICudaEngine> engine;
-    std::unique_ptr<IExecutionContext> context;
 };
 
 TEST_F(Bindings, P11_bindingsAreTensorsTimesProfiles)

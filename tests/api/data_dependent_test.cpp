@@ -216,6 +216,9 @@ TEST_F(DataDependent, R4_sizesArePositiveEvenWhenNothingIsFound)
     EXPECT_EQ(extents(allocator.told), (std::vector<int64_t>{2, 0}));
     EXPECT_GT(allocator.sizes.back(), 0U);
     EXPECT_EQ(allocator.offered, nullptr); // No address was set.
+    allocator.refuses = true;
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "'positions' gave no 1 bytes"), 1) << "what it was asked for";
 }
 
 TEST_F(DataDependent, R5_R6_aPresetAddressIsOfferedAndMayBeTaken)
@@ -366,6 +369,35 @@ TEST_F(Assertions, S11_aFailingAssertionFailsTheRunWithItsMessageAndTheContextSt
             << recorder.getErrorDesc(0);
     }
     context->setErrorRecorder(nullptr);
+}
+
+TEST_F(Assertions, S11_outputsOfAFailedRunAreNoOlderResults)
+{
+    if (tenon::test::isGuarded())
+        GTEST_SKIP() << "only memory of the host is overwritten";
+    int64_t const wanted{2};
+    add(wanted);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    DeviceArray<float> const x{randomFloats(12, 6)};
+    std::vector<float> const before = randomFloats(12, 7);
+    DeviceArray<float> y{before};
+    context->setInputTensorAddress("x", x.data());
+    context->setOutputTensorAddress("y", y.data());
+    EXPECT_FALSE(context->enqueueV3(stream())) << "no shape is set";
+    EXPECT_EQ(y.read(), before) << "refused before its first step";
+    void* bindings[]{x.data(), y.data()};
+    context->setInputShape("x", dims({2, 2}));
+    for (bool const isV3 : {true, false})
+    {
+        y.write(before);
+        EXPECT_FALSE(isV3 ? context->enqueueV3(nullptr) : context->executeV2(bindings));
+        std::vector<float> const after = y.read();
+        for (size_t i = 0; i < 4; ++i)
+            EXPECT_TRUE(std::isnan(after[i])) << after[i];
+        EXPECT_TRUE(std::equal(after.begin() + 4, after.end(), before.begin() + 4)) << "beyond the output";
+    }
 }
 
 TEST_F(Assertions, E21_whatNeverHoldsIsRejectedByTheBuild)

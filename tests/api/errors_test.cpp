@@ -262,6 +262,49 @@ TEST_F(Errors, B8_codesOfRuns)
     // kFAILED_EXECUTION: data_dependent_test.cpp, S11.
 }
 
+TEST_F(Errors, B8_inputsThatContradictEachOtherAreAConfiguration)
+{
+    for (bool const isNamed : {false, true})
+    {
+        network.reset(builder->createNetworkV2(0));
+        config.reset(builder->createBuilderConfig());
+        ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({-1, 2}));
+        ITensor* const other = network->addInput("other", DataType::kFLOAT, dims({-1, 2}));
+        if (isNamed)
+        {
+            x->setDimensionName(0, "batch");
+            other->setDimensionName(0, "batch");
+        }
+        network->markOutput(*network->addElementWise(*x, *other, ElementWiseOperation::kSUM)->getOutput(0));
+        network->getOutput(0)->setName("y");
+        IOptimizationProfile* const profile = builder->createOptimizationProfile();
+        for (char const* name : {"x", "other"})
+        {
+            profile->setDimensions(name, OptProfileSelector::kMIN, dims({2, 2}));
+            profile->setDimensions(name, OptProfileSelector::kOPT, dims({2, 2}));
+            profile->setDimensions(name, OptProfileSelector::kMAX, dims({4, 2}));
+        }
+        config->addOptimizationProfile(profile);
+        std::unique_ptr<ICudaEngine> const engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        context->setErrorRecorder(&recorder);
+        recorder.clear();
+        DeviceArray<float> const in{randomFloats(8, 1)};
+        std::vector<float> const before = randomFloats(8, 2);
+        DeviceArray<float> const out{before};
+        EXPECT_TRUE(context->setInputShape("x", dims({3, 2})) && context->setInputShape("other", dims({4, 2})));
+        for (char const* name : {"x", "other"})
+            EXPECT_TRUE(context->setInputTensorAddress(name, in.data()));
+        EXPECT_TRUE(context->setOutputTensorAddress("y", out.data()));
+        EXPECT_FALSE(context->enqueueV3(stream()));
+        EXPECT_EQ(recorder.getNbErrors(), 1);
+        EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_CONFIG) << recorder.getErrorDesc(0);
+        EXPECT_EQ(out.read(), before) << "a run that is refused leaves its outputs alone";
+        context->setErrorRecorder(nullptr);
+    }
+}
+
 TEST_F(Errors, B8_codesOfTheCallsOfAContext)
 {
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();

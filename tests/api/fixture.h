@@ -27,6 +27,13 @@ inline cudaStream_t stream()
     return static_cast<cudaStream_t>(tenon::test::deviceUnderTest().stream());
 }
 
+//! Whether a run succeeds, also the part of it that goes on when the call has returned.
+inline bool runToEnd(IExecutionContext& context)
+{
+    bool const isTaken = context.enqueueV3(stream());
+    return tenon::test::deviceUnderTest().synchronize() && isTaken;
+}
+
 class KeepingLogger final : public ILogger
 {
   public:

@@ -338,19 +338,45 @@ TEST_F(MemoryRules, Q24_theRuntimeConfigIsNullWithoutOne)
 
 TEST_F(MemoryRules, S9_theTemporaryAllocatorServesWithinRunsOnly)
 {
+    network.reset(builder->createNetworkV2(0));
+    config.reset(builder->createBuilderConfig());
+    ITensor* const in = network->addInput("x", DataType::kFLOAT, dims({8, 16})); // The product packs one of its sides.
+    network->markOutput(
+        *network->addMatrixMultiply(*in, MatrixOperation::kNONE, *in, MatrixOperation::kTRANSPOSE)->getOutput(0));
+    network->getOutput(0)->setName("y");
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
     CheckedAllocator allocator;
-    std::unique_ptr<IExecutionContext> const context{reference->createExecutionContext()};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     EXPECT_EQ(context->getTemporaryStorageAllocator(), nullptr);
     EXPECT_TRUE(context->setTemporaryStorageAllocator(&allocator));
     EXPECT_EQ(context->getTemporaryStorageAllocator(), &allocator);
+    DeviceArray<float> const y{64};
+    auto const run = [&](uint32_t seed) {
+        std::vector<float> const values = randomFloats(128, seed);
+        DeviceArray<float> const x{values};
+        context->setInputTensorAddress("x", x.data());
+        context->setOutputTensorAddress("y", y.data());
+        EXPECT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        std::vector<float> want(64);
+        for (size_t i = 0; i < 64; ++i)
+            for (size_t k = 0; k < 16; ++k)
+                want[i] += values[i / 8 * 16 + k] * values[i % 8 * 16 + k];
+        expectNear(y.read(), want);
+    };
     for (uint32_t const seed : {21U, 22U})
     {
-        runRows(*context, 8, seed);
+        int32_t const before = allocator.calls;
+        run(seed);
+        EXPECT_GT(allocator.calls, before) << "asked anew by each run";
         EXPECT_TRUE(allocator.live.empty());
     }
+    allocator.refuses = true;
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the allocator of the user gave none"), 1) << logger.errors();
     EXPECT_TRUE(context->setTemporaryStorageAllocator(nullptr));
     int32_t const calls = allocator.calls;
-    runRows(*context, 7, 23);
+    run(23);
     EXPECT_EQ(allocator.calls, calls);
 }
 

@@ -102,8 +102,17 @@ TEST_F(RuntimeOptions, Q24_aContextHasTheRuntimeConfigThatItWasMadeWith)
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext(chosen.get())};
     ASSERT_NE(context, nullptr);
     EXPECT_EQ(context->getRuntimeConfig(), chosen.get());
-    chosen->setExecutionContextAllocationStrategy(static_cast<ExecutionContextAllocationStrategy>(9));
-    EXPECT_EQ(engine->createExecutionContext(chosen.get()), nullptr);
+    for (int32_t const unknown : {9, 3, -1})
+    {
+        recorder.clear();
+        chosen->setExecutionContextAllocationStrategy(static_cast<ExecutionContextAllocationStrategy>(unknown));
+        ASSERT_EQ(recorder.getNbErrors(), 1);
+        EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_ARGUMENT);
+        EXPECT_NE(std::string{recorder.getErrorDesc(0)}.find(std::to_string(unknown)), std::string::npos);
+        EXPECT_EQ(chosen->getExecutionContextAllocationStrategy(), ExecutionContextAllocationStrategy::kUSER_MANAGED);
+    }
+    EXPECT_EQ(engine->createExecutionContext(static_cast<ExecutionContextAllocationStrategy>(9)), nullptr);
+    EXPECT_EQ(recorder.getNbErrors(), 2);
     EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_ARGUMENT);
 }
 

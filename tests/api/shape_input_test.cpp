@@ -14,6 +14,8 @@ class ShapeInputs : public ApiTest
         ITensor* size = network->addInput("size", DataType::kINT64, dims({2}));
         ITensor* doubled = network->addElementWise(*x, *x, ElementWiseOperation::kSUM)->getOutput(0);
         IShuffleLayer* shuffle = network->addShuffle(*doubled);
+        doubled->setName("doubled");
+        shuffle->setName("to size");
         shuffle->setInput(1, *size);
         shuffle->getOutput(0)->setName("y");
         network->markOutput(*shuffle->getOutput(0));
@@ -116,6 +118,29 @@ TEST_F(ShapeInputs, S11_aFailureNamesTheLayerOnce)
     size_t const first = message.find("layer 'cut'");
     EXPECT_NE(first, std::string::npos) << message;
     EXPECT_EQ(message.find("layer 'cut'", first + 1), std::string::npos) << message;
+}
+
+TEST_F(ShapeInputs, B8_S11_aReshapeToAnotherVolumeIsNamedWithBothShapes)
+{
+    KeepingRecorder recorder;
+    context->setErrorRecorder(&recorder);
+    ASSERT_TRUE(context->setInputTensorAddress("size", size));
+    for (auto const& [rows, columns] : {std::pair{5, 2}, std::pair{10, 2}}) // Fewer elements, and more.
+    {
+        size[0] = rows;
+        size[1] = columns;
+        recorder.clear();
+        EXPECT_FALSE(context->enqueueV3(stream()));
+        ASSERT_EQ(recorder.getNbErrors(), 1);
+        EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_CONFIG) << "each is right alone";
+        std::string const text = recorder.getErrorDesc(0);
+        std::string const want = "[layer 'to size'] cannot reshape the 12 elements of 'doubled', [12], to the "
+            + std::to_string(rows * columns) + " of 'y', [" + std::to_string(rows) + ", " + std::to_string(columns)
+            + "]";
+        EXPECT_NE(text.find(want), std::string::npos) << text;
+        EXPECT_EQ(text.find("[layer '", text.find("[layer '") + 1), std::string::npos) << text;
+    }
+    context->setErrorRecorder(nullptr);
 }
 
 TEST_F(ShapeInputs, Q15_valuesOutsideOfTheProfileFailTheRun)

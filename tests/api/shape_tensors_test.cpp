@@ -271,6 +271,124 @@ TEST_F(ShapeTensors, D2_shapeTensorsMayBeBool)
     }
 }
 
+//! y = the first elements of x, as many as the product of a matrix of its extents with a shape tensor of two floats
+//! says.
+TEST_F(ShapeTensors, D2_D5_shapeTensorsMayBeFloatsAndGoThroughMatrixProducts)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {-1});
+    ITensor* factors = input("factors", DataType::kFLOAT, {2});
+    ITensor* extent = network->addCast(*network->addShape(*x)->getOutput(0), DataType::kFLOAT)->getOutput(0);
+    std::vector<ITensor*> const pair(2, extent);
+    ITensor* both = network->addConcatenation(pair.data(), 2)->getOutput(0);
+    IShuffleLayer* row = network->addShuffle(*both);
+    row->setReshapeDimensions(dims({1, 2}));
+    ITensor* product =
+        network->addMatrixMultiply(*row->getOutput(0), MatrixOperation::kNONE, *factors, MatrixOperation::kVECTOR)
+            ->getOutput(0);
+    ITensor* size = network->addCast(*product, DataType::kINT64)->getOutput(0);
+    ISliceLayer* slice = network->addSlice(*x, dims({0}), dims({1}), dims({1}));
+    slice->setInput(2, *size);
+    slice->getOutput(0)->setName("y");
+    network->markOutput(*slice->getOutput(0));
+    EXPECT_TRUE(factors->isShapeTensor());
+    EXPECT_TRUE(product->isShapeTensor());
+    EXPECT_FALSE(factors->isExecutionTensor());
+    IOptimizationProfile* bounds = profile();
+    setExtents(*bounds, "x", 4, 8, 12);
+    setValues(*bounds, "factors", {0, 0}, {1, 0}, {1, 1});
+    ASSERT_EQ(config->addOptimizationProfile(bounds), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_TRUE(engine->isShapeInferenceIO("factors"));
+    EXPECT_EQ(engine->getTensorLocation("factors"), TensorLocation::kHOST);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> const numbers = randomFloats(12, 9);
+    DeviceArray<float> const from{numbers};
+    DeviceArray<float> to{12};
+    float given[2]{};
+    context->setInputTensorAddress("x", from.data());
+    context->setInputTensorAddress("factors", given);
+    context->setOutputTensorAddress("y", to.data());
+    for (auto const& [n, first, second, expected] :
+        {std::tuple{12, 0.25F, 0.5F, 9}, std::tuple{8, 0.25F, 0.25F, 4}, std::tuple{12, 0.5F, 0.25F, 9}})
+    {
+        given[0] = first;
+        given[1] = second;
+        ASSERT_TRUE(context->setInputShape("x", dims({n})));
+        to.write(std::vector<float>(12, -5.0F));
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{expected}));
+        EXPECT_TRUE(std::equal(numbers.begin(), numbers.begin() + expected, to.read().begin()));
+        EXPECT_EQ(to.read()[static_cast<size_t>(expected)], -5.0F);
+    }
+}
+
+TEST_F(ShapeTensors, D2_shapeInferenceWritesFloats)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {-1, 3});
+    ITensor* factor = input("factor", DataType::kFLOAT, {2});
+    ITensor* extent = network->addCast(*network->addShape(*x)->getOutput(0), DataType::kFLOAT)->getOutput(0);
+    ITensor* scaled = network->addElementWise(*extent, *factor, ElementWiseOperation::kPROD)->getOutput(0);
+    scaled->setName("scaled");
+    network->markOutputForShapes(*scaled);
+    network->addIdentity(*x)->getOutput(0)->setName("y");
+    network->markOutput(*network->getLayer(network->getNbLayers() - 1)->getOutput(0));
+    IOptimizationProfile* bounds = profile();
+    EXPECT_TRUE(bounds->setDimensions("x", OptProfileSelector::kMIN, dims({1, 3})));
+    EXPECT_TRUE(bounds->setDimensions("x", OptProfileSelector::kOPT, dims({4, 3})));
+    EXPECT_TRUE(bounds->setDimensions("x", OptProfileSelector::kMAX, dims({9, 3})));
+    setValues(*bounds, "factor", {-1, 0}, {1, 1}, {2, 2});
+    ASSERT_EQ(config->addOptimizationProfile(bounds), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    float given[2]{-0.3F, 1.7F};
+    float found[2]{};
+    context->setInputTensorAddress("factor", given);
+    context->setOutputTensorAddress("scaled", found);
+    ASSERT_TRUE(context->setInputShape("x", dims({7, 3})));
+    EXPECT_EQ(context->inferShapes(0, nullptr), 0) << logger.errors();
+    EXPECT_EQ(found[0], 7.0F * -0.3F);
+    EXPECT_EQ(found[1], 3.0F * 1.7F);
+    given[1] = 2.125F; // Beyond the profile.
+    EXPECT_NE(context->inferShapes(0, nullptr), 0);
+    EXPECT_NE(logger.errors().find("'factor' is 2.125, outside [0, 2]"), std::string::npos) << logger.errors();
+}
+
+//! An extent of 8 / factor, which is no number where the factor is.
+TEST_F(ShapeTensors, D2_noExtentIsMadeOfWhatIsNoNumber)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {8});
+    ITensor* factor = input("factor", DataType::kFLOAT, {1});
+    ITensor* extent = network->addCast(*network->addShape(*x)->getOutput(0), DataType::kFLOAT)->getOutput(0);
+    ITensor* quotient = network->addElementWise(*extent, *factor, ElementWiseOperation::kDIV)->getOutput(0);
+    ISliceLayer* slice = network->addSlice(*x, dims({0}), dims({1}), dims({1}));
+    slice->setName("cut");
+    slice->setInput(2, *network->addCast(*quotient, DataType::kINT64)->getOutput(0));
+    slice->getOutput(0)->setName("y");
+    network->markOutput(*slice->getOutput(0));
+    IOptimizationProfile* bounds = profile();
+    setValues(*bounds, "factor", {0}, {2}, {8});
+    ASSERT_EQ(config->addOptimizationProfile(bounds), 0);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<float> const numbers = randomFloats(8, 3);
+    DeviceArray<float> const from{numbers};
+    DeviceArray<float> to{8};
+    float given{2.5F};
+    context->setInputTensorAddress("x", from.data());
+    context->setInputTensorAddress("factor", &given);
+    context->setOutputTensorAddress("y", to.data());
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    EXPECT_EQ(extents(context->getTensorShape("y")), (std::vector<int64_t>{3}));
+    given = 0.0F;
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_NE(logger.errors().find("y"), std::string::npos) << logger.errors();
+    given = std::nanf("");
+    EXPECT_FALSE(context->enqueueV3(stream())) << "outside of the profile";
+}
+
 TEST_F(ShapeTensors, D2_noMoreThan64Values)
 {
     IOptimizationProfile* bounds = profile();

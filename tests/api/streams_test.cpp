@@ -1,6 +1,6 @@
 // Runs on streams that a test holds up (rules S2, S3, S6; seed 004): what has happened when a call returns, and
 // what not.
-#include "fixture.h"
+#include "two_profiles.h"
 
 #include "tenon/host.h"
 
@@ -92,21 +92,9 @@ class HostEvent
 };
 } // namespace
 
-class StreamRules : public ApiTest
+class StreamRules : public TwoProfiles
 {
   protected:
-    void SetUp() override
-    {
-        convRelu.add(*network, dims({-1, 3, -1, 10}));
-        addProfile({1, 3, 8, 10}, {2, 3, 12, 10}, {4, 3, 16, 10});
-        addProfile({1, 3, 20, 10}, {1, 3, 20, 10}, {2, 3, 24, 10});
-        engine = buildEngine();
-        ASSERT_NE(engine, nullptr);
-        context.reset(engine->createExecutionContext());
-    }
-
-    std::unique_ptr<ICudaEngine> engine;
-    std::unique_ptr<IExecutionContext> context;
     std::vector<float> const values = randomFloats(2 * 3 * 9 * 10, 31);
     DeviceArray<float> x{values};
     DeviceArray<float> y{2 * 4 * 9 * 10};

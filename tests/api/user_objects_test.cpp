@@ -48,7 +48,6 @@ class UserRecorder : public UserObject
     std::string text;
 };
 
-//! IGpuAllocator and, with the same slots, IGpuAsyncAllocator.
 class UserAllocator : public UserObject
 {
   public:
@@ -91,6 +90,38 @@ class UserAllocator : public UserObject
     }
     std::map<void*, uint64_t> live;
     int32_t given{0};
+};
+
+//! IGpuAsyncAllocator: has the asynchronous calls, and its headers made the others call those.
+class UserAsyncAllocator : public UserObject
+{
+  public:
+    UserAsyncAllocator()
+        : UserObject{9, RawInfo{"IGpuAllocator", 1, 0}}
+    {
+        set(
+            slots::kIGpuAsyncAllocator_allocateAsync,
+            +[](void* self, uint64_t size, uint64_t alignment, uint32_t, void* stream) {
+                auto& mine = of<UserAsyncAllocator>(self);
+                mine.streams.push_back(stream);
+                return mine.memory.give(size, alignment);
+            });
+        set(
+            slots::kIGpuAsyncAllocator_deallocateAsync,
+            +[](void* self, void* memory, void*) { return of<UserAsyncAllocator>(self).memory.take(memory); });
+        set(
+            slots::kIGpuAsyncAllocator_allocate, +[](void* self, uint64_t size, uint64_t alignment, uint32_t flags) {
+                return call<void*>(self, slots::kIGpuAsyncAllocator_allocateAsync, size, alignment, flags, Object{});
+            });
+        set(
+            slots::kIGpuAsyncAllocator_deallocate, +[](void* self, void* memory) {
+                return call<bool>(self, slots::kIGpuAsyncAllocator_deallocateAsync, memory, Object{});
+            });
+        set(
+            slots::kIGpuAsyncAllocator_reallocate, +[](void*, void*, uint64_t, uint64_t) -> void* { return nullptr; });
+    }
+    UserAllocator memory; //!< Only what it counts.
+    std::vector<Object> streams;
 };
 
 class UserReader : public UserObject
@@ -241,6 +272,22 @@ class UserOutput : public UserObject
     RawDims shape{};
 };
 
+//! Overrides the synchronous call alone; its headers made the other one call it.
+class UserSyncOutput : public UserOutput
+{
+  public:
+    UserSyncOutput()
+    {
+        set(
+            slots::kIOutputAllocator_reallocateOutputAsync,
+            +[](void* self, char const* name, void* current, uint64_t size, uint64_t alignment, void*) {
+                ++of<UserSyncOutput>(self).forwarded;
+                return call<void*>(self, slots::kIOutputAllocator_reallocateOutput, name, current, size, alignment);
+            });
+    }
+    int32_t forwarded{0};
+};
+
 class UserObjects : public Slots
 {
   protected:
@@ -249,6 +296,28 @@ class UserObjects : public Slots
         UserWriter writer;
         EXPECT_EQ(buildPlan(nullptr, writer.object()), nullptr);
         EXPECT_FALSE(writer.bytes.empty()) << errors;
+        return writer.bytes;
+    }
+    //! y = x · xᵀ of x [3, 5], which the CPU makes with memory of the run's own.
+    std::vector<uint8_t> productPlan()
+    {
+        Object const builder = create("createInferBuilder_INTERNAL");
+        Object const make = inner(builder, slots::kIBuilder_mImpl);
+        Object const network = call<Object>(make, slots::kVBuilder_createNetworkV2, uint32_t{0});
+        Object const net = inner(network, slots::kINetworkDefinition_mImpl);
+        RawDims const shape{2, {3, 5}};
+        Object const x = call<Object>(net, slots::kVNetworkDefinition_addInput, "x", kFloat, &shape);
+        Object const product =
+            call<Object>(net, slots::kVNetworkDefinition_addMatrixMultiply, x, int32_t{0}, x, int32_t{1});
+        Object const y = call<Object>(inner(product, slots::kILayer_mLayer), slots::kVLayer_getOutput, int32_t{0});
+        call<void>(inner(y, slots::kITensor_mImpl), slots::kVTensor_setName, "y");
+        call<void>(net, slots::kVNetworkDefinition_markOutput, y);
+        Object const config = call<Object>(make, slots::kVBuilder_createBuilderConfig);
+        UserWriter writer;
+        EXPECT_TRUE(call<bool>(make, slots::kVBuilder_buildSerializedNetworkToStream, network, config, writer.object()))
+            << errors;
+        for (Object const object : {network, config, builder})
+            destroy(object);
         return writer.bytes;
     }
     Object load(Object runtime, std::vector<uint8_t> const& bytes)
@@ -390,23 +459,81 @@ TEST_F(UserObjects, aProfilerAListenerAndAnOutputAllocatorServeAContext)
     EXPECT_EQ(errors, "");
 }
 
-TEST_F(UserObjects, aTemporaryAllocatorServesWithinRunsOnly)
+TEST_F(UserObjects, O10_anAsynchronousAllocatorIsAskedWithStreams)
 {
+    UserAsyncAllocator allocator;
     Object const runtime = create("createInferRuntime_INTERNAL");
+    call<void>(inner(runtime, slots::kIRuntime_mImpl), slots::kVRuntime_setGpuAllocator, allocator.object());
     Object const engine = load(runtime, plan());
     ASSERT_NE(engine, nullptr) << errors;
     Object const context = contextOf(engine);
-    Object const run = inner(context, slots::kIExecutionContext_mImpl);
-    UserAllocator allocator;
-    EXPECT_TRUE(call<bool>(run, slots::kVExecutionContext_setTemporaryStorageAllocator, allocator.object()));
+    ASSERT_NE(context, nullptr) << errors;
     DeviceArray<float> const x{values};
     DeviceArray<float> const y{values.size()};
     bind(context, x, &y);
     ASSERT_TRUE(enqueue(context)) << errors;
     expectResult(values, y.read());
-    EXPECT_TRUE(allocator.live.empty()); // S9.
+    EXPECT_GT(allocator.memory.given, 0);
     for (Object const object : {context, engine, runtime})
         destroy(object);
+    EXPECT_TRUE(allocator.memory.live.empty());
+    EXPECT_EQ(errors, "");
+}
+
+TEST_F(UserObjects, S9_aTemporaryAllocatorServesWithinRunsOnly)
+{
+    Object const runtime = create("createInferRuntime_INTERNAL");
+    Object const engine = load(runtime, productPlan());
+    ASSERT_NE(engine, nullptr) << errors;
+    Object const context = contextOf(engine);
+    Object const run = inner(context, slots::kIExecutionContext_mImpl);
+    std::vector<float> const given = tenon::test::randomFloats(15, 18);
+    DeviceArray<float> const x{given};
+    DeviceArray<float> const y{9};
+    for (auto const& [name, array] : {std::pair{"x", &x}, std::pair{"y", &y}})
+        ASSERT_TRUE(
+            call<bool>(run, slots::kVExecutionContext_setTensorAddress, name, static_cast<void*>(array->data())));
+    UserAllocator plain;
+    UserAsyncAllocator async;
+    for (Object const allocator : {plain.object(), async.object()})
+    {
+        EXPECT_TRUE(call<bool>(run, slots::kVExecutionContext_setTemporaryStorageAllocator, allocator));
+        ASSERT_TRUE(enqueue(context)) << errors;
+        std::vector<float> const products = y.read();
+        for (size_t i = 0; i < 9; ++i)
+        {
+            float sum{0.0F};
+            for (size_t k = 0; k < 5; ++k)
+                sum += given[i / 3 * 5 + k] * given[i % 3 * 5 + k];
+            EXPECT_NEAR(products[i], sum, 1e-5F);
+        }
+    }
+    EXPECT_GT(plain.given, 0);
+    EXPECT_GT(async.memory.given, 0);
+    EXPECT_EQ(async.streams, std::vector<Object>(async.streams.size(), deviceUnderTest().stream()));
+    EXPECT_TRUE(plain.live.empty() && async.memory.live.empty());
+    for (Object const object : {context, engine, runtime})
+        destroy(object);
+}
+
+TEST_F(UserObjects, aSynchronousOutputAllocatorIsReachedThroughTheOtherCall)
+{
+    Object const runtime = create("createInferRuntime_INTERNAL");
+    Object const engine = load(runtime, plan());
+    ASSERT_NE(engine, nullptr) << errors;
+    Object const context = contextOf(engine);
+    UserSyncOutput output;
+    EXPECT_TRUE(call<bool>(inner(context, slots::kIExecutionContext_mImpl),
+        slots::kVExecutionContext_setOutputAllocator, "y", output.object()));
+    DeviceArray<float> const x{values};
+    bind(context, x, nullptr);
+    ASSERT_TRUE(enqueue(context)) << errors;
+    EXPECT_EQ(output.forwarded, 1);
+    ASSERT_NE(output.memory, nullptr);
+    expectResult(values, output.memory->read(values.size()));
+    for (Object const object : {context, engine, runtime})
+        destroy(object);
+    EXPECT_EQ(errors, "");
 }
 
 TEST_F(UserObjects, anInspectorSpeaksThroughItsSlots)

@@ -56,6 +56,24 @@ TEST(Events, anEventThatNeverWasRecordedIsDone)
     EXPECT_TRUE(host::synchronize(stream));
 }
 
+TEST(Events, awaitEndsWhenItIsToldToAndTheWorkGoesOn)
+{
+    OwnEvent const event;
+    OwnStream const stream;
+    Gate gate;
+    int asked{0};
+    EXPECT_TRUE(*host::awaitEvent(event, [&] { return ++asked < 3; }));
+    ASSERT_TRUE(host::submit(stream, gate.work()));
+    ASSERT_TRUE(host::recordEvent(event, stream));
+    EXPECT_FALSE(*host::awaitEvent(event, [&] { return ++asked < 3; }));
+    EXPECT_EQ(asked, 3);
+    EXPECT_FALSE(*host::isDone(event));
+    gate.open();
+    EXPECT_TRUE(*host::awaitEvent(event, [] { return true; }));
+    EXPECT_TRUE(*host::isDone(event));
+    EXPECT_FALSE(host::awaitEvent(stream, [] { return true; })) << "no event";
+}
+
 TEST(Events, aRecordMarksThePresentEndOfTheStream)
 {
     OwnEvent const event;
@@ -71,6 +89,52 @@ TEST(Events, aRecordMarksThePresentEndOfTheStream)
     EXPECT_TRUE(*host::isDone(event));
     EXPECT_FALSE(*host::isIdle(stream));
     after.open();
+}
+
+TEST(Events, anEndIsVisibleInOneOrder)
+{
+    for (auto const kind : {host::StreamKind::kNonBlocking, host::StreamKind::kBlocking})
+    {
+        OwnStream const stream{kind};
+        OwnEvent const event;
+        int busy{0};
+        for (int i = 0; i < 20000; ++i)
+        {
+            ASSERT_TRUE(host::submit(stream, []() -> Result<Done> { return Done{}; }));
+            ASSERT_TRUE(host::recordEvent(event, stream));
+            ASSERT_TRUE(host::synchronizeEvent(event));
+            busy += *host::isIdle(stream) ? 0 : 1;
+            busy += kind == host::StreamKind::kNonBlocking || *host::isIdle(nullptr) ? 0 : 1;
+        }
+        EXPECT_EQ(busy, 0);
+        int open{0};
+        for (int i = 0; i < 20000; ++i) // And the other way round.
+        {
+            ASSERT_TRUE(host::recordEvent(event, stream));
+            bool const isLegacy = kind == host::StreamKind::kBlocking && i % 2 == 0;
+            ASSERT_TRUE(host::synchronize(isLegacy ? nullptr : static_cast<void*>(stream)));
+            open += *host::isDone(event) ? 0 : 1;
+        }
+        EXPECT_EQ(open, 0);
+    }
+}
+
+TEST(Events, aMarkWithinWorkDoesNotEndThatWork)
+{
+    OwnStream const stream;
+    OwnEvent const inside;
+    Gate gate;
+    ASSERT_TRUE(host::submit(stream, [&]() -> Result<Done> {
+        EXPECT_TRUE(host::recordEvent(inside, stream)); // In the stream's own thread: at once.
+        gate.pass();
+        return Done{};
+    }));
+    gate.awaitGuest();
+    EXPECT_TRUE(*host::isDone(inside));
+    EXPECT_FALSE(*host::isIdle(stream));
+    gate.open();
+    EXPECT_TRUE(host::synchronize(stream));
+    EXPECT_TRUE(*host::isIdle(stream));
 }
 
 TEST(Events, waitEventHoldsAnotherStream)

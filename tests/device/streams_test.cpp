@@ -83,6 +83,77 @@ TEST(Streams, aFailureIsReturnedOnceByTheNextQuery)
     EXPECT_TRUE(*host::isIdle(stream));
 }
 
+//! How often it is asked, and from when on it says no.
+struct Patience
+{
+    int most{0};
+    int asked{0};
+    host::KeepsWaiting question()
+    {
+        return [this] { return ++asked < most; };
+    }
+};
+
+TEST(Streams, awaitEndsWhenItIsToldToAndTheWorkGoesOn)
+{
+    OwnStream const stream;
+    Gate gate;
+    Diary diary;
+    ASSERT_TRUE(host::submit(stream, gate.work()));
+    ASSERT_TRUE(host::submit(stream, diary.entry(1)));
+    for (void* const handle : {static_cast<void*>(stream), handleOf(0), handleOf(1)})
+    {
+        Patience patience{3};
+        Result<bool> const done = host::await(handle, patience.question());
+        ASSERT_TRUE(done);
+        EXPECT_FALSE(*done);
+        EXPECT_EQ(patience.asked, 3);
+    }
+    Patience patience{2};
+    EXPECT_FALSE(host::awaitAll(patience.question()));
+    EXPECT_THAT(diary.entries(), testing::IsEmpty());
+    std::thread opener{[&] {
+        std::this_thread::sleep_for(30ms);
+        gate.open();
+    }};
+    EXPECT_TRUE(*host::await(stream, [] { return true; }));
+    EXPECT_THAT(diary.entries(), ElementsAre(1));
+    opener.join();
+}
+
+TEST(Streams, awaitWaitsForWhatStandsInTheStreamAndNoMore)
+{
+    OwnStream const stream;
+    Gate first;
+    Gate second;
+    ASSERT_TRUE(host::submit(stream, first.work()));
+    bool isFed{false};
+    auto const feed = [&] { // While somebody waits already.
+        if (!std::exchange(isFed, true))
+        {
+            EXPECT_TRUE(host::submit(stream, second.work()));
+            first.open();
+        }
+        return true;
+    };
+    EXPECT_TRUE(*host::await(stream, feed));
+    EXPECT_FALSE(*host::isIdle(stream));
+    second.open();
+    EXPECT_TRUE(host::synchronize(stream));
+}
+
+TEST(Streams, awaitLeavesFailuresAndNamesHandles)
+{
+    OwnStream const stream;
+    ASSERT_TRUE(host::submit(stream, failing("it broke")));
+    EXPECT_TRUE(*host::await(stream, [] { return true; }));
+    EXPECT_TRUE(host::awaitAll([] { return true; }));
+    Result<Done> const result = host::synchronize(stream);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "it broke");
+    EXPECT_FALSE(host::await(handleOf(4096), [] { return true; }));
+}
+
 TEST(Streams, anExceptionIsAFailure)
 {
     OwnStream const stream;

@@ -133,7 +133,7 @@ void PlanMutator::changeInstruction(PlanShapeInstruction& instruction)
 {
     switch (below(4))
     {
-    case 0: instruction.op = static_cast<PlanShapeOp>(below(10)); break;
+    case 0: instruction.op = static_cast<PlanShapeOp>(below(20)); break;
     case 1: changeNumber(instruction.a); break;
     case 2: changeNumber(instruction.b); break;
     default: changeNumber(instruction.value); break;

@@ -6,6 +6,7 @@
 #include "layers/element_wise.h"
 #include "layers/fill.h"
 #include "layers/gather.h"
+#include "layers/matrix_multiply.h"
 #include "layers/non_zero.h"
 #include "layers/reduce.h"
 #include "layers/resize.h"
@@ -149,13 +150,58 @@ TEST_F(ShapeArithmetic, extentsPassThroughFloats)
     EXPECT_EQ(contentsOf(add(Cast{DType::kINT64}, {whole})), (Shape{s * ShapeExpr{2}}));
 }
 
-TEST_F(ShapeArithmetic, fractionsAreNotTracked)
+TEST_F(ShapeArithmetic, D2_fractionsStayKnown)
 {
     ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
     ValueId const halved = element(Op::kDIV, real, constant<float>({2.0F}, {1}, DType::kFLOAT));
-    EXPECT_FALSE(graph.value(halved).contents);
     ValueId const third = element(Op::kPROD, real, constant<float>({0.3F}, {1}, DType::kFLOAT));
-    EXPECT_FALSE(graph.value(third).contents);
+    ValueId const up = add(Unary{nvinfer1::UnaryOperation::kCEIL}, {third});
+    auto const at = [&](ValueId value, int64_t extent) { // b comes before s among the symbols.
+        ShapeExpr const expr = contentsOf(value).at(0);
+        int64_t const found = expr.evaluate(std::vector<int64_t>{1, extent});
+        return isReal(expr) ? fromRealBits(found) : static_cast<double>(found);
+    };
+    EXPECT_EQ(at(halved, 7), 3.5);
+    EXPECT_EQ(at(third, 7), static_cast<double>(7.0F * 0.3F));
+    EXPECT_EQ(at(up, 7), 3.0);
+    ValueId const size = add(Cast{DType::kINT64}, {halved});
+    EXPECT_EQ(at(size, 7), 3.0);
+    Range const range = contentsOf(size).at(0).range(graph.symbols());
+    EXPECT_EQ(range.min, 0);
+    EXPECT_EQ(range.max, 256);
+    Reduce mean{nvinfer1::ReduceOperation::kAVG, 1U, true};
+    EXPECT_EQ(at(add(mean, {add(Concatenation{}, {halved, third, real})}), 10), // The sum is rounded once.
+        static_cast<double>(static_cast<float>((5.0 + static_cast<double>(10.0F * 0.3F) + 10.0) / 3.0)));
+    ValueId const small = element(Op::kLESS, third, halved);
+    EXPECT_EQ(at(add(Select{}, {small, halved, third}), 7), 3.5);
+    EXPECT_EQ(contentsOf(add(Cast{DType::kINT32}, {constant<float>({-2.75F}, {1}, DType::kFLOAT)})), (Shape{-2}));
+}
+
+TEST_F(ShapeArithmetic, D2_onlyShortTensorsOfFractionsStayKnown)
+{
+    ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
+    std::vector<float> const factors(65, 0.3F);
+    ValueId const all = element(Op::kPROD, real, constant<float>(factors, {65}, DType::kFLOAT));
+    EXPECT_FALSE(graph.value(all).contents);
+}
+
+TEST_F(ShapeArithmetic, D5_productsOfMatricesStayKnown)
+{
+    ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
+    ValueId const pair = add(Concatenation{}, {real, add(Cast{DType::kFLOAT}, {extent(0)})});
+    ValueId const matrix = constant<float>({1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F}, {3, 2}, DType::kFLOAT);
+    MatrixMultiply product;
+    product.operation1 = nvinfer1::MatrixOperation::kVECTOR;
+    EXPECT_EQ(contentsOf(add(product, {matrix, pair})),
+        (Shape{s + b * ShapeExpr{2}, s * ShapeExpr{3} + b * ShapeExpr{4}, s * ShapeExpr{5} + b * ShapeExpr{6}}));
+    product.operation0 = nvinfer1::MatrixOperation::kTRANSPOSE;
+    ValueId const turned = constant<float>({1.0F, 3.0F, 2.0F, 4.0F}, {2, 2}, DType::kFLOAT);
+    EXPECT_EQ(
+        contentsOf(add(product, {turned, pair})), (Shape{s + b * ShapeExpr{2}, s * ShapeExpr{3} + b * ShapeExpr{4}}));
+    ValueId const halves = constant<float>({0.5F, 0.25F}, {1, 2}, DType::kFLOAT);
+    product.operation0 = nvinfer1::MatrixOperation::kNONE;
+    ShapeExpr const mixed = contentsOf(add(product, {halves, pair})).at(0);
+    EXPECT_EQ(fromRealBits(mixed.evaluate(std::vector<int64_t>{3, 7})), 4.25);
 }
 
 TEST_F(ShapeArithmetic, rangeOverADynamicExtent)
@@ -337,15 +383,20 @@ TEST_F(ShapeArithmetic, whatCanLeaveTheTypeIsData)
     EXPECT_FALSE(graph.value(add(product, {two})).contents) << "wraps";
 }
 
-TEST_F(ShapeArithmetic, floatsThatRoundAreData)
+TEST_F(ShapeArithmetic, D2_floatsRoundAsTheirTensorDoes)
 {
     ValueId const real = add(Cast{DType::kFLOAT}, {extent(1)});
-    EXPECT_TRUE(graph.value(element(Op::kPROD, real, constant<float>({32768.0F}, {1}, DType::kFLOAT))).contents);
-    EXPECT_FALSE(graph.value(element(Op::kPROD, real, constant<float>({65536.0F}, {1}, DType::kFLOAT))).contents);
+    ValueId const exact = element(Op::kPROD, real, constant<float>({32768.0F}, {1}, DType::kFLOAT));
+    EXPECT_EQ(contentsOf(exact), (Shape{s * ShapeExpr{32768}}));
+    EXPECT_TRUE(isReal(contentsOf(element(Op::kPROD, real, constant<float>({65536.0F}, {1}, DType::kFLOAT))).at(0)));
     ValueId const far = constant<float>({0x5p30F}, {1}, DType::kFLOAT);
     EXPECT_EQ(contentsOf(element(Op::kSUM, far, far)), (Shape{int64_t{10} << 30}));
-    EXPECT_FALSE(graph.value(element(Op::kSUM, far, constant<float>({1.0F}, {1}, DType::kFLOAT))).contents)
+    EXPECT_EQ(
+        contentsOf(element(Op::kSUM, far, constant<float>({1.0F}, {1}, DType::kFLOAT))), (Shape{int64_t{5} << 30}))
         << "5 * 2^30 + 1 is no float";
+    ValueId const tenth = constant<float>({0.1F}, {1}, DType::kFLOAT);
+    EXPECT_EQ(contentsOf(element(Op::kFLOOR_DIV, constant<float>({0.5F}, {1}, DType::kFLOAT), tenth)), (Shape{5}))
+        << "the quotient is below 5, and 5 as a float";
 }
 
 TEST_F(ShapeArithmetic, E24_scalesThatOverflowAreRefused)

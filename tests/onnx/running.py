@@ -47,7 +47,8 @@ def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]]) -> bytes:
             profile.set_shape(tensor.name, tuple(shapes.min(0)), tuple(shapes[0]), tuple(shapes.max(0)))
         if tensor.is_shape_tensor:
             values = np.array([array.reshape(-1) for array in seen])
-            profile.set_shape_input(tensor.name, list(values.min(0)), list(values[0]), list(values.max(0)))
+            bounds = (np.floor(values.min(0)), np.floor(values[0]), np.ceil(values.max(0)))
+            profile.set_shape_input(tensor.name, *([int(value) for value in each] for each in bounds))
     config.add_optimization_profile(profile)
     plan = builder.build_serialized_network(network, config)
     if plan is None:

@@ -109,6 +109,24 @@ def test_W2_the_version_may_be_an_integer(registry: trt.IPluginRegistry) -> None
     )
 
 
+def test_W2_shape_inputs_are_integers(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("Pad2d"), "")
+    key = "tensorrt_plugin_shape_input_indices"
+    one, list_of_one = (error_of(model("Pad2d", "anything", **{key: value})) for value in (0, [0]))
+    assert one and one == list_of_one, "an integer is a list of one"
+    for value in ("0", 0.0, [0.0]):
+        assert f"attribute '{key}' is no list of integers" in error_of(model("Pad2d", "anything", **{key: value}))
+
+
+def test_W2_attributes_whose_type_is_left_out_are_what_they_hold(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("Pad2d", version="3"), "")
+    untyped = onnx.load_from_string(model("Pad2d", "anything", plugin_version="3"))
+    for attribute in untyped.graph.node[0].attribute:
+        attribute.type = onnx.AttributeProto.UNDEFINED
+    x, y = run(untyped.SerializeToString())
+    np.testing.assert_array_equal(y, pads.circ_pad(x))
+
+
 class Raising(Creator):
     def create_plugin(self, name, field_collection, phase):
         raise ValueError("the table has no row 7")
@@ -156,12 +174,23 @@ def test_W3_known_operators_are_overridden_only_on_demand(registry: trt.IPluginR
         np.testing.assert_array_equal(y, pads.circ_pad(x))
 
 
-def test_unknown_operators_say_that_no_plugin_is_registered() -> None:
-    builder = trt.Builder(LOGGER)
-    network = builder.create_network(0)
+def said_of(blob: bytes) -> str:
+    network = trt.Builder(LOGGER).create_network(0)
     parser = trt.OnnxParser(network, LOGGER)
-    assert not parser.parse(model("NobodyKnowsIt", "other"))
-    assert "no plugin of that name is registered" in parser.get_error(0).desc()
+    assert not parser.parse(blob)
+    return parser.get_error(0).desc()
+
+
+def test_unknown_operators_say_that_no_plugin_is_registered(registry: trt.IPluginRegistry) -> None:
+    assert registry.register_creator(Creator("NobodyKnowsIt"), "")
+    extra = [Creator(f"Far from any of these names {i}") for i in range(12)]
+    assert all(registry.register_creator(each, "") for each in extra)
+    text = said_of(model("NobodyKnewIt", "other", plugin_version="7"))
+    assert "no plugin of that name is registered (version '7', namespace '' or 'other')" in text
+    assert "the closest is 'NobodyKnowsIt' version '1' namespace ''; registered besides: '" in text
+    assert f" and {len(registry.all_creators) - 10} more" in text
+    text = said_of(model("NobodyKnewIt", "other", plugin_namespace="there"))
+    assert "(version '1', namespace 'there'); the closest is 'NobodyKnowsIt'" in text
 
 
 class FieldsCreator(trt.IPluginCreatorV3One):

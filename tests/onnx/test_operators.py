@@ -444,6 +444,50 @@ def test_shape_arithmetic_of_exporters() -> None:
             check_equal(found[name], expected, f"{name} at {feed['x'].shape}")
 
 
+def scaled_sizes() -> onnx.ModelProto:
+    """What exporters write for interpolate(x, scale_factor=…) by sizes, and a part whose extents an input scales."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Slice", ["s", "two", "four"], ["hw"]),
+        helper.make_node("Slice", ["s", "zero", "two"], ["nc"]),
+        helper.make_node("Cast", ["hw"], ["real"], to=FLOAT),
+        helper.make_node("Mul", ["real", "factors"], ["scaled"]),
+        helper.make_node("Floor", ["scaled"], ["whole"]),
+        helper.make_node("Cast", ["whole"], ["size"], to=INT64),
+        helper.make_node("Concat", ["nc", "size"], ["sizes"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest"),
+        helper.make_node("Mul", ["real", "given"], ["wanted"]),
+        helper.make_node("Sqrt", ["wanted"], ["roots"]),
+        helper.make_node("Ceil", ["roots"], ["up"]),
+        helper.make_node("Cast", ["up"], ["ends"], to=INT64),
+        helper.make_node("Slice", ["x", "zeros", "ends", "axes"], ["part"]),
+    ]
+    lists = {"zero": [0], "two": [2], "four": [4], "zeros": [0, 0], "axes": [2, 3]}
+    constants = [(name, np.array(value, np.int64)) for name, value in lists.items()]
+    constants.append(("factors", np.array([0.5, 1.7], np.float32)))
+    return graph_model(
+        nodes, [("x", FLOAT, [1, 2, "h", "w"]), ("given", FLOAT, [2])], ["y", "part", "scaled"], constants
+    )
+
+
+def test_D2_sizes_that_go_through_floats() -> None:
+    model = scaled_sizes()
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    feeds = [
+        {"x": floats(1, 2, *extents), "given": np.array(given, np.float32)}
+        for extents, given in [
+            ((7, 9), (0.3, 1.1)),
+            ((4, 4), (0.9, 2.25)),
+            ((11, 3), (1.0, 0.1)),
+            ((8, 10), (3.5, 1.9)),
+        ]
+    ]
+    names = ("y", "part", "scaled")
+    for feed, found in zip(feeds, run(plan_of(model, feeds), feeds), strict=True):
+        for name, expected in zip(names, session.run(names, feed), strict=True):
+            check_equal(found[name], expected, f"{name} at {feed['x'].shape}")
+
+
 @pytest.mark.parametrize("shape", [(2, 2), (3, 4), (0, 2)], ids=str)
 @pytest.mark.parametrize("known", [False, True], ids=["tensor", "constant"])
 def test_expand_from_an_extent_that_does_not_fit_fails_in_the_run(shape: tuple, known: bool) -> None:

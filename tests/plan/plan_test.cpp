@@ -277,6 +277,95 @@ TEST(Plan, dataSymbolsAreChecked)
     expectRefused(writeUncheckedPlan(plan), "not known when it runs");
 }
 
+namespace
+{
+//! y takes as many elements of x as half of the sum of two floating values says, which an output of shapes gives.
+struct RealProgram
+{
+    RealProgram()
+    {
+        int32_t const x = builder.input("x", {8});
+        std::vector<Reg> const given = builder.shapeInput("given", 2, 0, 8);
+        builder.plan().io.back().dtype = DType::kFLOAT;
+        sum = builder.compute(PlanShapeOp::kReal, given[0], given[1]); // The first one: a sum.
+        size = builder.compute(PlanShapeOp::kTruncate, sum, sum);
+        builder.step("slice", {x}, {builder.output("y", {size})});
+        values = builder.values({given[0], sum});
+        builder.step("shape_values", {values}, {builder.output("sums", {builder.constant(2)})}).args = {0};
+    }
+    Plan make()
+    {
+        Plan plan = *builder.finish();
+        plan.programs[0].tensors[static_cast<size_t>(values)].dtype = DType::kFLOAT;
+        return plan;
+    }
+    static Program& program(Plan& plan)
+    {
+        return plan.programs[0];
+    }
+
+    ProgramBuilder builder;
+    Reg sum;
+    Reg size;
+    int32_t values{0};
+};
+} // namespace
+
+TEST(Plan, D2_realNumbersAreTakenForNothingElse)
+{
+    struct Lie
+    {
+        char const* reason;
+        std::function<void(Program&, RealProgram const&)> tell;
+    };
+    auto const registerOf = [](Program const& program, Reg reg) {
+        return reg.isSymbol ? reg.index : static_cast<int32_t>(program.symbols.size()) + reg.index;
+    };
+    auto const shape = [](Program& program, Reg reg) -> PlanShapeInstruction& {
+        return program.shapes[static_cast<size_t>(reg.index)];
+    };
+    Lie const lies[]{
+        {"a real number is taken for an extent",
+            [&](Program& p, RealProgram const& of) {
+                for (PlanTensor& tensor : p.tensors)
+                    if (tensor.name == "y")
+                        tensor.extents = {registerOf(p, of.sum)};
+            }},
+        {"takes integers for real numbers",
+            [&](Program& p, RealProgram const& of) { shape(p, of.size).op = PlanShapeOp::kAdd; }},
+        {"takes integers for real numbers",
+            [&](Program& p, RealProgram const& of) { shape(p, of.size).op = PlanShapeOp::kToReal; }},
+        {"takes integers for real numbers",
+            [&](Program& p, RealProgram const& of) { shape(p, of.sum).op = PlanShapeOp::kRealSelect; }},
+        {"operation 21 on real numbers", [&](Program& p, RealProgram const& of) { shape(p, of.sum).value = 21; }},
+        {"is computed from",
+            [&](Program& p, RealProgram const& of) {
+                shape(p, of.size).op = PlanShapeOp::kRealSelect;
+                shape(p, of.size).value = 99;
+            }},
+        {"a real number is taken for an extent",
+            [&](Program& p, RealProgram const& of) {
+                p.tensors[static_cast<size_t>(of.values)].extents.back() = registerOf(p, of.size);
+            }},
+        {"for integers", [&](Program& p, RealProgram const&) { p.steps[1].args.clear(); }},
+        {"for integers", [&](Program& p, RealProgram const&) { p.steps[1].kernel = "slice"; }},
+        {"for real numbers",
+            [&](Program& p, RealProgram const& of) {
+                p.tensors[static_cast<size_t>(of.values)].extents.assign(2, registerOf(p, of.size));
+            }},
+    };
+    RealProgram real;
+    Plan const sound = real.make();
+    auto const written = writePlan(sound);
+    ASSERT_TRUE(written) << written.error().message;
+    for (Lie const& lie : lies)
+    {
+        Plan plan = sound;
+        lie.tell(RealProgram::program(plan), real);
+        expectRefused(writeUncheckedPlan(plan), lie.reason);
+    }
+}
+
 TEST(Checksum, everyByteAndTheLengthCount)
 {
     std::mt19937 random{3};

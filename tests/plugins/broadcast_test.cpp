@@ -17,6 +17,7 @@ class Broadcasting final : public CircPadOfV2<Broadcasting, IPluginV2Ext>
   public:
     static constexpr char const* kType{"Broadcasting"};
     inline static bool mayShare{true};
+    inline static std::vector<float> seen; //!< The second input as enqueue finds it where it is not shared.
     Broadcasting* clone() const noexcept override
     {
         return copied();
@@ -65,10 +66,13 @@ class Broadcasting final : public CircPadOfV2<Broadcasting, IPluginV2Ext>
         auto const* x = static_cast<float const*>(inputs[0]);
         auto const* shared = static_cast<float const*>(inputs[1]);
         int64_t const count = in.d[0];
+        int64_t const own = mayShare ? count : batch * count;
         for (int64_t i = 0; i < batch * count; ++i)
-            static_cast<float*>(outputs[0])[i] = x[i] + shared[i % count];
-        for (int64_t i = 0; i < count; ++i)
+            static_cast<float*>(outputs[0])[i] = x[i] + shared[i % own];
+        for (int64_t i = 0; i < own; ++i)
             static_cast<float*>(outputs[1])[i] = 2 * shared[i];
+        if (!mayShare)
+            seen.assign(shared, shared + own);
         for (int32_t i = 0; i < batch; ++i)
             static_cast<int32_t*>(outputs[2])[i] = i;
         return 0;
@@ -147,14 +151,127 @@ TEST_F(Broadcasts, anInputOfOneBatchElementIsSharedByAllAndPassedOnce)
     EXPECT_EQ(whatOf("enqueue"), (std::vector<std::string>{"3", "1", "5"}));
 }
 
-TEST_F(Broadcasts, whoeverCannotShareAnInputGetsNone)
+//! Without sharing, the shared input comes once for each element of the batch: in networks of dynamic and static batch.
+class WhoeverCannotShareAnInput : public Broadcasts, public ::testing::WithParamInterface<int64_t>
+{
+};
+
+TEST_P(WhoeverCannotShareAnInput, J19_getsACopyForEachElementOfTheBatch)
 {
     Broadcasting::mayShare = false;
-    ASSERT_NE(addBoth(dims({-1, 4}), dims({1, 4})), nullptr);
+    IPluginV2Layer* const layer = addBoth(dims({GetParam(), 4}), dims({1, 4}));
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    EXPECT_EQ(apitest::extents(layer->getOutput(1)->getDimensions()), (std::vector<int64_t>{GetParam(), 4}));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE,
+                  "input 1 (tensor 's') has one entry for the whole batch and is copied for each sample: "
+                  "canBroadcastInputAcrossBatch(1) answers false"),
+        1);
+    EXPECT_EQ(apitest::extents(engine->getTensorShape("y1")), (std::vector<int64_t>{GetParam(), 4})) << "no shared one";
+    for (std::string const& each : whatOf("configure"))
+        EXPECT_EQ(each, "00 -> 000 int32");
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::vector<int64_t> const batches = GetParam() < 0 ? std::vector<int64_t>{3, 1, 5} : std::vector{GetParam()};
+    for (int64_t const batch : batches)
+    {
+        auto const count = static_cast<size_t>(batch) * 4;
+        std::vector<float> const values = randomFloats(count, 6);
+        std::vector<float> const shared = randomFloats(4, 7);
+        std::vector<float> sums;
+        for (size_t i = 0; i < count; ++i)
+            sums.push_back(values[i] + shared[i % 4]);
+        Broadcasting::seen.clear();
+        DeviceArray<float> const x{values};
+        DeviceArray<float> const s{shared};
+        DeviceArray<float> const y0{count};
+        DeviceArray<float> const y1{count};
+        DeviceArray<int32_t> const y2{static_cast<size_t>(batch)};
+        ASSERT_TRUE(context->setInputShape("x", dims({batch, 4})));
+        ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("s", s.data()));
+        ASSERT_TRUE(context->setTensorAddress("y0", y0.data()) && context->setTensorAddress("y1", y1.data()));
+        ASSERT_TRUE(context->setTensorAddress("y2", y2.data()));
+        ASSERT_TRUE(context->enqueueV3(apitest::stream())) << logger.errors();
+        EXPECT_EQ(y0.read(), sums);
+        ASSERT_EQ(Broadcasting::seen.size(), count) << "one entry for each element of the batch";
+        for (size_t i = 0; i < count; ++i)
+            EXPECT_EQ(Broadcasting::seen[i], shared[i % 4]) << i;
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Batches, WhoeverCannotShareAnInput, ::testing::Values(-1, 5));
+
+//! Of V2, which knows no sharing: y = x + s, both with the batch.
+class Summing final : public CircPadOfV2<Summing, IPluginV2>
+{
+  public:
+    static constexpr char const* kType{"Summing"};
+    Summing* clone() const noexcept override
+    {
+        return copied();
+    }
+    Dims getOutputDimensions(int32_t, Dims const* in, int32_t) noexcept override
+    {
+        return in[0];
+    }
+    bool supportsFormat(DataType kind, PluginFormat format) const noexcept override
+    {
+        return kind == DataType::kFLOAT && format == PluginFormat::kLINEAR;
+    }
+    void configureWithFormat(
+        Dims const* given, int32_t, Dims const*, int32_t, DataType, PluginFormat, int32_t) noexcept override
+    {
+        in = given[0];
+    }
+    size_t getWorkspaceSize(int32_t) const noexcept override
+    {
+        return 0;
+    }
+    int32_t enqueue(
+        int32_t batch, void const* const* inputs, void* const* outputs, void*, cudaStream_t) noexcept override
+    {
+        for (int64_t i = 0; i < batch * in.d[0]; ++i)
+            static_cast<float*>(outputs[0])[i] =
+                static_cast<float const*>(inputs[0])[i] + static_cast<float const*>(inputs[1])[i];
+        return 0;
+    }
+};
+using NoSharing = HookedTest<Summing>;
+
+TEST_F(NoSharing, J19_pluginsOfV2GetACopyForEachElementOfTheBatch)
+{
+    auto* plugin = new Summing;
+    plugin->setPluginNamespace("tests");
+    ITensor* inputs[]{
+        network->addInput("x", DataType::kFLOAT, dims({3, 4})), network->addInput("s", DataType::kFLOAT, dims({1, 4}))};
+    IPluginV2Layer* const layer = network->addPluginV2(inputs, 2, *plugin);
+    plugin->destroy();
+    ASSERT_NE(layer, nullptr) << logger.errors();
+    layer->getOutput(0)->setName("y");
+    network->markOutput(*layer->getOutput(0));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "copied for each sample: generation V2 shares no inputs"), 1);
+    std::vector<float> const values = randomFloats(12, 6);
+    std::vector<float> const shared = randomFloats(4, 7);
+    std::vector<float> sums;
+    for (size_t i = 0; i < values.size(); ++i)
+        sums.push_back(values[i] + shared[i % 4]);
+    DeviceArray<float> const x{values};
+    DeviceArray<float> const s{shared};
+    DeviceArray<float> const y{values.size()};
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("s", s.data()));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()) && context->enqueueV3(apitest::stream())) << logger.errors();
+    EXPECT_EQ(y.read(), sums);
+}
+
+TEST_F(Broadcasts, otherExtentsThanOneAreNoSharing)
+{
+    ASSERT_NE(addBoth(dims({5, 4}), dims({2, 4})), nullptr);
     std::string const said = buildFails();
-    EXPECT_NE(said.find("input 1 of plugin 'Broadcasting'"), std::string::npos) << said;
-    EXPECT_NE(said.find("canBroadcastInputAcrossBatch(1)"), std::string::npos) << said;
     EXPECT_NE(said.find("[layer 'sum']"), std::string::npos) << said;
+    EXPECT_NE(said.find("input 1 of plugin 'Broadcasting'"), std::string::npos) << said;
+    EXPECT_NE(said.find("has the batch extent 2, others have 5"), std::string::npos) << said;
 }
 
 TEST_F(Broadcasts, inputsWithTheBatchAreNotShared)
@@ -185,6 +302,8 @@ TEST_P(SharedInputs, J19_whatIsBroadcastIsPassedOnceOrReplicated)
     ASSERT_NE(engine, nullptr);
     for (std::string const& each : whatOf("configure"))
         EXPECT_EQ(each, GetParam() ? "01 -> 010 int32" : "00 -> 000 int32");
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "input 1 (tensor 's') has one entry for the whole batch"),
+        GetParam() ? 0 : 1);
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
     for (size_t const batch : {3, 1, 5})
     {
@@ -202,6 +321,10 @@ TEST_P(SharedInputs, J19_whatIsBroadcastIsPassedOnceOrReplicated)
         ASSERT_TRUE(context->execute(static_cast<int32_t>(batch), bindings)) << logger.errors();
         EXPECT_EQ(y0.read(), sums);
         EXPECT_EQ(y1.read()[0], 2 * shared[0]);
+        if (!GetParam()) // Each sample has its own.
+        {
+            EXPECT_EQ(y1.read()[4 * (batch - 1)], 2 * shared[0]);
+        }
         EXPECT_EQ(y2.read().back(), static_cast<int32_t>(batch) - 1);
     }
     EXPECT_EQ(whatOf("enqueue"), (std::vector<std::string>{"3", "1", "5"}));

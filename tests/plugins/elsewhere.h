@@ -1,6 +1,7 @@
 // runElsewhere: a plan in a process of its own, whose plugins come from a library.
 #pragma once
 
+#include "support/device.h"
 #include "support/temp_folder.h"
 
 #include "NvInfer.h"
@@ -46,8 +47,9 @@ inline std::map<std::string, Elements> runElsewhere(char const* library, nvinfer
             static_cast<char const*>(data), static_cast<std::streamsize>(size));
     };
     write("plan", plan.data(), plan.size());
-    std::string command = std::string{TENON_RUN_PLAN} + " '" + library + "' '" + folder.file("plan") + "' '"
-        + folder.path().string() + "'";
+    // The other process has the machine's own device, on which the plan runs as well.
+    std::string command = std::string{tenon::test::isGuarded() ? "env -u LD_LIBRARY_PATH " : ""} + TENON_RUN_PLAN + " '"
+        + library + "' '" + folder.file("plan") + "' '" + folder.path().string() + "'";
     for (auto const& [name, input] : inputs)
     {
         write(name, input.bytes.data(), input.bytes.size());

@@ -231,10 +231,12 @@ class FaultyOfV2 : public Base
 
     AsciiChar const* getPluginType() const noexcept override
     {
+        trips("getPluginType");
         return P::kType;
     }
     AsciiChar const* getPluginVersion() const noexcept override
     {
+        trips("getPluginVersion");
         return isFault(Fault::kOtherVersion) ? "2" : "1";
     }
     int32_t getNbOutputs() const noexcept override
@@ -289,6 +291,7 @@ class FaultyOfV2 : public Base
     }
     AsciiChar const* getPluginNamespace() const noexcept override
     {
+        trips("getPluginNamespace");
         return isFault(Fault::kNullNamespace) ? nullptr : mNameSpace.c_str();
     }
     DataType getOutputDataType(int32_t, DataType const* types, int32_t) const noexcept override

@@ -196,7 +196,7 @@ class HookedTest : public apitest::ApiTest
     bool enqueue(IExecutionContext& context, DeviceArray<float> const& x, DeviceArray<float> const& y, Dims const& in)
     {
         return context.setInputShape("x", in) && context.setTensorAddress("x", x.data())
-            && context.setTensorAddress("y", y.data()) && context.enqueueV3(apitest::stream());
+            && context.setTensorAddress("y", y.data()) && apitest::runToEnd(context);
     }
     std::vector<std::string> whatOf(std::string const& call)
     {

@@ -2,7 +2,10 @@
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
 
+#include <chrono>
+#include <future>
 #include <set>
+#include <unistd.h>
 
 #include <dlfcn.h>
 
@@ -132,6 +135,111 @@ TEST_F(Libraries, I4_aCreatorThatIsBothRegisteredAndExportedIsOne)
     global.deregisterLibrary(handle);
     EXPECT_FALSE(isMapped(TENON_SAME_LIBRARY));
     EXPECT_EQ(selfRegistered(), std::set<std::string>{});
+}
+
+//! Plugins that libraries of the same name bring: what they add to their input.
+class Bodies : public Libraries
+{
+  protected:
+    std::unique_ptr<ICudaEngine> made()
+    {
+        std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
+        auto* const creator = static_cast<IPluginCreatorV3One*>(registry.getCreator("Bodied", "1", ""));
+        if (creator == nullptr)
+            return nullptr;
+        PluginFieldCollection const none{};
+        std::unique_ptr<IPluginV3> const plugin{creator->createPlugin("bodied", &none, TensorRTPhase::kBUILD)};
+        ITensor* inputs[]{own->addInput("x", DataType::kFLOAT, apitest::dims({6}))};
+        ILayer* const layer = own->addPluginV3(inputs, 1, nullptr, 0, *plugin);
+        layer->getOutput(0)->setName("y");
+        own->markOutput(*layer->getOutput(0));
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*own, *config)};
+        return std::unique_ptr<ICudaEngine>{
+            plan == nullptr ? nullptr : runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    }
+    float added(ICudaEngine* engine)
+    {
+        if (engine == nullptr)
+            return -1.0F;
+        std::vector<float> const x{1, 2, 3, 4, 5, 6};
+        apitest::DeviceArray<float> const in{x};
+        apitest::DeviceArray<float> const out{x.size()};
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        EXPECT_TRUE(context->setTensorAddress("x", in.data()) && context->setTensorAddress("y", out.data()));
+        EXPECT_TRUE(context->enqueueV3(apitest::stream())) << logger.errors();
+        return out.read()[4] - x[4];
+    }
+    float added()
+    {
+        return added(made().get());
+    }
+};
+
+TEST_F(Bodies, goWithTheirLibrary)
+{
+    void* const first = registry.loadLibrary(TENON_BODIED_LIBRARY);
+    ASSERT_NE(first, nullptr) << logger.errors();
+    EXPECT_EQ(added(), 2.0F);
+    registry.deregisterLibrary(first);
+    EXPECT_FALSE(isMapped(TENON_BODIED_LIBRARY));
+    void* const second = registry.loadLibrary(TENON_UNBODIED_LIBRARY);
+    ASSERT_NE(second, nullptr) << logger.errors();
+    EXPECT_EQ(added(), 1.0F) << "its own enqueue()";
+    registry.deregisterLibrary(second);
+    void* const third = registry.loadLibrary(TENON_BODIED_LIBRARY);
+    EXPECT_EQ(added(), 2.0F) << "it is set anew";
+    registry.deregisterLibrary(third);
+}
+
+TEST_F(Bodies, ofLibrariesThatLiveOnServeTheirOwnPluginsOnly)
+{
+    void* const first = registry.loadLibrary(TENON_KEPT_LIBRARY);
+    ASSERT_NE(first, nullptr) << logger.errors();
+    std::unique_ptr<ICudaEngine> const engine = made();
+    registry.deregisterLibrary(first);
+    EXPECT_TRUE(isMapped(TENON_KEPT_LIBRARY)) << "the engine's plugin is of its code";
+    EXPECT_EQ(added(engine.get()), 2.0F);
+    void* const second = registry.loadLibrary(TENON_UNBODIED_LIBRARY);
+    ASSERT_NE(second, nullptr) << logger.errors();
+    EXPECT_EQ(added(), 1.0F);
+    EXPECT_EQ(added(engine.get()), 2.0F);
+    registry.deregisterLibrary(second);
+    void* const third = registry.loadLibrary(TENON_KEPT_LIBRARY);
+    EXPECT_EQ(added(), 2.0F) << "what it set when it was opened first";
+    registry.deregisterLibrary(third);
+}
+
+//! The loader has a lock of its own while it runs what sets them.
+TEST_F(Bodies, areSetWhileContextsAreMade)
+{
+    void* const first = registry.loadLibrary(TENON_KEPT_LIBRARY);
+    std::unique_ptr<ICudaEngine> engine = made();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    alarm(100); // Ends the process when the two stand still.
+    std::future<void> const loading = std::async(std::launch::async, [] {
+        for (int32_t i = 0; i < 300; ++i)
+            dlclose(dlopen(TENON_BODIED_LIBRARY, RTLD_NOW));
+    });
+    while (loading.wait_for(std::chrono::seconds{0}) != std::future_status::ready)
+        ASSERT_NE(std::unique_ptr<IExecutionContext>{engine->createExecutionContext()}, nullptr) << logger.errors();
+    alarm(0);
+    engine.reset();
+    registry.deregisterLibrary(first);
+}
+
+TEST_F(Bodies, I4_I9_aResourceKeepsTheLibraryThatItsCodeIsIn)
+{
+    void* const handle = registry.loadLibrary(TENON_ACQUIRING_LIBRARY);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    EXPECT_EQ(added(), 1.0F);
+    registry.deregisterLibrary(handle);
+    ASSERT_TRUE(isMapped(TENON_ACQUIRING_LIBRARY));
+    void* const again = dlopen(TENON_ACQUIRING_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    auto* const releases = reinterpret_cast<int32_t (*)()>(dlsym(again, "countReleases"));
+    EXPECT_EQ(releases(), 0);
+    EXPECT_EQ(getPluginRegistry()->releasePluginResource("bodied.table"), 0);
+    EXPECT_EQ(releases(), 1);
+    dlclose(again);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "plugins/circ_pad.h"
 
 #include "impl/NvInferPythonPlugin.h"
+#include "tenon/plugin.h"
 
 namespace plugintest
 {
@@ -104,9 +105,18 @@ class ScaleOf : public IPluginV3, public IPluginV3QuickCore, public Build
     }
 };
 
+enum class Cloned
+{
+    kNew,
+    kItself,
+    kNull,
+};
+
 class QuickScale final : public ScaleOf<IPluginV3QuickBuild>, public IPluginV3QuickRuntime
 {
   public:
+    Cloned cloned{Cloned::kNew};
+
     IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override
     {
         switch (type)
@@ -119,6 +129,13 @@ class QuickScale final : public ScaleOf<IPluginV3QuickBuild>, public IPluginV3Qu
     }
     IPluginV3* clone() noexcept override
     {
+        if (cloned == Cloned::kItself)
+            return this;
+        if (cloned == Cloned::kNull)
+        {
+            tenonExplainFailure("there are enough of them");
+            return nullptr;
+        }
         auto* const copy = new QuickScale;
         copy->factor = factor;
         return copy;
@@ -150,12 +167,14 @@ class QuickScaleCreator final : public IPluginCreatorV3Quick
 {
   public:
     std::vector<std::pair<TensorRTPhase, QuickPluginCreationRequest>> asked;
+    Cloned cloned{Cloned::kNew}; //!< By what it makes.
 
     IPluginV3* createPlugin(AsciiChar const*, AsciiChar const* nspace, PluginFieldCollection const* fields,
         TensorRTPhase phase, QuickPluginCreationRequest request) noexcept override
     {
         asked.emplace_back(phase, request);
         auto* const made = new QuickScale;
+        made->cloned = cloned;
         for (int32_t i = 0; i < fields->nbFields; ++i)
             made->factor = *static_cast<int32_t const*>(fields->fields[i].data);
         return std::string{nspace} == "quick" ? made : nullptr;
@@ -281,6 +300,28 @@ TEST_F(Quick, N7_quickCreatorsMakePluginsThatRun)
         std::vector<float> const y = run(*context, x);
         for (size_t i = 0; i < x.size(); ++i)
             ASSERT_EQ(y[i], x[i] * 5.0F);
+    }
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
+TEST_F(Quick, L6_L7_contextsWantNewObjects)
+{
+    QuickScaleCreator creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, "quick"));
+    QuickScale plugin;
+    std::unique_ptr<IHostMemory> const plan = build(plugin);
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    for (auto const& [cloned, why] : {std::pair{Cloned::kItself, "returned the plugin itself: it must be a new object"},
+             std::pair{Cloned::kNull, "returned null: there are enough of them"}})
+    {
+        creator.cloned = cloned;
+        std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+        ASSERT_NE(engine, nullptr) << logger.errors();
+        EXPECT_EQ(engine->createExecutionContext(), nullptr);
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR,
+                      std::string{"clone() of plugin 'QuickScale' version '1' namespace 'quick' "} + why),
+            1)
+            << logger.errors();
     }
     getPluginRegistry()->deregisterCreator(creator);
 }

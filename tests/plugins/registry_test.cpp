@@ -173,11 +173,26 @@ TEST_F(Registry, O_missingPluginsAreNamedTogetherAndTheRuntimeStaysUsable)
     global.deregisterCreator(older);
     CircPadCreatorV3 near;
     ASSERT_TRUE(global.registerCreator(near, "nearby"));
+    std::vector<std::unique_ptr<CircPadCreator<CircPadV2>>> others;
+    for (int32_t i = 0; i < 12; ++i)
+        ASSERT_TRUE(global.registerCreator(
+            *others.emplace_back(std::make_unique<CircPadCreator<CircPadV2>>()), ("far" + std::to_string(i)).c_str()));
+    int32_t all{0};
+    global.getAllCreators(&all);
     EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
     std::string const message = logger.errors();
     EXPECT_NE(message.find("'CircPadV3' version '1' namespace ''"), std::string::npos) << message;
     EXPECT_NE(message.find("'CircPadV2DynamicExt' version '1' namespace 'tests'"), std::string::npos) << message;
-    EXPECT_NE(message.find("closest is 'CircPadV3' version '1' namespace 'nearby'"), std::string::npos) << message;
+    EXPECT_NE(
+        message.find(
+            "the closest is 'CircPadV3' version '1' namespace 'nearby'; registered besides: 'CircPadV2' version '1' "
+            "namespace 'far"),
+        std::string::npos)
+        << message;
+    EXPECT_NE(message.find(" and " + std::to_string(all - 10) + " more"), std::string::npos) << "named are ten\n"
+                                                                                             << message;
+    for (auto const& each : others)
+        ASSERT_TRUE(global.deregisterCreator(*each));
     ASSERT_TRUE(global.deregisterCreator(near));
     ASSERT_TRUE(global.registerCreator(creator, ""));
     ASSERT_TRUE(global.registerCreator(older, "tests"));

@@ -51,7 +51,7 @@ TEST_F(DynamicRules, K2_K3_contextsConfigureLazilyAfterChangesAndOnlyThen)
     ASSERT_TRUE(enqueue(*context, x, y, dims({3, 4})));
     EXPECT_EQ(configured(), 2) << "the profile is another";
     ASSERT_TRUE(enqueue(*context, x, y, dims({3, 4})));
-    ASSERT_TRUE(context->enqueueV3(apitest::stream()));
+    ASSERT_TRUE(apitest::runToEnd(*context));
     EXPECT_EQ(configured(), 2) << "nothing has changed";
     DeviceArray<float> const other{size_t{32}};
     ASSERT_TRUE(enqueue(*context, other, y, dims({3, 4})));

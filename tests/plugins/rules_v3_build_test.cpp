@@ -88,6 +88,45 @@ INSTANTIATE_TEST_SUITE_P(All, SizeTensors,
         SizeCase{"nested", DataType::kINT32, 0, 1, true, "may not depend on another size tensor"}),
     [](auto const& info) { return std::string{info.param.name}; });
 
+TEST_F(V3Build, L10_boundsOfSizeTensorsAreSizes)
+{
+    behaviour->outputs = 2;
+    behaviour->types = [&](DataType* out, DataType const* in) {
+        out[0] = in[0];
+        out[1] = DataType::kINT32;
+        return 0;
+    };
+    for (auto const& [opt, upper, said] : {std::tuple{int64_t{1}, int64_t{-5}, "opt 1 and upper -5: sizes are from 0"},
+             std::tuple{int64_t{-1}, int64_t{5}, "opt -1 and upper 5: sizes are from 0"},
+             std::tuple{int64_t{1}, int64_t{1} << 62, "sizes are from 0"},
+             std::tuple{int64_t{50}, int64_t{10}, "opt 50 is above upper 10"}})
+    {
+        behaviour->shapes = [&](DimsExprs const*, DimsExprs const*, DimsExprs* out, IExprBuilder& make) {
+            IDimensionExpr const* const count = make.declareSizeTensor(1, *make.constant(opt), *make.constant(upper));
+            out[0] = {1, {count}};
+            out[1] = {0, {}};
+            return count == nullptr ? 9 : 0;
+        };
+        network.reset(builder->createNetworkV2(0));
+        ASSERT_NE(addTo(dims({8})), nullptr);
+        EXPECT_NE(buildFails().find(said), std::string::npos) << logger.errors();
+    }
+}
+
+TEST_F(V3Build, L9_whatIsTooLargeInEveryRunIsRefused)
+{
+    behaviour->shapes = [&](DimsExprs const* in, DimsExprs const*, DimsExprs* out, IExprBuilder& make) {
+        out[0] = {1, {make.operation(DimensionOperation::kPROD, *in[0].d[0], *make.constant(int64_t{1} << 61))}};
+        return 0;
+    };
+    ASSERT_NE(addTo(dims({-1})), nullptr);
+    addProfile({1}, {4}, {20});
+    std::string const said = buildFails();
+    EXPECT_NE(said.find("output 0 of plugin"), std::string::npos) << said;
+    EXPECT_NE(said.find("2305843009213693952 or more on axis 0 in profile 0: no tensor is so large"), std::string::npos)
+        << said;
+}
+
 TEST_F(V3Build, L11_valuesOfShapeInputsAreFlattenedInRowMajorOrder)
 {
     std::vector<int32_t> const table{1, 2, 3, 4, 5, 6};

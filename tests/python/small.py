@@ -1,5 +1,6 @@
 """A small network with a dynamic batch, for tests of the Python API: y = relu(x · weights)."""
 
+import collections.abc
 import os
 import pathlib
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import numpy as np
 import tensorrt as trt
 
+Network = collections.abc.Callable[[trt.Builder], trt.INetworkDefinition]
 WEIGHTS = np.random.default_rng(7).standard_normal((8, 4), np.float32)
 
 
@@ -38,6 +40,20 @@ def network(builder: trt.Builder) -> trt.INetworkDefinition:
     return definition
 
 
+def chain(builder: trt.Builder) -> trt.INetworkDefinition:
+    """The same in three steps, which have memory between them."""
+    definition = builder.create_network()
+    at = definition.add_input("x", trt.float32, (-1, 8))
+    for values in (np.eye(8, dtype=np.float32), np.eye(8, dtype=np.float32), WEIGHTS):
+        weights = definition.add_constant(values.shape, values).get_output(0)
+        none = trt.MatrixOperation.NONE
+        at = definition.add_matrix_multiply(at, none, weights, none).get_output(0)
+    at = definition.add_activation(at, trt.ActivationType.RELU).get_output(0)
+    at.name = "y"
+    definition.mark_output(at)
+    return definition
+
+
 def config(builder: trt.Builder, profiles: int = 1) -> trt.IBuilderConfig:
     made = builder.create_builder_config()
     for number in range(profiles):
@@ -47,7 +63,7 @@ def config(builder: trt.Builder, profiles: int = 1) -> trt.IBuilderConfig:
     return made
 
 
-def plan(logger: trt.ILogger, profiles: int = 1) -> trt.IHostMemory:
+def plan(logger: trt.ILogger, profiles: int = 1, network: Network = network) -> trt.IHostMemory:
     builder = trt.Builder(logger)
     built = builder.build_serialized_network(network(builder), config(builder, profiles))
     assert built is not None
@@ -56,6 +72,12 @@ def plan(logger: trt.ILogger, profiles: int = 1) -> trt.IHostMemory:
 
 def engine(logger: trt.ILogger, profiles: int = 1) -> trt.ICudaEngine:
     loaded = trt.Runtime(logger).deserialize_cuda_engine(plan(logger, profiles))
+    assert loaded is not None
+    return loaded
+
+
+def load(logger: trt.ILogger, network: Network) -> trt.ICudaEngine:
+    loaded = trt.Runtime(logger).deserialize_cuda_engine(plan(logger, network=network))
     assert loaded is not None
     return loaded
 

@@ -45,15 +45,28 @@ def sized(logger: small.Recorder, dtype: trt.DataType = trt.int64) -> trt.ICudaE
     return trt.Runtime(logger).deserialize_cuda_engine(plan)
 
 
+@pytest.mark.parametrize("profiles", [1, 2, 3])
+def test_P11_P12_indices_count_bindings_from_both_ends(logger: small.Recorder, profiles: int) -> None:
+    engine = small.engine(logger, profiles)
+    names = [engine.get_binding_name(i) for i in range(engine.num_bindings)]
+    assert len(engine) == len(names) == 2 * profiles
+    for i in range(-len(names), len(names)):
+        assert engine[i] == names[i]
+    assert list(reversed(engine)) == names[::-1]
+    for beyond in (len(names), -len(names) - 1, 2**31 - 1, -(2**31)):
+        with pytest.raises(IndexError, match=f"binding {beyond}: the engine has {len(names)} bindings"):
+            engine[beyond]
+    tensors = [engine.get_tensor_name(i) for i in range(engine.num_io_tensors)]
+    assert list(engine) == tensors == [engine[i] for i in range(len(tensors))]
+
+
 def test_P11_bindings_are_tensors_times_profiles(two: trt.ICudaEngine) -> None:
     assert two.num_bindings == len(two) == 4 and two.num_io_tensors == 2
     names = ["x", "y", "x [profile 1]", "y [profile 1]"]
     assert [two.get_binding_name(i) for i in range(5)] == [*names, None]
     assert [two.get_binding_index(name) for name in [*names, "z"]] == [0, 1, 2, 3, -1]
     assert [two[i] for i in range(4)] == names and [two[name] for name in names] == [0, 1, 2, 3]
-    with pytest.raises(IndexError):
-        two[4]
-    assert list(two) == ["x", "y"] and two[-1] == "y"  # Rule P12: iteration yields what the calls by name take.
+    assert list(two) == ["x", "y"]  # Rule P12: iteration yields what the calls by name take.
     for index, name in enumerate(names):
         for key in (index, name):
             assert two.binding_is_input(key) == (index % 2 == 0)

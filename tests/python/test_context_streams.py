@@ -156,3 +156,85 @@ def test_a_context_that_goes_waits_without_the_interpreter(logger: small.Recorde
     gate.set()
     del context  # Waits; the gate's thread must get the interpreter meanwhile.
     np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+
+
+UNDER_WAY = """
+import threading, time
+import numpy as np, tenon, tensorrt as trt, test_plugins as pads
+
+
+class Slow(pads.CircPadV3):
+    def enqueue(self, *arguments):
+        time.sleep(0.05)
+        super().enqueue(*arguments)
+        print("ran", flush=True)
+
+
+class Creator(pads.CircPadV3Creator):
+    def create_plugin(self, name, fields, phase):
+        return Slow()
+
+
+logger = trt.Logger(trt.Logger.ERROR)
+trt.get_plugin_registry().register_creator(Creator(), "")
+builder = trt.Builder(logger)
+network = builder.create_network(0)
+layer = network.add_plugin_v3([network.add_input("x", trt.float32, (1, 1, 4, 5))], [], Slow())
+layer.get_output(0).name = "y"
+network.mark_output(layer.get_output(0))
+plan = builder.build_serialized_network(network, builder.create_builder_config())
+engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+context = engine.create_execution_context()
+x, y = np.ones((1, 1, 4, 5), np.float32), np.empty(tuple(engine.get_tensor_shape("y")), np.float32)
+context.set_tensor_address("x", x)
+context.set_tensor_address("y", y)
+print("starts", flush=True)
+"""
+
+
+def test_scripts_may_end_with_work_in_a_stream() -> None:
+    """The work, which calls Python, is done before the interpreter is gone."""
+    done = small.script(
+        UNDER_WAY + "stream = tenon.Stream()\nfor _ in range(3): assert context.execute_async_v3(int(stream))"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("starts\n" + "ran\n" * 3)
+
+
+FOREVER = """
+def work():
+    while True:
+        {work}
+
+
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+HOLDER = """
+import sys, threading, time, types
+holder = sys.modules["holder"] = types.ModuleType("holder")
+exec({text!r}, holder.__dict__)
+"""
+SUBMIT = """
+stream = tenon.Stream()
+def submit():
+    context.execute_async_v3(int(stream))
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        UNDER_WAY + FOREVER.format(work="context.execute_async_v3(0)"),
+        UNDER_WAY.replace("time.sleep(0.05)", "pass") + FOREVER.format(work="context.execute_async_v3(0)"),
+        UNDER_WAY.replace("time.sleep(0.05)", "raise ValueError") + FOREVER.format(work="context.execute_async_v3(0)"),
+        HOLDER.format(text=UNDER_WAY + SUBMIT)
+        + FOREVER.format(work="holder.submit(); holder.submit(); time.sleep(0.1)"),
+    ],
+    ids=["slow", "fast", "raising", "submitting"],
+)
+def test_scripts_may_end_while_other_threads_run(text: str) -> None:
+    """Python ends such threads when they ask for it, in the middle of a run and of its callbacks."""
+    for _ in range(3):
+        done = small.script(text, timeout=60)
+        assert done.returncode == 0, done.stderr[-2000:]

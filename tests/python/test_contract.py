@@ -189,3 +189,133 @@ def test_K11_strong_typing_passes_real_types() -> None:
     x = network.add_input("x", trt.float16, (1, 2, 5, 6))
     layer = network.add_plugin_v2([x], Halving(BEFORE, AFTER))
     assert layer.get_output(0).dtype == trt.float16 and set(Halving.told) == {trt.float16}
+
+
+class Answering:
+    """A pad of either generation that answers with one type, whatever it is told."""
+
+    answer = trt.int8
+    told: list[trt.DataType] = []
+    offered: set[trt.DataType] = set()
+
+    @staticmethod
+    def accepts(desc: trt.PluginTensorDesc) -> bool:
+        Answering.offered.add(desc.type)
+        return desc.type == trt.float32 and desc.format == trt.TensorFormat.LINEAR
+
+
+class AnsweringDynamic(contract_pads.DynamicPad):
+    def get_output_datatype(self, index, input_types):
+        Answering.told += input_types
+        return Answering.answer
+
+    def supports_format_combination(self, pos, in_out, num_inputs):
+        return Answering.accepts(in_out[pos])
+
+
+class AnsweringV3(contract_pads.ShapedPad):
+    def get_output_data_types(self, input_types):
+        Answering.told += input_types
+        return [Answering.answer]
+
+    def supports_format_combination(self, pos, in_out, num_inputs):
+        return Answering.accepts(in_out[pos].desc)
+
+
+def padded_by(network: trt.INetworkDefinition, plugin: type, x: trt.ITensor) -> trt.ILayer:
+    if plugin is AnsweringDynamic:
+        return network.add_plugin_v2([x], plugin(BEFORE, AFTER))
+    more = network.add_constant((2,), np.array(AFTER, np.int32)).get_output(0)
+    return network.add_plugin_v3([x], [more], plugin(BEFORE))
+
+
+@pytest.mark.parametrize("answer", [trt.int8, trt.float16, trt.bfloat16], ids=str)
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("plugin", [AnsweringDynamic, AnsweringV3])
+def test_K11_reduced_answers_of_any_type_become_float(plugin: type, kind: type, answer: trt.DataType) -> None:
+    Answering.answer = answer
+    Answering.told.clear()
+    Answering.offered.clear()
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    layer = padded_by(network, plugin, network.add_input("x", TYPES[kind], (1, 2, 5, 6)))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    assert layer.get_output(0).dtype == trt.float32
+    for name in ("DynamicPad", "ShapedPad"):
+        GENERATIONS[name].register()
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    assert plan is not None
+    assert set(Answering.told) == {trt.float32} and Answering.offered == {trt.float32}
+    engine = contract_pads.load(plan)
+    assert engine.get_tensor_dtype("y") == trt.float32
+    context = engine.create_execution_context()
+    x, y = data(kind, 0), np.empty((1, 2, 8, 9), np.float32)
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(y, pads.circ_pad(x.astype(np.float32), BEFORE, AFTER))
+
+
+@pytest.mark.parametrize("answer", [trt.int8, trt.float16], ids=str)
+@pytest.mark.parametrize("plugin", [AnsweringDynamic, AnsweringV3])
+def test_K11_strong_typing_keeps_answers_of_any_type(plugin: type, answer: trt.DataType) -> None:
+    Answering.answer = answer
+    Answering.told.clear()
+    network = trt.Builder(LOGGER).create_network(STRONG)
+    layer = padded_by(network, plugin, network.add_input("x", trt.float16, (1, 2, 5, 6)))
+    assert layer.get_output(0).dtype == answer and set(Answering.told) == {trt.float16}
+
+
+def test_casts_between_plugins_of_a_strongly_typed_network() -> None:
+    """half -> plugin -> cast to int32 -> V3 plugin -> cast to int8 -> plugin: each has the type that it gets."""
+    for name in ("DynamicPad", "ShapedPad"):
+        GENERATIONS[name].register()
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(STRONG)
+    more = network.add_constant((2,), np.array(AFTER, np.int32)).get_output(0)
+    tensors = [network.add_input("x", trt.float16, (1, 2, 5, 6))]
+    tensors.append(network.add_plugin_v2([tensors[-1]], contract_pads.DynamicPad(BEFORE, AFTER)).get_output(0))
+    tensors.append(network.add_cast(tensors[-1], trt.int32).get_output(0))
+    tensors.append(network.add_plugin_v3([tensors[-1]], [more], contract_pads.ShapedPad(BEFORE)).get_output(0))
+    tensors.append(network.add_cast(tensors[-1], trt.int8).get_output(0))
+    tensors.append(network.add_plugin_v2([tensors[-1]], contract_pads.DynamicPad((1, 1), (1, 1))).get_output(0))
+    types = [trt.float16, trt.float16, trt.int32, trt.int32, trt.int8, trt.int8]
+    assert [each.dtype for each in tensors] == types
+    made = {"half": (1, np.float16), "integers": (3, np.int32), "y": (5, np.int8)}
+    for name, (index, _) in made.items():
+        tensors[index].name = name
+        network.mark_output(tensors[index])
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    assert plan is not None
+    engine = contract_pads.load(plan)
+    context = engine.create_execution_context()
+    x = np.random.default_rng(8).integers(-500, 500, (1, 2, 5, 6)).astype(np.float16) / np.float16(4)
+    arrays = {"x": x}
+    for name, (_, kind) in made.items():
+        assert engine.get_tensor_dtype(name) == TYPES[kind]
+        arrays[name] = np.empty(tuple(engine.get_tensor_shape(name)), kind)
+    assert all(context.set_tensor_address(name, array) for name, array in arrays.items())
+    assert context.execute_async_v3(0)
+    half = pads.circ_pad(x, BEFORE, AFTER)
+    integers = pads.circ_pad(half.astype(np.int32), BEFORE, AFTER)
+    np.testing.assert_array_equal(arrays["half"], half)
+    np.testing.assert_array_equal(arrays["integers"], integers)
+    np.testing.assert_array_equal(arrays["y"], pads.circ_pad(integers.astype(np.int8), (1, 1), (1, 1)))
+
+
+def test_K16_python_implements_what_8_6_had_in_cpp_only_beside_its_names() -> None:
+    """A class of IPluginV2DynamicExt, which 8.6 could not derive from, in a program that has 8.6's names else."""
+    GENERATIONS["DynamicPad"].register()
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
+    layer = network.add_plugin_v2(
+        [network.add_input("x", trt.float32, (1, 2, 5, 6))], contract_pads.DynamicPad(BEFORE, AFTER)
+    )
+    network.mark_output(layer.get_output(0))
+    config = builder.create_builder_config()
+    config.max_workspace_size = 1 << 20
+    engine = builder.build_engine(network, config)
+    assert engine.num_bindings == 2 and tuple(engine.get_binding_shape(1)) == (1, 2, 8, 9)
+    x, y = data(np.float32, 0), np.empty((1, 2, 8, 9), np.float32)
+    assert engine.create_execution_context().execute_v2([x.ctypes.data, y.ctypes.data])
+    np.testing.assert_array_equal(y, pads.circ_pad(x, BEFORE, AFTER))

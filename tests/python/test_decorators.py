@@ -418,6 +418,177 @@ def test_N11_inputs_are_read_only_and_views_end_with_the_call() -> None:
     gc.collect()
 
 
+LENT = [trt.float32, trt.float16, trt.bfloat16, trt.int8, trt.int32, trt.int64]
+
+
+def lent(kind: trt.DataType, look) -> tuple[np.ndarray, np.ndarray]:
+    """Runs `look(x, outputs[0])` inside of an impl on 2 x 3 elements; the bytes of input and output after the run."""
+    name = f"tests::lent_{next(NUMBERS)}"
+
+    @trtp.register(name)
+    def register(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        return x.like()
+
+    caught: list[BaseException] = []
+
+    @trtp.impl(name)
+    def impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        try:
+            look(x, outputs[0])
+        except BaseException as error:
+            caught.append(error)
+            raise
+
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    call = getattr(trtp.op.tests, name.split("::")[1])
+    layer = network.add_plugin(call(network.add_input("x", kind, (2, 3))))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    context = engine_of(network, builder).create_execution_context()
+    size = 6 * kind.itemsize
+    x = np.random.default_rng(5).integers(0, 100, size, np.uint8)
+    y = np.full(size, 255, np.uint8)
+    assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+    done = context.execute_async_v3(0)
+    if caught:
+        raise caught[0]
+    assert done
+    np.testing.assert_array_equal(x, np.random.default_rng(5).integers(0, 100, size, np.uint8), "N11: inputs are kept")
+    return x, y
+
+
+NUMBERS = itertools.count()
+
+
+@pytest.mark.parametrize("kind", [each for each in LENT if each != trt.bfloat16], ids=str)
+def test_N11_tensors_are_buffers(kind: trt.DataType) -> None:
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        seen, made = memoryview(x), memoryview(y)
+        assert seen.readonly and not made.readonly
+        assert seen.shape == made.shape == (2, 3) and np.dtype(made.format) == trt.nptype(kind)
+        assert np.frombuffer(x, np.uint8).ctypes.data == x.data_ptr and not np.frombuffer(x, np.uint8).flags.writeable
+        assert np.asarray(x).ctypes.data == x.data_ptr and not np.asarray(x).flags.writeable
+        assert bytes(x) == np.asarray(x).tobytes()
+        with pytest.raises((BufferError, TypeError)):
+            (np.ctypeslib.ctypes.c_char * x.numel()).from_buffer(x)  # Wants memory that can be written.
+        np.frombuffer(y, np.uint8)[...] = np.frombuffer(x, np.uint8)
+
+    x, y = lent(kind, look)
+    np.testing.assert_array_equal(x, y)
+
+
+def test_N11_types_without_a_format_are_no_buffers() -> None:
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        for of_numpy in (memoryview, np.frombuffer):
+            with pytest.raises(BufferError, match="BF16"):
+                of_numpy(x)
+        with pytest.raises(ValueError, match="BF16"):
+            np.asarray(x)
+
+    lent(trt.bfloat16, look)
+
+
+@pytest.mark.parametrize("kind", [each for each in LENT if each != trt.bfloat16], ids=str)
+def test_N11_numpy_views_tensors_through_dlpack(kind: trt.DataType) -> None:
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        seen, made, own = np.from_dlpack(x), np.from_dlpack(y), np.from_dlpack(y, copy=True)
+        assert seen.ctypes.data == x.data_ptr and not seen.flags.writeable
+        assert made.ctypes.data == y.data_ptr and made.flags.writeable
+        assert made.dtype == trt.nptype(kind) and made.shape == (2, 3)
+        own[...] = 0  # A copy is the caller's.
+        assert (np.frombuffer(y, np.uint8) == 255).all()
+        made[...] = seen
+
+    x, y = lent(kind, look)
+    np.testing.assert_array_equal(x, y)
+
+
+def capsule_name(capsule: object) -> str:
+    """PyCapsule prints itself with its name."""
+    return repr(capsule).split('"')[1]
+
+
+@pytest.mark.parametrize("kind", LENT, ids=str)
+def test_N11_capsules_of_either_form(kind: trt.DataType) -> None:
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        assert x.__dlpack_device__() == (1, 0)
+        assert capsule_name(x.__dlpack__()) == capsule_name(y.__dlpack__(max_version=(0, 8))) == "dltensor"
+        assert capsule_name(x.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
+        assert capsule_name(y.__dlpack__(max_version=(2, 3), copy=True, dl_device=(1, 0))) == "dltensor_versioned"
+        with pytest.raises(BufferError, match="read-only"):
+            x.__dlpack__(copy=False)  # The older form cannot say so, and a copy is not wanted.
+        with pytest.raises(BufferError, match="host memory"):
+            x.__dlpack__(dl_device=(2, 0))
+
+    lent(kind, look)
+
+
+class Older:
+    """A tensor as consumers of before DLPack 1.0 ask for it."""
+
+    def __init__(self, tensor: trtp.Tensor) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, **arguments: object) -> object:
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.tensor.__dlpack_device__()
+
+
+def test_N11_consumers_that_know_no_read_only_memory_get_a_copy_of_inputs() -> None:
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        copy, shared = np.from_dlpack(Older(x)), np.from_dlpack(Older(y))
+        assert copy.ctypes.data != x.data_ptr and shared.ctypes.data == y.data_ptr
+        np.testing.assert_array_equal(copy, np.asarray(x))
+        kept.append(copy)
+
+    kept: list[np.ndarray] = []
+    x, _ = lent(trt.float32, look)
+    gc.collect()
+    np.testing.assert_array_equal(kept[0].reshape(-1), x.view(np.float32), "a copy outlives the call")
+
+
+@pytest.mark.parametrize("kind", LENT, ids=str)
+def test_N11_pytorch_views_tensors(kind: trt.DataType) -> None:
+    torch = pytest.importorskip("torch")
+
+    def look(x: trtp.Tensor, y: trtp.Tensor) -> None:
+        made = torch.from_dlpack(y)
+        assert made.data_ptr() == y.data_ptr and tuple(made.shape) == (2, 3)
+        assert str(made.dtype) == f"torch.{'bfloat16' if kind == trt.bfloat16 else trt.nptype(kind).__name__}"
+        made.copy_(torch.from_dlpack(x))
+
+    x, y = lent(kind, look)
+    np.testing.assert_array_equal(x, y)
+
+
+def test_N11_views_under_other_shapes_end_with_the_call_and_stay_inside() -> None:
+    kept = []
+
+    @trtp.register("tests::reshaped")
+    def reshaped(x: trtp.TensorDesc) -> trtp.TensorDesc:
+        return x.like()
+
+    @trtp.impl("tests::reshaped")
+    def reshaped_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:
+        kept.extend([x.aliased((6,)), outputs[0].aliased((3, 2)), outputs[0].aliased((5,)).aliased((6,))])
+        for tensor in (x, outputs[0], kept[1]):
+            with pytest.raises(ValueError, match="has 7 elements, and the tensor .* has 6"):
+                tensor.aliased((7,))
+        np.asarray(kept[1])[...] = np.asarray(x.aliased((3, 2)))
+
+    engine = one(lambda x: trtp.op.tests.reshaped(x), (2, 3))
+    x = np.random.default_rng(41).standard_normal((2, 3)).astype(np.float32)
+    np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), x)
+    for tensor in kept:
+        with pytest.raises(RuntimeError, match="lent for one call"):
+            np.asarray(tensor)
+        with pytest.raises(RuntimeError, match="lent for one call"):
+            tensor.aliased((2,))
+
+
 def test_aliased_outputs_share_memory() -> None:
     @trtp.register("tests::bump")
     def bump(x: trtp.TensorDesc) -> trtp.TensorDesc:
@@ -519,6 +690,14 @@ def test_N14_symbolic_arithmetic() -> None:
     assert found == {"constant": [False, True], "raised": True}
     x = np.ones((5, 4), np.float32)
     assert pads.run(engine.create_execution_context(), x).shape == (20, 3)
+
+
+def test_N14_nothing_is_divided_by_zero() -> None:
+    four, none = trtp.SymInt32(4), trtp.SymInt32(0)
+    for divide in (lambda: four // none, lambda: four // 0, lambda: 4 // none, lambda: trtp.cdiv(four, 0)):
+        with pytest.raises(ZeroDivisionError, match="an extent is divided by 0"):
+            divide()
+    assert (trtp.cdiv(trtp.SymInt32(-7), 2).constant_value(), (trtp.SymInt32(-7) // 2).constant_value()) == (-3, -4)
 
 
 def test_N14_expressions_of_which_nothing_is_known() -> None:

@@ -385,3 +385,30 @@ def test_L14_two_tactics(plugin: object, level: int, tactic: int) -> None:
     for _ in range(2):
         np.testing.assert_array_equal(pads.run(engine.create_execution_context(), x), 2 * x)
     assert TwoTactics.ran == [tactic, tactic]
+
+
+def test_L18_a_refusal_leaves_what_is_changed_in_place() -> None:
+    """Outputs of failed runs are made unusable; one in an input's memory is the caller's only copy of it."""
+    builder = trt.Builder(LOGGER)
+    network = builder.create_network(0)
+    inputs = [
+        network.add_input("data", trt.float32, (6, 4)),
+        network.add_input("rows", trt.int32, (3,)),
+        network.add_input("updates", trt.float32, (3, 4)),
+    ]
+    output = add(network, ScatterInPlace, *inputs).get_output(0)
+    output.name = "y"
+    network.mark_output(output)
+    config = builder.create_builder_config()
+    config.set_preview_feature(trt.PreviewFeature.ALIASED_PLUGIN_IO_10_03, True)
+    context = engine_of(builder.build_serialized_network(network, config)).create_execution_context()
+    random = np.random.default_rng(7)
+    data, updates = (random.standard_normal(shape).astype(np.float32) for shape in ((6, 4), (3, 4)))
+    rows, kept, apart = np.array([99, 0, 1], np.int32), data.copy(), np.zeros((6, 4), np.float32)
+    for name, array in {"data": data, "rows": rows, "updates": updates, "y": data}.items():
+        context.set_tensor_address(name, array)
+    assert not context.execute_async_v3(0)
+    np.testing.assert_array_equal(data, kept)
+    context.set_tensor_address("y", apart)
+    assert not context.execute_async_v3(0)
+    assert np.isnan(apart).all()

@@ -15,6 +15,7 @@ import pytest
 import tensorrt as trt
 from journal_library import Journal, opened
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
+from tenon import testing
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
 HERE = pathlib.Path(__file__).parent
@@ -590,6 +591,59 @@ def test_M14_arrays_that_are_no_numbers_are_refused(name: str) -> None:
         trt.PluginField("x", {"a": 1}, kind)
 
 
+@pytest.mark.parametrize("name", ["BF16", "FP8", "INT4", "FP4", "CHAR", "DIMS"])
+def test_M14_types_that_numpy_lacks_take_bytes_or_bits_of_their_width(name: str) -> None:
+    kind = getattr(trt.PluginFieldType, name)
+    for numbers in (
+        [1.0, 2.0],
+        [1, 2, 3],
+        np.arange(36, dtype=np.int64),
+        np.array([1.0, 2.0], np.float32),
+        np.array([1, 2], np.int16),
+        np.array([1, 2], np.uint32),
+    ):
+        with pytest.raises(TypeError, match="PluginField 'x': it cannot hold an array of dtype"):
+            trt.PluginField("x", numbers, kind)
+    raw = bytes(range(144))
+    for data in (raw, bytearray(raw), memoryview(raw), np.frombuffer(raw, np.uint8)):
+        assert trt.PluginField("x", data, kind).data == raw
+    assert trt.PluginField("x", [], kind).size == 0
+
+
+def test_M14_bits_and_characters() -> None:
+    bits = np.array([0x3F80, 0x4000], np.uint16)
+    field = trt.PluginField("x", bits, trt.PluginFieldType.BF16)
+    assert field.size == 2 and field.data == bits.tobytes()
+    for array in (np.array([65, -1], np.int8), np.array([True, False])):
+        field = trt.PluginField("x", array, trt.PluginFieldType.CHAR)
+        assert field.size == 2 and field.data == array.tobytes()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("array", "name"),
+    [
+        ([1e300], "FLOAT32"),
+        ([70000.0], "FLOAT16"),
+        (np.array([-1e30], np.float32), "FLOAT16"),
+        (np.array([2**63], np.uint64), "INT64"),
+        (np.array([4_000_000_000], np.uint32), "INT32"),
+        (np.array([40_000], np.uint16), "INT16"),
+    ],
+)
+def test_M14_values_that_do_not_fit_are_refused(array: object, name: str) -> None:
+    with pytest.raises(ValueError, match="its type cannot hold the values"):
+        trt.PluginField("x", array, getattr(trt.PluginFieldType, name))
+
+
+def test_M14_unsigned_and_infinite_values_that_fit() -> None:
+    T = trt.PluginFieldType
+    assert trt.PluginField("x", np.array([7], np.uint64), T.INT64).data.tolist() == [7]
+    assert trt.PluginField("x", np.array([7], np.uint32), T.INT32).data.tolist() == [7]
+    assert trt.PluginField("x", [np.inf, 3.4028235e38], T.FLOAT32).data.tolist() == [np.inf, np.finfo(np.float32).max]
+    assert np.isnan(trt.PluginField("x", [np.nan], T.FLOAT16).data[0])
+
+
 def test_M14_texts() -> None:
     for name in ("CHAR", "UNKNOWN"):
         kind = getattr(trt.PluginFieldType, name)
@@ -904,6 +958,101 @@ def test_M3_messages_about_creators_say_what_they_raised(creators: Creators, pri
     for plan in plans:
         assert load(plan) is None
         assert any("no, thank you" in line for line in printed().splitlines() if "[E]" in line)
+
+
+def test_M3_a_reason_belongs_to_its_own_callback(creators: Creators, printed: Printed) -> None:
+    def terminate(self) -> None:
+        raise ValueError("A's terminate")
+
+    def asked(self) -> None:
+        raise ValueError("A's identifier")
+
+    class Named(ScaledV3):
+        timing_cache_id = property(asked, lambda self, value: None)
+
+    for first in (with_method(ScaledDynamic, "terminate", terminate)(), Named()):
+        builder = trt.Builder(LOGGER)
+        network = builder.create_network()
+        layer = add(network, first, network.add_input("x", trt.float32, (4,)))
+        refusing = with_method(ScaledV3, "supports_format_combination", lambda *arguments: False)()
+        layer = add(network, refusing, layer.get_output(0))
+        network.mark_output(layer.get_output(0))
+        assert builder.build_serialized_network(network, builder.create_builder_config()) is None
+        errors = [line for line in printed().splitlines() if "[E]" in line]
+        assert any("accepts no type and format" in line for line in errors)
+        assert not any("A's" in line for line in errors), errors
+
+
+def test_L1_parts_may_be_made_whenever_they_are_asked_for(printed: Printed) -> None:
+    class Core(trt.IPluginV3OneCore):
+        def __init__(self) -> None:
+            trt.IPluginV3OneCore.__init__(self)
+            self.plugin_name, self.plugin_version, self.plugin_namespace = "Parts", "1", ""
+
+    class Build(trt.IPluginV3OneBuild):
+        configure_plugin, get_output_data_types = ScaledV3.configure_plugin, ScaledV3.get_output_data_types
+        get_output_shapes = ScaledV3.get_output_shapes
+        supports_format_combination = ScaledV3.supports_format_combination
+
+        def __init__(self) -> None:
+            trt.IPluginV3OneBuild.__init__(self)
+            self.num_outputs = 1
+
+    class Run(trt.IPluginV3OneRuntime):
+        factor = 2.0
+        on_shape_change, set_tactic, enqueue = ScaledV3.on_shape_change, ScaledV3.set_tactic, ScaledV3.enqueue
+
+        def __init__(self) -> None:
+            trt.IPluginV3OneRuntime.__init__(self)
+
+        def attach_to_context(self, context):
+            return Parts()
+
+        def get_fields_to_serialize(self):
+            return trt.PluginFieldCollection()
+
+    class Parts(trt.IPluginV3):
+        def __init__(self) -> None:
+            trt.IPluginV3.__init__(self)
+
+        def get_capability_interface(self, type):
+            kinds = trt.PluginCapabilityType
+            return {kinds.CORE: Core, kinds.BUILD: Build, kinds.RUNTIME: Run}[type]()
+
+        def clone(self):
+            return Parts()
+
+    class Creator(trt.IPluginCreatorV3One):
+        def __init__(self) -> None:
+            trt.IPluginCreatorV3One.__init__(self)
+            self.name, self.plugin_version, self.plugin_namespace = "Parts", "1", ""
+            self.field_names = trt.PluginFieldCollection()
+
+        def create_plugin(self, name, field_collection, phase):
+            return Parts()
+
+    registry, creator = trt.get_plugin_registry(), Creator()
+    assert registry.register_creator(creator, "")
+    try:
+        assert run(load(build(Parts())).create_execution_context()), printed()
+        report = testing.check_plugin(creator, shapes=[(2, 3)])
+        assert [(each.check, each.callback) for each in report.findings] == [
+            ("stable-answers", "get_capability_interface")
+        ], report
+    finally:
+        assert registry.deregister_creator(creator)
+
+
+def test_I8_a_clone_without_its_base_is_null(printed: Printed) -> None:
+    class Bare(trt.IPluginResource):
+        def __init__(self) -> None:
+            trt.IPluginResource.__init__(self)
+
+        def clone(self):
+            return type(self).__new__(type(self))
+
+    assert trt.get_plugin_registry().acquire_plugin_resource("bare", Bare()) is None
+    assert "clone" in printed()
 
 
 def test_I_a_creator_without_a_name_is_refused(printed: Printed) -> None:

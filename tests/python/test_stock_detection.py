@@ -71,6 +71,30 @@ def test_creators_have_the_generation_and_the_fields_of_upstream(
     assert made(name, version, values) is not None
 
 
+WHOLE, REAL, TEXT = trt.PluginFieldType.INT32, trt.PluginFieldType.FLOAT32, trt.PluginFieldType.CHAR
+NORM = {"epsilon": REAL, "scales": REAL, "bias": REAL, "relu": WHOLE, "alpha": REAL}
+DEFORMED = {"stride": WHOLE, "padding": WHOLE, "dilation": WHOLE, "group": WHOLE, "deformable_group": WHOLE}
+SKIPPED = {"type_id": WHOLE, "beta": REAL, "gamma": REAL, "bias": REAL}
+FIELDS = {
+    "InstanceNormalization_TRT": ("123", NORM),
+    "GroupNormalizationPlugin": ("1", {"eps": REAL, "num_groups": WHOLE}),
+    "DisentangledAttention_TRT": ("12", {"span": WHOLE, "factor": REAL}),
+    "ModulatedDeformConv2d": ("12", DEFORMED),
+    "MultiscaleDeformableAttnPlugin_TRT": ("12", {}),
+    "ScatterElements": ("12", {"reduction": TEXT, "axis": WHOLE}),
+    "CustomSkipLayerNormPluginDynamic": ("15", SKIPPED | {"ld": WHOLE}),
+}
+ROWS = [(name, version, fields) for name, (versions, fields) in FIELDS.items() for version in versions]
+ROWS += [("CustomSkipLayerNormPluginDynamic", version, SKIPPED) for version in "26"]  # Those know the extent.
+
+
+@pytest.mark.parametrize(("name", "version", "fields"), ROWS)
+def test_the_other_stock_plugins_advertise_the_fields_of_upstream(name: str, version: str, fields: dict) -> None:
+    creator = trt.get_plugin_registry().get_creator(name, version, "")
+    assert {each.name: each.type for each in creator.field_names} == fields
+    assert len(creator.field_names) == len(fields), "each once"
+
+
 NONE = object()
 WRONG = [
     (EFFICIENT, "EfficientNMS_TRT", "score_threshold", [-0.1, float("nan"), NONE]),

@@ -1,7 +1,11 @@
 """tenon.Stream: a queue with a thread of its own, usable wherever a stream's handle is."""
 
+import ctypes
+
+import host_streams
 import numpy as np
 import pytest
+import small
 import tenon as trt
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
@@ -66,3 +70,63 @@ def test_work_is_waited_for_at_the_end_of_the_block() -> None:
         for _ in range(100):
             assert context.execute_async_v3(stream)
     np.testing.assert_allclose(y, np.exp(x), rtol=1e-5)
+
+
+def test_a_wait_needs_somebody_to_ask_and_a_stream() -> None:
+    bad_argument, bad_handle = 2, 3
+    ask = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(lambda _: 1)
+    with trt.Stream() as stream:
+        handle = ctypes.c_void_p(stream.handle)
+        assert host_streams._call("tenonHostAwaitStream", handle, None, None) == bad_argument
+        assert host_streams._call("tenonHostAwaitStream", handle, ask, None) == 0
+    assert host_streams._call("tenonHostAwaitAll", None, None) == bad_argument
+    assert host_streams._call("tenonHostAwaitAll", ask, None) == 0
+    assert host_streams._call("tenonHostAwaitStream", handle, ask, None) == bad_handle
+    assert host_streams._call("tenonHostAwaitEvent", handle, ask, None) == bad_handle
+
+
+INTERRUPTED = """
+import ctypes, os, signal, threading, time
+import host_streams, tenon
+
+gate, sent = threading.Event(), []
+work = host_streams._WORK(lambda _: 0 if gate.wait(60) else 1)
+stream = tenon.Stream(blocking={blocking})
+assert host_streams._call("tenonHostSubmit", ctypes.c_void_p(stream.handle), work, None, None) == 0
+
+def interrupt():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+def look_away(number, frame):
+    sent.append("seen")
+
+signal.signal(signal.SIGINT, look_away)
+threading.Timer(0.2, interrupt).start()
+threading.Timer(0.6, gate.set).start()
+stream.synchronize()
+print(sent[1:], gate.is_set())  # A handler that does not raise ends nothing.
+
+gate.clear()
+sent.clear()
+signal.signal(signal.SIGINT, signal.default_int_handler)
+assert host_streams._call("tenonHostSubmit", ctypes.c_void_p(stream.handle), work, None, None) == 0
+threading.Timer(0.2, interrupt).start()
+try:
+    stream.synchronize()
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - sent[0] < 2, stream.is_idle)
+thread = threading.Thread(target=stream.synchronize)
+thread.start()
+gate.set()
+thread.join()
+print(stream.is_idle)
+stream.synchronize()
+"""
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_X3_control_c_ends_the_waiting_for_a_stream_and_not_its_work(blocking: bool) -> None:
+    done = small.script(INTERRUPTED.format(blocking=blocking))
+    assert done.stdout == "['seen'] True\ninterrupted True False\nTrue\n", done.stderr

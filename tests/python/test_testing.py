@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,7 @@ import tenon
 import tensorrt as trt
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
 from tenon import testing
+from tenon.plugin_check import _numbers
 
 SHAPES = [((1, 3, 4), (2, 3, 4), (5, 3, 4))]
 BOTH = pytest.mark.parametrize("creator", [ScaledV3Creator, ScaledDynamicCreator])
@@ -198,6 +200,13 @@ def test_the_command_for_modules(tmp_path: pathlib.Path) -> None:
     done = plugin_check(str(faulty), "--fields", "factor=1.5", "--shapes", "2x4")
     assert done.returncode == 1
     assert "clone: clone-carries, rule L6" in done.stdout, done.stdout + done.stderr
+    for number in ("2.7", "3000000000"):
+        with pytest.raises(ValueError, match=number):
+            _numbers(number, "int32")
+    assert _numbers(f"{2**53 + 1}", "int64").tolist() == [2**53 + 1] and _numbers("1e3:2", "float32").tolist() == [
+        1e3,
+        2,
+    ]
     done = plugin_check(path, "--creator", "Nothing")
     assert done.returncode == 1 and "has no creator 'Nothing'" in done.stderr
     done = plugin_check(path, "--fields", "scale=1")
@@ -276,3 +285,184 @@ def test_libraries_are_checked_from_python() -> None:
     assert "'CircPadV3' version '1' namespace '' (V3)" in done.stdout and "nothing found" in done.stdout
     done = plugin_check("/no/such/library.so")
     assert done.returncode == 1 and "cannot be loaded as a library of plugins" in done.stderr
+
+
+def forked(program: str, *arguments: str) -> subprocess.CompletedProcess:
+    """A program of its own: what goes wrong makes processes."""
+    begin = (
+        "import multiprocessing, os, sys; sys.path.insert(0, sys.argv[1])\n"
+        "import scaled_plugin\n"
+        "from tenon import testing\n"
+        "fork, mine = multiprocessing.get_context('fork'), os.getpid()\n"
+        "def child(end=None):\n"
+        "    process = fork.Process(target=end or (lambda: None)); process.start(); process.join()\n"
+        "    assert process.exitcode == (0 if end is None else 3), process.exitcode\n"
+        "def with_enqueue(function):\n"
+        "    def enqueue(self, *arguments):\n"
+        "        function()\n"
+        "        scaled_plugin.ScaledV3.enqueue(self, *arguments)\n"
+        "    made = type('Forking', (scaled_plugin.ScaledV3,), {'enqueue': enqueue})\n"
+        "    return type('Creator', (scaled_plugin.ScaledV3Creator,), {'make': made})()\n"
+        "def show(report):\n"
+        "    print(os.getpid() == mine, [(each.check, each.callback) for each in report.findings], flush=True)\n"
+    )
+    command = [sys.executable, "-c", begin + program, str(pathlib.Path(__file__).parent), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    "leaves", ["", "lambda: os._exit(3)", "lambda: sys.exit(3)"], ids=["returns", "by os._exit", "by sys.exit"]
+)
+def test_children_that_callbacks_fork_end_as_they_like(leaves: str) -> None:
+    done = forked(
+        f"show(testing.check_plugin(with_enqueue(lambda: child({leaves})), shapes=[(2, 3)]))\n"
+        f"twice = lambda x: (child({leaves}), 2 * x)[1]\n"
+        "show(testing.check_plugin(scaled_plugin.ScaledV3Creator(), shapes=[(2, 3)], reference=twice))\n"
+    )
+    assert done.stdout == "True []\nTrue []\n" and done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_child_of_a_bare_fork_ends_by_sys_exit() -> None:
+    done = forked(
+        "def bare():\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        sys.exit(5)\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5\n"
+        "show(testing.check_plugin(with_enqueue(bare), shapes=[(2, 3)]))\n"
+    )
+    assert done.stdout == "True []\n" and done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ending_the_process_out_of_the_librarys_thread_is_a_finding() -> None:
+    def enqueue(self, *arguments):
+        if threading.current_thread() is not threading.main_thread():  # Which makes Python know the thread.
+            os._exit(5)
+        ScaledV3.enqueue(self, *arguments)
+
+    report = testing.check_plugin(creator_of(ScaledV3, enqueue=enqueue), shapes=SHAPES)
+    assert report.has("ends-process", "enqueue"), report
+
+
+def test_what_destructors_raise_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[BaseException] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: raised.append(unraisable.exc_value))
+
+    class Bad:
+        def __del__(self) -> None:
+            raise OSError("of the test's own")
+
+    def reference(x: np.ndarray) -> np.ndarray:
+        Bad()
+        return 2 * x
+
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, reference=reference)
+    assert report, report
+    assert raised and all(isinstance(each, OSError) for each in raised)
+
+
+def test_an_exception_that_comes_of_a_system_exit_does_not_end_the_process() -> None:
+    def configure(self, inputs, outputs):
+        try:
+            sys.exit("the tool said no")
+        except SystemExit as end:
+            raise ValueError("the tool failed") from end
+
+    report = testing.check_plugin(creator_of(ScaledV3, configure_plugin=configure), shapes=SHAPES)
+    assert [(each.check, each.callback) for each in report.findings] == [("raises", "configure_plugin")], report
+
+
+@pytest.mark.parametrize(
+    "reference", [lambda x: None, lambda x: x[0], lambda x: (x, x), lambda x: "abc", lambda x: nonsense(x)]
+)
+def test_a_reference_that_fails_in_a_child_process_is_no_success(reference: Callable[..., object]) -> None:
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, reference=reference, isolated=True)
+    assert [(each.check, each.callback) for each in report.findings] == [("reference", "enqueue")], report
+    assert "the reference function failed" in str(report)
+
+
+def nonsense(*arguments: object) -> None:
+    raise NameError("a typo of mine")
+
+
+def test_what_a_function_raised_in_a_child_process_is_told() -> None:
+    for key, check in (("reference", "reference"), ("fill", "fill")):
+        report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, isolated=True, **{key: nonsense})
+        assert [each.check for each in report.findings] == [check] and "NameError: a typo of mine" in str(report)
+
+
+def test_L3_creators_are_registered_under_their_own_namespace_unless_another_is_given() -> None:
+    def spaced(self, factor: float = 2.0) -> None:
+        ScaledV3.__init__(self, factor)
+        self.plugin_namespace = "x"
+
+    creator = creator_of(ScaledV3, __init__=spaced)
+    creator.plugin_namespace = "x"
+    assert testing.check_plugin(creator, shapes=SHAPES)
+    assert testing.check_plugin(creator, shapes=SHAPES, namespace="x")
+    report = testing.check_plugin(creator, shapes=SHAPES, namespace="")
+    assert [(each.check, each.rule, each.callback) for each in report.findings] == [("names", "L3", "plugin_namespace")]
+    report = testing.check_plugin(ScaledV3Creator(), shapes=SHAPES, namespace="x")
+    assert report.has("names", "plugin_namespace"), "no plan would find it"
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_what_a_creator_raised_stands_in_the_report(isolated: bool) -> None:
+    class Refusing(ScaledV3Creator):
+        def create_plugin(self, name, field_collection, phase):
+            raise ValueError("no row 7")
+
+    report = testing.check_plugin(Refusing(), shapes=SHAPES, isolated=isolated)
+    assert "ValueError: no row 7" in str(report) and report.plugin["name"] == "ScaledV3", report
+
+
+def test_what_is_neither_plugin_nor_creator_is_a_type_error() -> None:
+    for other in (None, 5, object(), int):
+        with pytest.raises(TypeError, match="neither a plugin nor a creator"):
+            testing.check_plugin(other, shapes=SHAPES)
+
+
+def test_modules_may_be_checked_again(tmp_path: pathlib.Path) -> None:
+    here = pathlib.Path(__file__).parent
+    registering = tmp_path / "registering.py"
+    registering.write_text(
+        f"import sys; sys.path.insert(0, {str(here)!r})\n"
+        "import scaled_plugin, tenon\n"
+        "class Plugin(scaled_plugin.ScaledV3):\n"
+        "    def __init__(self, factor=2.0):\n"
+        "        super().__init__(factor); self.plugin_name = 'Registered'\n"
+        "class Creator(scaled_plugin.ScaledV3Creator):\n"
+        "    make = Plugin\n"
+        "    def __init__(self, name):\n"
+        "        super().__init__(); self.name = name\n"
+        "tenon.get_plugin_registry().register_creator(Creator('Registered'), '')\n"
+    )
+    decorated = tmp_path / "decorated.py"
+    decorated.write_text(
+        "import numpy as np, tensorrt.plugin as trtp\n"
+        "@trtp.register('again::dup')\n"
+        "def dup(x: trtp.TensorDesc) -> trtp.TensorDesc: return x.like()\n"
+        "@trtp.impl('again::dup')\n"
+        "def dup_impl(x: trtp.Tensor, outputs: tuple[trtp.Tensor], stream: int) -> None:\n"
+        "    np.asarray(outputs[0])[...] = np.asarray(x)\n"
+    )
+    for path, name in ((registering, "Registered"), (decorated, "dup")):
+        for _ in range(2):
+            reports = testing.check_module(path, shapes=[(2, 3)])
+            assert [report.plugin["name"] for report in reports] == [name] and all(reports), reports
+    library = pathlib.Path(tenon.__file__).parents[2] / "lib" / "libtenon_own_library.so"
+    if library.exists():
+        counts = [len(testing.check_module(library, shapes=[(1, 3, 8, 8)])) for _ in range(2)]
+        assert counts == [3, 3]
+
+
+def test_a_module_that_ends_itself_is_an_import_error(tmp_path: pathlib.Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys; sys.exit(0)\n")
+    with pytest.raises(ImportError, match="ends the process .*when it is imported"):
+        testing.check_module(script, shapes=SHAPES)
+    done = plugin_check(str(script))
+    assert done.returncode == 1 and "tenon.plugin_check: " in done.stderr and "__main__" in done.stderr
+    script.write_text("1 / 0\n")
+    done = plugin_check(str(script))
+    assert done.returncode == 1 and f"tenon.plugin_check: {script}: ZeroDivisionError" in done.stderr

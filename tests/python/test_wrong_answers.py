@@ -106,6 +106,10 @@ def test_X2_R9_no_answer_of_an_override_ends_the_process(base: str, name: str, a
         assert results["object"] == [failure, results["object"][1]] and results["object"][1] != ""
 
 
+def last(logger: small.Recorder) -> str:
+    return logger.errors().split("\n")[-1]
+
+
 def test_R9_a_run_goes_on_after_an_allocator_that_answers_nonsense() -> None:
     class Nonsense(trt.IOutputAllocator):
         def __init__(self) -> None:
@@ -125,7 +129,85 @@ def test_R9_a_run_goes_on_after_an_allocator_that_answers_nonsense() -> None:
     context.set_tensor_address("x", x)
     mine.kept = np.empty((3, 4), np.float32)
     assert context.set_output_allocator("y", mine)
-    for number in range(1, 6):
+    for number, said in enumerate(["-1", str(1 << 64), "True", "'x'", "2.5"], 1):
         assert not context.execute_async_v3(0) and logger.errors().count("gave no 48 bytes") == number
+        assert f"output 'y' gave no 48 bytes: reallocate_output answered with {said}, which is no address" in last(
+            logger
+        )
     assert context.execute_async_v3(0)
     np.testing.assert_allclose(mine.kept, small.want(x), atol=1e-5)
+
+
+class Answering(trt.IGpuAllocator):
+    """Gives no memory, but what stands for it."""
+
+    def __init__(self, answer: object) -> None:
+        trt.IGpuAllocator.__init__(self)
+        self.answer = answer
+
+    def allocate(self, size: int, alignment: int, flags: int) -> object:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def deallocate(self, memory: int) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("mine", "allocate answered with 'mine', which is no address"), (None, "allocate answered with None")]
+    + [(LookupError("all gone"), "LookupError: all gone"), ([1], "allocate answered with [1]")],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_R9_messages_name_what_an_allocator_answered(answer: object, said: str) -> None:
+    logger = small.Recorder()
+    runtime = trt.Runtime(logger)
+    runtime.gpu_allocator = Answering(answer)
+    engine = runtime.deserialize_cuda_engine(small.plan(logger, network=small.chain))
+    context = None if engine is None else engine.create_execution_context()
+    if context is not None:
+        x, y = small.inputs(), np.empty((3, 4), np.float32)
+        assert context.set_input_shape("x", x.shape)
+        assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+        assert not context.execute_async_v3(0)
+    assert "the allocator of the user gave none: " in last(logger) and said in last(logger)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_R9_the_recorder_hears_why_an_output_has_no_memory() -> None:
+    """Of the asynchronous call, too; a reason is said once."""
+
+    class Later(trt.IOutputAllocator):
+        def __init__(self) -> None:
+            trt.IOutputAllocator.__init__(self)
+            self.answers = [RuntimeError("no room"), None, 0]
+
+        def reallocate_output_async(self, *_: object) -> object:
+            answer = self.answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        def notify_shape(self, *_: object) -> None:
+            raise AssertionError("there is no memory")
+
+    class Errors(trt.IErrorRecorder):
+        def __init__(self) -> None:
+            trt.IErrorRecorder.__init__(self)
+            self.told: list[tuple[trt.ErrorCodeTRT, str]] = []
+
+        def report_error(self, code: trt.ErrorCodeTRT, desc: str) -> bool:
+            self.told.append((code, desc))
+            return True
+
+    errors, mine, x = Errors(), Later(), small.inputs()
+    context = small.engine(small.Recorder()).create_execution_context()
+    context.error_recorder = errors
+    assert context.set_input_shape("x", x.shape) and context.set_tensor_address("x", x)
+    assert context.set_output_allocator("y", mine)
+    for why in (": RuntimeError: no room", ": reallocate_output_async answered with None", ""):
+        assert not context.execute_async_v3(0)
+        code, text = errors.told.pop()
+        assert code == trt.ErrorCodeTRT.FAILED_ALLOCATION and text.endswith(f"output 'y' gave no 48 bytes{why}")
+    assert errors.told == []

@@ -1,6 +1,8 @@
 // Runs: results, addresses, data-dependent outputs, memory, observers, failures.
 #include "runtime/fixture.h"
 
+#include <bit>
+
 namespace tenon::test
 {
 
@@ -275,6 +277,34 @@ TEST(Run, Q19_Q20_userManagedMemory)
     EXPECT_FALSE(contextOf(engineOf(pointwiseNetwork()))->setDeviceMemory(memory.data(), bytes));
 }
 
+//! The device says how memory of the user's must lie; what lies so is enough for all steps.
+TEST(Run, Q20_userManagedMemoryIsAlignedAsTheDeviceSays)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()), MemoryStrategy::kUSER_MANAGED);
+    size_t const needed = context->engine().device().userAlignment();
+    ASSERT_TRUE(std::has_single_bit(needed));
+    EXPECT_LE(needed, context->engine().device().alignment());
+    EXPECT_OK(context->setInputShape("x", dimsOf({6, 4})));
+    int64_t const bytes = *context->updateDeviceMemorySizeForShapes();
+    DeviceArray<char> const memory{static_cast<size_t>(bytes) + 2 * needed};
+    char* const aligned = memory.data() + (needed - reinterpret_cast<uintptr_t>(memory.data()) % needed) % needed;
+    for (size_t given = 1; given < needed; given *= 2)
+    {
+        auto const refused = context->setDeviceMemory(aligned + given, bytes);
+        ASSERT_FALSE(refused) << given;
+        std::string const& said = refused.error().message;
+        EXPECT_NE(said.find(" is aligned to " + std::to_string(given) + " bytes; "), std::string::npos) << said;
+        EXPECT_NE(said.find(" needs " + std::to_string(needed)), std::string::npos) << said;
+    }
+    DeviceArray<float> const x{randomFloats(24, 73)};
+    DeviceArray<float> const out{24};
+    void* const bindings[]{x.data(), x.data(), out.data()};
+    EXPECT_FALSE(context->execute(bindings)) << "nothing refused is used";
+    EXPECT_OK(context->setDeviceMemory(aligned + needed, bytes));
+    EXPECT_OK(context->execute(bindings));
+    EXPECT_EQ(out.read()[5], (x.read()[5] * 3.0F + x.read()[5]) * 0.5F);
+}
+
 TEST(Run, Q21_staticTakesTheMostOverProfilesAndOnChangeTheSelected)
 {
     auto plan = pointwiseNetwork();
@@ -347,7 +377,7 @@ TEST(Run, S9_temporaryMemoryIsGivenBackWhenTheRunEnds)
     CountingAllocator temporary;
     auto const context = contextOf(engineOf(pointwiseNetwork()));
     runPointwise(*context, 4, 82);
-    context->setTemporaryAllocator(&temporary);
+    EXPECT_OK(context->setTemporaryAllocator(&temporary));
     for (uint32_t seed : {83U, 84U})
     {
         int const before = temporary.calls;
@@ -355,7 +385,7 @@ TEST(Run, S9_temporaryMemoryIsGivenBackWhenTheRunEnds)
         EXPECT_GT(temporary.calls, before);
         EXPECT_EQ(temporary.live, 0);
     }
-    context->setTemporaryAllocator(nullptr);
+    EXPECT_OK(context->setTemporaryAllocator(nullptr));
     int const before = temporary.calls;
     runPointwise(*context, 4, 85);
     EXPECT_EQ(temporary.calls, before);

@@ -107,6 +107,24 @@ std::shared_ptr<Plan> failingNetwork()
     return builder.finish();
 }
 
+//! The step that fails reads the input; with `isReadLater` another one would read it, too.
+std::shared_ptr<Plan> failsAtOnce(bool isReadLater)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {6});
+    auto const extents = builder.extentsOf(x);
+    int32_t const out = builder.output("out", extents);
+    int32_t const failed = isReadLater ? builder.activation(extents) : out;
+    builder.step("fail", {x}, {failed});
+    if (isReadLater)
+    {
+        int32_t const sum = builder.activation(extents);
+        builder.step("add", {failed, x}, {sum});
+        builder.step("scale", {sum}, {out}).args = ProgramBuilder::args(2.0F);
+    }
+    return builder.finish();
+}
+
 //! Keeps codes and texts; counted by nobody.
 class Recorder final : public nvinfer1::IErrorRecorder
 {
@@ -293,6 +311,43 @@ TEST(Streams, S3_theEventDoesNotWaitForStepsThatReadNoInput)
     EXPECT_FALSE(stream.finish());
     EXPECT_TRUE(*host::isDone(*event));
     EXPECT_OK(host::destroyEvent(*event));
+}
+
+//! Whoever waits for the event would else find an older record of it, or none.
+TEST(Streams, S3_theEventOfARunThatFailsInItsCallIsRecorded)
+{
+    HeldStream stream;
+    EXPECT_OK(stream.finish());
+    for (auto const& [where, plan] : {std::pair{"first", failsAtOnce(false)}, {"between", failsAtOnce(true)}})
+        for (void* const handle : {static_cast<void*>(nullptr), reinterpret_cast<void*>(1), stream.handle()})
+        {
+            SCOPED_TRACE(std::string{where} + (handle == stream.handle() ? ", stream" : ""));
+            auto const context = contextOf(engineOf(plan));
+            DeviceArray<float> const x{randomFloats(6, 1)};
+            DeviceArray<float> const out{6};
+            auto const event = host::createEvent();
+            auto const before = host::createEvent();
+            ASSERT_TRUE(event && before);
+            EXPECT_OK(context->setInputConsumedEvent(*event));
+            EXPECT_OK(context->setInputAddress("x", x.data()));
+            EXPECT_FALSE(context->enqueue(handle)) << "the output has no address";
+            EXPECT_OK(host::recordEvent(*before, handle));
+            EXPECT_FALSE(host::elapsedMilliseconds(*before, *event)) << "a call that starts nothing records nothing";
+            EXPECT_OK(context->setOutputAddress("out", out.data()));
+            for (int round = 0; round < 2; ++round)
+            {
+                EXPECT_OK(host::recordEvent(*before, handle));
+                EXPECT_OK(host::synchronizeEvent(*before)); // The stream's thread may be late.
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
+                static_cast<void>(context->run({.stream = handle, .consumed = *event, .isSynchronous = true}));
+                static_cast<void>(host::synchronize(handle));
+                auto const later = host::elapsedMilliseconds(*before, *event);
+                ASSERT_TRUE(later) << later.error().message;
+                EXPECT_GE(*later, 1.0F);
+            }
+            EXPECT_OK(host::destroyEvent(*event));
+            EXPECT_OK(host::destroyEvent(*before));
+        }
 }
 
 TEST(Streams, R3_enqueueWaitsWhereSizesDependOnData)

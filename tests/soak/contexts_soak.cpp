@@ -81,13 +81,17 @@ class Worker
         : mContext{engine.createExecutionContext()}
     {
         if (index % 2 == 1)
+        {
             EXPECT_EQ(tenonHostCreateStream(&mStream, 0, 0), TENON_HOST_OK);
+        }
     }
     ~Worker()
     {
         mContext.reset();
         if (mStream != nullptr)
+        {
             EXPECT_EQ(tenonHostDestroyStream(mStream), TENON_HOST_OK);
+        }
     }
     Worker(Worker const&) = delete;
 
@@ -115,7 +119,9 @@ class Worker
     {
         place.x.write(each.inputs);
         if (mContext->getOptimizationProfile() != each.profile)
+        {
             EXPECT_TRUE(mContext->setOptimizationProfileAsync(each.profile, handle()));
+        }
         EXPECT_TRUE(mContext->setInputShape("x", dims({each.rows, kWidth})));
         EXPECT_TRUE(mContext->setTensorAddress("x", place.x.data()));
         EXPECT_TRUE(mContext->setTensorAddress("y", place.y.data()));

@@ -26,7 +26,8 @@ class DeviceUnderTest
     virtual void copyOut(void* to, void const* from, size_t bytes) = 0;
     //! Handle of the stream that tests enqueue on.
     virtual void* stream() = 0;
-    virtual void synchronize() = 0;
+    //! Waits for that stream; false when work of it has failed.
+    virtual bool synchronize() = 0;
 };
 
 class HostUnderTest final : public DeviceUnderTest
@@ -52,7 +53,10 @@ class HostUnderTest final : public DeviceUnderTest
     {
         return nullptr;
     }
-    void synchronize() override {}
+    bool synchronize() override
+    {
+        return true;
+    }
 
   private:
     static constexpr std::align_val_t kAlignment{256};

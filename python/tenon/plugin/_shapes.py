@@ -30,6 +30,12 @@ def _builder() -> Any:
     return builder
 
 
+def _floor_div(first: int, second: int) -> int:
+    if second == 0:
+        raise ZeroDivisionError("an extent is divided by 0")
+    return first // second
+
+
 class _SymInt:
     """An integer that may be known at run time only.
 
@@ -113,10 +119,10 @@ class _SymInt:
         return self._with(other, trt.DimensionOperation.PROD, lambda a, b: a * b, True)
 
     def __floordiv__(self, other: Any) -> Any:
-        return self._with(other, trt.DimensionOperation.FLOOR_DIV, lambda a, b: a // b if b != 0 else 0)
+        return self._with(other, trt.DimensionOperation.FLOOR_DIV, _floor_div)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._with(other, trt.DimensionOperation.FLOOR_DIV, lambda a, b: a // b if b != 0 else 0, True)
+        return self._with(other, trt.DimensionOperation.FLOOR_DIV, _floor_div, True)
 
     def __eq__(self, other: object) -> Any:
         return self._with(other, trt.DimensionOperation.EQUAL, lambda a, b: int(a == b))
@@ -274,7 +280,7 @@ def _entering(first: Any, second: Any, name: str) -> Any:
 def cdiv(first: Any, second: Any) -> ShapeExpr:
     """first / second, rounded up."""
     operand = _entering(first, second, "cdiv")
-    return operand._with(second, trt.DimensionOperation.CEIL_DIV, lambda a, b: -(-a // b) if b else 0)
+    return operand._with(second, trt.DimensionOperation.CEIL_DIV, lambda a, b: -_floor_div(-a, b))
 
 
 def max(first: Any, second: Any) -> ShapeExpr:

@@ -290,19 +290,32 @@ def _lent(name: str, doc: str) -> Any:
     return property(lambda self: self._get(name), lambda self, value: setattr(self, name, value), doc=doc)
 
 
-class Tensor:
+#: DLPack's code and the bits of an element.
+_IN_DLPACK = {
+    trt.DataType.FLOAT: (2, 32),
+    trt.DataType.HALF: (2, 16),
+    trt.DataType.BF16: (4, 16),
+    trt.DataType.INT8: (0, 8),
+    trt.DataType.INT32: (0, 32),
+    trt.DataType.INT64: (0, 64),
+    trt.DataType.UINT8: (1, 8),
+    trt.DataType.BOOL: (6, 8),
+}
+
+
+class Tensor(trt._BufferOfArray):
     """A tensor while the plugin runs: a view of memory that is valid until the call returns.
 
-    NumPy and PyTorch view it without copying (`__array_interface__`, `__dlpack__`). Inputs are read-only unless an
-    output takes over their memory (N11).
+    NumPy and PyTorch view it without copying (buffer protocol, `__array_interface__`, `__dlpack__`). Inputs are
+    read-only unless an output takes over their memory (N11).
     """
 
     _names = ("data_ptr", "dtype", "format", "scale", "shape", "strides")
-    __slots__ = ("_values", "_over", "_immutable", "_writeable", "_aliased_to", "_desc", "__weakref__")
+    __slots__ = ("_values", "_alive", "_immutable", "_writeable", "_aliased_to", "_desc", "__weakref__")
 
     def __init__(self) -> None:
         _put(self, "_values", {})
-        _put(self, "_over", False)
+        _put(self, "_alive", [True])
         _put(self, "_immutable", False)
         _put(self, "_writeable", True)
         _put(self, "_aliased_to", None)
@@ -318,7 +331,7 @@ class Tensor:
         return tensor
 
     def _get(self, name: str) -> Any:
-        if self._over:
+        if not self._alive[0]:
             raise RuntimeError("the tensor's memory was lent for one call of the plugin, which is over")
         values = self._values
         if name == "strides" and name in values:
@@ -344,7 +357,7 @@ class Tensor:
         self._values[name] = value
 
     def _end(self) -> None:
-        _put(self, "_over", True)
+        self._alive[0] = False  # Of all that share the memory by aliased().
 
     @property
     def ndim(self) -> int:
@@ -370,28 +383,35 @@ class Tensor:
         return self.shape.numel()
 
     def aliased(self, shape: Any = None) -> Tensor:
-        """The same memory under another shape."""
+        """The same memory under another shape, of no more elements; ValueError where they are known to be too many."""
         tensor = Tensor()
+        _put(tensor, "_alive", self._alive)
         tensor._values.update(self._values)
         _put(tensor, "_desc", self._desc)
         if shape is not None:
             tensor.shape = shape if isinstance(shape, Shape) else Shape(shape)
             tensor.strides = _row_major(tuple(tensor.shape))
+            self._check_room(tensor.shape)
         _put(tensor, "_writeable", self._writeable)
         _put(tensor, "_aliased_to", self)
         _put(tensor, "_immutable", True)
         return tensor
 
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def _check_room(self, shape: Shape) -> None:
+        """There is memory for the elements of the description, where running does not tell them, and no more."""
+        if self._desc is None or self.format not in _VIEWED:
+            return
+        whole = Shape(self._desc)
+        if not (whole.is_dynamic or shape.is_dynamic) and shape.numel() > whole.numel():
+            raise ValueError(f"{shape} has {shape.numel()} elements, and the tensor {whole} has {whole.numel()}")
+
+    def _check_viewed(self) -> None:
         if self.shape.is_dynamic:
             raise ValueError("running the plugin tells this tensor's extents: give them with aliased(shape)")
         if self.format not in _VIEWED:
             raise ValueError(f"memory of format {self.format.name} is no array: use data_ptr")
-        try:
-            kind = np.dtype(nptype(self.dtype))
-        except TypeError:
-            raise ValueError(f"NumPy has no type for {self.dtype.name}: use data_ptr") from None
+
+    def _interface(self, kind: np.dtype) -> dict[str, Any]:
         is_linear = self.format == trt.TensorFormat.LINEAR
         return {
             "version": 3,
@@ -402,21 +422,55 @@ class Tensor:
         }
 
     @property
+    def __array_interface__(self) -> dict[str, Any]:
+        self._check_viewed()
+        try:
+            kind = np.dtype(nptype(self.dtype))
+        except TypeError:
+            raise ValueError(f"NumPy has no type for {self.dtype.name}: use data_ptr, or __dlpack__") from None
+        return self._interface(kind)
+
+    def _buffer_array(self) -> np.ndarray:
+        try:
+            return np.asarray(_Memory(self.__array_interface__))
+        except ValueError as error:
+            raise BufferError(str(error)) from None
+
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         raise AttributeError("the plugin runs on the CPU: the tensor is host memory, use numpy.asarray(tensor)")
 
-    def __dlpack__(self, **arguments: Any) -> Any:
-        array = np.asarray(self)
-        if not array.flags.writeable:  # NumPy exports no read-only memory; readers do not write inputs.
-            array = np.asarray(_Writeable(self))
-        return array.__dlpack__()
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A capsule of the memory; where the consumer cannot be told that it is read-only, of a copy (N11)."""
+        self._check_viewed()
+        if self.dtype not in _IN_DLPACK:
+            raise ValueError(f"DLPack has no type for {self.dtype.name}: use data_ptr")
+        if stream is not None or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("the tensor is in host memory, which has no stream and is lent to the CPU only")
+        is_versioned = max_version is not None and max_version[0] >= 1
+        is_copied = bool(copy) or not (self._writeable or is_versioned)
+        if is_copied and copy is False:
+            raise BufferError("an input is read-only, which DLPack tells from 1.0 on: ask for that, or for a copy")
+        code, bits = _IN_DLPACK[self.dtype]
+        extents = tuple(self.shape)
+        if is_copied:
+            own = np.array(_Memory(self._interface(np.dtype(f"u{bits // 8}"))), order="C")
+            return trt._lend_as_dlpack(
+                own, own.ctypes.data, (code, bits), extents, _row_major(extents), False, True, is_versioned
+            )
+        strides = _row_major(extents) if self.format == trt.TensorFormat.LINEAR else self.strides
+        return trt._lend_as_dlpack(
+            self, self.data_ptr, (code, bits), extents, strides, not self._writeable, False, is_versioned
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
 
-class _Writeable:
-    """A tensor's memory for consumers that know no read-only memory."""
+class _Memory:
+    """What NumPy makes an array of by __array_interface__ alone."""
 
-    def __init__(self, tensor: Tensor) -> None:
-        self.__array_interface__ = {**tensor.__array_interface__, "data": (tensor.data_ptr, False)}
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__array_interface__ = interface

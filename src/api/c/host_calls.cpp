@@ -51,6 +51,16 @@ host::Work workOf(TenonHostWork work, void* user, TenonHostRelease release)
     };
 }
 
+//! A wait that asks the program whether to go on; false: it said no.
+template <typename Wait>
+TenonHostStatus awaiting(TenonGoesOn goesOn, void* user, Wait&& wait) noexcept
+{
+    if (goesOn == nullptr)
+        return problem(TENON_HOST_BAD_ARGUMENT, "there is nobody to ask whether to go on waiting: a pointer is null");
+    return hostQuestion(
+        TENON_HOST_BAD_HANDLE, [&]() -> Result<bool> { return wait([=] { return goesOn(user) != 0; }); });
+}
+
 //! A live stream, so that whatever fails after this is not about the handle.
 template <typename Work>
 TenonHostStatus onStream(void* stream, Work&& work) noexcept
@@ -118,6 +128,16 @@ TenonHostStatus tenonHostSynchronizeStream(void* stream) noexcept
     return onStream(stream, [&] { return hostCall(TENON_HOST_FAILED, [&] { return host::synchronize(stream); }); });
 }
 
+TenonHostStatus tenonHostAwaitStream(void* stream, TenonGoesOn goesOn, void* user) noexcept
+{
+    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::await(stream, asked); });
+}
+
+TenonHostStatus tenonHostAwaitAll(TenonGoesOn goesOn, void* user) noexcept
+{
+    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitAll(asked); });
+}
+
 TenonHostStatus tenonHostQueryStream(void* stream) noexcept
 {
     return onStream(stream, [&] { return hostQuestion(TENON_HOST_FAILED, [&] { return host::isIdle(stream); }); });
@@ -171,6 +191,11 @@ TenonHostStatus tenonHostQueryEvent(void* event) noexcept
 TenonHostStatus tenonHostSynchronizeEvent(void* event) noexcept
 {
     return hostCall(TENON_HOST_BAD_HANDLE, [&] { return host::synchronizeEvent(event); });
+}
+
+TenonHostStatus tenonHostAwaitEvent(void* event, TenonGoesOn goesOn, void* user) noexcept
+{
+    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitEvent(event, asked); });
 }
 
 TenonHostStatus tenonHostElapsed(float* milliseconds, void* start, void* end) noexcept

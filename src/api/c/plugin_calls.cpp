@@ -29,7 +29,7 @@ bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) noexcept
 void tenonExplainFailure(char const* why) noexcept
 try
 {
-    tenon::plugins::explain(why == nullptr ? "" : why);
+    tenon::explain(why == nullptr ? "" : why);
 }
 catch (...) // No memory for the text: the code says enough.
 {
@@ -37,7 +37,7 @@ catch (...) // No memory for the text: the code says enough.
 
 TenonText tenonTakeExplanation() noexcept
 {
-    std::string const why = tenon::plugins::takeExplanation();
+    std::string const why = tenon::takeExplanation();
     return why.empty() ? nullptr : tenon::api::textOf(why);
 }
 

@@ -1,6 +1,7 @@
 // C functions: the checking host for plugins.
 #include "api/c/texts.h"
 #include "plugins/check/check.h"
+#include "plugins/failure.h"
 #include "tenon/testing.h"
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,9 @@ namespace check = plugins::check;
 Result<check::Subject> subjectFrom(TenonCheckSubject const& given)
 {
     auto* const creator = static_cast<nvinfer1::IPluginCreatorInterface*>(given.creator);
-    std::string const nameSpace = given.nameSpace == nullptr ? "" : given.nameSpace;
+    std::optional<std::string> nameSpace;
+    if (given.nameSpace != nullptr)
+        nameSpace = given.nameSpace;
     check::Subject subject;
     if (given.pluginV2 != nullptr)
         subject = check::subjectOf(*static_cast<nvinfer1::IPluginV2*>(given.pluginV2));
@@ -67,7 +70,7 @@ check::FillInput fillFrom(TenonCheckOptions const& given)
         TenonCheckTensor const tensor{static_cast<int32_t>(contents.type),
             static_cast<int32_t>(contents.extents.size()), contents.extents.data(), contents.data.data()};
         if (int32_t const code = given.fill(given.fillUser, static_cast<int32_t>(input), &tensor); code != 0)
-            return badArgument("the function that fills inputs returned {} for input {}", code, input);
+            return badArgument("the function that fills inputs returned {} for input {}{}", code, input, because());
         return Done{};
     };
 }
@@ -89,7 +92,7 @@ check::Reference referenceFrom(TenonCheckOptions const& given)
         int32_t const code = given.reference(given.referenceUser, in.data(), static_cast<int32_t>(in.size()),
             out.data(), static_cast<int32_t>(out.size()));
         if (code != 0)
-            return badArgument("it returned {}", code);
+            return badArgument("it returned {}{}", code, because());
         return Done{};
     };
 }

@@ -1,6 +1,7 @@
 // Kernel "shape_values": writes the values of a shape tensor, known before the run, to where kernels read them.
 #include "backend/check_shapes.h"
 #include "backends/cpu/kernel_file.h"
+#include "base/real_op.h"
 #include "ir/host_tensor.h"
 
 #include <cstring>
@@ -35,6 +36,11 @@ class PreparedValues final : public Prepared
 class ValuesKernel final : public Kernel
 {
   public:
+    //! With real numbers, extents are their bits.
+    explicit ValuesKernel(bool real)
+        : mReal{real}
+    {
+    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
@@ -49,16 +55,22 @@ class ValuesKernel final : public Kernel
                 nameOf(outputs[0].dtype));
         HostTensor values{outputs[0].dtype, outputs[0].extents};
         for (int64_t i = 0; i < count; ++i)
-            values.setInteger(i, inputs[0].extents[static_cast<size_t>(i)]);
+        {
+            int64_t const value = inputs[0].extents[static_cast<size_t>(i)];
+            mReal ? values.set(i, fromRealBits(value)) : values.setInteger(i, value);
+        }
         Bytes bytes(static_cast<size_t>(tenon::bytesOf(outputs[0].dtype, count)));
         values.toBytes(bytes.data());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedValues>(std::move(bytes))};
     }
+
+  private:
+    bool mReal;
 };
 
-Result<std::unique_ptr<Kernel>> loadValues(KernelSource const&)
+Result<std::unique_ptr<Kernel>> loadValues(KernelSource const& source)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>()};
+    return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>(!source.args.empty())};
 }
 
 constexpr KernelEntry kKernels[]{{"shape_values", &loadValues}};

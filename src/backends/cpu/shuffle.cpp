@@ -141,7 +141,7 @@ class ShuffleKernel final : public Kernel
         PreparedInputs const in{inputs, mUnread};
         std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get()))));
         if (volumeOf(middle) != volumeOf(x.extents))
-            return badArgument("{} elements cannot become {}", volumeOf(x.extents), volumeOf(middle));
+            return badConfig("{} elements cannot become {}", volumeOf(x.extents), volumeOf(middle));
         std::vector<CopyAxis> const axes = TENON_TRY(copyAxes(x, y, middle));
         std::vector<CopyStep::Part> parts;
         parts.push_back({0, StridedCopy{bytes, axes}});

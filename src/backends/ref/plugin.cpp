@@ -71,7 +71,7 @@ class AttachedPlugin final : public Attached
     AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
         : mShared{std::move(shared)},
           mPlugin{std::move(plugin)},
-          mBody{plugins::findCpuBody(mPlugin->identity())},
+          mBody{plugins::findCpuBody(*mPlugin)},
           mInputs(mShared->ports.inputs + 1, nullptr)
     {
     }

@@ -1,6 +1,7 @@
 // Kernel "shape_values": writes the values of a shape tensor, known before the run, to where kernels read them.
 #include "backend/check_shapes.h"
 #include "backends/ref/kernels.h"
+#include "base/real_op.h"
 
 namespace tenon::ref
 {
@@ -15,11 +16,20 @@ void write(std::vector<int64_t> const& values, void* to)
         out[i] = static_cast<T>(values[i]);
 }
 
+//! Of the bits of numbers.
+void writeReals(std::vector<int64_t> const& values, void* to)
+{
+    auto* out = static_cast<float*>(to);
+    for (size_t i = 0; i < values.size(); ++i)
+        out[i] = static_cast<float>(fromRealBits(values[i]));
+}
+
 class PreparedShapeValues final : public Prepared
 {
   public:
-    PreparedShapeValues(DType dtype, std::vector<int64_t> values)
+    PreparedShapeValues(DType dtype, bool real, std::vector<int64_t> values)
         : mDtype{dtype},
+          mReal{real},
           mValues{std::move(values)}
     {
     }
@@ -29,6 +39,11 @@ class PreparedShapeValues final : public Prepared
     }
     Result<Done> run(Call const& call, Lane const&) const override
     {
+        if (mReal)
+        {
+            writeReals(mValues, call.outputs[0]);
+            return Done{};
+        }
         switch (mDtype)
         {
         case DType::kINT64: write<int64_t>(mValues, call.outputs[0]); break;
@@ -42,12 +57,18 @@ class PreparedShapeValues final : public Prepared
 
   private:
     DType mDtype;
+    bool mReal;
     std::vector<int64_t> mValues;
 };
 
 class ShapeValuesKernel final : public Kernel
 {
   public:
+    //! With real numbers, extents are their bits.
+    explicit ShapeValuesKernel(bool real)
+        : mReal{real}
+    {
+    }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
     {
@@ -60,17 +81,22 @@ class ShapeValuesKernel final : public Kernel
             count *= extent;
         bool const isKnown = out.dtype == DType::kINT64 || out.dtype == DType::kINT32 || out.dtype == DType::kINT8
             || out.dtype == DType::kUINT8 || out.dtype == DType::kBOOL || out.dtype == DType::kFLOAT;
-        if (count != static_cast<int64_t>(inputs[0].extents.size()) || !isKnown || out.layout != Layout::kLinear)
+        bool const fits = isKnown && (!mReal || out.dtype == DType::kFLOAT) && out.layout == Layout::kLinear;
+        if (count != static_cast<int64_t>(inputs[0].extents.size()) || !fits)
             return badArgument("{} values for a tensor {}", inputs[0].extents.size(),
                 TensorType{out.dtype, shapeOf(out.extents)}.show());
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedShapeValues>(out.dtype, inputs[0].extents)};
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<PreparedShapeValues>(out.dtype, mReal, inputs[0].extents)};
     }
+
+  private:
+    bool mReal;
 };
 } // namespace
 
-Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const&)
+Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ShapeValuesKernel>()};
+    return std::unique_ptr<Kernel>{std::make_unique<ShapeValuesKernel>(!source.args.empty())};
 }
 
 } // namespace tenon::ref

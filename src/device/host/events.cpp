@@ -4,9 +4,11 @@
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <thread>
 
 namespace tenon::host
 {
@@ -190,8 +192,12 @@ Result<Done> recordEvent(void* event, void* stream, EventUse use)
     }
     TENON_TRY(checkStream(stream));
     std::shared_ptr<Mark> mark = TENON_TRY(newMark(event));
-    Result<Done> const result = submit(stream, [mark]() -> Result<Done> {
-        mark->set();
+    bool const isNow = isImmediate(stream); // Then the mark stands within other work, which goes on.
+    Result<Done> const result = submit(stream, [mark, isNow]() -> Result<Done> {
+        if (isNow)
+            mark->set();
+        else
+            StreamQueue::endCurrent([&] { mark->set(); });
         return Done{};
     });
     if (!result)
@@ -236,6 +242,31 @@ Result<Done> synchronizeEvent(void* event)
     if (std::shared_ptr<Mark> const mark = TENON_TRY(waitable(event)); mark != nullptr)
         mark->wait();
     return Done{};
+}
+
+Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting)
+{
+    constexpr std::chrono::milliseconds kBetweenQuestions{20};
+    constexpr Clock::duration kShortest{std::chrono::microseconds{5}};
+    constexpr Clock::duration kLongest{std::chrono::milliseconds{1}};
+    Record const record = TENON_TRY(lastRecord(event));
+    if (record.last == nullptr || record.captured != nullptr)
+        return true;
+    Clock::time_point const start = Clock::now();
+    Clock::time_point asked = start;
+    while (record.last->isDone.load(std::memory_order_acquire) == 0)
+    {
+        Clock::time_point const now = Clock::now();
+        if (now - asked >= kBetweenQuestions)
+        {
+            if (!keepsWaiting())
+                return false;
+            asked = now;
+        }
+        // An atomic has no wait that ends: late by an eighth of the time at most.
+        std::this_thread::sleep_for(std::clamp((now - start) / 8, kShortest, kLongest));
+    }
+    return true;
 }
 
 Result<float> elapsedMilliseconds(void* start, void* end)

@@ -1,7 +1,7 @@
 // Events of the host: fences in streams, known by handles that programs pass as cudaEvent_t.
 #pragma once
 
-#include "base/result.h"
+#include "device/host/streams.h"
 
 namespace tenon::host
 {
@@ -29,6 +29,8 @@ Result<bool> isDone(void* event);
 Result<Done> synchronizeEvent(void* event);
 Result<bool> hasTiming(void const* event);
 //! Between two events with timing, both done.
+//! Waits as synchronizeEvent() does, as long as `keepsWaiting` says so; false: it said no.
+Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting);
 Result<float> elapsedMilliseconds(void* start, void* end);
 
 } // namespace tenon::host

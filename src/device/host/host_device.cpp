@@ -2,6 +2,7 @@
 #include "device/host/host_device.h"
 
 #include "device/host/events.h"
+#include "device/host/stream_queue.h"
 #include "device/host/streams.h"
 
 #include <atomic>
@@ -60,6 +61,11 @@ Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions cons
     return RunEnd::kDone;
 }
 
+Result<Done> HostDevice::runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
+{
+    return runNow(launches, options, failure);
+}
+
 Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions const& options)
 {
     RunOptions later = options;
@@ -108,9 +114,13 @@ Result<Done> runInStream(
     GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
     auto const over = std::make_shared<std::promise<void>>(); // Told after the caller may have gone on.
     std::future<void> const end = over->get_future();
-    TENON_TRY(host::submit(stream, [&, over]() -> Result<Done> {
+    bool const isNow = host::isImmediate(stream);
+    TENON_TRY(host::submit(stream, [&, over, isNow]() -> Result<Done> {
         done = work(goesOn == nullptr ? nullptr : &goesOnThere);
-        over->set_value();
+        if (isNow)
+            over->set_value();
+        else
+            host::StreamQueue::endCurrent([&] { over->set_value(); });
         return Done{}; // The caller takes the failure itself.
     }));
     if (goesOn == nullptr)

@@ -9,10 +9,17 @@ namespace tenon
 class HostDevice : public Device
 {
   public:
+    static constexpr size_t kUserAlignment{16}; //!< What malloc and NumPy give.
+
+    size_t userAlignment() const noexcept override
+    {
+        return kUserAlignment;
+    }
     void copyToHost(void* to, void const* from, size_t bytes) override;
     void copyFromHost(void* to, void const* from, size_t bytes) override;
     void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
     Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
+    Result<Done> runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
     Result<Done> checkStream(void const* stream) const override;
     Result<Done> checkEvent(void const* event) const override;
     Result<Done> recordEvent(void* event, void* stream) override;

@@ -2,6 +2,7 @@
 #include "device/host/stream_queue.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <system_error>
@@ -130,11 +131,28 @@ void StreamQueue::finish(Result<Done> result) noexcept
 {
     if (!result && !mFailure)
         mFailure = std::move(result).error();
+    if (!std::exchange(mHasEnded, false))
+        countFinished();
+}
+
+void StreamQueue::countFinished(std::function<void()> const& tell)
+{
     ++mFinished;
+    if (tell)
+        tell();
     if (mKind == StreamKind::kBlocking)
-        gBlockingPending.fetch_sub(1, std::memory_order_release);
+        gBlockingPending.fetch_sub(1, std::memory_order_release); // Read without the lock: last.
     if (mWaiters > 0)
         mStep.notify_all();
+}
+
+void StreamQueue::endCurrent(std::function<void()> const& tell)
+{
+    std::scoped_lock const lock{tCurrent->mMutex};
+    if (std::exchange(tCurrent->mHasEnded, true))
+        tell();
+    else
+        tCurrent->countFinished(tell);
 }
 
 void StreamQueue::drain() noexcept
@@ -146,6 +164,29 @@ void StreamQueue::drain() noexcept
     ++mWaiters;
     mStep.wait(lock, [&] { return mFinished >= until; });
     --mWaiters;
+}
+
+bool StreamQueue::drainWhile(KeepsWaiting const& keepsWaiting)
+{
+    constexpr std::chrono::milliseconds kBetweenQuestions{20};
+    if (tCurrent == this)
+        return true;
+    std::unique_lock lock{mMutex};
+    uint64_t const until = mSubmitted;
+    auto const isDone = [&] { return mFinished >= until; };
+    bool mayWait{true};
+    while (mayWait && !isDone())
+    {
+        ++mWaiters;
+        bool const wasInTime = mStep.wait_for(lock, kBetweenQuestions, isDone);
+        --mWaiters;
+        if (wasInTime)
+            break;
+        lock.unlock();
+        mayWait = keepsWaiting();
+        lock.lock();
+    }
+    return isDone();
 }
 
 bool StreamQueue::isIdle() noexcept
@@ -203,6 +244,7 @@ void StreamQueue::resetInChild()
         gBlockingPending.fetch_sub(static_cast<int64_t>(mSubmitted - mFinished), std::memory_order_release);
     mFinished = mSubmitted;
     mWaiters = 0;
+    mHasEnded = false;
     mHasThread = false;
 }
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,9 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
 
     //! The queue whose thread is calling, or null.
     static StreamQueue* current() noexcept;
+    //! For work at its end that tells others of it: `tell` is called, and the work counts as done, as one. Who hears of
+    //! either finds the other.
+    static void endCurrent(std::function<void()> const& tell);
     //! Work of all blocking streams that is not done.
     static int64_t blockingPending() noexcept;
 
@@ -50,6 +54,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
     Result<Done> push(Work work);
     //! Waits for what stands in the queue now; at once in its own thread.
     void drain() noexcept;
+    //! The same as long as `keepsWaiting` says so; false: it said no.
+    bool drainWhile(KeepsWaiting const& keepsWaiting);
     bool isIdle() noexcept;
     //! The first failure since the last call.
     std::optional<Error> takeFailure() noexcept;
@@ -66,6 +72,7 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
     Result<Done> startThread();
     void serve() noexcept;
     void finish(Result<Done> result) noexcept;
+    void countFinished(std::function<void()> const& tell = {}); //!< Under the lock.
 
     StreamKind const mKind;
     int32_t const mPriority;
@@ -79,6 +86,7 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
     uint64_t mSubmitted{0};
     uint64_t mFinished{0};
     int32_t mWaiters{0};
+    bool mHasEnded{false}; //!< The work at hand counts as done already.
     bool mIsClosed{false};
     bool mHasThread{false};
     pthread_t mThread{};

@@ -4,6 +4,8 @@
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
+#include <algorithm>
+
 namespace tenon::host
 {
 
@@ -76,6 +78,14 @@ void waitForBlocking() noexcept
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         if (queue->kind() == StreamKind::kBlocking)
             queue->drain();
+}
+
+bool isBlockingIdle() noexcept
+{
+    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+        return true;
+    return std::ranges::all_of(streamTable().all(),
+        [](auto const& queue) { return queue->kind() != StreamKind::kBlocking || queue->isIdle(); });
 }
 } // namespace
 
@@ -204,12 +214,36 @@ Result<Done> synchronize(void* stream)
     return failureOf(*queue);
 }
 
+Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
+{
+    if (Captures::instance().isAny() || (isImmediate(stream) && !isLegacy(stream)))
+        return true;
+    if (!isLegacy(stream))
+        return TENON_TRY(findQueue(stream))->drainWhile(keepsWaiting);
+    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+        return true;
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        if (queue->kind() == StreamKind::kBlocking && !queue->drainWhile(keepsWaiting))
+            return false;
+    return true;
+}
+
+bool awaitAll(KeepsWaiting const& keepsWaiting)
+{
+    if (Captures::instance().isAny() || StreamQueue::current() != nullptr)
+        return true;
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        if (!queue->drainWhile(keepsWaiting))
+            return false;
+    return true;
+}
+
 Result<bool> isIdle(void* stream)
 {
     if (isLegacy(stream))
     {
         TENON_TRY(useLegacy());
-        return StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr;
+        return isBlockingIdle();
     }
     if (isImmediate(stream))
         return true;

@@ -8,6 +8,9 @@
 namespace tenon::host
 {
 
+//! Asked every 20 ms or so by the thread that waits; false ends the waiting, not the work.
+using KeepsWaiting = std::function<bool()>;
+
 //! Work of a stream. A failure stays with the stream until its next synchronize or query.
 using Work = std::function<Result<Done>()>;
 
@@ -41,6 +44,11 @@ Result<Done> startNow(void const* stream);
 Result<Done> submit(void* stream, Work work);
 //! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
 Result<Done> synchronize(void* stream);
+//! Waits as synchronize() does, as long as `keepsWaiting` says so; false: it said no. Failures stay with the stream.
+//! Where something captures nothing is waited for: synchronize() has the error.
+Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting);
+//! The same for every stream of the process.
+bool awaitAll(KeepsWaiting const& keepsWaiting);
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
 bool isCapturing(void const* stream) noexcept;

@@ -43,6 +43,16 @@ Result<Bench> Bench::make(Host& host, Form const& form, Ready const& ready, Poin
     return bench;
 }
 
+Result<Done> Bench::refill(size_t input, RealTensor& contents)
+{
+    if (!mHost->options().fill)
+        return Done{};
+    auto filled = mHost->options().fill(input, contents);
+    if (!filled)
+        mHost->find(flaw::kFill, Ask::kRun, filled.error().message);
+    return filled;
+}
+
 Result<Done> Bench::makeMemory(Ready const& ready, uint32_t seed)
 {
     mTakenOver.assign(static_cast<size_t>(mPorts.outputs()), -1);
@@ -62,8 +72,7 @@ Result<Done> Bench::makeMemory(Ready const& ready, uint32_t seed)
         if (isInput)
         {
             RealTensor contents = widened(randomTensor(desc.type, extents, seed + static_cast<uint32_t>(i)));
-            if (mHost->options().fill)
-                TENON_TRY(mHost->options().fill(i, contents));
+            TENON_TRY(refill(i, contents));
             mInputs.push_back(narrowed(contents, desc.type));
             mInputBytes.push_back(laidOut(mInputs.back(), desc.format));
             mInputAddresses.push_back(mMemory.back().data());

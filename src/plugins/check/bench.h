@@ -56,6 +56,8 @@ class Bench
         : mHost{&host}
     {
     }
+    //! By the user's function.
+    Result<Done> refill(size_t input, RealTensor& contents);
     Result<Done> makeMemory(Ready const& ready, uint32_t seed);
     void prepare(Fill fill);
     void lookAround();

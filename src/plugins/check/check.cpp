@@ -3,7 +3,9 @@
 
 #include "plugins/check/groups.h"
 #include "plugins/check/isolated.h"
+#include "plugins/failure.h"
 #include "plugins/registry.h"
+#include "plugins/text.h"
 
 #include "impl/NvInferPythonPlugin.h"
 
@@ -26,10 +28,11 @@ using nvinfer1::TensorRTPhase;
 namespace
 {
 std::atomic<Mark const*> gChecked{nullptr}; //!< Of the check that runs in this process.
+std::atomic<pid_t> gProcess{0};             //!< This: a child that a callback forks may end as it likes.
 
 void onExit() noexcept
 {
-    Mark const* const mark = gChecked.load();
+    Mark const* const mark = getpid() == gProcess ? gChecked.load() : nullptr;
     char const* const callback = mark == nullptr ? nullptr : mark->callback.load();
     if (callback == nullptr)
         return;
@@ -46,6 +49,7 @@ class ExitGuard
     explicit ExitGuard(Mark const& mark)
     {
         [[maybe_unused]] static int const isListening = std::atexit(onExit);
+        gProcess = getpid();
         gChecked = &mark;
     }
     ~ExitGuard()
@@ -81,21 +85,39 @@ class Lent final : public IPluginV3
     IPluginV3& mPlugin;
 };
 
+//! What the library asks every object of the V2 family first, each question marked: one of them may throw.
+void introduce(nvinfer1::IPluginV2& plugin, Watch& watch)
+{
+    watch.enter("getTensorRTVersion", Generation::kV2);
+    Generation const generation = generationOf(plugin);
+    watch.enter("getPluginType", generation);
+    plugin.getPluginType();
+    watch.enter("getPluginVersion");
+    plugin.getPluginVersion();
+    watch.enter("getPluginNamespace");
+    plugin.getPluginNamespace();
+}
+
 Result<PluginPtr> madeBy(
-    IPluginCreatorInterface& creator, std::string const& nameSpace, PluginFieldCollection const* fields)
+    IPluginCreatorInterface& creator, std::string const& nameSpace, PluginFieldCollection const* fields, Watch& watch)
 {
     constexpr char const* kName{"checked"};
     PluginFieldCollection const none{};
     fields = fields == nullptr ? &none : fields;
+    forgetExplanation();
     auto const answered = [](auto* plugin) -> Result<decltype(plugin)> {
         if (plugin == nullptr)
-            return badConfig("createPlugin() returned null for the fields given");
+            return badConfig("createPlugin() returned null for the fields given{}", because());
         return plugin;
     };
     switch (kindOf(creator))
     {
     case CreatorKind::kV1:
-        return take(TENON_TRY(answered(static_cast<IPluginCreator&>(creator).createPlugin(kName, fields))));
+    {
+        auto* const plugin = TENON_TRY(answered(static_cast<IPluginCreator&>(creator).createPlugin(kName, fields)));
+        introduce(*plugin, watch);
+        return take(plugin);
+    }
     case CreatorKind::kV3One:
         return take(TENON_TRY(answered(
                         static_cast<IPluginCreatorV3One&>(creator).createPlugin(kName, fields, TensorRTPhase::kBUILD))),
@@ -108,6 +130,23 @@ Result<PluginPtr> madeBy(
     case CreatorKind::kUnknown: break;
     }
     return badArgument("the creator is of an unknown kind: '{}'", creator.getInterfaceInfo().kind);
+}
+
+//! What its plugins are to be called.
+Identity identityOf(IPluginCreatorInterface& creator)
+{
+    auto const said = [](auto& its, Generation generation) -> Identity {
+        return {plugins::textOf(its.getPluginName()), plugins::textOf(its.getPluginVersion()),
+            plugins::textOf(its.getPluginNamespace()), generation};
+    };
+    switch (kindOf(creator))
+    {
+    case CreatorKind::kV1: return said(static_cast<IPluginCreator&>(creator), Generation::kV2);
+    case CreatorKind::kV3One: return said(static_cast<IPluginCreatorV3One&>(creator), Generation::kV3);
+    case CreatorKind::kV3Quick: return said(static_cast<IPluginCreatorV3Quick&>(creator), Generation::kV3);
+    case CreatorKind::kUnknown: break;
+    }
+    return {};
 }
 
 Result<Done> checkOptions(Options const& options)
@@ -131,6 +170,13 @@ Result<Done> checkOptions(Options const& options)
 }
 } // namespace
 
+std::string registeredUnder(Subject const& subject)
+{
+    return subject.nameSpace         ? *subject.nameSpace
+        : subject.creator == nullptr ? std::string{}
+                                     : identityOf(*subject.creator).nameSpace;
+}
+
 std::vector<Group> const& allGroups()
 {
     static std::vector<Group> const groups{{"names", checkNames}, {"objects", checkObjects}, {"shapes", checkShapes},
@@ -139,10 +185,14 @@ std::vector<Group> const& allGroups()
     return groups;
 }
 
-Subject subjectOf(IPluginCreatorInterface& creator, std::string nameSpace, PluginFieldCollection const* fields)
+Subject subjectOf(
+    IPluginCreatorInterface& creator, std::optional<std::string> nameSpace, PluginFieldCollection const* fields)
 {
     Subject subject;
-    subject.make = [&creator, nameSpace, fields] { return madeBy(creator, nameSpace, fields); };
+    subject.make = [&creator, nameSpace, fields](Watch& watch) {
+        return madeBy(creator, nameSpace.value_or(identityOf(creator).nameSpace), fields, watch);
+    };
+    subject.expected = kindOf(creator) == CreatorKind::kV1 ? Generation::kV2 : Generation::kV3;
     subject.creator = &creator;
     subject.nameSpace = std::move(nameSpace);
     subject.fields = fields;
@@ -152,7 +202,11 @@ Subject subjectOf(IPluginCreatorInterface& creator, std::string nameSpace, Plugi
 Subject subjectOf(nvinfer1::IPluginV2& plugin)
 {
     Subject subject;
-    subject.make = [&plugin] { return borrow(plugin); };
+    subject.make = [&plugin](Watch& watch) {
+        introduce(plugin, watch);
+        return borrow(plugin);
+    };
+    subject.expected = Generation::kV2;
     subject.maker = "getTensorRTVersion";
     subject.object = &plugin;
     return subject;
@@ -161,7 +215,7 @@ Subject subjectOf(nvinfer1::IPluginV2& plugin)
 Subject subjectOf(IPluginV3& plugin)
 {
     Subject subject;
-    subject.make = [&plugin] { return take(new Lent{plugin}, TensorRTPhase::kBUILD); };
+    subject.make = [&plugin](Watch&) { return take(new Lent{plugin}, TensorRTPhase::kBUILD); };
     subject.maker = "getCapabilityInterface";
     subject.object = &plugin;
     return subject;
@@ -190,11 +244,17 @@ bool runGroup(Group const& group, Subject const& subject, Options const& options
     {
         Host host{subject, options, watch};
         if (report.identity.type.empty())
-            if (auto const plugin = host.make())
+        {
+            auto const plugin = host.make();
+            if (plugin)
                 report.identity = (*plugin)->identity();
+            else if (subject.creator != nullptr)
+                report.identity = identityOf(*subject.creator);
+        }
         if (!watch.isStopped())
             if (auto const done = group.check(host); !done && !watch.hasTold(done.error()) && watch.count() == 0)
-                watch.add({"refused", "", group.name, done.error().message, "make this question answerable"});
+                watch.add({std::string{flaw::kRefused.check}, std::string{flaw::kRefused.ruleV3}, group.name,
+                    done.error().message, std::string{flaw::kRefused.change}});
     }
     bool const goesOn = !watch.isStopped();
     watch.moveInto(report);

@@ -4,9 +4,12 @@
 #include "plugins/plugin.h"
 
 #include <functional>
+#include <optional>
 
 namespace tenon::plugins::check
 {
+
+class Watch;
 
 //! One input of the plugin.
 struct InputSpec
@@ -50,19 +53,23 @@ struct Options
 //! What is checked. `make` gives an object that the host may use up, each time it is called.
 struct Subject
 {
-    std::function<Result<PluginPtr>()> make;
-    char const* maker{"createPlugin"};                      //!< The callback behind `make`.
-    nvinfer1::IPluginCreatorInterface* creator{nullptr};    //!< Null: what is stored cannot be read again.
-    std::string nameSpace;                                  //!< The creator is registered under.
-    void const* object{nullptr};                            //!< The user's own; null: `make` makes new ones.
+    std::function<Result<PluginPtr>(Watch&)> make;
+    char const* maker{"createPlugin"};                   //!< The callback behind `make`.
+    Generation expected{Generation::kV3};                //!< Until the first object says: one of its family.
+    nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< Null: what is stored cannot be read again.
+    std::optional<std::string> nameSpace; //!< The creator is registered under; unset: the one that it says itself.
+    void const* object{nullptr};          //!< The user's own; null: `make` makes new ones.
     nvinfer1::PluginFieldCollection const* fields{nullptr}; //!< That the creator gets; may be null.
 };
+
+//! Where plans look for the creator.
+std::string registeredUnder(Subject const& subject);
 
 //! One thing that the plugin does wrong.
 struct Finding
 {
     std::string check;    //!< Name of the check.
-    std::string rule;     //!< Rule of the life of plugins, as docs/PLUGINS lists them; empty: none.
+    std::string rule;     //!< Rule of the life of plugins, as docs/PLUGINS lists them.
     std::string callback; //!< The plugin's or creator's.
     std::string what;
     std::string change;
@@ -81,8 +88,8 @@ struct Report
 Result<Report> checkPlugin(Subject const& subject, Options const& options);
 
 //! Subjects: what a creator makes from fields, or an object that stays the user's but is used.
-Subject subjectOf(
-    nvinfer1::IPluginCreatorInterface& creator, std::string nameSpace, nvinfer1::PluginFieldCollection const* fields);
+Subject subjectOf(nvinfer1::IPluginCreatorInterface& creator, std::optional<std::string> nameSpace,
+    nvinfer1::PluginFieldCollection const* fields);
 Subject subjectOf(nvinfer1::IPluginV2& plugin);
 Subject subjectOf(nvinfer1::IPluginV3& plugin);
 

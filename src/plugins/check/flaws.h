@@ -9,7 +9,7 @@ namespace tenon::plugins::check
 struct Flaw
 {
     std::string_view check;
-    std::string_view ruleV2; //!< Of the V2 family; empty: no rule has a number for it.
+    std::string_view ruleV2; //!< Of the V2 family; those that begin with PC stand in docs/PLUGINS alone.
     std::string_view ruleV3;
     std::string_view change;
     bool stops{false}; //!< Nothing that is checked later would mean anything.
@@ -17,29 +17,34 @@ struct Flaw
 
 namespace flaw
 {
-inline constexpr Flaw kFails{"call-fails", "", "", "succeed for everything that the plugin has accepted"};
+inline constexpr Flaw kFails{
+    "call-fails", "J5", "L21", "succeed for everything that the plugin has accepted"}; // Each call has its own rule.
+inline constexpr Flaw kCreates{
+    "call-fails", "PC8", "L3", "make an object of every set of fields that the creator advertises"};
+inline constexpr Flaw kRefused{
+    "refused", "PC9", "PC9", "accept the inputs that the plugin is checked with, or check it with others"};
 inline constexpr Flaw kThrows{
     "throws", "J5", "L21", "catch everything inside the callback and return a code: no exception may leave it"};
-inline constexpr Flaw kCrashes{"crashes", "", "", "run this callback under a debugger: docs/PLUGINS says how"};
-inline constexpr Flaw kHangs{"hangs", "", "", "let the callback return"};
+inline constexpr Flaw kCrashes{"crashes", "PC5", "PC5", "run this callback under a debugger: docs/PLUGINS says how"};
+inline constexpr Flaw kHangs{"hangs", "PC5", "PC5", "let the callback return"};
 inline constexpr Flaw kEnds{
-    "ends-process", "", "", "return a code: the process belongs to the user, no callback may end it"};
+    "ends-process", "PC5", "PC5", "return a code: the process belongs to the user, no callback may end it"};
 inline constexpr Flaw kNames{"names", "J15", "L3",
     "give creator and plugin the same type, version and namespace: plans are restored by them", true};
 inline constexpr Flaw kNamespace{
     "namespace", "J16", "L2", "return what setPluginNamespace() received last, and \"\" before that"};
-inline constexpr Flaw kCapabilities{"capabilities", "", "L1",
+inline constexpr Flaw kCapabilities{"capabilities", "L1", "L1",
     "answer kCORE, kBUILD and kRUNTIME with objects of these interfaces, always the same", true};
 inline constexpr Flaw kCompiled{
-    "compiled-ahead", "", "", "check an implementation that runs (impl) in its place", true};
+    "compiled-ahead", "PC7", "PC7", "check an implementation that runs (impl) in its place", true};
 inline constexpr Flaw kInterface{"interface", "J17", "L25", "leave getInterfaceInfo() and getTensorRTVersion() alone"};
 inline constexpr Flaw kFieldNames{
-    "field-names", "", "L4", "advertise every field once, with a name, in memory that the creator owns"};
-inline constexpr Flaw kFieldsGiven{"unknown-field", "", "L4",
+    "field-names", "PC8", "L4", "advertise every field once, with a name, in memory that the creator owns"};
+inline constexpr Flaw kFieldsGiven{"unknown-field", "PC8", "L4",
     "give the field the name that the creator advertises, or let getFieldNames() advertise it"};
 inline constexpr Flaw kOutputs{"outputs", "J1", "L9", "have at least one output, and always the same number", true};
-inline constexpr Flaw kStable{
-    "stable-answers", "", "", "give the same answer to the same question: count nothing, keep nothing in the call"};
+inline constexpr Flaw kStable{"stable-answers", "PC1", "PC1",
+    "give the same answer to the same question: count nothing, keep nothing in the call"};
 inline constexpr Flaw kLooksAhead{"looks-ahead", "J10", "L17",
     "answer from the entries 0 to pos alone: those behind are not decided when the question comes"};
 inline constexpr Flaw kCombination{"combination", "J3", "L22", "accept one of the types and formats on offer", true};
@@ -48,10 +53,9 @@ inline constexpr Flaw kShapes{"shapes-agree", "K12", "L9",
     "write extents with the expression builder; getConstantValue() means something only where isConstant() is true",
     true};
 inline constexpr Flaw kSizeTensor{
-    "size-tensor", "", "L10", "declare it as a 0-D int32 output, and write a size from 0 to its upper bound"};
-inline constexpr Flaw kTactics{"tactics", "", "L15", "name positive tactics, each once"};
+    "size-tensor", "L10", "L10", "declare it as a 0-D int32 output, and write a size from 0 to its upper bound"};
 inline constexpr Flaw kAlias{
-    "alias", "", "L18", "let an output take over an input of the same type, format and shape, each input once"};
+    "alias", "L18", "L18", "let an output take over an input of the same type, format and shape, each input once"};
 inline constexpr Flaw kNewObject{
     "new-object", "J7", "L7", "return a new object each time: the library destroys each one that it gets", true};
 inline constexpr Flaw kCloneCarries{
@@ -76,19 +80,25 @@ inline constexpr Flaw kWorkspaceBounds{
 inline constexpr Flaw kWorkspaceLargest{"workspace-largest", "K9", "K9",
     "answer for the largest extents with no less than any smaller ones need: memory is set aside once, for those",
     true};
+inline constexpr Flaw kWorkspaceHuge{
+    "call-fails", "K9", "K9", "name the bytes that enqueue() needs: no memory has that many"};
 inline constexpr Flaw kWorkspaceContents{
     "workspace-contents", "K9", "K9", "write workspace before reading it: what it holds is left over from others"};
-inline constexpr Flaw kOutputBounds{"output-bounds", "", "", "write no more elements than the output's shape has"};
-inline constexpr Flaw kOutputWritten{"output-written", "", "", "write every element of the output's shape"};
+inline constexpr Flaw kOutputBounds{
+    "output-bounds", "PC2", "PC2", "write no more elements than the output's shape has"};
+inline constexpr Flaw kOutputWritten{"output-written", "PC2", "PC2", "write every element of the output's shape"};
 inline constexpr Flaw kInputsKept{
-    "inputs-kept", "", "L18", "leave inputs alone; to work in place let getAliasedInput() say so (IPluginV3)"};
-inline constexpr Flaw kRepeatable{
-    "repeatable", "", "", "compute the same from the same inputs: keep no state from one enqueue() to the next", true};
-inline constexpr Flaw kApart{
-    "contexts-apart", "", "", "keep scratch data in the object or the workspace, never in static or shared variables"};
+    "inputs-kept", "PC3", "L18", "leave inputs alone; to work in place let getAliasedInput() say so (IPluginV3)"};
+inline constexpr Flaw kRepeatable{"repeatable", "PC4", "PC4",
+    "compute the same from the same inputs: keep no state from one enqueue() to the next", true};
+inline constexpr Flaw kApart{"contexts-apart", "K10", "L7",
+    "keep scratch data in the object or the workspace, never in static or shared variables"};
 inline constexpr Flaw kEmpty{
     "empty-tensors", "L23", "L23", "return success for tensors without elements, and touch nothing"};
-inline constexpr Flaw kReference{"reference", "", "", "compute what the reference function computes"};
+inline constexpr Flaw kReference{"reference", "PC6", "PC6", "compute what the reference function computes"};
+inline constexpr Flaw kNoReference{
+    "reference", "PC6", "PC6", "let the reference function write each output, in the shape that the plugin has for it"};
+inline constexpr Flaw kFill{"fill", "PC9", "PC9", "let the function that fills inputs succeed for each of them", true};
 } // namespace flaw
 
 } // namespace tenon::plugins::check

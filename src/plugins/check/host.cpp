@@ -122,8 +122,8 @@ Ports Form::runPorts(std::vector<int64_t> const& values) const
 
 Result<PluginPtr> Host::make()
 {
-    mWatch.enter(mSubject.maker);
-    auto made = mSubject.make();
+    mWatch.enter(mSubject.maker, mGeneration);
+    auto made = mSubject.make(mWatch);
     mWatch.enter(nullptr);
     if (!made)
     {
@@ -131,7 +131,7 @@ Result<PluginPtr> Host::make()
         if (lacks)
             mWatch.find(flaw::kCapabilities, Generation::kV3, "getCapabilityInterface", made.error().message);
         else
-            mWatch.find(flaw::kFails, mGeneration, mSubject.maker, made.error().message);
+            mWatch.find(flaw::kCreates, mGeneration, mSubject.maker, made.error().message);
         mWatch.stop();
         Error error = std::move(made).error();
         return Error{error.code, "made no plugin: " + error.message};
@@ -143,7 +143,22 @@ Result<PluginPtr> Host::make()
             "the plugin is a kernel that is compiled into plans: it has no object that could run");
         return badConfig("the plugin is compiled ahead of time");
     }
-    return watched(*std::move(made), mWatch);
+    findBody(**made);
+    return watched(*std::move(made), mWatch, mBody);
+}
+
+//! Under the namespace that it has, or that of its registration, which V2 objects are told later.
+void Host::findBody(Plugin& plugin)
+{
+    mBody = findCpuBody(plugin);
+    if (mBody == nullptr && mGeneration != Generation::kV3)
+    {
+        Identity identity = plugin.identity();
+        identity.nameSpace = registeredUnder(mSubject);
+        mBody = findCpuBody(identity, plugin);
+    }
+    if (mBody != nullptr)
+        mWatch.note("enqueue() is not called: the plugin's CPU body runs in its place");
 }
 
 //! Those of the first extent that is dynamic in some input, else of the first input's.
@@ -194,6 +209,13 @@ Result<Form> Host::form(Plugin& plugin, std::optional<int64_t> batch)
         }
         form.inputs.push_back(std::move(shape));
     }
+    mWatch.enter("canBroadcastInputAcrossBatch", mGeneration);
+    std::vector<size_t> const copied = unshareable(plugin, form.inputs);
+    mWatch.enter(nullptr);
+    for (size_t const i : copied) // Engines copy these for each sample (J19).
+        form.inputs[i].front() = std::ranges::find_if(form.inputs, [](Shape const& shape) {
+            return !shape.empty() && shape.front() != ShapeExpr{1};
+        })->front();
     TENON_TRY(ask(plugin, form));
     return form;
 }
@@ -314,7 +336,7 @@ Result<Ready> Host::ready(Form const& form, Combination const& combination)
     ready.workspace = TENON_TRY(ready.plugin->workspace(ready.ports));
     if (ready.workspace > size_t{1} << 36)
     {
-        find(flaw::kFails, Ask::kWorkspace, fmt::format("it asks for {} bytes", ready.workspace));
+        find(flaw::kWorkspaceHuge, Ask::kWorkspace, fmt::format("it asks for {} bytes", ready.workspace));
         return badConfig("the workspace has {} bytes", ready.workspace);
     }
     if (!sizesLate)

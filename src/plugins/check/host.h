@@ -82,7 +82,8 @@ class Host
     Host(Subject const& subject, Options const& options, Watch& watch)
         : mSubject{subject},
           mOptions{options},
-          mWatch{watch}
+          mWatch{watch},
+          mGeneration{subject.expected}
     {
     }
     Subject const& subject() const noexcept
@@ -116,12 +117,18 @@ class Host
     {
         return mGeneration;
     }
+    //! What runs in place of the plugin's enqueue; null: nothing does.
+    CpuBody body() const noexcept
+    {
+        return mBody;
+    }
     void find(Flaw const& flaw, Ask ask, std::string what)
     {
         mWatch.find(flaw, mGeneration, ask, std::move(what));
     }
 
   private:
+    void findBody(Plugin& plugin);
     std::array<int64_t, 3> batchBounds() const;
     std::vector<Combination> inputPrefixes(Plugin& plugin, Ports ports, size_t most);
     Result<std::vector<PortOffer>> offers(Plugin& plugin, Form const& form, Combination const& inputs);
@@ -130,7 +137,8 @@ class Host
     Options const& mOptions;
     Watch& mWatch;
     CountingAllocator mAllocator;
-    Generation mGeneration{Generation::kV3};
+    Generation mGeneration;
+    CpuBody mBody{nullptr};
 };
 
 //! "float[2x3] LINEAR, int32[4] LINEAR -> …" of what stands at the ports.

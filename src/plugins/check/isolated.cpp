@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <optional>
 
 #include <poll.h>
 #include <sys/mman.h>
@@ -23,6 +24,7 @@ namespace tenon::plugins::check
 namespace
 {
 Mark* gMark{nullptr}; //!< Of a child: for what runs when an exception leaves a callback.
+pid_t gProcess{0};    //!< That child: what a callback forks may end as it likes.
 
 //! An exception out of a callback that may not throw ends here.
 [[noreturn]] void onTerminate() noexcept
@@ -50,6 +52,8 @@ Mark* gMark{nullptr}; //!< Of a child: for what runs when an exception leaves a 
 //! exit() would end what belongs to the parent: its threads are not here.
 void onExit() noexcept
 {
+    if (getpid() != gProcess)
+        return;
     gMark->hasExited = true;
     _exit(EXIT_FAILURE);
 }
@@ -139,6 +143,7 @@ Heard listen(int pipe, int32_t seconds)
     Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report, int pipe)
 {
     gMark = &mark;
+    gProcess = getpid();
     // Handlers of the program (a sanitizer's, those of Python's faulthandler) may end the process in order: a crash is
     // to look like one.
     for (int const crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
@@ -159,26 +164,39 @@ Heard listen(int pipe, int32_t seconds)
 }
 
 //! What ended a child that has not reported.
-void tellEnd(Group const& group, int status, bool isLate, int32_t seconds, Mark const& mark, Report& report)
+void tellEnd(
+    Group const& group, std::optional<int> status, bool isLate, int32_t seconds, Mark const& mark, Report& report)
 {
     char const* const callback = mark.callback.load();
     bool const isV3 = mark.generation.load() == Generation::kV3;
     bool const hasThrown = mark.thrown[0] != '\0';
-    Flaw const& flaw = isLate ? flaw::kHangs
-        : hasThrown           ? flaw::kThrows
-        : WIFSIGNALED(status) ? flaw::kCrashes
-                              : flaw::kEnds;
+    bool const isKilled = status && WIFSIGNALED(*status);
+    Flaw const& flaw = isLate                      ? flaw::kHangs
+        : hasThrown                                ? flaw::kThrows
+        : isKilled || (!status && !mark.hasExited) ? flaw::kCrashes
+                                                   : flaw::kEnds;
     std::string what = isLate ? fmt::format("it did not come back within {} seconds", seconds)
         : hasThrown           ? fmt::format("it threw: {}", mark.thrown)
-        : WIFSIGNALED(status) ? fmt::format("the process was killed: {}", strsignal(WTERMSIG(status)))
+        : isKilled            ? fmt::format("the process was killed: {}", strsignal(WTERMSIG(*status)))
         : mark.hasExited      ? "it ended the process by exit()"
-                              : fmt::format("it ended the process by _exit(), with status {}", WEXITSTATUS(status));
+        : !status             ? "the process ended; how is not told while the program ignores SIGCHLD"
+                              : fmt::format("it ended the process by _exit(), with status {}", WEXITSTATUS(*status));
     Mark none;
     Watch watch{none};
     watch.add({std::string{flaw.check}, std::string{isV3 ? flaw.ruleV3 : flaw.ruleV2},
         callback == nullptr ? fmt::format("between callbacks, group {}", group.name) : callback, std::move(what),
         std::string{flaw.change}});
     watch.moveInto(report);
+}
+
+//! How it ended; nothing where the program ignores SIGCHLD: nobody is told then.
+std::optional<int> awaited(pid_t child)
+{
+    int status{0};
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return std::nullopt;
+    return status;
 }
 
 Result<bool> runChild(Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report)
@@ -202,10 +220,9 @@ Result<bool> runChild(Group const& group, Subject const& subject, Options const&
     close(ends[0]);
     if (heard.isLate)
         kill(child, SIGKILL);
-    int status{0};
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (!heard.isLate && mark.hasReported && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    std::optional<int> const status = awaited(child);
+    bool const isWell = !status || (WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
+    if (!heard.isLate && mark.hasReported && isWell)
         return unpack(heard.bytes, report);
     tellEnd(group, status, heard.isLate, options.seconds, mark, report);
     char const* const callback = mark.callback.load();

@@ -171,6 +171,10 @@ void compareWithCreator(Host& host, Said const& plugin)
     if (host.generation() == Generation::kV3 && differ(plugin.nameSpace, made.nameSpace))
         host.watch().find(flaw::kNames, host.generation(), "getPluginNamespace",
             fmt::format("the plugin answers '{}', its creator '{}'", plugin.nameSpace, made.nameSpace));
+    std::string const under = registeredUnder(host.subject());
+    if (host.generation() == Generation::kV3 && differ(plugin.nameSpace, under.c_str()))
+        host.watch().find(flaw::kNames, host.generation(), "getPluginNamespace",
+            fmt::format("the plugin answers '{}', and its creator is registered under '{}'", plugin.nameSpace, under));
 }
 
 void checkNamespace(Host& host, nvinfer1::IPluginV2& plugin)
@@ -186,7 +190,7 @@ void checkNamespace(Host& host, nvinfer1::IPluginV2& plugin)
     // Clones of Python classes begin with the namespace that __init__ sets; told is only one that differs from it.
     bool const isPython =
         ((static_cast<uint32_t>(plugin.getTensorRTVersion()) >> 24U) & nvinfer1::kPLUGIN_VERSION_PYTHON_BIT) != 0;
-    bool const mayLose = isPython && host.subject().nameSpace.empty();
+    bool const mayLose = isPython && registeredUnder(host.subject()).empty();
     if (now == nullptr || std::string_view{now} != "tenon_check")
         host.watch().find(flaw::kNamespace, host.generation(), "getPluginNamespace",
             fmt::format("after setPluginNamespace(\"tenon_check\") it answers '{}'", now == nullptr ? "null" : now));

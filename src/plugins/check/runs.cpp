@@ -44,7 +44,7 @@ void compareWithReference(Host& host, Bench const& bench, Outcome const& outcome
     for (RealTensor& each : wanted)
         std::ranges::fill(each.data, uint8_t{0});
     if (auto const done = host.options().reference(inputs, wanted); !done)
-        return host.watch().note("the reference function failed: " + done.error().message);
+        return host.find(flaw::kNoReference, Ask::kRun, "the reference function failed: " + done.error().message);
     for (size_t i = 0; i < wanted.size(); ++i)
     {
         Tolerance const tolerance = toleranceOf(outcome.outputs[i].type, host.options());

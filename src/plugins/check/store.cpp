@@ -69,9 +69,11 @@ Result<Done> checkSizes(Host& host, nvinfer1::IPluginV2& plugin)
 Result<PluginPtr> restored(Host& host, Plugin& original, Bytes const& stored)
 {
     Identity identity = original.identity();
-    identity.nameSpace = host.subject().nameSpace;
+    std::string const nameSpace = registeredUnder(host.subject());
+    if (host.generation() != Generation::kV3)
+        identity.nameSpace = nameSpace; // As the network would have told it.
     Registry registry;
-    TENON_TRY(registry.add(*host.subject().creator, identity.nameSpace));
+    TENON_TRY(registry.add(*host.subject().creator, nameSpace));
     host.watch().enter(Ask::kRestore, host.generation());
     auto made = registry.restore(identity, "checked", stored);
     host.watch().enter(nullptr);
@@ -80,7 +82,7 @@ Result<PluginPtr> restored(Host& host, Plugin& original, Bytes const& stored)
         host.find(flaw::kRoundTrip, Ask::kRestore, made.error().message);
         return std::move(made).error().in("not restored");
     }
-    PluginPtr plugin = watched(*std::move(made), host.watch());
+    PluginPtr plugin = watched(*std::move(made), host.watch(), host.body());
     TENON_TRY(plugin->initialize());
     return plugin;
 }

@@ -4,6 +4,7 @@
 #include "plugins/callbacks.h"
 #include "plugins/check/check.h"
 #include "plugins/check/flaws.h"
+#include "plugins/cpu_body.h"
 
 #include <atomic>
 #include <mutex>
@@ -32,10 +33,14 @@ class Watch
     {
         mMark.callback.store(callback);
     }
-    void enter(Ask ask, Generation generation) noexcept
+    void enter(char const* callback, Generation generation) noexcept
     {
         mMark.generation.store(generation);
-        enter(callbackOf(ask, generation));
+        enter(callback);
+    }
+    void enter(Ask ask, Generation generation) noexcept
+    {
+        enter(callbackOf(ask, generation), generation);
     }
 
     //! Each flaw of a callback is told once.
@@ -107,6 +112,7 @@ class Watch
 };
 
 //! A plugin whose every call is marked before it happens, and whose failures become findings.
-PluginPtr watched(PluginPtr plugin, Watch& watch);
+//! `body`: what runs in place of its enqueue; null: the plugin's own.
+PluginPtr watched(PluginPtr plugin, Watch& watch, CpuBody body);
 
 } // namespace tenon::plugins::check

@@ -9,9 +9,10 @@ namespace
 class Watched final : public Plugin
 {
   public:
-    Watched(PluginPtr plugin, Watch& watch, bool isAttached)
+    Watched(PluginPtr plugin, Watch& watch, CpuBody body, bool isAttached)
         : mPlugin{std::move(plugin)},
           mWatch{watch},
+          mBody{body},
           mGeneration{mPlugin->identity().generation},
           mIsAttached{isAttached}
     {
@@ -86,21 +87,25 @@ class Watched final : public Plugin
     Result<PluginPtr> clone() override
     {
         PluginPtr copy = TENON_TRY(asked(Ask::kClone, [&] { return mPlugin->clone(); }));
-        return PluginPtr{std::make_unique<Watched>(std::move(copy), mWatch, false)};
+        return copied(std::move(copy), false);
     }
     Result<PluginPtr> attach(Resources const& resources) override
     {
         PluginPtr copy = TENON_TRY(asked(Ask::kAttach, [&] { return mPlugin->attach(resources); }));
-        return PluginPtr{std::make_unique<Watched>(std::move(copy), mWatch, true)};
+        return copied(std::move(copy), true);
     }
     Result<Done> reshape(Ports const& ports) override
     {
+        mDescs.clear();
+        for (Port const& port : ports.all)
+            mDescs.push_back(port.desc);
+        mInputs = ports.inputs;
         return asked(Ask::kReshape, [&] { return mPlugin->reshape(ports); });
     }
     Result<Done> run(Work const& work) override
     {
         mWatch.countRun();
-        return asked(Ask::kRun, [&] { return mPlugin->run(work); });
+        return asked(Ask::kRun, [&] { return runOnHost(mBody, *mPlugin, mDescs, mInputs, work); });
     }
     Result<Bytes> stored() override
     {
@@ -122,6 +127,14 @@ class Watched final : public Plugin
     }
 
   private:
+    PluginPtr copied(PluginPtr copy, bool isAttached) const
+    {
+        auto made = std::make_unique<Watched>(std::move(copy), mWatch, mBody, isAttached);
+        made->mDescs = mDescs; // Copies of what is ready to run are so, too.
+        made->mInputs = mInputs;
+        return made;
+    }
+
     template <typename Call>
     std::invoke_result_t<Call&> asked(Ask ask, Call&& call)
     {
@@ -136,14 +149,17 @@ class Watched final : public Plugin
 
     PluginPtr mPlugin;
     Watch& mWatch;
+    CpuBody mBody;
     Generation mGeneration;
     bool mIsAttached;
+    std::vector<nvinfer1::PluginTensorDesc> mDescs; //!< Of the latest shapes, inputs first.
+    int32_t mInputs{0};
 };
 } // namespace
 
-PluginPtr watched(PluginPtr plugin, Watch& watch)
+PluginPtr watched(PluginPtr plugin, Watch& watch, CpuBody body)
 {
-    return std::make_unique<Watched>(std::move(plugin), watch, false);
+    return std::make_unique<Watched>(std::move(plugin), watch, body, false);
 }
 
 } // namespace tenon::plugins::check

@@ -168,9 +168,9 @@ class GuardedUnderTest final : public DeviceUnderTest
     {
         return mStream;
     }
-    void synchronize() override
+    bool synchronize() override
     {
-        static_cast<void>(host::synchronize(mStream));
+        return static_cast<bool>(host::synchronize(mStream));
     }
 
   private:

@@ -1,0 +1,12 @@
+// What is bound beside the names of 10.x for programs of 8.x and 9.x.
+#pragma once
+
+#include "bindings.h"
+
+namespace tenon::python
+{
+
+//! After all classes that it adds to.
+void bindNamesOf8(py::module_& m);
+
+} // namespace tenon::python

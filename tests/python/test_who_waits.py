@@ -1,0 +1,180 @@
+"""Which settings make a run on a stream be over when its call returns (S2, T1, T2, T8)."""
+
+import collections.abc
+import ctypes
+import os
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+import small
+import tensorrt as trt
+from host_streams import Stream
+
+LIBC = ctypes.CDLL(None)
+LIBC.aligned_alloc.restype = ctypes.c_void_p
+LIBC.free.argtypes = [ctypes.c_void_p]
+
+
+class Profiler(trt.IProfiler):
+    def __init__(self) -> None:
+        trt.IProfiler.__init__(self)
+
+    def report_layer_time(self, layer_name: str, ms: float) -> None:
+        pass
+
+
+class Listener(trt.IDebugListener):
+    def __init__(self) -> None:
+        trt.IDebugListener.__init__(self)
+
+    def process_debug_tensor(self, *_: object) -> bool:
+        return True
+
+
+class Allocator(trt.IGpuAllocator):
+    def __init__(self) -> None:
+        trt.IGpuAllocator.__init__(self)
+
+    def allocate(self, size: int, alignment: int, flags: int) -> int:
+        return LIBC.aligned_alloc(alignment, -(-size // alignment) * alignment)
+
+    def deallocate(self, memory: int) -> bool:
+        LIBC.free(memory)
+        return True
+
+
+class Output(trt.IOutputAllocator):
+    def __init__(self) -> None:
+        trt.IOutputAllocator.__init__(self)
+        self.memory = np.empty(4096, np.uint8)
+
+    def reallocate_output(self, *_: object) -> int:
+        return self.memory.ctypes.data
+
+    def notify_shape(self, *_: object) -> None:
+        pass
+
+
+def profiler(context: trt.IExecutionContext, emits: bool = True) -> None:
+    context.profiler, context.enqueue_emits_profile = Profiler(), emits
+
+
+def listener(context: trt.IExecutionContext, one: bool = False, unfused: bool = False) -> None:
+    assert context.set_debug_listener(Listener())
+    assert context.set_tensor_debug_state("product_out", one)
+    context.unfused_tensors_debug_state = unfused
+
+
+def state_alone(context: trt.IExecutionContext) -> None:
+    assert context.set_all_tensors_debug_state(True)
+
+
+def debug_sync(context: trt.IExecutionContext) -> None:
+    context.debug_sync = True
+
+
+def temporary(context: trt.IExecutionContext) -> None:
+    context.temporary_allocator = Allocator()
+
+
+def output(context: trt.IExecutionContext) -> None:
+    assert context.set_output_allocator("y", Output())
+
+
+CASES = {
+    "nobody": (lambda _: None, False),
+    "profiler": (profiler, True),
+    "profiler that is told later": (lambda context: profiler(context, False), False),
+    "listener of nothing": (listener, False),
+    "debug state without a listener": (state_alone, False),
+    "listener of one tensor": (lambda context: listener(context, one=True), True),
+    "listener of unfused tensors": (lambda context: listener(context, unfused=True), True),
+    "debug_sync": (debug_sync, False),
+    "temporary allocator": (temporary, True),
+    "output of a known size": (output, False),
+}
+
+
+def engine(logger: trt.ILogger) -> trt.ICudaEngine:
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    product = network.get_layer(1).get_output(0)
+    product.name = "product_out"
+    assert network.mark_debug(product) and network.mark_unfused_tensors_as_debug_tensors()
+    return trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+
+
+def by_name(context: trt.IExecutionContext, x: np.ndarray, y: np.ndarray, stream: int) -> bool:
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    return context.execute_async_v3(stream)
+
+
+def by_index(context: trt.IExecutionContext, x: np.ndarray, y: np.ndarray, stream: int) -> bool:
+    return context.execute_async_v2([x, y], stream)
+
+
+def is_over(context: trt.IExecutionContext, run: collections.abc.Callable = by_name) -> bool:
+    """Whether the work of a run is over when its call returns, though its stream is held up for a while."""
+    x, y, stream = small.inputs(), np.empty((3, 4), np.float32), Stream()
+    assert context.set_input_shape("x", x.shape)
+    gate = stream.hold()
+    opens = threading.Timer(1, gate.set)
+    opens.start()
+    assert run(context, x, y, stream.handle)
+    over = gate.is_set()
+    opens.cancel()
+    gate.set()
+    assert stream.synchronize() == 0
+    stream.close()
+    if run is by_index or context.get_output_allocator("y") is None:
+        np.testing.assert_allclose(y, small.want(x), 1e-4, 1e-5)
+    return over
+
+
+@pytest.mark.parametrize("run", [by_name, by_index])
+@pytest.mark.parametrize("case", CASES)
+def test_S2_T1_T8_calls_wait_for_their_work_while_it_is_watched(run: collections.abc.Callable, case: str) -> None:
+    configure, waits = CASES[case]
+    logger = small.Recorder()
+    context = engine(logger).create_execution_context()
+    assert not is_over(context, run)
+    configure(context)
+    assert is_over(context, run) is waits, logger.errors()
+    context.profiler = context.temporary_allocator = None
+    assert context.set_debug_listener(None)
+    assert not is_over(context, run)
+
+
+def test_T2_captured_runs_wait_for_no_profiler() -> None:
+    context = engine(small.Recorder()).create_execution_context()
+    x, y, stream = small.inputs(), np.full((3, 4), np.nan, np.float32), Stream()
+    assert context.set_input_shape("x", x.shape)
+    profiler(context)
+    assert by_name(context, x, y, stream.handle)
+    y[:] = np.nan
+    stream.capture()
+    assert by_name(context, x, y, stream.handle)
+    graph = stream.end_capture()
+    assert np.isnan(y).all()
+    graph.launch(stream)
+    assert stream.synchronize() == 0
+    np.testing.assert_allclose(y, small.want(x), 1e-4, 1e-5)
+    graph.close()
+    stream.close()
+
+
+def test_T4_a_trace_waits_for_the_runs_that_it_tells_of(tmp_path: pathlib.Path) -> None:
+    text = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+import small, tensorrt as trt, test_who_waits as this
+context = this.engine(small.Recorder()).create_execution_context()
+for verbosity in (trt.ProfilingVerbosity.DETAILED, trt.ProfilingVerbosity.NONE):
+    context.nvtx_verbosity = verbosity
+    print(this.is_over(context), this.is_over(context, this.by_index))
+"""
+    done = small.script(text, TENON_TRACE=str(tmp_path / "trace.json"))
+    assert done.stdout.split() == ["True", "True", "False", "False"], done.stderr
