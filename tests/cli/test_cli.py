@@ -382,7 +382,8 @@ def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Pa
     assert shares == sorted(shares) and shares[0] == 0 and len(set(shares)) > 10  # One bar, which never goes back.
     for phase in ("Reading the model", "Optimizing", "Building kernels", "Writing the plan"):
         assert phase in terminal.text
-    # How right an estimate is depends on the machine: what its share means does not. It goes on from the whole way so far.
+    # How right an estimate is depends on the machine, what its share means does not: the whole takes the time that
+    # has passed, divided by it.
     shown = [
         (int(share) / 100, float(left), moment - terminal.started)
         for moment, piece in terminal.pieces
