@@ -111,13 +111,16 @@ py::object fitted(py::object const& array, FieldForm const& form, std::string co
     py::module_ const numpy = py::module_::import("numpy");
     if (!numpy.attr("can_cast")(kind, form.numpy, "same_kind").cast<bool>())
         refuseValues(name, kind);
-    py::object const quiet = numpy.attr("errstate")(py::arg("over") = "ignore");
+    py::object const quiet = numpy.attr("errstate")(py::arg("over") = "ignore", py::arg("invalid") = "ignore");
     py::object const made = quiet(array.attr("astype"))(form.numpy);
     auto const isSame = [&](py::object const& a, py::object const& b) {
         return numpy.attr("array_equal")(a, b).cast<bool>();
     };
-    // Floats are rounded, but none becomes infinite.
-    if (!(letter == "f" ? isSame(numpy.attr("isfinite")(made), numpy.attr("isfinite")(array)) : isSame(made, array)))
+    // Floats are rounded, but none becomes infinite. Integers stay what they are, there and back: NumPy compares those of
+    // 64 bits as floats.
+    bool const isKept = letter == "f" ? isSame(numpy.attr("isfinite")(made), numpy.attr("isfinite")(array))
+                                      : isSame(made, array) && isSame(quiet(made.attr("astype"))(kind), array);
+    if (!isKept)
         refuseValues(name, kind);
     return made;
 }

@@ -89,6 +89,9 @@ L* Network::addCustom(
     return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
         std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
         plugins::Identity const& identity = object->identity();
+        if (own.size() > CustomLayer::kMostInputs)
+            return badArgument("plugin {} has {} inputs; a layer has {} of them at most, shape inputs included",
+                identity.show(), own.size(), CustomLayer::kMostInputs);
         CustomLayer fields{.type = identity.type,
             .version = identity.version,
             .nameSpace = identity.nameSpace,

@@ -1,6 +1,8 @@
 // Explanations of callbacks, per thread.
 #include "base/explanation.h"
 
+#include "base/thread_text.h"
+
 #include <utility>
 
 namespace tenon
@@ -8,22 +10,25 @@ namespace tenon
 
 namespace
 {
-thread_local std::string gWhy;
+using Why = ThreadText<struct Explanation>;
 }
 
 void explain(std::string why)
 {
-    gWhy = std::move(why);
+    if (std::string* const text = Why::get())
+        *text = std::move(why);
 }
 
 std::string takeExplanation()
 {
-    return std::exchange(gWhy, {});
+    std::string* const text = Why::get();
+    return text == nullptr ? std::string{} : std::exchange(*text, {});
 }
 
 void forgetExplanation() noexcept
 {
-    gWhy.clear();
+    if (std::string* const text = Why::get())
+        text->clear();
 }
 
 std::string because()

@@ -2,7 +2,6 @@
 // that runs or a kernel that goes into the plan.
 #include "plugins/capability.h"
 #include "plugins/failure.h"
-#include "plugins/field_bytes.h"
 #include "plugins/formats.h"
 #include "plugins/launch_params.h"
 #include "plugins/trace.h"
@@ -262,15 +261,7 @@ class Quick final : public Plugin
     {
         if (isAhead())
             return Bytes{}; // N6
-        nvinfer1::PluginFieldCollection const* const fields = mOwn.runtime->getFieldsToSerialize();
-        auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
-        if (!bytes)
-        {
-            Error error = std::move(bytes).error();
-            error.message += because();
-            return std::move(error).in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
-        }
-        return bytes;
+        return storedFields(mOwn.runtime->getFieldsToSerialize(), mIdentity);
     }
     int32_t aliasedInput(int32_t output) override
     {

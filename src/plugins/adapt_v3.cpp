@@ -1,7 +1,6 @@
 // Plugins of IPluginV3: one object with capabilities for its name, for building and for running.
 #include "plugins/capability.h"
 #include "plugins/failure.h"
-#include "plugins/field_bytes.h"
 #include "plugins/name_limits.h"
 #include "plugins/shape_builder.h"
 #include "plugins/trace.h"
@@ -233,15 +232,7 @@ class V3 final : public Plugin
 
     Result<Bytes> stored() override
     {
-        nvinfer1::PluginFieldCollection const* const fields = mRuntime.getFieldsToSerialize();
-        auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
-        if (!bytes)
-        {
-            Error error = std::move(bytes).error();
-            error.message += because();
-            return std::move(error).in(fmt::format("getFieldsToSerialize() of plugin {}", mIdentity.show()));
-        }
-        return bytes;
+        return storedFields(mRuntime.getFieldsToSerialize(), mIdentity);
     }
     int32_t aliasedInput(int32_t output) override
     {

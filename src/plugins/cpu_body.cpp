@@ -2,6 +2,7 @@
 #include "plugins/cpu_body.h"
 
 #include "plugins/failure.h"
+#include "plugins/module.h"
 
 #include <algorithm>
 #include <map>
@@ -10,17 +11,12 @@
 #include <tuple>
 #include <utility>
 
-#include <dlfcn.h>
-#include <link.h>
-
 namespace tenon::plugins
 {
 
 namespace
 {
 using Key = std::tuple<std::string, std::string, std::string>;
-
-using Module = void const*; //!< What the loader knows a library by; null: memory that is in none.
 
 struct Body
 {
@@ -52,13 +48,6 @@ struct Table
         return library == libraries.end() || library->second.openings > 0 || body.module == object;
     }
 };
-
-Module moduleAt(void const* address)
-{
-    Dl_info info{};
-    void* map{nullptr};
-    return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr : map;
-}
 
 //! Where an object's virtual functions are.
 Module moduleOf(Plugin& plugin)
@@ -110,12 +99,10 @@ CpuBody findCpuBody(Identity const& identity, Plugin& plugin)
 
 void countOpenings(void* handle, int32_t more)
 {
-    link_map* map{nullptr};
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
-        return;
+    void const* const inside = insideOf(handle);
     std::scoped_lock const lock{table().mutex};
-    Library& library = table().libraries[map];
-    library.inside = map->l_ld;
+    Library& library = table().libraries[handle];
+    library.inside = inside;
     library.openings += more;
     library.number = ++table().numbers;
 }

@@ -1,6 +1,8 @@
 // Failures of callbacks: their messages.
 #include "plugins/failure.h"
 
+#include "plugins/field_bytes.h"
+
 namespace tenon::plugins
 {
 
@@ -16,6 +18,18 @@ Result<Done> checkedCall(char const* call, Identity const& identity, int32_t cod
         return failedCall(call, identity, code);
     forgetExplanation(); // A reason for a failure that did not come.
     return Done{};
+}
+
+Result<Bytes> storedFields(nvinfer1::PluginFieldCollection const* fields, Identity const& identity)
+{
+    auto bytes = encodeFields(fields == nullptr ? nvinfer1::PluginFieldCollection{} : *fields);
+    std::string why = takeExplanation();
+    if (bytes)
+        return bytes;
+    Error error = std::move(bytes).error();
+    if (!why.empty())
+        error.message = std::move(why);
+    return std::move(error).in(fmt::format("getFieldsToSerialize() of plugin {}", identity.show()));
 }
 
 } // namespace tenon::plugins

@@ -20,6 +20,10 @@ Error failedCall(char const* call, Identity const& identity, int32_t code);
 //! 0 is success.
 Result<Done> checkedCall(char const* call, Identity const& identity, int32_t code);
 
+//! The answer of getFieldsToSerialize() as a plan stores it. What a callback gives that could not answer is nothing to
+//! talk about: its reason alone is.
+Result<Bytes> storedFields(nvinfer1::PluginFieldCollection const* fields, Identity const& identity);
+
 //! What a callback made from `asked`: an object, and another than that, since both will be deleted.
 template <typename Object>
 Result<Object*> newObject(Object* made, Object const* asked, char const* call, Identity const& identity)

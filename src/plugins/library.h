@@ -1,5 +1,6 @@
-// Library: a shared library of plugins, open as long as the object lives, or longer where code of it may be in use.
-// Creators that it registers itself while it is opened go with it, and so do its bodies for the CPU.
+// Library: a shared library of plugins, open as long as the object lives; its code stays longer where it may be in use.
+// Creators that it has registered itself go with its last object, and come back when it is opened again; so do its
+// bodies for the CPU.
 #pragma once
 
 #include "base/result.h"
@@ -22,10 +23,15 @@ class Library
     //! Opens the library and hands it the finder before it is asked for anything.
     static Result<std::unique_ptr<Library>> open(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder);
     ~Library();
-    //! Never to be closed: objects that its code made, or that it has registered itself, may live on.
-    void keepOpen() noexcept
+    //! Its code stays for ever: objects that it made may live on.
+    void keepMapped() noexcept
     {
         mIsKept = true;
+    }
+    //! It stays open for ever, with what it has registered itself: nobody has closed it.
+    void abandon() noexcept
+    {
+        mIsAbandoned = true;
     }
     Library(Library const&) = delete;
     Library& operator=(Library const&) = delete;
@@ -39,31 +45,35 @@ class Library
         return mCreators;
     }
 
-    //! Told of every creator that a registry takes: those that come while a library is opened in this thread are that
-    //! library's own, and would dangle once it is closed.
-    static void noteRegistered(Registry& registry, nvinfer1::IPluginCreatorInterface& creator);
-    //! Whether the library has registered the creator there itself.
-    bool hasRegistered(Registry const& registry, nvinfer1::IPluginCreatorInterface const& creator) const noexcept;
-
-  private:
+    //! A creator that a library has registered itself. What runs while it is mapped reaches the registry of the process
+    //! alone, which lives for ever.
     struct Registered
     {
-        Registry* registry; //!< Outlives the library: it is the one that opens it, or a parent.
+        Registry* registry;
         nvinfer1::IPluginCreatorInterface* creator;
+        std::string nameSpace;
     };
+    //! Told of every creator that a registry takes: those that come while a library is opened in this thread are that
+    //! library's own, and would dangle once it is closed.
+    static void noteRegistered(Registered const& registered);
+    //! Whether the library has registered the creator there itself.
+    bool hasRegistered(Registry const& registry, nvinfer1::IPluginCreatorInterface const& creator) const;
+
+  private:
     explicit Library(std::string path)
         : mPath{std::move(path)}
     {
     }
+    Result<Done> map();
     Result<Done> load(nvinfer1::ILoggerFinder& loggerFinder);
     Result<Done> findCreators();
 
     std::string mPath;
     void* mHandle{nullptr};
     bool mIsKept{false};
+    bool mIsAbandoned{false};
     bool mIsCounted{false}; //!< As one that is open, by the bodies for the CPU.
     std::vector<nvinfer1::IPluginCreatorInterface*> mCreators;
-    std::vector<Registered> mRegistered;
 };
 
 } // namespace tenon::plugins

@@ -106,7 +106,7 @@ Registry::Registry(Registry const* parent)
 Registry::~Registry()
 {
     for (std::unique_ptr<Library> const& library : mLibraries)
-        library->keepOpen(); // Objects of its creators may outlive this registry, in any order.
+        library->abandon(); // Objects of its creators may outlive this registry, in any order.
 }
 
 Result<Done> Registry::addAll(std::vector<Entry> entries)
@@ -114,7 +114,7 @@ Result<Done> Registry::addAll(std::vector<Entry> entries)
     std::scoped_lock const lock{mMutex};
     //! A library that has registered the same creator here while it was opened gets that entry.
     auto const isItsOwn = [&](Entry const& known, Entry const& added) {
-        return known.creator == added.creator && added.library != nullptr
+        return known.creator == added.creator && known.library == nullptr && added.library != nullptr
             && added.library->hasRegistered(*this, *added.creator);
     };
     for (auto each = entries.begin(); each != entries.end(); ++each)
@@ -141,8 +141,8 @@ Result<Done> Registry::add(Creator& creator, std::string nameSpace)
 {
     Names names = TENON_TRY(namesOf(creator));
     TENON_TRY(checkLength("the namespace for creator '" + names.type + "'", nameSpace));
-    TENON_TRY(addAll({{&creator, std::move(names.type), std::move(names.version), std::move(nameSpace), nullptr}}));
-    Library::noteRegistered(*this, creator);
+    TENON_TRY(addAll({{&creator, std::move(names.type), std::move(names.version), nameSpace, nullptr}}));
+    Library::noteRegistered({this, &creator, std::move(nameSpace)});
     return Done{};
 }
 
@@ -262,7 +262,7 @@ Result<Done> Registry::unload(void* handle)
     gone = std::move(*at);
     mLibraries.erase(at);
     if (Plugin::alive() != 0 || Kept::alive() != 0)
-        gone->keepOpen(); // Networks, engines and registries may have objects whose code it is.
+        gone->keepMapped(); // Networks, engines and registries may have objects whose code it is.
     return Done{};
 }
 

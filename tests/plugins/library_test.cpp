@@ -124,6 +124,50 @@ TEST_F(Libraries, I4_whatARefusedLibraryHasRegisteredItselfGoesWithIt)
     EXPECT_TRUE(registry.deregisterCreator(mine));
 }
 
+//! Its static constructors do not run again.
+TEST_F(Libraries, I4_whatALibraryHasRegisteredItselfGoesAndComesBackWhileItStaysMapped)
+{
+    IPluginRegistry& global = *getPluginRegistry();
+    void* handle = registry.loadLibrary(TENON_OWN_LIBRARY);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    auto* const creator = static_cast<IPluginCreatorV3One*>(global.getCreator("Pad1", "1", ""));
+    ASSERT_NE(creator, nullptr);
+    std::unique_ptr<INetworkDefinition> const network{builder->createNetworkV2(0)};
+    PluginFieldCollection const none{};
+    std::unique_ptr<IPluginV3> const plugin{creator->createPlugin("pad", &none, TensorRTPhase::kBUILD)};
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, apitest::dims({3, 4}))};
+    ASSERT_NE(network->addPluginV3(inputs, 1, nullptr, 0, *plugin), nullptr) << logger.errors();
+    for (int32_t round = 0; round < 2; ++round)
+    {
+        registry.deregisterLibrary(handle);
+        EXPECT_TRUE(isMapped(TENON_OWN_LIBRARY)) << "the network's layer is of its code";
+        EXPECT_EQ(selfRegistered(), std::set<std::string>{});
+        handle = registry.loadLibrary(TENON_OWN_LIBRARY);
+        ASSERT_NE(handle, nullptr) << logger.errors();
+        EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad1", "Pad2"}));
+        EXPECT_EQ(global.getCreator("Pad1", "1", ""), creator);
+        std::unique_ptr<IRuntime> const other{createInferRuntime(logger)};
+        void* const second = other->getPluginRegistry().loadLibrary(TENON_OWN_LIBRARY);
+        ASSERT_NE(second, nullptr) << logger.errors();
+        other->getPluginRegistry().deregisterLibrary(second);
+        EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad1", "Pad2"})) << "the first has it open still";
+    }
+    registry.deregisterLibrary(handle);
+    class Second final : public CircPadCreatorV3
+    {
+        AsciiChar const* getPluginName() const noexcept override
+        {
+            return "Pad2";
+        }
+    } mine;
+    ASSERT_TRUE(global.registerCreator(mine, ""));
+    EXPECT_EQ(registry.loadLibrary(TENON_OWN_LIBRARY), nullptr);
+    EXPECT_NE(logger.errors().find("'Pad2' version '1' namespace '' is registered already"), std::string::npos);
+    EXPECT_EQ(selfRegistered(), std::set<std::string>{"Pad2"}) << "nothing of it";
+    EXPECT_EQ(count(), 0);
+    EXPECT_TRUE(global.deregisterCreator(mine));
+}
+
 TEST_F(Libraries, I4_aCreatorThatIsBothRegisteredAndExportedIsOne)
 {
     IPluginRegistry& global = *getPluginRegistry();

@@ -611,5 +611,20 @@ TEST_F(Robust, I4_aLibraryStaysOpenWhileAnEngineHasObjectsOfIt)
     EXPECT_GT(layer->getOutput(0)->getDimensions().nbDims, 0) << "asks the object, whose code is still there";
 }
 
+TEST_F(Robust, moreInputsThanALayerCanHaveAreRefusedAtOnce)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({4}));
+    std::vector<ITensor*> inputs(33, x);
+    ITensor* extent = network->addShape(*x)->getOutput(0);
+    ITensor* values[]{extent, extent};
+    Failing plugin;
+    EXPECT_EQ(network->addPluginV3(inputs.data(), 33, nullptr, 0, plugin), nullptr);
+    EXPECT_NE(logger.errors().find("plugin 'Failing' version '1' namespace '' has 33 inputs; a layer has 32"),
+        std::string::npos)
+        << logger.errors();
+    EXPECT_EQ(network->addPluginV3(inputs.data(), 31, values, 2, plugin), nullptr);
+    EXPECT_NE(network->addPluginV3(inputs.data(), 30, values, 2, plugin), nullptr);
+}
+
 } // namespace
 } // namespace plugintest

@@ -255,6 +255,12 @@ def test_M4_answers_of_the_wrong_type_fail_that_call(
     assert capfd.readouterr().err, "the reason is told"
 
 
+def test_M4_the_message_about_fields_is_about_the_answer(creators: Creators, capfd: pytest.CaptureFixture[str]) -> None:
+    assert build(with_method(ScaledV3, "get_fields_to_serialize", lambda self: 7)()) is None
+    said = capfd.readouterr().err
+    assert "getFieldsToSerialize() of plugin" in said and "field ''" not in said, said
+
+
 def test_M4_wrong_answers_at_run_time(creators: Creators) -> None:
     plan = build(ScaledV3())
     creators.made = with_method(ScaledV3, "attach_to_context", lambda self, context: "attached")
@@ -629,6 +635,9 @@ def test_M14_bits_and_characters() -> None:
         (np.array([2**63], np.uint64), "INT64"),
         (np.array([4_000_000_000], np.uint32), "INT32"),
         (np.array([40_000], np.uint16), "INT16"),
+        (np.array([2**60 + 1]), "FLOAT64"),
+        (np.array([2**63 - 1]), "FLOAT64"),
+        (np.array([2**24 + 1], np.int32), "FLOAT32"),
     ],
 )
 def test_M14_values_that_do_not_fit_are_refused(array: object, name: str) -> None:

@@ -1,5 +1,6 @@
 // C functions: streams, events and graphs of the host.
 #include "api/c/host_status.h"
+#include "base/thread_text.h"
 #include "device/host/events.h"
 #include "device/host/streams.h"
 
@@ -10,7 +11,7 @@ namespace tenon::api
 
 namespace
 {
-thread_local std::string tProblem;
+using Problem = ThreadText<struct HostProblem>;
 
 TenonHostStatus statusOf(host::CaptureProblem problem) noexcept
 {
@@ -73,7 +74,8 @@ TenonHostStatus onStream(void* stream, Work&& work) noexcept
 
 TenonHostStatus problem(TenonHostStatus status, std::string message) noexcept
 {
-    tProblem = std::move(message);
+    if (std::string* const text = Problem::get())
+        *text = std::move(message);
     return status;
 }
 
@@ -95,7 +97,8 @@ using namespace tenon::api;
 
 char const* tenonHostProblem() noexcept
 {
-    return tProblem.c_str();
+    std::string const* const text = Problem::get();
+    return text == nullptr ? "" : text->c_str();
 }
 
 TenonHostStatus tenonHostCreateStream(void** stream, int32_t isBlocking, int32_t priority) noexcept

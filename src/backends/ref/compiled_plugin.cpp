@@ -72,7 +72,7 @@ class CompiledRun final : public Prepared
     }
     Result<Done> run(Call const& call, Lane const&) const override
     {
-        std::array<void const*, PluginPorts::kMostInputs> inputs{};
+        std::array<void const*, CustomLayer::kMostInputs> inputs{};
         std::copy_n(call.inputs, mLoaded->ports.inputs, inputs.begin());
         mLoaded->ports.takeOver(call, mAliasBytes, inputs.data());
         tenon_launch launch = mLaunch;
@@ -122,7 +122,7 @@ class CompiledPlugin final : public Kernel
 Result<Done> checkFields(Loaded const& loaded, KernelSource const& source)
 {
     CustomLayer const& fields = loaded.fields();
-    bool const fits = fields.kernel && fields.shapeInputs == 0 && loaded.ports.inputs <= PluginPorts::kMostInputs
+    bool const fits = fields.kernel && fields.shapeInputs == 0 && loaded.ports.inputs <= CustomLayer::kMostInputs
         && fields.ports.size() == loaded.ports.inputs + loaded.ports.outputs
         && source.produces <= fields.sizeOutputs.size() && fields.kernel->launch.results.size() >= kLaunchNumbers
         && fields.kernel->code >= 0 && static_cast<size_t>(fields.kernel->code) < source.code.size();

@@ -9,8 +9,6 @@ namespace tenon::ref
 
 struct PluginPorts
 {
-    static constexpr size_t kMostInputs{32}; //!< As many as an offer can mark.
-
     CustomLayer fields; //!< As the plan has them.
     size_t inputs{0};   //!< Data inputs; shape inputs follow them among a step's operands.
     size_t outputs{0};
