@@ -216,7 +216,7 @@ class ConvolutionKernel final : public Kernel
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =
-            TENON_TRY(GemmEpilogue::make(kernel, mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+            TENON_TRY(GemmEpilogue::make(mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
         if (wantsWinograd(mLoaded->layer, geometry))
             return prepareWinograd(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2), threads);
         auto prepared = std::make_shared<PreparedConvolution>(mLoaded, geometry, std::move(epilogue), isLinear);

@@ -88,7 +88,7 @@ class DepthwiseKernel final : public Kernel
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =
-            TENON_TRY(GemmEpilogue::make(kernel, layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
+            TENON_TRY(GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedDepthwise>(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
     }

@@ -117,7 +117,7 @@ class DeconvolutionKernel final : public Kernel
         for (size_t i = 0; i < outputs[0].extents.size(); ++i)
             axes.push_back(static_cast<int32_t>(i));
         GemmEpilogue epilogue = TENON_TRY(
-            GemmEpilogue::make(kernel, mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
+            GemmEpilogue::make(mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedDeconvolution>(mLoaded, form, std::move(epilogue))};
     }

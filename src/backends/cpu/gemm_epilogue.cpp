@@ -16,8 +16,8 @@ bool takesExtra(EpilogueKind kind)
 }
 } // namespace
 
-Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, TensorArg const& extra,
-    TensorArg const& output, std::vector<int32_t> const& axes)
+Result<Done> GemmEpilogue::addExtra(
+    GemmStep& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes)
 {
     if (extra.dtype != DType::kFLOAT || extra.extents.size() != output.extents.size() || blockOf(extra.layout) != 1)
         return badArgument("an extra operand of the epilogue is not a float tensor of the output's rank");
@@ -57,8 +57,8 @@ Result<Done> GemmEpilogue::addExtra(LayerKernel const& kernel, GemmStep& step, T
     return Done{};
 }
 
-Result<GemmEpilogue> GemmEpilogue::make(LayerKernel const& kernel, Epilogue const& epilogue, size_t firstExtra,
-    std::span<TensorArg const> inputs, TensorArg const& output, std::vector<int32_t> const& axes)
+Result<GemmEpilogue> GemmEpilogue::make(Epilogue const& epilogue, size_t firstExtra, std::span<TensorArg const> inputs,
+    TensorArg const& output, std::vector<int32_t> const& axes)
 {
     GemmEpilogue result;
     result.mLow = -kInfinity;
@@ -74,7 +74,7 @@ Result<GemmEpilogue> GemmEpilogue::make(LayerKernel const& kernel, Epilogue cons
         {
             if (!isPresent(inputs, extra))
                 return badArgument("the epilogue's operand {} is absent", extra);
-            TENON_TRY(result.addExtra(kernel, made, inputs[extra], output, axes));
+            TENON_TRY(result.addExtra(made, inputs[extra], output, axes));
             if (step.kind == EpilogueKind::kAdd && isFirst && isUnclamped && !result.mHasResidual
                 && made.columnStride == 1 && result.mOffsets.back().empty())
             {

@@ -64,13 +64,13 @@ class GemmEpilogue
 {
   public:
     //! `axes`: the output's axes in memory order; the last of them are the columns, the others make the rows.
-    static Result<GemmEpilogue> make(LayerKernel const& kernel, Epilogue const& epilogue, size_t firstExtra,
-        std::span<TensorArg const> inputs, TensorArg const& output, std::vector<int32_t> const& axes);
+    static Result<GemmEpilogue> make(Epilogue const& epilogue, size_t firstExtra, std::span<TensorArg const> inputs,
+        TensorArg const& output, std::vector<int32_t> const& axes);
     BoundEpilogue bind(Call const& call) const noexcept;
 
   private:
-    Result<Done> addExtra(LayerKernel const& kernel, GemmStep& step, TensorArg const& extra, TensorArg const& output,
-        std::vector<int32_t> const& axes);
+    Result<Done> addExtra(
+        GemmStep& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes);
 
     bool mHasResidual{false};
     size_t mResidualInput{0};

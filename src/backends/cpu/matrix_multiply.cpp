@@ -59,7 +59,7 @@ std::vector<int64_t> matrixNumbers(std::vector<int64_t> const& mine, std::vector
     return numbers;
 }
 
-Result<Shapes> shapesOf(LayerKernel const& kernel, MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
+Result<Shapes> shapesOf(MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
 {
     Shapes s;
     s.isTransposedA = layer.operation0 == MatrixOperation::kTRANSPOSE;
@@ -239,13 +239,13 @@ class ProductKernel final : public Kernel
             return badArgument("its output is not linear floats");
         if (std::optional<std::string> const why = whyNot(mLoaded->layer))
             return badArgument("{}", *why);
-        Shapes shapes = TENON_TRY(shapesOf(kernel, mLoaded->layer, inputs[0], inputs[1]));
+        Shapes shapes = TENON_TRY(shapesOf(mLoaded->layer, inputs[0], inputs[1]));
         joinRows(shapes);
         std::vector<int32_t> axes;
         for (size_t i = 0; i < outputs[0].extents.size(); ++i)
             axes.push_back(static_cast<int32_t>(i));
         GemmEpilogue epilogue = TENON_TRY(
-            GemmEpilogue::make(kernel, mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
+            GemmEpilogue::make(mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedProduct>(mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2))};
     }
