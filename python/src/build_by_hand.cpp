@@ -120,9 +120,7 @@ void bindBuilder(py::module_& m)
     c.def(
         "build_engine_with_config",
         [](py::object const& self, INetworkDefinition& network, IBuilderConfig& config) {
-            return engineOf(self, [&, &builder = self.cast<T&>()] {
-                return interruptible(config, [&] { return builder.buildEngineWithConfig(network, config); });
-            });
+            return buildEngine(self, network, config);
         },
         py::arg("network"), py::arg("config"), docOf("Builder.build_engine_with_config"));
     auto config = classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig");

@@ -43,6 +43,7 @@ void awaiting(Call&& call)
         WithoutGil const released;
         return call(&Signals::goesOn, &signals);
     }();
+    signals.raiseCaught();
     if (status == TENON_HOST_NOT_READY)
         signals.raise();
 }
@@ -58,14 +59,22 @@ int32_t nobodyStays(void*) noexcept
     return Gate::somebodyStays() ? 0 : 1;
 }
 
-//! At the interpreter's end: what stands in streams is done, and no more calls come into Python from there.
+//! At the interpreter's end: what stands in streams is done, unless Ctrl-C ends the wait, and no more calls come into
+//! Python from there.
 void finishWork()
 {
-    awaiting(&tenonHostAwaitAll);
+    struct Closing
+    {
+        ~Closing()
+        {
+            WithoutGil const released;
+            Gate::close();
+        }
+    } const closing;
+    if (Signals::areHandledHere())
+        return awaiting(&tenonHostAwaitAll);
     WithoutGil const released;
-    if (!Signals::areHandledHere())
-        tenonHostAwaitAll(&nobodyStays, nullptr);
-    Gate::close();
+    tenonHostAwaitAll(&nobodyStays, nullptr);
 }
 
 //! Waits without the GIL, as work of the stream may be Python's.

@@ -12,10 +12,11 @@ namespace tenon::python
 class __attribute__((visibility("hidden"))) Signals
 {
   public:
-    //! Runs Python's signal handlers; on another thread than the main one they wait.
+    //! Runs Python's signal handlers; on another thread than the main one they wait. The interpreter's end is as good as
+    //! a signal once a thread stays with work that it will never do.
     bool came() noexcept
     {
-        if (mRaised)
+        if (mRaised || Gate::somebodyStays())
             return true;
         WithGil const gil;
         if (PyErr_CheckSignals() == 0)
@@ -23,11 +24,19 @@ class __attribute__((visibility("hidden"))) Signals
         mRaised.emplace();
         return true;
     }
-    //! Raises what the signal handler raised, KeyboardInterrupt as a rule. With the GIL held.
+    //! Raises what a signal handler has raised, KeyboardInterrupt as a rule, however the call went on. With the GIL held.
+    void raiseCaught()
+    {
+        if (mRaised)
+            throw py::error_already_set(std::move(*mRaised));
+    }
+    //! Raises why a call ended early, where it is a signal or the interpreter's end. With the GIL held.
     void raise()
     {
-        if (came())
-            throw py::error_already_set(std::move(*mRaised));
+        bool const hasCome = came();
+        raiseCaught();
+        if (hasCome)
+            throw std::runtime_error("the interpreter is ending, and work of the stream would need it");
     }
     //! A TenonGoesOn.
     static int32_t goesOn(void* signals) noexcept
@@ -78,9 +87,9 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
         if (mUsers != nullptr)
             mUsers->phaseFinish(phase);
     }
-    void raise()
+    Signals& signals() noexcept
     {
-        mSignals.raise();
+        return mSignals;
     }
 
   private:
@@ -99,8 +108,16 @@ auto interruptible(nvinfer1::IBuilderConfig& config, Build&& build)
         return build();
     }();
     if (built == nullptr)
-        monitor.raise();
+        monitor.signals().raise();
     return built;
+}
+
+inline py::object buildEngine(
+    py::object const& builder, nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config)
+{
+    return engineOf(builder, [&, &self = builder.cast<nvinfer1::IBuilder&>()] {
+        return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
+    });
 }
 
 } // namespace tenon::python

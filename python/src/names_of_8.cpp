@@ -111,11 +111,10 @@ void bindBuildCalls(py::module_& m)
     classOf<py::class_<IBuilder, Owned<IBuilder>>>(m, "Builder")
         .def(
             "build_engine",
-            [](IBuilder& self, INetworkDefinition& network, IBuilderConfig& config) {
-                return interruptible(config, [&] { return self.buildEngineWithConfig(network, config); });
+            [](py::object const& self, INetworkDefinition& network, IBuilderConfig& config) {
+                return buildEngine(self, network, config);
             },
-            py::arg("network"), py::arg("config"), KeepAlive<0, 1>(), py::return_value_policy::take_ownership,
-            docOf("Builder.build_engine"));
+            py::arg("network"), py::arg("config"), docOf("Builder.build_engine"));
     classOf<py::class_<IBuilderConfig, Owned<IBuilderConfig>>>(m, "IBuilderConfig")
         .def_property(
             "min_timing_iterations", [](IBuilderConfig const& self) { return self.getMinTimingIterations(); },

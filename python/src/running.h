@@ -58,6 +58,7 @@ bool interruptibly(void* stream, py::object holders, Run&& run)
         kept.behind(stream);
         return isDone;
     }();
+    signals.raiseCaught();
     if (!done && goesOn != nullptr)
         signals.raise();
     return done;

@@ -248,7 +248,8 @@ std::optional<ShapeExpr> exactQuotient(std::vector<Term> const& terms, Term cons
     std::vector<Term> quotient;
     for (Term const& term : terms)
     {
-        if (divisor.factor == 0 || term.factor % divisor.factor != 0)
+        bool const overflows = term.factor == INT64_MIN && divisor.factor == -1;
+        if (divisor.factor == 0 || overflows || term.factor % divisor.factor != 0)
             return std::nullopt;
         Term left{term.factor / divisor.factor, term.atoms};
         for (AtomPtr const& atom : divisor.atoms)

@@ -147,6 +147,8 @@ namespace
 //! Memory of a tensor in this run; empty where it has none.
 std::span<char> memoryOf(EngineState const& engine, size_t i, void* address, std::span<Span const> registers)
 {
+    if (engine.io[i].tensor < 0) // An input that the program does not read.
+        return {};
     auto const arg = argOf(engine, engine.io[i].tensor, registers);
     if (!arg || address == nullptr || arg->bytes() <= 0)
         return {};
