@@ -16,61 +16,90 @@ namespace tenon::python
 {
 
 //! The way from native code into Python's. It closes when the interpreter is about to end: who is in comes out before,
-//! and who comes later stays where it is, but for the thread that ends the interpreter.
+//! and who comes later waits, but for the thread that ends the interpreter. Where that one still runs Python code, which
+//! may wait for work of others, it opens the gate meanwhile.
 class __attribute__((visibility("hidden"))) Gate
 {
   public:
-    //! Whether a thread that came too late, or not out in time, will never go on.
-    static bool somebodyStays() noexcept
-    {
-        return gStaying.load() > 0;
-    }
     static bool isClosed() noexcept
     {
         return gIsClosed.load();
     }
-    //! Without the interpreter's lock, as those who are in need it to come out; not longer than some seconds.
+    //! Whether somebody waits there who may never go on.
+    static bool isInTheWay() noexcept
+    {
+        return gIsClosed.load() && gWaiting.load() > 0;
+    }
+    //! Without the interpreter's lock, as those who are in need it to come out; not longer than a second in all.
     static void close() noexcept
     {
-        constexpr int32_t kMostWaits{5000};
         gCloser = pthread_self();
         gIsClosed = true;
-        for (int32_t i = 0; i < kMostWaits && gInside.load() > 0; ++i)
+        for (; gInside.load() > 0 && gPatience > 0; --gPatience)
             usleep(1000);
     }
+    //! Whether it was closed, and is for the caller to close again. With the interpreter's lock.
+    static bool open() noexcept
+    {
+        if (!gIsClosed.load() || !isCloser() || isFinalizing())
+            return false;
+        gIsClosed = false;
+        return true;
+    }
     //! The child of a fork may go on in the place of its parent, without the other threads.
-    static void reopen() noexcept
+    static void reset() noexcept
     {
         gIsClosed = false;
         gInside = gDepth > 0 ? 1 : 0;
-        gStaying = 0;
+        gWaiting = 0;
     }
     static void enter() noexcept
     {
         if (gDepth++ > 0)
             return;
-        gInside.fetch_add(1);
-        if (!gIsClosed.load() || pthread_equal(pthread_self(), gCloser) != 0)
-            return;
-        gInside.fetch_sub(1);
-        stay();
+        for (;;)
+        {
+            gInside.fetch_add(1);
+            if (!gIsClosed.load() || isCloser())
+                return;
+            gInside.fetch_sub(1);
+            gWaiting.fetch_add(1);
+            while (gIsClosed.load())
+                usleep(1000);
+            gWaiting.fetch_sub(1);
+        }
     }
     static void leave() noexcept
     {
         if (--gDepth == 0)
             gInside.fetch_sub(1);
     }
+    //! The interpreter has no use for this thread any more.
     [[noreturn]] static void stay() noexcept
     {
-        gStaying.fetch_add(1);
+        gWaiting.fetch_add(1);
         for (;;)
             pause();
     }
 
   private:
+    static bool isCloser() noexcept
+    {
+        return pthread_equal(pthread_self(), gCloser) != 0;
+    }
+    static bool isFinalizing() noexcept
+    {
+#if PY_VERSION_HEX >= 0x030D0000
+        return Py_IsFinalizing() != 0;
+#else
+        return _Py_IsFinalizing() != 0;
+#endif
+    }
+
     inline static std::atomic<bool> gIsClosed{false};
     inline static std::atomic<int32_t> gInside{0}; //!< Threads.
-    inline static std::atomic<int32_t> gStaying{0};
+    inline static std::atomic<int32_t> gWaiting{0};
+    inline static int32_t gPatience{1000}; //!< The closer's, in milliseconds.
     inline static pthread_t gCloser{};
     inline static thread_local int32_t gDepth{0};
 };
@@ -120,17 +149,21 @@ class WithoutGil
 {
   public:
     WithoutGil() noexcept
-        : mState{PyEval_SaveThread()}
+        : mHasOpened{Gate::open()},
+          mState{PyEval_SaveThread()}
     {
     }
     ~WithoutGil()
     {
+        if (mHasOpened)
+            Gate::close();
         takeOrStay([this] { PyEval_RestoreThread(mState); });
     }
     WithoutGil(WithoutGil const&) = delete;
     WithoutGil& operator=(WithoutGil const&) = delete;
 
   private:
+    bool mHasOpened;
     PyThreadState* mState;
 };
 

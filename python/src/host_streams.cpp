@@ -54,9 +54,9 @@ void awaitStream(Handle stream)
         [&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream.as<void*>(), goesOn, signals); });
 }
 
-int32_t nobodyStays(void*) noexcept
+int32_t nobodyIsShutOut(void*) noexcept
 {
-    return Gate::somebodyStays() ? 0 : 1;
+    return Gate::isInTheWay() ? 0 : 1;
 }
 
 //! At the interpreter's end: what stands in streams is done, unless Ctrl-C ends the wait, and no more calls come into
@@ -74,7 +74,7 @@ void finishWork()
     if (Signals::areHandledHere())
         return awaiting(&tenonHostAwaitAll);
     WithoutGil const released;
-    tenonHostAwaitAll(&nobodyStays, nullptr);
+    tenonHostAwaitAll(&nobodyIsShutOut, nullptr);
 }
 
 //! Waits without the GIL, as work of the stream may be Python's.
@@ -93,7 +93,7 @@ void waiting(TenonHostStatus (*call)(void*), Handle stream)
 
 bool isWorkDone() noexcept
 {
-    auto const awaited = [] { return tenonHostAwaitAll(&nobodyStays, nullptr) != TENON_HOST_NOT_READY; };
+    auto const awaited = [] { return tenonHostAwaitAll(&nobodyIsShutOut, nullptr) != TENON_HOST_NOT_READY; };
     if (PyGILState_Check() == 0)
         return awaited();
     WithoutGil const released;
@@ -123,7 +123,7 @@ void bindHostStreams(py::module_& m)
         py::arg("event"));
     m.def("_streams_await", [] { awaiting(&tenonHostAwaitAll); });
     py::module_::import("atexit").attr("register")(py::cpp_function{&finishWork});
-    pthread_atfork(nullptr, nullptr, &Gate::reopen);
+    pthread_atfork(nullptr, nullptr, &Gate::reset);
     m.def("_stream_is_idle", &isIdle, py::arg("stream"));
 }
 

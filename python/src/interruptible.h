@@ -13,10 +13,10 @@ class __attribute__((visibility("hidden"))) Signals
 {
   public:
     //! Runs Python's signal handlers; on another thread than the main one they wait. The interpreter's end is as good as
-    //! a signal once a thread stays with work that it will never do.
+    //! a signal once a thread waits with work that it may never do.
     bool came() noexcept
     {
-        if (mRaised || Gate::somebodyStays())
+        if (mRaised || Gate::isInTheWay())
             return true;
         WithGil const gil;
         if (PyErr_CheckSignals() == 0)

@@ -92,9 +92,16 @@ CpuBody findCpuBody(Identity const& identity, Plugin& plugin)
     auto const found = table().bodies.find(keyOf(identity));
     if (found == table().bodies.end())
         return nullptr;
-    auto const fitting = std::find_if(
-        found->second.rbegin(), found->second.rend(), [&](Body const& each) { return table().isFor(each, module); });
-    return fitting == found->second.rend() ? nullptr : fitting->function;
+    auto const latest = [&](auto const& fits) {
+        auto const at = std::find_if(found->second.rbegin(), found->second.rend(), fits);
+        return at == found->second.rend() ? nullptr : &*at;
+    };
+    Body const* const fitting = latest([&](Body const& each) { return table().isFor(each, module); });
+    if (fitting == nullptr || table().libraries.count(fitting->module) == 0)
+        return fitting == nullptr ? nullptr : fitting->function;
+    // Another library of plugins brings a class of its own under that name.
+    Body const* const own = latest([&](Body const& each) { return each.module == module; });
+    return (own == nullptr ? fitting : own)->function;
 }
 
 void countOpenings(void* handle, int32_t more)
@@ -178,9 +185,21 @@ Result<Done> runOnHost(
     if (body == nullptr)
         return plugin.run(work);
     auto const in = static_cast<size_t>(inputs);
-    return checkedCall("the CPU body", plugin.identity(),
-        body({plugin.v2(), plugin.v3(), descs.data(), descs.data() + in, inputs,
-            static_cast<int32_t>(descs.size() - in), work.inputs, work.outputs, work.workspace}));
+    constexpr char const* kCall{"the CPU body"};
+    try
+    {
+        return checkedCall(kCall, plugin.identity(),
+            body({plugin.v2(), plugin.v3(), descs.data(), descs.data() + in, inputs,
+                static_cast<int32_t>(descs.size() - in), work.inputs, work.outputs, work.workspace}));
+    }
+    catch (std::exception const& problem) // Unlike enqueue(), it may throw.
+    {
+        return thrownBy(kCall, plugin.identity(), problem.what());
+    }
+    catch (...)
+    {
+        return thrownBy(kCall, plugin.identity(), "no std::exception");
+    }
 }
 
 } // namespace tenon::plugins

@@ -12,6 +12,13 @@ Error failedCall(char const* call, Identity const& identity, int32_t code)
         because());
 }
 
+Error thrownBy(char const* call, Identity const& identity, char const* what)
+{
+    forgetExplanation();
+    return errorOf(
+        nvinfer1::ErrorCode::kFAILED_EXECUTION, "{} of plugin {} threw an exception: {}", call, identity.show(), what);
+}
+
 Result<Done> checkedCall(char const* call, Identity const& identity, int32_t code)
 {
     if (code != 0)

@@ -17,6 +17,8 @@ Answer unfailing(Answer answer)
 
 //! "enqueue() of plugin 'X' … returned 3: why".
 Error failedCall(char const* call, Identity const& identity, int32_t code);
+//! "the CPU body of plugin 'X' … threw an exception: what".
+Error thrownBy(char const* call, Identity const& identity, char const* what);
 //! 0 is success.
 Result<Done> checkedCall(char const* call, Identity const& identity, int32_t code);
 

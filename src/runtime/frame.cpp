@@ -107,6 +107,7 @@ bool Frame::isGivenUp() const noexcept
 
 Result<Done> Frame::finished(RunFailure const* failure)
 {
+    PartOfFrame const part{*this};
     Result<Done> result{Done{}};
     if (failure != nullptr && !mHasFailed.exchange(true))
     {
@@ -117,7 +118,6 @@ Result<Done> Frame::finished(RunFailure const* failure)
             tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
         result = std::move(error);
     }
-    partIsOver();
     return result;
 }
 

@@ -47,7 +47,7 @@ struct Frame final : public RunTicket
     void start(std::shared_ptr<StepObserver const> timerOfRun);
     //! The frame serves a recording from now on, and nothing else.
     void startCapture();
-    //! Before launches that finished will be called for, or partIsOver when they are over at once.
+    //! Before launches that finished will be called for, or that a PartOfFrame stands for until they are.
     void addPart() noexcept;
     void partIsOver() noexcept;
     bool isUnderWay() const noexcept;
@@ -62,6 +62,31 @@ struct Frame final : public RunTicket
     std::atomic<int32_t> mParts{0};
     int32_t mGeneration{0}; //!< Of the process that started the run: in a child of it nothing goes on.
     std::atomic<bool> mHasFailed{false};
+};
+
+//! A part that is over at the end of the scope, whatever ends it, unless others took it.
+class PartOfFrame
+{
+  public:
+    explicit PartOfFrame(Frame& frame) noexcept
+        : mFrame{&frame}
+    {
+    }
+    ~PartOfFrame()
+    {
+        if (mFrame != nullptr)
+            mFrame->partIsOver();
+    }
+    PartOfFrame(PartOfFrame const&) = delete;
+    PartOfFrame& operator=(PartOfFrame const&) = delete;
+
+    void leave() noexcept
+    {
+        mFrame = nullptr;
+    }
+
+  private:
+    Frame* mFrame;
 };
 
 //! What the user is told of a run that failed: the layer, and the class of errors that only running shows (B8).

@@ -2,6 +2,7 @@
 #include "runtime/run.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tenon
 {
@@ -40,9 +41,8 @@ Result<RunEnd> Run::launch(Segment segment, PreparedTail const& tail, bool mayGo
     if (!mayGoOn)
         return launchParts(segment, tail, false);
     mFrame->start(mRequest.timer);
-    Result<RunEnd> end = launchParts(segment, tail, true);
-    mFrame->partIsOver(); // The caller's own: from here on only work that goes on holds the frame.
-    return end;
+    PartOfFrame const own{*mFrame}; // The caller's: behind it only work that goes on holds the frame.
+    return launchParts(segment, tail, true);
 }
 
 Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
@@ -71,10 +71,12 @@ Result<Done> Run::mark()
 Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
 {
     RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.goesOn, nullptr};
+    std::optional<PartOfFrame> held;
     if (mayGoOn)
     {
         options.ticket = mFrame;
         mFrame->addPart();
+        held.emplace(*mFrame);
     }
     StepObserver observe;
     bool stopped{false};
@@ -91,8 +93,8 @@ Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& 
     auto const launches =
         std::span<Launch const>{mFrame->launches}.subspan(asSize(part.first), asSize(part.last - part.first));
     auto end = mEngine.device().run(launches, options, failure);
-    if (mayGoOn && !(end && *end == RunEnd::kLater))
-        mFrame->partIsOver();
+    if (held && end && *end == RunEnd::kLater)
+        held->leave(); // To the ticket.
     if (end && !stopped)
         return *end;
     if (end)

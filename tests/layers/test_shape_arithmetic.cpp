@@ -421,6 +421,13 @@ ShapeExpr doubled(ShapeExpr const& x)
     return mod(x * ShapeExpr{3} + floorDiv(x, 2) + ShapeExpr{1}, 1009);
 }
 
+TEST_F(ShapeArithmetic, theLeastNumberByMinusOneIsNoExactQuotient)
+{
+    ShapeExpr const least = s * ShapeExpr{INT64_MIN};
+    EXPECT_EQ(floorDiv(least, ShapeExpr{-1}).evaluate(std::vector<int64_t>{1, 1}), INT64_MAX) << "saturated";
+    EXPECT_EQ(floorDiv(least, ShapeExpr{2}).evaluate(std::vector<int64_t>{1, 1}), INT64_MIN / 2);
+}
+
 TEST_F(ShapeArithmetic, partsReadAlongManyPathsCostOnce)
 {
     constexpr int32_t kSteps{500};

@@ -2,8 +2,11 @@
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
 #include "plugins/one_to_one.h"
+#include "tenon/host.h"
 #include "tenon/plugin.h"
 #include "tenon/testing.h"
+
+#include <stdexcept>
 
 namespace plugintest
 {
@@ -120,6 +123,58 @@ TEST_F(CpuBodies, L24_aBuildThatMeasuresSaysSo)
     EXPECT_FALSE(tenonIsTimingPlugin());
     EXPECT_TRUE(runs(*engine));
     EXPECT_FALSE(ForGpu::isTimed);
+}
+
+//! Runs at once, later, and in a stream that the call waits for.
+TEST_F(CpuBodies, whatTheyThrowIsAnErrorOfTheRunAndTheContextGoesOn)
+{
+    static int32_t thrown{0};
+    ASSERT_TRUE(tenonSetCpuBody(ForGpu::kType, "1", "", [](tenon::PluginRun const& run) -> int32_t {
+        if (thrown == 1)
+            throw 42;
+        if (thrown == 2)
+            throw std::runtime_error("no such thing");
+        return ForGpu::onCpu(run);
+    }));
+    struct Ignoring final : IProfiler
+    {
+        void reportLayerTime(AsciiChar const*, float) noexcept override {}
+    } profiler;
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::vector<float> const x = randomFloats(21, 5);
+    DeviceArray<float> const in{x};
+    for (bool const isWatched : {false, true})
+        for (bool const isNow : {true, false})
+        {
+            thrown = 0;
+            DeviceArray<float> const out{x.size()};
+            std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+            if (isWatched)
+                context->setProfiler(&profiler);
+            ASSERT_TRUE(context->setTensorAddress("x", in.data()) && context->setTensorAddress("y", out.data()));
+            cudaStream_t const where = isNow ? nullptr : apitest::stream();
+            auto const run = [&](int32_t what) {
+                thrown = what;
+                bool const isTaken = context->enqueueV3(where);
+                return tenonHostSynchronizeStream(where) == TENON_HOST_OK && isTaken;
+            };
+            EXPECT_TRUE(run(0)) << logger.errors();
+            EXPECT_EQ(out.read()[3], x[3] + 0.5F);
+            EXPECT_FALSE(run(1));
+            EXPECT_FALSE(run(2));
+            if (thrown == 2 && isNow)
+                EXPECT_NE(out.read()[3], x[3] + 0.5F) << "no outputs of the run before";
+            EXPECT_TRUE(run(0)) << logger.errors();
+            EXPECT_EQ(out.read()[3], x[3] + 0.5F);
+        }
+    for (char const* why : {"no std::exception", "no such thing"})
+        EXPECT_GE(
+            logger.count(ILogger::Severity::kERROR,
+                std::string{"the CPU body of plugin 'ForGpu' version '1' namespace '' threw an exception: "} + why),
+            4)
+            << logger.errors();
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "[layer 'both'"), 8) << logger.errors();
 }
 
 TEST_F(CpuBodies, aCodeOtherThanZeroIsAnErrorOfTheRun)

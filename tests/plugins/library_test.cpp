@@ -1,6 +1,7 @@
 // Libraries of plugins, opened and closed by path (rules I4 and I5).
 #include "api/fixture.h"
 #include "plugins/circ_pad.h"
+#include "tenon/plugin.h"
 
 #include <chrono>
 #include <future>
@@ -187,8 +188,12 @@ class Bodies : public Libraries
   protected:
     std::unique_ptr<ICudaEngine> made()
     {
+        return made(*runtime);
+    }
+    std::unique_ptr<ICudaEngine> made(IRuntime& by)
+    {
         std::unique_ptr<INetworkDefinition> const own{builder->createNetworkV2(0)};
-        auto* const creator = static_cast<IPluginCreatorV3One*>(registry.getCreator("Bodied", "1", ""));
+        auto* const creator = static_cast<IPluginCreatorV3One*>(by.getPluginRegistry().getCreator("Bodied", "1", ""));
         if (creator == nullptr)
             return nullptr;
         PluginFieldCollection const none{};
@@ -199,7 +204,7 @@ class Bodies : public Libraries
         own->markOutput(*layer->getOutput(0));
         std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*own, *config)};
         return std::unique_ptr<ICudaEngine>{
-            plan == nullptr ? nullptr : runtime->deserializeCudaEngine(plan->data(), plan->size())};
+            plan == nullptr ? nullptr : by.deserializeCudaEngine(plan->data(), plan->size())};
     }
     float added(ICudaEngine* engine)
     {
@@ -242,15 +247,37 @@ TEST_F(Bodies, ofLibrariesThatLiveOnServeTheirOwnPluginsOnly)
     std::unique_ptr<ICudaEngine> const engine = made();
     registry.deregisterLibrary(first);
     EXPECT_TRUE(isMapped(TENON_KEPT_LIBRARY)) << "the engine's plugin is of its code";
-    EXPECT_EQ(added(engine.get()), 2.0F);
+    EXPECT_EQ(added(engine.get()), 3.0F);
     void* const second = registry.loadLibrary(TENON_UNBODIED_LIBRARY);
     ASSERT_NE(second, nullptr) << logger.errors();
     EXPECT_EQ(added(), 1.0F);
-    EXPECT_EQ(added(engine.get()), 2.0F);
+    EXPECT_EQ(added(engine.get()), 3.0F);
     registry.deregisterLibrary(second);
     void* const third = registry.loadLibrary(TENON_KEPT_LIBRARY);
-    EXPECT_EQ(added(), 2.0F) << "what it set when it was opened first";
+    EXPECT_EQ(added(), 3.0F) << "what it set when it was opened first";
     registry.deregisterLibrary(third);
+}
+
+TEST_F(Bodies, ofLibrariesThatAreOpenTogetherServeTheirOwnPlugins)
+{
+    void* const first = registry.loadLibrary(TENON_KEPT_LIBRARY);
+    ASSERT_NE(first, nullptr) << logger.errors();
+    std::unique_ptr<IRuntime> const other{createInferRuntime(logger)};
+    void* const second = other->getPluginRegistry().loadLibrary(TENON_BODIED_LIBRARY);
+    ASSERT_NE(second, nullptr) << logger.errors();
+    EXPECT_EQ(added(made(*runtime).get()), 3.0F);
+    EXPECT_EQ(added(made(*other).get()), 2.0F);
+    auto const four = [](tenon::PluginRun const& run) -> int32_t {
+        for (int64_t i = 0; i < run.inputDesc[0].dims.d[0]; ++i)
+            static_cast<float*>(run.outputs[0])[i] = static_cast<float const*>(run.inputs[0])[i] + 4.0F;
+        return 0;
+    };
+    ASSERT_TRUE(tenonSetCpuBody("Bodied", "1", "", four));
+    EXPECT_EQ(added(made(*runtime).get()), 4.0F) << "the program's own, which was set last";
+    EXPECT_EQ(added(made(*other).get()), 4.0F);
+    ASSERT_TRUE(tenonSetCpuBody("Bodied", "1", "", nullptr));
+    other->getPluginRegistry().deregisterLibrary(second);
+    registry.deregisterLibrary(first);
 }
 
 //! The loader has a lock of its own while it runs what sets them.

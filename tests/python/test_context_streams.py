@@ -1,6 +1,12 @@
 """Runs that go on when the call has returned: streams, events, auxiliary streams (rules S2, S3, S6; seed 004)."""
 
 import collections.abc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -238,3 +244,88 @@ def test_scripts_may_end_while_other_threads_run(text: str) -> None:
     for _ in range(3):
         done = small.script(text, timeout=60)
         assert done.returncode == 0, done.stderr[-2000:]
+
+
+LAST = """
+import atexit
+
+
+def last():
+    y.fill(0)
+    {work}
+    print("done", bool((y == 1).all()), flush=True)
+
+
+atexit.register(last)
+"""
+WATCHING = """
+class Watching(trt.IProfiler):
+    def __init__(self):
+        trt.IProfiler.__init__(self)
+
+    def report_layer_time(self, name, milliseconds):
+        pass
+
+
+profiler = Watching()
+stream = tenon.Stream()
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "context.execute_async_v3(int(stream)); stream.synchronize()",
+        "context.execute_async_v3(int(stream)); stream.close()",
+        "context.profiler = profiler; context.execute_async_v3(int(stream))",
+    ],
+    ids=["synchronized", "closed", "watched"],
+)
+def test_handlers_that_were_registered_before_ours_may_run(work: str) -> None:
+    """They are called behind it, when the work of all streams has been waited for."""
+    done = small.script(LAST.format(work=work) + UNDER_WAY + WATCHING, timeout=60)
+    assert done.returncode == 0 and done.stdout.endswith("done True\n"), done.stdout[-500:] + done.stderr[-2000:]
+
+
+def test_the_wait_at_the_end_can_be_interrupted() -> None:
+    text = (
+        "import atexit, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        + UNDER_WAY.replace("time.sleep(0.05)", "time.sleep(2)")
+        + "stream = tenon.Stream()\nfor _ in range(3): assert context.execute_async_v3(int(stream))\n"
+        + "atexit.register(lambda: print('ending', flush=True))"
+    )
+    here = str(pathlib.Path(small.__file__).resolve().parent)
+    search = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")]))
+    child = subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": search},
+    )
+    try:
+        said = child.stdout.readline()
+        while "ending" not in said:
+            line = child.stdout.readline()
+            assert line, said
+            said += line
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        rest, _ = child.communicate(timeout=60)
+        assert "KeyboardInterrupt" in rest, rest
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_an_interruption_in_the_last_step_is_not_lost() -> None:
+    """The waiting call hears of it, and the step ends well."""
+    text = (
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        + UNDER_WAY.replace("time.sleep(0.05)", "os.kill(os.getpid(), signal.SIGINT); time.sleep(0.5)")
+        + WATCHING
+        + "context.profiler = profiler\n"
+        + "try:\n    context.execute_async_v3(int(stream))\nexcept KeyboardInterrupt:\n    print('interrupted')"
+    )
+    done = small.script(text, timeout=60)
+    assert done.returncode == 0 and done.stdout.endswith("ran\ninterrupted\n"), done.stdout + done.stderr[-2000:]

@@ -223,7 +223,7 @@ def test_cycles_through_a_context_are_collected(logger: small.Recorder) -> None:
     assert gone(watched)
 
 
-@pytest.mark.parametrize("how", ["runtime", "builder"])
+@pytest.mark.parametrize("how", ["runtime", "build_engine_with_config", "build_engine"])
 def test_engines_keep_the_allocator_that_they_were_made_with(logger: small.Recorder, how: str) -> None:
     lent = collections.Counter()
     allocators = [Allocator(lent) for _ in range(3)]
@@ -235,7 +235,7 @@ def test_engines_keep_the_allocator_that_they_were_made_with(logger: small.Recor
     if how == "runtime":
         engine = runtime.deserialize_cuda_engine(small.plan(logger, network=small.chain))
     else:
-        engine = builder.build_engine_with_config(small.chain(builder), small.config(builder))
+        engine = getattr(builder, how)(small.chain(builder), small.config(builder))
     owner.gpu_allocator = allocators[2]
     del allocators, each
     assert [gone(one) for one in watched] == [True, False, False]

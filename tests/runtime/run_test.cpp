@@ -406,6 +406,30 @@ TEST(Run, failuresNameTheLayer)
     EXPECT_NE(done.error().message.find("[layer 'conv3 + relu3']"), std::string::npos) << done.error().message;
 }
 
+//! Its memory is nothing that outputs could overlap.
+TEST(Run, failuresLookAtNoInputThatTheProgramDoesNotRead)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {3});
+    builder.input("unused", {3});
+    auto const extents = builder.extentsOf(x);
+    builder.step("fail", {x}, {builder.output("out", extents)}).name = "last";
+    std::shared_ptr<Plan> const plan = builder.finish();
+    for (PlanTensor& tensor : plan->programs[0].tensors)
+        if (tensor.kind == PlanTensorKind::kIO && plan->io[static_cast<size_t>(tensor.index)].name == "unused")
+        {
+            tensor.kind = PlanTensorKind::kActivation;
+            tensor.index = -1;
+        }
+    auto const context = contextOf(engineOf(plan));
+    DeviceArray<float> const memory{randomFloats(3, 5)};
+    DeviceArray<float> const out{3};
+    void* const bindings[]{memory.data(), memory.data(), out.data()};
+    auto const done = context->execute(bindings);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find("[layer 'last']"), std::string::npos) << done.error().message;
+}
+
 TEST(Run, observersSeeEveryStepWithItsInputsIntact)
 {
     auto const context = contextOf(engineOf(nonZeroNetwork()));

@@ -74,18 +74,8 @@ Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions
         if (options.ticket->isGivenUp())
             return options.ticket->finished(nullptr);
         RunFailure failure;
-        Result<Done> done = errorOf(ErrorCode::kINTERNAL_ERROR, "a step ended with an exception");
-        try
-        {
-            done = runNow(launches, options, failure);
-        }
-        catch (std::exception const& e) // Whatever happens, the ticket hears of the end.
-        {
-            done = errorOf(ErrorCode::kINTERNAL_ERROR, "a step ended with an exception: {}", e.what());
-        }
-        catch (...)
-        {
-        }
+        // Whatever happens, the ticket hears of the end.
+        Result<Done> done = host::runFenced([&] { return runNow(launches, options, failure); });
         if (done)
             return options.ticket->finished(nullptr);
         failure.error = std::move(done).error();
@@ -109,14 +99,14 @@ Result<Done> runInStream(
 {
     if (host::isCapturing(stream))
         return errorOf(ErrorCode::kINVALID_STATE, "the caller would wait for a stream that is being captured");
-    Result<Done> done{errorOf(ErrorCode::kINTERNAL_ERROR, "the work in the stream ended with an exception")};
+    Result<Done> done{Done{}};
     std::atomic<bool> isCancelled{false};
     GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
     auto const over = std::make_shared<std::promise<void>>(); // Told after the caller may have gone on.
     std::future<void> const end = over->get_future();
     bool const isNow = host::isImmediate(stream);
     TENON_TRY(host::submit(stream, [&, over, isNow]() -> Result<Done> {
-        done = work(goesOn == nullptr ? nullptr : &goesOnThere);
+        done = host::runFenced([&] { return work(goesOn == nullptr ? nullptr : &goesOnThere); }); // The caller waits.
         if (isNow)
             over->set_value();
         else

@@ -38,22 +38,6 @@ class SignalsBlocked
 };
 } // namespace
 
-Result<Done> runFenced(Work const& work) noexcept
-{
-    try
-    {
-        return work();
-    }
-    catch (std::exception const& exception)
-    {
-        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception: {}", exception.what());
-    }
-    catch (...)
-    {
-        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception that is no std::exception");
-    }
-}
-
 StreamQueue::StreamQueue(StreamKind kind, int32_t priority, bool isPerThread)
     : mKind{kind},
       mPriority{priority},

@@ -15,7 +15,22 @@ namespace tenon::host
 {
 
 //! Runs it; an exception becomes a failure.
-Result<Done> runFenced(Work const& work) noexcept;
+template <typename F>
+Result<Done> runFenced(F const& work) noexcept
+{
+    try
+    {
+        return work();
+    }
+    catch (std::exception const& exception)
+    {
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception: {}", exception.what());
+    }
+    catch (...)
+    {
+        return errorOf(ErrorCode::kFAILED_EXECUTION, "work of a stream threw an exception that is no std::exception");
+    }
+}
 
 class StreamQueue : public std::enable_shared_from_this<StreamQueue>
 {

@@ -1,4 +1,4 @@
-// A library with one plugin, x + 1. With a body for the CPU (TENON_HAS_BODY) that is x + 2; with TENON_ACQUIRES each
+// A library with one plugin, x + 1. With a body for the CPU that is x + TENON_BODY_ADDS; with TENON_ACQUIRES each
 // run uses a resource, which nobody releases.
 #include "plugins/one_to_one.h"
 
@@ -48,10 +48,10 @@ class Bodied final : public plugintest::OneToOne<Bodied>
     }
 };
 
-#ifdef TENON_HAS_BODY
+#ifdef TENON_BODY_ADDS
 int32_t onCpu(tenon::PluginRun const& run)
 {
-    return addTo(run.inputDesc[0], run.inputs[0], run.outputs[0], 2.0F);
+    return addTo(run.inputDesc[0], run.inputs[0], run.outputs[0], TENON_BODY_ADDS);
 }
 bool const kHasBody{tenonSetCpuBody("Bodied", "1", "", &onCpu)};
 #endif
