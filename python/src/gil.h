@@ -16,8 +16,8 @@ namespace tenon::python
 {
 
 //! The way from native code into Python's. It closes when the interpreter is about to end: who is in comes out before,
-//! and who comes later waits, but for the thread that ends the interpreter. Where that one still runs Python code, which
-//! may wait for work of others, it opens the gate meanwhile.
+//! and who comes later waits, but for the thread that ends the interpreter. Where that one still runs Python code, it
+//! opens the gate while it may wait for the work of others.
 class __attribute__((visibility("hidden"))) Gate
 {
   public:

@@ -12,8 +12,8 @@ namespace tenon::python
 class __attribute__((visibility("hidden"))) Signals
 {
   public:
-    //! Runs Python's signal handlers; on another thread than the main one they wait. The interpreter's end is as good as
-    //! a signal once a thread waits with work that it may never do.
+    //! Runs Python's signal handlers; on another thread than the main one they wait. The interpreter's end is as good
+    //! as a signal once a thread waits with work that it may never do.
     bool came() noexcept
     {
         if (mRaised || Gate::isInTheWay())
@@ -24,7 +24,7 @@ class __attribute__((visibility("hidden"))) Signals
         mRaised.emplace();
         return true;
     }
-    //! Raises what a signal handler has raised, KeyboardInterrupt as a rule, however the call went on. With the GIL held.
+    //! Raises what a signal handler has raised, KeyboardInterrupt as a rule, however the call went on. With the GIL.
     void raiseCaught()
     {
         if (mRaised)

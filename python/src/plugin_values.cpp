@@ -116,8 +116,8 @@ py::object fitted(py::object const& array, FieldForm const& form, std::string co
     auto const isSame = [&](py::object const& a, py::object const& b) {
         return numpy.attr("array_equal")(a, b).cast<bool>();
     };
-    // Floats are rounded, but none becomes infinite. Integers stay what they are, there and back: NumPy compares those of
-    // 64 bits as floats.
+    // Floats are rounded, but none becomes infinite. Integers stay what they are, there and back: NumPy compares those
+    // of 64 bits as floats.
     bool const isKept = letter == "f" ? isSame(numpy.attr("isfinite")(made), numpy.attr("isfinite")(array))
                                       : isSame(made, array) && isSame(quiet(made.attr("astype"))(kind), array);
     if (!isKept)

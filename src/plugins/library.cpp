@@ -38,8 +38,8 @@ struct Mapping
     std::vector<Library::Registered> registered;
 };
 
-//! By handle. Whoever has the mutex asks the loader nothing: the loader runs code that may come here, with a lock of its
-//! own.
+//! By handle. Whoever has the mutex asks the loader nothing: the loader runs code that may come here, with a lock of
+//! its own.
 struct Mappings
 {
     std::mutex mutex;
