@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -188,16 +189,20 @@ TEST(Streams, theLegacyStreamWaitsForBlockingStreamsOnly)
     OwnStream const blocking{host::StreamKind::kBlocking};
     OwnStream const nonBlocking{host::StreamKind::kNonBlocking};
     Gate gate;
+    Gate awaited;
     Diary diary;
     ASSERT_TRUE(host::submit(nonBlocking, gate.work()));
     ASSERT_TRUE(host::submit(nonBlocking, diary.entry(3)));
-    ASSERT_TRUE(host::submit(blocking, [&]() -> Result<Done> {
-        std::this_thread::sleep_for(20ms);
-        return diary.entry(1)();
-    }));
+    ASSERT_TRUE(host::submit(blocking, awaited.work()));
+    ASSERT_TRUE(host::submit(blocking, diary.entry(1)));
     EXPECT_FALSE(*host::isIdle(nullptr));
-    ASSERT_TRUE(host::submit(nullptr, diary.entry(2)));
+    std::thread opener{[&] {
+        std::this_thread::sleep_for(20ms);
+        awaited.open();
+    }};
+    EXPECT_TRUE(host::submit(nullptr, diary.entry(2)));
     EXPECT_THAT(diary.entries(), ElementsAre(1, 2));
+    opener.join();
     EXPECT_TRUE(*host::isIdle(nullptr));
     gate.open();
     ASSERT_TRUE(host::synchronize(nonBlocking));
@@ -209,14 +214,18 @@ TEST(Streams, theLegacyRuleCostsNothingWhenNothingIsPending)
     OwnStream const stream;
     ASSERT_TRUE(host::submit(stream, [] { return Result<Done>{Done{}}; }));
     ASSERT_TRUE(host::synchronize(stream));
-    constexpr int kCalls = 100000;
-    auto const before = std::chrono::steady_clock::now();
+    constexpr int kCalls = 1000;
     bool canStart = true;
-    for (int i = 0; i < kCalls; ++i)
-        canStart = host::startNow(nullptr) && canStart;
-    auto const each = (std::chrono::steady_clock::now() - before) / kCalls;
+    std::chrono::nanoseconds best{std::chrono::hours{1}};
+    for (int round = 0; round < 100; ++round) // Other programs take part of some rounds, hardly of all.
+    {
+        auto const before = std::chrono::steady_clock::now();
+        for (int i = 0; i < kCalls; ++i)
+            canStart = host::startNow(nullptr) && canStart;
+        best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - before);
+    }
     EXPECT_TRUE(canStart);
-    EXPECT_LT(each, 2us); // Nanoseconds; the bound leaves room for sanitizers and busy machines.
+    EXPECT_LT(best / kCalls, 2us); // Nanoseconds; the bound leaves room for sanitizers and slow machines.
 }
 
 TEST(Streams, theStreamOfAThreadIsItsOwn)

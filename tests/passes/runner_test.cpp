@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <stdexcept>
@@ -49,13 +50,26 @@ Graph sumOfEqual(int32_t count)
     return graph;
 }
 
-double secondsToMerge(Graph& graph)
+//! Of three times, because other programs take part of some.
+double secondsToMerge(Graph (*make)(int32_t), int32_t count, size_t left)
 {
-    auto const start = std::chrono::steady_clock::now();
-    Result<Done> const done = optimizeWith(graph, "merge-equal-nodes");
-    EXPECT_TRUE(bool{done});
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    double least{1e9};
+    for (int32_t i = 0; i < 3; ++i)
+    {
+        Graph graph = make(count);
+        auto const start = std::chrono::steady_clock::now();
+        Result<Done> const done = optimizeWith(graph, "merge-equal-nodes");
+        std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
+        EXPECT_TRUE(bool{done});
+        EXPECT_EQ(graph.order().size(), left);
+        least = std::min(least, spent.count());
+    }
+    return least;
 }
+
+constexpr int32_t kFew{1'250};
+constexpr int32_t kMany{16 * kFew};
+constexpr double kMostTimes{80}; //!< 16 times the layers: 16 and what larger memory costs, if not 256 times the time.
 
 Rewrite throwing(Graph const&, Node const& node)
 {
@@ -89,16 +103,14 @@ TEST(Runner, lackOfMemoryIsNotARulesFault)
 
 TEST(Runner, equalNodesAreMergedInTimeLinearInTheirNumber)
 {
-    Graph graph = sumOfEqual(20'000);
-    EXPECT_LT(secondsToMerge(graph), 1.0);
-    EXPECT_EQ(graph.order().size(), 20'001U);
+    double const few = secondsToMerge(sumOfEqual, kFew, kFew + 1);
+    EXPECT_LT(secondsToMerge(sumOfEqual, kMany, kMany + 1), kMostTimes * few);
 }
 
 TEST(Runner, unequalNodesAreToldApartInTimeLinearInTheirNumber)
 {
-    Graph graph = chain(20'000);
-    EXPECT_LT(secondsToMerge(graph), 1.0);
-    EXPECT_EQ(graph.order().size(), 20'000U);
+    double const few = secondsToMerge(chain, kFew, kFew);
+    EXPECT_LT(secondsToMerge(chain, kMany, kMany), kMostTimes * few);
 }
 
 TEST(Runner, whatFollowsEqualNodesIsMergedInTheSameWalk)

@@ -82,21 +82,25 @@ TEST(Arena, sameBlocksSameLayout)
     EXPECT_EQ(layOut({}, 64).bytes, 0);
 }
 
-TEST(Arena, fiveHundredBlocksTakeLittleTime)
+TEST(Arena, aLayoutTakesLittleMoreTimeThanALookAtAllPairs)
 {
     std::mt19937 random{17};
     auto const blocks = randomBlocks(random, 500, 1 << 20);
     using Clock = std::chrono::steady_clock;
-    double best{1e9};
-    for (int i = 0; i < 20; ++i)
-    {
+    auto const microseconds = [&](auto const& work) {
         auto const start = Clock::now();
-        int64_t const bytes = layOut(blocks, 64).bytes;
-        best = std::min(best, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
-        ASSERT_GT(bytes, 0);
+        EXPECT_GT(work(), 0);
+        return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+    };
+    double best{1e9};
+    double pairs{1e9};
+    for (int i = 0; i < 20; ++i) // By turns, and the best of each: other programs take part of some.
+    {
+        best = std::min(best, microseconds([&] { return layOut(blocks, 64).bytes; }));
+        pairs = std::min(pairs, microseconds([&] { return peak(blocks); }));
     }
     RecordProperty("microseconds", std::to_string(best));
-    EXPECT_LT(best, 2000.0) << "far above what it takes, so that sanitizers and busy machines pass";
+    EXPECT_LT(best, 20 * pairs) << "twice as long on an idle machine; a look at all threes takes hundreds of times";
 }
 
 } // namespace tenon

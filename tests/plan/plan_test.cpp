@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -386,21 +387,30 @@ TEST(Checksum, everyByteAndTheLengthCount)
     }
 }
 
-TEST(Checksum, itRunsAtMemorySpeed)
+TEST(Checksum, itIsFarFasterThanAByteAtATime)
 {
-    Bytes const bytes(size_t{64} << 20, 0x5B);
+    Bytes const bytes(size_t{1} << 20, 0x5B);
+    auto const byteByByte = [](Bytes const& all) {
+        uint64_t sum{all.size()};
+        for (uint8_t const byte : all)
+            sum = (sum ^ byte) * 0x9E3779B97F4A7C15ULL;
+        return sum;
+    };
     using Clock = std::chrono::steady_clock;
-    double best{0.0};
-    for (int i = 0; i < 5; ++i)
-    {
+    auto const seconds = [&](auto const& work) {
         auto const start = Clock::now();
-        uint64_t const sum = chunkedChecksum(bytes);
-        std::chrono::duration<double> const spent = Clock::now() - start;
-        best = std::max(best, static_cast<double>(bytes.size()) / spent.count() / 1e9);
-        ASSERT_NE(sum, 0U);
+        EXPECT_NE(work(bytes), 0U);
+        return std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    double ours{1e9};
+    double plain{1e9};
+    for (int i = 0; i < 20; ++i) // By turns, and the best of each: other programs take part of some.
+    {
+        ours = std::min(ours, seconds(checksum));
+        plain = std::min(plain, seconds(byteByByte));
     }
-    RecordProperty("gigabytes_per_second", std::to_string(best));
-    EXPECT_GT(best, 0.2) << "far below what it does, so that sanitizers and busy machines pass";
+    RecordProperty("gigabytes_per_second", std::to_string(static_cast<double>(bytes.size()) / ours / 1e9));
+    EXPECT_LT(2 * ours, plain);
 }
 
 } // namespace tenon::test

@@ -87,6 +87,8 @@ class Tripled final : public OneToOne<Tripled>
 class Timing : public apitest::ApiTest
 {
   protected:
+    //! Means of which the smallest counts: other programs hold up some, hardly all.
+    static constexpr int32_t kLeast{10};
     OneToOneCreator<Tripled> creator;
 
     void SetUp() override
@@ -144,12 +146,13 @@ TEST_F(Timing, L14_L15_L16_theFastestTacticIsTakenAndSurvivesStoring)
     Tripled::tactics = {7, 3};
     config->setBuilderOptimizationLevel(4);
     config->setAvgTimingIterations(2);
+    config->setMinTimingIterations(kLeast);
     add();
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
     ASSERT_NE(engine, nullptr);
     std::vector<std::string> const timed = enqueued();
-    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 7"), 3); // One to warm up, two of which the mean counts.
-    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 3"), 3);
+    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 7"), 1 + 2 * kLeast); // One to warm up.
+    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 3"), 1 + 2 * kLeast);
     EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "tactic 7: "), 1);
     EXPECT_EQ(runs(*engine), "linear 3");
 }
@@ -170,12 +173,13 @@ TEST_F(Timing, L14_combinationsAreTimedAndAReformatFollowsTheChoice)
     Tripled::takesChannelsLast = true;
     Tripled::isFastLinear = false;
     config->setBuilderOptimizationLevel(5);
+    config->setMinTimingIterations(kLeast);
     add();
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
     ASSERT_NE(engine, nullptr);
     std::vector<std::string> const timed = enqueued();
-    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 0"), 2); // L15: without tactics of its own, 0.
-    EXPECT_EQ(std::count(timed.begin(), timed.end(), "last 0"), 2);
+    EXPECT_EQ(std::count(timed.begin(), timed.end(), "linear 0"), 1 + kLeast); // L15: without tactics of its own, 0.
+    EXPECT_EQ(std::count(timed.begin(), timed.end(), "last 0"), 1 + kLeast);
     EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "linear to channels-last"), 1);
     EXPECT_EQ(runs(*engine), "last 0");
 }

@@ -377,6 +377,7 @@ def test_L14_two_tactics(plugin: object, level: int, tactic: int) -> None:
     network.mark_output(layer.get_output(0))
     config = builder.create_builder_config()
     config.builder_optimization_level = level
+    config.min_timing_iterations = 10  # The shortest counts: other programs hold up some runs, hardly all.
     plan = builder.build_serialized_network(network, config)
     assert set(TwoTactics.ran) == (set() if level == 3 else {3, 7}), "tactics are timed where that is asked for"
     engine = engine_of(plan)
