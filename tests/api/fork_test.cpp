@@ -13,7 +13,7 @@ namespace apitest
 
 namespace
 {
-constexpr unsigned kPatience{60}; //!< Seconds, far beyond what a run needs.
+constexpr unsigned kPatience{120}; //!< Seconds, far beyond what a run needs.
 
 //! Exit status of a child that does this; killed by a signal: 128 and its number.
 template <typename Work>

@@ -1,5 +1,6 @@
 """The program `tenon`: subcommands, exit statuses, texts."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import onnx
@@ -20,12 +21,13 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("TENON_BUILD", ROOT / "build")) / "bin" / "tenon"
 RANGE = "x=1x8:2x8:16x8"
+PATIENCE = 600  # Seconds, far beyond what anything here takes: what takes longer hangs.
 
 
 def tenon(*arguments: object, status: int = 0, **environment: str) -> subprocess.CompletedProcess:
     command = [str(PROGRAM), *map(str, arguments)]
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TENON_")}
-    done = subprocess.run(command, capture_output=True, text=True, env=clean | environment, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=clean | environment, timeout=PATIENCE)
     assert done.returncode == status, f"{' '.join(command)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -165,8 +167,11 @@ def test_run_builds_a_model_first(model: pathlib.Path) -> None:
 
 
 def test_bench_prints_figures(plan: pathlib.Path) -> None:
+    start = time.monotonic()
     figures = json.loads(tenon("bench", plan, "--seconds", 0.2, "--json", "--threads", 1).stdout)
-    assert figures["runs"] > 10 and 0 < figures["min_ms"] <= figures["median_ms"] <= figures["p99_ms"]
+    spent = time.monotonic() - start
+    assert spent >= 0.2 and 0 < figures["min_ms"] <= figures["median_ms"] <= figures["p99_ms"]
+    assert figures["runs"] >= 1 and figures["runs"] * figures["min_ms"] <= 1000 * spent
     assert figures["load_ms"] > 0 and figures["rss_mib"] > 1
     assert "median" in tenon("bench", plan, "--seconds", 0.1).stdout
 
@@ -322,26 +327,40 @@ def test_wrong_use_is_one_clear_line(
 def test_interrupted_build_leaves_no_file(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "deep.onnx"
     save(path, layers=120, width=512)
+    trace = tmp_path / "trace.json"
     command = [str(PROGRAM), "build", str(path), "--shapes", "x=1x512:8x512:64x512"]
-    for wait in (0.2, 0.1, 0.05, 0.02, 0.4):  # Machines differ; one of these strikes while it builds.
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(wait)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-        assert process.returncode in (0, 130, -signal.SIGINT)  # Killed only before it could set its handler.
+    for _ in range(10):  # A machine that stands still may send the signal when all is done.
+        trace.unlink(missing_ok=True)
+        environment = os.environ | {"TENON_TRACE": str(trace)}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        interrupt_when(process, trace.exists)  # The builder opens it.
+        _, said = process.communicate(timeout=PATIENCE)
         if process.returncode == 130:
             assert said == b"tenon: interrupted\n"
             assert not list(tmp_path.glob("*.plan*"))
             return
-        (tmp_path / "deep.plan").unlink(missing_ok=True)
+        assert process.returncode == 0, said
+        (tmp_path / "deep.plan").unlink()
     pytest.fail("no build was interrupted")
 
 
-def test_interrupted_bench_ends_at_once(plan: pathlib.Path) -> None:
-    process = subprocess.Popen([str(PROGRAM), "bench", str(plan), "--seconds", "60"], stdout=subprocess.DEVNULL)
-    time.sleep(1)
+def interrupt_when(process: subprocess.Popen, is_time: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and not is_time() and time.monotonic() < end:
+        time.sleep(0.001)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 130
+
+
+def test_interrupted_bench_ends_at_once(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    trace = tmp_path / "trace.json"
+    command = [str(PROGRAM), "bench", str(plan), "--seconds", "100000"]
+    environment = os.environ | {"TENON_TRACE": str(trace)}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    try:
+        interrupt_when(process, lambda: trace.exists() and '"cat":"run"' in trace.read_text())
+        assert process.wait(timeout=PATIENCE) == 130
+    finally:
+        process.kill()
 
 
 class OnTerminal:
@@ -356,7 +375,7 @@ class OnTerminal:
         self.pieces: list[tuple[float, str]] = []
 
     def pieces_until_closed(self) -> Iterator[str]:
-        while select.select([self._leader], [], [], 30)[0]:
+        while select.select([self._leader], [], [], PATIENCE)[0]:
             try:
                 piece = os.read(self._leader, 4096).decode()
             except OSError:  # The other end is closed.
@@ -370,6 +389,11 @@ class OnTerminal:
     def text(self) -> str:
         return "".join(piece for _, piece in self.pieces)
 
+    def moment_of(self, end: int) -> float:
+        """When the text had been read up to there."""
+        ends = itertools.accumulate(len(piece) for _, piece in self.pieces)
+        return next(moment for (moment, _), upto in zip(self.pieces, ends, strict=True) if upto >= end)
+
 
 def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "deep.onnx"
@@ -377,7 +401,7 @@ def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Pa
     terminal = OnTerminal(path, 1024)
     for _ in terminal.pieces_until_closed():
         pass
-    assert terminal.process.wait(timeout=60) == 0
+    assert terminal.process.wait(timeout=PATIENCE) == 0
     shares = [int(share) for share in re.findall(r"(\d+)%", terminal.text)]
     assert shares == sorted(shares) and shares[0] == 0 and len(set(shares)) > 10  # One bar, which never goes back.
     for phase in ("Reading the model", "Optimizing", "Building kernels", "Writing the plan"):
@@ -385,9 +409,8 @@ def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Pa
     # How right an estimate is depends on the machine, what its share means does not: the whole takes the time that
     # has passed, divided by it.
     shown = [
-        (int(share) / 100, float(left), moment - terminal.started)
-        for moment, piece in terminal.pieces
-        for share, left in re.findall(r"(\d+)%  about ([\d.]+) s left", piece)
+        (int(match[1]) / 100, float(match[2]), terminal.moment_of(match.end()) - terminal.started)
+        for match in re.finditer(r"(\d+)%  about ([\d.]+) s left", terminal.text)
     ]
     assert len(shown) > 10
     least = 0.0  # Seconds that the build has taken so far, as the bar must have counted them.
@@ -403,14 +426,17 @@ def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Pa
 def test_interruption_on_a_terminal_has_a_line_of_its_own(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "deep.onnx"
     save(path, layers=60, width=1024)
-    terminal = OnTerminal(path, 1024)
-    for _ in terminal.pieces_until_closed():
-        if "Building kernels" in terminal.text and terminal.process.poll() is None:
-            terminal.process.send_signal(signal.SIGINT)
+    for _ in range(10):  # A machine that stands still may send the signal when all is done.
+        terminal = OnTerminal(path, 1024)
+        for _ in terminal.pieces_until_closed():
+            if "Building kernels" in terminal.text:
+                terminal.process.send_signal(signal.SIGINT)
+                break
+        for _ in terminal.pieces_until_closed():
+            pass
+        if terminal.process.wait(timeout=PATIENCE) != 0:
             break
-    for _ in terminal.pieces_until_closed():
-        pass
-    assert terminal.process.wait(timeout=60) == 130
+    assert terminal.process.returncode == 130
     assert terminal.text.endswith("\r\x1b[Ktenon: interrupted\r\n") and "monitor" not in terminal.text
 
 
@@ -450,7 +476,7 @@ def test_build_writes_through_what_is_no_file(model: pathlib.Path, tmp_path: pat
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     try:
         done = tenon("build", model, "-o", pipe, "--shapes", RANGE)
-        read, _ = reader.communicate(timeout=60)
+        read, _ = reader.communicate(timeout=PATIENCE)
     finally:
         reader.kill()
     whole = tmp_path / "whole.plan"
@@ -516,7 +542,7 @@ open(sys.argv[1], "wb").write(builder.build_serialized_network(network, builder.
 
 def test_plans_with_an_implicit_batch_are_inspected_verified_and_run(tmp_path: pathlib.Path) -> None:
     plan = tmp_path / "implicit.plan"
-    subprocess.run([sys.executable, "-c", IMPLICIT, str(plan)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", IMPLICIT, str(plan)], check=True, timeout=PATIENCE)
     assert "batch: implicit, at most 4" in tenon("inspect", plan).stdout
     assert tenon("run", plan).stderr == "" and tenon("verify", plan).stdout
     done = tenon("run", plan, "--shapes", "x=1x2x3", status=1)

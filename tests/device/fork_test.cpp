@@ -16,14 +16,16 @@ namespace tenon::test
 
 namespace
 {
-//! Runs it in a child; the exit status, or −1 when the child did not end within ten seconds.
+constexpr unsigned kPatience{120}; //!< Seconds, far beyond what a child needs.
+
+//! Runs it in a child; the exit status, or −1 when the child did not end in time.
 template <typename Body>
 int statusOfChild(Body body)
 {
     pid_t const child = fork();
     if (child == 0)
     {
-        alarm(10);
+        alarm(kPatience);
         _exit(body());
     }
     int status = 0;

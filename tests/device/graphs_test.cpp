@@ -341,7 +341,7 @@ class Releases
     host::Work work()
     {
         std::shared_ptr<void> const held{this, [this](void*) {
-                                             alarm(20); // Where a lock is held, this never ends.
+                                             alarm(120); // Where a lock is held, this never ends.
                                              EXPECT_TRUE(host::isDone(mEvent));
                                              OwnStream const stream;
                                              EXPECT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));

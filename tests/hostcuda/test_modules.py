@@ -153,28 +153,25 @@ def test_control_c_ends_the_waiting_and_not_the_work(site: pathlib.Path, wait: s
     said = run_code(
         site,
         f"""
-import os, signal, threading, time
+import os, signal, threading
 import pycuda.autoinit, pycuda.driver as cuda
 from cuda.bindings import driver, runtime as rt
-gate, calls, sent = threading.Event(), [], []
+gate, calls = threading.Event(), []
 stream, event = cuda.Stream(), cuda.Event()
-assert rt.cudaLaunchHostFunc(stream.handle, lambda user: (gate.wait(60), calls.append(user)), "work")[0] == 0
+assert rt.cudaLaunchHostFunc(stream.handle, lambda user: (gate.wait(600), calls.append(user)), "work")[0] == 0
 event.record(stream)
-def interrupt():
-    sent.append(time.monotonic())
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Timer(0.2, interrupt).start()
 try:
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     {wait}
     print("not interrupted")
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic() - sent[0] < 2, calls, stream.is_done())
+    print("interrupted", calls, stream.is_done())  # The work waits for the gate, still.
 threading.Timer(0.1, gate.set).start()
 {wait}
 print(calls, stream.is_done())
 """,
     )
-    assert said == "interrupted True [] False\n['work'] True\n"
+    assert said == "interrupted [] False\n['work'] True\n"
 
 
 def test_device_of_the_runtime_and_of_the_driver(site: pathlib.Path) -> None:

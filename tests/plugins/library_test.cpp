@@ -286,7 +286,7 @@ TEST_F(Bodies, areSetWhileContextsAreMade)
     void* const first = registry.loadLibrary(TENON_KEPT_LIBRARY);
     std::unique_ptr<ICudaEngine> engine = made();
     ASSERT_NE(engine, nullptr) << logger.errors();
-    alarm(100); // Ends the process when the two stand still.
+    alarm(200); // Ends the process when the two stand still.
     std::future<void> const loading = std::async(std::launch::async, [] {
         for (int32_t i = 0; i < 300; ++i)
             dlclose(dlopen(TENON_BODIED_LIBRARY, RTLD_NOW));

@@ -4,6 +4,7 @@ import ctypes
 import pathlib
 import threading
 
+import small
 import tenon  # noqa: F401  The library is loaded.
 
 NOT_READY = 1
@@ -51,7 +52,7 @@ class Stream:
     def hold(self) -> threading.Event:
         """What is put into the stream from now on waits until the event is set."""
         gate = threading.Event()
-        work = _WORK(lambda _: 0 if gate.wait(60) else 1)
+        work = _WORK(lambda _: 0 if gate.wait(small.PATIENCE) else 1)
         self._kept.append(work)
         assert _call("tenonHostSubmit", ctypes.c_void_p(self.handle), work, None, None) == 0
         return gate

@@ -10,6 +10,7 @@ import numpy as np
 import tensorrt as trt
 
 Network = collections.abc.Callable[[trt.Builder], trt.INetworkDefinition]
+PATIENCE = 600  # Seconds, far beyond what anything here takes: what takes longer hangs.
 WEIGHTS = np.random.default_rng(7).standard_normal((8, 4), np.float32)
 
 
@@ -99,7 +100,7 @@ def run(made: trt.ICudaEngine, x: np.ndarray) -> np.ndarray:
     return y
 
 
-def script(text: str, *, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess:
+def script(text: str, *, timeout: float = PATIENCE, **environment: str) -> subprocess.CompletedProcess:
     """Runs Python text in a process of its own, where this module can be imported as `small`."""
     here = str(pathlib.Path(__file__).resolve().parent)
     search = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")]))

@@ -501,7 +501,7 @@ def test_destructors_wait_without_the_interpreter(logger: small.Recorder) -> Non
     class Slow(Memory):
         def deallocate(self, memory: int) -> bool:
             entered.set()
-            assert go_on.wait(30)
+            assert go_on.wait(small.PATIENCE)
             return super().deallocate(memory)
 
     runtime = trt.Runtime(logger)
@@ -510,13 +510,13 @@ def test_destructors_wait_without_the_interpreter(logger: small.Recorder) -> Non
     contexts = [engine.create_execution_context()]
 
     def helper() -> None:
-        assert entered.wait(30)
+        assert entered.wait(small.PATIENCE)
         go_on.set()
 
     thread = threading.Thread(target=helper)
     thread.start()
     contexts.clear()
-    thread.join(30)
+    thread.join(small.PATIENCE)
     assert not thread.is_alive() and go_on.is_set()
     entered.clear()
 

@@ -242,7 +242,7 @@ def submit():
 def test_scripts_may_end_while_other_threads_run(text: str) -> None:
     """Python ends such threads when they ask for it, in the middle of a run and of its callbacks."""
     for _ in range(3):
-        done = small.script(text, timeout=60)
+        done = small.script(text)
         assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -283,7 +283,7 @@ stream = tenon.Stream()
 )
 def test_handlers_that_were_registered_before_ours_may_run(work: str) -> None:
     """They are called behind it, when the work of all streams has been waited for."""
-    done = small.script(LAST.format(work=work) + UNDER_WAY + WATCHING, timeout=60)
+    done = small.script(LAST.format(work=work) + UNDER_WAY + WATCHING)
     assert done.returncode == 0 and done.stdout.endswith("done True\n"), done.stdout[-500:] + done.stderr[-2000:]
 
 
@@ -311,7 +311,7 @@ def test_the_wait_at_the_end_can_be_interrupted() -> None:
             said += line
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        rest, _ = child.communicate(timeout=60)
+        rest, _ = child.communicate(timeout=small.PATIENCE)
         assert "KeyboardInterrupt" in rest, rest
     finally:
         child.kill()
@@ -327,5 +327,5 @@ def test_an_interruption_in_the_last_step_is_not_lost() -> None:
         + "context.profiler = profiler\n"
         + "try:\n    context.execute_async_v3(int(stream))\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )
-    done = small.script(text, timeout=60)
+    done = small.script(text)
     assert done.returncode == 0 and done.stdout.endswith("ran\ninterrupted\n"), done.stdout + done.stderr[-2000:]

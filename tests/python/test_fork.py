@@ -28,7 +28,7 @@ def test_a_forked_pool_runs_what_its_parent_ran() -> None:
     try:
         np.testing.assert_allclose(answer(0), small.want(small.inputs(16, 0)), atol=1e-5)
         with multiprocessing.get_context("fork").Pool(2) as pool:
-            answers = pool.map_async(answer, range(6)).get(timeout=60)
+            answers = pool.map_async(answer, range(6)).get(timeout=small.PATIENCE)
         for seed, y in enumerate(answers):
             np.testing.assert_allclose(y, small.want(small.inputs(16, seed)), atol=1e-5)
         np.testing.assert_allclose(answer(7), small.want(small.inputs(16, 7)), atol=1e-5)

@@ -114,18 +114,27 @@ context.set_tensor_address("y", y)
 runs = {{"v3": lambda: context.execute_async_v3(0), "v2": lambda: context.execute_v2([x, y])}}
 run = runs["{call}"]
 run()
-start, spent = time.monotonic(), time.process_time()
-assert run()
-whole, work = time.monotonic() - start, time.process_time() - spent
+whole, work = [], []
+for _ in range(3):
+    start, spent = time.monotonic(), time.process_time()
+    assert run()
+    whole.append(time.monotonic() - start)
+    work.append(time.process_time() - spent)
 want = y.copy()
-threading.Timer(0.1 * whole, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-spent = time.process_time()  # Not the clock's: other programs may hold this one up.
-try:
-    run()
-    print("not interrupted")
-except KeyboardInterrupt:
-    spent = time.process_time() - spent
-    print("interrupted", spent < 0.7 * work or (spent, work))
+shares = []
+for _ in range(20):  # The signal may be late, and come when all is done.
+    strikes = threading.Timer(0.1 * min(whole), lambda: os.kill(os.getpid(), signal.SIGINT))
+    spent = time.process_time()  # Not the clock's: other programs may hold this one up.
+    try:
+        strikes.start()
+        run()
+        strikes.join()
+        shares.append("not interrupted")
+    except KeyboardInterrupt:
+        shares.append((time.process_time() - spent) / min(work))
+        if shares[-1] < 0.7:
+            break
+print("interrupted", shares[-1] < 0.7 or shares)
 y[:] = 0
 print(run(), np.array_equal(y, want))
 thread = threading.Thread(target=lambda: print(run()))

@@ -1,18 +1,15 @@
 """Who keeps what alive around custom layers of Python, and which calls let other threads run."""
 
 import gc
-import pathlib
-import subprocess
-import sys
 import weakref
 
 import numpy as np
 import pytest
+import small
 import tensorrt as trt
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
-HERE = pathlib.Path(__file__).parent
 
 
 def build(plugin: object) -> trt.IHostMemory | None:
@@ -36,7 +33,7 @@ import numpy as np, tensorrt as trt
 from scaled_plugin import ScaledV3, ScaledV3Creator
 import test_plugin_lifetimes as here
 
-faulthandler.dump_traceback_later(20, exit=True)
+faulthandler.dump_traceback_later(300, exit=True)
 
 class Slow(ScaledV3):
     def attach_to_context(self, context):
@@ -77,7 +74,7 @@ print("done")
 )
 def test_X3_giving_memory_to_two_contexts_at_once(call: str) -> None:
     text = TWO_CONTEXTS.replace("{call}", call)
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, cwd=HERE, timeout=60)
+    done = small.script(text)
     assert done.stdout.strip() == "done", done.stderr
 
 
@@ -87,7 +84,7 @@ import tensorrt as trt
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator
 import test_plugin_lifetimes as here
 
-faulthandler.dump_traceback_later(20, exit=True)
+faulthandler.dump_traceback_later(300, exit=True)
 
 class Outer(ScaledDynamicCreator):
     def deserialize_plugin(self, name, data):
@@ -103,7 +100,7 @@ print("done")
 
 
 def test_J15_a_creator_may_load_an_engine_with_a_plugin() -> None:
-    done = subprocess.run([sys.executable, "-c", NESTED], capture_output=True, text=True, cwd=HERE, timeout=60)
+    done = small.script(NESTED)
     assert done.stdout.strip() == "done", done.stderr
 
 

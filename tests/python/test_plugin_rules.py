@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+import small
 import tensorrt as trt
 from journal_library import Journal, opened
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
@@ -788,7 +789,10 @@ def test_calls_of_cpp_capabilities_are_refused_by_name(journal: Journal) -> None
 
 
 def during(call: Callable[[], object]) -> int:
-    """How far another thread comes while `call` runs: it gets the interpreter only when `call` gives it away."""
+    """How far another thread comes while `call` runs: it gets the interpreter only when `call` gives it away.
+
+    The farthest of several calls: other programs may hold up that thread during some.
+    """
     ticks, going = [0], threading.Event()
 
     def tick() -> None:
@@ -804,9 +808,14 @@ def during(call: Callable[[], object]) -> int:
         while ticks[0] == 0:
             time.sleep(1e-3)
         sys.setswitchinterval(100)  # Python code of this thread goes on without a break.
-        before = ticks[0]
-        assert call() in (0, True)
-        return ticks[0] - before
+        most = 0
+        for _ in range(100):
+            before = ticks[0]
+            assert call() in (0, True)
+            most = max(most, ticks[0] - before)
+            if most > 10:
+                break
+        return most
     finally:
         sys.setswitchinterval(interval)
         going.clear()
@@ -920,7 +929,7 @@ except (KeyboardInterrupt, AssertionError) as error:
 def test_X3_control_c_in_any_callback_ends_no_process(base: str, name: str, answer: object) -> None:
     script = INTERRUPTED.format(base=base, name=name, answer=answer)
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=HERE, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script], cwd=HERE, capture_output=True, text=True, timeout=small.PATIENCE, check=False
     )
     assert done.returncode in (0, 1, -2, 130), done.stderr
     assert "terminate called" not in done.stderr

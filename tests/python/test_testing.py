@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import scaled_plugin
+import small
 import tenon
 import tensorrt as trt
 from scaled_plugin import ScaledDynamic, ScaledDynamicCreator, ScaledV3, ScaledV3Creator, view
@@ -124,7 +125,8 @@ def test_a_crash_is_a_finding_in_a_child_process() -> None:
         "print([(each.check, each.callback) for each in report.findings])\n"
     )
     folder = str(pathlib.Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", program, folder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=small.PATIENCE)
     assert done.stdout.strip() == "[('crashes', 'enqueue')]", done.stdout + done.stderr
 
 
@@ -149,10 +151,10 @@ def test_exit_out_of_c_code_is_no_success() -> None:
         "print([(each.check, each.callback) for each in report.findings])\n"
     )
     command = [sys.executable, "-c", program, str(pathlib.Path(__file__).parent)]
-    done = subprocess.run([*command, "exit"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*command, "exit"], capture_output=True, text=True, timeout=small.PATIENCE)
     assert done.returncode == 1 and "ended the process by exit() in enqueue()" in done.stderr, done.stderr
     for how in ("exit", "_exit"):
-        done = subprocess.run([*command, how, "isolated"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*command, how, "isolated"], capture_output=True, text=True, timeout=small.PATIENCE)
         assert done.stdout.strip() == "[('ends-process', 'enqueue')]", done.stdout + done.stderr
 
 
@@ -186,7 +188,7 @@ def test_a_module_is_checked_with_all_its_creators() -> None:
 
 def plugin_check(*arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "tenon.plugin_check", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=small.PATIENCE)
 
 
 def test_the_command_for_modules(tmp_path: pathlib.Path) -> None:
@@ -307,7 +309,7 @@ def forked(program: str, *arguments: str) -> subprocess.CompletedProcess:
         "    print(os.getpid() == mine, [(each.check, each.callback) for each in report.findings], flush=True)\n"
     )
     command = [sys.executable, "-c", begin + program, str(pathlib.Path(__file__).parent), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=small.PATIENCE)
 
 
 @pytest.mark.parametrize(
