@@ -57,7 +57,7 @@ function(tenon_test area)
     target_include_directories(test_${area} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
         ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
     target_link_libraries(test_${area} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
-    gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 1500)
 endfunction()
 
 # The same tests on the guarded device: memory that the host cannot touch, work that is done later. Those that are about
@@ -67,7 +67,7 @@ function(tenon_test_guarded area)
     set_target_properties(test_${area} PROPERTIES ENABLE_EXPORTS ON)
     string(JOIN ":" except ${ARG_EXCEPT})
     add_test(NAME guarded.${area} COMMAND test_${area} --gtest_brief=1 "--gtest_filter=-${except}")
-    set_tests_properties(guarded.${area} PROPERTIES TIMEOUT 600
+    set_tests_properties(guarded.${area} PROPERTIES TIMEOUT 1500
         ENVIRONMENT "TENON_TEST_DEVICE=guarded;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/guarded")
 endfunction()
 
