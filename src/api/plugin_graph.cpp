@@ -9,6 +9,7 @@
 #include "plugins/timing.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::api
 {
@@ -34,6 +35,15 @@ std::pair<nvinfer1::Dims64, nvinfer1::Dims64> dimsWithin(Shape const& shape, Sym
     return dims;
 }
 
+//! What an int8 of the tensor counts for 1: with a range, its ends are ±127.
+float int8ScaleOf(Tensor const* tensor)
+{
+    if (tensor == nullptr || !tensor->dynamicRangeIsSet())
+        return 1.0F;
+    float const end = std::max(std::abs(tensor->getDynamicRangeMin()), std::abs(tensor->getDynamicRangeMax()));
+    return end / 127.0F > 0.0F ? end / 127.0F : 1.0F;
+}
+
 //! One custom layer on its way into the graph.
 class PluginWriter
 {
@@ -49,7 +59,12 @@ class PluginWriter
           mData{static_cast<size_t>(mFields.dataInputs(static_cast<int32_t>(mInputs.size())))}
     {
         for (int32_t i = 0; i < layer.outputCount(); ++i)
+        {
             mOutputNames.push_back(layer.output(i).name());
+            mOutputScales.push_back(int8ScaleOf(&layer.output(i)));
+        }
+        for (Tensor const* const tensor : layer.inputs())
+            mInputScales.push_back(int8ScaleOf(tensor));
     }
 
     Result<std::vector<ValueId>> write()
@@ -248,14 +263,14 @@ class PluginWriter
     }
 
     //! Types and formats that may stand at a port whose tensor the network has in `type`.
-    std::vector<PortChoice> choicesFor(DType type, int32_t rank, bool isSize) const
+    std::vector<PortChoice> choicesFor(DType type, int32_t rank, float scale, bool isSize) const
     {
         if (type == DType::kBOOL || type == DType::kUINT8)
             return {}; // Never offered to plugins (J3, L22).
         std::vector<PortChoice> choices;
         for (DType const offered : typesFor(type, isSize))
             for (TensorFormat const format : plugins::formatsOf(mFields.generation, offered, rank))
-                choices.push_back({offered, format});
+                choices.push_back({offered, format, scale});
         return choices;
     }
 
@@ -271,13 +286,14 @@ class PluginWriter
         {
             Value const& value = mGraph.value(mInputs[i]);
             offers.push_back({fmt::format("input {} (tensor '{}')", i, value.name),
-                choicesFor(mToldTypes[i], value.type.rank(), false)});
+                choicesFor(mToldTypes[i], value.type.rank(), mInputScales.at(i), false)});
         }
         for (size_t i = 0; i < mOutputTypes.size(); ++i)
         {
             bool const isSize = std::ranges::count(mFields.sizeOutputs, static_cast<int32_t>(i)) != 0;
             offers.push_back({fmt::format("output {} (tensor '{}')", i, mOutputNames[i]),
-                choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()), isSize)});
+                choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()),
+                    mOutputScales.at(i), isSize)});
         }
         bool const isTimed = mRequest.timedOn != nullptr && !mFields.live->isAhead(); // What is compiled runs later.
         size_t const most = isTimed ? SIZE_MAX : 1;
@@ -301,7 +317,7 @@ class PluginWriter
     {
         for (size_t i = 0; i < agreed.size(); ++i)
         {
-            PluginPort port{agreed[i].type, agreed[i].format, profiles.front().all[i].max};
+            PluginPort port{agreed[i].type, agreed[i].format, profiles.front().all[i].max, agreed[i].scale};
             for (Ports const& ports : profiles)
                 for (int32_t axis = 0; axis < port.most.nbDims; ++axis)
                     port.most.d[axis] = std::max(port.most.d[axis], ports.all[i].max.d[axis]);
@@ -388,6 +404,8 @@ class PluginWriter
     std::vector<ValueId> mInputs;
     size_t mData;
     std::vector<std::string> mOutputNames;
+    std::vector<float> mInputScales;
+    std::vector<float> mOutputScales;
     SymbolTable mSymbols;
     int32_t mKnownSymbols{0};
     std::vector<Shape> mOutputShapes;

@@ -17,11 +17,12 @@ struct PluginPort
     DType type{DType::kFLOAT};
     nvinfer1::TensorFormat format{nvinfer1::TensorFormat::kLINEAR};
     nvinfer1::Dims64 most{}; //!< The largest extents of all profiles; what the workspace is sized for.
+    float scale{1.0F};       //!< What an int8 counts for 1.
 
     static constexpr auto fields()
     {
         return std::tuple{field(1, "Type", &PluginPort::type), field(2, "Format", &PluginPort::format),
-            field(3, "Most", &PluginPort::most)};
+            field(3, "Most", &PluginPort::most), field(4, "Scale", &PluginPort::scale)};
     }
 };
 

@@ -185,7 +185,7 @@ void put(Port& port, PortChoice const& choice) noexcept
 {
     port.desc.type = choice.type;
     port.desc.format = choice.format;
-    port.desc.scale = choice.type == DType::kINT8 ? 1.0F : -1.0F; // J12
+    port.desc.scale = choice.type == DType::kINT8 ? choice.scale : -1.0F; // J12
 }
 
 Result<std::vector<Combination>> negotiate(Plugin& plugin, Ports ports, std::span<PortOffer const> offers, size_t most)

@@ -14,6 +14,7 @@ struct PortChoice
 {
     DType type{DType::kFLOAT};
     nvinfer1::TensorFormat format{nvinfer1::TensorFormat::kLINEAR};
+    float scale{1.0F}; //!< What an int8 counts for 1 (J12).
 };
 
 //! What may stand at each port, in order of preference, and what messages call it.

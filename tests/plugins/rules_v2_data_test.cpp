@@ -138,45 +138,63 @@ class Scales : public HookedTest<HookedDynamic>
 {
   protected:
     std::vector<float> scales;
-    void watch(DataType type)
+    std::vector<float> outputScales;
+    void watch(DataType type, bool hasRanges = false)
     {
         network.reset(
             builder->createNetworkV2(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)));
         hooks().supports = [this, type](int32_t position, PluginTensorDesc const* descs) {
             if (descs[position].type != type || descs[position].format != TensorFormat::kLINEAR)
                 return false;
-            scales.push_back(descs[position].scale);
+            (position == 0 ? scales : outputScales).push_back(descs[position].scale);
             return true;
         };
         hooks().configure = [this](DynamicPluginTensorDesc const& in) { scales.push_back(in.desc.scale); };
         hooks().enqueue = [this](PluginTensorDesc const* in, PluginTensorDesc const* out, auto, auto, void*) {
             scales.push_back(in[0].scale);
-            scales.push_back(out[0].scale);
+            outputScales.push_back(out[0].scale);
             return 0;
         };
         ASSERT_NE(add(dims({1, 4}), type), nullptr);
+        if (hasRanges)
+        {
+            ASSERT_TRUE(network->getInput(0)->setDynamicRange(-3.0F, 12.7F));
+            ASSERT_TRUE(network->getOutput(0)->setDynamicRange(-25.4F, 1.0F));
+        }
         std::unique_ptr<ICudaEngine> const engine = buildEngine();
         ASSERT_NE(engine, nullptr);
         std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
         DeviceArray<float> const x{size_t{4}};
         DeviceArray<float> const y{size_t{4}};
         ASSERT_TRUE(enqueue(*context, x, y, dims({1, 4}))) << logger.errors();
-        EXPECT_GE(scales.size(), 6U);
+        EXPECT_GE(scales.size(), 4U);
+        EXPECT_GE(outputScales.size(), 2U);
     }
 };
 
 TEST_F(Scales, J12_areMinusOneForOtherTypes)
 {
-    watch(DataType::kHALF);
-    for (float const scale : scales)
-        EXPECT_EQ(scale, -1.0F);
+    watch(DataType::kHALF, true);
+    for (auto const* const list : {&scales, &outputScales})
+        for (float const scale : *list)
+            EXPECT_EQ(scale, -1.0F);
 }
 
 TEST_F(Scales, J12_arePositiveForInt8)
 {
     watch(DataType::kINT8);
+    for (auto const* const list : {&scales, &outputScales})
+        for (float const scale : *list)
+            EXPECT_EQ(scale, 1.0F);
+}
+
+TEST_F(Scales, J12_ofInt8FollowTheRangesOfTheTensors)
+{
+    watch(DataType::kINT8, true);
     for (float const scale : scales)
-        EXPECT_GT(scale, 0.0F);
+        EXPECT_EQ(scale, 12.7F / 127.0F);
+    for (float const scale : outputScales)
+        EXPECT_EQ(scale, 25.4F / 127.0F);
 }
 
 //! Keeps the bytes that it makes a plugin of.

@@ -35,7 +35,7 @@ plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
     std::ranges::copy(arg.extents, port.desc.dims.d);
     port.desc.type = agreed.type;
     port.desc.format = agreed.format;
-    port.desc.scale = agreed.type == DType::kINT8 ? 1.0F : -1.0F;
+    port.desc.scale = agreed.type == DType::kINT8 ? agreed.scale : -1.0F;
     port.min = port.max = port.opt = port.desc.dims;
     return port;
 }
@@ -191,7 +191,7 @@ Result<Done> askAgain(plugins::Plugin& plugin, Shared const& shared)
         return Done{};
     std::vector<plugins::PortOffer> offers;
     for (PluginPort const& agreed : shared.fields().ports)
-        offers.push_back({fmt::format("port {}", offers.size()), {{agreed.type, agreed.format}}});
+        offers.push_back({fmt::format("port {}", offers.size()), {{agreed.type, agreed.format, agreed.scale}}});
     auto accepted = plugins::negotiate(plugin, portsOf(shared), offers, 1);
     if (!accepted)
         return std::move(accepted).error().in("what it was built for is no longer accepted");
