@@ -2,6 +2,7 @@
 #include "api/stock_plugins.h"
 
 #include "api/boundary.h"
+#include "api/global_logger.h"
 #include "api/plugin_registry.h"
 #include "plugins/builtin/stock.h"
 
@@ -29,6 +30,12 @@ struct StockCreators
     std::map<std::string, Creators> byNamespace;
 };
 
+//! To the logger of whoever works now: that of the call which registered the creators may have ended.
+void reportRefusal(Error const& error) noexcept
+{
+    detail::reportFailure(Log{&globalLogger()}, "createPlugin", error.code, error.message.c_str());
+}
+
 StockCreators& stockCreators()
 {
     static auto& all = *new StockCreators; // The registry refers to them.
@@ -46,7 +53,7 @@ bool registerStockPlugins(nvinfer1::ILogger& logger, char const* nameSpace) noex
         Creators& creators = stock.byNamespace[name];
         if (creators.empty())
             for (plugins::builtin::StockPlugin const& plugin : plugins::builtin::allStockPlugins())
-                creators.push_back({&plugin, plugins::builtin::creatorOf(plugin, name)});
+                creators.push_back({&plugin, plugins::builtin::creatorOf(plugin, name, &reportRefusal)});
         std::string taken;
         for (StockCreator& each : creators) // Those that another one kept out before are tried again (I12).
         {

@@ -2,10 +2,12 @@
 // question, is stored and restored without change, and runs or refuses to. Run under AddressSanitizer.
 //
 // TENON_FUZZ_PLUGINS sets the number of mutations of each plugin (10,000), TENON_FUZZ_SEED the first seed.
+#include "base/explanation.h"
 #include "fuzz/payload_mutator.h"
 #include "fuzz/stock_samples.h"
 #include "fuzz/tally.h"
 #include "plugins/driver.h"
+#include "plugins/formats.h"
 #include "support/device.h"
 
 #include <gtest/gtest.h>
@@ -166,7 +168,8 @@ class Interrogation
         static_cast<void>(mPlugin.outputTypes(std::vector<DType>(static_cast<size_t>(ports.inputs), anyType())));
         plugins::PortOffer offer{"port", {}};
         for (int32_t type = 0; type <= static_cast<int32_t>(DType::kINT64); ++type)
-            for (auto const format : {nvinfer1::TensorFormat::kHWC, nvinfer1::TensorFormat::kLINEAR})
+            for (auto const format :
+                {nvinfer1::TensorFormat::kHWC, nvinfer1::TensorFormat::kLINEAR, nvinfer1::TensorFormat::kCHW32})
                 offer.choices.push_back({static_cast<DType>(type), format});
         std::ranges::shuffle(offer.choices, mRandom);
         std::vector<plugins::PortOffer> const offers(ports.all.size(), offer);
@@ -185,13 +188,16 @@ class Interrogation
     bool run(Ports ports)
     {
         if (mRandom.once(12) && !ports.all.empty()) // What a plan that lies would say.
-            lie(ports.all[mRandom.below(ports.all.size())].desc.dims);
+            lie(ports.all[mRandom.below(ports.all.size())].desc);
         std::vector<std::unique_ptr<DeviceArray<char>>> memory;
         std::vector<void*> addresses;
         for (plugins::Port const& port : ports.all)
         {
             Dims const& dims = port.desc.dims;
-            int64_t const bytes = bytesOf(port.desc.type, Layout::kLinear, {dims.d, static_cast<size_t>(dims.nbDims)});
+            auto const layout = plugins::layoutOf(port.desc.format);
+            bool const isSound = layout && (*layout == Layout::kLinear || dims.nbDims == 4);
+            int64_t const bytes =
+                isSound ? bytesOf(port.desc.type, *layout, {dims.d, static_cast<size_t>(dims.nbDims)}) : -1;
             if (bytes < 0 || bytes > kMostBytes)
                 return false;
             memory.push_back(std::make_unique<DeviceArray<char>>(static_cast<size_t>(bytes)));
@@ -207,9 +213,12 @@ class Interrogation
             mPlugin.run({addresses.data(), addresses.data() + ports.inputs, workspace.data(), nullptr}));
     }
 
-    void lie(Dims& dims)
+    void lie(nvinfer1::PluginTensorDesc& desc)
     {
-        if (mRandom.once(3))
+        Dims& dims = desc.dims;
+        if (mRandom.once(4))
+            desc.scale = number<float>(true);
+        else if (mRandom.once(3))
             dims.nbDims = static_cast<int32_t>(mRandom.below(Dims::MAX_DIMS + 1));
         else if (dims.nbDims > 0)
             dims.d[mRandom.below(static_cast<uint64_t>(dims.nbDims))] = static_cast<int64_t>(mRandom.below(9));
@@ -308,6 +317,26 @@ std::string nameOf(testing::TestParamInfo<size_t> const& info)
 INSTANTIATE_TEST_SUITE_P(
     Every, StockPluginFuzz, testing::Range(size_t{0}, plugins::builtin::allStockPlugins().size()), nameOf);
 } // namespace
+
+//! Every field that the creator advertises is read, and refused by name where it holds no numbers.
+TEST_P(StockPluginFuzz, aFieldThatIsRefusedIsNamed)
+{
+    StockSample const* const sample = sampleOf(kind());
+    ASSERT_NE(sample, nullptr) << kind().name << " has no row in stock_samples.cpp";
+    for (nvinfer1::PluginField const& advertised : kind().fields)
+    {
+        std::vector<nvinfer1::PluginField> fields = sample->pluginFields();
+        auto const changed = std::ranges::find(fields, std::string_view{advertised.name}, &nvinfer1::PluginField::name);
+        ASSERT_NE(changed, fields.end()) << advertised.name << " is not in the sample";
+        changed->type = nvinfer1::PluginFieldType::kDIMS;
+        takeExplanation();
+        EXPECT_EQ(create(kind(), {static_cast<int32_t>(fields.size()), fields.data()}), nullptr);
+        EXPECT_EQ(takeExplanation(),
+            fmt::format("field '{}' of plugin '{}' version '{}' is of PluginFieldType 7: it must be of a type whose "
+                        "elements are numbers of 8 bits or more",
+                advertised.name, kind().name, kind().version));
+    }
+}
 
 TEST_P(StockPluginFuzz, soundSamplesRun)
 {

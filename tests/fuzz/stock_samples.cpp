@@ -25,7 +25,9 @@ std::vector<StockSample> const& samples()
         {"CustomSkipLayerNormPluginDynamic",
             {{"type_id", Ints{0}}, {"ld", Ints{4}}, {"beta", Floats{1, 2, 3, 4}}, {"gamma", Floats{2, 3, 4, 5}},
                 {"bias", Floats{-1, 0, 1, 2}}},
-            {{3, 2, 4, 1, 1}, {3, 2, 4, 1, 1}}},
+            {{3, 2, 4, 1, 1}, {3, 2, 4, 1, 1}}, "1256"},
+        {"CustomSkipLayerNormPluginDynamic", {{"beta", Floats{1, 2, 3, 4}}, {"gamma", Floats{2, 3, 4, 5}}},
+            {{1, 4, 3, 1}, {1, 4, 3, 1}}, "3478"},
         {"DisentangledAttention_TRT", {{"span", Ints{4}}, {"factor", Floats{0.25F}}},
             {{2, 6, 6}, {2, 6, 8}, {2, 6, 8}}},
         {"EfficientNMS_TRT",
@@ -76,8 +78,10 @@ std::vector<nvinfer1::PluginField> StockSample::pluginFields() const
 
 StockSample const* sampleOf(plugins::builtin::StockPlugin const& plugin)
 {
-    auto const found = std::ranges::find_if(
-        samples(), [&](StockSample const& sample) { return std::string_view{sample.name} == plugin.name; });
+    auto const found = std::ranges::find_if(samples(), [&](StockSample const& sample) {
+        return std::string_view{sample.name} == plugin.name
+            && (sample.versions.empty() || sample.versions.find(plugin.version) != std::string_view::npos);
+    });
     return found == samples().end() ? nullptr : &*found;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,12 +21,13 @@ struct SampleField
     SampleValues values;
 };
 
-//! All versions of one plugin.
+//! All versions of one plugin, or some.
 struct StockSample
 {
     char const* name;
     std::vector<SampleField> fields;
     std::vector<std::vector<int64_t>> inputs; //!< Extents.
+    std::string_view versions{};              //!< A digit each; empty: all.
 
     std::vector<nvinfer1::PluginField> pluginFields() const;
 };

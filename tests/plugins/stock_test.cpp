@@ -40,7 +40,11 @@ constexpr std::array kExpected{Expected{"EfficientNMS_TRT", "1", false}, Expecte
     Expected{"ROIAlign_TRT", "1", false}, Expected{"ROIAlign_TRT", "2", true},
     Expected{"CropAndResizeDynamic", "1", false}, Expected{"CropAndResizeDynamic", "2", true},
     Expected{"PillarScatterPlugin", "1", false}, Expected{"InstanceNormalization_TRT", "1", false},
-    Expected{"InstanceNormalization_TRT", "2", false}, Expected{"InstanceNormalization_TRT", "3", true}};
+    Expected{"InstanceNormalization_TRT", "2", false}, Expected{"InstanceNormalization_TRT", "3", true},
+    Expected{"CustomSkipLayerNormPluginDynamic", "1", false}, Expected{"CustomSkipLayerNormPluginDynamic", "2", false},
+    Expected{"CustomSkipLayerNormPluginDynamic", "3", false}, Expected{"CustomSkipLayerNormPluginDynamic", "4", false},
+    Expected{"CustomSkipLayerNormPluginDynamic", "5", true}, Expected{"CustomSkipLayerNormPluginDynamic", "6", true},
+    Expected{"CustomSkipLayerNormPluginDynamic", "7", true}, Expected{"CustomSkipLayerNormPluginDynamic", "8", true}};
 
 INSTANTIATE_TEST_SUITE_P(All, StockPlugin, testing::ValuesIn(kExpected),
     [](auto const& info) { return std::string{info.param.name} + "_" + info.param.version; });
@@ -70,6 +74,28 @@ TEST_F(StockPlugins, anObjectOfTheOlderGenerationIsStoredAndRestored)
     EXPECT_EQ(creator->deserializePlugin("crop", bytes.data(), bytes.size() - 1), nullptr);
     plugin->destroy();
     again->destroy();
+}
+
+TEST_F(StockPlugins, theLoggerIsToldWhichFieldIsRefused)
+{
+    ASSERT_TRUE(initLibNvInferPlugins(&logger, ""));
+    int32_t const width{7};
+    int32_t const height{-3};
+    std::array const fields{PluginField{"crop_width", &width, PluginFieldType::kINT32, 1},
+        PluginField{"crop_height", &height, PluginFieldType::kINT32, 1}};
+    PluginFieldCollection const collection{static_cast<int32_t>(fields.size()), fields.data()};
+    IPluginCreator* const older = getPluginRegistry()->getPluginCreator("CropAndResizeDynamic", "1");
+    ASSERT_NE(older, nullptr);
+    EXPECT_EQ(older->createPlugin("crop", &collection), nullptr);
+    auto* const newer = static_cast<IPluginCreatorV3One*>(getPluginRegistry()->getCreator("CropAndResizeDynamic", "2"));
+    ASSERT_NE(newer, nullptr);
+    EXPECT_EQ(newer->createPlugin("crop", &collection, TensorRTPhase::kBUILD), nullptr);
+    for (char const* const version : {"1", "2"})
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR,
+                      std::string{"field 'crop_height' of plugin 'CropAndResizeDynamic' version '"} + version
+                          + "' is -3: it must be 1 or more"),
+            1)
+            << logger.errors();
 }
 
 } // namespace

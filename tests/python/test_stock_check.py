@@ -171,6 +171,27 @@ CASES: list[Case] = [
         [((3, 1, 8, 1, 1), (3, 2, 8, 1, 1), (3, 4, 8, 1, 1)), ((3, 1, 8, 1, 1), (3, 2, 8, 1, 1), (3, 4, 8, 1, 1))],
         None,
     ),
+    (
+        "CustomSkipLayerNormPluginDynamic",
+        "15",
+        {"type_id": 2, "ld": 8, "beta": np.linspace(-1, 1, 8), "gamma": np.linspace(0.5, 2, 8)},
+        [((3, 1, 8, 1, 1), (3, 2, 8, 1, 1), (3, 4, 8, 1, 1)), ((3, 1, 8, 1, 1), (3, 2, 8, 1, 1), (3, 4, 8, 1, 1))],
+        None,
+    ),
+    (
+        "CustomSkipLayerNormPluginDynamic",
+        "26",
+        {"type_id": 2, "beta": np.linspace(-1, 1, 8), "gamma": np.linspace(0.5, 2, 8)},
+        [batched(5, 8), batched(5, 8)],
+        None,
+    ),
+    (
+        "CustomSkipLayerNormPluginDynamic",
+        "3478",
+        {"beta": np.linspace(-1, 1, 40), "gamma": np.linspace(0.5, 2, 40)},
+        [((1, 40, 1, 1), (1, 40, 4, 1), (1, 40, 9, 1)), ((1, 40, 1, 1), (1, 40, 4, 1), (1, 40, 9, 1))],
+        None,
+    ),
 ]
 
 

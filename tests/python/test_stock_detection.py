@@ -86,6 +86,7 @@ FIELDS = {
 }
 ROWS = [(name, version, fields) for name, (versions, fields) in FIELDS.items() for version in versions]
 ROWS += [("CustomSkipLayerNormPluginDynamic", version, SKIPPED) for version in "26"]  # Those know the extent.
+ROWS += [("CustomSkipLayerNormPluginDynamic", version, {"beta": REAL, "gamma": REAL}) for version in "3478"]
 
 
 @pytest.mark.parametrize(("name", "version", "fields"), ROWS)
@@ -124,14 +125,22 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("good", "name", "wrong", "values"), WRONG)
-def test_fields_that_make_no_sense_make_nothing(
-    good: dict[str, object], name: str, wrong: str, values: list[object]
+def test_fields_that_make_no_sense_make_nothing_and_are_named(
+    good: dict[str, object], name: str, wrong: str, values: list[object], capfd: pytest.CaptureFixture[str]
 ) -> None:
     for value in values:
         changed = {key: v for key, v in good.items() if key != wrong}
         if value is not NONE:
             changed[wrong] = value
         assert made(name, "1", changed) is None, (wrong, value)
+        message = capfd.readouterr().err
+        named = f"of plugin '{name}' version '1' "
+        if value is NONE:
+            assert f"field '{wrong}' {named}is missing: it must be " in message
+        elif (wrong, value) == ("topK", 14):
+            assert f"field 'keepTopK' {named}is 15: it must be at most topK, which is 14" in message
+        else:
+            assert f"field '{wrong}' {named}is {value}: it must be ".replace(".0:", ":") in message
 
 
 # ---- EfficientNMS_TRT

@@ -23,27 +23,28 @@ float sideProduct(Box const& box, float more) noexcept
 class BatchedNms final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
-        if (!fields.has({"shareLocation", "backgroundLabelId", "numClasses", "topK", "keepTopK", "scoreThreshold",
-                "iouThreshold"}))
-            return nullptr;
+        constexpr Allowed<int32_t> kTopK{
+            [](int32_t value) { return value > 0 && value <= kLargestTopK; }, "between 1 and 4096"};
+        constexpr Allowed<float> kThreshold{[](float value) { return !std::isnan(value); }, "a number"};
+        auto const bit = [](int32_t value) { return value != 0 ? 1 : 0; };
         auto body = std::make_shared<BatchedNms>();
-        auto const isSet = [&](std::string_view name) { return fields.one<int32_t>(name, 1) != 0 ? 1 : 0; };
-        body->mShare = isSet("shareLocation");
-        body->mBackground = fields.one<int32_t>("backgroundLabelId", -1);
-        body->mClasses = fields.one<int32_t>("numClasses", 0);
-        body->mTopK = fields.one<int32_t>("topK", 0);
-        body->mKeep = fields.one<int32_t>("keepTopK", 0);
-        body->mScoreThreshold = fields.one<float>("scoreThreshold", 0.0F);
-        body->mOverlapThreshold = fields.one<float>("iouThreshold", 0.0F);
-        body->mIsNormalized = isSet("isNormalized");
-        body->mClips = isSet("clipBoxes");
-        body->mScoreBits = fields.one<int32_t>("scoreBits", 16);
-        body->mIsCaffe = isSet("caffeSemantics");
-        bool const isSound = body->mClasses > 0 && body->mTopK > 0 && body->mTopK <= kLargestTopK && body->mKeep > 0
-            && body->mKeep <= body->mTopK && !std::isnan(body->mScoreThreshold) && !std::isnan(body->mOverlapThreshold);
-        return isSound ? body : nullptr;
+        body->mShare = bit(TENON_TRY(fields.required<int32_t>("shareLocation")));
+        body->mBackground = TENON_TRY(fields.required<int32_t>("backgroundLabelId"));
+        body->mClasses = TENON_TRY(fields.required("numClasses", kPositive));
+        body->mTopK = TENON_TRY(fields.required("topK", kTopK));
+        body->mKeep = TENON_TRY(fields.required("keepTopK", kPositive));
+        if (body->mKeep > body->mTopK)
+            return fields.refused("keepTopK", fmt::format("is {}", body->mKeep),
+                fmt::format("be at most topK, which is {}", body->mTopK));
+        body->mScoreThreshold = TENON_TRY(fields.required("scoreThreshold", kThreshold));
+        body->mOverlapThreshold = TENON_TRY(fields.required("iouThreshold", kThreshold));
+        body->mIsNormalized = bit(TENON_TRY(fields.optional<int32_t>("isNormalized", 1)));
+        body->mClips = bit(TENON_TRY(fields.optional<int32_t>("clipBoxes", 1)));
+        body->mScoreBits = TENON_TRY(fields.optional<int32_t>("scoreBits", 16));
+        body->mIsCaffe = bit(TENON_TRY(fields.optional<int32_t>("caffeSemantics", 1)));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

@@ -36,12 +36,12 @@ Point pointAt(float from, float to, int64_t index, int32_t count, int64_t extent
 class CropAndResize final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<CropAndResize>();
-        body->mWidth = fields.one<int32_t>("crop_width", 0);
-        body->mHeight = fields.one<int32_t>("crop_height", 0);
-        return body->mWidth > 0 && body->mHeight > 0 ? body : nullptr;
+        body->mWidth = TENON_TRY(fields.required("crop_width", kPositive));
+        body->mHeight = TENON_TRY(fields.required("crop_height", kPositive));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

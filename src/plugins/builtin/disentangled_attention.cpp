@@ -17,13 +17,14 @@ namespace
 class DisentangledAttention final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<DisentangledAttention>();
-        body->mSpan = fields.one<int32_t>("span", 0);
-        body->mFactor = fields.one<float>("factor", 0.0F);
-        bool const isSound = body->mSpan > 0 && body->mFactor > 0.0F && body->mFactor < 1.0F;
-        return isSound ? body : nullptr;
+        constexpr Allowed<float> kFactor{
+            [](float value) { return value > 0.0F && value < 1.0F; }, "above 0 and below 1"};
+        body->mSpan = TENON_TRY(fields.required("span", kPositive));
+        body->mFactor = TENON_TRY(fields.required("factor", kFactor));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

@@ -49,23 +49,19 @@ struct Kept
 class EfficientNms final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
-        if (!fields.has({"score_threshold", "iou_threshold", "max_output_boxes", "background_class", "score_activation",
-                "box_coding"}))
-            return nullptr;
+        constexpr Allowed<float> kScore{[](float value) { return value >= 0.0F; }, "0 or more"};
+        constexpr Allowed<float> kOverlap{[](float value) { return value > 0.0F; }, "above 0"};
         auto body = std::make_shared<EfficientNms>();
-        body->mScoreThreshold = fields.one<float>("score_threshold", 0.0F);
-        body->mOverlapThreshold = fields.one<float>("iou_threshold", 0.0F);
-        body->mMost = fields.one<int32_t>("max_output_boxes", 0);
-        body->mBackground = fields.one<int32_t>("background_class", -1);
-        body->mIsLogit = fields.one<int32_t>("score_activation", 0);
-        body->mIsAgnostic = fields.one<int32_t>("class_agnostic", 0);
-        body->mCoding = fields.one<int32_t>("box_coding", 0);
-        auto const isSwitch = [](int32_t value) { return value == 0 || value == 1; };
-        bool const isSound = body->mScoreThreshold >= 0.0F && body->mOverlapThreshold > 0.0F && body->mMost > 0
-            && isSwitch(body->mIsLogit) && isSwitch(body->mIsAgnostic) && isSwitch(body->mCoding);
-        return isSound ? body : nullptr;
+        body->mScoreThreshold = TENON_TRY(fields.required("score_threshold", kScore));
+        body->mOverlapThreshold = TENON_TRY(fields.required("iou_threshold", kOverlap));
+        body->mMost = TENON_TRY(fields.required("max_output_boxes", kPositive));
+        body->mBackground = TENON_TRY(fields.required<int32_t>("background_class"));
+        body->mIsLogit = TENON_TRY(fields.required("score_activation", kSwitch));
+        body->mIsAgnostic = TENON_TRY(fields.optional("class_agnostic", 0, kSwitch));
+        body->mCoding = TENON_TRY(fields.required("box_coding", kSwitch));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

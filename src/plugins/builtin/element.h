@@ -1,4 +1,4 @@
-// Elements of the tensors that stock plugins take: float32 and float16 read and written as floats.
+// Elements of the tensors that stock plugins take: float32 and float16 read and written as floats, int8 read.
 #pragma once
 
 #include "base/half.h"
@@ -25,6 +25,10 @@ inline float asFloat(float value) noexcept
 inline float asFloat(Half value) noexcept
 {
     return halfToFloat(value.bits);
+}
+inline float asFloat(int8_t value) noexcept
+{
+    return static_cast<float>(value);
 }
 inline void put(float& to, float value) noexcept
 {

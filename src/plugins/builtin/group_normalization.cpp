@@ -13,13 +13,14 @@ namespace
 class GroupNormalization final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<GroupNormalization>();
-        body->mEpsilon = fields.one<float>("eps", 1e-5F);
-        body->mGroups = fields.one<int32_t>("num_groups", 1);
-        bool const isSound = body->mEpsilon > 0.0F && std::isfinite(body->mEpsilon) && body->mGroups > 0;
-        return isSound ? body : nullptr;
+        constexpr Allowed<float> kEpsilon{
+            [](float value) { return value > 0.0F && std::isfinite(value); }, "above 0 and finite"};
+        body->mEpsilon = TENON_TRY(fields.optional("eps", 1e-5F, kEpsilon));
+        body->mGroups = TENON_TRY(fields.optional("num_groups", 1, kPositive));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

@@ -13,17 +13,19 @@ namespace
 class InstanceNormalization final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<InstanceNormalization>();
-        body->mEpsilon = fields.one<float>("epsilon", 1e-5F);
-        body->mScales = fields.list<float>("scales").value_or(std::vector<float>{});
-        body->mBias = fields.list<float>("bias").value_or(std::vector<float>{});
-        body->mRelu = fields.one<int32_t>("relu", 0);
-        body->mAlpha = fields.one<float>("alpha", 0.0F);
-        bool const isSound = body->mScales.size() == body->mBias.size() && !body->mScales.empty()
-            && body->mEpsilon >= 0.0F && std::isfinite(body->mEpsilon);
-        return isSound ? body : nullptr;
+        constexpr Allowed<float> kEpsilon{
+            [](float value) { return value >= 0.0F && std::isfinite(value); }, "0 or more and finite"};
+        constexpr char const* kPerChannel{"have a number for each channel"};
+        body->mEpsilon = TENON_TRY(fields.optional("epsilon", 1e-5F, kEpsilon));
+        body->mScales = TENON_TRY(fields.requiredList<float>("scales", kPerChannel));
+        body->mBias = TENON_TRY(fields.requiredList<float>("bias", kPerChannel));
+        TENON_TRY(fields.sameCount("bias", body->mBias.size(), "scales", body->mScales.size()));
+        body->mRelu = TENON_TRY(fields.optional<int32_t>("relu", 0));
+        body->mAlpha = TENON_TRY(fields.optional<float>("alpha", 0.0F));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

@@ -42,15 +42,15 @@ struct Scratch
 class ModulatedDeformConv2d final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<ModulatedDeformConv2d>();
-        body->mGroup = fields.one<int32_t>("group", 1);
-        body->mDeformableGroup = fields.one<int32_t>("deformable_group", 1);
-        bool const isSound = readPair(fields, "stride", 1, body->mStride)
-            && readPair(fields, "padding", 0, body->mPadding) && readPair(fields, "dilation", 1, body->mDilation)
-            && body->mGroup > 0 && body->mDeformableGroup > 0;
-        return isSound ? body : nullptr;
+        body->mStride = TENON_TRY(pairOf(fields, "stride", 1));
+        body->mPadding = TENON_TRY(pairOf(fields, "padding", 0));
+        body->mDilation = TENON_TRY(pairOf(fields, "dilation", 1));
+        body->mGroup = TENON_TRY(fields.optional("group", 1, kPositive));
+        body->mDeformableGroup = TENON_TRY(fields.optional("deformable_group", 1, kPositive));
+        return body;
     }
     int32_t inputs() const noexcept override
     {
@@ -132,18 +132,16 @@ class ModulatedDeformConv2d final : public Body
   private:
     using Pair = std::array<int32_t, 2>; //!< Width, height.
 
-    static bool readPair(FieldReader const& fields, std::string_view name, int32_t least, Pair& pair)
+    //! The least numbers where the field is missing.
+    static Result<Pair> pairOf(FieldReader const& fields, std::string_view name, int32_t least)
     {
-        auto const values = fields.list<int32_t>(name);
-        if (!values)
-        {
-            pair.fill(least);
-            return true;
-        }
-        if (values->size() != 2 || std::ranges::min(*values) < least)
-            return false;
-        std::ranges::copy(*values, pair.begin());
-        return true;
+        std::vector<int32_t> const values = TENON_TRY(fields.list<int32_t>(name));
+        if (values.empty())
+            return Pair{least, least};
+        if (values.size() != 2 || std::ranges::min(values) < least)
+            return fields.refused(name, fmt::format("is [{}]", fmt::join(values, ", ")),
+                fmt::format("be two numbers of {} or more, for width and height", least));
+        return Pair{values[0], values[1]};
     }
 
     static Problem problemOf(std::span<PluginTensorDesc const> in)

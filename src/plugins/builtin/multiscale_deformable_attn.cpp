@@ -22,7 +22,7 @@ struct Problem
 class MultiscaleDeformableAttn final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const&)
+    static Result<BodyPtr> make(FieldReader const&)
     {
         return std::make_shared<MultiscaleDeformableAttn>();
     }

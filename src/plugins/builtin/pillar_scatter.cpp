@@ -12,12 +12,14 @@ namespace
 class PillarScatter final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<PillarScatter>();
-        body->mShape = fields.list<int32_t>("dense_shape").value_or(std::vector<int32_t>{});
-        bool const isSound = body->mShape.size() == 2 && body->mShape[0] > 0 && body->mShape[1] > 0;
-        return isSound ? body : nullptr;
+        constexpr char const* kWanted{"be two numbers of 1 or more, for height and width"};
+        body->mShape = TENON_TRY(fields.requiredList<int32_t>("dense_shape", kWanted));
+        if (body->mShape.size() != 2 || std::ranges::min(body->mShape) < 1)
+            return fields.refused("dense_shape", fmt::format("is [{}]", fmt::join(body->mShape, ", ")), kWanted);
+        return body;
     }
     int32_t inputs() const noexcept override
     {

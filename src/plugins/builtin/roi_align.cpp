@@ -154,19 +154,19 @@ float largestProduct(T const* plane, int64_t width, AxisWeights const& rows, Axi
 class RoiAlign final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
         auto body = std::make_shared<RoiAlign>();
-        body->mShift = fields.one<int32_t>("coordinate_transformation_mode", 1);
-        body->mIsMean = fields.one<int32_t>("mode", 1);
-        body->mHeight = fields.one<int32_t>("output_height", 1);
-        body->mWidth = fields.one<int32_t>("output_width", 1);
-        body->mRatio = fields.one<int32_t>("sampling_ratio", 0);
-        body->mScale = fields.one<float>("spatial_scale", 1.0F);
-        auto const isSwitch = [](int32_t value) { return value == 0 || value == 1; };
-        bool const isSound = isSwitch(body->mShift) && isSwitch(body->mIsMean) && body->mHeight > 0 && body->mWidth > 0
-            && body->mRatio >= 0 && body->mRatio <= kLargestRatio && body->mScale > 0.0F;
-        return isSound ? body : nullptr;
+        constexpr Allowed<int32_t> kRatio{
+            [](int32_t value) { return value >= 0 && value <= kLargestRatio; }, "between 0 and 32768"};
+        constexpr Allowed<float> kScale{[](float value) { return value > 0.0F; }, "above 0"};
+        body->mShift = TENON_TRY(fields.optional("coordinate_transformation_mode", 1, kSwitch));
+        body->mIsMean = TENON_TRY(fields.optional("mode", 1, kSwitch));
+        body->mHeight = TENON_TRY(fields.optional("output_height", 1, kPositive));
+        body->mWidth = TENON_TRY(fields.optional("output_width", 1, kPositive));
+        body->mRatio = TENON_TRY(fields.optional("sampling_ratio", 0, kRatio));
+        body->mScale = TENON_TRY(fields.optional("spatial_scale", 1.0F, kScale));
+        return body;
     }
     int32_t inputs() const noexcept override
     {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 
 namespace tenon::plugins::builtin
@@ -110,16 +111,16 @@ struct Rows
 class ScatterElements final : public Body
 {
   public:
-    static BodyPtr make(FieldReader const& fields)
+    static Result<BodyPtr> make(FieldReader const& fields)
     {
-        auto const text = fields.list<char>("reduction").value_or(std::vector<char>{});
-        std::string_view const name{text.data(), static_cast<size_t>(std::ranges::find(text, '\0') - text.begin())};
+        std::string const name = TENON_TRY(fields.text("reduction"));
         auto const found = std::ranges::find(kReductions, name);
         if (found == kReductions.end())
-            return nullptr;
+            return fields.refused("reduction", name.empty() ? "is missing" : fmt::format("is '{}'", name),
+                fmt::format("be one of {}", fmt::join(kReductions, ", ")));
         auto body = std::make_shared<ScatterElements>();
         body->mReduction = static_cast<Reduction>(found - kReductions.begin());
-        body->mAxis = fields.one<int32_t>("axis", 0);
+        body->mAxis = TENON_TRY(fields.optional<int32_t>("axis", 0));
         return body;
     }
     int32_t inputs() const noexcept override

@@ -1,7 +1,6 @@
 // The faces of stock plugins: IPluginV2DynamicExt and IPluginV3 over a Body, and their creators.
 #include "plugins/builtin/stock.h"
 
-#include "base/half.h"
 #include "plugins/builtin/setting.h"
 #include "plugins/failure.h"
 #include "plugins/field_bytes.h"
@@ -16,51 +15,6 @@ using namespace nvinfer1;
 
 namespace
 {
-//! The nearest number that T can hold; 0 for a NaN where T has none.
-template <typename T, typename From>
-T nearest(From value) noexcept
-{
-    if constexpr (std::is_floating_point_v<T>)
-        return static_cast<T>(value);
-    else
-    {
-        if (value != value)
-            return T{0};
-        // Both limits of T are numbers of every wider type; those of int32_t are not floats, hence double.
-        using Wide = std::conditional_t<std::is_floating_point_v<From>, double, int64_t>;
-        auto const wide = static_cast<Wide>(value);
-        if (wide <= static_cast<Wide>(std::numeric_limits<T>::min()))
-            return std::numeric_limits<T>::min();
-        if (wide >= static_cast<Wide>(std::numeric_limits<T>::max()))
-            return std::numeric_limits<T>::max();
-        return static_cast<T>(wide);
-    }
-}
-
-template <typename From, typename T>
-std::vector<T> converted(void const* data, int32_t count)
-{
-    auto const* const first = static_cast<From const*>(data);
-    std::vector<T> values(static_cast<size_t>(count));
-    std::transform(first, first + count, values.begin(), [](From value) { return nearest<T>(value); });
-    return values;
-}
-
-//! Of 16-bit floats.
-template <typename T>
-std::vector<T> widened(void const* data, int32_t count, float (*toFloat)(uint16_t) noexcept)
-{
-    auto const* const first = static_cast<uint16_t const*>(data);
-    std::vector<T> values(static_cast<size_t>(count));
-    std::transform(first, first + count, values.begin(), [&](uint16_t bits) { return nearest<T>(toFloat(bits)); });
-    return values;
-}
-
-bool isLinear(PluginTensorDesc const& desc) noexcept
-{
-    return desc.format == TensorFormat::kLINEAR;
-}
-
 //! The V2 face.
 class Dynamic final : public IPluginV2DynamicExt
 {
@@ -128,7 +82,8 @@ class Dynamic final : public IPluginV2DynamicExt
     bool supportsFormatCombination(
         int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) noexcept override
     {
-        return isLinear(inOut[pos]) && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
+        return inOut[pos].format == mBody->format()
+            && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
     }
     void configurePlugin(DynamicPluginTensorDesc const* in, int32_t nbInputs, DynamicPluginTensorDesc const* out,
         int32_t nbOutputs) noexcept override
@@ -223,7 +178,7 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
         std::vector<PluginTensorDesc> descs;
         for (int32_t i = 0; i < nbInputs + nbOutputs; ++i)
             descs.push_back(inOut[i].desc);
-        return isLinear(descs[static_cast<size_t>(pos)]) && mBody->acceptsType(pos, descs);
+        return inOut[pos].desc.format == mBody->format() && mBody->acceptsType(pos, descs);
     }
     int32_t getNbOutputs() const noexcept override
     {
@@ -265,12 +220,32 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     PluginFieldCollection mCollection{};
 };
 
+//! Null when the fields make no sense, which the message about it will say.
+BodyPtr bodyOf(StockPlugin const& kind, PluginFieldCollection const* fields, Report report) noexcept
+{
+    try
+    {
+        Result<BodyPtr> body = kind.make({kind.name, kind.version, fields});
+        if (body)
+            return *std::move(body);
+        if (report != nullptr)
+            report(body.error());
+        explain(std::move(body).error().message);
+    }
+    catch (std::exception const&)
+    {
+        static_cast<void>(failed("no memory"));
+    }
+    return nullptr;
+}
+
 class OlderCreator final : public IPluginCreator
 {
   public:
-    OlderCreator(StockPlugin const& kind, std::string nameSpace)
+    OlderCreator(StockPlugin const& kind, std::string nameSpace, Report report)
         : mKind{kind},
           mNameSpace{std::move(nameSpace)},
+          mReport{report},
           mNames{static_cast<int32_t>(kind.fields.size()), kind.fields.data()}
     {
     }
@@ -288,16 +263,18 @@ class OlderCreator final : public IPluginCreator
     }
     IPluginV2* createPlugin(AsciiChar const*, PluginFieldCollection const* fields) noexcept override
     {
-        BodyPtr body = mKind.make(FieldReader{fields});
-        return body == nullptr ? nullptr : new Dynamic{mKind, std::move(body), mNameSpace};
+        return made(fields, mReport);
     }
-    IPluginV2* deserializePlugin(AsciiChar const* name, void const* data, size_t length) noexcept override
+    IPluginV2* deserializePlugin(AsciiChar const*, void const* data, size_t length) noexcept override
     {
-        auto const fields = DecodedFields::decode({static_cast<uint8_t const*>(data), length});
+        auto fields = DecodedFields::decode({static_cast<uint8_t const*>(data), length});
         if (!fields)
+        {
+            explain(std::move(fields).error().message);
             return nullptr;
+        }
         PluginFieldCollection const collection = fields->collection();
-        return createPlugin(name, &collection);
+        return made(&collection, nullptr); // Whoever loads a plan says why it fails.
     }
     void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
     {
@@ -309,23 +286,32 @@ class OlderCreator final : public IPluginCreator
     }
 
   private:
+    Dynamic* made(PluginFieldCollection const* fields, Report report) const noexcept
+    {
+        BodyPtr body = bodyOf(mKind, fields, report);
+        return body == nullptr ? nullptr : new Dynamic{mKind, std::move(body), mNameSpace};
+    }
+
     StockPlugin const& mKind;
     std::string mNameSpace;
+    Report mReport;
     PluginFieldCollection mNames;
 };
 
 class NewerCreator final : public IPluginCreatorV3One
 {
   public:
-    NewerCreator(StockPlugin const& kind, std::string nameSpace)
+    NewerCreator(StockPlugin const& kind, std::string nameSpace, Report report)
         : mKind{kind},
           mNameSpace{std::move(nameSpace)},
+          mReport{report},
           mNames{static_cast<int32_t>(kind.fields.size()), kind.fields.data()}
     {
     }
-    IPluginV3* createPlugin(AsciiChar const*, PluginFieldCollection const* fields, TensorRTPhase) noexcept override
+    IPluginV3* createPlugin(
+        AsciiChar const*, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
     {
-        BodyPtr body = mKind.make(FieldReader{fields});
+        BodyPtr body = bodyOf(mKind, fields, phase == TensorRTPhase::kBUILD ? mReport : nullptr);
         return body == nullptr ? nullptr : new Newer{mKind, std::move(body), mNameSpace};
     }
     PluginFieldCollection const* getFieldNames() noexcept override
@@ -348,6 +334,7 @@ class NewerCreator final : public IPluginCreatorV3One
   private:
     StockPlugin const& mKind;
     std::string mNameSpace;
+    Report mReport;
     PluginFieldCollection mNames;
 };
 } // namespace
@@ -365,45 +352,11 @@ int32_t failed(char const* why) noexcept
     return 1;
 }
 
-PluginField const* FieldReader::find(std::string_view name) const noexcept
-{
-    for (int32_t i = 0; mFields != nullptr && i < mFields->nbFields; ++i)
-        if (mFields->fields[i].name != nullptr && mFields->fields[i].name == name)
-            return &mFields->fields[i];
-    return nullptr;
-}
-
-template <typename T>
-std::optional<std::vector<T>> FieldReader::list(std::string_view name) const
-{
-    PluginField const* const field = find(name);
-    if (field == nullptr || field->length < 0 || (field->data == nullptr && field->length > 0))
-        return std::nullopt;
-    switch (field->type)
-    {
-    case PluginFieldType::kFLOAT32: return converted<float, T>(field->data, field->length);
-    case PluginFieldType::kFLOAT64: return converted<double, T>(field->data, field->length);
-    case PluginFieldType::kCHAR:
-    case PluginFieldType::kINT8: return converted<int8_t, T>(field->data, field->length);
-    case PluginFieldType::kINT16: return converted<int16_t, T>(field->data, field->length);
-    case PluginFieldType::kINT32: return converted<int32_t, T>(field->data, field->length);
-    case PluginFieldType::kINT64: return converted<int64_t, T>(field->data, field->length);
-    case PluginFieldType::kFLOAT16: return widened<T>(field->data, field->length, &halfToFloat);
-    case PluginFieldType::kBF16: return widened<T>(field->data, field->length, &bfloatToFloat);
-    default: return std::nullopt;
-    }
-}
-
-template std::optional<std::vector<float>> FieldReader::list<float>(std::string_view) const;
-template std::optional<std::vector<double>> FieldReader::list<double>(std::string_view) const;
-template std::optional<std::vector<int32_t>> FieldReader::list<int32_t>(std::string_view) const;
-template std::optional<std::vector<char>> FieldReader::list<char>(std::string_view) const;
-
-std::unique_ptr<IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, std::string nameSpace)
+std::unique_ptr<IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, std::string nameSpace, Report report)
 {
     if (plugin.isV3)
-        return std::make_unique<NewerCreator>(plugin, std::move(nameSpace));
-    return std::make_unique<OlderCreator>(plugin, std::move(nameSpace));
+        return std::make_unique<NewerCreator>(plugin, std::move(nameSpace), report);
+    return std::make_unique<OlderCreator>(plugin, std::move(nameSpace), report);
 }
 
 bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexcept

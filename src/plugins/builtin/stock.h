@@ -1,14 +1,14 @@
 // Stock plugins: what each computes is a Body; the faces of the API generations stand over it.
 #pragma once
 
+#include "plugins/builtin/field_reader.h"
+
 #include "NvInfer.h"
 
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tenon::plugins::builtin
@@ -67,7 +67,12 @@ class Body
     }
     //! Extents of an output.
     virtual DimsExprs outputDims(int32_t output, std::span<DimsExprs const> inputs, IExprBuilder& builder) const = 0;
-    //! Types of a port, given those before it; formats are linear always. Standard: float32.
+    //! Of all ports. Standard: linear.
+    virtual nvinfer1::TensorFormat format() const noexcept
+    {
+        return nvinfer1::TensorFormat::kLINEAR;
+    }
+    //! Types of a port, given those before it. Standard: float32.
     virtual bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const
     {
         return ports[static_cast<size_t>(position)].type == DataType::kFLOAT;
@@ -96,38 +101,6 @@ class Body
 
 using BodyPtr = std::shared_ptr<Body const>;
 
-//! The fields that a creator was given, read by name.
-class FieldReader
-{
-  public:
-    explicit FieldReader(PluginFieldCollection const* fields)
-        : mFields{fields}
-    {
-    }
-    //! Numbers of any field type, converted to the nearest that T holds; none when the field is missing.
-    template <typename T>
-    std::optional<std::vector<T>> list(std::string_view name) const;
-    //! The first number of a field, or `otherwise`.
-    template <typename T>
-    T one(std::string_view name, T otherwise) const
-    {
-        std::optional<std::vector<T>> const values = list<T>(name);
-        return values && !values->empty() ? values->front() : otherwise;
-    }
-    //! Whether each of these fields holds a number.
-    bool has(std::initializer_list<std::string_view> names) const
-    {
-        for (std::string_view const name : names)
-            if (auto const values = list<double>(name); !values || values->empty())
-                return false;
-        return true;
-    }
-
-  private:
-    PluginField const* find(std::string_view name) const noexcept;
-    PluginFieldCollection const* mFields;
-};
-
 //! How users meet a plugin.
 struct StockPlugin
 {
@@ -135,12 +108,16 @@ struct StockPlugin
     char const* version;
     bool isV3;                       //!< Face of the creator: V3, or V1 with IPluginV2DynamicExt.
     std::vector<PluginField> fields; //!< Names and types that the creator advertises.
-    //! Null when the fields make no sense.
-    BodyPtr (*make)(FieldReader const& fields);
+    //! An error that names the field which makes no sense.
+    Result<BodyPtr> (*make)(FieldReader const& fields);
 };
 
+//! Told why createPlugin() is about to answer null.
+using Report = void (*)(Error const& error) noexcept;
+
 //! A creator for the table's entry, in the given namespace; it lives as long as the process.
-std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, std::string nameSpace);
+std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(
+    StockPlugin const& plugin, std::string nameSpace, Report report = nullptr);
 
 //! Every stock plugin.
 std::span<StockPlugin const> allStockPlugins();
