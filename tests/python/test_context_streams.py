@@ -291,7 +291,7 @@ def test_the_wait_at_the_end_can_be_interrupted() -> None:
     text = (
         "import atexit, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         + UNDER_WAY.replace("time.sleep(0.05)", "time.sleep(2)")
-        + "stream = tenon.Stream()\nfor _ in range(3): assert context.execute_async_v3(int(stream))\n"
+        + "stream = tenon.Stream()\nfor _ in range(30): assert context.execute_async_v3(int(stream))\n"
         + "atexit.register(lambda: print('ending', flush=True))"
     )
     here = str(pathlib.Path(small.__file__).resolve().parent)
