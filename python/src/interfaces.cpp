@@ -1,4 +1,5 @@
 // Interfaces that users implement: logger, error recorder, progress monitor, profiler, debug listener.
+#include "handed_out.h"
 #include "kept.h"
 #include "overrides.h"
 
@@ -76,8 +77,8 @@ class PyErrorRecorder : public IErrorRecorder
     ErrorDesc getErrorDesc(int32_t index) const noexcept override
     {
         WithGil const gil;
-        mDescription = valueOr(callOverride(this, "get_error_desc", true, index), std::string{}, "get_error_desc");
-        return mDescription.c_str();
+        return mDescriptions.give(
+            valueOr(callOverride(this, "get_error_desc", true, index), std::string{}, "get_error_desc"));
     }
     bool hasOverflowed() const noexcept override
     {
@@ -88,6 +89,7 @@ class PyErrorRecorder : public IErrorRecorder
     {
         WithGil const gil;
         callOverride(this, "clear", true);
+        mDescriptions.clear();
     }
     bool reportError(ErrorCode code, ErrorDesc description) noexcept override
     {
@@ -118,7 +120,7 @@ class PyErrorRecorder : public IErrorRecorder
     }
 
   private:
-    mutable std::string mDescription;
+    mutable HandedOutTexts mDescriptions;
     std::atomic<int32_t> mReferences{0};
     PyObject* mObject{nullptr}; //!< Known since the first reference.
 };

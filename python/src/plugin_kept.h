@@ -1,7 +1,10 @@
 // What objects of Python classes keep for the C++ code that asks them: names, fields, tactics.
 #pragma once
 
+#include "handed_out.h"
 #include "plugin_overrides.h"
+
+#include <deque>
 
 namespace tenon::python
 {
@@ -19,15 +22,15 @@ class PyNamed : public Base
     nvinfer1::AsciiChar const* getPluginName() const noexcept override
     {
         constexpr bool kIsCreator = std::is_base_of_v<nvinfer1::IPluginCreatorInterface, Base>;
-        return text(kIsCreator ? "name" : "plugin_name", mName);
+        return text(kIsCreator ? "name" : "plugin_name");
     }
     nvinfer1::AsciiChar const* getPluginVersion() const noexcept override
     {
-        return text("plugin_version", mVersion);
+        return text("plugin_version");
     }
     nvinfer1::AsciiChar const* getPluginNamespace() const noexcept override
     {
-        return text("plugin_namespace", mNamespace);
+        return text("plugin_namespace");
     }
 
   protected:
@@ -38,18 +41,56 @@ class PyNamed : public Base
     }
 
   private:
-    char const* text(char const* name, std::string& kept) const
+    char const* text(char const* name) const
     {
-        kept = attributeOr<std::string>(self(), name, "");
-        return kept.c_str();
+        WithGil const gil;
+        return mTexts.give(attributeOr<std::string>(self(), name, ""));
     }
 
-    mutable std::string mName;
-    mutable std::string mVersion;
-    mutable std::string mNamespace;
+    mutable HandedOutTexts mTexts;
 };
 
-//! A creator of any generation.
+//! Fields as native code reads them.
+class KeptFields
+{
+  public:
+    explicit KeptFields(FieldList&& list)
+        : mList{std::move(list)},
+          mView{mList}
+    {
+    }
+    KeptFields(KeptFields const&) = delete;
+    KeptFields& operator=(KeptFields const&) = delete;
+    bool hasSameAs(FieldList const& list) const
+    {
+        return std::ranges::equal(mList, list, [](FieldValue const& a, FieldValue const& b) { return a.isSameAs(b); });
+    }
+    nvinfer1::PluginFieldCollection const* get() const noexcept
+    {
+        return mView.get();
+    }
+
+  private:
+    FieldList mList;
+    FieldView mView;
+};
+
+//! Collections of fields that stay as they are, as long as this does; one more is kept only when an answer is none of
+//! those before. Asked with the GIL held.
+class HandedOutFields
+{
+  public:
+    nvinfer1::PluginFieldCollection const* give(FieldList list)
+    {
+        auto const known = std::ranges::find_if(mAll, [&](KeptFields const& each) { return each.hasSameAs(list); });
+        return known != mAll.end() ? known->get() : mAll.emplace_back(std::move(list)).get();
+    }
+
+  private:
+    std::deque<KeptFields> mAll;
+};
+
+//! A creator of any generation: threads that parse, load and build ask the same one.
 template <typename Base>
 class PyCreatorOf : public PyNamed<Base>
 {
@@ -57,14 +98,11 @@ class PyCreatorOf : public PyNamed<Base>
     nvinfer1::PluginFieldCollection const* getFieldNames() noexcept override
     {
         WithGil const gil;
-        mFields = attributeOr<FieldList>(this->self(), "field_names", {});
-        mView.emplace(mFields);
-        return mView->get();
+        return mFields.give(attributeOr<FieldList>(this->self(), "field_names", {}));
     }
 
   private:
-    FieldList mFields;
-    std::optional<FieldView> mView;
+    HandedOutFields mFields;
 };
 
 //! What get_fields_to_serialize answered last.
@@ -85,14 +123,11 @@ class StoredFields
         auto fields = valueOr<std::optional<FieldList>, Base>(answer, std::nullopt, kName);
         if (!fields)
             return &kFailure;
-        mFields = *std::move(fields);
-        mView.emplace(mFields);
-        return mView->get();
+        return mFields.get().emplace(*std::move(fields)).get();
     }
 
   private:
-    FieldList mFields;
-    std::optional<FieldView> mView;
+    LastOfThread<std::optional<KeptFields>> mFields;
 };
 
 //! What get_valid_tactics answered last: asked with their number, then handed out (M9).
@@ -111,17 +146,20 @@ class ValidTactics
         auto tactics = valueOr<std::optional<std::vector<int32_t>>, Base>(answer, std::nullopt, "get_valid_tactics");
         if (!tactics)
             return kFailed;
-        mTactics = *std::move(tactics);
-        return static_cast<int32_t>(mTactics.size());
+        std::vector<int32_t>& kept = mTactics.get();
+        kept = *std::move(tactics);
+        return static_cast<int32_t>(kept.size());
     }
-    int32_t give(int32_t* tactics, int32_t count) const noexcept
+    int32_t give(int32_t* tactics, int32_t count) noexcept
     {
-        std::copy_n(mTactics.begin(), std::min<size_t>(mTactics.size(), static_cast<size_t>(count)), tactics);
+        WithGil const gil;
+        std::vector<int32_t> const& kept = mTactics.get();
+        std::copy_n(kept.begin(), std::min(kept.size(), static_cast<size_t>(count)), tactics);
         return 0;
     }
 
   private:
-    std::vector<int32_t> mTactics;
+    LastOfThread<std::vector<int32_t>> mTactics;
 };
 
 } // namespace tenon::python

@@ -1,6 +1,7 @@
 // Plugins of the V2 family between Python and the library: who holds them, and what all generations of them share.
 #pragma once
 
+#include "handed_out.h"
 #include "plugin_overrides.h"
 
 namespace tenon::python
@@ -32,9 +33,7 @@ class PythonV2
         mHeld.pop_back();
     }
 
-    mutable std::string mType;
-    mutable std::string mVersion;
-    mutable std::string mNamespace;
+    mutable HandedOutTexts mTexts;
 
   private:
     std::vector<py::object> mHeld;
@@ -96,22 +95,23 @@ class PyV2 : public Base, public PythonV2
     }
     nvinfer1::AsciiChar const* getPluginType() const noexcept override
     {
-        return text("plugin_type", mType);
+        return text("plugin_type");
     }
     nvinfer1::AsciiChar const* getPluginVersion() const noexcept override
     {
-        return text("plugin_version", mVersion);
+        return text("plugin_version");
     }
     nvinfer1::AsciiChar const* getPluginNamespace() const noexcept override
     {
-        return text("plugin_namespace", mNamespace);
+        return text("plugin_namespace");
     }
     void setPluginNamespace(nvinfer1::AsciiChar const* nameSpace) noexcept override
     {
         WithGil const gil;
         guarded<Base>("plugin_namespace", false, [&] {
-            py::cast(self()).attr("plugin_namespace") = orEmpty(nameSpace);
-            given = orEmpty(nameSpace);
+            std::string set = orEmpty(nameSpace); // What it is of may go while Python code runs.
+            py::cast(self()).attr("plugin_namespace") = set;
+            given = std::move(set);
             return true;
         });
     }
@@ -143,18 +143,19 @@ class PyV2 : public Base, public PythonV2
         if (!answer || !guarded<Base>("serialize", false, [&] { return keep(*answer); }))
             return kRefused;
         if (!hasOverride(self(), kName))
-            return mSerialized.size();
+            return mSerialized.get().size();
         auto const told = callOverride(self(), kName, true);
         auto const size = valueOr<std::optional<size_t>, Base>(told, std::nullopt, kName);
-        if (size == mSerialized.size())
-            return mSerialized.size();
+        if (size == mSerialized.get().size())
+            return *size;
         if (size)
             blame<Base>(sizesDiffer(*size));
         return kRefused;
     }
     void serialize(void* buffer) const noexcept override
     {
-        std::copy(mSerialized.begin(), mSerialized.end(), static_cast<char*>(buffer));
+        WithGil const gil;
+        std::ranges::copy(mSerialized.get(), static_cast<char*>(buffer));
     }
 
   protected:
@@ -174,10 +175,10 @@ class PyV2 : public Base, public PythonV2
     }
 
   private:
-    char const* text(char const* name, std::string& kept) const
+    char const* text(char const* name) const
     {
-        kept = attributeOr<std::string>(self(), name, "");
-        return kept.c_str();
+        WithGil const gil;
+        return mTexts.give(attributeOr<std::string>(self(), name, ""));
     }
     //! What serialize answered: a buffer, or text, which counts as UTF-8.
     bool keep(py::object answer) const
@@ -192,16 +193,16 @@ class PyV2 : public Base, public PythonV2
         auto const bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(answer.ptr()));
         if (!bytes) // A buffer whose memory is gone, for one.
             throw py::error_already_set{};
-        mSerialized = static_cast<std::string>(bytes);
+        mSerialized.get() = static_cast<std::string>(bytes);
         return true;
     }
     std::string sizesDiffer(size_t told) const
     {
         return "get_serialization_size answers " + std::to_string(told) + ", but serialize gives "
-            + std::to_string(mSerialized.size()) + " bytes";
+            + std::to_string(mSerialized.get().size()) + " bytes";
     }
 
-    mutable std::string mSerialized;
+    mutable LastOfThread<std::string> mSerialized;
 };
 
 using Released = py::call_guard<WithoutGil>; // Calls of a C++ plugin may take long.

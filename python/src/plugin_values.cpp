@@ -4,6 +4,7 @@
 #include "overrides.h"
 
 #include <array>
+#include <cstring>
 
 namespace tenon::python
 {
@@ -201,6 +202,15 @@ void FieldValue::setLength(int32_t length)
         throw py::value_error("PluginField '" + name + "': " + std::to_string(length) + " elements would take "
             + std::to_string(bytes) + " bytes; its data have " + std::to_string(mBytes));
     mLength = length;
+}
+
+bool FieldValue::isSameAs(FieldValue const& other) const
+{
+    if (name != other.name || mType != other.mType || mLength != other.mLength)
+        return false;
+    if (mData == nullptr || other.mData == nullptr)
+        return mData == other.mData;
+    return std::memcmp(mData, other.mData, bytesOf(mType, mLength)) == 0;
 }
 
 PluginField FieldValue::field() const

@@ -50,6 +50,8 @@ class FieldValue
     }
     //! ValueError for more elements than the data have.
     void setLength(int32_t length);
+    //! Whether C++ code sees the same in both.
+    bool isSameAs(FieldValue const& other) const;
 
     std::string name;
 

@@ -46,13 +46,13 @@ class PyQuickBuildOf : public Base
     {
         WithGil const gil;
         constexpr char const* kName{"get_supported_format_combinations"};
-        mCombinations.clear();
         int32_t const ports = nbInputs + nbOutputs;
         auto const answer = callOverride(self(), kName, true, listOf(inOut, ports), nbInputs);
         if (!answer)
             return kFailed;
-        mCombinations = valueOr<std::vector<PluginTensorDesc>>(answer, {}, kName);
-        auto const count = static_cast<int32_t>(mCombinations.size());
+        std::vector<PluginTensorDesc>& kept = mCombinations.get();
+        kept = valueOr<std::vector<PluginTensorDesc>>(answer, {}, kName);
+        auto const count = static_cast<int32_t>(kept.size());
         if (ports > 0 && count % ports == 0)
             return count / ports;
         std::fprintf(
@@ -62,8 +62,10 @@ class PyQuickBuildOf : public Base
     int32_t getSupportedFormatCombinations(DynamicPluginTensorDesc const*, int32_t nbInputs, int32_t nbOutputs,
         PluginTensorDesc* supported, int32_t nbFormatCombinations) noexcept override
     {
+        WithGil const gil;
+        std::vector<PluginTensorDesc> const& kept = mCombinations.get();
         size_t const room = static_cast<size_t>(nbInputs + nbOutputs) * static_cast<size_t>(nbFormatCombinations);
-        std::copy_n(mCombinations.begin(), std::min(mCombinations.size(), room), supported);
+        std::copy_n(kept.begin(), std::min(kept.size(), room), supported);
         return 0;
     }
     int32_t getNbOutputs() const noexcept override
@@ -90,11 +92,11 @@ class PyQuickBuildOf : public Base
     }
     char const* getTimingCacheID() noexcept override
     {
-        return optionalText("get_timing_cache_id", mTimingCacheId);
+        return optionalText("get_timing_cache_id");
     }
     char const* getMetadataString() noexcept override
     {
-        return optionalText("get_metadata_string", mMetadata);
+        return optionalText("get_metadata_string");
     }
 
   protected:
@@ -105,19 +107,18 @@ class PyQuickBuildOf : public Base
     }
 
   private:
-    char const* optionalText(char const* name, std::optional<std::string>& kept)
+    char const* optionalText(char const* name)
     {
         WithGil const gil;
-        kept.reset();
-        if (hasOverride(self(), name))
-            kept = valueOr<std::optional<std::string>>(callOverride(self(), name, true), std::nullopt, name);
-        return kept ? kept->c_str() : nullptr;
+        if (!hasOverride(self(), name))
+            return nullptr;
+        auto text = valueOr<std::optional<std::string>>(callOverride(self(), name, true), std::nullopt, name);
+        return text ? mTexts.give(*std::move(text)) : nullptr;
     }
 
-    std::vector<PluginTensorDesc> mCombinations;
+    LastOfThread<std::vector<PluginTensorDesc>> mCombinations;
     ValidTactics mTactics;
-    std::optional<std::string> mTimingCacheId;
-    std::optional<std::string> mMetadata;
+    HandedOutTexts mTexts;
 };
 
 class PyQuickBuild : public PyQuickBuildOf<IPluginV3QuickBuild>
@@ -143,18 +144,19 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
         auto const answer = callOverride(self(), "get_kernel", true, listOf(in, nbInputs), listOf(out, nbOutputs));
         if (!answer)
             return kFailed;
+        auto& [name, code] = mKernel.get();
         try
         {
-            std::tie(mName, mCode) = answer->cast<std::pair<std::string, std::string>>(); // str or bytes.
+            std::tie(name, code) = answer->cast<std::pair<std::string, std::string>>(); // str or bytes.
         }
         catch (std::exception const&)
         {
             std::fprintf(stderr, "[tenon] get_kernel answered with no (name, code)\n");
             return kFailed;
         }
-        *kernelName = mName.c_str();
-        *compiledKernel = mCode.data();
-        *compiledKernelSize = static_cast<int32_t>(std::min<size_t>(mCode.size(), INT32_MAX));
+        *kernelName = name.c_str();
+        *compiledKernel = code.data();
+        *compiledKernelSize = static_cast<int32_t>(std::min<size_t>(code.size(), INT32_MAX));
         return 0;
     }
     int32_t setTactic(int32_t tactic) noexcept override
@@ -164,8 +166,7 @@ class PyQuickAOTBuild : public PyQuickBuildOf<IPluginV3QuickAOTBuild>
     }
 
   private:
-    std::string mName;
-    std::string mCode;
+    LastOfThread<std::pair<std::string, std::string>> mKernel; //!< Its name and its code.
 };
 
 class PyQuickRuntime : public IPluginV3QuickRuntime

@@ -80,11 +80,11 @@ class PyBuild : public Base
     }
     char const* getTimingCacheID() noexcept override
     {
-        return optionalText("timing_cache_id", mTimingCacheId);
+        return optionalText("timing_cache_id");
     }
     char const* getMetadataString() noexcept override
     {
-        return optionalText("metadata_string", mMetadata);
+        return optionalText("metadata_string");
     }
 
   protected:
@@ -95,15 +95,15 @@ class PyBuild : public Base
     }
 
   private:
-    char const* optionalText(char const* name, std::optional<std::string>& kept)
+    char const* optionalText(char const* name)
     {
-        kept = attributeOr<std::optional<std::string>>(self(), name, std::nullopt);
-        return kept ? kept->c_str() : nullptr;
+        WithGil const gil;
+        auto text = attributeOr<std::optional<std::string>>(self(), name, std::nullopt);
+        return text ? mTexts.give(*std::move(text)) : nullptr;
     }
 
     ValidTactics mTactics;
-    std::optional<std::string> mTimingCacheId;
-    std::optional<std::string> mMetadata;
+    HandedOutTexts mTexts;
 };
 
 class PyBuildV1 : public PyBuild<IPluginV3OneBuild>

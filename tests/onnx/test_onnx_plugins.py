@@ -2,7 +2,8 @@
 
 import pathlib
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import onnx
@@ -281,3 +282,66 @@ def test_W2_attributes_that_do_not_fit_their_field_are_refused(registry: trt.IPl
         assert not isRead and got is None, (kind, value)
         for part in ["node 'pad'", "attribute 'a'", text]:
             assert part in error, (kind, value, error)
+
+
+def in_threads(work: Callable[[], list], meanwhile: Callable[[int], None]) -> list:
+    """What `work` returns in four threads that start it together; here `meanwhile` is called over and over."""
+    together = threading.Barrier(5)
+    answers: list = []
+
+    def run() -> None:
+        together.wait()
+        answers.extend(work())
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    together.wait()
+    count = 0
+    while any(thread.is_alive() for thread in threads):
+        meanwhile(count)
+        count += 1
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def errors_of(blob: bytes, times: int) -> list[str]:
+    """The first error of a model that cannot be read, each time that it is."""
+    builder = trt.Builder(LOGGER)
+    errors = []
+    for _ in range(times):
+        parser = trt.OnnxParser(builder.create_network(0), LOGGER)
+        assert not parser.parse(blob)
+        errors.append(parser.get_error(0).desc())
+    return errors
+
+
+def test_threads_may_ask_creators_for_their_fields_at_once(registry: trt.IPluginRegistry) -> None:
+    names = [
+        f"a field whose name is rather long, of number {i}" for i in range(3000)
+    ]  # To read them all takes a while.
+    asked = names[::10]
+    seen: set[tuple[str, ...]] = set()
+
+    class Taking(Creator):
+        def create_plugin(self, name, field_collection, phase):
+            seen.add(tuple(field.name for field in field_collection))
+
+    def fields_of(chosen: list[str]) -> trt.PluginFieldCollection:
+        return trt.PluginFieldCollection(
+            [trt.PluginField(name, np.array([2.0], np.float32), trt.PluginFieldType.FLOAT32) for name in chosen]
+        )
+
+    creator = Taking("Takes")
+    choices = [fields_of(names), fields_of(names[::-1])]
+    creator.field_names = choices[0]
+    assert registry.register_creator(creator, "")
+    blob = model("Takes", "mine", **dict.fromkeys(asked, 1.5))
+
+    def meanwhile(count: int) -> None:
+        creator.field_names = choices[count % 2]
+
+    errors = in_threads(lambda: errors_of(blob, 25), meanwhile)
+    assert len(errors) == 100 and all("an IPluginV3 is expected, not None" in each for each in errors)
+    assert seen <= {tuple(asked), tuple(asked[::-1])}
