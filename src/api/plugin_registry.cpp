@@ -72,15 +72,11 @@ IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* const numCr
 {
     using List = IPluginCreator* const*;
     return fenced(log(), "IPluginRegistry::getPluginCreatorList", List{nullptr}, [&]() -> List {
-        std::vector<Creator*> const all = mPlugins.all();
-        std::scoped_lock const lock{mMutex};
-        mOlder.clear();
-        for (Creator* creator : all)
+        std::vector<IPluginCreator*> older;
+        for (Creator* creator : mPlugins.all())
             if (plugins::kindOf(*creator) == plugins::CreatorKind::kV1)
-                mOlder.push_back(static_cast<IPluginCreator*>(creator));
-        if (numCreators != nullptr)
-            *numCreators = static_cast<int32_t>(mOlder.size());
-        return mOlder.data();
+                older.push_back(static_cast<IPluginCreator*>(creator));
+        return mOlderLists.give(std::move(older), numCreators);
     });
 }
 
@@ -153,27 +149,15 @@ void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept
 PluginRegistry::Creator* const* PluginRegistry::getAllCreators(int32_t* const numCreators) const noexcept
 {
     using List = Creator* const*;
-    return fenced(log(), "IPluginRegistry::getAllCreators", List{nullptr}, [&]() -> List {
-        std::vector<Creator*> all = mPlugins.all();
-        std::scoped_lock const lock{mMutex};
-        mAll = std::move(all);
-        if (numCreators != nullptr)
-            *numCreators = static_cast<int32_t>(mAll.size());
-        return mAll.data();
-    });
+    return fenced(log(), "IPluginRegistry::getAllCreators", List{nullptr},
+        [&]() -> List { return mLists.give(mPlugins.all(), numCreators); });
 }
 
 PluginRegistry::Creator* const* PluginRegistry::getAllCreatorsRecursive(int32_t* const numCreators) noexcept
 {
     using List = Creator* const*;
-    return fenced(log(), "IPluginRegistry::getAllCreatorsRecursive", List{nullptr}, [&]() -> List {
-        std::vector<Creator*> all = mPlugins.allRecursive();
-        std::scoped_lock const lock{mMutex};
-        mAllRecursive = std::move(all);
-        if (numCreators != nullptr)
-            *numCreators = static_cast<int32_t>(mAllRecursive.size());
-        return mAllRecursive.data();
-    });
+    return fenced(log(), "IPluginRegistry::getAllCreatorsRecursive", List{nullptr},
+        [&]() -> List { return mLists.give(mPlugins.allRecursive(), numCreators); });
 }
 
 IPluginResource* PluginRegistry::acquirePluginResource(char const* key, IPluginResource* resource) noexcept

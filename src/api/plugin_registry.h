@@ -8,10 +8,31 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace tenon::api
 {
+
+//! Lists as they were handed out: who walks over one may go on, whatever other threads ask or register meanwhile. One
+//! more is kept only when there was none like it.
+template <typename Creator>
+class HandedOutLists
+{
+  public:
+    Creator* const* give(std::vector<Creator*> list, int32_t* count)
+    {
+        std::scoped_lock const lock{mMutex};
+        std::vector<Creator*> const& kept = *mLists.insert(std::move(list)).first;
+        if (count != nullptr)
+            *count = static_cast<int32_t>(kept.size());
+        return kept.data();
+    }
+
+  private:
+    std::mutex mMutex;
+    std::set<std::vector<Creator*>> mLists;
+};
 
 class PluginRegistry final : public nvinfer1::IPluginRegistry
 {
@@ -52,10 +73,8 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
     Log log() const noexcept;
 
     plugins::Registry mPlugins;
-    mutable std::mutex mMutex;                             //!< Of what follows.
-    mutable std::vector<Creator*> mAll;                    //!< What getAllCreators handed out last.
-    mutable std::vector<Creator*> mAllRecursive;           //!< The same of getAllCreatorsRecursive.
-    mutable std::vector<nvinfer1::IPluginCreator*> mOlder; //!< The same of getPluginCreatorList.
+    mutable HandedOutLists<Creator> mLists;
+    mutable HandedOutLists<nvinfer1::IPluginCreator> mOlderLists; //!< The same of getPluginCreatorList.
     std::atomic<nvinfer1::IErrorRecorder*> mRecorder{nullptr};
 };
 

@@ -4,7 +4,9 @@
 
 #include "NvInferPlugin.h"
 
+#include <barrier>
 #include <cstring>
+#include <thread>
 
 namespace plugintest
 {
@@ -152,6 +154,62 @@ TEST_F(Registry, I4_librariesThatCannotBeOpenedGiveNullWithTheReason)
     EXPECT_EQ(runtime->getPluginRegistry().loadLibrary(nullptr), nullptr);
     runtime->getPluginRegistry().deregisterLibrary(&creator);
     EXPECT_NE(logger.errors().find("is not the handle"), std::string::npos) << logger.errors();
+}
+
+//! What was handed out stays as it is, and questions alone make nothing new.
+TEST_F(Registry, listsStayWhileOthersAskAndRegister)
+{
+    CircPadCreator<CircPadV2Ext> other;
+    IPluginRegistry& own = builder->getPluginRegistry();
+    auto const check = [&](auto&& ask) {
+        int32_t count{-1};
+        auto* const* const first = ask(count);
+        std::vector<IPluginCreatorInterface const*> const before(first, first + count);
+        EXPECT_EQ(ask(count), first);
+        ASSERT_TRUE(global.registerCreator(other, ""));
+        auto* const* const longer = ask(count);
+        EXPECT_EQ(count, static_cast<int32_t>(before.size()) + 1);
+        EXPECT_EQ(longer[count - 1], &other);
+        EXPECT_TRUE(std::equal(before.begin(), before.end(), first));
+        ASSERT_TRUE(global.deregisterCreator(other));
+        EXPECT_EQ(ask(count), first) << "the same creators as before";
+        EXPECT_EQ(longer[before.size()], &other);
+    };
+    check([&](int32_t& count) { return global.getAllCreators(&count); });
+    check([&](int32_t& count) { return own.getAllCreatorsRecursive(&count); });
+    check([&](int32_t& count) { return global.getPluginCreatorList(&count); });
+}
+
+//! Runs under ThreadSanitizer, too (make sanitize-threads).
+TEST_F(Registry, threadsMayAskAndRegisterAtOnce)
+{
+    constexpr int32_t kThreads{4};
+    std::barrier together{kThreads};
+    auto const walk = [&] {
+        together.arrive_and_wait();
+        for (int32_t i = 0; i < 20000; ++i)
+        {
+            int32_t count{-1};
+            auto* const* const all = global.getAllCreatorsRecursive(&count);
+            EXPECT_EQ(std::count(all, all + count, &creator), 1);
+            auto* const* const here = global.getAllCreators(&count);
+            EXPECT_EQ(std::count(here, here + count, &creator), 1);
+            auto* const* const olderOnes = global.getPluginCreatorList(&count);
+            EXPECT_EQ(std::count(olderOnes, olderOnes + count, &older), 1);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int32_t i = 1; i < kThreads; ++i)
+        threads.emplace_back(walk);
+    CircPadCreator<CircPadV2Ext> other;
+    together.arrive_and_wait();
+    for (int32_t i = 0; i < 20000; ++i)
+    {
+        EXPECT_TRUE(global.registerCreator(other, ""));
+        EXPECT_TRUE(global.deregisterCreator(other));
+    }
+    for (std::thread& thread : threads)
+        thread.join();
 }
 
 //! Missing creators: all at once, with what comes closest.
