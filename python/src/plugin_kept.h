@@ -50,31 +50,6 @@ class PyNamed : public Base
     mutable HandedOutTexts mTexts;
 };
 
-//! Fields as native code reads them.
-class KeptFields
-{
-  public:
-    explicit KeptFields(FieldList&& list)
-        : mList{std::move(list)},
-          mView{mList}
-    {
-    }
-    KeptFields(KeptFields const&) = delete;
-    KeptFields& operator=(KeptFields const&) = delete;
-    bool hasSameAs(FieldList const& list) const
-    {
-        return std::ranges::equal(mList, list, [](FieldValue const& a, FieldValue const& b) { return a.isSameAs(b); });
-    }
-    nvinfer1::PluginFieldCollection const* get() const noexcept
-    {
-        return mView.get();
-    }
-
-  private:
-    FieldList mList;
-    FieldView mView;
-};
-
 //! Collections of fields that stay as they are, as long as this does; one more is kept only when an answer is none of
 //! those before. Asked with the GIL held.
 class HandedOutFields
@@ -82,12 +57,12 @@ class HandedOutFields
   public:
     nvinfer1::PluginFieldCollection const* give(FieldList list)
     {
-        auto const known = std::ranges::find_if(mAll, [&](KeptFields const& each) { return each.hasSameAs(list); });
+        auto const known = std::ranges::find_if(mAll, [&](FieldView const& each) { return each.hasSameAs(list); });
         return known != mAll.end() ? known->get() : mAll.emplace_back(std::move(list)).get();
     }
 
   private:
-    std::deque<KeptFields> mAll;
+    std::deque<FieldView> mAll;
 };
 
 //! A creator of any generation: threads that parse, load and build ask the same one.
@@ -127,7 +102,7 @@ class StoredFields
     }
 
   private:
-    LastOfThread<std::optional<KeptFields>> mFields;
+    LastOfThread<std::optional<FieldView>> mFields;
 };
 
 //! What get_valid_tactics answered last: asked with their number, then handed out (M9).

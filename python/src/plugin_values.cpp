@@ -230,11 +230,17 @@ py::object FieldValue::data() const
     return py::array(py::dtype(form.numpy), {static_cast<py::ssize_t>(mLength)}, {}, mData, owner);
 }
 
-FieldView::FieldView(FieldList const& list)
+FieldView::FieldView(FieldList list)
+    : mList{std::move(list)}
 {
-    for (FieldValue const& each : list)
+    for (FieldValue const& each : mList)
         mFields.push_back(each.field());
     mCollection = {static_cast<int32_t>(mFields.size()), mFields.data()};
+}
+
+bool FieldView::hasSameAs(FieldList const& list) const
+{
+    return std::ranges::equal(mList, list, [](FieldValue const& a, FieldValue const& b) { return a.isSameAs(b); });
 }
 
 FieldList fieldsOf(PluginFieldCollection const* collection)

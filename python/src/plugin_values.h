@@ -65,17 +65,21 @@ class FieldValue
 
 using FieldList = std::vector<FieldValue>;
 
-//! A collection in C++ form over a list that lives longer.
+//! A list as it was, in C++ form: Python code may change its own while native code reads.
 class FieldView
 {
   public:
-    explicit FieldView(FieldList const& list);
+    explicit FieldView(FieldList list);
+    FieldView(FieldView const&) = delete;
+    FieldView& operator=(FieldView const&) = delete;
+    bool hasSameAs(FieldList const& list) const;
     nvinfer1::PluginFieldCollection const* get() const noexcept
     {
         return &mCollection;
     }
 
   private:
+    FieldList mList;
     std::vector<nvinfer1::PluginField> mFields;
     nvinfer1::PluginFieldCollection mCollection{};
 };

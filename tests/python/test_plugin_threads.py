@@ -137,3 +137,26 @@ def test_creators_say_their_names_in_every_thread() -> None:
         return [registry.register_creator(creator, "") for _ in range(4)]
 
     assert in_threads(refused) == [[False] * 4] * THREADS
+
+
+def test_the_fields_of_a_call_stay_as_they_were() -> None:
+    trt.init_libnvinfer_plugins(LOGGER, "")
+    creator = trt.get_plugin_registry().get_creator("InstanceNormalization_TRT", "1", "")
+    number, kind = np.ones(1, np.float32), trt.PluginFieldType.FLOAT32
+    wanted = [trt.PluginField(name, number, kind) for name in ("epsilon", "scales", "bias")]
+    many = [trt.PluginField(f"nobody wants a field of this name {i}", number, kind) for i in range(20000)]
+    orders = [trt.PluginFieldCollection([*many, *wanted]), trt.PluginFieldCollection([*wanted, *many])]
+    fields = trt.PluginFieldCollection(orders[0])
+    isOver = threading.Event()
+
+    def change() -> None:
+        while not isOver.is_set():
+            for order in orders:
+                fields[:] = order
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    made = [creator.create_plugin("layer", fields) for _ in range(50)]
+    isOver.set()
+    changing.join()
+    assert None not in made
