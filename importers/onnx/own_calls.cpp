@@ -8,7 +8,6 @@ namespace tenon::onnx
 namespace
 {
 
-using GiveText = char* (*)();
 using FreeText = void (*)(char* text);
 
 template <typename Function>
@@ -20,10 +19,11 @@ Function lookUp(char const* name)
     return reinterpret_cast<Function>(found);
 }
 
-std::string textFrom(GiveText give)
+template <typename... Args>
+std::string textFrom(char* (*give)(Args...), Args... args)
 {
     static auto const release = lookUp<FreeText>("tenonFree");
-    char* const given = give == nullptr || release == nullptr ? nullptr : give();
+    char* const given = give == nullptr || release == nullptr ? nullptr : give(args...);
     std::string text = given == nullptr ? "" : given;
     if (given != nullptr)
     {
@@ -36,14 +36,22 @@ std::string textFrom(GiveText give)
 
 std::string reportedInFull()
 {
-    static auto const give = lookUp<GiveText>("tenonReportedError");
+    static auto const give = lookUp<char* (*)()>("tenonReportedError");
     return textFrom(give);
 }
 
 std::string takeExplanation()
 {
-    static auto const give = lookUp<GiveText>("tenonTakeExplanation");
+    static auto const give = lookUp<char* (*)()>("tenonTakeExplanation");
     return textFrom(give);
+}
+
+std::string missingPlugin(nvinfer1::IPluginRegistry const& registry, std::string const& type,
+    std::string const& version, std::string const& nameSpace)
+{
+    using Give = char* (*)(nvinfer1::IPluginRegistry const*, char const*, char const*, char const*);
+    static auto const give = lookUp<Give>("tenonMissingPlugin");
+    return textFrom(give, &registry, type.c_str(), version.c_str(), nameSpace.c_str());
 }
 
 } // namespace tenon::onnx

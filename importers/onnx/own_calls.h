@@ -1,6 +1,8 @@
 // Calls of Tenon's beside the TensorRT API, for better messages; where the network is another library's there are none.
 #pragma once
 
+#include "NvInferRuntime.h"
+
 #include <string>
 
 namespace tenon::onnx
@@ -11,5 +13,9 @@ std::string reportedInFull();
 
 //! What a callback of a plugin explained last in this thread, once; empty: nothing.
 std::string takeExplanation();
+
+//! Why the registry has no creator of these names, and what comes closest; empty when nobody knows.
+std::string missingPlugin(nvinfer1::IPluginRegistry const& registry, std::string const& type,
+    std::string const& version, std::string const& nameSpace);
 
 } // namespace tenon::onnx

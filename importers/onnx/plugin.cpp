@@ -9,7 +9,6 @@
 #include <cmath>
 #include <deque>
 #include <memory>
-#include <numeric>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -354,67 +353,11 @@ ILayer* addQuick(Node& node, IPluginCreatorV3Quick& creator, PluginFieldCollecti
         data.data(), static_cast<int32_t>(data.size()), shape.data(), static_cast<int32_t>(shape.size()), *plugin);
 }
 
-struct Names
-{
-    std::string name;
-    std::string version;
-    std::string nameSpace;
-};
-
 template <typename Creator>
-Names namesAs(IPluginCreatorInterface& creator)
+std::string nameAs(IPluginCreatorInterface& creator)
 {
-    auto const text = [](char const* given) { return std::string{given == nullptr ? "" : given}; };
-    auto& known = static_cast<Creator&>(creator);
-    return {text(known.getPluginName()), text(known.getPluginVersion()), text(known.getPluginNamespace())};
-}
-
-//! Empty for kinds of creators that nobody knows.
-Names namesOf(IPluginCreatorInterface& creator)
-{
-    std::string_view const kind{creator.getInterfaceInfo().kind};
-    return kind == "PLUGIN CREATOR_V1"     ? namesAs<IPluginCreator>(creator)
-        : kind == "PLUGIN CREATOR_V3QUICK" ? namesAs<IPluginCreatorV3Quick>(creator)
-        : kind == "PLUGIN CREATOR_V3ONE"   ? namesAs<IPluginCreatorV3One>(creator)
-                                           : Names{};
-}
-
-//! Number of single-character edits between two texts.
-size_t distance(std::string_view a, std::string_view b)
-{
-    std::vector<size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), size_t{0});
-    for (size_t i = 1; i <= a.size(); ++i)
-    {
-        size_t diagonal = std::exchange(row[0], i);
-        for (size_t j = 1; j <= b.size(); ++j)
-        {
-            size_t const changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-        }
-    }
-    return row.back();
-}
-
-//! The closest first, the rest as a number.
-std::string listed(std::vector<Names> registered, Names const& wanted)
-{
-    constexpr size_t kMost{10};
-    auto const closeness = [&](Names const& each) {
-        return distance(each.name, wanted.name) * 4 + (each.version == wanted.version ? 0 : 1)
-            + (each.nameSpace == wanted.nameSpace ? 0 : 1);
-    };
-    std::stable_sort(registered.begin(), registered.end(),
-        [&](Names const& a, Names const& b) { return closeness(a) < closeness(b); });
-    std::string text;
-    for (size_t i = 0; i < std::min(registered.size(), kMost); ++i)
-    {
-        char const* const before = i == 0 ? "; the closest is " : i == 1 ? "; registered besides: " : ", ";
-        text += fmt::format("{}'{}' version '{}' namespace '{}'", before, registered[i].name, registered[i].version,
-            registered[i].nameSpace);
-    }
-    return registered.size() <= kMost ? text : text + fmt::format(" and {} more", registered.size() - kMost);
+    char const* const name = static_cast<Creator&>(creator).getPluginName();
+    return name == nullptr ? "" : name;
 }
 
 } // namespace
@@ -435,35 +378,21 @@ IPluginCreatorInterface* creatorFor(Network& network, ::onnx::NodeProto const& p
 
 std::string missingCreator(Network& network, ::onnx::NodeProto const& proto)
 {
-    int32_t count{0};
-    IPluginCreatorInterface* const* const all =
-        network.api.getBuilder().getPluginRegistry().getAllCreatorsRecursive(&count);
-    std::string others;
-    std::vector<Names> registered;
-    for (int32_t i = 0; i < count; ++i)
-    {
-        Names const& names = registered.emplace_back(namesOf(*all[i]));
-        if (names.name == proto.op_type())
-        {
-            others += fmt::format(
-                "{}version '{}' namespace '{}'", others.empty() ? "" : ", ", names.version, names.nameSpace);
-        }
-    }
-    Names const wanted{proto.op_type(), textOr(proto, kVersion, "1"), textOr(proto, kNamespace, "")};
-    if (others.empty())
-    {
-        bool const isDomainTried = attributeOf(proto, kNamespace) == nullptr && !proto.domain().empty();
-        return fmt::format("no plugin of that name is registered (version '{}', namespace '{}'{}){}", wanted.version,
-            wanted.nameSpace, isDomainTried ? fmt::format(" or '{}'", proto.domain()) : "",
-            listed(std::move(registered), wanted));
-    }
-    return fmt::format(
-        "the plugins of that name are {}, not version '{}' namespace '{}'", others, wanted.version, wanted.nameSpace);
+    std::string const version = textOr(proto, kVersion, "1");
+    std::string const nameSpace = textOr(proto, kNamespace, "");
+    bool const isDomainTried = attributeOf(proto, kNamespace) == nullptr && !proto.domain().empty();
+    std::string const why =
+        missingPlugin(network.api.getBuilder().getPluginRegistry(), proto.op_type(), version, nameSpace);
+    return fmt::format("no plugin of version '{}' and namespace '{}'{} stands for it{}{}", version, nameSpace,
+        isDomainTried ? fmt::format(" or '{}'", proto.domain()) : "", why.empty() ? "" : ": ", why);
 }
 
 bool isCreatorOf(IPluginCreatorInterface& creator, std::string_view type)
 {
-    return namesOf(creator).name == type;
+    std::string_view const kind{creator.getInterfaceInfo().kind};
+    return (kind == "PLUGIN CREATOR_V1" && nameAs<IPluginCreator>(creator) == type)
+        || (kind == "PLUGIN CREATOR_V3QUICK" && nameAs<IPluginCreatorV3Quick>(creator) == type)
+        || (kind == "PLUGIN CREATOR_V3ONE" && nameAs<IPluginCreatorV3One>(creator) == type);
 }
 
 bool overridesOperator(Network const& network, ::onnx::NodeProto const& proto)

@@ -55,6 +55,11 @@ extern "C"
     //! yet; null: nothing. It is said by this.
     TENON_CALL TenonText tenonTakeExplanation(void) TENON_NOEXCEPT;
 
+    //! In words, why a registry has no creator of these names, and what it has that comes closest, under the names that
+    //! each is registered by. No creator is called. Null when it has one, or a name is null.
+    TENON_CALL TenonText tenonMissingPlugin(nvinfer1::IPluginRegistry const* registry, char const* type,
+        char const* version, char const* nameSpace) TENON_NOEXCEPT;
+
     //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
     TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;
 

@@ -104,7 +104,9 @@ def test_W2_the_version_may_be_an_integer(registry: trt.IPluginRegistry) -> None
     assert registry.register_creator(Creator("Pad2d", version="3"), "")
     x, y = run(model("Pad2d", "anything", plugin_version=3))
     np.testing.assert_array_equal(y, pads.circ_pad(x))
-    assert "not version '4' namespace ''" in error_of(model("Pad2d", "anything", plugin_version=4))
+    text = error_of(model("Pad2d", "anything", plugin_version=4))
+    assert "no plugin of version '4' and namespace ''" in text
+    assert "the closest is 'Pad2d' version '3' namespace ''" in text
     assert "attribute 'plugin_version' is neither a text nor an integer" in error_of(
         model("Pad2d", "anything", plugin_version=3.0)
     )
@@ -187,11 +189,30 @@ def test_unknown_operators_say_that_no_plugin_is_registered(registry: trt.IPlugi
     extra = [Creator(f"Far from any of these names {i}") for i in range(12)]
     assert all(registry.register_creator(each, "") for each in extra)
     text = said_of(model("NobodyKnewIt", "other", plugin_version="7"))
-    assert "no plugin of that name is registered (version '7', namespace '' or 'other')" in text
+    assert "no plugin of version '7' and namespace '' or 'other' stands for it" in text
     assert "the closest is 'NobodyKnowsIt' version '1' namespace ''; registered besides: '" in text
     assert f" and {len(registry.all_creators) - 10} more" in text
     text = said_of(model("NobodyKnewIt", "other", plugin_namespace="there"))
-    assert "(version '1', namespace 'there'); the closest is 'NobodyKnowsIt'" in text
+    assert "no plugin of version '1' and namespace 'there' stands for it" in text
+    assert "the closest is 'NobodyKnowsIt'" in text
+
+
+def test_what_is_registered_is_told_as_it_is_registered_and_creators_are_not_asked(
+    registry: trt.IPluginRegistry,
+) -> None:
+    asked: list[str] = []
+
+    class Asked(Creator):
+        def __getattribute__(self, name: str) -> object:
+            asked.append(name)
+            return super().__getattribute__(name)
+
+    creator = Asked("Registered", "says this")
+    assert registry.register_creator(creator, "but is there")
+    asked.clear()
+    text = said_of(model("Registered", "mine"))
+    assert "the closest is 'Registered' version '1' namespace 'but is there'" in text
+    assert not asked
 
 
 class FieldsCreator(trt.IPluginCreatorV3One):

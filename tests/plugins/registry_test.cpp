@@ -3,6 +3,7 @@
 #include "plugins/circ_pad.h"
 
 #include "NvInferPlugin.h"
+#include "tenon/plugin.h"
 
 #include <barrier>
 #include <cstring>
@@ -210,6 +211,31 @@ TEST_F(Registry, threadsMayAskAndRegisterAtOnce)
     }
     for (std::thread& thread : threads)
         thread.join();
+}
+
+TEST_F(Registry, missingPluginsAreToldUnderTheNamesThatAreRegistered)
+{
+    CircPadCreatorV3 twin;
+    ASSERT_TRUE(global.registerCreator(twin, "elsewhere")); // It says that its namespace is "".
+    auto const why = [&](IPluginRegistry* in, char const* type, char const* version, char const* nameSpace) {
+        std::unique_ptr<char, decltype(&tenonFree)> const text{
+            tenonMissingPlugin(in, type, version, nameSpace), &tenonFree};
+        return std::string{text == nullptr ? "" : text.get()};
+    };
+    for (IPluginRegistry* in : {&global, &builder->getPluginRegistry()})
+    {
+        EXPECT_NE(why(in, "CircPadV3", "2", "elsewhere")
+                      .find("no creator of plugin 'CircPadV3' version '2' namespace 'elsewhere' is registered; the "
+                            "closest is 'CircPadV3' version '1' namespace 'elsewhere'; registered besides: "),
+            std::string::npos)
+            << why(in, "CircPadV3", "2", "elsewhere");
+        EXPECT_EQ(why(in, "CircPadV3", "1", "elsewhere"), "");
+    }
+    EXPECT_EQ(why(nullptr, "CircPadV3", "2", ""), "");
+    EXPECT_EQ(why(&global, nullptr, "2", ""), "");
+    EXPECT_EQ(why(&global, "CircPadV3", nullptr, ""), "");
+    EXPECT_EQ(why(&global, "CircPadV3", "2", nullptr), "");
+    EXPECT_TRUE(global.deregisterCreator(twin));
 }
 
 //! Missing creators: all at once, with what comes closest.

@@ -1,5 +1,6 @@
 // C functions: bodies of plugins for the CPU, and what callbacks say.
 #include "api/c/texts.h"
+#include "api/plugin_registry.h"
 #include "plugins/cpu_body.h"
 #include "plugins/failure.h"
 
@@ -39,6 +40,21 @@ TenonText tenonTakeExplanation() noexcept
 {
     std::string const why = tenon::takeExplanation();
     return why.empty() ? nullptr : tenon::api::textOf(why);
+}
+
+TenonText tenonMissingPlugin(
+    nvinfer1::IPluginRegistry const* registry, char const* type, char const* version, char const* nameSpace) noexcept
+try
+{
+    if (registry == nullptr || type == nullptr || version == nullptr || nameSpace == nullptr)
+        return nullptr;
+    auto const& plugins = static_cast<tenon::api::PluginRegistry const*>(registry)->plugins();
+    std::string const why = plugins.whatIsMissing({type, version, nameSpace, {}});
+    return why.empty() ? nullptr : tenon::api::textOf(why);
+}
+catch (...) // No memory for the text.
+{
+    return nullptr;
 }
 
 bool tenonIsTimingPlugin() noexcept
