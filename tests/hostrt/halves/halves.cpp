@@ -1,5 +1,5 @@
-// What a header's halves are and answer. "facts" prints types and overloads; without it, numbers in three files are read
-// and each function's answers written: a line with its name and their count, and 8 bytes each.
+// What a header's halves are and answer. "facts" prints types and overloads; else numbers in three files are read and
+// each function's answers written: a line with its name and their count, and 8 bytes each.
 #include <cuda_fp16.h>
 
 #include <cstdint>
