@@ -17,7 +17,8 @@ namespace tenon::python
 
 //! The way from native code into Python's. It closes when the interpreter is about to end: who is in comes out before,
 //! and who comes later waits, but for the thread that ends the interpreter. Where that one still runs Python code, it
-//! opens the gate while it may wait for the work of others.
+//! opens the gate while it waits in ours for the work of others; where it may wait for them elsewhere, they go in after
+//! a second.
 class __attribute__((visibility("hidden"))) Gate
 {
   public:
@@ -33,7 +34,8 @@ class __attribute__((visibility("hidden"))) Gate
     //! Without the interpreter's lock, as those who are in need it to come out; not longer than a second in all.
     static void close() noexcept
     {
-        gCloser = pthread_self();
+        if (!isCloser())
+            gCloser = pthread_self();
         gIsClosed = true;
         for (; gInside.load() > 0 && gPatience > 0; --gPatience)
             usleep(1000);
@@ -63,10 +65,10 @@ class __attribute__((visibility("hidden"))) Gate
             if (!gIsClosed.load() || isCloser())
                 return;
             gInside.fetch_sub(1);
-            gWaiting.fetch_add(1);
-            while (gIsClosed.load())
-                usleep(1000);
-            gWaiting.fetch_sub(1);
+            if (!waitForOpening())
+                continue;
+            gInside.fetch_add(1);
+            return;
         }
     }
     static void leave() noexcept
@@ -83,6 +85,16 @@ class __attribute__((visibility("hidden"))) Gate
     }
 
   private:
+    //! Until the gate is open; true: it is closed for long, and Python code still runs, which may wait for this thread.
+    static bool waitForOpening() noexcept
+    {
+        auto const goesIn = [] { return gPatienceHere <= 0 && Py_IsInitialized() != 0 && !isFinalizing(); };
+        gWaiting.fetch_add(1);
+        for (; gIsClosed.load() && !goesIn(); --gPatienceHere)
+            usleep(1000);
+        gWaiting.fetch_sub(1);
+        return gIsClosed.load() && goesIn();
+    }
     static bool isCloser() noexcept
     {
         return pthread_equal(pthread_self(), gCloser) != 0;
@@ -102,6 +114,7 @@ class __attribute__((visibility("hidden"))) Gate
     inline static int32_t gPatience{1000}; //!< The closer's, in milliseconds.
     inline static pthread_t gCloser{};
     inline static thread_local int32_t gDepth{0};
+    inline static thread_local int32_t gPatienceHere{1000}; //!< Milliseconds left of it: a thread waits that long once.
 };
 
 //! Calls `take`, which asks for the lock, at once or in Python's code, and does not return when the interpreter has no

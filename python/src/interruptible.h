@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 
+#include <atomic>
 #include <optional>
 
 namespace tenon::python
@@ -16,7 +17,8 @@ class __attribute__((visibility("hidden"))) Signals
     //! as a signal once a thread waits with work that it may never do.
     bool came() noexcept
     {
-        if (mRaised || Gate::isInTheWay())
+        mIsShutOut = mIsShutOut || Gate::isInTheWay();
+        if (mRaised || mIsShutOut)
             return true;
         WithGil const gil;
         if (PyErr_CheckSignals() == 0)
@@ -33,9 +35,9 @@ class __attribute__((visibility("hidden"))) Signals
     //! Raises why a call ended early, where it is a signal or the interpreter's end. With the GIL held.
     void raise()
     {
-        bool const hasCome = came();
+        came();
         raiseCaught();
-        if (hasCome)
+        if (mIsShutOut)
             throw std::runtime_error("the interpreter is ending, and work of the stream would need it");
     }
     //! A TenonGoesOn.
@@ -53,6 +55,7 @@ class __attribute__((visibility("hidden"))) Signals
 
   private:
     std::optional<py::error_already_set> mRaised;
+    std::atomic<bool> mIsShutOut{false};
 };
 
 class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IProgressMonitor

@@ -1,6 +1,7 @@
 // Log: delivery to logger, recorder and, when a knob asks, standard error.
 #include "base/log.h"
 
+#include "base/held_back.h"
 #include "base/knobs.h"
 
 #include <algorithm>
@@ -56,6 +57,8 @@ std::string const* Log::reported() noexcept
 
 void Log::log(Severity severity, std::string const& message) const noexcept
 {
+    if (HeldBack* const waiting = HeldBack::current())
+        return waiting->add([copy = *this, severity, message] { copy.log(severity, message); });
     if (static_cast<int32_t>(severity) <= echoedSeverity())
         std::fprintf(stderr, "[tenon] %s\n", message.c_str());
     if (mLogger != nullptr)
@@ -64,6 +67,8 @@ void Log::log(Severity severity, std::string const& message) const noexcept
 
 void Log::error(Error const& error) const noexcept
 {
+    if (HeldBack* const waiting = HeldBack::current())
+        return waiting->add([copy = *this, error] { copy.error(error); });
     if (mRecorder != nullptr)
     {
         std::string const* const outer = std::exchange(gReported, &error.message);

@@ -3,6 +3,8 @@
 
 #include "layers/check.h"
 
+#include <cmath>
+
 namespace tenon
 {
 
@@ -118,7 +120,7 @@ Result<Done> CustomLayer::verify() const
     auto const count = static_cast<int32_t>(ports.size());
     bool sound = shapeInputs >= 0 && workspace >= 0;
     for (PluginPort const& port : ports)
-        sound = sound && isValid(port.type) && port.most.nbDims >= 0;
+        sound = sound && isValid(port.type) && port.most.nbDims >= 0 && std::isfinite(port.scale) && port.scale > 0.0F;
     for (int32_t const output : sizeOutputs)
         sound = sound && output >= 0 && output < count;
     for (auto const* list : {&dataExtents, &aliases})

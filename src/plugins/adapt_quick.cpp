@@ -260,7 +260,8 @@ class Quick final : public Plugin
     Result<Bytes> stored() override
     {
         if (isAhead())
-            return Bytes{}; // N6
+            return Bytes{};  // N6
+        forgetExplanation(); // Of questions before.
         return storedFields(mOwn.runtime->getFieldsToSerialize(), mIdentity);
     }
     int32_t aliasedInput(int32_t output) override

@@ -232,6 +232,7 @@ class V3 final : public Plugin
 
     Result<Bytes> stored() override
     {
+        forgetExplanation(); // Of questions before.
         return storedFields(mRuntime.getFieldsToSerialize(), mIdentity);
     }
     int32_t aliasedInput(int32_t output) override

@@ -97,7 +97,8 @@ CpuBody findCpuBody(Identity const& identity, Plugin& plugin)
         return at == found->second.rend() ? nullptr : &*at;
     };
     Body const* const fitting = latest([&](Body const& each) { return table().isFor(each, module); });
-    if (fitting == nullptr || table().libraries.count(fitting->module) == 0)
+    auto const isLibrary = [](Module each) { return table().libraries.count(each) != 0; };
+    if (fitting == nullptr || !isLibrary(fitting->module) || !isLibrary(module))
         return fitting == nullptr ? nullptr : fitting->function;
     // Another library of plugins brings a class of its own under that name.
     Body const* const own = latest([&](Body const& each) { return each.module == module; });

@@ -1,11 +1,13 @@
 // Library: dlopen, and the functions that a plugin library exports.
 #include "plugins/library.h"
 
+#include "base/held_back.h"
 #include "plugins/cpu_body.h"
 #include "plugins/module.h"
 #include "plugins/registry.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -26,24 +28,50 @@ Function* symbolOf(void* handle, char const* name)
     return reinterpret_cast<Function*>(dlsym(handle, name));
 }
 
-//! What is being opened in this thread, where static constructors run.
+//! What is registered while a library is opened in this thread: static constructors and exports run in it.
 thread_local std::vector<Library::Registered>* gRegistered{nullptr};
 
-//! A library that is mapped. Its static constructors do not run again before it is unmapped, so what they have
-//! registered is remembered.
+class Collecting
+{
+  public:
+    explicit Collecting(std::vector<Library::Registered>& registered)
+        : mOuter{std::exchange(gRegistered, &registered)} // One may open another.
+    {
+    }
+    ~Collecting()
+    {
+        gRegistered = mOuter;
+    }
+    Collecting(Collecting const&) = delete;
+    Collecting& operator=(Collecting const&) = delete;
+
+  private:
+    std::vector<Library::Registered>* mOuter;
+};
+
+//! A library that is mapped, by itself or because another one needs it. Its static constructors do not run again before
+//! it is unmapped, so what has been registered is remembered.
 struct Mapping
 {
     void const* inside{nullptr}; //!< Some address of it.
     int32_t openings{0};
     std::vector<Library::Registered> registered;
+    bool areIn{false}; //!< Whether those are in their registries.
 };
 
-//! By handle. Whoever has the mutex asks the loader nothing: the loader runs code that may come here, with a lock of
-//! its own.
+//! Whoever has the mutex asks the loader nothing: the loader runs code that may come here, with a lock of its own.
 struct Mappings
 {
     std::mutex mutex;
-    std::map<void*, Mapping> all;
+    std::map<Module, Mapping> all;
+
+    Mapping& at(Module module, void const* inside)
+    {
+        Mapping& mapping = all[module];
+        if (mapping.inside != inside) // Another one has been mapped there.
+            mapping = {inside, 0, {}, false};
+        return mapping;
+    }
 };
 
 Mappings& mappings()
@@ -52,81 +80,116 @@ Mappings& mappings()
     return *only;
 }
 
-//! One opening more. What comes back with it: the library stayed mapped when all had closed it.
-std::vector<Library::Registered> noteOpening(void* handle, std::vector<Library::Registered> registered)
+//! One opening more, in which those came. What comes back with it: the library stayed mapped when all had closed it.
+std::vector<Library::Registered> noteOpening(Module handle, std::vector<Library::Registered> const& fresh)
 {
-    void const* const inside = insideOf(handle);
+    std::vector<Module> modules; // Of creators that are no part of a library, the one that was opened.
+    for (Library::Registered const& each : fresh)
+    {
+        Module const own = moduleAt(each.creator);
+        modules.push_back(own == nullptr ? handle : own);
+    }
     std::scoped_lock const lock{mappings().mutex};
-    Mapping& mapping = mappings().all[handle];
-    bool const isKnown = mapping.inside == inside && registered.empty();
-    bool const isBack = isKnown && mapping.openings == 0;
-    if (!isKnown)
-        mapping = {inside, 0, std::move(registered)};
-    ++mapping.openings;
-    return isBack ? mapping.registered : std::vector<Library::Registered>{};
+    Mapping& own = mappings().at(handle, insideOf(handle));
+    std::vector<Library::Registered> back;
+    if (own.openings++ == 0 && !own.areIn)
+        std::ranges::copy_if(own.registered, std::back_inserter(back), [&](auto const& each) {
+            return std::ranges::none_of(fresh, [&](auto const& now) { return now.creator == each.creator; });
+        });
+    own.areIn = true;
+    for (size_t i = 0; i < fresh.size(); ++i)
+    {
+        Mapping& mapping = mappings().at(modules[i], insideOf(modules[i]));
+        std::erase_if(mapping.registered, [&](auto const& each) { return each.creator == fresh[i].creator; });
+        mapping.registered.push_back(fresh[i]);
+        mapping.areIn = true;
+    }
+    return back;
 }
 
 //! One opening less. What goes with it, with the last one.
-std::vector<Library::Registered> noteClosing(void* handle)
+std::vector<Library::Registered> noteClosing(Module handle)
 {
     std::scoped_lock const lock{mappings().mutex};
     Mapping& mapping = mappings().all[handle];
-    return --mapping.openings == 0 ? mapping.registered : std::vector<Library::Registered>{};
+    bool const isLast = --mapping.openings == 0;
+    if (isLast)
+        mapping.areIn = false;
+    return isLast ? mapping.registered : std::vector<Library::Registered>{};
 }
 
-void forgetUnmapped(void* handle, void const* inside)
+//! Forgets what is not mapped any more. What that had registered and nobody has closed: it was there for others.
+std::vector<Library::Registered> forgetUnmapped()
 {
-    if (moduleAt(inside) == handle)
-        return;
+    std::map<Module, void const*> closed;
+    {
+        std::scoped_lock const lock{mappings().mutex};
+        for (auto const& [module, mapping] : mappings().all)
+            if (mapping.openings == 0)
+                closed.emplace(module, mapping.inside);
+    }
+    std::erase_if(closed, [](auto const& each) { return moduleAt(each.second) == each.first; });
+    std::vector<Library::Registered> gone;
     std::scoped_lock const lock{mappings().mutex};
-    auto const at = mappings().all.find(handle);
-    if (at != mappings().all.end() && at->second.openings == 0)
-        mappings().all.erase(at);
+    std::erase_if(mappings().all, [&](auto const& each) {
+        auto const& [module, mapping] = each;
+        auto const at = closed.find(module);
+        if (at == closed.end() || at->second != mapping.inside || mapping.openings != 0)
+            return false;
+        if (mapping.areIn)
+            gone.insert(gone.end(), mapping.registered.begin(), mapping.registered.end());
+        return true;
+    });
+    return gone;
+}
+
+void removeAll(std::vector<Library::Registered> const& creators)
+{
+    for (Library::Registered const& each : creators)
+        each.registry->remove(*each.creator);
 }
 } // namespace
 
 Result<std::unique_ptr<Library>> Library::open(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder)
 {
     std::unique_ptr<Library> library{new Library{path}};
-    TENON_TRY(library->map());
-    auto loaded = library->load(loggerFinder);
+    auto loaded = [&] {
+        Collecting const collecting{library->mBrought};
+        return library->load(loggerFinder);
+    }();
+    if (library->mHandle == nullptr)
+        return std::move(loaded).error();
+    std::vector<Registered> const back = noteOpening(library->mHandle, library->mBrought);
     if (!loaded)
     {
         library->abandon(); // Nothing of it is for loadLibrary; what it has registered itself stays.
         return std::move(loaded).error();
     }
+    for (Registered const& each : back)
+    {
+        auto added = each.registry->add(*each.creator, each.nameSpace);
+        if (!added)
+            return std::move(added).error().in(fmt::format("'{}'", path));
+    }
+    library->mBrought.insert(library->mBrought.end(), back.begin(), back.end());
     countOpenings(library->mHandle, 1);
     library->mIsCounted = true;
     return library;
 }
 
-namespace
-{
-Result<Done> addAll(std::vector<Library::Registered> const& creators)
-{
-    for (Library::Registered const& each : creators)
-        TENON_TRY(each.registry->add(*each.creator, each.nameSpace));
-    return Done{};
-}
-} // namespace
-
-Result<Done> Library::map()
-{
-    std::vector<Registered> registered;
-    auto* const outer = std::exchange(gRegistered, &registered); // One may open another.
-    mHandle = dlopen(mPath.c_str(), RTLD_NOW | RTLD_LOCAL);
-    auto added = mHandle == nullptr ? Done{} : addAll(noteOpening(mHandle, std::exchange(registered, {})));
-    gRegistered = outer;
-    if (!added)
-        return std::move(added).error().in(fmt::format("'{}', which has stayed mapped", mPath));
-    if (mHandle != nullptr)
-        return Done{};
-    char const* const why = dlerror();
-    return badArgument("'{}' cannot be opened: {}", mPath, why == nullptr ? "no reason given" : why);
-}
-
 Result<Done> Library::load(nvinfer1::ILoggerFinder& loggerFinder)
 {
+    {
+        // What static constructors have to say waits: the loader has a lock, and whoever is told may wait for one who
+        // wants it.
+        HeldBack const untilItIsOpen;
+        mHandle = dlopen(mPath.c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
+    if (mHandle == nullptr)
+    {
+        char const* const why = dlerror();
+        return badArgument("'{}' cannot be opened: {}", mPath, why == nullptr ? "no reason given" : why);
+    }
     if (auto* const set = symbolOf<void(nvinfer1::ILoggerFinder*)>(mHandle, "setLoggerFinder"))
         set(&loggerFinder);
     return findCreators();
@@ -138,11 +201,10 @@ void Library::noteRegistered(Registered const& registered)
         gRegistered->push_back(registered);
 }
 
-bool Library::hasRegistered(Registry const& registry, IPluginCreatorInterface const& creator) const
+bool Library::hasBrought(Registry const& registry, IPluginCreatorInterface const& creator) const noexcept
 {
-    std::scoped_lock const lock{mappings().mutex};
-    return std::ranges::any_of(mappings().all[mHandle].registered,
-        [&](Registered const& each) { return each.registry == &registry && each.creator == &creator; });
+    return std::ranges::any_of(
+        mBrought, [&](Registered const& each) { return each.registry == &registry && each.creator == &creator; });
 }
 
 Result<Done> Library::findCreators()
@@ -174,13 +236,11 @@ Library::~Library()
         countOpenings(mHandle, -1);
     if (mIsAbandoned || mHandle == nullptr)
         return;
-    for (Registered const& each : noteClosing(mHandle))
-        each.registry->remove(*each.creator);
+    removeAll(noteClosing(mHandle));
     if (mIsKept)
         return;
-    void const* const inside = insideOf(mHandle);
     dlclose(mHandle);
-    forgetUnmapped(mHandle, inside);
+    removeAll(forgetUnmapped());
     dropUnmappedBodies();
 }
 

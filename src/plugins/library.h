@@ -45,26 +45,24 @@ class Library
         return mCreators;
     }
 
-    //! A creator that a library has registered itself. What runs while it is mapped reaches the registry of the process
-    //! alone, which lives for ever.
+    //! A creator that a library has registered itself, in the registry of the process, which lives for ever.
     struct Registered
     {
         Registry* registry;
         nvinfer1::IPluginCreatorInterface* creator;
         std::string nameSpace;
     };
-    //! Told of every creator that a registry takes: those that come while a library is opened in this thread are that
-    //! library's own, and would dangle once it is closed.
+    //! Told of every creator that the registry of the process takes: those that come while a library is opened in this
+    //! thread are that library's own, or of one that it needs, and would dangle once that is unmapped.
     static void noteRegistered(Registered const& registered);
-    //! Whether the library has registered the creator there itself.
-    bool hasRegistered(Registry const& registry, nvinfer1::IPluginCreatorInterface const& creator) const;
+    //! Whether the creator came into that registry while this object opened the library.
+    bool hasBrought(Registry const& registry, nvinfer1::IPluginCreatorInterface const& creator) const noexcept;
 
   private:
     explicit Library(std::string path)
         : mPath{std::move(path)}
     {
     }
-    Result<Done> map();
     Result<Done> load(nvinfer1::ILoggerFinder& loggerFinder);
     Result<Done> findCreators();
 
@@ -74,6 +72,7 @@ class Library
     bool mIsAbandoned{false};
     bool mIsCounted{false}; //!< As one that is open, by the bodies for the CPU.
     std::vector<nvinfer1::IPluginCreatorInterface*> mCreators;
+    std::vector<Registered> mBrought;
 };
 
 } // namespace tenon::plugins

@@ -14,9 +14,9 @@ Module moduleAt(void const* address) noexcept
     return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 ? nullptr : map;
 }
 
-void const* insideOf(void* handle) noexcept
+void const* insideOf(Module module) noexcept
 {
-    return static_cast<link_map const*>(handle)->l_ld;
+    return static_cast<link_map const*>(module)->l_ld;
 }
 
 } // namespace tenon::plugins

@@ -9,6 +9,6 @@ using Module = void const*; //!< A handle of dlopen; null: memory that is in no 
 //! The loader takes a lock of its own, which it has while it runs static constructors, too.
 Module moduleAt(void const* address) noexcept;
 //! Some address that the library has as long as it is mapped.
-void const* insideOf(void* handle) noexcept;
+void const* insideOf(Module module) noexcept;
 
 } // namespace tenon::plugins

@@ -25,8 +25,9 @@ using nvinfer1::IPluginResource;
 
 namespace
 {
-constexpr size_t kMostListed{10}; //!< Registered creators that one message names.
-std::atomic<int64_t> gKept{0};    //!< Resources.
+constexpr size_t kMostListed{10};     //!< Registered creators that one message names.
+constexpr size_t kMostCompared{1024}; //!< Characters of a name: a file may have any.
+std::atomic<int64_t> gKept{0};        //!< Resources.
 
 struct Names
 {
@@ -114,8 +115,8 @@ Result<Done> Registry::addAll(std::vector<Entry> entries)
     std::scoped_lock const lock{mMutex};
     //! A library that has registered the same creator here while it was opened gets that entry.
     auto const isItsOwn = [&](Entry const& known, Entry const& added) {
-        return known.creator == added.creator && known.library == nullptr && added.library != nullptr
-            && added.library->hasRegistered(*this, *added.creator);
+        return known.creator == added.creator && added.library != nullptr
+            && added.library->hasBrought(*this, *added.creator);
     };
     for (auto each = entries.begin(); each != entries.end(); ++each)
     {
@@ -142,7 +143,8 @@ Result<Done> Registry::add(Creator& creator, std::string nameSpace)
     Names names = TENON_TRY(namesOf(creator));
     TENON_TRY(checkLength("the namespace for creator '" + names.type + "'", nameSpace));
     TENON_TRY(addAll({{&creator, std::move(names.type), std::move(names.version), nameSpace, nullptr}}));
-    Library::noteRegistered({this, &creator, std::move(nameSpace)});
+    if (mParent == nullptr)
+        Library::noteRegistered({this, &creator, std::move(nameSpace)});
     return Done{};
 }
 
@@ -346,17 +348,21 @@ std::string Registry::whatIsMissing(PluginName const& name) const
     collect(entries);
     if (entries.empty())
         return text + "; no plugins are registered at all: load the library that has it, or register its creator";
-    auto const closeness = [&](Entry const& each) {
-        return distance(each.type, name.type) * 4 + (each.version == name.version ? 0 : 1)
-            + (each.nameSpace == name.nameSpace ? 0 : 1);
-    };
-    std::ranges::stable_sort(entries, {}, closeness);
+    std::vector<std::pair<size_t, size_t>> order; // How close, and which.
+    for (Entry const& each : entries)
+        order.emplace_back(distance(each.type, std::string_view{name.type}.substr(0, kMostCompared)) * 4
+                + (each.version == name.version ? 0U : 1U) + (each.nameSpace == name.nameSpace ? 0U : 1U),
+            order.size());
+    std::ranges::sort(order);
     for (size_t i = 0; i < std::min(entries.size(), kMostListed); ++i)
+    {
+        Entry const& each = entries[order[i].second];
         text += fmt::format("{}{}",
             i == 0       ? "; the closest is "
                 : i == 1 ? "; registered besides: "
                          : ", ",
-            show(entries[i].type, entries[i].version, entries[i].nameSpace));
+            show(each.type, each.version, each.nameSpace));
+    }
     return entries.size() <= kMostListed ? text : text + fmt::format(" and {} more", entries.size() - kMostListed);
 }
 

@@ -1,9 +1,11 @@
 // Every case of every layer kind: types from the rules, with static and with symbolic extents, and golden values from
 // the reference, from the body, and from the layer as it is stored in plans.
+#include "layers/plugin.h"
 #include "support/cases.h"
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 namespace tenon::test
@@ -209,6 +211,19 @@ TEST(Layers, truncatedFieldsAreRefused)
         Bytes stored = one.layer->stored();
         stored.pop_back();
         EXPECT_FALSE(loadLayer(one.kind, stored)) << one.fullName();
+    }
+}
+
+//! A plan may hold any number there, and plugins are promised one that they can divide by.
+TEST(Layers, customLayersHaveScalesAboveZero)
+{
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (float const scale : {0.5F, 1.0F, 0.0F, -0.5F, kInfinity, std::numeric_limits<float>::quiet_NaN()})
+    {
+        CustomLayer layer{.type = "Any", .version = "1"};
+        layer.ports = {{DType::kINT8, nvinfer1::TensorFormat::kCHW32, {}, scale}};
+        Bytes const stored = makeLayer(std::move(layer))->stored();
+        EXPECT_EQ(static_cast<bool>(loadLayer(CustomLayer::kName, stored)), scale == 0.5F || scale == 1.0F) << scale;
     }
 }
 

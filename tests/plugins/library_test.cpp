@@ -182,6 +182,104 @@ TEST_F(Libraries, I4_aCreatorThatIsBothRegisteredAndExportedIsOne)
     EXPECT_EQ(selfRegistered(), std::set<std::string>{});
 }
 
+TEST_F(Libraries, I4_whatIsRegisteredTwiceBelongsToTheOpeningThatBroughtIt)
+{
+    IPluginRegistry& global = *getPluginRegistry();
+    void* const own = registry.loadLibrary(TENON_SAME_LIBRARY);
+    ASSERT_NE(own, nullptr) << logger.errors();
+    EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad1", "Pad2"}));
+    EXPECT_EQ(global.loadLibrary(TENON_SAME_LIBRARY), nullptr) << "it has Pad1 from the library that is open";
+    EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad1", "Pad2"}));
+    registry.deregisterLibrary(own);
+    EXPECT_FALSE(isMapped(TENON_SAME_LIBRARY));
+    EXPECT_EQ(selfRegistered(), std::set<std::string>{});
+}
+
+//! The library registers Pad4 in setLoggerFinder, and needs one whose static constructors register Pad5.
+TEST_F(Libraries, I4_whatItsExportsAndTheLibrariesThatItNeedsRegisterGoesWithThem)
+{
+    for (int32_t round = 0; round < 2; ++round)
+    {
+        void* const first = registry.loadLibrary(TENON_NEEDING_LIBRARY);
+        ASSERT_NE(first, nullptr) << logger.errors();
+        EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad4", "Pad5"}));
+        void* const second = registry.loadLibrary(TENON_NEEDY_LIBRARY);
+        ASSERT_NE(second, nullptr) << logger.errors();
+        registry.deregisterLibrary(first);
+        EXPECT_FALSE(isMapped(TENON_NEEDING_LIBRARY));
+        EXPECT_EQ(selfRegistered(), (std::set<std::string>{"Pad5", "Pad6"})) << "the other library needs it still";
+        registry.deregisterLibrary(second);
+        EXPECT_EQ(selfRegistered(), std::set<std::string>{});
+    }
+}
+
+//! The loader has a lock while static constructors run; whoever is told of them may wait for one who waits for it.
+TEST_F(Libraries, whatStaticConstructorsHaveToSayIsToldWhenTheLoaderIsDone)
+{
+    class First final : public CircPadCreatorV3
+    {
+        AsciiChar const* getPluginName() const noexcept override
+        {
+            return "Pad1";
+        }
+    } mine;
+    IPluginRegistry& global = *getPluginRegistry();
+    ASSERT_TRUE(global.registerCreator(mine, ""));
+    struct Opening final : public IErrorRecorder
+    {
+        std::vector<std::string> told;
+        bool isFree{true};
+        bool reportError(ErrorCode, ErrorDesc what) noexcept override
+        {
+            // Another thread opens a library; without the loader's lock it comes through.
+            std::future<void> const opened =
+                std::async(std::launch::async, [] { dlclose(dlopen(TENON_UNBODIED_LIBRARY, RTLD_NOW)); });
+            isFree = opened.wait_for(std::chrono::seconds{isFree ? 60 : 0}) == std::future_status::ready && isFree;
+            told.emplace_back(what);
+            if (!isFree)
+                std::_Exit(1); // Nobody can go on here.
+            return true;
+        }
+        int32_t getNbErrors() const noexcept override
+        {
+            return static_cast<int32_t>(told.size());
+        }
+        ErrorCode getErrorCode(int32_t) const noexcept override
+        {
+            return ErrorCode::kUNSPECIFIED_ERROR;
+        }
+        ErrorDesc getErrorDesc(int32_t index) const noexcept override
+        {
+            return told[static_cast<size_t>(index)].c_str();
+        }
+        bool hasOverflowed() const noexcept override
+        {
+            return false;
+        }
+        void clear() noexcept override
+        {
+            told.clear();
+        }
+        RefCount incRefCount() noexcept override
+        {
+            return 1;
+        }
+        RefCount decRefCount() noexcept override
+        {
+            return 1;
+        }
+    } recorder;
+    IErrorRecorder* const before = global.getErrorRecorder();
+    global.setErrorRecorder(&recorder);
+    void* const handle = registry.loadLibrary(TENON_SAME_LIBRARY);
+    global.setErrorRecorder(before);
+    ASSERT_NE(handle, nullptr) << logger.errors();
+    ASSERT_EQ(recorder.told.size(), 1U) << "Pad1 is registered already";
+    EXPECT_NE(recorder.told[0].find("'Pad1'"), std::string::npos) << recorder.told[0];
+    registry.deregisterLibrary(handle);
+    EXPECT_TRUE(global.deregisterCreator(mine));
+}
+
 //! Plugins that libraries of the same name bring: what they add to their input.
 class Bodies : public Libraries
 {

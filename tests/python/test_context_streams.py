@@ -287,6 +287,50 @@ def test_handlers_that_were_registered_before_ours_may_run(work: str) -> None:
     assert done.returncode == 0 and done.stdout.endswith("done True\n"), done.stdout[-500:] + done.stderr[-2000:]
 
 
+def test_handlers_that_were_registered_before_ours_may_join_threads() -> None:
+    """The main thread waits where nobody but Python knows of it; the other one calls a Python logger."""
+    text = """
+import atexit, threading
+goes_on = True
+
+
+def stop():
+    global goes_on
+    goes_on = False
+    thread.join()
+    print("stopped", flush=True)
+
+
+atexit.register(stop)
+import tensorrt as trt
+
+
+class Logger(trt.ILogger):
+    def __init__(self):
+        trt.ILogger.__init__(self)
+
+    def log(self, severity, message):
+        pass
+
+
+logger = Logger()
+
+
+def work():
+    while goes_on:
+        builder = trt.Builder(logger)
+        network = builder.create_network(0)
+        network.mark_output(network.add_identity(network.add_input("x", trt.float32, (4,))).get_output(0))
+        assert builder.build_serialized_network(network, builder.create_builder_config()) is not None
+
+
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+"""
+    done = small.script(text, timeout=120)
+    assert done.returncode == 0 and done.stdout == "stopped\n", done.stdout[-500:] + done.stderr[-2000:]
+
+
 def test_the_wait_at_the_end_can_be_interrupted() -> None:
     text = (
         "import atexit, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -99,7 +99,7 @@ Result<Done> runInStream(
 {
     if (host::isCapturing(stream))
         return errorOf(ErrorCode::kINVALID_STATE, "the caller would wait for a stream that is being captured");
-    Result<Done> done{Done{}};
+    Result<Done> done{errorOf(ErrorCode::kINTERNAL_ERROR, "the work in the stream was dropped")};
     std::atomic<bool> isCancelled{false};
     GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
     auto const over = std::make_shared<std::promise<void>>(); // Told after the caller may have gone on.
