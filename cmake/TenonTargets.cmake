@@ -17,7 +17,7 @@ function(tenon_module name)
     add_library(tenon_${name} OBJECT ${sources})
     target_include_directories(tenon_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
         ${PROJECT_BINARY_DIR}/generated)
-    target_link_libraries(tenon_${name} PUBLIC fmt::fmt-header-only Threads::Threads ${ARG_LINK})
+    target_link_libraries(tenon_${name} PUBLIC tenon_fmt Threads::Threads ${ARG_LINK})
     set_property(GLOBAL APPEND PROPERTY TENON_MODULES tenon_${name})
 endfunction()
 
@@ -38,7 +38,7 @@ function(tenon_isa_sources module)
         add_library(${module}_${isa} OBJECT ${sources})
         target_include_directories(${module}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
             ${PROJECT_BINARY_DIR}/generated)
-        target_link_libraries(${module}_${isa} PRIVATE fmt::fmt-header-only)
+        target_link_libraries(${module}_${isa} PRIVATE tenon_fmt)
         target_compile_options(${module}_${isa} PRIVATE ${level} ${flags_${isa}} -fno-math-errno -fno-trapping-math
             -Wno-maybe-uninitialized -Wno-uninitialized) # GCC 12's own AVX-512 headers raise these.
         target_compile_definitions(${module}_${isa} PRIVATE TENON_ISA_NAMESPACE=${isa})
@@ -57,6 +57,7 @@ function(tenon_test area)
     target_include_directories(test_${area} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
         ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
     target_link_libraries(test_${area} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+    target_compile_options(test_${area} PRIVATE -O1) # Compiled more often than they run long.
     gtest_discover_tests(test_${area} DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 1500)
 endfunction()
 
