@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -144,5 +145,10 @@ def main(given: Sequence[str] | None = None) -> int:
     return 0 if all(reports) else 1
 
 
-if __name__ == "__main__":
+def command() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # A callback that hangs lets no handler of Python's run.
     sys.exit(main())
+
+
+if __name__ == "__main__":
+    command()

@@ -184,11 +184,11 @@ Result<Done> Library::load(nvinfer1::ILoggerFinder& loggerFinder)
         // wants it.
         HeldBack const untilItIsOpen;
         mHandle = dlopen(mPath.c_str(), RTLD_NOW | RTLD_LOCAL);
-    }
-    if (mHandle == nullptr)
-    {
-        char const* const why = dlerror();
-        return badArgument("'{}' cannot be opened: {}", mPath, why == nullptr ? "no reason given" : why);
+        if (mHandle == nullptr) // Whoever is told later may use the loader, which forgets the reason then.
+        {
+            char const* const why = dlerror();
+            return badArgument("'{}' cannot be opened: {}", mPath, why == nullptr ? "no reason given" : why);
+        }
     }
     if (auto* const set = symbolOf<void(nvinfer1::ILoggerFinder*)>(mHandle, "setLoggerFinder"))
         set(&loggerFinder);

@@ -124,8 +124,15 @@ Result<Done> Registry::addAll(std::vector<Entry> entries)
             return other.type == each->type && other.version == each->version && other.nameSpace == each->nameSpace;
         };
         auto const isTaken = [&](Entry const& known) { return isSame(known) && !isItsOwn(known, *each); };
-        if (std::ranges::any_of(mEntries, isTaken) || std::any_of(entries.begin(), each, isSame))
-            return badArgument("plugin {} is registered already", show(each->type, each->version, each->nameSpace));
+        auto const taken = std::ranges::find_if(mEntries, isTaken);
+        if (taken == mEntries.end() && std::none_of(entries.begin(), each, isSame))
+            continue;
+        bool const isByItself =
+            taken != mEntries.end() && each->library != nullptr && each->library->hasBrought(*this, *taken->creator);
+        return badArgument("plugin {} is registered already{}", show(each->type, each->version, each->nameSpace),
+            isByItself ? ": the library registers one creator itself while it is opened (REGISTER_TENSORRT_PLUGIN) and "
+                         "exports another of that name; leave one of the two out"
+                       : "");
     }
     for (Entry& each : entries)
     {

@@ -1,15 +1,21 @@
 """tenon plugin: libraries and modules of custom layers are checked, listed and traced."""
 
+import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from test_cli import PROGRAM, ROOT, tenon
+from test_cli import PATIENCE, PROGRAM, ROOT, tenon
 
 LIBRARIES = PROGRAM.parent.parent / "lib"
 FAULTY = LIBRARIES / "libtenon_faulty_library.so"
@@ -44,6 +50,42 @@ def test_findings_name_callback_rule_and_remedy(fault: str, v3: str, v2: str) ->
         "plugin", "check", FAULTY, "--shapes", SHAPES, "--creator", "FaultyDynamic", status=status, FAULTY=fault
     )
     assert v2 in done.stdout
+
+
+def hanging_child_of(pid: int) -> int | None:
+    for child in map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+        with contextlib.suppress(OSError):  # One that has ended meanwhile.
+            if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "hanging":
+                return child
+    return None
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("by", ["program", "Python"])
+def test_a_signal_ends_the_check_of_a_callback_that_hangs(how: signal.Signals, by: str) -> None:
+    wanted = [FAULTY, "--creator", "FaultyV3", "--shapes", SHAPES, "--seconds", "3600"]
+    command = [PROGRAM, "plugin", "check"] if by == "program" else [sys.executable, "-m", "tenon.plugin_check"]
+    environment = os.environ | {"FAULTY": "hang", "PYTHONPATH": str(PROGRAM.parent.parent / "python")}
+    with subprocess.Popen([*map(str, command + wanted)], env=environment, stdout=subprocess.PIPE) as process:
+        until(lambda: hanging_child_of(process.pid))
+        child = hanging_child_of(process.pid)
+        process.send_signal(how)
+        assert process.wait(PATIENCE) == -how
+        until(lambda: not is_running(child))
 
 
 def test_reports_as_json() -> None:

@@ -158,6 +158,8 @@ struct FaultyCore
             std::exit(0);
         if (isFault(Fault::kLeaves))
             _exit(0);
+        if (isFault(Fault::kHangs))
+            pthread_setname_np(pthread_self(), "hanging"); // For who looks from outside.
         while (isFault(Fault::kHangs))
             std::this_thread::sleep_for(std::chrono::milliseconds{10});
         int64_t const written = isFault(Fault::kUnwrittenTail) ? count - 1 : count;

@@ -195,6 +195,17 @@ TEST_F(Libraries, I4_whatIsRegisteredTwiceBelongsToTheOpeningThatBroughtIt)
     EXPECT_EQ(selfRegistered(), std::set<std::string>{});
 }
 
+TEST_F(Libraries, I4_aLibraryThatRegistersAndExportsTwoOfOneNameIsToldSo)
+{
+    setenv("PAD_TWICE", "1", 1);
+    EXPECT_EQ(getPluginRegistry()->loadLibrary(TENON_OWN_LIBRARY), nullptr);
+    unsetenv("PAD_TWICE");
+    EXPECT_NE(logger.errors().find("'Pad1' version '1' namespace '' is registered already: the library registers one"),
+        std::string::npos)
+        << logger.errors();
+    EXPECT_EQ(selfRegistered(), std::set<std::string>{});
+}
+
 //! The library registers Pad4 in setLoggerFinder, and needs one whose static constructors register Pad5.
 TEST_F(Libraries, I4_whatItsExportsAndTheLibrariesThatItNeedsRegisterGoesWithThem)
 {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,11 +57,11 @@ struct CheckOptions
 //! As `python -m tenon.plugin_check`, but an interpreter without the package says what to do.
 constexpr char const* kCheckModule{R"(import sys
 try:
-    from tenon.plugin_check import main
+    from tenon.plugin_check import command
 except ImportError as problem:
     sys.exit(f"error: {sys.executable} has no package tenon ({problem}), which checks Python modules: "
              "name an interpreter that has it by --python")
-sys.exit(main()))"};
+command())"};
 
 //! A Python module is checked by Python, with the same host.
 [[noreturn]] void checkModule(CheckOptions const& options)
@@ -245,6 +246,7 @@ Each finding names the callback, the rule (docs/PLUGINS) and what to change. Exi
 of checks has a process of its own, so that a crash is a finding, too.)");
     command->callback([options, &common, &status] {
         Logger logger{common.severity()};
+        std::signal(SIGINT, SIG_DFL); // A callback that hangs looks at no flag, and nothing is half written here.
         status = check(*options);
     });
 }

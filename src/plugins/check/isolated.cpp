@@ -15,6 +15,7 @@
 
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,11 +140,15 @@ Heard listen(int pipe, int32_t seconds)
     }
 }
 
-[[noreturn]] void childWork(
-    Group const& group, Subject const& subject, Options const& options, Mark& mark, Report& report, int pipe)
+[[noreturn]] void childWork(Group const& group, Subject const& subject, Options const& options, Mark& mark,
+    Report& report, int pipe, pid_t parent)
 {
     gMark = &mark;
     gProcess = getpid();
+    // Nobody waits for it any more when the checking program has been ended; that may be the case already.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
     // Handlers of the program (a sanitizer's, those of Python's faulthandler) may end the process in order: a crash is
     // to look like one.
     for (int const crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
@@ -204,11 +209,12 @@ Result<bool> runChild(Group const& group, Subject const& subject, Options const&
     int ends[2];
     if (pipe(ends) != 0)
         return errorOf(ErrorCode::kFAILED_EXECUTION, "there is no pipe to a child process: {}", std::strerror(errno));
+    pid_t const parent = getpid();
     pid_t const child = options.fork != nullptr ? options.fork() : fork();
     if (child == 0)
     {
         close(ends[0]);
-        childWork(group, subject, options, mark, report, ends[1]);
+        childWork(group, subject, options, mark, report, ends[1], parent);
     }
     close(ends[1]);
     if (child < 0)

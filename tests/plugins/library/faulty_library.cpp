@@ -12,6 +12,8 @@ plugintest::Wrong wrongBy(std::string const& name)
         return {Fault::kCloneForgets, {}};
     if (name == "crash")
         return {Fault::kCrashes, {}};
+    if (name == "hang")
+        return {Fault::kHangs, {}};
     if (name == "throw")
         return {Fault::kThrows, "onShapeChange"};
     return {};

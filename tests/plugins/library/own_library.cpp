@@ -1,6 +1,8 @@
 // A library whose creators register themselves when it is opened, and that exports getCreators besides: the first of
-// them (TENON_EXPORTS_SAME), or another creator.
+// them (TENON_EXPORTS_SAME), another creator, or one more of the first's name (PAD_TWICE in the environment).
 #include "plugins/circ_pad.h"
+
+#include <cstdlib>
 
 namespace
 {
@@ -36,7 +38,9 @@ extern "C" __attribute__((visibility("default"))) IPluginCreatorInterface* const
     static IPluginCreatorInterface* const kAll[]{&first()};
 #else
     static ThirdPadCreator third;
-    static IPluginCreatorInterface* const kAll[]{&third};
+    static FirstPadCreator twice;
+    static IPluginCreatorInterface* kAll[1];
+    kAll[0] = std::getenv("PAD_TWICE") == nullptr ? static_cast<IPluginCreatorInterface*>(&third) : &twice;
 #endif
     count = kIsRegistered ? 1 : 0;
     return kAll;
