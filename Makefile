@@ -14,10 +14,11 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := address,undefined,float-cast-overflow
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt
+SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_api test_device
 ifndef SHORT
-SANITIZED += test_layers test_passes test_planner test_api test_onnx test_device test_soak test_verification test_headers
-SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda
+SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verification test_headers
+# Not tests/install: what it builds and installs is another build, without sanitizers.
+SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
 .PHONY: help setup configure program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
@@ -71,6 +72,7 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet $(if $(SHORT),$(SANITIZED))
 	@for test in $(SANITIZED); do \
 	    TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) $(BUILD)-asan/bin/$$test --gtest_brief=1 || exit 1; done
+	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
 	@[ -z "$(SANITIZED_PYTHON)" ] || LD_PRELOAD=$$(cat $(BUILD)-asan/preloaded) ASAN_OPTIONS=detect_leaks=0 \
 	    TENON_BUILD=$(abspath $(BUILD)-asan) PYTHONPATH=$(abspath $(BUILD)-asan/python) \
 	    $(PYTHON) -m pytest -q $(SANITIZED_PYTHON)
@@ -79,11 +81,11 @@ sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by 
 	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \
 	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
 	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_hostrt test_soak test_plugins
-	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1; set -f; \
-	    for run in "test_api Threads.*:StreamRules.*:Timed.*:Profiled.*:Debug.*" "test_runtime Streams.*:Threads*" \
-	        "test_device *" "test_hostrt *" "test_soak *" \
-	        "test_plugins *Thread*:*thread*:*Context*:*context*"; do \
-	        set -- $$run; $(BUILD)-tsan/bin/$$1 --gtest_brief=1 --gtest_filter="$$2" || exit 1; done
+	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000; set -f; \
+	    for run in "test_api Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
+	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_hostrt *" "test_soak *" \
+	        "test_plugins *Thread* *thread* *Context* *context*"; do \
+	        tools/run_tests $(BUILD)-tsan/bin/$$run || exit 1; done
 
 soak: build models ## Long runs: contexts side by side, fuzzing, changes of shape, threads, wheels: SHORT=1 for less.
 	@TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1

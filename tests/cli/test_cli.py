@@ -249,6 +249,27 @@ def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: path
     assert tenon("run", plan, **{variable: value}).stderr == ""
 
 
+def test_a_knob_keeps_every_layer_a_step_of_its_own(tmp_path: pathlib.Path) -> None:
+    nodes = [helper.make_node("Abs" if i % 2 else "Neg", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(100)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [16]) for name in ("t0", "t100")]
+    model = helper.make_model(
+        helper.make_graph(nodes, "chain", ends[:1], ends[1:]),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    onnx.save(model, tmp_path / "chain.onnx")
+    steps = {}
+    for fusion in ("on", "off"):
+        plan = tmp_path / f"{fusion}.plan"
+        tenon("build", tmp_path / "chain.onnx", "-o", plan, TENON_FUSION=fusion)
+        found = json.loads(tenon("inspect", plan, "--json").stdout)
+        steps[fusion] = [step["name"] for step in found["programs"][0]["steps"]]
+        fused = [decision for decision in found["decisions"] if decision["kind"] == "fuse"]
+        assert bool(fused) == (fusion == "on")
+    assert steps["off"] == [f"n{i}" for i in range(100)]
+    assert len(steps["on"]) < 100
+
+
 def test_a_trace_shows_the_layers_of_a_run(plan: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert tenon("run", plan, TENON_TRACE=str(tmp_path / "trace.json")).stderr == ""
     events = json.loads((tmp_path / "trace.json").read_text())
