@@ -82,11 +82,16 @@ IHostMemory* CudaEngine::serialize() const noexcept
     });
 }
 
+std::shared_ptr<Reporting const> CudaEngine::sharedReporting() const
+{
+    return {shared_from_this(), &mReporting};
+}
+
 ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
 {
     using Made = ISerializationConfig*;
     return fenced(mReporting.log(), "ICudaEngine::createSerializationConfig", Made{nullptr},
-        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(mReporting); });
+        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(sharedReporting()); });
 }
 
 IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
@@ -105,7 +110,7 @@ IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
 {
     using Made = IRuntimeConfig*;
     return fenced(mReporting.log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
-        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(mReporting); });
+        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(sharedReporting()); });
 }
 
 IExecutionContext* CudaEngine::createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config)

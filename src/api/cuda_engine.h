@@ -149,6 +149,8 @@ class CudaEngine final : public missing::CudaEngine,
     //! Rule P4: says once per call that profile 0 answers when there are several.
     void warnOfProfiles(char const* call) const;
     void narrowValues(int32_t profile, int32_t io);
+    //! For objects that nobody can give a recorder of their own.
+    std::shared_ptr<Reporting const> sharedReporting() const;
 
     std::shared_ptr<Engine> mEngine;
     DeviceChoice mDevice;

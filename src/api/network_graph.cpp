@@ -370,11 +370,11 @@ Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std
 
 Result<BatchAxis::Form> GraphWriter::formOf(LayerBase const& layer)
 {
-    std::vector<Operand> const operands = TENON_TRY(layer.operands());
+    std::vector<Operand> operands = TENON_TRY(layer.operands());
     std::vector<ValueId> inputs = TENON_TRY(operandsOf(layer, operands));
     if (!mBatch)
         return BatchAxis::Form{layer.fieldsAsLayer(), std::move(inputs), false};
-    OperandViews const views{operands};
+    OperandViews const views{std::move(operands)};
     return mBatch->formOf(layer.fieldsAsLayer(), {views.inputs(), layer.name()}, std::move(inputs));
 }
 

@@ -4,9 +4,10 @@
 namespace tenon::api
 {
 
-OperandViews::OperandViews(std::vector<Operand> const& operands)
+OperandViews::OperandViews(std::vector<Operand> operands)
+    : mOperands{std::move(operands)}
 {
-    for (Operand const& operand : operands)
+    for (Operand const& operand : mOperands)
     {
         Input input;
         if (operand.tensor != nullptr)

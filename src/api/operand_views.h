@@ -11,7 +11,7 @@ namespace tenon::api
 class OperandViews
 {
   public:
-    explicit OperandViews(std::vector<Operand> const& operands);
+    explicit OperandViews(std::vector<Operand> operands);
 
     std::vector<Input> const& inputs() const noexcept
     {
@@ -24,6 +24,7 @@ class OperandViews
     }
 
   private:
+    std::vector<Operand> mOperands; //!< Contents and names that the views refer to.
     std::list<TensorType> mTypes; //!< Of constants made from weights.
     std::vector<Input> mInputs;
     std::vector<bool> mVarying;

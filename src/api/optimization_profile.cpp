@@ -69,8 +69,8 @@ Result<Done> checkCount(char const* input, void const* values, int32_t count)
 }
 } // namespace
 
-OptimizationProfile::OptimizationProfile(Reporting const& parent)
-    : mReporting{parent}
+OptimizationProfile::OptimizationProfile(Reporting const& builders)
+    : mReporting{builders}
 {
     mImpl = this;
 }

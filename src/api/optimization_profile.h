@@ -27,7 +27,7 @@ class OptimizationProfile final : public nvinfer1::IOptimizationProfile, public 
         bool isNarrow{false};                       //!< The 32-bit calls are in use (rule F3).
     };
 
-    explicit OptimizationProfile(Reporting const& parent);
+    explicit OptimizationProfile(Reporting const& builders);
 
     static OptimizationProfile& of(nvinfer1::IOptimizationProfile& profile) noexcept
     {
@@ -71,7 +71,7 @@ class OptimizationProfile final : public nvinfer1::IOptimizationProfile, public 
     Result<Done> setValues(char const* inputName, Select select, std::vector<int64_t> values, bool isNarrow);
     Bounds const* find(char const* name) const;
 
-    Reporting mReporting;
+    Reporting const& mReporting; //!< The builder's, which owns the profile: it has no recorder of its own.
     std::map<std::string, Bounds> mInputs;
     float mExtraMemory{1.0F};
 };

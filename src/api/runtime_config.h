@@ -17,8 +17,8 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
   public:
     using Strategy = nvinfer1::ExecutionContextAllocationStrategy;
 
-    explicit RuntimeConfig(Reporting const& parent)
-        : mReporting{parent}
+    explicit RuntimeConfig(std::shared_ptr<Reporting const> engines)
+        : mReporting{std::move(engines)}
     {
     }
     nvinfer1::IRuntimeConfig* getPImpl() noexcept override
@@ -30,7 +30,7 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
         if (auto const number = static_cast<int32_t>(strategy); number >= 0 && number < nvinfer1::EnumMax<Strategy>())
             mStrategy = strategy;
         else
-            mReporting.fail(badArgument(
+            mReporting->fail(badArgument(
                 "IRuntimeConfig::setExecutionContextAllocationStrategy: {} is no strategy that is known", number));
     }
     Strategy getExecutionContextAllocationStrategy() const noexcept override
@@ -39,7 +39,7 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
     }
 
   private:
-    Reporting mReporting;
+    std::shared_ptr<Reporting const> mReporting; //!< The engine's: nobody could take the recorder from one of its own.
     Strategy mStrategy{Strategy::kSTATIC};
 };
 
@@ -49,14 +49,14 @@ class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,
   public:
     using Flag = nvinfer1::SerializationFlag;
 
-    explicit SerializationConfig(Reporting const& parent)
-        : mReporting{parent}
+    explicit SerializationConfig(std::shared_ptr<Reporting const> engines)
+        : mReporting{std::move(engines)}
     {
     }
     bool setFlags(uint32_t serializationFlags) noexcept override
     {
         if ((serializationFlags >> nvinfer1::EnumMax<Flag>()) != 0)
-            return mReporting.fail(
+            return mReporting->fail(
                 badArgument("ISerializationConfig::setFlags: {:#x} has unknown bits", serializationFlags));
         mFlags = serializationFlags;
         return true;
@@ -67,23 +67,23 @@ class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,
     }
     bool clearFlag(Flag serializationFlag) noexcept override
     {
-        uint32_t const bit = flagBit(mReporting.log(), "ISerializationConfig::clearFlag", serializationFlag);
+        uint32_t const bit = flagBit(mReporting->log(), "ISerializationConfig::clearFlag", serializationFlag);
         mFlags &= ~bit;
         return bit != 0;
     }
     bool setFlag(Flag serializationFlag) noexcept override
     {
-        uint32_t const bit = flagBit(mReporting.log(), "ISerializationConfig::setFlag", serializationFlag);
+        uint32_t const bit = flagBit(mReporting->log(), "ISerializationConfig::setFlag", serializationFlag);
         mFlags |= bit;
         return bit != 0;
     }
     bool getFlag(Flag serializationFlag) const noexcept override
     {
-        return (mFlags & flagBit(mReporting.log(), "ISerializationConfig::getFlag", serializationFlag)) != 0;
+        return (mFlags & flagBit(mReporting->log(), "ISerializationConfig::getFlag", serializationFlag)) != 0;
     }
 
   private:
-    Reporting mReporting;
+    std::shared_ptr<Reporting const> mReporting; //!< The engine's: nobody could take the recorder from one of its own.
     uint32_t mFlags{0};
 };
 

@@ -33,6 +33,29 @@ TEST_F(Errors, B1_childrenInheritTheRecorderOfTheirParent)
     builder->setErrorRecorder(nullptr);
 }
 
+//! They could not be made to give it back.
+TEST_F(Errors, B2_whatTakesNoRecorderHoldsNone)
+{
+    builder->setErrorRecorder(&recorder);
+    IOptimizationProfile* const profile = builder->createOptimizationProfile();
+    EXPECT_FALSE(profile->setDimensions("x", OptProfileSelector::kMIN, dims({-5})));
+    EXPECT_EQ(recorder.getNbErrors(), 1);
+    builder->setErrorRecorder(nullptr);
+    EXPECT_EQ(recorder.references, 0);
+    EXPECT_FALSE(profile->setDimensions("x", OptProfileSelector::kMIN, dims({-5})));
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    engine->setErrorRecorder(&recorder);
+    std::unique_ptr<IRuntimeConfig> const forContexts{engine->createRuntimeConfig()};
+    std::unique_ptr<ISerializationConfig> const forPlans{engine->createSerializationConfig()};
+    EXPECT_FALSE(forPlans->setFlags(0xFFFFFFFF));
+    forContexts->setExecutionContextAllocationStrategy(static_cast<ExecutionContextAllocationStrategy>(77));
+    EXPECT_EQ(recorder.getNbErrors(), 3);
+    engine->setErrorRecorder(nullptr);
+    EXPECT_EQ(recorder.references, 0);
+    EXPECT_FALSE(forPlans->setFlags(0xFFFFFFFF));
+    EXPECT_EQ(recorder.getNbErrors(), 3);
+}
+
 //! B2 of one object: a reference while the recorder is set, none once it is taken away; left set for the owner's end.
 template <typename T>
 void expectReferences(T& object, KeepingRecorder& recorder)

@@ -221,6 +221,20 @@ TEST_F(Network, C13_weightsAreReadUntilTheBuildEndsAndNotAfterwards)
     runAndCompare(*context, 1, 8, 5);
 }
 
+TEST_F(Network, B8_anErrorNamesWeightsByTheirLayer)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({1, 3, 8, 8}));
+    std::vector<uint16_t> const halves(4 * 3 * 3 * 3, 0x3C00);
+    Weights const kernel{DataType::kHALF, halves.data(), static_cast<int64_t>(halves.size())};
+    IConvolutionLayer* conv = network->addConvolutionNd(*x, 4, dims({3, 3}), kernel, {});
+    ASSERT_NE(conv, nullptr);
+    conv->setName("a convolution whose name is long enough for the heap");
+    conv->getOutput(0)->getDimensions();
+    EXPECT_NE(logger.errors().find("input 1 'a convolution whose name is long enough for the heap.kernel'"),
+        std::string::npos)
+        << logger.errors();
+}
+
 TEST_F(Network, C14_allFormatsAreAllowedUntilSaidOtherwise)
 {
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
