@@ -45,7 +45,7 @@ cudaError_t captureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, un
 
 cudaError_t begin(cudaStream_t stream, cudaStreamCaptureMode mode) noexcept
 {
-    return errorOf(tenonHostBeginCapture(stream, static_cast<TenonHostCaptureMode>(mode)));
+    return errorOf(tenonHostBeginCapture(stream, static_cast<int32_t>(mode)));
 }
 
 cudaError_t end(cudaStream_t stream, cudaGraph_t* graph) noexcept

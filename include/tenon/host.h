@@ -119,9 +119,9 @@ extern "C"
         uint32_t flags; //!< As given.
     } TenonHostMemory;
 
-    //! Aligned to 256 bytes. No bytes: null.
+    //! Aligned to 256 bytes. No bytes: null. `kind`: DEVICE, PINNED or MANAGED of TenonHostKind.
     TENON_CALL TenonHostStatus tenonHostAllocate(
-        void** memory, uint64_t bytes, TenonHostKind kind, uint32_t flags) TENON_NOEXCEPT;
+        void** memory, uint64_t bytes, int32_t kind, uint32_t flags) TENON_NOEXCEPT;
     //! Null is allowed. Waits for all streams first, as work may still use it.
     TENON_CALL TenonHostStatus tenonHostFree(void* memory) TENON_NOEXCEPT;
     //! Frees it when the work that stands in the stream is done.
@@ -168,7 +168,8 @@ extern "C"
         TENON_HOST_CAPTURE_RELAXED = 2 //!< Any thread may end it.
     } TenonHostCaptureMode;
 
-    TENON_CALL TenonHostStatus tenonHostBeginCapture(void* stream, TenonHostCaptureMode mode) TENON_NOEXCEPT;
+    //! `mode`: a TenonHostCaptureMode; other numbers are refused.
+    TENON_CALL TenonHostStatus tenonHostBeginCapture(void* stream, int32_t mode) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostEndCapture(void* stream, void** graph) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostCreateGraph(void** graph) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostCloneGraph(void** graph, void* original) TENON_NOEXCEPT;

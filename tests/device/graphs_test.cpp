@@ -3,6 +3,7 @@
 
 #include "device/gate.h"
 #include "device/host/events.h"
+#include "device/host/memory.h"
 
 #include <gmock/gmock.h>
 
@@ -48,6 +49,22 @@ struct Launchable
     void* graph;
     void* executable;
 };
+
+TEST(Graphs, aFreeThatIsRefusedFreesNothing)
+{
+    OwnStream const stream;
+    auto const memory = host::allocateMemory(100, host::MemoryKind::kDevice, 0);
+    ASSERT_TRUE(memory);
+    ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kGlobal));
+    EXPECT_FALSE(host::synchronize(stream)) << "which spoils the capture";
+    EXPECT_FALSE(host::freeMemoryLater(*memory, stream));
+    EXPECT_EQ(host::findMemory(*memory).base, *memory);
+    EXPECT_FALSE(host::endCapture(stream));
+    EXPECT_TRUE(host::freeMemoryLater(*memory, stream));
+    EXPECT_EQ(host::findMemory(*memory).base, nullptr);
+    EXPECT_FALSE(host::freeMemoryLater(*memory, stream)) << "twice";
+    EXPECT_TRUE(host::synchronize(stream));
+}
 
 TEST(Graphs, S8_aCaptureRecordsAndALaunchReplaysInOrder)
 {

@@ -136,6 +136,7 @@ TEST(HostrtMemory, mistakesAreNamed)
     EXPECT_CUDA(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(own));
     CUDA_OK(cudaHostRegister(own, 64, cudaHostRegisterMapped));
     EXPECT_CUDA(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(own + 32, 8, 0));
+    EXPECT_CUDA(cudaErrorInvalidValue, cudaHostRegister(own + 64, SIZE_MAX, 0));
     CUDA_OK(cudaHostUnregister(own));
     CUDA_OK(cudaFree(device));
     EXPECT_CUDA(cudaErrorInvalidValue, cudaFree(device)) << "twice";

@@ -217,10 +217,10 @@ TenonHostStatus tenonHostElapsed(float* milliseconds, void* start, void* end) no
     return status;
 }
 
-TenonHostStatus tenonHostBeginCapture(void* stream, TenonHostCaptureMode mode) noexcept
+TenonHostStatus tenonHostBeginCapture(void* stream, int32_t mode) noexcept
 {
     if (mode < TENON_HOST_CAPTURE_GLOBAL || mode > TENON_HOST_CAPTURE_RELAXED)
-        return problem(TENON_HOST_BAD_ARGUMENT, fmt::format("{} is no mode of captures", static_cast<int>(mode)));
+        return problem(TENON_HOST_BAD_ARGUMENT, fmt::format("{} is no mode of captures", mode));
     return hostCall(
         TENON_HOST_BAD_HANDLE, [&] { return host::beginCapture(stream, static_cast<host::CaptureMode>(mode)); });
 }

@@ -96,10 +96,10 @@ TenonHostDevice describeMachine()
 }
 } // namespace
 
-TenonHostStatus tenonHostAllocate(void** memory, uint64_t bytes, TenonHostKind kind, uint32_t flags) noexcept
+TenonHostStatus tenonHostAllocate(void** memory, uint64_t bytes, int32_t kind, uint32_t flags) noexcept
 {
     if (kind < TENON_HOST_DEVICE || kind > TENON_HOST_MANAGED)
-        return problem(TENON_HOST_BAD_ARGUMENT, fmt::format("{} is no kind of memory", static_cast<int>(kind)));
+        return problem(TENON_HOST_BAD_ARGUMENT, fmt::format("{} is no kind of memory", kind));
     return hostValue(memory, TENON_HOST_OUT_OF_MEMORY,
         [&] { return host::allocateMemory(bytes, static_cast<host::MemoryKind>(kind), flags); });
 }
@@ -118,6 +118,8 @@ TenonHostStatus tenonHostRegister(void* memory, uint64_t bytes, uint32_t flags) 
 {
     if (memory == nullptr || bytes == 0)
         return problem(TENON_HOST_BAD_ARGUMENT, "there is no memory to register");
+    if (bytes > UINTPTR_MAX - reinterpret_cast<uintptr_t>(memory))
+        return problem(TENON_HOST_BAD_ARGUMENT, fmt::format("no memory has {} bytes from {} on", bytes, memory));
     return hostCall(TENON_HOST_TWICE, [&] { return host::registerMemory(memory, bytes, flags); });
 }
 

@@ -35,14 +35,27 @@ struct Free
     }
 };
 
+//! Where the allocation stands in the table, which the caller has locked.
+Result<std::map<uintptr_t, Memory>::iterator> findAllocated(void* memory)
+{
+    auto const found = table().live.find(reinterpret_cast<uintptr_t>(memory));
+    if (found == table().live.end() || found->second.kind == MemoryKind::kRegistered)
+        return badArgument("{} is not the start of an allocation that is live", memory);
+    return found;
+}
+
+Result<Done> checkAllocated(void* memory)
+{
+    std::shared_lock const lock{table().mutex};
+    TENON_TRY(findAllocated(memory));
+    return Done{};
+}
+
 //! Takes the allocation out of the table: it is the caller's to free.
 Result<std::unique_ptr<void, Free>> take(void* memory)
 {
     std::unique_lock const lock{table().mutex};
-    auto const found = table().live.find(reinterpret_cast<uintptr_t>(memory));
-    if (found == table().live.end() || found->second.kind == MemoryKind::kRegistered)
-        return badArgument("{} is not the start of an allocation that is live", memory);
-    table().live.erase(found);
+    table().live.erase(TENON_TRY(findAllocated(memory)));
     return std::unique_ptr<void, Free>{memory};
 }
 
@@ -100,8 +113,12 @@ Result<Done> freeMemoryLater(void* memory, void* stream)
     if (memory == nullptr)
         return Done{};
     TENON_TRY(checkStream(stream));
-    std::shared_ptr<void> const kept = TENON_TRY(take(memory)); // Freed with the work that holds it.
-    return submit(stream, [kept]() -> Result<Done> { return Done{}; });
+    TENON_TRY(checkAllocated(memory));
+    // Freed with the work, or here when that is over already; not at all when the stream takes no work.
+    auto const kept = std::make_shared<std::unique_ptr<void, Free>>();
+    TENON_TRY(submit(stream, [kept]() -> Result<Done> { return Done{}; }));
+    *kept = TENON_TRY(take(memory));
+    return Done{};
 }
 
 Result<Done> registerMemory(void* memory, uint64_t bytes, uint32_t flags)
