@@ -18,7 +18,7 @@ ExecutionContext::ExecutionContext(
       mConfig{std::move(config)},
       mWatch{*mEngine}
 {
-    mContext->log() = mReporting.log();
+    mContext->setLog(mReporting.log());
     if (Result<Done> const set = mEngine->isImplicit() ? setBatch(mEngine->getMaxBatchSize()) : Done{}; !set)
         mReporting.log().error(set.error());
 }
@@ -50,7 +50,8 @@ char const* ExecutionContext::getName() const noexcept
 
 void ExecutionContext::setDeviceMemory(void* memory) noexcept
 {
-    setDeviceMemoryV2(memory, -1);
+    fencedDone(mReporting.log(), "IExecutionContext::setDeviceMemory",
+        [&] { return mContext->setDeviceMemory(memory, std::nullopt); });
 }
 
 void ExecutionContext::setDeviceMemoryV2(void* memory, int64_t size) noexcept
@@ -89,7 +90,7 @@ bool ExecutionContext::allInputShapesSpecified() const noexcept
 void ExecutionContext::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
     mReporting.setRecorder(recorder);
-    mContext->log() = mReporting.log();
+    mContext->setLog(mReporting.log());
 }
 
 IErrorRecorder* ExecutionContext::getErrorRecorder() const noexcept

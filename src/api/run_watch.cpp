@@ -188,8 +188,9 @@ Result<Done> WatchedRun::debugUnfused(ObservedStep const& step)
         Bytes plain(static_cast<size_t>(bytesOf(arg.dtype, linear.count())));
         linear.toBytes(plain.data());
         auto const size = static_cast<int64_t>(plain.size());
+        auto const room = std::max<int64_t>(size, 1); // Listeners of empty tensors get an address, too.
         DeviceMemory const memory =
-            TENON_TRY(DeviceMemory::allocate({&engine.device(), engine.allocator()}, size, "a debug tensor"));
+            TENON_TRY(DeviceMemory::allocate({&engine.device(), engine.allocator()}, room, "a debug tensor"));
         engine.device().copyFromHost(memory.data(), plain.data(), plain.size());
         TENON_TRY(tell(name, arg, memory.data()));
     }

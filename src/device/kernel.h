@@ -18,6 +18,8 @@
 namespace tenon
 {
 
+class LentRecorder;
+
 //! A tensor that a step reads or writes, its shape known.
 struct TensorArg
 {
@@ -118,7 +120,7 @@ class Prepared
 struct ContextResources
 {
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Another one for each context.
-    nvinfer1::IErrorRecorder* recorder{nullptr};
+    LentRecorder* recorder{nullptr};             //!< Lives as long as the copies.
 };
 
 //! A kernel's own copy for one execution context. Runs in place of what `Kernel::prepare` gives.

@@ -15,6 +15,11 @@
 #include <string>
 #include <vector>
 
+namespace tenon
+{
+class LentRecorder;
+} // namespace tenon
+
 namespace tenon::plugins
 {
 
@@ -84,7 +89,7 @@ using DataExtent = std::function<ShapeExpr(int32_t index, ShapeExpr const& upper
 struct Resources
 {
     nvinfer1::IGpuAllocator* allocator{nullptr};
-    nvinfer1::IErrorRecorder* recorder{nullptr};
+    LentRecorder* recorder{nullptr};
 };
 
 //! Addresses of one run; the shapes are those of the last reshape().

@@ -57,9 +57,15 @@ Engine& Context::engine() const noexcept
     return *mState->owner;
 }
 
-Log& Context::log() noexcept
+Log const& Context::log() const noexcept
 {
     return mState->log;
+}
+
+void Context::setLog(Log log)
+{
+    mState->lentRecorder.set(log.recorder());
+    mState->log = std::move(log);
 }
 
 void Context::setName(char const* name)
@@ -155,7 +161,8 @@ Result<Context::Dims> Context::tensorStrides(char const* name) const
         if (dims.d[i] < 0)
             return Dims{-1, {}};
         strides.d[i] = stride;
-        stride *= std::max<int64_t>(dims.d[i], 1);
+        if (i > 0 && __builtin_mul_overflow(stride, std::max<int64_t>(dims.d[i], 1), &stride))
+            return badArgument("'{}' of {} has strides beyond 64 bits", name, listOf(dims));
     }
     return strides;
 }
@@ -185,15 +192,16 @@ Result<std::vector<char const*>> Context::inferShapes()
     std::vector<char const*> const missing = missingInputs();
     if (!missing.empty())
         return missing;
-    auto const run = TENON_TRY(mState->runNow());
+    TENON_TRY(mState->runNow()); // All shapes and values are such that it could run.
+    auto const registers = mState->registersNow();
     for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
     {
         IOFacts const& facts = mState->engine.io[asSize(i)];
         void* const address = mState->addresses[asSize(i)];
         if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
             continue;
-        auto const values = TENON_TRY(argOf(mState->engine, facts.valuesTensor, run->head.registers)).extents;
-        writeShapeValues(engine().io(i), address, values, facts.hasRealValues);
+        if (auto const known = argOf(mState->engine, facts.valuesTensor, registers)) // Else only running tells them.
+            writeShapeValues(engine().io(i), address, known->extents, facts.hasRealValues);
     }
     return missing;
 }
@@ -226,9 +234,12 @@ Result<Done> Context::setTensorAddress(char const* name, void* data)
     if (reinterpret_cast<uintptr_t>(data) % alignment != 0)
         return badArgument(
             "address {} of tensor '{}' is not a multiple of its element's {} bytes", data, name, alignment);
-    mState->addresses[asSize(index)] = data;
-    if (index < engine().inputCount())
+    if (index < engine().inputCount() && mState->ownValues[asSize(index)] != nullptr)
+    {
+        TENON_TRY(mState->checkNotRunning()); // It reads them.
         mState->ownValues[asSize(index)] = nullptr;
+    }
+    mState->addresses[asSize(index)] = data;
     return Done{};
 }
 
@@ -281,9 +292,11 @@ MemoryStrategy Context::strategy() const noexcept
     return mState->strategy;
 }
 
-Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
+Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes)
 {
     TENON_TRY(mState->checkNotRunning());
+    if (bytes.value_or(0) < 0)
+        return badArgument("{} bytes of device memory cannot be", *bytes);
     if (mState->strategy != MemoryStrategy::kUSER_MANAGED)
         return errorOf(
             ErrorCode::kINVALID_STATE, "the context owns its memory: create it with kUSER_MANAGED to set it");
@@ -291,7 +304,7 @@ Result<Done> Context::setDeviceMemory(void* memory, int64_t bytes)
     if (uintptr_t const needed = engine().device().userAlignment(); address % needed != 0)
         return badArgument("device memory at {} is aligned to {} bytes; the device '{}' needs {}", memory,
             uintptr_t{1} << std::countr_zero(address), engine().device().name(), needed);
-    int64_t const size = bytes < 0 ? TENON_TRY(engine().deviceMemorySize()) : bytes;
+    int64_t const size = bytes ? *bytes : TENON_TRY(engine().deviceMemorySize());
     if (memory != nullptr)
         TENON_TRY(mState->attachKernels());
     mState->userBytes = size;

@@ -4,6 +4,7 @@
 #include "runtime/engine.h"
 
 #include <functional>
+#include <optional>
 
 namespace tenon
 {
@@ -53,7 +54,8 @@ class Context
     Context& operator=(Context const&) = delete;
 
     Engine& engine() const noexcept;
-    Log& log() noexcept; //!< The engine's logger; a recorder of its own can be set.
+    Log const& log() const noexcept; //!< At first the engine's.
+    void setLog(Log log);
     void setName(char const* name);
     std::string const& name() const noexcept;
     void setThreads(int32_t threads); //!< 0: the engine's.
@@ -95,8 +97,8 @@ class Context
 
     // ---- memory --------------------------------------------------------------------------------------------------
     MemoryStrategy strategy() const noexcept;
-    //! Only for kUSER_MANAGED. `bytes` −1: as many as the engine asks for over all profiles.
-    Result<Done> setDeviceMemory(void* memory, int64_t bytes);
+    //! Only for kUSER_MANAGED. Without `bytes`: as many as the engine asks for over all profiles.
+    Result<Done> setDeviceMemory(void* memory, std::optional<int64_t> bytes);
     //! Bytes that runs of the current shapes need; at most the engine's answer for the profile (Q19).
     Result<int64_t> updateDeviceMemorySizeForShapes();
     Result<Done> setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator); //!< For scratch; null: the engine's.

@@ -32,6 +32,8 @@ int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept
     {
     case DType::kINT64: return static_cast<int64_t const*>(data)[index];
     case DType::kINT32: return static_cast<int32_t const*>(data)[index];
+    case DType::kINT8: return static_cast<int8_t const*>(data)[index];
+    case DType::kUINT8: return static_cast<uint8_t const*>(data)[index];
     case DType::kFLOAT: return realBits(static_cast<double>(static_cast<float const*>(data)[index]));
     default: return static_cast<uint8_t const*>(data)[index] != 0 ? 1 : 0;
     }
@@ -44,6 +46,8 @@ void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> val
             static_cast<int64_t*>(data)[i] = values[i];
         else if (io.dtype == DType::kINT32)
             static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
+        else if (io.dtype == DType::kINT8 || io.dtype == DType::kUINT8)
+            static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(values[i]);
         else if (io.dtype == DType::kBOOL)
             static_cast<uint8_t*>(data)[i] = values[i] != 0 ? 1 : 0;
         else if (io.dtype == DType::kFLOAT)
@@ -74,6 +78,7 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     known.resize(program.symbols.size());
     registers.resize(program.symbols.size() + program.shapes.size());
     tails.resize(engine.segments.size());
+    lentRecorder.set(log.recorder());
     memory = std::make_shared<DeviceMemory>();
     scratch = std::make_shared<DeviceMemory>();
     frames.push_back(std::make_shared<Frame>(*this));
@@ -92,9 +97,16 @@ Result<Done> ContextState::takeMemory(int64_t bytes)
 std::shared_ptr<Frame> ContextState::freeFrame()
 {
     constexpr size_t kMost{1024};
-    for (auto const& frame : frames)
-        if (!frame->isUnderWay())
-            return frame;
+    constexpr ptrdiff_t kMostIdle{64};
+    auto const isIdle = [](auto const& each) { return !each->isUnderWay(); };
+    if (auto const found = std::ranges::find_if(frames, isIdle); found != frames.end())
+    {
+        std::shared_ptr<Frame> frame = *found;
+        // Those that a burst of runs leaves behind keep all that their shapes need.
+        if (frames.size() > asSize(kMostIdle) && std::ranges::count_if(frames, isIdle) > kMostIdle)
+            std::erase_if(frames, [&](auto const& each) { return each != frame && isIdle(each); });
+        return frame;
+    }
     if (frames.size() < kMost || engine.device().isWorking())
         return frames.emplace_back(std::make_shared<Frame>(*this));
     std::rotate(frames.begin(), frames.begin() + 1, frames.end()); // The first has been under way for longest.
@@ -154,7 +166,7 @@ Result<Done> ContextState::attachKernels()
     {
         if (allocator == nullptr)
             allocator = std::make_unique<ContextAllocator>(MemorySource{&engine.device(), engine.options.allocator});
-        auto made = engine.attach(i, {allocator.get(), log.recorder().get()});
+        auto made = engine.attach(i, {allocator.get(), &lentRecorder});
         if (!made)
             return std::move(made).error().in(stepLabel(engine, static_cast<int32_t>(i)));
         if (*made == nullptr)

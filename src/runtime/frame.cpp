@@ -137,7 +137,7 @@ void Frame::partIsOver() noexcept
     scratchMemory.reset();
     timer.reset();
     log = Log{};
-    std::shared_ptr<ContextState> const last = std::move(context); // Goes last, and the frame may go with it.
+    std::exchange(context, nullptr).reset(); // Who waits for this may take away all that the context's end needs.
     mParts.store(0);
     mParts.notify_all();
 }

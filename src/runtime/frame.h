@@ -28,7 +28,7 @@ struct Frame final : public RunTicket
     // ---- what the pointers were written for ------------------------------------------------------------------------
     std::shared_ptr<PreparedRun const> run;
     std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
-    std::vector<void*> io;
+    std::vector<void*> io;                                  //!< Where each I/O tensor is read or written.
     void* arena{nullptr};
     void* scratch{nullptr};
     void* stream{nullptr};

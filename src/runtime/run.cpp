@@ -41,8 +41,8 @@ void Run::giveUp()
 Result<Done> Run::runAll()
 {
     TENON_TRY(mState.attachKernels());
-    if (mState.hasFailed.exchange(false))
-        mState.reshapedRun.reset(); // Custom layers are told again.
+    if (mState.hasFailed.exchange(false) && mState.recordings.load() == 0)
+        mState.reshapedRun.reset(); // Custom layers are told again, but not while a recording counts on what they know.
     TENON_TRY(takeAddresses());
     TENON_TRY(mState.selectRun(mApart, mState.now));
     TENON_TRY(takeArena());

@@ -23,13 +23,21 @@ Result<Done> Run::reshapeAttached(size_t index, Segment segment, PreparedTail co
     if (!mMoved && !isNew)
         return Done{};
     bool const isOther = isNew || mIsOther;
+    auto const hears = [&](int32_t step) {
+        return attached(step) != nullptr && (isOther || attached(step)->hearsAddresses());
+    };
+    int32_t first{segment.first};
+    while (first < segment.last && !hears(first))
+        ++first;
+    if (first == segment.last)
+        return Done{}; // Nobody to tell, and nothing to wait for.
     TENON_TRY(awaitAttached());
     mState.reshapedRun.reset(); // Until the run has succeeded: after a failure all are told again.
-    for (int32_t i = segment.first; i < segment.last; ++i)
-        if (Attached* const kernel = attached(i); kernel != nullptr && (isOther || kernel->hearsAddresses()))
+    for (int32_t i = first; i < segment.last; ++i)
+        if (hears(i))
         {
             PreparedStep const& step = tail.steps[asSize(i - segment.first)];
-            auto told = kernel->reshape(step.inputs, step.outputs);
+            auto told = attached(i)->reshape(step.inputs, step.outputs);
             if (!told)
                 return std::move(told).error().in(stepLabel(mEngine, i));
         }

@@ -9,8 +9,13 @@ namespace tenon
 
 bool Run::isStale() const
 {
-    return mFrame->run != mState.run || mFrame->arena != mArena || mFrame->scratch != mState.scratch->data()
-        || mFrame->io != mState.now || mFrame->stream != mRequest.stream || mEngine.segments.size() > 1;
+    if (mFrame->run != mState.run || mFrame->arena != mArena || mFrame->scratch != mState.scratch->data()
+        || mFrame->stream != mRequest.stream || mEngine.segments.size() > 1)
+        return true;
+    for (size_t i = 0; i < mFrame->io.size(); ++i)
+        if (mFrame->io[i] != ioAddress(i)) // With an allocator, an output may go elsewhere than to its address.
+            return true;
+    return false;
 }
 
 void Run::writePointers(Segment segment, PreparedTail const& tail)
@@ -33,7 +38,8 @@ void Run::writePointers(Segment segment, PreparedTail const& tail)
     mFrame->stream = mRequest.stream;
     mFrame->arena = mArena;
     mFrame->scratch = mState.scratch->data();
-    std::ranges::copy(mState.now, mFrame->io.begin());
+    for (size_t i = 0; i < mFrame->io.size(); ++i)
+        mFrame->io[i] = ioAddress(i);
 }
 
 Result<RunEnd> Run::launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
@@ -47,7 +53,9 @@ Result<RunEnd> Run::launch(Segment segment, PreparedTail const& tail, bool mayGo
 
 Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
 {
-    int32_t const cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
+    int32_t cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
+    if (mIsCaptured && cut > segment.first)
+        cut = segment.last; // In one part: a recording would go on behind one that failed, over poisoned outputs.
     bool const marks = mMark != nullptr && mEngine.inputsReadUntil <= segment.last;
     bool const parted = marks && cut > segment.first && cut < segment.last;
     if (parted)

@@ -243,6 +243,37 @@ TEST_P(ShapeBindings, Q25_valuesAreCopiedAndServeRunsByIndex)
     EXPECT_EQ(shape[0], -7);
 }
 
+//! The run that goes on reads the values that were set by index: they cannot be taken away.
+TEST_P(ShapeBindings, Q25_valuesStayWhileARunReadsThem)
+{
+    class Profiler final : public IProfiler
+    {
+      public:
+        void reportLayerTime(char const*, float) noexcept override
+        {
+            answers.push_back(context->setTensorAddress("size", other));
+        }
+        IExecutionContext* context{nullptr};
+        int64_t other[2]{1, 1};
+        std::vector<bool> answers;
+    } profiler;
+    profiler.context = context.get();
+    DeviceArray<float> const x{randomFloats(12, 3)};
+    DeviceArray<float> const y{12};
+    int64_t shape[2]{-7, -7};
+    void* const bindings[8]{x.data(), nullptr, y.data(), shape};
+    ASSERT_TRUE(context->setBindingDimensions(0, dims({12})));
+    int32_t const values[2]{3, 4};
+    ASSERT_TRUE(context->setInputShapeBinding(1, values));
+    context->setProfiler(&profiler);
+    ASSERT_TRUE(context->executeV2(bindings)) << logger.errors();
+    ASSERT_FALSE(profiler.answers.empty());
+    EXPECT_EQ(std::ranges::count(profiler.answers, true), 0);
+    EXPECT_EQ(std::vector<int64_t>(shape, shape + 2), (std::vector<int64_t>{3, 4}));
+    context->setProfiler(nullptr);
+    EXPECT_TRUE(context->setTensorAddress("size", profiler.other)) << "and now they can";
+}
+
 TEST_P(ShapeBindings, Q25_valuesOfTheIndexedCallsPrecedeAddressesInTheList)
 {
     DeviceArray<float> const x{randomFloats(12, 3)};

@@ -253,6 +253,37 @@ TEST_F(DataDependent, R5_nullFromTheAllocatorFailsTheRunWithoutWriting)
     context->setErrorRecorder(nullptr);
 }
 
+TEST_F(DataDependent, R5_eachRunWritesWhereItsAllocatorOrItsAddressSays)
+{
+    DeviceArray<int32_t> preset{60};
+    ASSERT_TRUE(context->setOutputTensorAddress("positions", preset.data()));
+    uint32_t seed{60};
+    auto const expectWritten = [&](DeviceArray<int32_t> const& to, std::vector<int32_t> const& want) {
+        ASSERT_NE(&to, nullptr);
+        EXPECT_EQ(to.read(want.size()), want) << "seed " << seed;
+    };
+    for (int round = 0; round < 2; ++round)
+    {
+        context->setOutputAllocator("positions", nullptr);
+        std::vector<int32_t> want = setInput(4, ++seed);
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        expectWritten(preset, want);
+        context->setOutputAllocator("positions", &allocator);
+        std::vector<int32_t> const before = preset.read();
+        want = setInput(4, ++seed);
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        expectWritten(*allocator.memory, want);
+        EXPECT_EQ(preset.read(), before);
+        want = setInput(4, ++seed);
+        void* const bindings[]{input->data(), preset.data()};
+        ASSERT_TRUE(context->executeV2(bindings)) << logger.errors();
+        expectWritten(preset, want);
+        want = setInput(4, ++seed);
+        ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+        expectWritten(*allocator.memory, want);
+    }
+}
+
 TEST_F(DataDependent, R8_withoutAllocatorAndAddressTheRunFails)
 {
     setInput(3, 4);

@@ -316,6 +316,21 @@ TEST_F(Debug, T8_twoTensorsOfOneNameFailTheBuildByName)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "two debug tensors have the name 'y'"), 1);
 }
 
+TEST_F(Debug, T8_emptyUnfusedTensorsAreTold)
+{
+    convRelu.add(*network, dims({-1, 3, -1, 10}));
+    addProfile({0, 3, 8, 10}, {2, 3, 12, 10}, {4, 3, 16, 10});
+    EXPECT_TRUE(network->markUnfusedTensorsAsDebugTensors());
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context = contextFor(*engine, 0, 9);
+    ASSERT_TRUE(context->setUnfusedTensorsDebugState(true));
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    ASSERT_FALSE(listener.told.empty());
+    for (KeepingListener::Told const& one : listener.told)
+        EXPECT_EQ(one.shape[0], 0) << one.name;
+}
+
 TEST_F(Debug, T8_unfusedTensorsAreToldUnderTheNamesOfTheInspector)
 {
     addConvRelu();

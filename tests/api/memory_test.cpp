@@ -291,6 +291,8 @@ TEST_F(MemoryRules, Q20_runsNeedTheMemoryThatUsersManage)
         DeviceArray<char> const memory{static_cast<size_t>(reference->getDeviceMemorySizeV2())};
         context->setDeviceMemoryV2(memory.data(), bytes - 1);
         EXPECT_FALSE(context->enqueueV3(stream()));
+        context->setDeviceMemoryV2(memory.data(), -5); // Of a size that overflowed.
+        EXPECT_FALSE(context->enqueueV3(stream()));
         context->setDeviceMemoryV2(memory.data(), bytes);
         EXPECT_TRUE(context->enqueueV3(stream())) << logger.errors();
         context->setDeviceMemory(nullptr);
@@ -298,7 +300,8 @@ TEST_F(MemoryRules, Q20_runsNeedTheMemoryThatUsersManage)
         context->setDeviceMemory(memory.data()); // As many bytes as the engine may need at most.
         runRows(*context, 5, 12);
     }
-    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "set them with setDeviceMemoryV2"), 6) << logger.errors();
+    EXPECT_GE(logger.count(ILogger::Severity::kERROR, "set them with setDeviceMemoryV2"), 8) << logger.errors();
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "-5 bytes of device memory"), 2) << logger.errors();
 }
 
 TEST_F(ApiTest, Q20_noMemoryIsNeededWhereTheSizeIsZero)

@@ -413,8 +413,9 @@ TEST_F(ShapeTensors, Q11_P7_inferShapesWritesEveryOutputOfShapeInferenceThatHasA
     ITensor* narrow = network->addCast(*sum, DataType::kINT32)->getOutput(0);
     ITensor* more = network->addElementWise(*shape, *values({3, 3}), ElementWiseOperation::kGREATER)->getOutput(0);
     ITensor* copy = network->addIdentity(*size)->getOutput(0);
+    ITensor* bytes = network->addCast(*shape, DataType::kINT8)->getOutput(0);
     std::vector<std::pair<char const*, ITensor*>> const outputs{{"shape", shape}, {"sum", sum}, {"joined", joined},
-        {"narrow", narrow}, {"more", more}, {"copy", copy}, {"fixed", values({7, 8})}};
+        {"narrow", narrow}, {"more", more}, {"copy", copy}, {"fixed", values({7, 8})}, {"bytes", bytes}};
     for (auto const& [name, tensor] : outputs)
     {
         tensor->setName(name);
@@ -438,11 +439,13 @@ TEST_F(ShapeTensors, Q11_P7_inferShapesWritesEveryOutputOfShapeInferenceThatHasA
     int64_t wide[5][4]{};
     int32_t thin[2]{-1, -1};
     bool flags[2]{true, false};
+    int8_t small[2]{-1, -1};
     char const* const wideNames[]{"shape", "sum", "joined", "copy", "fixed"};
     for (size_t i = 0; i < 5; ++i)
         ASSERT_TRUE(context->setOutputTensorAddress(wideNames[i], wide[i]));
     context->setOutputTensorAddress("narrow", thin);
     context->setOutputTensorAddress("more", flags);
+    context->setOutputTensorAddress("bytes", small);
     EXPECT_EQ(context->inferShapes(0, nullptr), 2);
     EXPECT_EQ(wide[0][0], 0); // Nothing is written while inputs lack.
     ASSERT_TRUE(context->setInputShape("x", dims({12})));
@@ -456,12 +459,39 @@ TEST_F(ShapeTensors, Q11_P7_inferShapesWritesEveryOutputOfShapeInferenceThatHasA
     EXPECT_EQ(two(wide[4]), (std::vector<int64_t>{7, 8}));
     EXPECT_EQ(two(thin), (std::vector<int64_t>{13, 24}));
     EXPECT_EQ(std::pair(flags[0], flags[1]), std::pair(false, true));
+    EXPECT_EQ(two(small), (std::vector<int64_t>{3, 4}));
     given[0] = 2;
     given[1] = 6;
     context->setOutputTensorAddress("sum", nullptr); // And what has none is left alone.
     ASSERT_EQ(context->inferShapes(0, nullptr), 0) << logger.errors();
     EXPECT_EQ(two(wide[0]), (std::vector<int64_t>{2, 6}));
     EXPECT_EQ(two(wide[1]), (std::vector<int64_t>{13, 24}));
+}
+
+TEST_F(ShapeTensors, Q11_valuesThatOnlyRunningTellsAreLeftAlone)
+{
+    ITensor* found = network->addNonZero(*input("x", DataType::kFLOAT, {-1}))->getOutput(0);
+    found->setName("found");
+    network->markOutput(*found);
+    ITensor* shape = network->addShape(*found)->getOutput(0);
+    shape->setName("shape");
+    ASSERT_TRUE(network->markOutputForShapes(*shape));
+    addProfile({1}, {6}, {1000});
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    DeviceArray<float> const x{std::vector<float>{0.0F, 2.5F, 0.0F, -1.5F, 0.0F, 0.0F}};
+    DeviceArray<int32_t> const positions{6};
+    int64_t told[2]{-7, -7};
+    context->setInputTensorAddress("x", x.data());
+    context->setOutputTensorAddress("found", positions.data());
+    context->setOutputTensorAddress("shape", told);
+    ASSERT_TRUE(context->setInputShape("x", dims({6})));
+    EXPECT_EQ(context->inferShapes(0, nullptr), 0) << logger.errors();
+    EXPECT_EQ(std::vector<int64_t>(told, told + 2), (std::vector<int64_t>{-7, -7}));
+    ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
+    EXPECT_EQ(positions.read(2), (std::vector<int32_t>{1, 3}));
+    EXPECT_EQ(std::vector<int64_t>(told, told + 2), (std::vector<int64_t>{1, 2}));
 }
 
 TEST_F(ShapeTensors, Q11_P7_outputsThatAreDataAreNoOutputsOfShapeInference)

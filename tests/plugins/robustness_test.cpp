@@ -6,7 +6,10 @@
 #include "tenon/host.h"
 
 #include <array>
+#include <chrono>
 #include <functional>
+#include <future>
+#include <latch>
 
 namespace plugintest
 {
@@ -193,6 +196,40 @@ TEST_F(Robust, S8_aRecordingWithACustomLayerKeepsItsShapes)
     getPluginRegistry()->deregisterCreator(creator);
 }
 
+TEST_F(Robust, S11_aLaunchThatFailedLeavesTheContextUsable)
+{
+    Failing::failsAt = -1;
+    OneToOneCreator<Failing> creator;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
+    std::unique_ptr<ICudaEngine> const engine = engineOf<Failing>(dims({4}));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    OwnStream const own;
+    std::vector<float> const x = randomFloats(4, 6);
+    DeviceArray<float> const in{x};
+    DeviceArray<float> const out{size_t{4}};
+    context->setTensorAddress("x", in.data());
+    context->setTensorAddress("y", out.data());
+    ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
+    ASSERT_EQ(own.synchronize(), TENON_HOST_OK);
+    void* graph{nullptr};
+    void* executable{nullptr};
+    ASSERT_EQ(tenonHostBeginCapture(own.handle(), TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
+    ASSERT_EQ(tenonHostEndCapture(own.handle(), &graph), TENON_HOST_OK);
+    ASSERT_EQ(tenonHostInstantiateGraph(&executable, graph), TENON_HOST_OK);
+    Failing::failsAt = 4;
+    ASSERT_EQ(tenonHostLaunchGraph(executable, own.handle()), TENON_HOST_OK);
+    EXPECT_NE(own.synchronize(), TENON_HOST_OK);
+    Failing::failsAt = -1;
+    EXPECT_TRUE(context->enqueueV3(own.handle())) << "of the very shapes that the recording has: " << logger.errors();
+    EXPECT_EQ(own.synchronize(), TENON_HOST_OK);
+    EXPECT_EQ(out.read()[3], 2.0F * x[3]);
+    EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyExecutable(executable), TENON_HOST_OK);
+    getPluginRegistry()->deregisterCreator(creator);
+}
+
 //! Of the V2DynamicExt generation; how it behaves after a reload is for the test to say.
 class Changed final : public CircPadOfV2<Changed, IPluginV2DynamicExt>
 {
@@ -268,6 +305,54 @@ class Reloaded : public Robust
         plan.reset(builder->buildSerializedNetwork(*network, *config));
     }
 };
+
+//! Nobody of that generation is told of addresses, so nobody is waited for.
+TEST_F(Reloaded, K3_otherAddressesNeitherWaitNorDisturbARecording)
+{
+    build();
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    OwnStream const own;
+    std::vector<DeviceArray<float>> xs;
+    std::vector<DeviceArray<float>> ys;
+    for (uint32_t i = 0; i < 2; ++i)
+    {
+        xs.emplace_back(randomFloats(1, i));
+        ys.emplace_back(size_t{1});
+    }
+    auto const enqueue = [&](size_t i) {
+        return context->setTensorAddress("x", xs[i].data()) && context->setTensorAddress("y", ys[i].data())
+            && context->enqueueV3(own.handle());
+    };
+    auto const isDone = [&](size_t i) { return ys[i].read()[0] == 2.0F * xs[i].read()[0]; };
+    std::latch gate{1};
+    ASSERT_EQ(tenonHostSubmit(
+                  own.handle(),
+                  [](void* user) -> int32_t {
+                      static_cast<std::latch*>(user)->wait();
+                      return TENON_HOST_OK;
+                  },
+                  &gate, nullptr),
+        TENON_HOST_OK);
+    EXPECT_TRUE(enqueue(0)) << logger.errors();
+    auto second = std::async(std::launch::async, [&] { return enqueue(1); });
+    EXPECT_EQ(second.wait_for(std::chrono::minutes{5}), std::future_status::ready) << "it waits for the first";
+    gate.count_down();
+    EXPECT_TRUE(second.get()) << logger.errors();
+    ASSERT_EQ(own.synchronize(), TENON_HOST_OK);
+    EXPECT_TRUE(isDone(0) && isDone(1));
+    void* graph{nullptr};
+    ASSERT_EQ(tenonHostBeginCapture(own.handle(), TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    ASSERT_TRUE(enqueue(0)) << logger.errors();
+    ASSERT_EQ(tenonHostEndCapture(own.handle(), &graph), TENON_HOST_OK);
+    xs[1].write(randomFloats(1, 9));
+    EXPECT_TRUE(enqueue(1)) << logger.errors();
+    ASSERT_EQ(own.synchronize(), TENON_HOST_OK);
+    EXPECT_TRUE(isDone(1));
+    EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
+}
 
 TEST_F(Reloaded, anObjectWithOtherOutputsIsRefused)
 {

@@ -224,6 +224,7 @@ TEST_F(V3Objects, L7_L8_eachContextHasAllocatorAndRecorderOfItsOwn)
         EXPECT_EQ(resources->getErrorRecorder(), &recorder);
         return new Flexible{behaviour};
     };
+    apitest::KeepingRecorder other;
     {
         std::unique_ptr<IExecutionContext> const first{engine->createExecutionContext()};
         std::unique_ptr<IExecutionContext> const second{engine->createExecutionContext()};
@@ -238,8 +239,17 @@ TEST_F(V3Objects, L7_L8_eachContextHasAllocatorAndRecorderOfItsOwn)
             ASSERT_NE(memory, nullptr);
             EXPECT_TRUE(allocators[i]->deallocateAsync(memory, apitest::stream()));
         }
+        engine->setErrorRecorder(nullptr);
+        first->setErrorRecorder(nullptr);
+        EXPECT_EQ(contexts[0]->getErrorRecorder(), nullptr) << "as the context's is now";
+        EXPECT_EQ(contexts[1]->getErrorRecorder(), &recorder);
+        first->setErrorRecorder(&other);
+        EXPECT_EQ(contexts[0]->getErrorRecorder(), &other);
+        first->setErrorRecorder(nullptr);
+        EXPECT_EQ(other.references, 0);
     }
-    engine->setErrorRecorder(nullptr);
+    EXPECT_EQ(recorder.references, 0);
+    EXPECT_EQ(other.references, 0);
 }
 
 } // namespace

@@ -124,6 +124,20 @@ TEST(Context, Q8_strides)
     EXPECT_TRUE(*context->tensorStrides("x") == std::vector<int64_t>({4, 1}));
 }
 
+TEST(Context, Q8_stridesThatNoNumberHoldsAreRefused)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {-1, -1, -1}, 1, int64_t{1} << 33);
+    builder.step("scale", {x}, {builder.output("out", builder.extentsOf(x))}).args = ProgramBuilder::args(2.0F);
+    auto const context = contextOf(engineOf(builder.finish()));
+    EXPECT_OK(context->setInputShape("x", dimsOf({1, 1, int64_t{1} << 33})));
+    EXPECT_TRUE(*context->tensorStrides("x") == std::vector<int64_t>({int64_t{1} << 33, int64_t{1} << 33, 1}));
+    EXPECT_OK(context->setInputShape("x", dimsOf({1, int64_t{1} << 33, int64_t{1} << 33})));
+    auto const refused = context->tensorStrides("x");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("'x'"), std::string::npos) << refused.error().message;
+}
+
 TEST(Context, Q9_Q10_inferShapesNamesWhatIsMissing)
 {
     auto const context = contextOf(engineOf(shapeNetwork()));

@@ -122,6 +122,14 @@ std::shared_ptr<Plan> longChain(int32_t steps)
     return builder.finish();
 }
 
+std::shared_ptr<Plan> scaledRows()
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {-1, 4}, 1, 500);
+    builder.step("scale", {x}, {builder.output("out", builder.extentsOf(x))}).args = ProgramBuilder::args(2.0F);
+    return builder.finish();
+}
+
 //! The step that fails reads the input; with `isReadLater` another one would read it, too.
 std::shared_ptr<Plan> failsAtOnce(bool isReadLater)
 {
@@ -231,6 +239,27 @@ TEST(Streams, S2_moreRunsThanAContextKeepsUnderWay)
         ASSERT_TRUE(run->isDone());
 }
 
+TEST(Streams, manyShapesUnderWayAreNotKeptForEver)
+{
+    int64_t const before = ToyDevice::livePrepared();
+    auto const context = contextOf(engineOf(scaledRows()));
+    HeldStream stream;
+    DeviceArray<float> const x{randomFloats(4 * 500, 1)};
+    DeviceArray<float> const out{4 * 500};
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    for (int64_t rows = 1; rows <= 500; ++rows)
+    {
+        EXPECT_OK(context->setInputShape("x", dimsOf({rows, 4})));
+        EXPECT_OK(context->enqueue(stream.handle()));
+    }
+    EXPECT_GE(ToyDevice::livePrepared() - before, 500);
+    EXPECT_OK(stream.finish());
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_OK(host::synchronize(stream.handle()));
+    EXPECT_LT(ToyDevice::livePrepared() - before, 200) << "one step each: those of the cache, and of a few idle frames";
+}
+
 TEST(Streams, executeOnAHeldBlockingStreamWaitsForIt)
 {
     auto const context = contextOf(engineOf(pointwiseNetwork()));
@@ -256,7 +285,7 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
     auto const engine = engineOf(failingNetwork());
     auto const context = contextOf(engine);
     Recorder recorder;
-    context->log().setRecorder(referenceTo(&recorder));
+    context->setLog(Log{nullptr, referenceTo(&recorder)});
     DeviceArray<float> const x{randomFloats(6, 1)};
     DeviceArray<float> const out{6};
     EXPECT_OK(context->setInputAddress("x", x.data()));
@@ -276,7 +305,7 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
         stream.hold();
     }
     EXPECT_OK(context->enqueue(stream.handle()));
-    context->log().setRecorder(nullptr); // The run under way has one, still.
+    context->setLog({}); // The run under way has one, still.
     EXPECT_FALSE(stream.finish());
     EXPECT_EQ(recorder.getNbErrors(), 3);
     auto const now = context->enqueue(nullptr);
@@ -480,6 +509,60 @@ TEST(Streams, S8_aCapturedRunIsRepeatedWithTheDataOfTheTime)
     }
     EXPECT_OK(host::destroyExecutable(*executable));
     EXPECT_OK(host::destroyGraph(*graph));
+}
+
+//! The steps behind the last that reads an input do not go on from where the failed ones left their activations.
+TEST(Streams, S8_S11_aRecordingWithAnEventFailsAsAWhole)
+{
+    auto const context = contextOf(engineOf(failsAtOnce(true)));
+    Recorder recorder;
+    context->setLog(Log{nullptr, referenceTo(&recorder)});
+    DeviceArray<float> const x{randomFloats(6, 1)};
+    DeviceArray<float> const out{randomFloats(6, 2)};
+    auto const event = host::createEvent();
+    ASSERT_TRUE(event);
+    EXPECT_OK(context->setInputConsumedEvent(*event));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    HeldStream stream;
+    EXPECT_OK(stream.finish());
+    EXPECT_OK(host::beginCapture(stream.handle(), host::CaptureMode::kThreadLocal));
+    EXPECT_OK(context->enqueue(stream.handle()));
+    auto graph = host::endCapture(stream.handle());
+    ASSERT_TRUE(graph) << graph.error().message;
+    auto const executable = host::instantiateGraph(*graph);
+    ASSERT_TRUE(executable) << executable.error().message;
+    for (int32_t round = 1; round <= 2; ++round)
+    {
+        EXPECT_OK(host::launchGraph(*executable, stream.handle()));
+        EXPECT_FALSE(host::synchronize(stream.handle()));
+        EXPECT_EQ(recorder.getNbErrors(), round);
+        for (float const value : out.read())
+            EXPECT_TRUE(isGuarded() || std::isnan(value)) << value;
+    }
+    EXPECT_OK(host::destroyExecutable(*executable));
+    EXPECT_OK(host::destroyGraph(*graph));
+    EXPECT_OK(host::destroyEvent(*event));
+}
+
+//! Whoever waited may take away all that the engine and the context got from him.
+TEST(Streams, whenTheLastHandleHasGoneNothingIsLeft)
+{
+    HeldStream stream;
+    EXPECT_OK(stream.finish());
+    PointwiseRun const run{5, 1};
+    int64_t const before = toyDevice().liveBytes;
+    for (int round = 0; round < 2000; ++round)
+    {
+        auto engine = engineOf(pointwiseNetwork());
+        auto context = contextOf(engine);
+        run.set(*context);
+        EXPECT_OK(context->enqueue(stream.handle()));
+        engine.reset();
+        context.reset();
+        ASSERT_EQ(toyDevice().liveBytes, before);
+    }
+    EXPECT_TRUE(run.isDone());
 }
 
 TEST(Streams, S8_whatWaitsForDataCannotBeCaptured)

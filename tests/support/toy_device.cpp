@@ -33,6 +33,11 @@ class Pointwise final : public Prepared
           mCount{count},
           mFactor{factor}
     {
+        ++ToyDevice::livePrepared();
+    }
+    ~Pointwise() override
+    {
+        --ToyDevice::livePrepared();
     }
     bool isCollective() const noexcept override
     {
@@ -172,6 +177,12 @@ class ShapeValues final : public Kernel
     }
 };
 } // namespace
+
+std::atomic<int64_t>& ToyDevice::livePrepared()
+{
+    static std::atomic<int64_t> count{0};
+    return count;
+}
 
 std::atomic<int64_t>& ToyDevice::prepareCount()
 {

@@ -34,8 +34,9 @@ class ToyDevice final : public HostDevice
     }
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
 
-    //! Calls of Kernel::prepare, and bytes allocated and not released.
+    //! Calls of Kernel::prepare, what they made and is still held, and bytes allocated and not released.
     static std::atomic<int64_t>& prepareCount();
+    static std::atomic<int64_t>& livePrepared();
     std::atomic<int64_t> liveBytes{0};
 };
 
