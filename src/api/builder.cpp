@@ -68,6 +68,38 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device)
     return request;
 }
 
+//! A stream with work of its own. 0 and 1 are the calling thread, which a build leaves as it is: the use of them would
+//! wait for all blocking streams and spoil their captures.
+bool isQueue(void const* stream) noexcept
+{
+    return reinterpret_cast<uintptr_t>(stream) > 1;
+}
+
+//! Waits until the work that stands in the profile stream is over. A failure of it stays with the stream, for those
+//! whose work it is: nothing of the build ran there.
+Result<Done> awaitProfileStream(Device& device, BuilderConfig const& config)
+{
+    void* const stream = config.settings().profileStream;
+    if (!isQueue(stream) || !device.checkStream(stream))
+        return Done{}; // The build has said so, or the stream went meanwhile, and with it its work.
+    RunFailure failure;
+    auto const over = device.run({}, {.stream = stream}, failure);
+    if (!over)
+        return Error{over.error()}.in("profile stream");
+    return Done{};
+}
+
+//! Fences a build call, which is done with the profile stream when it returns, whatever became of the build (G9).
+template <typename Made, typename Work>
+Made fencedBuild(Device& device, INetworkDefinition& network, IBuilderConfig& config, char const* call, Made failure,
+    Work&& work) noexcept
+{
+    Log const& log = Network::of(network).reporting().log();
+    Made const made = fenced(log, call, failure, std::forward<Work>(work));
+    fencedDone(log, call, [&] { return awaitProfileStream(device, BuilderConfig::of(config)); });
+    return made;
+}
+
 } // namespace
 
 Builder::Builder(ILogger& logger, DeviceChoice device)
@@ -94,8 +126,8 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
     ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
     progress.phaseStart(kBuildPhase, "", 3);
-    void* const profileStream = config.settings().profileStream; // Nothing runs there, so that 0 needs no check.
-    Result<Done> stream = profileStream == nullptr ? Done{} : mDevice.device->checkStream(profileStream);
+    void* const profileStream = config.settings().profileStream;
+    Result<Done> stream = isQueue(profileStream) ? mDevice.device->checkStream(profileStream) : Done{};
     if (!stream)
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config));
@@ -224,8 +256,7 @@ void Builder::reset() noexcept
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept
 {
     using Made = IHostMemory*;
-    Log const& log = Network::of(network).reporting().log();
-    return fenced(log, "IBuilder::buildSerializedNetwork", Made{nullptr},
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildSerializedNetwork", Made{nullptr},
         [&]() -> Result<Made> { return makeHandle<IHostMemory, HostMemory>(TENON_TRY(build(network, config))); });
 }
 
@@ -276,28 +307,28 @@ IPluginRegistry& Builder::getPluginRegistry() noexcept
 ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept
 {
     using Made = ICudaEngine*;
-    Log const& log = Network::of(network).reporting().log();
-    return fenced(log, "IBuilder::buildEngineWithConfig", Made{nullptr}, [&]() -> Result<Made> {
+    auto const make = [&]() -> Result<Made> {
         auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
         LoadRequest request{
             *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
         request.allowsHostCode = true; // It comes from this very build.
         return TENON_TRY(loadEngine(request));
-    });
+    };
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildEngineWithConfig", Made{nullptr}, make);
 }
 
 bool Builder::buildSerializedNetworkToStream(
     INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) noexcept
 {
-    Log const& log = Network::of(network).reporting().log();
-    return fencedDone(log, "IBuilder::buildSerializedNetworkToStream", [&]() -> Result<Done> {
+    auto const write = [&]() -> Result<bool> {
         Bytes const bytes = TENON_TRY(build(network, config));
         auto const size = static_cast<int64_t>(bytes.size());
         int64_t const written = writer.write(bytes.data(), size);
         if (written != size)
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
-        return Done{};
-    });
+        return true;
+    };
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildSerializedNetworkToStream", false, write);
 }
 
 } // namespace tenon::api

@@ -90,6 +90,23 @@ class LimitedWriter final : public IStreamWriter
     size_t mMost;
 };
 
+//! Keeps nothing and gives one answer.
+class AnsweringWriter final : public IStreamWriter
+{
+  public:
+    explicit AnsweringWriter(int64_t answer)
+        : mAnswer{answer}
+    {
+    }
+    int64_t write(void const*, int64_t) final
+    {
+        return mAnswer;
+    }
+
+  private:
+    int64_t mAnswer;
+};
+
 TEST_F(BuilderRules, G4_aPoolThatTheDeviceLacksIsNamedByTheBuild)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));
@@ -102,7 +119,7 @@ TEST_F(BuilderRules, G4_aPoolThatTheDeviceLacksIsNamedByTheBuild)
     EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "kDLA_LOCAL_DRAM"), 1);
 }
 
-// Profile streams other than 0 and 1 move with the run-time's streams; until then they are refused by name.
+// That they wait for the work of a profile stream that is one of its own: streams_test.cpp.
 TEST_F(BuilderRules, G9_buildsAreDoneWithTheProfileStreamWhenTheyReturn)
 {
     convRelu.add(*network, dims({1, 3, 8, 10}));
@@ -271,6 +288,15 @@ TEST_F(BuilderRules, G10_streamsReceiveTheWholePlanOrTheBuildFails)
     EXPECT_NE(engine, nullptr);
     LimitedWriter some{all.bytes.size() / 2};
     EXPECT_FALSE(builder->buildSerializedNetworkToStream(*network, *config, some));
+    // Negative says that writing failed, whatever was taken; and nobody takes more than there is.
+    for (int64_t const answer : {int64_t{-1}, INT64_MIN, static_cast<int64_t>(all.bytes.size()) + 1})
+    {
+        AnsweringWriter writer{answer};
+        EXPECT_FALSE(builder->buildSerializedNetworkToStream(*network, *config, writer)) << answer;
+        EXPECT_EQ(
+            logger.count(ILogger::Severity::kERROR, "the stream writer took " + std::to_string(answer) + " of"), 1)
+            << logger.errors();
+    }
 }
 
 TEST_F(BuilderRules, informsInAtMostTenLines)

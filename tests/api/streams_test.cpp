@@ -4,7 +4,9 @@
 
 #include "tenon/host.h"
 
+#include <atomic>
 #include <future>
+#include <thread>
 
 namespace apitest
 {
@@ -251,6 +253,152 @@ TEST_F(StreamRules, aRunOnTheDefaultStreamSpoilsCapturesOfBlockingStreamsAndABui
     ASSERT_TRUE(context->enqueueV3(stream.handle())) << logger.errors();
     stream.synchronize();
     expectNear(y.read(), convRelu.expected(values, 2, 9, 10));
+}
+
+//! Tells when the build has done all that it tells of; ends it at its first step if it is to.
+class EndOfBuild final : public IProgressMonitor
+{
+  public:
+    explicit EndOfBuild(bool cancels)
+        : mCancels{cancels}
+    {
+    }
+    void phaseStart(char const*, char const*, int32_t) noexcept override {}
+    bool stepComplete(char const*, int32_t) noexcept override
+    {
+        return !mCancels;
+    }
+    void phaseFinish(char const* phase) noexcept override
+    {
+        if (std::string{phase} == "Building Engine")
+            mIsNear.set_value();
+    }
+    void wait()
+    {
+        mIsNear.get_future().wait();
+    }
+
+  private:
+    bool mCancels;
+    std::promise<void> mIsNear;
+};
+
+class AnyWriter final : public IStreamWriter
+{
+  public:
+    explicit AnyWriter(bool refuses)
+        : mRefuses{refuses}
+    {
+    }
+    int64_t write(void const*, int64_t count) final
+    {
+        return mRefuses ? -1 : count;
+    }
+
+  private:
+    bool mRefuses;
+};
+
+class ProfileStream : public StreamRules
+{
+  protected:
+    //! Whether the build, with the held stream as its profile stream, succeeds. It returns after the stream was let go.
+    bool build(int32_t call, bool cancels, bool refuses)
+    {
+        EndOfBuild end{cancels};
+        config->setProgressMonitor(&end);
+        config->setProfileStream(stream.handle());
+        stream.hold();
+        std::promise<void> hasReturned;
+        std::thread opener{[&] {
+            end.wait();
+            // A build that does not wait returns meanwhile.
+            hasReturned.get_future().wait_for(std::chrono::milliseconds{100});
+            isOpen = true;
+            stream.letGo();
+        }};
+        bool const isBuilt = callOf(call, refuses);
+        EXPECT_TRUE(isOpen) << "it returned with work in the profile stream";
+        EXPECT_TRUE(stream.isIdle());
+        hasReturned.set_value();
+        opener.join();
+        isOpen = false;
+        config->setProgressMonitor(nullptr);
+        return isBuilt;
+    }
+    bool callOf(int32_t call, bool refuses)
+    {
+        AnyWriter writer{refuses};
+        switch (call)
+        {
+        case 0: return std::unique_ptr<IHostMemory>{builder->buildSerializedNetwork(*network, *config)} != nullptr;
+        case 1: return std::unique_ptr<ICudaEngine>{builder->buildEngineWithConfig(*network, *config)} != nullptr;
+        default: return builder->buildSerializedNetworkToStream(*network, *config, writer);
+        }
+    }
+
+    std::atomic<bool> isOpen{false};
+};
+
+TEST_F(ProfileStream, G9_everyBuildCallReturnsWhenTheWorkOfTheStreamIsOver)
+{
+    for (int32_t call = 0; call < 3; ++call)
+    {
+        SCOPED_TRACE(call);
+        EXPECT_TRUE(build(call, false, false)) << logger.errors();
+        EXPECT_FALSE(build(call, true, false)) << "also when it fails";
+    }
+    EXPECT_FALSE(build(2, false, true)) << "and when the writer does";
+}
+
+TEST_F(ProfileStream, G9_thatOfTheThreadIsWaitedForToo)
+{
+    void* const own = reinterpret_cast<void*>(uintptr_t{2});
+    std::atomic<bool> isDone{false};
+    auto const late = [](void* done) -> int32_t {
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        *static_cast<std::atomic<bool>*>(done) = true;
+        return 0;
+    };
+    config->setProfileStream(static_cast<cudaStream_t>(own));
+    for (int32_t call = 0; call < 3; ++call)
+    {
+        isDone = false;
+        ASSERT_EQ(tenonHostSubmit(own, late, &isDone, nullptr), TENON_HOST_OK);
+        EXPECT_TRUE(callOf(call, false)) << logger.errors();
+        EXPECT_TRUE(isDone);
+        EXPECT_EQ(tenonHostSynchronizeStream(own), TENON_HOST_OK);
+    }
+}
+
+TEST_F(ProfileStream, G9_aFailureOfItsWorkStaysForThoseWhoseWorkItIs)
+{
+    auto const fail = [](void*) -> int32_t { return 7; };
+    ASSERT_EQ(tenonHostSubmit(stream.handle(), fail, nullptr, nullptr), TENON_HOST_OK);
+    config->setProfileStream(stream.handle());
+    EXPECT_TRUE(callOf(0, false)) << logger.errors();
+    EXPECT_EQ(logger.errors(), "");
+    EXPECT_EQ(tenonHostSynchronizeStream(stream.handle()), TENON_HOST_FAILED);
+}
+
+TEST_F(ProfileStream, G9_capturesAreLeftAlone)
+{
+    config->setProfileStream(stream.handle());
+    ASSERT_EQ(tenonHostBeginCapture(stream.handle(), TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    EXPECT_TRUE(callOf(0, false)) << "nothing of it runs there";
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "profile stream: the caller would wait for a stream that is"), 1)
+        << logger.errors();
+    void* graph = nullptr;
+    EXPECT_EQ(tenonHostEndCapture(stream.handle(), &graph), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
+    void* blocking = nullptr;
+    ASSERT_EQ(tenonHostCreateStream(&blocking, 1, 0), TENON_HOST_OK);
+    ASSERT_EQ(tenonHostBeginCapture(blocking, TENON_HOST_CAPTURE_RELAXED), TENON_HOST_OK);
+    config->setProfileStream(reinterpret_cast<cudaStream_t>(uintptr_t{1})); // The caller's thread, by its other name.
+    EXPECT_TRUE(callOf(1, false)) << logger.errors();
+    EXPECT_EQ(tenonHostEndCapture(blocking, &graph), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyStream(blocking), TENON_HOST_OK);
 }
 
 TEST_F(StreamRules, Q2_profilesAreSwitchedWhileRunsGoOn)
