@@ -68,9 +68,10 @@ class GrowingOutput final : public nvinfer1::IOutputAllocator
 {
   public:
     void* reallocateOutputAsync(
-        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t) override
+        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
     {
         calls.push_back("reallocate " + std::string{name});
+        lastStream = stream;
         lastCurrent = current;
         lastSize = size;
         lastAlignment = alignment;
@@ -98,6 +99,7 @@ class GrowingOutput final : public nvinfer1::IOutputAllocator
     void* lastCurrent{nullptr};
     uint64_t lastSize{0};
     uint64_t lastAlignment{0};
+    void* lastStream{nullptr};
     nvinfer1::Dims64 shape{};
     std::unique_ptr<DeviceArray<char>> memory;
 };

@@ -4,7 +4,11 @@
 #include "device/host/streams.h"
 #include "runtime/fixture.h"
 
+#include <algorithm>
+#include <atomic>
+#include <bit>
 #include <latch>
+#include <thread>
 
 namespace tenon::test
 {
@@ -148,6 +152,12 @@ std::shared_ptr<Plan> failsAtOnce(bool isReadLater)
     return builder.finish();
 }
 
+//! 0xFF in every byte.
+bool isPoisoned(std::vector<float> const& values)
+{
+    return std::ranges::all_of(values, [](float value) { return std::bit_cast<uint32_t>(value) == 0xFFFFFFFFU; });
+}
+
 //! Keeps codes and texts; counted by nobody.
 class Recorder final : public nvinfer1::IErrorRecorder
 {
@@ -222,18 +232,33 @@ TEST(Streams, S2_shapesAndAddressesAreThoseOfTheCall)
         EXPECT_TRUE(run->isDone()) << run->n;
 }
 
-TEST(Streams, S2_moreRunsThanAContextKeepsUnderWay)
+//! The one after that waits until the oldest is over, and takes its frame.
+TEST(Streams, S2_aContextKeepsAThousandAndTwentyFourRunsUnderWay)
 {
+    constexpr size_t kMost{1024};
+    constexpr size_t kRuns{1100};
     auto const context = contextOf(engineOf(pointwiseNetwork()));
     HeldStream stream;
-    stream.open();
     std::vector<std::unique_ptr<PointwiseRun>> runs;
-    for (uint32_t i = 0; i < 300; ++i)
-    {
+    for (uint32_t i = 0; i < kRuns; ++i)
         runs.push_back(std::make_unique<PointwiseRun>(1 + i % 3, i));
-        runs.back()->set(*context);
-        EXPECT_OK(context->enqueue(stream.handle()));
-    }
+    std::atomic<size_t> taken{0};
+    std::thread caller{[&] {
+        for (auto const& run : runs)
+        {
+            run->set(*context);
+            EXPECT_OK(context->enqueue(stream.handle()));
+            ++taken;
+        }
+    }};
+    while (taken < kMost)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    for (int round = 0; round < 100 && taken == kMost; ++round)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1}); // One that is taken too many is seen by then.
+    EXPECT_EQ(taken, kMost);
+    stream.open();
+    caller.join();
+    EXPECT_EQ(taken, kRuns);
     EXPECT_OK(stream.finish());
     for (auto const& run : runs)
         ASSERT_TRUE(run->isDone());
@@ -286,13 +311,15 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
     auto const context = contextOf(engine);
     Recorder recorder;
     context->setLog(Log{nullptr, referenceTo(&recorder)});
-    DeviceArray<float> const x{randomFloats(6, 1)};
-    DeviceArray<float> const out{6};
+    std::vector<float> const values = randomFloats(6, 1);
+    DeviceArray<float> const x{values};
+    DeviceArray<float> out{6};
     EXPECT_OK(context->setInputAddress("x", x.data()));
     EXPECT_OK(context->setOutputAddress("out", out.data()));
     HeldStream stream;
     for (int round = 0; round < 2; ++round)
     {
+        out.write(std::vector<float>(6, 1.0F)); // As an older run may have left it.
         EXPECT_OK(context->enqueue(stream.handle()));
         EXPECT_EQ(recorder.getNbErrors(), round);
         auto const told = stream.finish();
@@ -302,6 +329,11 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
         EXPECT_OK(host::synchronize(stream.handle()));
         ASSERT_EQ(recorder.getNbErrors(), round + 1);
         EXPECT_EQ(recorder.getErrorCode(round), ErrorCode::kFAILED_EXECUTION);
+        EXPECT_EQ(x.read(), values);
+        if (!isGuarded()) // Unspecified on devices with memory of their own.
+        {
+            EXPECT_TRUE(isPoisoned(out.read()));
+        }
         stream.hold();
     }
     EXPECT_OK(context->enqueue(stream.handle()));
@@ -311,6 +343,35 @@ TEST(Streams, S11_aFailureAfterTheReturnIsToldOnceAndTheContextStaysUsable)
     auto const now = context->enqueue(nullptr);
     ASSERT_FALSE(now) << "on stream 0 the call itself fails";
     EXPECT_EQ(recorder.getNbErrors(), 3);
+}
+
+//! A state that a run changes in place is an output that lies where an input does.
+TEST(Streams, S11_anOutputInAnInputsMemoryStaysAsTheFailedRunLeftIt)
+{
+    auto const context = contextOf(engineOf(failingNetwork()));
+    std::vector<float> const values = randomFloats(6, 1);
+    HeldStream stream;
+    for (size_t const place : {0, 3, 6}) // Where the input lies, in the middle of it, and behind it.
+    {
+        SCOPED_TRACE(place);
+        std::vector<float> before = values;
+        before.resize(12, 1.0F);
+        DeviceArray<float> const memory{before};
+        EXPECT_OK(context->setInputAddress("x", memory.data()));
+        EXPECT_OK(context->setOutputAddress("out", memory.data() + place));
+        EXPECT_OK(context->enqueue(stream.handle()));
+        EXPECT_FALSE(stream.finish());
+        auto const after = memory.read();
+        if (place < 6)
+        {
+            EXPECT_EQ(after, before);
+        }
+        else if (!isGuarded())
+        {
+            EXPECT_TRUE(isPoisoned({after.begin() + 6, after.end()}));
+        }
+        stream.hold();
+    }
 }
 
 TEST(Streams, S3_theEventIsOverNoLaterThanTheWork)
@@ -338,8 +399,53 @@ TEST(Streams, S3_theEventIsOverNoLaterThanTheWork)
     EXPECT_OK(host::destroyEvent(*event));
 }
 
+//! x -> first -> second -> out.
+std::shared_ptr<Plan> twoSteps(char const* first, char const* second)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {6});
+    auto const extents = builder.extentsOf(x);
+    int32_t const out = builder.output("out", extents);
+    int32_t const between = builder.activation(extents);
+    builder.step(first, {x}, {between}).args = ProgramBuilder::args(1.0F);
+    builder.step(second, {between}, {out}).args = ProgramBuilder::args(1.0F);
+    return builder.finish();
+}
+
+TEST(Streams, S3_theEventStandsBehindTheLastStepThatReadsAnInput)
+{
+    for (bool const isHeldWhileItReads : {false, true})
+    {
+        SCOPED_TRACE(isHeldWhileItReads);
+        auto const plan = isHeldWhileItReads ? twoSteps("wait", "scale") : twoSteps("scale", "wait");
+        auto const context = contextOf(engineOf(plan));
+        auto const event = host::createEvent();
+        ASSERT_TRUE(event);
+        EXPECT_OK(context->setInputConsumedEvent(*event));
+        std::vector<float> const values = randomFloats(6, 1);
+        DeviceArray<float> x{values};
+        DeviceArray<float> const out{6};
+        EXPECT_OK(context->setInputAddress("x", x.data()));
+        EXPECT_OK(context->setOutputAddress("out", out.data()));
+        HeldStream stream;
+        Gate::shut();
+        EXPECT_OK(context->enqueue(stream.handle()));
+        stream.open();
+        Gate::awaitKernel();
+        EXPECT_EQ(*host::isDone(*event), !isHeldWhileItReads);
+        EXPECT_FALSE(*host::isIdle(stream.handle()));
+        if (!isHeldWhileItReads)
+            x.write(randomFloats(6, 2));
+        Gate::open();
+        EXPECT_OK(stream.finish());
+        EXPECT_TRUE(*host::isDone(*event));
+        EXPECT_EQ(out.read(), values);
+        EXPECT_OK(host::destroyEvent(*event));
+    }
+}
+
 //! The step behind the last that reads an input fails; the inputs were read all the same.
-TEST(Streams, S3_theEventDoesNotWaitForStepsThatReadNoInput)
+TEST(Streams, S3_theEventOfARunThatFailsLaterIsRecorded)
 {
     auto const context = contextOf(engineOf(failingNetwork()));
     auto const event = host::createEvent();
@@ -411,6 +517,8 @@ TEST(Streams, R3_enqueueWaitsWhereSizesDependOnData)
     EXPECT_OK(context->setOutputAllocator("indices", &indices));
     EXPECT_OK(context->setOutputAllocator("negated", &negated));
     EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_EQ(indices.lastStream, stream.handle());
+    EXPECT_EQ(negated.lastStream, stream.handle());
     EXPECT_TRUE(indices.shape == std::vector<int64_t>{10}) << "told before the call returned";
     EXPECT_OK(stream.finish());
     auto const found = indices.read<int32_t>();

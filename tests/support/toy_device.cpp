@@ -1,7 +1,9 @@
 // Kernels of the toy device.
 #include "support/toy_device.h"
 
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 namespace tenon::test
@@ -98,6 +100,29 @@ Result<Done> runFail(Call const&, int64_t, float)
     return badArgument("this kernel always fails");
 }
 
+struct GateState
+{
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool isShut{false};
+    bool isReached{false};
+};
+
+GateState& gate()
+{
+    static GateState state;
+    return state;
+}
+
+Result<Done> runWait(Call const& call, int64_t count, float)
+{
+    std::unique_lock lock{gate().mutex};
+    gate().isReached = true;
+    gate().changed.notify_all();
+    gate().changed.wait(lock, [] { return !gate().isShut; });
+    return runScale(call, count, 1.0F);
+}
+
 struct Spec
 {
     std::string_view name;
@@ -114,6 +139,7 @@ constexpr Spec kSpecs[]{
     {"nonzero", runNonZero, 1, DType::kFLOAT, DType::kINT32, true},
     {"negate", runNegate, 1, DType::kINT32, DType::kINT32},
     {"fail", runFail, 1, DType::kFLOAT, DType::kFLOAT},
+    {"wait", runWait, 1, DType::kFLOAT, DType::kFLOAT},
 };
 
 class ToyKernel final : public Kernel
@@ -182,6 +208,26 @@ std::atomic<int64_t>& ToyDevice::livePrepared()
 {
     static std::atomic<int64_t> count{0};
     return count;
+}
+
+void Gate::shut()
+{
+    std::scoped_lock const lock{gate().mutex};
+    gate().isShut = true;
+    gate().isReached = false;
+}
+
+void Gate::open()
+{
+    std::scoped_lock const lock{gate().mutex};
+    gate().isShut = false;
+    gate().changed.notify_all();
+}
+
+void Gate::awaitKernel()
+{
+    std::unique_lock lock{gate().mutex};
+    gate().changed.wait(lock, [] { return gate().isReached; });
 }
 
 std::atomic<int64_t>& ToyDevice::prepareCount()

@@ -8,8 +8,19 @@
 namespace tenon::test
 {
 
+//! What the kernel "wait" waits at; open unless a test shuts it.
+class Gate
+{
+  public:
+    static void shut();
+    static void open();
+    //! Waits until a kernel is there.
+    static void awaitKernel();
+};
+
 //! Kernels: add(a, b), scale(a; factor), nonzero(a) → indices and their number, negate(a) of int32,
-//! shape_values(values), fail(a) which always fails when run. All but nonzero work in place.
+//! shape_values(values), fail(a) which always fails when run, wait(a) which copies when the gate is open. All but
+//! nonzero work in place.
 class ToyDevice final : public HostDevice
 {
   public:
