@@ -1,6 +1,8 @@
 // Outputs whose extents depend on data, output allocators and assertions, on the CPU backend (rules C, Q7, R, S11).
 #include "fixture.h"
 
+#include "tenon/host.h"
+
 namespace apitest
 {
 
@@ -9,10 +11,11 @@ class KeepingAllocator final : public IOutputAllocator
 {
   public:
     void* reallocateOutputAsync(
-        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t) override
+        char const* name, void* current, uint64_t size, uint64_t alignment, cudaStream_t stream) override
     {
         calls.emplace_back("reallocate " + std::string{name});
         offered = current;
+        streams.push_back(stream);
         sizes.push_back(size);
         EXPECT_EQ(alignment & (alignment - 1), 0U);
         if (refuses)
@@ -32,6 +35,7 @@ class KeepingAllocator final : public IOutputAllocator
     bool takesOffer{false};
     std::vector<std::string> calls;
     std::vector<uint64_t> sizes;
+    std::vector<cudaStream_t> streams;
     void* offered{nullptr};
     std::unique_ptr<DeviceArray<int32_t>> memory;
     Dims told{-1, {}};
@@ -162,6 +166,24 @@ TEST_F(DataDependent, R3_R10_theAllocatorIsAskedForTheSizeThenToldTheShape)
         EXPECT_GE(allocator.sizes.back(), want.size() * sizeof(int32_t));
         EXPECT_EQ(allocator.memory->read(want.size()), want);
     }
+}
+
+TEST_F(DataDependent, R3_R7_theAllocatorIsHandedTheStreamOfTheRun)
+{
+    ASSERT_TRUE(context->setOutputAllocator("positions", &allocator));
+    void* own = nullptr;
+    ASSERT_EQ(tenonHostCreateStream(&own, 0, 0), TENON_HOST_OK);
+    std::vector<cudaStream_t> given;
+    for (cudaStream_t const each : {static_cast<cudaStream_t>(own), cudaStream_t{nullptr}, stream()})
+    {
+        given.push_back(each);
+        std::vector<int32_t> const want = setInput(4, 2);
+        ASSERT_TRUE(context->enqueueV3(each)) << logger.errors();
+        ASSERT_EQ(tenonHostSynchronizeStream(each), TENON_HOST_OK);
+        EXPECT_EQ(allocator.streams, given);
+        EXPECT_EQ(allocator.memory->read(want.size()), want);
+    }
+    EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK);
 }
 
 TEST_F(DataDependent, R3_theAllocatorMayAskItsContextAndCannotTakeAnythingFromTheRun)
@@ -334,6 +356,7 @@ TEST_F(ApiTest, R7_R10_outputsOfKnownShapeAskTheirAllocatorToo)
 {
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    KeepingAllocator keeping;
     OldAllocator allocator;
     std::vector<float> const values = randomFloats(2 * 3 * 9 * 10, 3);
     DeviceArray<float> const x{values};
@@ -343,6 +366,12 @@ TEST_F(ApiTest, R7_R10_outputsOfKnownShapeAskTheirAllocatorToo)
     ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors();
     EXPECT_EQ(extents(allocator.told), (std::vector<int64_t>{2, 4, 9, 10}));
     expectNear(allocator.memory->read(2 * 4 * 9 * 10), convRelu.expected(values, 2, 9, 10));
+    void* own = nullptr;
+    ASSERT_EQ(tenonHostCreateStream(&own, 0, 0), TENON_HOST_OK);
+    context->setOutputAllocator("y", &keeping);
+    ASSERT_TRUE(context->enqueueV3(static_cast<cudaStream_t>(own))) << logger.errors();
+    EXPECT_EQ(keeping.streams, std::vector<cudaStream_t>{static_cast<cudaStream_t>(own)});
+    EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK); // Waits.
 }
 
 //! y = exp(x), asserted: the first extent of x is `wanted` at least.

@@ -1,7 +1,10 @@
 // Memory of engines and contexts: allocators, strategies, what users manage (rules O10–O12, Q19–Q21, Q24, S9, S10, V5).
 #include "fixture.h"
 
+#include "tenon/host.h"
+
 #include <map>
+#include <set>
 
 namespace apitest
 {
@@ -52,15 +55,18 @@ class CheckedAllocator : public IGpuAllocator
 class AsyncAllocator final : public IGpuAsyncAllocator
 {
   public:
-    void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t) noexcept override
+    void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags, cudaStream_t stream) noexcept override
     {
+        streams.insert(stream);
         return plain.allocate(size, alignment, flags);
     }
-    bool deallocateAsync(void* memory, cudaStream_t) noexcept override
+    bool deallocateAsync(void* memory, cudaStream_t stream) noexcept override
     {
+        streams.insert(stream);
         return plain.deallocate(memory);
     }
     CheckedAllocator plain;
+    std::set<cudaStream_t> streams; //!< That it was handed since a test cleared them.
 };
 
 //! y = a·(a·(…)): as many products, each of which keeps an activation. Two profiles: 1 to 8 rows, and 1 to 64.
@@ -381,6 +387,20 @@ TEST_F(MemoryRules, S9_theTemporaryAllocatorServesWithinRunsOnly)
     int32_t const calls = allocator.calls;
     run(23);
     EXPECT_EQ(allocator.calls, calls);
+    AsyncAllocator async;
+    EXPECT_TRUE(context->setTemporaryStorageAllocator(&async));
+    void* own = nullptr;
+    ASSERT_EQ(tenonHostCreateStream(&own, 0, 0), TENON_HOST_OK);
+    DeviceArray<float> const x{randomFloats(128, 24)};
+    context->setInputTensorAddress("x", x.data());
+    for (cudaStream_t const each : {static_cast<cudaStream_t>(own), cudaStream_t{nullptr}})
+    {
+        async.streams.clear();
+        EXPECT_TRUE(context->enqueueV3(each)) << logger.errors();
+        EXPECT_EQ(async.streams, std::set<cudaStream_t>{each}) << "that of the run";
+    }
+    EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK);
+    EXPECT_TRUE(context->setTemporaryStorageAllocator(nullptr));
 }
 
 TEST_F(MemoryRules, S10_noCacheIsKeptByDefault)
