@@ -2,7 +2,9 @@
 #include "api/fixture.h"
 #include "support/era_networks.h"
 
+#include <array>
 #include <functional>
+#include <set>
 
 namespace apitest
 {
@@ -10,6 +12,7 @@ namespace
 {
 
 constexpr int32_t kMost{5};
+constexpr int32_t kFewest{2}; //!< That the first profile of an explicit network takes at most.
 constexpr uint32_t kExplicit{1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
 
 //! Networks of one function are engines of all three kinds. An input or output tensor has `perSample` elements.
@@ -516,7 +519,7 @@ class SameNetwork : public ImplicitBatch
         EraNetwork<kMode> era{*network, store};
         add(era);
         if (kMode == BatchMode::kExplicit)
-            for (int64_t const most : {2, static_cast<int>(kMost)})
+            for (int64_t const most : {kFewest, kMost})
                 addBatchProfile(most);
         return buildEngine();
     }
@@ -568,10 +571,10 @@ class SameNetwork : public ImplicitBatch
     void compare(ICudaEngine& implicit, ICudaEngine& full, std::vector<Port> const& ports)
     {
         auto const old = contextOf(implicit);
-        auto const byIndex = contextOf(full);
-        auto const byName = contextOf(full);
-        ASSERT_TRUE(byIndex->setOptimizationProfileAsync(1, stream()));
-        ASSERT_TRUE(byName->setOptimizationProfileAsync(1, stream()));
+        std::array const byIndex{contextOf(full), contextOf(full)}; // One with each profile.
+        std::array const byName{contextOf(full), contextOf(full)};
+        ASSERT_TRUE(byIndex[1]->setOptimizationProfileAsync(1, stream()));
+        ASSERT_TRUE(byName[1]->setOptimizationProfileAsync(1, stream()));
         auto const count = static_cast<std::ptrdiff_t>(ports.size());
         for (int32_t const batch : {1, 3, static_cast<int32_t>(kMost), 2})
         {
@@ -584,23 +587,40 @@ class SameNetwork : public ImplicitBatch
                 want);
             Dims shape = full.getTensorShape(ports.front().name);
             shape.d[0] = batch;
-            auto const second = outputsOf(ports, size, [&](auto const& bindings) {
-                std::vector<void*> all(static_cast<size_t>(2 * count), nullptr);
-                std::copy(bindings.begin(), bindings.end(), all.begin() + count);
-                return byIndex->setBindingDimensions(static_cast<int32_t>(count), shape)
-                    && byIndex->enqueueV2(all.data(), stream(), nullptr);
-            });
-            EXPECT_EQ(second, want) << "V2 bindings, profile 1, batch " << batch;
-            auto const third = outputsOf(ports, size, [&](auto const& bindings) {
-                bool done = byName->setInputShape(ports.front().name, shape);
-                for (size_t i = 0; i < ports.size(); ++i)
-                    done = done && byName->setTensorAddress(ports[i].name, bindings[i]);
-                return done && byName->enqueueV3(stream());
-            });
-            EXPECT_EQ(third, want) << "V3, batch " << batch;
-            for (auto const& output : want)
-                for (float const value : output)
-                    ASSERT_TRUE(std::isfinite(value));
+            for (size_t profile = batch <= kFewest ? 0 : 1; profile < 2; ++profile)
+            {
+                SCOPED_TRACE("profile " + std::to_string(profile) + ", batch " + std::to_string(batch));
+                auto const second = outputsOf(ports, size, [&](auto const& bindings) {
+                    auto const first = static_cast<std::ptrdiff_t>(profile) * count;
+                    std::vector<void*> all(static_cast<size_t>(2 * count), nullptr);
+                    std::copy(bindings.begin(), bindings.end(), all.begin() + first);
+                    return byIndex[profile]->setBindingDimensions(static_cast<int32_t>(first), shape)
+                        && byIndex[profile]->enqueueV2(all.data(), stream(), nullptr);
+                });
+                EXPECT_EQ(second, want) << "V2 bindings";
+                auto const third = outputsOf(ports, size, [&](auto const& bindings) {
+                    bool done = byName[profile]->setInputShape(ports.front().name, shape);
+                    for (size_t i = 0; i < ports.size(); ++i)
+                        done = done && byName[profile]->setTensorAddress(ports[i].name, bindings[i]);
+                    return done && byName[profile]->enqueueV3(stream());
+                });
+                EXPECT_EQ(third, want) << "V3";
+            }
+            expectOfEachSample(want, size);
+        }
+    }
+    //! All finite, and no two samples have the same.
+    static void expectOfEachSample(std::vector<std::vector<float>> const& outputs, size_t batch)
+    {
+        for (auto const& output : outputs)
+        {
+            for (float const value : output)
+                ASSERT_TRUE(std::isfinite(value));
+            std::set<std::vector<float>> samples;
+            auto const perSample = static_cast<std::ptrdiff_t>(output.size() / batch);
+            for (auto at = output.begin(); at != output.end(); at += perSample)
+                samples.emplace(at, at + perSample);
+            EXPECT_EQ(samples.size(), batch);
         }
     }
 };
