@@ -77,10 +77,13 @@ void Network::markOutput(nvinfer1::ITensor& tensor) noexcept
 
 void Network::unmarkOutput(nvinfer1::ITensor& tensor) noexcept
 {
-    Tensor& output = Tensor::of(tensor);
-    output.isMarkedOutput = false;
-    if (!output.isMarkedForShapes)
-        std::erase(mOutputs, &output);
+    fencedDone(mReporting.log(), "INetworkDefinition::unmarkOutput", [&]() -> Result<Done> {
+        Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
+        output.isMarkedOutput = false;
+        if (!output.isMarkedForShapes)
+            std::erase(mOutputs, &output);
+        return Done{};
+    });
 }
 
 bool Network::markOutputForShapes(nvinfer1::ITensor& tensor) noexcept
@@ -99,14 +102,15 @@ bool Network::markOutputForShapes(nvinfer1::ITensor& tensor) noexcept
 
 bool Network::unmarkOutputForShapes(nvinfer1::ITensor& tensor) noexcept
 {
-    Tensor& output = Tensor::of(tensor);
-    if (!output.isMarkedForShapes)
-        return mReporting.fail(badArgument(
-            "INetworkDefinition::unmarkOutputForShapes: tensor '{}' is not marked for shapes", output.name()));
-    output.isMarkedForShapes = false;
-    std::erase(mOutputs, &output);
-    mShapeReadsStale = true;
-    return true;
+    return fencedDone(mReporting.log(), "INetworkDefinition::unmarkOutputForShapes", [&]() -> Result<Done> {
+        Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
+        if (!output.isMarkedForShapes)
+            return badArgument("tensor '{}' is not marked for shapes", output.name());
+        output.isMarkedForShapes = false;
+        std::erase(mOutputs, &output);
+        mShapeReadsStale = true;
+        return Done{};
+    });
 }
 
 void Network::removeTensor(nvinfer1::ITensor& tensor) noexcept

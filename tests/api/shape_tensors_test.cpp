@@ -81,6 +81,37 @@ TEST_F(ShapeTensors, D1_aTensorIsAShapeTensorOnceShapesNeedItsValues)
     EXPECT_FALSE(shuffle->getOutput(0)->isShapeTensor()); // Its shape is wanted, not its values.
 }
 
+TEST_F(ShapeTensors, D1_whatIsUnmarkedForShapesIsNoOutputAndNoShapeTensor)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {12});
+    ITensor* y = network->addUnary(*x, UnaryOperation::kNEG)->getOutput(0);
+    y->setName("y");
+    network->markOutput(*y);
+    ITensor* shape = network->addShape(*y)->getOutput(0);
+    shape->setName("shape");
+    EXPECT_FALSE(network->unmarkOutputForShapes(*shape));
+    EXPECT_FALSE(network->unmarkOutputForShapes(*y)) << "it is an output of data";
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "is not marked for shapes"), 2) << logger.errors();
+    for (bool const isMarked : {true, false, true})
+    {
+        EXPECT_TRUE(isMarked ? network->markOutputForShapes(*shape) : network->unmarkOutputForShapes(*shape));
+        EXPECT_EQ(shape->isShapeTensor(), isMarked);
+        EXPECT_EQ(shape->isNetworkOutput(), isMarked);
+        ASSERT_EQ(network->getNbOutputs(), isMarked ? 2 : 1);
+        EXPECT_EQ(network->getOutput(0), y);
+        std::unique_ptr<ICudaEngine> const engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        EXPECT_EQ(engine->getNbIOTensors(), isMarked ? 3 : 2);
+        EXPECT_EQ(engine->isShapeInferenceIO("shape"), isMarked);
+    }
+    std::unique_ptr<INetworkDefinition> const other{builder->createNetworkV2(0)};
+    EXPECT_FALSE(other->unmarkOutputForShapes(*shape)) << "a tensor of another network";
+    EXPECT_TRUE(shape->isNetworkOutput());
+    other->unmarkOutput(*y);
+    EXPECT_TRUE(y->isNetworkOutput());
+    EXPECT_EQ(network->getNbOutputs(), 2);
+}
+
 TEST_F(ShapeTensors, D3_shapeTensorsLieOnTheHost)
 {
     ITensor* x = input("x", DataType::kFLOAT, {12});
