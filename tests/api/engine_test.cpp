@@ -125,6 +125,39 @@ TEST_F(EngineRules, P8_layersAreTheOptimizedOnesAndTheInspectorNamesThem)
     EXPECT_NE(json.find("\"Layers\""), std::string::npos);
 }
 
+TEST_F(EngineRules, P3_P4_queriesOfAProfileAnswerForIt)
+{
+    addProfile({1, 3, 20, 10}, {1, 3, 20, 10}, {1, 3, 24, 10});
+    std::unique_ptr<ICudaEngine> const two = buildEngine();
+    ASSERT_NE(two, nullptr);
+    for (char const* name : {"x", "y"})
+        for (int32_t const profile : {0, 1})
+        {
+            EXPECT_EQ(two->getTensorFormat(name, profile), TensorFormat::kLINEAR);
+            EXPECT_EQ(two->getTensorBytesPerComponent(name, profile), -1);
+            EXPECT_EQ(two->getTensorComponentsPerElement(name, profile), -1);
+            EXPECT_EQ(two->getTensorVectorizedDim(name, profile), -1);
+            EXPECT_STRNE(two->getTensorFormatDesc(name, profile), "");
+        }
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "profile"), 0) << "it was named";
+    for (auto const& [name, profile] : {std::pair{"x", 2}, {"x", -1}, {"nobody", 0}})
+    {
+        EXPECT_EQ(two->getTensorFormat(name, profile), TensorFormat::kLINEAR);
+        EXPECT_EQ(two->getTensorBytesPerComponent(name, profile), -1);
+        EXPECT_EQ(two->getTensorComponentsPerElement(name, profile), -1);
+        EXPECT_EQ(two->getTensorVectorizedDim(name, profile), -1);
+        EXPECT_STREQ(two->getTensorFormatDesc(name, profile), "");
+    }
+}
+
+TEST_F(EngineRules, answersOfAnEngineThatNoLibraryAndNoRefitterTakesPartIn)
+{
+    EXPECT_FALSE(engine->isRefittable());
+    EXPECT_EQ(engine->getTacticSources(), 0U);
+    EXPECT_EQ(engine->getEngineCapability(), EngineCapability::kSTANDARD);
+    EXPECT_EQ(engine->getHardwareCompatibilityLevel(), HardwareCompatibilityLevel::kNONE);
+}
+
 TEST_F(EngineRules, P9_strippedWeightsOfAnOrdinaryEngine)
 {
     EXPECT_EQ(engine->getEngineStat(EngineStat::kSTRIPPED_WEIGHTS_SIZE), -1);

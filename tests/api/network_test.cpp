@@ -243,7 +243,33 @@ TEST_F(Network, C14_allFormatsAreAllowedUntilSaidOtherwise)
     EXPECT_EQ(x->getAllowedFormats(), 1U);
 }
 
-// Inputs and outputs in other formats come with engine and contexts; until then every one is linear.
+//! Tensors of data could be in other formats, which Tenon's inputs and outputs are not yet (README).
+TEST_F(Network, C14_inputsAndOutputsThatMayNotBeLinearAreRefusedByName)
+{
+    KeepingRecorder recorder;
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    network->setErrorRecorder(&recorder);
+    auto const bit = [](TensorFormat format) { return 1U << static_cast<uint32_t>(format); };
+    for (ITensor* const tensor : {network->getInput(0), network->getOutput(0)})
+    {
+        SCOPED_TRACE(tensor->getName());
+        for (uint32_t const formats : {bit(TensorFormat::kCHW4), bit(TensorFormat::kHWC) | bit(TensorFormat::kCHW32)})
+        {
+            recorder.clear();
+            tensor->setAllowedFormats(formats);
+            EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+            ASSERT_EQ(recorder.getNbErrors(), 1);
+            EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_CONFIG);
+            EXPECT_NE(std::string{recorder.getErrorDesc(0)}.find("allow kLINEAR"), std::string::npos);
+        }
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "tensor '" + std::string{tensor->getName()} + "' allows"), 2)
+            << logger.errors();
+        tensor->setAllowedFormats(bit(TensorFormat::kCHW4) | bit(TensorFormat::kLINEAR));
+    }
+    EXPECT_NE(buildEngine(), nullptr) << "linear is among them";
+    network->setErrorRecorder(nullptr);
+}
+
 TEST_F(Network, C14_shapeTensorsAreLinear)
 {
     ITensor* x = network->addInput("x", DataType::kFLOAT, dims({-1}));

@@ -58,6 +58,30 @@ TEST_F(RuntimeOptions, B8_thereAreNoDlaCores)
     EXPECT_EQ(recorder.last(), ErrorCode::kUNSUPPORTED_STATE);
     EXPECT_NE(std::string{recorder.getErrorDesc(0)}.find("setDLACore: there is no DLA core 1"), std::string::npos);
     EXPECT_EQ(runtime->getDLACore(), -1); // None.
+    KeepingRecorder ofBuilder;
+    builder->setErrorRecorder(&ofBuilder);
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    for (int32_t i = 0; i < network->getNbLayers(); ++i)
+        EXPECT_FALSE(config->canRunOnDLA(network->getLayer(i)));
+    EXPECT_FALSE(config->canRunOnDLA(nullptr));
+    EXPECT_EQ(config->getDLACore(), -1);
+    config->setDLACore(0);
+    ASSERT_EQ(ofBuilder.getNbErrors(), 1);
+    EXPECT_EQ(ofBuilder.last(), ErrorCode::kUNSUPPORTED_STATE);
+    EXPECT_NE(std::string{ofBuilder.getErrorDesc(0)}.find("setDLACore: there is no DLA core 0"), std::string::npos);
+    EXPECT_EQ(config->getDLACore(), -1);
+    builder->setErrorRecorder(nullptr);
+}
+
+TEST_F(RuntimeOptions, O4_codeOfTheHostIsNotAllowedUntilItIs)
+{
+    EXPECT_FALSE(runtime->getEngineHostCodeAllowed());
+    for (bool const allowed : {true, false})
+    {
+        runtime->setEngineHostCodeAllowed(allowed);
+        EXPECT_EQ(runtime->getEngineHostCodeAllowed(), allowed);
+    }
+    EXPECT_EQ(recorder.getNbErrors(), 0);
 }
 
 TEST_F(RuntimeOptions, O8_flagsOfASerialization)

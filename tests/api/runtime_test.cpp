@@ -54,7 +54,7 @@ TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
     runAndCompare(*context, 2, 10, 9);
 }
 
-// A missing plugin comes with custom layers.
+// A missing plugin: tests/plugins/registry_test.cpp.
 TEST_F(RuntimeRules, O1_anotherFormatVersionIsRefusedByName)
 {
     std::vector<uint8_t> other = bytes();
