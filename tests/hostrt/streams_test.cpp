@@ -249,6 +249,35 @@ TEST(HostrtGraphs, anExecutableTakesANewGraph)
     CUDA_OK(cudaGraphExecDestroy(executable));
 }
 
+TEST(HostrtGraphs, S8_memoryCanBeAllocatedInACaptureOfAnyMode)
+{
+    for (auto const mode :
+        {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed})
+    {
+        OwnStream const stream{cudaStreamDefault};
+        CUDA_OK(cudaStreamBeginCapture(stream, mode));
+        unsigned char* allocated = nullptr;
+        void* pinned = nullptr;
+        CUDA_OK(cudaMalloc(&allocated, 8));
+        DeviceBytes const memory{allocated};
+        CUDA_OK(cudaMallocHost(&pinned, 8));
+        CUDA_OK(cudaMemsetAsync(allocated, 5, 8, stream));
+        CUDA_OK(cudaMemcpyAsync(pinned, allocated, 8, cudaMemcpyDefault, stream));
+        cudaGraph_t graph = nullptr;
+        CUDA_OK(cudaStreamEndCapture(stream, &graph));
+        cudaGraphExec_t executable = nullptr;
+        CUDA_OK(cudaGraphInstantiate(&executable, graph));
+        CUDA_OK(cudaMemset(allocated, 7, 8));
+        CUDA_OK(cudaGraphLaunch(executable, stream));
+        CUDA_OK(cudaStreamSynchronize(stream));
+        EXPECT_THAT(read(allocated, 8), testing::Each(5)) << "mode " << mode;
+        EXPECT_THAT(read(pinned, 8), testing::Each(5)) << "mode " << mode;
+        CUDA_OK(cudaGraphExecDestroy(executable));
+        CUDA_OK(cudaGraphDestroy(graph));
+        CUDA_OK(cudaFreeHost(pinned));
+    }
+}
+
 TEST(HostrtGraphs, whatSpoilsACapture)
 {
     OwnStream const stream;
