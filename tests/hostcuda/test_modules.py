@@ -88,6 +88,58 @@ assert len(runtime._waiting) == len(runtime._in_graphs) == 1  # What graphs may 
     )
 
 
+def test_a_run_that_fails_later_is_told_once_and_the_device_stays_usable(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'python')!r})"
+        """
+import time
+import numpy as np, scaled_plugin, small, tensorrt as trt
+from cuda.bindings import runtime as rt
+ok, failed = rt.cudaError_t.cudaSuccess, rt.cudaError_t.cudaErrorLaunchFailure
+class Failing(scaled_plugin.ScaledV3):
+    fails = False
+    def enqueue(self, *arguments):
+        if Failing.fails:
+            raise ValueError("not this time")
+        super().enqueue(*arguments)
+class Creator(scaled_plugin.ScaledV3Creator):
+    make = Failing
+assert trt.get_plugin_registry().register_creator(Creator(), "")
+logger = small.Recorder()
+builder = trt.Builder(logger)
+network = builder.create_network()
+layer = network.add_plugin_v3([network.add_input("x", trt.float32, (5,))], [], Failing())
+layer.get_output(0).name = "y"
+network.mark_output(layer.get_output(0))
+plan = builder.build_serialized_network(network, builder.create_builder_config())
+context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+x, y = np.random.default_rng(3).standard_normal(5).astype(np.float32), np.zeros(5, np.float32)
+(_, on_device), (_, result) = rt.cudaMalloc(x.nbytes), rt.cudaMalloc(y.nbytes)
+assert rt.cudaMemcpy(on_device, x, x.nbytes, rt.cudaMemcpyKind.cudaMemcpyHostToDevice) == (ok,)
+assert context.set_tensor_address("x", on_device) and context.set_tensor_address("y", result)
+stream = rt.cudaStreamCreate()[1]
+def query(stream):
+    ends = time.monotonic() + small.PATIENCE
+    while (answer := rt.cudaStreamQuery(stream)) == (rt.cudaError_t.cudaErrorNotReady,) and time.monotonic() < ends:
+        time.sleep(0.001)
+    return answer
+for ask in (rt.cudaStreamSynchronize, query):
+    Failing.fails = True
+    assert context.execute_async_v3(int(stream))
+    assert ask(stream) == (failed,)
+    assert ask(stream) == rt.cudaStreamSynchronize(stream) == rt.cudaStreamQuery(stream) == (ok,)
+    Failing.fails = False
+    assert rt.cudaMemset(result, 1, y.nbytes) == (ok,)
+    assert context.execute_async_v3(int(stream)) and ask(stream) == (ok,)
+    assert rt.cudaMemcpy(y, result, y.nbytes, rt.cudaMemcpyKind.cudaMemcpyDeviceToHost) == (ok,)
+    assert np.array_equal(y, 2 * x)
+assert rt.cudaDeviceSynchronize() == rt.cudaStreamDestroy(stream) == (ok,)
+assert rt.cudaFree(on_device) == rt.cudaFree(result) == (ok,)
+""",
+    )
+
+
 def test_sizes_and_arrays_that_no_copy_can_have(site: pathlib.Path) -> None:
     run_code(
         site,

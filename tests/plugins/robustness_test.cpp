@@ -138,19 +138,29 @@ TEST_F(Robust, L13_afterARunThatFailedLaterShapesAreToldAgain)
     std::unique_ptr<ICudaEngine> const engine = engineOf<Failing>(dims({8}));
     ASSERT_NE(engine, nullptr);
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    apitest::KeepingRecorder recorder;
+    context->setErrorRecorder(&recorder);
     OwnStream const own;
     DeviceArray<float> const in{randomFloats(8, 5)};
     DeviceArray<float> const out{size_t{8}};
     context->setTensorAddress("x", in.data());
     context->setTensorAddress("y", out.data());
     Journal::get().clear();
+    int32_t failures{0};
     for (int64_t const failsAt : {-1, -1, 8, 8, -1, -1})
     {
         Failing::failsAt = failsAt;
         ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
         EXPECT_EQ(own.synchronize() == TENON_HOST_OK, failsAt < 0);
+        EXPECT_EQ(own.synchronize(), TENON_HOST_OK) << "a failure is returned once";
+        failures += failsAt < 0 ? 0 : 1;
+        ASSERT_EQ(recorder.getNbErrors(), failures) << logger.errors();
+        EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "robust"), failures) << logger.errors();
+        for (int32_t i = 0; i < failures; ++i)
+            EXPECT_EQ(recorder.getErrorCode(i), ErrorCode::kFAILED_EXECUTION) << recorder.getErrorDesc(i);
     }
     EXPECT_EQ(Journal::get().count("onShapeChange"), 3) << "at first, and after each failure";
+    context->setErrorRecorder(nullptr);
     getPluginRegistry()->deregisterCreator(creator);
 }
 
