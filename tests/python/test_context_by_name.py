@@ -494,33 +494,6 @@ def test_events_and_streams_of_nobody_are_refused(logger: small.Recorder) -> Non
     assert f"stream {NO_HANDLE:#x} is not" in logger.errors()
 
 
-def test_destructors_wait_without_the_interpreter(logger: small.Recorder) -> None:
-    """A context that goes calls its allocator, which another thread may hold up until it has the interpreter."""
-    entered, go_on = threading.Event(), threading.Event()
-
-    class Slow(Memory):
-        def deallocate(self, memory: int) -> bool:
-            entered.set()
-            assert go_on.wait(small.PATIENCE)
-            return super().deallocate(memory)
-
-    runtime = trt.Runtime(logger)
-    runtime.gpu_allocator = Slow()
-    engine = wide(logger, runtime)
-    contexts = [engine.create_execution_context()]
-
-    def helper() -> None:
-        assert entered.wait(small.PATIENCE)
-        go_on.set()
-
-    thread = threading.Thread(target=helper)
-    thread.start()
-    contexts.clear()
-    thread.join(small.PATIENCE)
-    assert not thread.is_alive() and go_on.is_set()
-    entered.clear()
-
-
 def test_set_input_shape_refuses_what_does_not_fit(logger: small.Recorder) -> None:
     context = small.engine(logger).create_execution_context()
     assert context.set_input_shape("x", (3, 8)) is True

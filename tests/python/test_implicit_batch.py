@@ -144,25 +144,45 @@ def test_S4_other_calls_fail_on_an_implicit_engine() -> None:
     assert "implicit" in logger.errors()
 
 
+def explicit(builder: trt.Builder, network: trt.INetworkDefinition, logger: trt.ILogger) -> trt.ICudaEngine:
+    """y = relu(x) for two rows of three."""
+    y = network.add_activation(network.add_input("x", trt.float32, (2, 3)), trt.ActivationType.RELU).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
+    assert not engine.has_implicit_batch_dimension and engine.max_batch_size == 1
+    return engine
+
+
 def test_S4_an_explicit_batch_makes_the_number_a_matter_of_form() -> None:
     logger = small.Recorder()
     builder = trt.Builder(logger)
     network = builder.create_network(EXPLICIT)
-    x = network.add_input("x", trt.float32, (2, 3))
-    y = network.add_activation(x, trt.ActivationType.RELU).get_output(0)
-    y.name = "y"
-    network.mark_output(y)
     builder.max_batch_size = 16  # As programs of that time did; the flag decides.
     assert not network.has_implicit_batch_dimension
-    plan = builder.build_serialized_network(network, builder.create_builder_config())
-    engine = trt.Runtime(logger).deserialize_cuda_engine(plan)
-    assert not engine.has_implicit_batch_dimension and engine.max_batch_size == 1
-    context = engine.create_execution_context()
+    context = explicit(builder, network, logger).create_execution_context()
     data = np.random.default_rng(3).standard_normal((2, 3)).astype(np.float32)
-    for batch in (1, 9):
+    for batch in (1, 9, 7):
         result = np.full_like(data, 7)
         assert context.execute(batch, [data, result])
         np.testing.assert_array_equal(result, np.maximum(data, 0))
+    warnings = [text for severity, text in logger.lines if severity == trt.ILogger.WARNING and "EXPLICIT" in text]
+    assert len(warnings) == 1, warnings
+
+
+def test_S4_whoever_never_said_which_batch_is_told_to_set_it() -> None:
+    logger = small.Recorder()
+    builder = trt.Builder(logger)
+    context = explicit(builder, builder.create_network(), logger).create_execution_context()
+    data = np.random.default_rng(3).standard_normal((2, 3)).astype(np.float32)
+    result = np.full_like(data, 7)
+    assert context.execute(2, [data, result]) is False and (result == 7).all()
+    assert logger.errors().count("setMaxBatchSize") == 1, logger.errors()
+    assert context.execute_async(2, [data, result], 0) is False and (result == 7).all()
+    assert logger.errors().count("setMaxBatchSize") == 2, logger.errors()
+    assert context.execute(1, [data, result])  # One run, of all that the dims hold.
+    np.testing.assert_array_equal(result, np.maximum(data, 0))
 
 
 def test_inspection_and_verification_see_the_batch(engine: trt.ICudaEngine) -> None:

@@ -118,12 +118,17 @@ def test_O5_temporary_files() -> None:
 
 def test_B8_there_are_no_dla_cores() -> None:
     logger = small.Recorder()
-    runtime = trt.Runtime(logger)
+    runtime, builder = trt.Runtime(logger), trt.Builder(logger)
     assert runtime.num_DLA_cores == 0 and runtime.DLA_core == -1
-    assert trt.Builder(logger).num_DLA_cores == 0
-    runtime.DLA_core = 0
-    assert "there is no DLA core 0" in logger.errors()
-    assert runtime.DLA_core == -1
+    assert builder.num_DLA_cores == 0 and builder.max_DLA_batch_size == 0
+    network, config = small.network(builder), builder.create_builder_config()
+    assert config.DLA_core == -1
+    assert not any(config.can_run_on_DLA(layer) for layer in network)
+    assert not logger.errors()
+    for number, owner in enumerate((runtime, config), 1):
+        owner.DLA_core = 0
+        assert owner.DLA_core == -1
+        assert logger.errors().count("there is no DLA core 0") == number
 
 
 def test_O8_flags_of_a_serialization() -> None:

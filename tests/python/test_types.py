@@ -48,14 +48,26 @@ def test_a_wrong_argument_is_found(tmp_path: pathlib.Path) -> None:
         assert f"wrong.py:{line}: error" in done.stdout, done.stdout
 
 
-def test_api_table_is_bound_as_far_as_this_version_goes() -> None:
-    """All of the 10.16 module but plugins, loops, conditions, attention, calibrators, selectors and refitters."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "api" / "check_python.py"), "tensorrt"],
+def compare(*arguments: object) -> subprocess.CompletedProcess:
+    """`tensorrt` with tables of tools/api."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "tools/api/check_python.py"), "tensorrt", *map(str, arguments)],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(PACKAGES)},
     )
+
+
+def test_every_name_of_the_seeds_is_bound() -> None:
+    done = compare("--seeds", ROOT / "tools/api/seeds.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    present, _, total = done.stdout.split()[-3:]
+    assert present == total and int(total) > 100, done.stdout
+
+
+def test_api_table_is_bound_as_far_as_this_version_goes() -> None:
+    """All of the 10.16 module but plugins, loops, conditions, attention, calibrators, selectors and refitters."""
+    done = compare()
     present, _, total = done.stdout.split()[-3:]
     assert int(present) >= 1999 and int(total) == 2544, done.stdout
     whole = {
@@ -90,12 +102,7 @@ RENUMBERED = {"BuilderFlag", "LayerType", "NetworkDefinitionCreationFlag", "Prev
 
 @pytest.mark.parametrize("version", ["8.6.1", "9.3.0"])
 def test_names_of_older_versions_are_bound_but_for_what_comes_later(version: str) -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/api/check_python.py"), "tensorrt", "--api", f"python-{version}.json"],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(PACKAGES)},
-    )
+    done = compare("--api", f"python-{version}.json")
     classes, members, numbers, owner = set(), set(), set(), ""
     for line in done.stdout.splitlines():
         if ": present " in line:

@@ -1,4 +1,4 @@
-"""Which settings make a run on a stream be over when its call returns (S2, T1, T2, T8)."""
+"""Which settings make a run on a stream be over when its call returns (R3, S2, T1, T2, T8)."""
 
 import collections.abc
 import ctypes
@@ -148,6 +148,44 @@ def test_S2_T1_T8_calls_wait_for_their_work_while_it_is_watched(run: collections
     context.profiler = context.temporary_allocator = None
     assert context.set_debug_listener(None)
     assert not is_over(context, run)
+
+
+class Found(Output):
+    """Keeps the streams that it is asked on, and the shapes that it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streams, self.told = [], []
+
+    def reallocate_output_async(self, *arguments: object) -> int:
+        self.streams.append(arguments[-1])
+        return self.memory.ctypes.data
+
+    def notify_shape(self, tensor_name: str, shape: trt.Dims) -> None:
+        self.told.append((tensor_name, tuple(shape)))
+
+
+def test_R3_R7_calls_wait_until_sizes_that_depend_on_data_are_known() -> None:
+    logger, streams = small.Recorder(), []
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    found = network.add_non_zero(network.get_output(0)).get_output(0)
+    found.name = "found"
+    network.mark_output(found)
+    plan = builder.build_serialized_network(network, config)
+    context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+    allocator = Found()
+    assert context.set_output_allocator("found", allocator)
+
+    def run(context: trt.IExecutionContext, x: np.ndarray, y: np.ndarray, stream: int) -> bool:
+        streams.append(stream)
+        return by_name(context, x, y, stream)
+
+    assert is_over(context, run, waits=True), logger.errors()
+    assert allocator.streams == streams and streams[0] > 2
+    want = np.array(np.nonzero(small.want(small.inputs())), np.int32)
+    assert allocator.told == [("found", want.shape)]
+    np.testing.assert_array_equal(allocator.memory.view(np.int32)[: want.size].reshape(want.shape), want)
 
 
 def test_T2_captured_runs_wait_for_no_profiler() -> None:

@@ -1,0 +1,195 @@
+"""Rules P1, P3, P4, F4, C18, C19 and G3 in Python: what engines, networks and configurations answer by name."""
+
+import numpy as np
+import pytest
+import small
+import tensorrt as trt
+
+LINEAR, ON_DEVICE = trt.TensorFormat.LINEAR, trt.TensorLocation.DEVICE
+#: Calls that take a profile or leave it out: the answers for "x" and for a tensor that nobody has.
+OF_A_PROFILE = {
+    "get_tensor_format": (LINEAR, LINEAR),
+    "get_tensor_format_desc": (str, ""),
+    "get_tensor_bytes_per_component": (-1, -1),
+    "get_tensor_components_per_element": (-1, -1),
+    "get_tensor_vectorized_dim": (-1, -1),
+}
+#: Calls without a profile.
+OF_THE_ENGINE = {
+    "get_tensor_location": (ON_DEVICE, ON_DEVICE),
+    "get_aliased_input_tensor": (None, None),
+    "get_tensor_mode": (trt.TensorIOMode.INPUT, trt.TensorIOMode.NONE),
+    "get_tensor_dtype": (trt.float32, trt.float32),
+    "get_tensor_shape": ((-1, 8), None),
+    "is_debug_tensor": (False, False),
+}
+IN_CPP = {name: name.replace("get_tensor_", "getTensor").replace("_", "").lower() for name in OF_A_PROFILE}
+
+
+@pytest.fixture
+def logger() -> small.Recorder:
+    return small.Recorder()
+
+
+def warnings(logger: small.Recorder) -> list[str]:
+    return [text for severity, text in logger.lines if severity == trt.ILogger.WARNING]
+
+
+def fits(answer: object, want: object) -> bool:
+    """The answer itself, or any text that says something; the extents of shapes, where None is those that are not."""
+    if isinstance(answer, trt.Dims):
+        return answer.nbDims == -1 if want is None else tuple(answer) == want
+    return isinstance(answer, str) and len(answer) > 0 if want is str else answer == want
+
+
+@pytest.mark.parametrize("call", OF_A_PROFILE)
+def test_P1_P3_P4_queries_of_a_profile(logger: small.Recorder, call: str) -> None:
+    one, two = small.engine(logger), small.engine(logger, profiles=2)
+    logger.lines.clear()
+    known, unknown = OF_A_PROFILE[call]
+    for engine, profiles in ((one, 1), (two, 2)):
+        query = getattr(engine, call)
+        for profile in range(profiles):
+            assert fits(query("x", profile), known) and fits(query("y", profile), known)
+            assert fits(query("nobody", profile), unknown)
+        assert not logger.lines
+    assert fits(getattr(one, call)("x"), known) and not logger.lines
+    assert fits(getattr(two, call)("x"), known)  # Profile 0's, which is said, as there are others.
+    (said,) = warnings(logger)
+    assert f"icudaengine::{IN_CPP[call]}:" in said.lower() and "profile 0" in said
+    assert fits(getattr(two, call)("nobody"), unknown)
+    assert not logger.errors()
+
+
+@pytest.mark.parametrize("call", OF_THE_ENGINE)
+def test_P1_queries_without_a_profile(logger: small.Recorder, call: str) -> None:
+    engine = small.engine(logger, profiles=2)
+    logger.lines.clear()
+    known, unknown = OF_THE_ENGINE[call]
+    query = getattr(engine, call)
+    assert fits(query("x"), known), query("x")
+    assert fits(query("nobody"), unknown), query("nobody")
+    assert not logger.lines
+    with pytest.raises(TypeError):
+        query("x", 1)
+
+
+def test_D3_shape_inputs_are_on_the_host(logger: small.Recorder) -> None:
+    builder = trt.Builder(logger)
+    network = builder.create_network()
+    shuffle = network.add_shuffle(network.add_input("x", trt.float32, (12,)))
+    shuffle.set_input(1, network.add_input("size", trt.int64, (2,)))
+    shuffle.get_output(0).name = "y"
+    network.mark_output(shuffle.get_output(0))
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    profile.set_shape_input("size", (1, 1), (3, 4), (12, 12))
+    config.add_optimization_profile(profile)
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    places = {name: engine.get_tensor_location(name) for name in engine}
+    assert places == {"x": ON_DEVICE, "size": trt.TensorLocation.HOST, "y": ON_DEVICE}
+
+
+@pytest.mark.parametrize("profiles", [1, 2])
+def test_queries_of_the_whole_engine(logger: small.Recorder, profiles: int) -> None:
+    engine = small.engine(logger, profiles)
+    logger.lines.clear()
+    assert engine.num_optimization_profiles == profiles
+    assert engine.refittable is False
+    assert engine.tactic_sources == 0
+    assert engine.engine_capability == trt.EngineCapability.STANDARD
+    assert engine.hardware_compatibility_level == trt.HardwareCompatibilityLevel.NONE
+    assert not logger.lines
+
+
+def test_no_other_runtime_is_loaded_and_the_logger_says_so(logger: small.Recorder) -> None:
+    assert trt.Runtime(logger).load_runtime("libnvinfer_lean.so.10") is None
+    assert logger.errors() == "IRuntime::loadRuntime is not implemented"
+
+
+def test_F4_extra_memory_is_a_part_of_the_whole(logger: small.Recorder) -> None:
+    profile = trt.Builder(logger).create_optimization_profile()
+    assert profile.extra_memory_target == 1
+    for share in (0, 0.25, 1):
+        profile.extra_memory_target = share
+        assert profile.extra_memory_target == share
+    assert not logger.errors()
+    for number, share in enumerate((-0.5, 1.5, float("nan")), 1):
+        with pytest.raises(RuntimeError, match="extra_memory_target"):
+            profile.extra_memory_target = share
+        assert profile.extra_memory_target == 1
+        assert logger.errors().count("is not in [0, 1]") == number
+
+
+def test_C18_networks_answer_the_flags_that_they_were_made_with(logger: small.Recorder) -> None:
+    typed, explicit = trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED, trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH
+    builder = trt.Builder(logger)
+    for chosen in ([], [typed], [explicit], [typed, explicit]):
+        network = builder.create_network(sum(1 << int(flag) for flag in chosen))
+        assert network.flags == sum(1 << int(flag) for flag in chosen)
+        assert [flag for flag in (typed, explicit) if network.get_flag(flag)] == chosen
+    assert builder.create_network().flags == 0
+
+
+def test_C19_marks_are_set_and_taken_back(logger: small.Recorder) -> None:
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    product = network.get_layer(1).get_output(0)
+    product.name = "product"
+    assert not network.is_debug_tensor(product)
+    for _ in range(2):  # Once more changes nothing.
+        assert network.mark_debug(product) is True and network.is_debug_tensor(product)
+    for _ in range(2):
+        assert network.unmark_debug(product) is True and not network.is_debug_tensor(product)
+    assert builder.create_network().mark_debug(product) is False and "markDebug" in logger.errors()
+    assert network.mark_unfused_tensors_as_debug_tensors() is True and not network.is_debug_tensor(product)
+    assert network.unmark_unfused_tensors_as_debug_tensors() is True
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    assert not engine.is_debug_tensor("product")
+    context = engine.create_execution_context()
+    assert context.set_tensor_debug_state("product", True) is False
+    with pytest.raises(RuntimeError, match="unfused_tensors_debug_state"):
+        context.unfused_tensors_debug_state = True
+
+
+def test_outputs_are_marked_and_taken_back(logger: small.Recorder) -> None:
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    product = network.get_layer(1).get_output(0)
+    shape = network.add_shape(product).get_output(0)
+    product.name, shape.name = "product", "shape"
+    assert network.unmark_output_for_shapes(shape) is False and "'shape' is not marked" in logger.errors()
+    network.mark_output(product)
+    assert network.mark_output_for_shapes(shape) is True
+    assert network.num_outputs == 3 and product.is_network_output and shape.is_shape_tensor
+    network.unmark_output(product)
+    assert network.num_outputs == 2 and not product.is_network_output
+    assert network.unmark_output_for_shapes(shape) is True
+    assert network.num_outputs == 1 and not shape.is_network_output
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+    assert list(engine) == ["x", "y"]
+
+
+def test_G3_auxiliary_streams_are_limited_from_above(logger: small.Recorder) -> None:
+    builder = trt.Builder(logger)
+    network, config = small.network(builder), small.config(builder)
+    assert config.max_aux_streams == -1
+    config.max_aux_streams = -2
+    assert config.max_aux_streams == -1
+    assert logger.errors().count("setMaxAuxStreams: -2 is negative") == 1
+    for most in (0, 3):
+        config.max_aux_streams = most
+        assert config.max_aux_streams == most
+        plan = builder.build_serialized_network(network, config)
+        assert trt.Runtime(logger).deserialize_cuda_engine(plan).num_aux_streams <= most
+
+
+@pytest.mark.parametrize("stream", [0, 1])
+def test_S4_the_default_stream_gives_no_warning_on_a_cpu(logger: small.Recorder, stream: int) -> None:
+    context = small.engine(logger).create_execution_context()
+    logger.lines.clear()
+    x, y = small.inputs(), np.empty((3, 4), np.float32)
+    assert context.set_input_shape("x", x.shape)
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    assert context.execute_async_v3(stream)
+    np.testing.assert_allclose(y, small.want(x), atol=1e-5)
+    assert not warnings(logger) and not logger.errors()
