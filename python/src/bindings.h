@@ -251,6 +251,24 @@ struct type_caster<tenon::python::Handle>
 };
 } // namespace detail
 
+//! Interfaces that users implement, also in libraries without run-time type information: nothing is read in front of
+//! their tables of functions.
+template <typename T>
+inline constexpr bool kIsOfUsers =
+    std::is_base_of_v<nvinfer1::IVersionedInterface,
+        T> || std::is_base_of_v<nvinfer1::ILogger, T> || std::is_base_of_v<nvinfer1::IProfiler, T> || std::is_base_of_v<nvinfer1::IPluginV2Ext, T>;
+
+//! They are handed out as what they are said to be.
+template <typename T>
+struct polymorphic_type_hook<T, std::enable_if_t<kIsOfUsers<T>>>
+{
+    static void const* get(T const* object, std::type_info const*& type)
+    {
+        type = nullptr;
+        return object;
+    }
+};
+
 //! A layer is handed out as its public class, found by its type: objects may come from another library.
 template <>
 struct polymorphic_type_hook<nvinfer1::ILayer>
