@@ -150,6 +150,9 @@ void giveMemory(py::object const& self, py::object const& object, Memory const& 
 void setDeviceMemory(py::object const& self, py::object const& object, int64_t size)
 {
     Memory const memory = memoryOf(object, "the context's activations");
+    if (size < 0)
+        throw py::value_error(
+            "the memory for the context's activations cannot hold " + std::to_string(size) + " bytes");
     if (memory.bytes >= 0 && memory.bytes < size)
         throw py::value_error("the memory for the context's activations holds " + std::to_string(memory.bytes)
             + " bytes, not " + std::to_string(size));

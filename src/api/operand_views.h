@@ -25,7 +25,7 @@ class OperandViews
 
   private:
     std::vector<Operand> mOperands; //!< Contents and names that the views refer to.
-    std::list<TensorType> mTypes; //!< Of constants made from weights.
+    std::list<TensorType> mTypes;   //!< Of constants made from weights.
     std::vector<Input> mInputs;
     std::vector<bool> mVarying;
 };

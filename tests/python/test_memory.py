@@ -302,6 +302,8 @@ def test_memory_that_a_context_refuses_is_not_its_memory(engine: trt.ICudaEngine
     start = -whole.ctypes.data % 16
     memory = whole[start : start + 4096]
     managed.device_memory = memory
+    with pytest.raises(ValueError, match="cannot hold -5 bytes"):
+        managed.set_device_memory(memory, -5)
     watched = weakref.ref(memory)
     del memory
     for refused in (whole[start + 8 :], whole.ctypes.data + start + 8):

@@ -48,7 +48,8 @@ int32_t tenonSetDeviceMemory(void* context, void* memory, int64_t bytes) noexcep
 {
     using tenon::api::ExecutionContext;
     ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
-    auto const work = [&] { return run.context().setDeviceMemory(memory, bytes); };
+    std::optional<int64_t> const known = bytes == -1 ? std::nullopt : std::optional{bytes};
+    auto const work = [&] { return run.context().setDeviceMemory(memory, known); };
     return tenon::api::fencedDone(run.reporting().log(), "IExecutionContext::setDeviceMemoryV2", work) ? 1 : 0;
 }
 
