@@ -60,7 +60,7 @@ extern "C"
 
     TENON_CALL TenonHostStatus tenonHostCreateStream(
         void** stream, int32_t isBlocking, int32_t priority) TENON_NOEXCEPT;
-    //! Waits for the work that stands in it.
+    //! Returns at once. The work that stands in the stream is still done; what waits for all streams waits for it, too.
     TENON_CALL TenonHostStatus tenonHostDestroyStream(void* stream) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostGetStream(void* stream, TenonHostStream* properties) TENON_NOEXCEPT;
     //! Waits for all work of the stream. TENON_HOST_FAILED: some of it failed.
@@ -122,11 +122,13 @@ extern "C"
     //! Aligned to 256 bytes. No bytes: null. `kind`: DEVICE, PINNED or MANAGED of TenonHostKind.
     TENON_CALL TenonHostStatus tenonHostAllocate(
         void** memory, uint64_t bytes, int32_t kind, uint32_t flags) TENON_NOEXCEPT;
-    //! Null is allowed. Waits for all streams first, as work may still use it.
+    //! Null is allowed. Waits for all streams first, as work may still use it; in a stream's own thread the memory goes
+    //! when their work is done.
     TENON_CALL TenonHostStatus tenonHostFree(void* memory) TENON_NOEXCEPT;
     //! Frees it when the work that stands in the stream is done.
     TENON_CALL TenonHostStatus tenonHostFreeAsync(void* memory, void* stream) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostRegister(void* memory, uint64_t bytes, uint32_t flags) TENON_NOEXCEPT;
+    //! Waits for all streams first, but not in a stream's own thread.
     TENON_CALL TenonHostStatus tenonHostUnregister(void* memory) TENON_NOEXCEPT;
     //! The memory that an address lies in; of kind TENON_HOST_UNKNOWN when it is in none.
     TENON_CALL void tenonHostFind(void const* address, TenonHostMemory* memory) TENON_NOEXCEPT;
@@ -179,6 +181,7 @@ extern "C"
     TENON_CALL TenonHostStatus tenonHostUpdateExecutable(void* executable, void* graph) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostCheckExecutable(void* executable) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostDestroyExecutable(void* executable) TENON_NOEXCEPT;
+    //! Begins when the launches of the executable that were before are done, on whatever stream.
     TENON_CALL TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) TENON_NOEXCEPT;
 
     //! @}

@@ -162,6 +162,7 @@ class HeldStream
     ~HeldStream()
     {
         open();
+        tenonHostSynchronizeStream(mHandle); // What it holds is a member.
         EXPECT_EQ(tenonHostDestroyStream(mHandle), TENON_HOST_OK);
     }
     HeldStream(HeldStream const&) = delete;

@@ -26,6 +26,7 @@ class HeldStream
     ~HeldStream()
     {
         letGo();
+        tenonHostSynchronizeStream(mHandle);
         EXPECT_EQ(tenonHostDestroyStream(mHandle), TENON_HOST_OK);
     }
     void hold()

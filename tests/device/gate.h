@@ -53,7 +53,7 @@ class Gate
     bool mHasGuest{false};
 };
 
-//! A stream that ends with the test.
+//! A stream that ends with the test, and its work before.
 class OwnStream
 {
   public:
@@ -65,6 +65,7 @@ class OwnStream
     {
         if (mHandle != nullptr)
         {
+            EXPECT_TRUE(host::await(mHandle, [] { return true; }));
             EXPECT_TRUE(host::destroyStream(mHandle));
         }
     }

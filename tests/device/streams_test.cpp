@@ -1,9 +1,13 @@
 // Streams of the host: order, asynchrony, failures, the legacy rule, handles, ends.
 #include "device/gate.h"
+#include "device/host/memory.h"
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -327,18 +331,117 @@ TEST(Streams, kindPriorityAndIdAreKept)
     EXPECT_TRUE(host::destroyStream(low));
 }
 
-TEST(Streams, destroyWaitsForPendingWork)
+//! A stream that was destroyed while its work stood at the gate; ends the process where that waits.
+void* destroyedAt(Gate& gate, Diary& diary, host::StreamKind kind)
 {
-    OwnStream stream;
-    std::atomic<int> done{0};
-    for (int i = 0; i < 20; ++i)
-        ASSERT_TRUE(host::submit(stream, [&]() -> Result<Done> {
-            std::this_thread::sleep_for(1ms);
-            ++done;
-            return Done{};
-        }));
-    ASSERT_TRUE(host::destroyStream(stream.release()));
-    EXPECT_EQ(done, 20);
+    void* const stream = *host::createStream(kind);
+    EXPECT_TRUE(host::submit(stream, gate.work()));
+    EXPECT_TRUE(host::submit(stream, diary.entry(1)));
+    EXPECT_TRUE(host::submit(stream, failing("nobody's")));
+    alarm(120);
+    EXPECT_TRUE(host::destroyStream(stream));
+    alarm(0);
+    return stream;
+}
+
+TEST(Streams, destroyReturnsAtOnceAndTheWorkIsDone)
+{
+    for (auto const kind : {host::StreamKind::kNonBlocking, host::StreamKind::kBlocking})
+    {
+        Gate gate;
+        Diary diary;
+        void* const stream = destroyedAt(gate, diary, kind);
+        EXPECT_FALSE(host::checkStream(stream));
+        EXPECT_FALSE(host::submit(stream, diary.entry(2)));
+        EXPECT_FALSE(host::destroyStream(stream));
+        EXPECT_THAT(diary.entries(), testing::IsEmpty());
+        gate.open();
+        EXPECT_TRUE(host::synchronizeAll()) << "a failure goes with its stream";
+        EXPECT_THAT(diary.entries(), ElementsAre(1));
+    }
+}
+
+TEST(Streams, whatWaitsForAllStreamsWaitsForThoseThatWereDestroyed)
+{
+    auto const isWaitedFor = [](host::StreamKind kind, auto const& wait) {
+        Gate gate;
+        Diary diary;
+        destroyedAt(gate, diary, kind);
+        std::thread opener{[&] {
+            std::this_thread::sleep_for(5ms);
+            gate.open();
+        }};
+        EXPECT_TRUE(wait());
+        EXPECT_THAT(diary.entries(), ElementsAre(1));
+        opener.join();
+        host::drainAll(); // The gate and the diary are of this frame.
+    };
+    constexpr auto kFree = host::StreamKind::kNonBlocking;
+    isWaitedFor(kFree, [] { return static_cast<bool>(host::synchronizeAll()); });
+    isWaitedFor(kFree, [] { return host::awaitAll([] { return true; }); });
+    isWaitedFor(kFree, [] {
+        host::drainAll();
+        return true;
+    });
+    isWaitedFor(host::StreamKind::kBlocking, [] { return static_cast<bool>(host::startNow(nullptr)); });
+    Gate gate;
+    Diary diary;
+    destroyedAt(gate, diary, kFree);
+    EXPECT_FALSE(host::awaitAll([] { return false; })) << "still at the gate";
+    gate.open();
+    host::drainAll();
+}
+
+TEST(Streams, anObjectIsKeptUntilAllThatStandsInAnyStreamIsDone)
+{
+    OwnStream const idle;
+    OwnStream const busy{host::StreamKind::kNonBlocking};
+    OwnStream const own;
+    Gate gate;
+    Gate gateOfDestroyed;
+    Diary diary;
+    ASSERT_TRUE(host::submit(busy, gate.work()));
+    destroyedAt(gateOfDestroyed, diary, host::StreamKind::kNonBlocking);
+    auto object = std::make_shared<int>(5);
+    std::weak_ptr<int> const watched = object;
+    ASSERT_TRUE(host::submit(own, [&]() -> Result<Done> {
+        host::keepUntilDrained(std::exchange(object, nullptr));
+        EXPECT_FALSE(watched.expired());
+        return Done{};
+    }));
+    EXPECT_TRUE(host::synchronize(own));
+    EXPECT_TRUE(host::submit(idle, diary.entry(2)));
+    EXPECT_TRUE(host::synchronize(idle)) << "it has nothing to wait for";
+    EXPECT_FALSE(watched.expired());
+    gate.open();
+    EXPECT_TRUE(host::synchronize(busy));
+    EXPECT_FALSE(watched.expired());
+    gateOfDestroyed.open();
+    host::drainAll();
+    EXPECT_TRUE(watched.expired());
+}
+
+TEST(Streams, memoryThatAStreamsOwnWorkFreesIsThereUntilOtherWorkIsDone)
+{
+    constexpr size_t kBytes{size_t{64} << 20}; // The heap gives as much back to the system at once.
+    OwnStream const busy{host::StreamKind::kNonBlocking};
+    OwnStream const freeing{host::StreamKind::kNonBlocking};
+    void* const memory = *host::allocateMemory(kBytes, host::MemoryKind::kDevice, 0);
+    Gate gate;
+    ASSERT_TRUE(host::submit(busy, gate.work()));
+    ASSERT_TRUE(host::submit(busy, [memory]() -> Result<Done> {
+        std::memset(memory, 0xA5, kBytes);
+        return Done{};
+    }));
+    ASSERT_TRUE(host::submit(freeing, [memory]() -> Result<Done> {
+        EXPECT_TRUE(host::freeMemory(memory));
+        EXPECT_FALSE(host::freeMemory(memory)) << "once";
+        return Done{};
+    }));
+    EXPECT_TRUE(host::synchronize(freeing));
+    EXPECT_EQ(host::findMemory(memory).kind, host::MemoryKind::kUnknown);
+    gate.open();
+    EXPECT_TRUE(host::synchronize(busy));
 }
 
 TEST(Streams, workUsesItsStreamWhileThatIsBeingDestroyed)
@@ -357,11 +460,10 @@ TEST(Streams, workUsesItsStreamWhileThatIsBeingDestroyed)
         }));
         return Done{};
     }));
-    std::thread destroys{[&] { EXPECT_TRUE(host::destroyStream(handle)); }};
-    while (host::checkStream(handle))
-        std::this_thread::yield();
+    EXPECT_TRUE(host::destroyStream(handle));
+    EXPECT_FALSE(host::checkStream(handle));
     gate.open();
-    destroys.join();
+    host::drainAll();
     EXPECT_TRUE(nested);
 }
 
@@ -380,6 +482,7 @@ TEST(Streams, aStreamCanBeDestroyedByItsOwnWork)
     gate.pass();
     EXPECT_TRUE(done);
     EXPECT_FALSE(host::checkStream(handle));
+    host::drainAll();
 }
 
 TEST(Streams, whatWorkHoldsIsGivenBackBeforeSynchronizeReturns)

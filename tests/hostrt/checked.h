@@ -59,6 +59,7 @@ class OwnStream
     }
     ~OwnStream()
     {
+        cudaStreamSynchronize(mStream); // The work may use what the test has.
         EXPECT_EQ(cudaStreamDestroy(mStream), cudaSuccess);
     }
     OwnStream(OwnStream const&) = delete;

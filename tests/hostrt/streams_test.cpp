@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -69,6 +71,25 @@ TEST(HostrtStreams, queryAndSynchronize)
     CUDA_OK(cudaDeviceSynchronize());
     CUDA_OK(cudaStreamQuery(stream));
     EXPECT_CUDA(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(reinterpret_cast<cudaStream_t>(&gate)));
+    cudaGetLastError();
+}
+
+TEST(HostrtStreams, aStreamIsDestroyedWhileItsWorkWaits)
+{
+    cudaStream_t stream = nullptr;
+    CUDA_OK(cudaStreamCreate(&stream));
+    Gate gate;
+    gate.hold(stream);
+    std::vector<int> notes;
+    Note one{&notes, 1};
+    CUDA_OK(cudaLaunchHostFunc(stream, &Note::call, &one));
+    alarm(120); // Where this waits it never ends.
+    CUDA_OK(cudaStreamDestroy(stream));
+    alarm(0);
+    EXPECT_CUDA(cudaErrorInvalidResourceHandle, cudaStreamQuery(stream));
+    gate.open();
+    CUDA_OK(cudaDeviceSynchronize());
+    EXPECT_THAT(notes, ElementsAre(1));
     cudaGetLastError();
 }
 

@@ -116,6 +116,7 @@ class OwnStream
     OwnStream& operator=(OwnStream const&) = delete;
     ~OwnStream()
     {
+        tenonHostSynchronizeStream(mHandle);
         EXPECT_EQ(tenonHostDestroyStream(mHandle), TENON_HOST_OK);
     }
     cudaStream_t handle() const

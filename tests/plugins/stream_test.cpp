@@ -106,6 +106,7 @@ class OnStreams : public apitest::ApiTest
     }
     void TearDown() override
     {
+        tenonHostSynchronizeStream(own);
         EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK);
         context.reset();
         engine.reset();
@@ -202,6 +203,7 @@ TEST_F(GatedLayer, L13_aLayerIsToldOtherShapesWhenItsEarlierRunIsOver)
     EXPECT_EQ(Journal::get().count("onShapeChange"), 1);
     open.set_value();
     EXPECT_TRUE(second.get()) << logger.errors();
+    EXPECT_EQ(tenonHostSynchronizeStream(other), TENON_HOST_OK);
     EXPECT_EQ(tenonHostDestroyStream(other), TENON_HOST_OK);
     std::vector<std::string> calls;
     for (Entry const& each : Journal::get().all())

@@ -73,6 +73,7 @@ class Stream:
         return Graph(graph.value)
 
     def close(self) -> None:
+        self.synchronize()  # The stream's work calls what is kept here.
         assert _call("tenonHostDestroyStream", ctypes.c_void_p(self.handle)) == 0
 
 

@@ -29,6 +29,7 @@ class HeldStream
     ~HeldStream()
     {
         open();
+        static_cast<void>(host::synchronize(mHandle));
         EXPECT_OK(host::destroyStream(mHandle));
     }
     HeldStream(HeldStream const&) = delete;

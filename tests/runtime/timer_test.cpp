@@ -56,6 +56,7 @@ class Timed : public ::testing::Test
     }
     void TearDown() override
     {
+        static_cast<void>(host::synchronize(stream));
         EXPECT_OK(host::destroyStream(stream));
     }
     bool isDone() const

@@ -1,4 +1,5 @@
-// HandleTable: which addresses stand for live objects, so that a handle is looked up before anything reads it.
+// HandleTable: which addresses stand for live objects, so that a handle is looked up before anything reads it; and which
+// objects are on their way out, which no handle stands for any more.
 #pragma once
 
 #include <memory>
@@ -38,6 +39,24 @@ class HandleTable
         mLive.erase(found);
         return object;
     }
+    //! As remove(); but all() and eachLocked() know the object until bury().
+    std::shared_ptr<T> retire(void const* handle)
+    {
+        std::unique_lock const lock{mMutex};
+        auto const found = mLive.find(handle);
+        if (found == mLive.end())
+            return nullptr;
+        std::shared_ptr<T> object = found->second;
+        mRetired.insert(mLive.extract(found));
+        return object;
+    }
+    //! Once or more for an object that was retired.
+    void bury(void const* handle)
+    {
+        typename Objects::node_type object; // Goes after the lock.
+        std::unique_lock const lock{mMutex};
+        object = mRetired.extract(handle);
+    }
     bool has(void const* handle) const
     {
         std::shared_lock const lock{mMutex};
@@ -47,9 +66,10 @@ class HandleTable
     {
         std::shared_lock const lock{mMutex};
         std::vector<std::shared_ptr<T>> objects;
-        objects.reserve(mLive.size());
-        for (auto const& [handle, object] : mLive)
-            objects.push_back(object);
+        objects.reserve(mLive.size() + mRetired.size());
+        for (Objects const* const some : {&mLive, &mRetired})
+            for (auto const& [handle, object] : *some)
+                objects.push_back(object);
         return objects;
     }
 
@@ -70,13 +90,17 @@ class HandleTable
     template <typename Visit>
     void eachLocked(Visit visit)
     {
-        for (auto& [handle, object] : mLive)
-            visit(*object);
+        for (Objects* const some : {&mLive, &mRetired})
+            for (auto& [handle, object] : *some)
+                visit(*object);
     }
 
   private:
+    using Objects = std::unordered_map<void const*, std::shared_ptr<T>>;
+
     mutable std::shared_mutex mMutex;
-    std::unordered_map<void const*, std::shared_ptr<T>> mLive;
+    Objects mLive;
+    Objects mRetired;
 };
 
 } // namespace tenon::host

@@ -104,7 +104,9 @@ Result<Done> freeMemory(void* memory)
     if (memory == nullptr)
         return Done{};
     drainAll();
-    TENON_TRY(take(memory));
+    std::shared_ptr<void> const taken = TENON_TRY(take(memory));
+    if (isWorking())
+        keepUntilDrained(taken); // A stream's own thread has waited for nobody.
     return Done{};
 }
 
@@ -138,6 +140,7 @@ Result<Done> registerMemory(void* memory, uint64_t bytes, uint32_t flags)
 
 Result<Done> unregisterMemory(void* memory)
 {
+    drainAll();
     std::unique_lock const lock{table().mutex};
     auto const found = table().live.find(reinterpret_cast<uintptr_t>(memory));
     if (found == table().live.end() || found->second.kind != MemoryKind::kRegistered)

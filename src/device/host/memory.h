@@ -27,11 +27,12 @@ inline constexpr size_t kMemoryAlignment{256};
 
 //! Null for no bytes; an error when there is not enough.
 Result<void*> allocateMemory(uint64_t bytes, MemoryKind kind, uint32_t flags);
-//! Waits for all streams first. Null is allowed.
+//! Waits for all streams first; in a stream's own thread the memory goes when their work is done. Null is allowed.
 Result<Done> freeMemory(void* memory);
 //! When the work that stands in the stream is done; captured, when the graph goes.
 Result<Done> freeMemoryLater(void* memory, void* stream);
 Result<Done> registerMemory(void* memory, uint64_t bytes, uint32_t flags);
+//! Waits for all streams first, but not in a stream's own thread.
 Result<Done> unregisterMemory(void* memory);
 //! The allocation that holds the address; of kind kUnknown when none does.
 Memory findMemory(void const* address);

@@ -1,6 +1,8 @@
 // One stream of the host: its queue and its thread.
 #include "device/host/stream_queue.h"
 
+#include "device/host/stream_table.h"
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -71,6 +73,18 @@ Result<Done> StreamQueue::push(Work work)
     return Done{};
 }
 
+void StreamQueue::hold(std::shared_ptr<void> const& object)
+{
+    std::scoped_lock const lock{mMutex};
+    if (mFinished == mSubmitted)
+        return;
+    // There is a thread, which goes on until the ring is empty.
+    mRing.push([object]() -> Result<Done> { return Done{}; });
+    ++mSubmitted;
+    if (mKind == StreamKind::kBlocking)
+        gBlockingPending.fetch_add(1, std::memory_order_release);
+}
+
 Result<Done> StreamQueue::startThread()
 {
     SignalsBlocked const blocked;
@@ -90,6 +104,7 @@ void* StreamQueue::threadMain(void* self)
     std::unique_ptr<std::shared_ptr<StreamQueue>> const queue{static_cast<std::shared_ptr<StreamQueue>*>(self)};
     tCurrent = queue->get();
     tCurrent->serve();
+    streamTable().bury(tCurrent);
     tCurrent = nullptr;
     return nullptr;
 }
@@ -184,26 +199,26 @@ bool StreamQueue::isIdle() noexcept
 std::optional<Error> StreamQueue::takeFailure() noexcept
 {
     std::scoped_lock const lock{mMutex};
-    return std::exchange(mFailure, std::nullopt);
+    return mIsClosed ? std::nullopt : std::exchange(mFailure, std::nullopt);
 }
 
-void StreamQueue::close() noexcept
+bool StreamQueue::close() noexcept
 {
-    bool hadThread = false;
+    bool isDone = false;
     {
         std::scoped_lock const lock{mMutex};
-        if (mIsClosed)
-            return;
-        mIsClosed = true;
-        hadThread = mHasThread;
+        if (std::exchange(mIsClosed, true))
+            return !mHasThread;
+        if (!mHasThread)
+            return true;
+        isDone = mFinished == mSubmitted && tCurrent != this;
         mWake.notify_all();
     }
-    if (!hadThread)
-        return;
-    if (tCurrent == this)
-        pthread_detach(mThread);
-    else
+    if (isDone)
         pthread_join(mThread, nullptr);
+    else
+        pthread_detach(mThread);
+    return isDone;
 }
 
 void StreamQueue::lockForFork()

@@ -67,15 +67,18 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
 
     //! Starts the thread when there is none. Refused after close().
     Result<Done> push(Work work);
+    //! Keeps the object until what stands in the queue now is done, also after close().
+    void hold(std::shared_ptr<void> const& object);
     //! Waits for what stands in the queue now; at once in its own thread.
     void drain() noexcept;
     //! The same as long as `keepsWaiting` says so; false: it said no.
     bool drainWhile(KeepsWaiting const& keepsWaiting);
     bool isIdle() noexcept;
-    //! The first failure since the last call.
+    //! The first failure since the last call; none after close().
     std::optional<Error> takeFailure() noexcept;
-    //! Takes no more work, waits for what there is and ends the thread. In its own thread it does not wait.
-    void close() noexcept;
+    //! Takes no more work. The thread ends with what there is: now when that is nothing. False: it is still at work, and
+    //! takes the queue out of the table of streams at its end.
+    bool close() noexcept;
 
     //! Around fork(): the child has no thread, and the parent's work is not its work.
     void lockForFork();

@@ -16,6 +16,13 @@ namespace
     return badArgument("stream {} is not one of Tenon's: it is neither 0, 1 or 2 nor a stream that exists now", stream);
 }
 
+//! Of a queue that was retired.
+void end(StreamQueue& queue) noexcept
+{
+    if (queue.close())
+        streamTable().bury(&queue);
+}
+
 //! The queue behind handle 2; ends with its thread.
 class PerThreadQueue
 {
@@ -24,9 +31,10 @@ class PerThreadQueue
     {
         if (mQueue == nullptr)
             return;
-        streamTable().remove(mQueue.get());
+        streamTable().retire(mQueue.get());
         Captures::instance().forget(*mQueue);
-        mQueue->close();
+        mQueue->drain();
+        end(*mQueue);
     }
     std::shared_ptr<StreamQueue> const& get()
     {
@@ -133,11 +141,11 @@ Result<Done> destroyStream(void* stream)
 {
     if (reinterpret_cast<uintptr_t>(stream) <= kPerThreadStream)
         return badArgument("stream {} exists always: it cannot be destroyed", stream);
-    std::shared_ptr<StreamQueue> const queue = streamTable().remove(stream);
+    std::shared_ptr<StreamQueue> const queue = streamTable().retire(stream);
     if (queue == nullptr)
         return notLive(stream);
     Captures::instance().forget(*queue);
-    queue->close();
+    end(*queue);
     return Done{};
 }
 
@@ -216,11 +224,15 @@ Result<Done> synchronize(void* stream)
 
 Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
 {
-    if (Captures::instance().isAny() || (isImmediate(stream) && !isLegacy(stream)))
-        return true;
+    Captures const& captures = Captures::instance();
     if (!isLegacy(stream))
-        return TENON_TRY(findQueue(stream))->drainWhile(keepsWaiting);
-    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+    {
+        if (isImmediate(stream))
+            return true;
+        std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+        return captures.isCapturing(*queue) || queue->drainWhile(keepsWaiting);
+    }
+    if (captures.isAnyBlocking() || StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
         return true;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         if (queue->kind() == StreamKind::kBlocking && !queue->drainWhile(keepsWaiting))
@@ -295,6 +307,12 @@ void drainAll() noexcept
         return;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         queue->drain();
+}
+
+void keepUntilDrained(std::shared_ptr<void> const& object)
+{
+    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
+        queue->hold(object);
 }
 
 } // namespace tenon::host

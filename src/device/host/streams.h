@@ -4,6 +4,7 @@
 #include "base/result.h"
 
 #include <functional>
+#include <memory>
 
 namespace tenon::host
 {
@@ -22,7 +23,8 @@ enum class StreamKind : uint8_t
 };
 
 Result<void*> createStream(StreamKind kind, int32_t priority = 0);
-//! Waits for the work that stands in it. A handle that is not live is an error.
+//! The handle ends now, and the work that stands in the stream is still done: nobody waits for it here. What waits for
+//! all streams waits for such, too; their failures are nobody's. A handle that is not live is an error.
 Result<Done> destroyStream(void* stream);
 //! Asked before the stream is used: 0, 1, 2 (a queue of each thread's own) and live handles are good; others are an
 //! error that names the handle. 0 and 1 are an error, too, while a blocking stream captures, and spoil the capture.
@@ -45,7 +47,7 @@ Result<Done> submit(void* stream, Work work);
 //! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
 Result<Done> synchronize(void* stream);
 //! Waits as synchronize() does, as long as `keepsWaiting` says so; false: it said no. Failures stay with the stream.
-//! Where something captures nothing is waited for: synchronize() has the error.
+//! Where synchronize() has an error, because something captures, nothing is waited for.
 Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting);
 //! The same for every stream of the process.
 bool awaitAll(KeepsWaiting const& keepsWaiting);
@@ -59,5 +61,8 @@ bool isWorking() noexcept;
 Result<Done> synchronizeAll();
 //! Waits for every stream without taking failures, whatever captures; for what is about to free memory.
 void drainAll() noexcept;
+//! Keeps the object until all work is done that stands in any stream now; for who may not wait, as a stream's own
+//! thread.
+void keepUntilDrained(std::shared_ptr<void> const& object);
 
 } // namespace tenon::host
