@@ -1,6 +1,7 @@
 // A process that forks while streams work: the child's streams start anew.
 #include "device/gate.h"
 #include "device/host/events.h"
+#include "device/host/graphs.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +72,78 @@ TEST(Fork, aStreamUsedInAChildStartsANewThread)
     gate.open();
     EXPECT_TRUE(host::synchronize(busy));
     EXPECT_TRUE(host::destroyEvent(event));
+}
+
+//! A graph of one step.
+void* executableOf(host::Work step)
+{
+    OwnStream const stream;
+    EXPECT_TRUE(host::beginCapture(stream, host::CaptureMode::kRelaxed));
+    EXPECT_TRUE(host::submit(stream, std::move(step)));
+    void* const graph = *host::endCapture(stream);
+    void* const executable = *host::instantiateGraph(graph);
+    EXPECT_TRUE(host::destroyGraph(graph));
+    return executable;
+}
+
+TEST(Fork, aChildWaitsForNoLaunchAndNoDestroyedStreamOfItsParents)
+{
+    TENON_SKIP_FORK;
+    OwnStream const stream;
+    Gate gate;
+    std::atomic<bool> isParents{true};
+    void* const executable = executableOf([&]() -> Result<Done> {
+        if (isParents)
+            gate.pass();
+        return Done{};
+    });
+    void* const destroyed = *host::createStream(host::StreamKind::kNonBlocking);
+    ASSERT_TRUE(host::launchGraph(executable, destroyed));
+    gate.awaitGuest();
+    ASSERT_TRUE(host::destroyStream(destroyed));
+    EXPECT_EQ(statusOfChild([&] {
+        isParents = false;
+        if (!host::synchronizeAll())
+            return 1;
+        if (!host::launchGraph(executable, stream) || !host::synchronize(stream))
+            return 2;
+        return host::launchGraph(executable, nullptr) && host::destroyExecutable(executable) ? 42 : 3;
+    }),
+        42);
+    gate.open();
+    EXPECT_TRUE(host::synchronizeAll());
+    EXPECT_TRUE(host::destroyExecutable(executable));
+}
+
+TEST(Fork, forksBetweenLaunches)
+{
+    TENON_SKIP_FORK;
+    OwnStream const stream;
+    void* const executable = executableOf([] { return Result<Done>{Done{}}; });
+    std::atomic<bool> stop{false};
+    std::thread launching{[&] {
+        while (!stop)
+        {
+            EXPECT_TRUE(host::launchGraph(executable, stream));
+            void* const brief = *host::createStream(host::StreamKind::kNonBlocking);
+            EXPECT_TRUE(host::launchGraph(executable, brief));
+            EXPECT_TRUE(host::destroyStream(brief));
+            EXPECT_TRUE(host::synchronize(stream)); // Each has a thread until its work is done.
+        }
+    }};
+    for (int i = 0; i < 20; ++i)
+    {
+        EXPECT_EQ(statusOfChild([&] {
+            if (!host::launchGraph(executable, stream) || !host::synchronizeAll())
+                return 1;
+            return host::destroyStream(stream) ? 42 : 2;
+        }),
+            42);
+    }
+    stop = true;
+    launching.join();
+    EXPECT_TRUE(host::synchronizeAll());
+    EXPECT_TRUE(host::destroyExecutable(executable));
 }
 
 TEST(Fork, forksBetweenSubmits)

@@ -318,6 +318,126 @@ TEST(Graphs, aLaunchIntoACaptureBecomesAStepOfIt)
     EXPECT_THAT(diary.entries(), ElementsAre(1, 2));
 }
 
+//! Steps that no second run may be in at the same time.
+class Inside
+{
+  public:
+    host::Work step()
+    {
+        return [this]() -> Result<Done> {
+            if (++mInside > 1)
+                return errorOf(ErrorCode::kFAILED_EXECUTION, "two runs at once");
+            for (int i = 0; i < 100; ++i)
+                std::this_thread::yield();
+            --mInside;
+            ++mRuns;
+            return Done{};
+        };
+    }
+    int runs() const
+    {
+        return mRuns;
+    }
+
+  private:
+    std::atomic<int> mInside{0};
+    std::atomic<int> mRuns{0};
+};
+
+TEST(Graphs, launchesOfOneExecutableRunOneAfterTheOther)
+{
+    OwnStream const one{host::StreamKind::kNonBlocking};
+    OwnStream const two{host::StreamKind::kBlocking};
+    Gate gate;
+    Diary diary;
+    ASSERT_TRUE(host::beginCapture(one, CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(one, gate.work()));
+    ASSERT_TRUE(host::submit(one, diary.entry(1)));
+    Launchable const first{*host::endCapture(one)};
+    ASSERT_TRUE(host::beginCapture(one, CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(one, diary.entry(2)));
+    Launchable const next{*host::endCapture(one)};
+
+    ASSERT_TRUE(host::launchGraph(first.executable, one));
+    gate.awaitGuest();
+    ASSERT_TRUE(host::updateExecutable(first.executable, next.graph));
+    ASSERT_TRUE(host::launchGraph(first.executable, two));
+    ASSERT_TRUE(host::launchGraph(next.executable, one)) << "of another executable: only behind those of its stream";
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    EXPECT_THAT(diary.entries(), IsEmpty());
+    gate.open();
+    ASSERT_TRUE(host::launchGraph(first.executable, nullptr)) << "stream 0 waits, too";
+    ASSERT_TRUE(host::synchronizeAll());
+    EXPECT_EQ(diary.entries().at(0), 1);
+    EXPECT_EQ(diary.entries().size(), 4U);
+}
+
+TEST(Graphs, eightThreadsLaunchOneExecutable)
+{
+    constexpr int kThreads = 8;
+    constexpr int kRounds = 50;
+    OwnStream const streams[2]{OwnStream{host::StreamKind::kNonBlocking}, OwnStream{host::StreamKind::kBlocking}};
+    Inside inside;
+    ASSERT_TRUE(host::beginCapture(streams[0], CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(streams[0], inside.step()));
+    ASSERT_TRUE(host::submit(streams[0], inside.step()));
+    Launchable const graph{*host::endCapture(streams[0])};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t)
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < kRounds; ++i)
+            {
+                void* const handles[]{streams[0], streams[1], handleOf(0), handleOf(2)};
+                EXPECT_TRUE(host::launchGraph(graph.executable, handles[(t + i) % 4]));
+            }
+            EXPECT_TRUE(host::synchronize(handleOf(2)));
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    Result<Done> const all = host::synchronizeAll();
+    EXPECT_TRUE(all) << all.error().message;
+    EXPECT_EQ(inside.runs(), 2 * kThreads * kRounds);
+}
+
+TEST(Graphs, aLaunchWithinWorkDoesNotWaitForWhatStandsBehindThatWork)
+{
+    OwnStream const stream{host::StreamKind::kNonBlocking};
+    Diary diary;
+    ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(stream, diary.entry(1)));
+    Launchable const graph{*host::endCapture(stream)};
+    Gate gate;
+    ASSERT_TRUE(host::submit(stream, [&]() -> Result<Done> {
+        gate.pass();
+        EXPECT_TRUE(host::launchGraph(graph.executable, stream));
+        EXPECT_TRUE(host::launchGraph(graph.executable, nullptr));
+        EXPECT_THAT(diary.entries(), ElementsAre(1, 1));
+        return Done{};
+    }));
+    ASSERT_TRUE(host::launchGraph(graph.executable, stream));
+    gate.open();
+    ASSERT_TRUE(host::synchronize(stream));
+    EXPECT_THAT(diary.entries(), ElementsAre(1, 1, 1));
+}
+
+TEST(Graphs, aLaunchThatAStreamRefusesLeavesNoTurnBehind)
+{
+    OwnStream const stream{host::StreamKind::kNonBlocking};
+    Diary diary;
+    ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kRelaxed));
+    ASSERT_TRUE(host::submit(stream, diary.entry(1)));
+    Launchable const graph{*host::endCapture(stream)};
+    EXPECT_FALSE(host::launchGraph(graph.executable, handleOf(77)));
+    OwnStream const blocking{host::StreamKind::kBlocking};
+    ASSERT_TRUE(host::beginCapture(blocking, CaptureMode::kRelaxed));
+    EXPECT_EQ(problemOf(host::launchGraph(graph.executable, nullptr)), CaptureProblem::kImplicit);
+    EXPECT_EQ(problemOf(host::launchGraph(graph.executable, blocking)), CaptureProblem::kInvalidated);
+    EXPECT_EQ(problemOf(host::endCapture(blocking)), CaptureProblem::kInvalidated);
+    ASSERT_TRUE(host::launchGraph(graph.executable, stream));
+    ASSERT_TRUE(host::synchronize(stream));
+    EXPECT_THAT(diary.entries(), ElementsAre(1));
+}
+
 TEST(Graphs, graphsOutliveTheirHandlesWhileTheyRun)
 {
     OwnStream const stream{host::StreamKind::kNonBlocking};

@@ -332,4 +332,9 @@ bool Replay::has(void const* stream) noexcept
     return tReplay != nullptr && std::ranges::find(tReplay->streams, stream) != tReplay->streams.end();
 }
 
+bool Replay::isAny() noexcept
+{
+    return tReplay != nullptr;
+}
+
 } // namespace tenon::host

@@ -86,6 +86,7 @@ class Replay
     Replay& operator=(Replay const&) = delete;
 
     static bool has(void const* stream) noexcept;
+    static bool isAny() noexcept;
 
   private:
     GraphSteps const* mBefore;

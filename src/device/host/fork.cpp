@@ -14,32 +14,32 @@ namespace
 {
 void beforeFork()
 {
+    lockGraphsForFork(); // First: a launch holds its graph while it goes into a stream.
     streamTable().lockForFork();
     streamTable().eachLocked([](StreamQueue& queue) { queue.lockForFork(); });
     Captures::instance().lockForFork();
     lockEventsForFork();
-    lockGraphsForFork();
     lockMemoryForFork();
 }
 
 void afterForkInParent()
 {
     unlockMemoryInParent();
-    unlockGraphsInParent();
     unlockEventsInParent();
     Captures::instance().unlockInParent();
     streamTable().eachLocked([](StreamQueue& queue) { queue.unlockInParent(); });
     streamTable().unlockInParent();
+    unlockGraphsInParent();
 }
 
 void afterForkInChild()
 {
     resetMemoryInChild();
-    resetGraphsInChild();
     resetEventsInChild();
     Captures::instance().unlockInChild();
     streamTable().eachLocked([](StreamQueue& queue) { queue.resetInChild(); });
     streamTable().unlockInChild();
+    resetGraphsInChild();
 }
 } // namespace
 

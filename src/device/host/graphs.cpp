@@ -4,6 +4,8 @@
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
+#include <latch>
+
 namespace tenon::host
 {
 
@@ -15,10 +17,20 @@ struct Graph
     std::shared_ptr<GraphSteps const> steps;
 };
 
+//! One launch of an executable: down when its steps are done. The next launch waits for it.
+using Turn = std::latch;
+
 struct Executable
 {
-    std::mutex mutex;
-    std::shared_ptr<GraphSteps const> steps; //!< Under the mutex.
+    std::mutex mutex; //!< Of the members; held while a launch goes into its stream, so that turns go as launches do.
+    std::shared_ptr<GraphSteps const> steps;
+    std::shared_ptr<Turn> last; //!< Null: never launched.
+
+    std::shared_ptr<GraphSteps const> present()
+    {
+        std::scoped_lock const lock{mutex};
+        return steps;
+    }
 };
 
 template <typename T>
@@ -64,6 +76,39 @@ Result<Done> runSteps(GraphSteps const& graph)
             first = std::move(own);
     }
     return first;
+}
+
+//! The next run of an executable: when the one before is over.
+struct Launch
+{
+    explicit Launch(Executable const& executable)
+        : steps{executable.steps},
+          before{executable.last}
+    {
+    }
+    Result<Done> operator()() const
+    {
+        if (before != nullptr)
+            before->wait();
+        Result<Done> result = runSteps(*steps);
+        own->count_down();
+        return result;
+    }
+
+    std::shared_ptr<GraphSteps const> steps;
+    std::shared_ptr<Turn> before;
+    std::shared_ptr<Turn> own{std::make_shared<Turn>(1)};
+};
+
+//! In the calling thread, which is no stream's.
+Result<Done> launchHere(Executable& executable, void* stream)
+{
+    TENON_TRY(startNow(stream)); // What it waits for may be a turn before this one, never one after it.
+    std::unique_lock lock{executable.mutex};
+    Launch const launch{executable};
+    executable.last = launch.own;
+    lock.unlock();
+    return runFenced(launch);
 }
 
 Result<std::shared_ptr<StreamQueue>> capturable(void const* stream)
@@ -149,12 +194,22 @@ Result<Done> checkExecutable(void const* executable)
 Result<Done> launchGraph(void* executable, void* stream)
 {
     std::shared_ptr<Executable> const own = TENON_TRY(find<Executable>(executable, kExecutable));
-    std::shared_ptr<GraphSteps const> steps;
-    {
-        std::scoped_lock const lock{own->mutex};
-        steps = own->steps;
-    }
-    return submit(stream, [steps = std::move(steps)] { return runSteps(*steps); });
+    bool const isWithinWork = StreamQueue::current() != nullptr || Replay::isAny();
+    if (isLegacy(stream) && !isWithinWork)
+        return launchHere(*own, stream);
+    std::shared_ptr<GraphSteps const> const steps = own->present();
+    Work part = [steps] { return runSteps(*steps); };
+    if (isImmediate(stream))
+        return submit(stream, std::move(part)); // The work that is under way cannot wait for what may stand behind it.
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+    Captures& captures = Captures::instance();
+    if (captures.isAny() && TENON_TRY(captures.record(*queue, part)))
+        return Done{}; // A copy of the graph, whose turn is that of the graph around it.
+    std::scoped_lock const lock{own->mutex};
+    Launch const launch{*own};
+    TENON_TRY(queue->push(launch));
+    own->last = launch.own;
+    return Done{};
 }
 
 void lockGraphsForFork()
@@ -173,7 +228,10 @@ void unlockGraphsInParent()
 
 void resetGraphsInChild()
 {
-    tableOf<Executable>().eachLocked([](Executable& executable) { std::construct_at(&executable.mutex); });
+    tableOf<Executable>().eachLocked([](Executable& executable) {
+        std::construct_at(&executable.mutex);
+        executable.last = nullptr; // The launches under way are the parent's.
+    });
     tableOf<Executable>().unlockInChild();
     tableOf<Graph>().unlockInChild();
 }
