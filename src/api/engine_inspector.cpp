@@ -33,23 +33,42 @@ IEngineInspector* EngineInspector::getPImpl() noexcept
 bool EngineInspector::setExecutionContext(IExecutionContext const* context) noexcept
 {
     return fencedDone(mReporting.log(), "IEngineInspector::setExecutionContext", [&]() -> Result<Done> {
-        auto given = context == nullptr ? nullptr : ExecutionContext::of(*context).shared_from_this();
+        std::shared_ptr<ExecutionContext const> given;
+        if (context != nullptr)
+            given = ExecutionContext::of(*context).shared_from_this();
         if (given != nullptr && &given->context().engine() != &mEngine->engine())
             return badArgument("context '{}' is one of another engine", given->context().name());
-        mContext = std::move(given);
+        std::scoped_lock const lock{mMutex};
+        mContext.swap(given); // The one before goes after the lock.
         return Done{};
     });
 }
 
+std::shared_ptr<ExecutionContext const> EngineInspector::context() const
+{
+    std::scoped_lock const lock{mMutex};
+    return mContext;
+}
+
+char const* EngineInspector::keep(std::string text) const
+{
+    std::scoped_lock const lock{mMutex};
+    std::string& own = mTexts[std::this_thread::get_id()];
+    own = std::move(text);
+    return own.c_str();
+}
+
 IExecutionContext const* EngineInspector::getExecutionContext() const noexcept
 {
-    return mContext == nullptr ? nullptr : &mContext->front();
+    std::shared_ptr<ExecutionContext const> const own = context();
+    return own == nullptr ? nullptr : &own->front();
 }
 
 ProgramExtents EngineInspector::extentsFor(int32_t profile) const
 {
-    if (mContext != nullptr && mContext->context().profile() == profile)
-        return mContext->context().programExtents();
+    std::shared_ptr<ExecutionContext const> const own = context();
+    if (own != nullptr && own->context().profile() == profile)
+        return own->context().programExtents();
     return fixedExtents(mEngine->engine().program());
 }
 
@@ -70,8 +89,8 @@ char const* EngineInspector::getLayerInformation(int32_t layerIndex, LayerInform
         TENON_TRY(checkFormat(format));
         if (layerIndex < 0 || layerIndex >= engine.layerCount())
             return badArgument("there is no layer {}: the engine has {}", layerIndex, engine.layerCount());
-        mText = layer(layerIndex, format, extentsFor(mContext == nullptr ? 0 : mContext->context().profile()), {});
-        return Text{mText.c_str()};
+        std::shared_ptr<ExecutionContext const> const own = context();
+        return Text{keep(layer(layerIndex, format, extentsFor(own == nullptr ? 0 : own->context().profile()), {}))};
     });
 }
 
@@ -91,8 +110,8 @@ char const* EngineInspector::getEngineInformation(LayerInformationFormat format)
                 if (std::string const one = layer(i, format, extents, tag); !one.empty())
                     text += (text.empty() ? "" : isJson ? ",\n" : "\n") + one;
         }
-        mText = isJson ? "{\"Layers\": [" + text + "],\n\"Bindings\": [" + bindings() + "]}" : std::move(text);
-        return Text{mText.c_str()};
+        return Text{
+            keep(isJson ? "{\"Layers\": [" + text + "],\n\"Bindings\": [" + bindings() + "]}" : std::move(text))};
     });
 }
 

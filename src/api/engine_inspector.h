@@ -4,6 +4,10 @@
 #include "api/execution_context.h"
 #include "api/layer_information.h"
 
+#include <map>
+#include <mutex>
+#include <thread>
+
 namespace tenon::api
 {
 
@@ -28,11 +32,15 @@ class EngineInspector final : public nvinfer1::apiv::VEngineInspector,
     std::string layer(int32_t index, nvinfer1::LayerInformationFormat format, ProgramExtents const& extents,
         std::string const& tag) const;
     std::string bindings() const;
+    std::shared_ptr<ExecutionContext const> context() const;
+    //! What the thread got last stays until it asks again (rule T5), whatever other threads ask.
+    char const* keep(std::string text) const;
 
     std::shared_ptr<CudaEngine const> mEngine;
     Reporting mReporting;
+    mutable std::mutex mMutex; //!< Of the members below.
     std::shared_ptr<ExecutionContext const> mContext;
-    mutable std::string mText; //!< Of the last answer (rule T5).
+    mutable std::map<std::thread::id, std::string> mTexts;
 };
 
 } // namespace tenon::api

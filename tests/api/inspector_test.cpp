@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <thread>
+
 namespace apitest
 {
 namespace
@@ -49,6 +51,19 @@ TEST_F(Inspected, T5_anEngineThatWasToldToSayNothingSaysNothing)
     EXPECT_STREQ(inspector->getLayerInformation(0, kJson), "");
     EXPECT_STREQ(inspector->getEngineInformation(kLine), "");
     EXPECT_TRUE(layers(*inspector).empty());
+}
+
+TEST_F(Inspected, T5_whatAThreadGotStaysWhateverOthersAsk)
+{
+    std::unique_ptr<ICudaEngine> const engine = engineOf(ProfilingVerbosity::kLAYER_NAMES_ONLY);
+    std::unique_ptr<IEngineInspector> const inspector{engine->createEngineInspector()};
+    std::string const expected = inspector->getLayerInformation(0, kLine);
+    char const* const own = inspector->getLayerInformation(0, kLine);
+    std::thread{[&] {
+        EXPECT_NE(inspector->getEngineInformation(kJson), own);
+        EXPECT_STREQ(inspector->getLayerInformation(0, kLine), expected.c_str());
+    }}.join();
+    EXPECT_EQ(own, expected);
 }
 
 TEST_F(Inspected, T5_namesOnly)

@@ -23,6 +23,31 @@ def engine() -> trt.ICudaEngine:
     return small.engine(small.Recorder())
 
 
+def test_T5_threads_share_an_inspector(engine: trt.ICudaEngine) -> None:
+    inspector, form = engine.create_engine_inspector(), trt.LayerInformationFormat
+    questions = [
+        lambda: inspector.get_engine_information(form.JSON),
+        lambda: inspector.get_engine_information(form.ONELINE),
+        lambda: inspector.get_layer_information(0, form.JSON),
+        lambda: inspector.get_layer_information(0, form.ONELINE),
+    ]
+    expected = [ask() for ask in questions]
+    assert len(set(expected)) > 1 and all(expected)
+    wrong: list[str] = []
+
+    def loop(index: int) -> None:
+        for _ in range(300):
+            if (said := questions[index]()) != expected[index]:
+                wrong.append(said)
+
+    threads = [threading.Thread(target=loop, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
 def test_F8_set_shape_sets_three_or_raises() -> None:
     builder = trt.Builder(LOGGER)
     profile = builder.create_optimization_profile()
