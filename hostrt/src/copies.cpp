@@ -178,10 +178,11 @@ cudaError_t copyAsync(Copy const& copy, cudaStream_t stream) noexcept
     if (TenonHostStatus const status = tenonHostGetStream(stream, &properties); status != TENON_HOST_OK)
         return errorOf(status);
     Pageable const own = properties.isCapturing != 0 ? Pageable{false, false} : pageable(copy);
-    if (own.from && !own.to)
+    if (own.from && !own.to && copy.kind == cudaMemcpyHostToDevice)
         return stage(copy, stream);
     cudaError_t const error = copyInOrder(copy, stream);
-    return error == cudaSuccess && own.to ? errorOf(tenonHostSynchronizeStream(stream)) : error;
+    // What the source is was not said: work that stands in the stream may be what writes it.
+    return error == cudaSuccess && (own.to || own.from) ? errorOf(tenonHostSynchronizeStream(stream)) : error;
 }
 
 //! Done when it returns.

@@ -25,17 +25,21 @@ cudaError_t allocateManaged(void** memory, size_t bytes, unsigned int flags) noe
     return allocate(memory, bytes, TENON_HOST_MANAGED, flags);
 }
 
-size_t pitchOf(size_t width) noexcept
+//! False: more than any memory has.
+bool isProduct(size_t* product, size_t one, size_t other) noexcept
 {
-    return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+    return !__builtin_mul_overflow(one, other, product);
 }
 
 cudaError_t allocateRows(void** memory, size_t* pitch, size_t width, size_t rows) noexcept
 {
     if (pitch == nullptr)
         return cudaErrorInvalidValue;
-    *pitch = pitchOf(width);
-    return allocate(memory, *pitch * rows, TENON_HOST_DEVICE);
+    size_t bytes{0};
+    size_t const units = width / kPitchAlignment + (width % kPitchAlignment == 0 ? 0 : 1);
+    if (!isProduct(pitch, units, kPitchAlignment) || !isProduct(&bytes, *pitch, rows))
+        return cudaErrorMemoryAllocation;
+    return allocate(memory, bytes, TENON_HOST_DEVICE);
 }
 
 cudaError_t allocateBlock(cudaPitchedPtr* memory, cudaExtent const& extent) noexcept
@@ -44,7 +48,10 @@ cudaError_t allocateBlock(cudaPitchedPtr* memory, cudaExtent const& extent) noex
         return cudaErrorInvalidValue;
     memory->xsize = extent.width;
     memory->ysize = extent.height;
-    return allocateRows(&memory->ptr, &memory->pitch, extent.width, extent.height * extent.depth);
+    size_t rows{0};
+    if (!isProduct(&rows, extent.height, extent.depth))
+        return cudaErrorMemoryAllocation;
+    return allocateRows(&memory->ptr, &memory->pitch, extent.width, rows);
 }
 
 cudaError_t release(void* memory, bool isPinned) noexcept

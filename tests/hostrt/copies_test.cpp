@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace tenon::test
 {
@@ -61,6 +63,36 @@ TEST(HostrtCopies, theProgramsOwnSourceCanBeChangedAtOnce)
     gate.open();
     CUDA_OK(cudaStreamSynchronize(stream));
     EXPECT_EQ(read(device.get(), data.size()), data);
+}
+
+//! Memory that work of a stream writes.
+struct Written
+{
+    Bytes& memory;
+    static void call(void* self)
+    {
+        Bytes& memory = static_cast<Written*>(self)->memory;
+        std::fill(memory.begin(), memory.end(), 0x5A);
+    }
+};
+
+TEST(HostrtCopies, aSourceThatTheStreamsOwnWorkWritesIsReadAfterThat)
+{
+    OwnStream const stream;
+    Bytes source = randomBytes(4096, 9);
+    Written written{source};
+    DeviceBytes const device = deviceBytes(source.size());
+    Gate gate;
+    gate.hold(stream);
+    CUDA_OK(cudaLaunchHostFunc(stream, &Written::call, &written)); // As a run whose output lies there.
+    std::thread opening{[&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        gate.open();
+    }};
+    CUDA_OK(cudaMemcpyAsync(device.get(), source.data(), source.size(), cudaMemcpyDefault, stream));
+    opening.join();
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_THAT(read(device.get(), source.size()), testing::Each(0x5A));
 }
 
 TEST(HostrtCopies, theProgramsOwnTargetIsFilledOnReturn)

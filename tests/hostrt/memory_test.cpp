@@ -121,6 +121,24 @@ TEST(HostrtMemory, moreThanThereIsIsRefused)
     CUDA_OK(cudaFree(memory));
 }
 
+TEST(HostrtMemory, rowsWhoseSizeNoNumberHasAreRefused)
+{
+    char* rows = nullptr;
+    size_t pitch = 0;
+    constexpr size_t kLarge{size_t{1} << 40};
+    EXPECT_CUDA(cudaErrorMemoryAllocation, cudaMallocPitch(&rows, &pitch, kLarge, size_t{1} << 30))
+        << "a multiple of 2^64";
+    EXPECT_CUDA(cudaErrorMemoryAllocation, cudaMallocPitch(&rows, &pitch, SIZE_MAX - 7, 1));
+    EXPECT_EQ(rows, nullptr);
+    cudaPitchedPtr block{};
+    EXPECT_CUDA(cudaErrorMemoryAllocation, cudaMalloc3D(&block, make_cudaExtent(64, kLarge, kLarge)));
+    EXPECT_CUDA(cudaErrorMemoryAllocation, cudaMalloc3D(&block, make_cudaExtent(kLarge, 1 << 15, 1 << 15)));
+    EXPECT_EQ(block.ptr, nullptr);
+    CUDA_OK(cudaMallocPitch(&rows, &pitch, 513, 0));
+    EXPECT_EQ(pitch, 1024U);
+    cudaGetLastError();
+}
+
 TEST(HostrtMemory, mistakesAreNamed)
 {
     char own[64]{};
@@ -178,6 +196,27 @@ TEST(HostrtMemory, freeWaitsForWorkThatMayUseTheMemory)
     opening.join();
 }
 
+TEST(HostrtMemory, unregisterWaitsForWorkThatMayUseTheMemory)
+{
+    OwnStream const stream;
+    constexpr size_t kBytes{1 << 20};
+    DeviceBytes const source = deviceBytes(kBytes);
+    std::vector<unsigned char> own(kBytes);
+    CUDA_OK(cudaHostRegister(own.data(), kBytes, cudaHostRegisterDefault));
+    Gate gate;
+    gate.hold(stream);
+    CUDA_OK(cudaMemcpyAsync(own.data(), source.get(), kBytes, cudaMemcpyDeviceToHost, stream));
+    std::thread opening{[&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        EXPECT_CUDA(cudaErrorNotReady, cudaStreamQuery(stream));
+        gate.open();
+    }};
+    CUDA_OK(cudaHostUnregister(own.data()));
+    CUDA_OK(cudaStreamQuery(stream));
+    opening.join();
+    EXPECT_THAT(own, testing::Each(0xCD));
+}
+
 TEST(HostrtMemory, memoryInTheOrderOfAStream)
 {
     OwnStream const stream;
@@ -214,6 +253,26 @@ TEST(HostrtMemory, cudaFreeTakesMemoryOffTheAccountOfItsPool)
     EXPECT_CUDA(cudaErrorInvalidResourceHandle, cudaFreeAsync(memory, reinterpret_cast<cudaStream_t>(&memory)));
     EXPECT_EQ(usedOf(pool), before + 1000) << "both refused it";
     CUDA_OK(cudaFree(memory));
+    EXPECT_EQ(usedOf(pool), before);
+    cudaGetLastError();
+}
+
+TEST(HostrtMemory, memoryThatCouldNotBeFreedStaysOnTheAccount)
+{
+    cudaMemPool_t pool = nullptr;
+    CUDA_OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    uint64_t const before = usedOf(pool);
+    OwnStream const stream;
+    char* memory = nullptr;
+    CUDA_OK(cudaMallocAsync(&memory, 1000, stream));
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
+    EXPECT_CUDA(cudaErrorStreamCaptureInvalidated, cudaFreeAsync(memory, stream));
+    EXPECT_EQ(usedOf(pool), before + 1000);
+    cudaGraph_t graph = nullptr;
+    EXPECT_CUDA(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    CUDA_OK(cudaMemset(memory, 7, 1000)); // It is still there.
+    CUDA_OK(cudaFreeAsync(memory, stream));
     EXPECT_EQ(usedOf(pool), before);
     cudaGetLastError();
 }
