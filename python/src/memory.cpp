@@ -17,6 +17,10 @@ Memory ofArray(py::array const& array, std::string const& what)
 
 void* addressOf(py::handle number, std::string const& what)
 {
+    // Of a tensor of one integer the number is its element.
+    if (py::hasattr(number, "data_ptr") || py::hasattr(number, "__dlpack__"))
+        throw py::type_error("the memory of " + what + " cannot be a "
+            + std::string{py::str(py::type::of(number).attr("__name__"))} + ": pass its data_ptr(), or a NumPy array");
     auto const index = py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
     if (!index)
         throw py::error_already_set();

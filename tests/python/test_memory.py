@@ -325,6 +325,25 @@ def test_addresses_have_64_bits_and_no_sign(engine: trt.ICudaEngine, address: ob
         context.set_tensor_address("x", True)
 
 
+class Tensor:
+    """As a framework's tensor of one integer, which passes for a number: its element."""
+
+    def __init__(self, name: str) -> None:
+        setattr(self, name, lambda: 64)
+
+    def __index__(self) -> int:
+        return 4096
+
+
+@pytest.mark.parametrize("name", ["data_ptr", "__dlpack__"])
+def test_a_tensor_of_one_integer_is_no_address(engine: trt.ICudaEngine, name: str) -> None:
+    context = engine.create_execution_context()
+    with pytest.raises(TypeError, match=r"tensor 'x' cannot be a Tensor: pass its data_ptr\(\), or a NumPy array"):
+        context.set_tensor_address("x", Tensor(name))
+    assert context.get_tensor_address("x") == 0
+    assert context.set_tensor_address("x", np.int64(4096))
+
+
 def test_shapes_are_sequences_of_integers(engine: trt.ICudaEngine) -> None:
     context = engine.create_execution_context()
     for shape in ((3, 8), [3, 8], np.array([3, 8]), range(3, 9, 5), trt.Dims([3, 8]), (np.int32(3), np.int64(8))):
