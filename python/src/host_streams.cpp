@@ -77,6 +77,38 @@ void finishWork()
     tenonHostAwaitAll(&nobodyIsShutOut, nullptr);
 }
 
+//! What is called with the numbers of the functions that Python puts into streams. Kept for good, as streams are.
+PyObject* gCalled{nullptr};
+
+void callInPython(void* number)
+{
+    WithGil const gil;
+    PyObject* done{nullptr};
+    takeOrStay([&] { done = PyObject_CallFunction(gCalled, "n", reinterpret_cast<Py_ssize_t>(number)); });
+    if (done == nullptr)
+        PyErr_WriteUnraisable(gCalled);
+    Py_XDECREF(done);
+}
+
+//! The address of a cudaHostFn_t.
+size_t hostFunction(py::function called)
+{
+    Py_XSETREF(gCalled, called.release().ptr());
+    return reinterpret_cast<size_t>(&callInPython);
+}
+
+int32_t always(void*) noexcept
+{
+    return 1;
+}
+
+//! Waits for the work that stands in the stream.
+TenonHostStatus awaitAndDestroy(void* stream) noexcept
+{
+    tenonHostAwaitStream(stream, &always, nullptr);
+    return tenonHostDestroyStream(stream);
+}
+
 //! Waits without the GIL, as work of the stream may be Python's.
 void waiting(TenonHostStatus (*call)(void*), Handle stream)
 {
@@ -104,7 +136,7 @@ void bindHostStreams(py::module_& m)
 {
     m.def("_stream_create", &create, py::arg("blocking"));
     m.def(
-        "_stream_destroy", [](Handle stream) { waiting(&tenonHostDestroyStream, stream); }, py::arg("stream"));
+        "_stream_destroy", [](Handle stream) { waiting(&awaitAndDestroy, stream); }, py::arg("stream"));
     m.def(
         "_stream_synchronize",
         [](Handle stream) {
@@ -122,6 +154,7 @@ void bindHostStreams(py::module_& m)
         },
         py::arg("event"));
     m.def("_streams_await", [] { awaiting(&tenonHostAwaitAll); });
+    m.def("_host_function", &hostFunction, py::arg("called"));
     py::module_::import("atexit").attr("register")(py::cpp_function{&finishWork});
     pthread_atfork(nullptr, nullptr, &Gate::reset);
     m.def("_stream_is_idle", &isIdle, py::arg("stream"));

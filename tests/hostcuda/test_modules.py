@@ -1,9 +1,12 @@
 """cuda and pycuda on the host: their calls, and that the real ones win."""
 
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
@@ -173,6 +176,157 @@ for whole, back in ((x, y), (x.T, y.T), (np.asfortranarray(x), np.asfortranarray
     )
 
 
+def test_only_addresses_and_memory_are_pointers(site: pathlib.Path) -> None:
+    """What has no memory of its own, or none that stays, would be an address that nobody gave."""
+    run_code(
+        site,
+        """
+import array
+import numpy as np
+from cuda.bindings import runtime as rt
+ok, kind = rt.cudaError_t.cudaSuccess, rt.cudaMemcpyKind.cudaMemcpyDefault
+device = rt.cudaMalloc(64)[1]
+class Picture:
+    __array_interface__ = {"data": bytes(64), "shape": (64,), "typestr": "|u1", "version": 3}
+class Number:
+    def __int__(self): return device
+class Tensor:
+    def __index__(self): return device
+    def data_ptr(self): return device
+class Foreign:
+    def __index__(self): return device
+    def __dlpack__(self): return device
+class Index:
+    def __index__(self): return device
+for wrong, hint in ((np.uint64(device), "int()"), (np.float32(1), "int()"), (1.5, ""), (Picture(), "np.asarray()"),
+                    (Number(), ""), (Tensor(), "data_ptr()"), (Foreign(), "data_ptr()"), ("text", "")):
+    for call in (lambda: rt.cudaMemcpy(device, wrong, 8, kind), lambda: rt.cudaMemcpyAsync(wrong, device, 8, kind, 0),
+                 lambda: rt.cudaFree(wrong), lambda: rt.cudaStreamSynchronize(wrong), lambda: rt.cudaStream_t(wrong),
+                 lambda: rt.cudaPointerGetAttributes(wrong), lambda: rt.cudaLaunchHostFunc(wrong, print, 0)):
+        try:
+            call()
+        except TypeError as problem:
+            assert hint in str(problem), problem
+        else:
+            raise SystemExit(f"{wrong!r} was taken for an address")
+data = np.arange(16, dtype=np.int32)
+for source in (data, array.array("i", data), bytes(data), memoryview(data)):
+    assert rt.cudaMemset(device, 0, 64) == (ok,)
+    assert rt.cudaMemcpy(Index(), source, 64, kind) == (ok,)
+    back = bytearray(64)
+    assert rt.cudaMemcpy(back, np.int64(device).item(), 64, kind) == (ok,) and back == data.tobytes()
+assert rt.cudaFree(rt.cudaStream_t(device)) == (ok,) and rt.cudaFree(None) == (ok,)
+""",
+    )
+
+
+def test_arguments_by_the_names_of_the_c_functions(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import inspect
+import numpy as np
+from cuda import cuda, cudart
+ok = cudart.cudaError_t.cudaSuccess
+stream = cudart.cudaStream_t(init_value=int(cudart.cudaStreamCreateWithFlags(flags=cudart.cudaStreamNonBlocking)[1]))
+x = np.random.default_rng(8).standard_normal(64).astype(np.float32)
+y = np.empty_like(x)
+device = cudart.cudaMalloc(size=x.nbytes)[1]
+toDevice, toHost = cudart.cudaMemcpyKind.cudaMemcpyHostToDevice, cudart.cudaMemcpyKind.cudaMemcpyDeviceToHost
+assert cudart.cudaMemcpyAsync(dst=device, src=x, count=x.nbytes, kind=toDevice, stream=stream) == (ok,)
+assert cudart.cudaMemcpyAsync(y, device, x.nbytes, stream=stream, kind=toHost) == (ok,)
+assert cudart.cudaStreamSynchronize(stream=stream) == (ok,) and np.array_equal(x, y)
+assert cudart.cudaMemset(devPtr=device, value=1, count=4) == (ok,)
+for wrong in (lambda: cudart.cudaMemcpy(device, x), lambda: cudart.cudaMemcpy(device, x, 4, toDevice, to=3),
+              lambda: cudart.cudaFree(device, device), lambda: cudart.cudaMalloc(16, size=16)):
+    try:
+        wrong()
+    except TypeError as problem:
+        assert "(dst, src, count, kind)" in str(problem) or "(devPtr)" in str(problem) or "(size)" in str(problem)
+    else:
+        raise SystemExit("arguments that do not fit were taken")
+assert str(inspect.signature(cudart.cudaEventElapsedTime)) == "(start, end)"
+calls = []
+assert cudart.cudaLaunchHostFunc(stream=stream, fn=calls.append, userData=5) == (ok,)
+assert cudart.cudaStreamSynchronize(stream) == (ok,) and calls == [5]
+
+yes = cuda.CUresult.CUDA_SUCCESS
+flags = cuda.CUstream_flags.CU_STREAM_NON_BLOCKING
+own = cuda.CUstream(init_value=int(cuda.cuStreamCreate(flags)[1]))
+assert cudart.cudaStreamGetFlags(own) == (ok, flags)
+event = cuda.cuEventCreate(Flags=cuda.CUevent_flags.CU_EVENT_DISABLE_TIMING)[1]
+memory = cuda.CUdeviceptr(init_value=cuda.cuMemAllocAsync(x.nbytes, own)[1])
+host = cuda.cuMemHostAlloc(x.nbytes, 0)[1]
+y[:] = 0
+assert cuda.cuMemcpyHtoDAsync(dstDevice=memory, srcHost=x, ByteCount=x.nbytes, hStream=own) == (yes,)
+assert cuda.cuMemcpyDtoHAsync(y, memory, x.nbytes, own) == (yes,) and np.array_equal(x, y)
+assert cuda.cuEventRecord(hEvent=event, hStream=own) == (yes,) and cuda.cuEventSynchronize(event) == (yes,)
+assert cuda.cuMemFreeAsync(memory, own) == (yes,) and cuda.cuMemFreeHost(host) == (yes,)
+assert cuda.CUctx_flags.CU_CTX_MAP_HOST == 8 and cuda.cuCtxCreate(cuda.CUctx_flags.CU_CTX_SCHED_AUTO, 0)[0] == yes
+""",
+    )
+
+
+def test_functions_in_streams_are_kept_until_they_were_called(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import ctypes, gc, threading, weakref
+import numpy as np
+from cuda.bindings import runtime as rt
+ok, seen, gate = rt.cudaError_t.cudaSuccess, [], threading.Event()
+Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+stream = rt.cudaStreamCreate()[1]
+def launch(number, asHandle):
+    class Noting:
+        def __call__(self, address):
+            seen.append(ctypes.c_double.from_address(address).value)
+    noting, argument = Noting(), np.array([number])
+    function = Function(noting)
+    if asHandle:
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        kept.append(function)
+        assert rt.cudaLaunchHostFunc(stream, rt.cudaHostFn_t(init_value=address), argument) == (ok,)
+    else:
+        assert rt.cudaLaunchHostFunc(stream, function, argument) == (ok,)
+    return weakref.ref(argument), weakref.ref(noting)
+kept = []
+assert rt.cudaLaunchHostFunc(stream, lambda user: gate.wait(600), None) == (ok,)
+watched = [*launch(7.0, False), launch(8.0, True)[0]]
+gc.collect()
+assert all(each() is not None for each in watched)
+gate.set()
+assert rt.cudaStreamSynchronize(stream) == (ok,) and seen == [7.0, 8.0]
+gc.collect()
+assert all(each() is None for each in watched)
+free = ctypes.CDLL(None).free  # A library's, which does nothing with null.
+address = ctypes.cast(free, ctypes.c_void_p).value
+for function in (free, address, rt.cudaHostFn_t(address)):
+    assert rt.cudaLaunchHostFunc(stream, function, 0) == rt.cudaLaunchHostFunc(stream, function, None) == (ok,)
+assert rt.cudaStreamSynchronize(stream) == (ok,)
+""",
+    )
+
+
+def test_an_interruption_of_a_function_on_stream_0_is_the_callers(site: pathlib.Path) -> None:
+    said = run_code(
+        site,
+        """
+import signal
+from cuda.bindings import runtime as rt
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    rt.cudaLaunchHostFunc(0, lambda user: signal.raise_signal(signal.SIGINT), 0)
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted")
+calls = []
+print(rt.cudaLaunchHostFunc(0, calls.append, 4)[0] == 0, calls)
+""",
+    )
+    assert said == "interrupted\nTrue [4]\n"
+
+
 def test_handles_say_where_they_lie(site: pathlib.Path) -> None:
     run_code(
         site,
@@ -197,6 +351,14 @@ WAITS = {
     "pycuda's stream": "stream.synchronize()",
     "pycuda's event": "event.synchronize()",
     "pycuda's context": "cuda.Context.synchronize()",
+    "cudaFree": "assert rt.cudaFree(memory) == (0,)",
+    "cudaHostUnregister": "assert rt.cudaHostUnregister(own) == (0,)",
+    "cudaMemset": "assert rt.cudaMemset(memory, 0, 64) == (0,)",
+    "a copy to the program's own memory": "assert rt.cudaMemcpyAsync(own, memory, 64, 2, stream.handle) == (0,)",
+    "a copy of a guessed kind": "assert rt.cudaMemcpyAsync(memory, bytes(64), 64, 4, stream.handle) == (0,)",
+    "stream 0 for an event": "assert rt.cudaStreamWaitEvent(0, event.handle, 0) == (0,)",
+    "pycuda's copy": "cuda.memcpy_dtoh(own, device)",
+    "pycuda's memory": "device.free()",
 }
 
 
@@ -208,8 +370,12 @@ def test_control_c_ends_the_waiting_and_not_the_work(site: pathlib.Path, wait: s
 import os, signal, threading
 import pycuda.autoinit, pycuda.driver as cuda
 from cuda.bindings import driver, runtime as rt
+import numpy as np
 gate, calls = threading.Event(), []
 stream, event = cuda.Stream(), cuda.Event()
+memory, device, own = rt.cudaMalloc(64)[1], cuda.mem_alloc(64), np.zeros(64, np.uint8)
+if "Unregister" in {wait!r}:
+    assert rt.cudaHostRegister(own, 64, 0) == (0,)
 assert rt.cudaLaunchHostFunc(stream.handle, lambda user: (gate.wait(600), calls.append(user)), "work")[0] == 0
 event.record(stream)
 try:
@@ -224,6 +390,75 @@ print(calls, stream.is_done())
 """,
     )
     assert said == "interrupted [] False\n['work'] True\n"
+
+
+def interrupted_at_its_end(site: pathlib.Path, code: str) -> str:
+    """What a script says that is interrupted while it waits at its end for the work of streams."""
+    head = f"import site; site.addsitedir({str(site)!r})\n"
+    tail = "\nimport atexit\natexit.register(lambda: print('ending', flush=True))\n"
+    child = subprocess.Popen(
+        [sys.executable, "-c", head + code + tail],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ,
+    )
+    try:
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        assert "ending" in first, first + child.stdout.read()
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        said, _ = child.communicate(timeout=120)
+        assert child.returncode == 0, f"exit status {child.returncode}\n{said}"
+        return said
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_control_c_ends_a_script_that_has_memory_of_pycudas(site: pathlib.Path) -> None:
+    """Nothing at the interpreter's end waits for work but the one wait that hears of it."""
+    said = interrupted_at_its_end(
+        site,
+        """
+import signal, threading
+import numpy as np
+import pycuda.autoinit, pycuda.driver as cuda
+from cuda.bindings import runtime as rt
+signal.signal(signal.SIGINT, signal.default_int_handler)
+gate, stream, event = threading.Event(), cuda.Stream(), cuda.Event()
+alive = [cuda.mem_alloc(16), cuda.pagelocked_empty(4, np.int8), cuda.register_host_memory(np.zeros(4))]
+assert rt.cudaLaunchHostFunc(stream.handle, lambda user: gate.wait(600)) == (0,)
+event.record(stream)
+""",
+    )
+    assert "KeyboardInterrupt" in said, said
+
+
+def test_a_function_that_outlives_the_interpreter_does_not_end_the_process(site: pathlib.Path) -> None:
+    """It asks for the lock of an interpreter that is on its way out."""
+    said = interrupted_at_its_end(
+        site,
+        """
+import signal, sys, threading, time, types
+from cuda.bindings import runtime as rt
+gate = threading.Event()
+def interrupt(number, frame):
+    gate.set()
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, interrupt)
+stream = rt.cudaStreamCreate()[1]
+assert rt.cudaLaunchHostFunc(stream, lambda user: (gate.wait(600), time.sleep(1.5)), 0) == (0,)
+class Last:
+    def __del__(self, sleep=time.sleep, say=print):
+        sleep(3)
+        say("the end", flush=True)
+sys.modules["last"] = types.ModuleType("last")  # What other modules hold may stay.
+sys.modules["last"].last = Last()
+""",
+    )
+    assert said.endswith("the end\n"), said
 
 
 def test_device_of_the_runtime_and_of_the_driver(site: pathlib.Path) -> None:
@@ -308,6 +543,11 @@ cuda.memset_d8(device, 0x11, 8)
 cuda.memset_d32(int(device) + 8, 0x22334455, 2)
 head = cuda.from_device(device, 4, np.uint32)
 assert head.tolist() == [0x11111111, 0x11111111, 0x22334455, 0x22334455]
+cuda.memset_d8(dest=device, data=0x33, size=4)
+cuda.memset_d16_async(int(device) + 4, 0x4567, 2, stream)
+cuda.memset_d32_async(int(device) + 8, 0x12345678, size=2, stream=stream)
+stream.synchronize()
+assert cuda.from_device(device, 4, np.uint32).tolist() == [0x33333333, 0x45674567, 0x12345678, 0x12345678]
 other = cuda.to_device(x)
 cuda.memcpy_dtod(device, other, x.nbytes)
 assert np.array_equal(cuda.from_device_like(device, x), x)

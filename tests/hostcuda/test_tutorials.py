@@ -40,10 +40,21 @@ def write_classifier(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray]:
     return image, features.mean(axis=(2, 3)) @ weights
 
 
+def test_tutorial_on_the_primary_context(site: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    text = (SCRIPTS / "tutorial_8.py").read_text()
+    assert "pycuda.autoinit" in text
+    (tmp_path / "tutorial.py").write_text(text.replace("pycuda.autoinit", "pycuda.autoprimaryctx"))
+    run_tutorial(site, tmp_path, tmp_path / "tutorial.py")
+
+
 @pytest.mark.parametrize("script", ["tutorial_8.py", "tutorial_10.py"])
 def test_tutorial_runs_unchanged(site: pathlib.Path, tmp_path: pathlib.Path, script: str) -> None:
+    run_tutorial(site, tmp_path, SCRIPTS / script)
+
+
+def run_tutorial(site: pathlib.Path, tmp_path: pathlib.Path, script: pathlib.Path) -> None:
     model, image, result = tmp_path / "model.onnx", tmp_path / "image.npy", tmp_path / "result.npy"
     feed, want = write_classifier(model)
     np.save(image, feed)
-    run_file(site, SCRIPTS / script, model, image, result)
+    run_file(site, script, model, image, result)
     np.testing.assert_allclose(np.load(result).reshape(want.shape), want, rtol=1e-4, atol=1e-5)

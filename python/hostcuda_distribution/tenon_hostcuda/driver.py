@@ -46,6 +46,29 @@ class CUevent(runtime.cudaEvent_t):
 class CUdeviceptr(int):
     """An address of device memory."""
 
+    def __new__(cls, init_value: Any = 0) -> "CUdeviceptr":
+        return super().__new__(cls, init_value)
+
+
+class CUctx_flags(IntEnum):
+    CU_CTX_SCHED_AUTO = runtime.cudaDeviceScheduleAuto
+    CU_CTX_SCHED_SPIN = runtime.cudaDeviceScheduleSpin
+    CU_CTX_SCHED_YIELD = runtime.cudaDeviceScheduleYield
+    CU_CTX_SCHED_BLOCKING_SYNC = runtime.cudaDeviceScheduleBlockingSync
+    CU_CTX_MAP_HOST = runtime.cudaDeviceMapHost
+
+
+class CUstream_flags(IntEnum):
+    CU_STREAM_DEFAULT = runtime.cudaStreamDefault
+    CU_STREAM_NON_BLOCKING = runtime.cudaStreamNonBlocking
+
+
+class CUevent_flags(IntEnum):
+    CU_EVENT_DEFAULT = runtime.cudaEventDefault
+    CU_EVENT_BLOCKING_SYNC = runtime.cudaEventBlockingSync
+    CU_EVENT_DISABLE_TIMING = runtime.cudaEventDisableTiming
+    CU_EVENT_INTERPROCESS = runtime.cudaEventInterprocess
+
 
 CUdevice_attribute = IntEnum(  # type: ignore[misc]
     "CUdevice_attribute", {f"CU_DEVICE_ATTRIBUTE_{name}": value for name, value in DRIVER_ATTRIBUTES.items()}
@@ -59,8 +82,8 @@ def _said(answer: tuple[Any, ...]) -> tuple[Any, ...]:
     return (CUresult(answer[0]), *answer[1:])
 
 
-def cuInit(flags: int) -> tuple[CUresult]:
-    return (CUresult.CUDA_SUCCESS if flags == 0 else CUresult.CUDA_ERROR_INVALID_VALUE,)
+def cuInit(Flags: int) -> tuple[CUresult]:
+    return (CUresult.CUDA_SUCCESS if Flags == 0 else CUresult.CUDA_ERROR_INVALID_VALUE,)
 
 
 def cuDriverGetVersion() -> tuple[Any, ...]:
@@ -78,27 +101,27 @@ def cuDeviceGet(ordinal: int) -> tuple[CUresult, CUdevice | None]:
     return CUresult(error), CUdevice(ordinal)
 
 
-def cuDeviceGetName(length: int, device: int) -> tuple[CUresult, bytes]:
-    error, properties = runtime.cudaGetDeviceProperties(int(device))
+def cuDeviceGetName(length: int, dev: int) -> tuple[CUresult, bytes]:
+    error, properties = runtime.cudaGetDeviceProperties(int(dev))
     return CUresult(error), properties.name[: max(length - 1, 0)]
 
 
-def cuDeviceTotalMem(device: int) -> tuple[CUresult, int]:
-    error, properties = runtime.cudaGetDeviceProperties(int(device))
+def cuDeviceTotalMem(dev: int) -> tuple[CUresult, int]:
+    error, properties = runtime.cudaGetDeviceProperties(int(dev))
     return CUresult(error), properties.totalGlobalMem
 
 
-def cuDeviceGetAttribute(attribute: int, device: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaDeviceGetAttribute(int(attribute), int(device)))
+def cuDeviceGetAttribute(attrib: int, dev: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaDeviceGetAttribute(int(attrib), int(dev)))
 
 
-def cuDevicePrimaryCtxRetain(device: int) -> tuple[CUresult, CUcontext | None]:
-    (error,) = runtime.cudaSetDevice(int(device))
+def cuDevicePrimaryCtxRetain(dev: int) -> tuple[CUresult, CUcontext | None]:
+    (error,) = runtime.cudaSetDevice(int(dev))
     return CUresult(error), _context if error == cudaError_t.cudaSuccess else None
 
 
-def cuDevicePrimaryCtxRelease(device: int) -> tuple[CUresult]:
-    (error,) = runtime.cudaSetDevice(int(device))
+def cuDevicePrimaryCtxRelease(dev: int) -> tuple[CUresult]:
+    (error,) = runtime.cudaSetDevice(int(dev))
     return (CUresult(error),)
 
 
@@ -110,8 +133,8 @@ def cuCtxCreate(*arguments: Any) -> tuple[CUresult, CUcontext | None]:
     return error, context
 
 
-def cuCtxPushCurrent(context: CUcontext) -> tuple[CUresult]:
-    _current.append(context)
+def cuCtxPushCurrent(ctx: CUcontext) -> tuple[CUresult]:
+    _current.append(ctx)
     return (CUresult.CUDA_SUCCESS,)
 
 
@@ -119,8 +142,8 @@ def cuCtxPopCurrent() -> tuple[CUresult, CUcontext | None]:
     return (CUresult.CUDA_SUCCESS, _current.pop()) if _current else (CUresult.CUDA_ERROR_INVALID_CONTEXT, None)
 
 
-def cuCtxSetCurrent(context: CUcontext) -> tuple[CUresult]:
-    _current[-1:] = [context]
+def cuCtxSetCurrent(ctx: CUcontext) -> tuple[CUresult]:
+    _current[-1:] = [ctx]
     return (CUresult.CUDA_SUCCESS,)
 
 
@@ -128,9 +151,9 @@ def cuCtxGetCurrent() -> tuple[CUresult, CUcontext]:
     return CUresult.CUDA_SUCCESS, _current[-1] if _current else CUcontext(0)
 
 
-def cuCtxDestroy(context: CUcontext) -> tuple[CUresult]:
-    if context in _current:
-        _current.remove(context)
+def cuCtxDestroy(ctx: CUcontext) -> tuple[CUresult]:
+    if ctx in _current:
+        _current.remove(ctx)
     return (CUresult.CUDA_SUCCESS,)
 
 
@@ -142,95 +165,108 @@ def cuMemGetInfo() -> tuple[Any, ...]:
     return _said(runtime.cudaMemGetInfo())
 
 
-def cuMemAlloc(size: int) -> tuple[CUresult, CUdeviceptr | None]:
-    error, address = runtime.cudaMalloc(size)
+def cuMemAlloc(bytesize: int) -> tuple[CUresult, CUdeviceptr | None]:
+    error, address = runtime.cudaMalloc(bytesize)
     return CUresult(error), None if address is None else CUdeviceptr(address)
 
 
-def cuMemFree(memory: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaFree(memory))
+def cuMemFree(dptr: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaFree(dptr))
 
 
-def cuMemAllocHost(size: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaMallocHost(size))
+def cuMemAllocAsync(bytesize: int, hStream: Any) -> tuple[CUresult, CUdeviceptr | None]:
+    error, address = runtime.cudaMallocAsync(bytesize, hStream)
+    return CUresult(error), None if address is None else CUdeviceptr(address)
 
 
-def cuMemFreeHost(memory: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaFreeHost(memory))
+def cuMemFreeAsync(dptr: Any, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaFreeAsync(dptr, hStream))
 
 
-def cuMemcpyHtoD(to: Any, source: Any, size: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemcpy(to, source, size, cudaMemcpyKind.cudaMemcpyHostToDevice))
+def cuMemHostAlloc(bytesize: int, Flags: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaHostAlloc(bytesize, Flags))
 
 
-def cuMemcpyDtoH(to: Any, source: Any, size: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemcpy(to, source, size, cudaMemcpyKind.cudaMemcpyDeviceToHost))
+def cuMemAllocHost(bytesize: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMallocHost(bytesize))
 
 
-def cuMemcpyDtoD(to: Any, source: Any, size: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemcpy(to, source, size, cudaMemcpyKind.cudaMemcpyDeviceToDevice))
+def cuMemFreeHost(p: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaFreeHost(p))
 
 
-def cuMemcpyHtoDAsync(to: Any, source: Any, size: int, stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemcpyAsync(to, source, size, cudaMemcpyKind.cudaMemcpyHostToDevice, stream))
+def cuMemcpyHtoD(dstDevice: Any, srcHost: Any, ByteCount: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpy(dstDevice, srcHost, ByteCount, cudaMemcpyKind.cudaMemcpyHostToDevice))
 
 
-def cuMemcpyDtoHAsync(to: Any, source: Any, size: int, stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemcpyAsync(to, source, size, cudaMemcpyKind.cudaMemcpyDeviceToHost, stream))
+def cuMemcpyDtoH(dstHost: Any, srcDevice: Any, ByteCount: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpy(dstHost, srcDevice, ByteCount, cudaMemcpyKind.cudaMemcpyDeviceToHost))
 
 
-def cuMemsetD8(to: Any, value: int, count: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaMemset(to, value, count))
+def cuMemcpyDtoD(dstDevice: Any, srcDevice: Any, ByteCount: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpy(dstDevice, srcDevice, ByteCount, cudaMemcpyKind.cudaMemcpyDeviceToDevice))
 
 
-def cuStreamCreate(flags: int) -> tuple[CUresult, CUstream | None]:
-    error, stream = runtime.cudaStreamCreateWithFlags(int(flags))
+def cuMemcpyHtoDAsync(dstDevice: Any, srcHost: Any, ByteCount: int, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpyAsync(dstDevice, srcHost, ByteCount, cudaMemcpyKind.cudaMemcpyHostToDevice, hStream))
+
+
+def cuMemcpyDtoHAsync(dstHost: Any, srcDevice: Any, ByteCount: int, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemcpyAsync(dstHost, srcDevice, ByteCount, cudaMemcpyKind.cudaMemcpyDeviceToHost, hStream))
+
+
+def cuMemsetD8(dstDevice: Any, uc: int, N: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaMemset(dstDevice, uc, N))
+
+
+def cuStreamCreate(Flags: int) -> tuple[CUresult, CUstream | None]:
+    error, stream = runtime.cudaStreamCreateWithFlags(int(Flags))
     return CUresult(error), None if stream is None else CUstream(int(stream))
 
 
-def cuStreamSynchronize(stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaStreamSynchronize(stream))
+def cuStreamSynchronize(hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaStreamSynchronize(hStream))
 
 
-def cuStreamQuery(stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaStreamQuery(stream))
+def cuStreamQuery(hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaStreamQuery(hStream))
 
 
-def cuStreamDestroy(stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaStreamDestroy(stream))
+def cuStreamDestroy(hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaStreamDestroy(hStream))
 
 
-def cuStreamWaitEvent(stream: Any, event: Any, flags: int) -> tuple[Any, ...]:
-    return _said(runtime.cudaStreamWaitEvent(stream, event, flags))
+def cuStreamWaitEvent(hStream: Any, hEvent: Any, Flags: int) -> tuple[Any, ...]:
+    return _said(runtime.cudaStreamWaitEvent(hStream, hEvent, Flags))
 
 
-def cuEventCreate(flags: int) -> tuple[CUresult, CUevent | None]:
-    error, event = runtime.cudaEventCreateWithFlags(int(flags))
+def cuEventCreate(Flags: int) -> tuple[CUresult, CUevent | None]:
+    error, event = runtime.cudaEventCreateWithFlags(int(Flags))
     return CUresult(error), None if event is None else CUevent(int(event))
 
 
-def cuEventRecord(event: Any, stream: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaEventRecord(event, stream))
+def cuEventRecord(hEvent: Any, hStream: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaEventRecord(hEvent, hStream))
 
 
-def cuEventSynchronize(event: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaEventSynchronize(event))
+def cuEventSynchronize(hEvent: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaEventSynchronize(hEvent))
 
 
-def cuEventElapsedTime(start: Any, end: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaEventElapsedTime(start, end))
+def cuEventElapsedTime(hStart: Any, hEnd: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaEventElapsedTime(hStart, hEnd))
 
 
-def cuEventDestroy(event: Any) -> tuple[Any, ...]:
-    return _said(runtime.cudaEventDestroy(event))
+def cuEventDestroy(hEvent: Any) -> tuple[Any, ...]:
+    return _said(runtime.cudaEventDestroy(hEvent))
 
 
-def cuGetErrorName(result: CUresult) -> tuple[CUresult, bytes]:
-    return CUresult.CUDA_SUCCESS, CUresult(result).name.encode()
+def cuGetErrorName(error: CUresult) -> tuple[CUresult, bytes]:
+    return CUresult.CUDA_SUCCESS, CUresult(error).name.encode()
 
 
-def cuGetErrorString(result: CUresult) -> tuple[CUresult, bytes]:
-    return CUresult.CUDA_SUCCESS, runtime.cudaGetErrorString(int(result))[1]
+def cuGetErrorString(error: CUresult) -> tuple[CUresult, bytes]:
+    return CUresult.CUDA_SUCCESS, runtime.cudaGetErrorString(int(error))[1]
 
 
 __all__ = [name for name in globals() if name.startswith(("cu", "CU")) and not name.startswith("cuda")]

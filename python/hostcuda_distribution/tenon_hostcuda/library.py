@@ -1,8 +1,11 @@
 """libtenon_hostrt.so, the host calls of the CUDA runtime, loaded from beside Tenon's engine."""
 
 import ctypes
+import operator
 import pathlib
 from typing import Any
+
+import numpy as np
 
 NAME = "libtenon_hostrt.so.0"
 
@@ -28,39 +31,50 @@ def _load() -> ctypes.CDLL:
 library = _load()
 
 
+class _Address(int):
+    """The address of memory that lives while the number does."""
+
+    memory: Any
+
+
 def address_of(value: Any) -> int:
-    """The address that a number, a handle, an array or another buffer stands for."""
+    """The address that a number, a handle, an array or another buffer stands for; TypeError for anything else."""
     if value is None:
         return 0
     if isinstance(value, int):
         return value
-    interface = getattr(value, "__array_interface__", None)
-    if interface is not None:
-        check_pieces(value)
-        return int(interface["data"][0])
+    if isinstance(value, np.generic):
+        raise TypeError(f"{value!r} is a NumPy scalar, which has no place in memory: pass int() of it, or an array")
+    if hasattr(value, "__array_interface__"):
+        return _address_of_array(value)
     if isinstance(value, ctypes.c_void_p):
         return value.value or 0
-    if hasattr(value, "__int__"):
-        return int(value)
+    if hasattr(value, "data_ptr") or hasattr(value, "__dlpack__"):
+        raise TypeError(f"a {type(value).__name__} is no address: pass its data_ptr(), or an array of NumPy's")
     if hasattr(value, "__index__"):
-        return int(value.__index__())
-    view = memoryview(value)
+        return operator.index(value)
+    view = memoryview(value)  # TypeError where that is not possible.
     if not view.contiguous:
         raise ValueError("the memory of a copy has to be contiguous")
-    return address_of_buffer(view)
+    return _address_of_memory(np.frombuffer(view, np.uint8)) if view.nbytes else 0
 
 
 def check_pieces(value: Any) -> None:
     """ValueError for an array that does not lie in one piece: calls take an address and a size."""
-    import numpy
-
-    flags = numpy.asarray(value).flags
+    flags = np.asarray(value).flags
     if not (flags.c_contiguous or flags.f_contiguous):
         raise ValueError("the array does not lie in one piece: copy it with np.ascontiguousarray() first")
 
 
-def address_of_buffer(view: memoryview) -> int:
-    """The address of a buffer's first byte, also when it cannot be written."""
-    import numpy
+def _address_of_array(value: Any) -> _Address:
+    if not isinstance(value.__array_interface__.get("data"), tuple):  # Made for the one who asks, or no address at all.
+        raise TypeError(f"a {type(value).__name__} does not say where its memory is: pass np.asarray() of it")
+    array = np.asarray(value)
+    check_pieces(array)
+    return _address_of_memory(array)
 
-    return int(numpy.frombuffer(view, numpy.uint8).__array_interface__["data"][0]) if view.nbytes else 0
+
+def _address_of_memory(array: np.ndarray) -> _Address:
+    address = _Address(array.__array_interface__["data"][0])
+    address.memory = array
+    return address

@@ -1,11 +1,15 @@
 """The calls of cuda.bindings.runtime: each returns a tuple of the error and what the call gives.
 
-A call is a row of CALLS: the kinds of its parameters in the order of the C function. Capitals are what it gives.
+A call is a row of CALLS: the kinds of its parameters in the order of the C function, each with its name there. Capitals
+are what it gives.
 """
 
 import ctypes
+import functools
+import inspect
 import itertools
 import operator
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +33,8 @@ from .values import (  # noqa: F401  Scripts take them from here.
 class _Handle:
     """An object of the runtime's, by its address."""
 
-    def __init__(self, value: Any = 0) -> None:
-        self._value = address_of(value)
+    def __init__(self, init_value: Any = 0) -> None:
+        self._value = int(address_of(init_value))
         self._place = ctypes.c_void_p(self._value)
 
     def getPtr(self) -> int:
@@ -73,6 +77,10 @@ class cudaGraphExec_t(_Handle):
 
 class cudaMemPool_t(_Handle):
     """A pool of memory."""
+
+
+class cudaHostFn_t(_Handle):
+    """A function of the host's."""
 
 
 cudaStreamLegacy = 1
@@ -148,126 +156,166 @@ CALLS = {
     "cudaPeekAtLastError": "",
     "cudaGetDeviceCount": "I",
     "cudaGetDevice": "I",
-    "cudaSetDevice": "i",
-    "cudaInitDevice": "iuu",
-    "cudaDeviceGetAttribute": "Iii",
+    "cudaSetDevice": "i:device",
+    "cudaInitDevice": "i:device u:deviceFlags u:flags",
+    "cudaDeviceGetAttribute": "I i:attr i:device",
     "cudaDeviceSynchronize": "",
     "cudaDeviceReset": "",
-    "cudaSetDeviceFlags": "u",
+    "cudaSetDeviceFlags": "u:flags",
     "cudaGetDeviceFlags": "U",
-    "cudaDeviceGetStreamPriorityRange": "II",
-    "cudaDeviceGetByPCIBusId": "Ib",
-    "cudaDeviceCanAccessPeer": "Iii",
+    "cudaDeviceGetStreamPriorityRange": "I I",
+    "cudaDeviceGetByPCIBusId": "I b:pciBusId",
+    "cudaDeviceCanAccessPeer": "I i:device i:peerDevice",
     "cudaDriverGetVersion": "I",
     "cudaRuntimeGetVersion": "I",
     "cudaProfilerStart": "",
     "cudaProfilerStop": "",
-    "cudaMalloc": "Pz",
-    "cudaMallocHost": "Pz",
-    "cudaHostAlloc": "Pzu",
-    "cudaMallocManaged": "Pzu",
-    "cudaMallocPitch": "PZzz",
-    "cudaFree": "p",
-    "cudaFreeHost": "p",
-    "cudaHostRegister": "pzu",
-    "cudaHostUnregister": "p",
-    "cudaHostGetDevicePointer": "Ppu",
-    "cudaHostGetFlags": "Up",
-    "cudaMemGetInfo": "ZZ",
-    "cudaMallocAsync": "Pzp",
-    "cudaFreeAsync": "pp",
-    "cudaMallocFromPoolAsync": "Pzpp",
-    "cudaDeviceGetDefaultMemPool": "Mi",
-    "cudaDeviceGetMemPool": "Mi",
-    "cudaDeviceSetMemPool": "ip",
-    "cudaMemPoolTrimTo": "pz",
-    "cudaMemcpy": "ppzi",
-    "cudaMemcpyAsync": "ppzip",
-    "cudaMemcpy2D": "pzpzzzi",
-    "cudaMemcpy2DAsync": "pzpzzzip",
-    "cudaMemset": "piz",
-    "cudaMemsetAsync": "pizp",
-    "cudaMemset2D": "pzizz",
-    "cudaMemset2DAsync": "pzizzp",
+    "cudaMalloc": "P z:size",
+    "cudaMallocHost": "P z:size",
+    "cudaHostAlloc": "P z:size u:flags",
+    "cudaMallocManaged": "P z:size u:flags",
+    "cudaMallocPitch": "P Z z:width z:height",
+    "cudaFree": "p:devPtr",
+    "cudaFreeHost": "p:ptr",
+    "cudaHostRegister": "p:ptr z:size u:flags",
+    "cudaHostUnregister": "p:ptr",
+    "cudaHostGetDevicePointer": "P p:pHost u:flags",
+    "cudaHostGetFlags": "U p:pHost",
+    "cudaMemGetInfo": "Z Z",
+    "cudaMallocAsync": "P z:size p:hStream",
+    "cudaFreeAsync": "p:devPtr p:hStream",
+    "cudaMallocFromPoolAsync": "P z:size p:memPool p:stream",
+    "cudaDeviceGetDefaultMemPool": "M i:device",
+    "cudaDeviceGetMemPool": "M i:device",
+    "cudaDeviceSetMemPool": "i:device p:memPool",
+    "cudaMemPoolTrimTo": "p:memPool z:minBytesToKeep",
+    "cudaMemcpy": "p:dst p:src z:count i:kind",
+    "cudaMemcpyAsync": "p:dst p:src z:count i:kind p:stream",
+    "cudaMemcpy2D": "p:dst z:dpitch p:src z:spitch z:width z:height i:kind",
+    "cudaMemcpy2DAsync": "p:dst z:dpitch p:src z:spitch z:width z:height i:kind p:stream",
+    "cudaMemset": "p:devPtr i:value z:count",
+    "cudaMemsetAsync": "p:devPtr i:value z:count p:stream",
+    "cudaMemset2D": "p:devPtr z:pitch i:value z:width z:height",
+    "cudaMemset2DAsync": "p:devPtr z:pitch i:value z:width z:height p:stream",
     "cudaStreamCreate": "S",
-    "cudaStreamCreateWithFlags": "Su",
-    "cudaStreamCreateWithPriority": "Sui",
-    "cudaStreamDestroy": "p",
-    "cudaStreamSynchronize": "p",
-    "cudaStreamQuery": "p",
-    "cudaStreamWaitEvent": "ppu",
-    "cudaStreamGetPriority": "pI",
-    "cudaStreamGetFlags": "pU",
-    "cudaStreamGetId": "pQ",
-    "cudaStreamBeginCapture": "pi",
-    "cudaStreamEndCapture": "pG",
-    "cudaStreamIsCapturing": "pC",
+    "cudaStreamCreateWithFlags": "S u:flags",
+    "cudaStreamCreateWithPriority": "S u:flags i:priority",
+    "cudaStreamDestroy": "p:stream",
+    "cudaStreamSynchronize": "p:stream",
+    "cudaStreamQuery": "p:stream",
+    "cudaStreamWaitEvent": "p:stream p:event u:flags",
+    "cudaStreamGetPriority": "p:hStream I",
+    "cudaStreamGetFlags": "p:hStream U",
+    "cudaStreamGetId": "p:hStream Q",
+    "cudaStreamBeginCapture": "p:stream i:mode",
+    "cudaStreamEndCapture": "p:stream G",
+    "cudaStreamIsCapturing": "p:stream C",
     "cudaEventCreate": "E",
-    "cudaEventCreateWithFlags": "Eu",
-    "cudaEventDestroy": "p",
-    "cudaEventRecord": "pp",
-    "cudaEventRecordWithFlags": "ppu",
-    "cudaEventQuery": "p",
-    "cudaEventSynchronize": "p",
-    "cudaEventElapsedTime": "Fpp",
-    "cudaGraphCreate": "Gu",
-    "cudaGraphDestroy": "p",
-    "cudaGraphInstantiate": "Xpq",
-    "cudaGraphInstantiateWithFlags": "Xpq",
-    "cudaGraphUpload": "pp",
-    "cudaGraphLaunch": "pp",
-    "cudaGraphExecDestroy": "p",
+    "cudaEventCreateWithFlags": "E u:flags",
+    "cudaEventDestroy": "p:event",
+    "cudaEventRecord": "p:event p:stream",
+    "cudaEventRecordWithFlags": "p:event p:stream u:flags",
+    "cudaEventQuery": "p:event",
+    "cudaEventSynchronize": "p:event",
+    "cudaEventElapsedTime": "F p:start p:end",
+    "cudaGraphCreate": "G u:flags",
+    "cudaGraphDestroy": "p:graph",
+    "cudaGraphInstantiate": "X p:graph q:flags",
+    "cudaGraphInstantiateWithFlags": "X p:graph q:flags",
+    "cudaGraphUpload": "p:graphExec p:stream",
+    "cudaGraphLaunch": "p:graphExec p:stream",
+    "cudaGraphExecDestroy": "p:graphExec",
 }
 
 
-def _call(name: str, kinds: str) -> Callable[..., tuple[Any, ...]]:
+def _is_known(address: int) -> bool:
+    return cudaPointerGetAttributes(address)[1].type != cudaMemoryType.cudaMemoryTypeUnregistered
+
+
+def _await_copy(dst: int, src: int, kind: int, stream: int) -> None:
+    """Copies wait for the program's own memory, but for a source that is said to be one."""
+    toHost, fromHost = cudaMemcpyKind.cudaMemcpyDeviceToHost, cudaMemcpyKind.cudaMemcpyHostToDevice
+    if kind in (fromHost, cudaMemcpyKind.cudaMemcpyDeviceToDevice):
+        return
+    if not _is_known(dst) or (kind != toHost and not _is_known(src)):
+        tenon._native._stream_await(stream)
+
+
+def _await(name: str, given: dict[str, int]) -> None:
+    """What a call would wait for. On the main thread Ctrl-C ends the waiting here, where the call itself would not hear
+    of it, and not the work."""
+    stream = given.get("stream", given.get("hStream", 0))
+    if name in _WAIT_FOR_ALL:
+        tenon._native._streams_await()
+    elif name == "cudaEventSynchronize":
+        tenon._native._event_await(given["event"])
+    elif stream in (cudaStreamDefault, cudaStreamLegacy) or name == "cudaStreamSynchronize":
+        tenon._native._stream_await(stream)
+        if name == "cudaStreamWaitEvent":
+            tenon._native._event_await(given["event"])
+    elif name in ("cudaMemcpyAsync", "cudaMemcpy2DAsync"):
+        _await_copy(given["dst"], given["src"], given["kind"], stream)
+
+
+_WAIT_FOR_ALL = {"cudaDeviceSynchronize", "cudaDeviceReset", "cudaFree", "cudaFreeHost", "cudaHostUnregister"}
+#: Beside these what waits for the stream that it names, or for all blocking ones where that is stream 0.
+_WAIT = _WAIT_FOR_ALL | {
+    "cudaMemcpy",
+    "cudaMemcpy2D",
+    "cudaMemcpyAsync",
+    "cudaMemcpy2DAsync",
+    "cudaMemset",
+    "cudaMemset2D",
+    "cudaMemsetAsync",
+    "cudaMemset2DAsync",
+    "cudaFreeAsync",
+    "cudaStreamSynchronize",
+    "cudaStreamWaitEvent",
+    "cudaEventRecord",
+    "cudaEventRecordWithFlags",
+    "cudaEventSynchronize",
+    "cudaGraphLaunch",
+}
+
+
+def _call(name: str, parameters: str) -> Callable[..., tuple[Any, ...]]:
+    kinds = [parameter[0] for parameter in parameters.split()]
     function = getattr(library, name)
     function.argtypes = [ctypes.c_void_p if kind.isupper() else _INPUTS[kind][0] for kind in kinds]
     function.restype = ctypes.c_int
-    inputs = [kind for kind in kinds if kind.islower()]
+    inputs = [parameter[2:] for parameter in parameters.split() if parameter[0].islower()]
+    converters = [_INPUTS[kind][1] for kind in kinds if kind.islower()]
+    outputs = [kind for kind in kinds if kind.isupper()]
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(each, positional) for each in inputs])
+    mayWait = name in _WAIT
 
-    def call(*arguments: Any) -> tuple[Any, ...]:
-        if len(arguments) != len(inputs):
-            raise TypeError(f"{name}() takes {len(inputs)} arguments; {len(arguments)} were given")
-        given = iter(arguments)
-        places = [_OUTPUTS[kind][0]() for kind in kinds if kind.isupper()]
-        next_place = iter(places)
-        passed = [ctypes.byref(next(next_place)) if kind.isupper() else _INPUTS[kind][1](next(given)) for kind in kinds]
-        error = cudaError_t(function(*passed))
-        outputs = [kind for kind in kinds if kind.isupper()]
+    def call(*arguments: Any, **named: Any) -> tuple[Any, ...]:
+        if named or len(arguments) != len(inputs):
+            try:
+                arguments = signature.bind(*arguments, **named).args
+            except TypeError as problem:
+                raise TypeError(f"{name}{signature}: {problem}") from None
+        given = [convert(argument) for convert, argument in zip(converters, arguments, strict=True)]
+        if mayWait:
+            _await(name, dict(zip(inputs, given, strict=True)))
+        places = [_OUTPUTS[kind][0]() for kind in outputs]
+        next_given, next_place = iter(given), iter(places)
+        error = cudaError_t(
+            function(*(ctypes.byref(next(next_place)) if kind.isupper() else next(next_given) for kind in kinds))
+        )
         if error != cudaError_t.cudaSuccess:
             return (error, *(None for _ in outputs))
         return (error, *(_OUTPUTS[kind][1](place.value or 0) for kind, place in zip(outputs, places, strict=True)))
 
     call.__name__ = call.__qualname__ = name
+    call.__signature__ = signature  # type: ignore[attr-defined]
     call.__doc__ = f"{name} of the CUDA runtime, on the host: the error, then what the call gives."
     return call
 
 
-for _name, _kinds in CALLS.items():
-    globals()[_name] = _call(_name, _kinds)
-
-_synchronize_stream = globals()["cudaStreamSynchronize"]
-_synchronize_event = globals()["cudaEventSynchronize"]
-_synchronize_device = globals()["cudaDeviceSynchronize"]
-
-
-def cudaStreamSynchronize(stream: Any) -> tuple[Any, ...]:
-    """Waits for the work of a stream. On the main thread Ctrl-C ends the waiting, not the work."""
-    tenon._native._stream_await(address_of(stream))
-    return _synchronize_stream(stream)
-
-
-def cudaEventSynchronize(event: Any) -> tuple[Any, ...]:
-    """Waits for what an event marks. On the main thread Ctrl-C ends the waiting, not the work."""
-    tenon._native._event_await(address_of(event))
-    return _synchronize_event(event)
-
-
-def cudaDeviceSynchronize() -> tuple[Any, ...]:
-    """Waits for the work of all streams. On the main thread Ctrl-C ends the waiting, not the work."""
-    tenon._native._streams_await()
-    return _synchronize_device()
+for _name, _parameters in CALLS.items():
+    globals()[_name] = _call(_name, _parameters)
 
 
 def _text(name: str) -> Callable[[Any], tuple[cudaError_t, bytes]]:
@@ -309,12 +357,12 @@ class cudaPointerAttributes(ctypes.Structure):
         return self._host or 0
 
 
-def cudaPointerGetAttributes(memory: Any) -> tuple[cudaError_t, cudaPointerAttributes]:
+def cudaPointerGetAttributes(ptr: Any) -> tuple[cudaError_t, cudaPointerAttributes]:
     """The kind of memory that an address lies in."""
     attributes = cudaPointerAttributes()
     function = library.cudaPointerGetAttributes
     function.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    return cudaError_t(function(ctypes.byref(attributes), address_of(memory))), attributes
+    return cudaError_t(function(ctypes.byref(attributes), address_of(ptr))), attributes
 
 
 def cudaDeviceGetPCIBusId(length: int, device: int) -> tuple[cudaError_t, bytes]:
@@ -366,41 +414,72 @@ def cudaGetDeviceProperties(device: int) -> tuple[cudaError_t, cudaDeviceProp]:
 
 
 _HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_waiting: dict[int, Callable[[], Any]] = {}  # Python callables in streams, by the number that the stream is given.
+_waiting: dict[int, Callable[[], Any]] = {}  # Functions in streams, by the number that the stream is given.
 _in_graphs: set[int] = set()  # Those that graphs repeat: nobody knows when that is over.
 _numbers = itertools.count(1)
 
 
-@_HOST_FUNCTION
+class _Launches(threading.local):
+    """Where a function runs within its launch, on stream 0, an interruption is the caller's."""
+
+    depth = 0
+    interruption: KeyboardInterrupt | None = None
+
+
+_launches = _Launches()
+
+
 def _call_waiting(number: int) -> None:
-    (_waiting.__getitem__ if number in _in_graphs else _waiting.pop)(number)()
+    function = _waiting[number] if number in _in_graphs else _waiting.pop(number)
+    try:
+        function()
+    except KeyboardInterrupt as interruption:
+        if _launches.depth == 0:
+            raise
+        _launches.interruption = interruption
 
 
-_CALL_WAITING = ctypes.cast(_call_waiting, ctypes.c_void_p).value
+_CALL_WAITING = tenon._native._host_function(_call_waiting)
 
 
-def _address_of_function(function: Any, user: Any) -> tuple[Any, int]:
-    """The address of a function and of what it is given; for a Python callable that is a number."""
-    if isinstance(function, int):
-        return function, address_of(user)
-    if isinstance(function, ctypes._CFuncPtr):  # type: ignore[attr-defined]
-        return ctypes.cast(function, ctypes.c_void_p).value, address_of(user)
-    number = next(_numbers)
-    _waiting[number] = lambda: function(user)
-    return _CALL_WAITING, number
+def _in_python(function: Any, user: Any) -> Callable[[], Any]:
+    """What calls the function, and keeps it and what it is given."""
+    if not isinstance(function, (int, cudaHostFn_t, ctypes._CFuncPtr)):  # type: ignore[attr-defined]
+        return lambda: function(user)
+    isObject = isinstance(function, ctypes._CFuncPtr)  # type: ignore[attr-defined]
+    address = ctypes.cast(function, ctypes.c_void_p).value if isObject else int(function)
+    return functools.partial(_call_native, _HOST_FUNCTION(address), address_of(user), function, user)
 
 
-def cudaLaunchHostFunc(stream: Any, function: Any, user: Any = 0) -> tuple[cudaError_t]:
-    """Puts a function into a stream: a ctypes function, its address, or a Python callable that is given `user`."""
-    address, given = _address_of_function(function, user)
-    if address == _CALL_WAITING and _is_capturing(stream):
-        _in_graphs.add(given)
+def _call_native(native: Any, given: int, *_kept: Any) -> None:
+    native(given)
+
+
+def cudaLaunchHostFunc(stream: Any, fn: Any, userData: Any = 0) -> tuple[cudaError_t]:
+    """Puts a function into a stream: a ctypes function, its address, or a Python callable that is given `userData`. All
+    that it is given is kept until it was called."""
     call = library.cudaLaunchHostFunc
     call.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    error = cudaError_t(call(address_of(stream), address, given))
-    if address == _CALL_WAITING and error != cudaError_t.cudaSuccess:
+    where = address_of(stream)
+    if where in (cudaStreamDefault, cudaStreamLegacy):
+        tenon._native._stream_await(where)
+    isNative = isinstance(fn, (int, cudaHostFn_t)) and isinstance(userData, (int, type(None)))  # Nothing to be kept.
+    address, given = (int(fn), address_of(userData)) if isNative else (_CALL_WAITING, next(_numbers))
+    if not isNative:
+        _waiting[given] = _in_python(fn, userData)
+        if _is_capturing(where):
+            _in_graphs.add(given)
+    _launches.depth += 1
+    try:
+        error = cudaError_t(call(where, address, given))
+    finally:
+        _launches.depth -= 1
+    if error != cudaError_t.cudaSuccess and not isNative:
         _waiting.pop(given, None)
         _in_graphs.discard(given)
+    if (interruption := _launches.interruption) is not None:
+        _launches.interruption = None
+        raise interruption
     return (error,)
 
 

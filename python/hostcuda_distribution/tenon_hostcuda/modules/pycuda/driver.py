@@ -10,6 +10,7 @@ from enum import IntEnum, IntFlag
 from typing import Any
 
 import numpy as np
+import tenon
 from tenon_hostcuda import runtime
 from tenon_hostcuda.library import address_of, check_pieces
 from tenon_hostcuda.values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind
@@ -229,6 +230,22 @@ def mem_get_info() -> tuple[int, int]:
 # Memory.
 
 
+def _at_its_end(owner: Any, call: Any, *arguments: Any) -> Any:
+    """Calls it when the object goes, but not at the interpreter's end: the process gives everything back, and there is
+    one wait there for the work of streams."""
+    end = weakref.finalize(owner, call, *arguments)
+    end.atexit = False
+    return end
+
+
+def _freed(free: Any) -> None:
+    """Frees now; where Ctrl-C ends the wait before, everything is as it was."""
+    if not free.alive:
+        raise LogicError("the memory was freed before")
+    tenon._native._streams_await()
+    free()
+
+
 class PointerHolderBase:
     """What scripts derive from to have their own memory."""
 
@@ -246,12 +263,10 @@ class DeviceAllocation:
 
     def __init__(self, size: int) -> None:
         self._address = _done(runtime.cudaMalloc, size)
-        self._free = weakref.finalize(self, runtime.cudaFree, self._address)
+        self._free = _at_its_end(self, runtime.cudaFree, self._address)
 
     def free(self) -> None:
-        if not self._free.alive:
-            raise LogicError("the memory was freed before")
-        self._free()
+        _freed(self._free)
 
     def as_buffer(self, size: int, offset: int = 0) -> memoryview:
         return memoryview((ctypes.c_char * size).from_address(self._address + offset)).cast("B")
@@ -303,7 +318,7 @@ class HostAllocation:
 
     def __init__(self, address: int, size: int, free: Any) -> None:
         self.address = address
-        self._free = weakref.finalize(self, free, address)
+        self._free = _at_its_end(self, free, address)
         self._size = size
         self.__array_interface__: dict[str, Any] = {}
 
@@ -339,9 +354,7 @@ class HostAllocation:
 
     def free(self) -> None:
         """Gives the memory back before the arrays go, which must not be used any more."""
-        if not self._free.alive:
-            raise LogicError("the memory was freed before")
-        self._free()
+        _freed(self._free)
 
 
 class PagelockedHostAllocation(HostAllocation):
@@ -505,20 +518,29 @@ def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Stream | None = No
     _done(runtime.cudaMemcpyAsync, int(dest), int(src), size, kind, _address(stream))
 
 
-def memset_d8(dest: Any, data: int, count: int) -> None:
-    _done(runtime.cudaMemset, int(dest), data, count)
+def memset_d8(dest: Any, data: int, size: int) -> None:
+    _done(runtime.cudaMemset, int(dest), data, size)
 
 
-def memset_d8_async(dest: Any, data: int, count: int, stream: Stream | None = None) -> None:
-    _done(runtime.cudaMemsetAsync, int(dest), data, count, _address(stream))
+def memset_d8_async(dest: Any, data: int, size: int, stream: Stream | None = None) -> None:
+    _done(runtime.cudaMemsetAsync, int(dest), data, size, _address(stream))
 
 
-def memset_d16(dest: Any, data: int, count: int) -> None:
-    memcpy_htod(dest, np.full(count, data, np.uint16))
+def memset_d16(dest: Any, data: int, size: int) -> None:
+    """`size` elements, not bytes."""
+    memcpy_htod(dest, np.full(size, data, np.uint16))
 
 
-def memset_d32(dest: Any, data: int, count: int) -> None:
-    memcpy_htod(dest, np.full(count, data, np.uint32))
+def memset_d16_async(dest: Any, data: int, size: int, stream: Stream | None = None) -> None:
+    memcpy_htod_async(dest, np.full(size, data, np.uint16), stream)
+
+
+def memset_d32(dest: Any, data: int, size: int) -> None:
+    memcpy_htod(dest, np.full(size, data, np.uint32))
+
+
+def memset_d32_async(dest: Any, data: int, size: int, stream: Stream | None = None) -> None:
+    memcpy_htod_async(dest, np.full(size, data, np.uint32), stream)
 
 
 # Streams and events.
@@ -529,7 +551,7 @@ class Stream:
 
     def __init__(self, flags: int = 0) -> None:
         self._stream = int(_done(runtime.cudaStreamCreateWithFlags, int(flags)))
-        weakref.finalize(self, runtime.cudaStreamDestroy, self._stream)
+        _at_its_end(self, runtime.cudaStreamDestroy, self._stream)
 
     @property
     def handle(self) -> int:
@@ -563,7 +585,7 @@ class Event:
 
     def __init__(self, flags: int = 0) -> None:
         self._event = int(_done(runtime.cudaEventCreateWithFlags, int(flags)))
-        weakref.finalize(self, runtime.cudaEventDestroy, self._event)
+        _at_its_end(self, runtime.cudaEventDestroy, self._event)
 
     @property
     def handle(self) -> int:
