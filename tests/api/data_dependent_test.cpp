@@ -371,7 +371,8 @@ TEST_F(ApiTest, R7_R10_outputsOfKnownShapeAskTheirAllocatorToo)
     context->setOutputAllocator("y", &keeping);
     ASSERT_TRUE(context->enqueueV3(static_cast<cudaStream_t>(own))) << logger.errors();
     EXPECT_EQ(keeping.streams, std::vector<cudaStream_t>{static_cast<cudaStream_t>(own)});
-    EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK); // Waits.
+    EXPECT_EQ(tenonHostSynchronizeStream(own), TENON_HOST_OK);
+    EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK);
 }
 
 //! y = exp(x), asserted: the first extent of x is `wanted` at least.

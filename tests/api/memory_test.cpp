@@ -399,6 +399,7 @@ TEST_F(MemoryRules, S9_theTemporaryAllocatorServesWithinRunsOnly)
         EXPECT_TRUE(context->enqueueV3(each)) << logger.errors();
         EXPECT_EQ(async.streams, std::set<cudaStream_t>{each}) << "that of the run";
     }
+    EXPECT_EQ(tenonHostSynchronizeStream(own), TENON_HOST_OK);
     EXPECT_EQ(tenonHostDestroyStream(own), TENON_HOST_OK);
     EXPECT_TRUE(context->setTemporaryStorageAllocator(nullptr));
 }
