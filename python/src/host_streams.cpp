@@ -31,23 +31,6 @@ bool isIdle(Handle stream)
     return status == TENON_HOST_OK;
 }
 
-//! Waits on the main thread until `call`, which asks for signals, says that the work is done; raises what Ctrl-C means,
-//! while the work goes on. Other threads are told of no signals and need not ask.
-template <typename Call>
-void awaiting(Call&& call)
-{
-    if (!Signals::areHandledHere())
-        return;
-    Signals signals;
-    TenonHostStatus const status = [&] {
-        WithoutGil const released;
-        return call(&Signals::goesOn, &signals);
-    }();
-    signals.raiseCaught();
-    if (status == TENON_HOST_NOT_READY)
-        signals.raise();
-}
-
 void awaitStream(Handle stream)
 {
     awaiting(

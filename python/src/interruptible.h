@@ -3,6 +3,8 @@
 
 #include "bindings.h"
 
+#include "tenon/host.h"
+
 #include <atomic>
 #include <optional>
 
@@ -58,6 +60,23 @@ class __attribute__((visibility("hidden"))) Signals
     std::atomic<bool> mIsShutOut{false};
 };
 
+//! Waits on the main thread until `call`, which asks for signals, says that the work is done; raises what Ctrl-C means,
+//! while the work goes on. Other threads are told of no signals and need not ask.
+template <typename Call>
+void awaiting(Call&& call)
+{
+    if (!Signals::areHandledHere())
+        return;
+    Signals signals;
+    TenonHostStatus const status = [&] {
+        WithoutGil const released;
+        return call(&Signals::goesOn, &signals);
+    }();
+    signals.raiseCaught();
+    if (status == TENON_HOST_NOT_READY)
+        signals.raise();
+}
+
 class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IProgressMonitor
 {
   public:
@@ -105,6 +124,9 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
 template <typename Build>
 auto interruptible(nvinfer1::IBuilderConfig& config, Build&& build)
 {
+    // What the build waits for at its end, where it would not hear of Ctrl-C.
+    if (void* const stream = config.getProfileStream(); reinterpret_cast<uintptr_t>(stream) > 1)
+        awaiting([&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream, goesOn, signals); });
     Interruptible monitor{config};
     auto const built = [&] {
         WithoutGil const released;

@@ -39,7 +39,7 @@ CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Repo
     std::shared_ptr<void const> blobOwner, ByteView blob)
     : mEngine{std::move(engine)},
       mDevice{std::move(device)},
-      mReporting{parent},
+      mReporting{std::make_shared<Reporting>(parent)},
       mBlobOwner{std::move(blobOwner)},
       mBlob{blob},
       mDebugTensors{mEngine->plan(), mEngine->program()}
@@ -51,6 +51,11 @@ CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Repo
             if (mEngine->hasNarrowValues(io, profile))
                 narrowValues(profile, io);
         }
+}
+
+CudaEngine::~CudaEngine()
+{
+    mReporting->setRecorder(nullptr); // Others may have it still.
 }
 
 void CudaEngine::narrowValues(int32_t profile, int32_t io)
@@ -74,7 +79,7 @@ int32_t CudaEngine::getNbLayers() const noexcept
 IHostMemory* CudaEngine::serialize() const noexcept
 {
     using Made = IHostMemory*;
-    return fenced(mReporting.log(), "ICudaEngine::serialize", Made{nullptr}, [&]() -> Result<Made> {
+    return fenced(mReporting->log(), "ICudaEngine::serialize", Made{nullptr}, [&]() -> Result<Made> {
         std::unique_ptr<Plan> const changed = TENON_TRY(mEngine->changedPlan());
         if (changed == nullptr)
             return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner);
@@ -82,16 +87,11 @@ IHostMemory* CudaEngine::serialize() const noexcept
     });
 }
 
-std::shared_ptr<Reporting const> CudaEngine::sharedReporting() const
-{
-    return {shared_from_this(), &mReporting};
-}
-
 ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
 {
     using Made = ISerializationConfig*;
-    return fenced(mReporting.log(), "ICudaEngine::createSerializationConfig", Made{nullptr},
-        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(sharedReporting()); });
+    return fenced(mReporting->log(), "ICudaEngine::createSerializationConfig", Made{nullptr},
+        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(mReporting); });
 }
 
 IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
@@ -99,7 +99,7 @@ IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const
     // Plans hold no lean runtime, and what refits them is in them always: of the flags only one takes something away.
     if (!config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS))
         return serialize();
-    mReporting.fail(errorOf(ErrorCode::kINVALID_CONFIG,
+    mReporting->fail(errorOf(ErrorCode::kINVALID_CONFIG,
         "ICudaEngine::serializeWithConfig: kEXCLUDE_WEIGHTS is for engines that were built with kREFIT, "
         "kREFIT_IDENTICAL or kREFIT_INDIVIDUAL, and engine '{}' was not",
         getName()));
@@ -109,14 +109,14 @@ IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const
 IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
 {
     using Made = IRuntimeConfig*;
-    return fenced(mReporting.log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
-        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(sharedReporting()); });
+    return fenced(mReporting->log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
+        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(mReporting); });
 }
 
 IExecutionContext* CudaEngine::createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config)
 {
     using Made = IExecutionContext*;
-    return fenced(mReporting.log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
+    return fenced(mReporting->log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
         std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
         return makeHandle<IExecutionContext, ExecutionContext>(
             shared_from_this(), std::move(context), std::move(config));
@@ -149,7 +149,7 @@ size_t CudaEngine::getDeviceMemorySize() const noexcept
 
 int64_t CudaEngine::getDeviceMemorySizeV2() const noexcept
 {
-    return fenced(mReporting.log(), "ICudaEngine::getDeviceMemorySizeV2", int64_t{0},
+    return fenced(mReporting->log(), "ICudaEngine::getDeviceMemorySizeV2", int64_t{0},
         [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(); });
 }
 
@@ -160,7 +160,7 @@ size_t CudaEngine::getDeviceMemorySizeForProfile(int32_t profileIndex) const noe
 
 int64_t CudaEngine::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept
 {
-    return fenced(mReporting.log(), "ICudaEngine::getDeviceMemorySizeForProfileV2", int64_t{0},
+    return fenced(mReporting->log(), "ICudaEngine::getDeviceMemorySizeForProfileV2", int64_t{0},
         [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(profileIndex); });
 }
 
@@ -183,7 +183,7 @@ int64_t const* CudaEngine::getProfileTensorValuesV2(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
     using Values = int64_t const*;
-    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
+    return fenced(mReporting->log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
         Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
         bool const isWide = values && !mEngine->hasNarrowValues(mEngine->findIO(tensorName), profileIndex);
         return isWide && !(*values).empty() ? (*values).data() : nullptr;
@@ -194,7 +194,7 @@ int32_t const* CudaEngine::getProfileTensorValues(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
     using Values = int32_t const*;
-    return fenced(mReporting.log(), "ICudaEngine::getProfileTensorValues", Values{nullptr}, [&]() -> Values {
+    return fenced(mReporting->log(), "ICudaEngine::getProfileTensorValues", Values{nullptr}, [&]() -> Values {
         int32_t const io = mEngine->findIO(tensorName);
         auto const which = static_cast<size_t>(select);
         if (io < 0 || profileIndex < 0 || profileIndex >= mEngine->profileCount() || which > 2)
@@ -212,13 +212,13 @@ EngineCapability CudaEngine::getEngineCapability() const noexcept
 
 void CudaEngine::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
-    mReporting.setRecorder(recorder);
-    mEngine->log() = mReporting.log();
+    mReporting->setRecorder(recorder);
+    mEngine->log() = mReporting->log();
 }
 
 IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept
 {
-    return mReporting.recorder();
+    return mReporting->recorder();
 }
 
 uint32_t CudaEngine::getTacticSources() const noexcept
@@ -234,7 +234,7 @@ ProfilingVerbosity CudaEngine::getProfilingVerbosity() const noexcept
 IEngineInspector* CudaEngine::createEngineInspector() const noexcept
 {
     using Made = IEngineInspector*;
-    return fenced(mReporting.log(), "ICudaEngine::createEngineInspector", Made{nullptr},
+    return fenced(mReporting->log(), "ICudaEngine::createEngineInspector", Made{nullptr},
         [&] { return makeHandle<IEngineInspector, EngineInspector>(shared_from_this()); });
 }
 
@@ -272,7 +272,7 @@ TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
 void CudaEngine::warnOfProfiles(char const* call) const
 {
     if (mEngine->profileCount() > 1)
-        mReporting.log().warning(fmt::format(
+        mReporting->log().warning(fmt::format(
             "ICudaEngine::{}: the engine has {} profiles; this answers for profile 0", call, mEngine->profileCount()));
 }
 
@@ -334,7 +334,7 @@ int32_t CudaEngine::getTensorVectorizedDimV2(char const*, int32_t) const noexcep
 
 Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    return fenced(mReporting.log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
+    return fenced(mReporting->log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
         Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
         return shape ? dimsOfSample(*shape) : kInvalidDims;
     });
@@ -349,7 +349,7 @@ char const* CudaEngine::getIOTensorName(int32_t index) const noexcept
 {
     if (index >= 0 && index < mEngine->ioCount())
         return mEngine->io(index).name.c_str();
-    mReporting.log().error(badArgument("ICudaEngine::getIOTensorName: there is no I/O tensor {}", index));
+    mReporting->log().error(badArgument("ICudaEngine::getIOTensorName: there is no I/O tensor {}", index));
     return nullptr;
 }
 

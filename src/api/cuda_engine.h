@@ -27,6 +27,7 @@ class CudaEngine final : public missing::CudaEngine,
 
     CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
         std::shared_ptr<void const> blobOwner, ByteView blob);
+    ~CudaEngine() override;
 
     Engine& engine() const noexcept
     {
@@ -38,7 +39,7 @@ class CudaEngine final : public missing::CudaEngine,
     }
     Reporting const& reporting() const noexcept
     {
-        return mReporting;
+        return *mReporting;
     }
     DeviceChoice const& device() const noexcept
     {
@@ -141,7 +142,7 @@ class CudaEngine final : public missing::CudaEngine,
   protected:
     void notImplemented(char const* call) const noexcept override
     {
-        mReporting.notImplemented(call);
+        mReporting->notImplemented(call);
     }
 
   private:
@@ -149,12 +150,10 @@ class CudaEngine final : public missing::CudaEngine,
     //! Rule P4: says once per call that profile 0 answers when there are several.
     void warnOfProfiles(char const* call) const;
     void narrowValues(int32_t profile, int32_t io);
-    //! For objects that nobody can give a recorder of their own.
-    std::shared_ptr<Reporting const> sharedReporting() const;
 
     std::shared_ptr<Engine> mEngine;
     DeviceChoice mDevice;
-    Reporting mReporting;
+    std::shared_ptr<Reporting> const mReporting; //!< Also of objects that nobody can give a recorder of their own.
     std::shared_ptr<void const> mBlobOwner;
     ByteView mBlob;
     DebugTensors mDebugTensors;

@@ -41,7 +41,7 @@ void Run::giveUp()
 Result<Done> Run::runAll()
 {
     TENON_TRY(mState.attachKernels());
-    if (mState.hasFailed.exchange(false) && mState.recordings.load() == 0)
+    if (mState.recordings.load() == 0 && mState.hasFailed.exchange(false))
         mState.reshapedRun.reset(); // Custom layers are told again, but not while a recording counts on what they know.
     TENON_TRY(takeAddresses());
     TENON_TRY(mState.selectRun(mApart, mState.now));

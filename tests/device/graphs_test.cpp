@@ -50,6 +50,37 @@ struct Launchable
     void* executable;
 };
 
+//! A step that uses stream 0 while another launch of the graph stands in a blocking stream, and waits for its turn.
+TEST(Graphs, aGraphOnStreamZeroWaitsForNobodyWhoWaitsForIt)
+{
+    OwnStream const stream;
+    OwnStream const other;
+    Gate arrived;
+    Gate launched;
+    std::atomic<int> runs{0};
+    ASSERT_TRUE(host::beginCapture(stream, CaptureMode::kThreadLocal));
+    ASSERT_TRUE(host::submit(stream, [&]() -> Result<Done> {
+        if (runs++ != 0)
+            return Done{};
+        arrived.open();
+        launched.pass();
+        host::drainAll();
+        return host::submit(nullptr, []() -> Result<Done> { return Done{}; });
+    }));
+    auto const graph = host::endCapture(stream);
+    ASSERT_TRUE(graph);
+    Launchable const launchable{*graph};
+    std::thread second{[&] {
+        arrived.pass();
+        EXPECT_TRUE(host::launchGraph(launchable.executable, other));
+        launched.open();
+    }};
+    EXPECT_TRUE(host::launchGraph(launchable.executable, nullptr));
+    second.join();
+    EXPECT_TRUE(host::synchronize(other));
+    EXPECT_EQ(runs, 2);
+}
+
 TEST(Graphs, aFreeThatIsRefusedFreesNothing)
 {
     OwnStream const stream;

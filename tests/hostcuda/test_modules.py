@@ -717,3 +717,65 @@ def test_the_wheel_has_the_path_entry(tmp_path: pathlib.Path) -> None:
     } <= names
     assert not [name for name in names if name.startswith(("cuda/", "pycuda/", "tenon/"))]
     assert "tenon_hostcuda/modules/cuda/__init__.py" not in names, "it would hide a real namespace package"
+
+
+def test_a_fill_that_is_captured_repeats_its_value(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import gc
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as cuda
+from cuda.bindings import runtime as rt
+ok = rt.cudaError_t.cudaSuccess
+own = cuda.Stream()
+memory = cuda.mem_alloc(4 * 1000)
+mode = rt.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+assert rt.cudaStreamBeginCapture(own.handle, mode) == (ok,)
+cuda.memset_d32_async(memory, 7, 1000, own)
+error, graph = rt.cudaStreamEndCapture(own.handle)
+assert error == ok
+gc.collect()
+others = [np.full(1000, 1 + i, np.uint32) for i in range(50)]
+error, executable = rt.cudaGraphInstantiate(graph, 0)
+for _ in range(2):
+    cuda.memset_d8(memory, 0, 4 * 1000)
+    assert rt.cudaGraphLaunch(executable, own.handle) == (ok,)
+    own.synchronize()
+    found = np.empty(1000, np.uint32)
+    cuda.memcpy_dtoh(found, memory)
+    assert (found == 7).all(), found
+assert len(others) == 50
+""",
+    )
+
+
+def test_a_function_of_ctypes_in_its_own_class_is_called_and_kept(site: pathlib.Path) -> None:
+    run_code(
+        site,
+        """
+import ctypes
+import gc
+import threading
+import pycuda.autoinit
+import pycuda.driver as cuda
+from cuda.bindings import runtime as rt
+ok = rt.cudaError_t.cudaSuccess
+called, gate = [], threading.Event()
+own = cuda.Stream()
+kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+assert rt.cudaLaunchHostFunc(own.handle, lambda _: gate.wait(), None) == (ok,)
+assert rt.cudaLaunchHostFunc(own.handle, rt.cudaHostFn_t(kind(called.append)), 5) == (ok,)
+gc.collect()
+assert rt.cudaFree(0) == rt.cudaFreeHost(0) == (ok,)  # To free nothing waits for nobody.
+gate.set()
+own.synchronize()
+assert called == [5]
+try:
+    rt.cudaHostFn_t(1.5)
+    raise SystemExit("taken")
+except TypeError:
+    pass
+""",
+    )

@@ -238,6 +238,10 @@ TEST_F(Robust, S11_aLaunchThatFailedLeavesTheContextUsable)
     EXPECT_EQ(out.read()[3], 2.0F * x[3]);
     EXPECT_EQ(tenonHostDestroyGraph(graph), TENON_HOST_OK);
     EXPECT_EQ(tenonHostDestroyExecutable(executable), TENON_HOST_OK);
+    int64_t const told = Journal::get().count("onShapeChange");
+    ASSERT_TRUE(context->enqueueV3(own.handle())) << logger.errors();
+    EXPECT_EQ(own.synchronize(), TENON_HOST_OK);
+    EXPECT_EQ(Journal::get().count("onShapeChange"), told + 1) << "once no recording counts on what it knows";
     getPluginRegistry()->deregisterCreator(creator);
 }
 

@@ -80,7 +80,13 @@ class cudaMemPool_t(_Handle):
 
 
 class cudaHostFn_t(_Handle):
-    """A function of the host's."""
+    """A function of the host's: its address, or a function of ctypes, which is kept."""
+
+    def __init__(self, init_value: Any = 0) -> None:
+        self._function = init_value
+        isObject = isinstance(init_value, ctypes._CFuncPtr)  # type: ignore[attr-defined]
+        address = ctypes.cast(init_value, ctypes.c_void_p).value if isObject else operator.index(init_value)
+        super().__init__(address)
 
 
 cudaStreamLegacy = 1
@@ -246,7 +252,8 @@ def _await(name: str, given: dict[str, int]) -> None:
     of it, and not the work."""
     stream = given.get("stream", given.get("hStream", 0))
     if name in _WAIT_FOR_ALL:
-        tenon._native._streams_await()
+        if given.get("devPtr", given.get("ptr")) != 0:  # To free nothing waits for nobody.
+            tenon._native._streams_await()
     elif name == "cudaEventSynchronize":
         tenon._native._event_await(given["event"])
     elif stream in (cudaStreamDefault, cudaStreamLegacy) or name == "cudaStreamSynchronize":
@@ -299,6 +306,9 @@ def _call(name: str, parameters: str) -> Callable[..., tuple[Any, ...]]:
         given = [convert(argument) for convert, argument in zip(converters, arguments, strict=True)]
         if mayWait:
             _await(name, dict(zip(inputs, given, strict=True)))
+        return at_once(*given)
+
+    def at_once(*given: Any) -> tuple[Any, ...]:
         places = [_OUTPUTS[kind][0]() for kind in outputs]
         next_given, next_place = iter(given), iter(places)
         error = cudaError_t(
@@ -308,6 +318,7 @@ def _call(name: str, parameters: str) -> Callable[..., tuple[Any, ...]]:
             return (error, *(None for _ in outputs))
         return (error, *(_OUTPUTS[kind][1](place.value or 0) for kind, place in zip(outputs, places, strict=True)))
 
+    call.at_once = at_once  # type: ignore[attr-defined]  For finalizers: Ctrl-C in a wait of theirs would be lost.
     call.__name__ = call.__qualname__ = name
     call.__signature__ = signature  # type: ignore[attr-defined]
     call.__doc__ = f"{name} of the CUDA runtime, on the host: the error, then what the call gives."
@@ -463,7 +474,7 @@ def cudaLaunchHostFunc(stream: Any, fn: Any, userData: Any = 0) -> tuple[cudaErr
     where = address_of(stream)
     if where in (cudaStreamDefault, cudaStreamLegacy):
         tenon._native._stream_await(where)
-    isNative = isinstance(fn, (int, cudaHostFn_t)) and isinstance(userData, (int, type(None)))  # Nothing to be kept.
+    isNative = isinstance(fn, int) and isinstance(userData, (int, type(None)))  # Nothing to be kept.
     address, given = (int(fn), address_of(userData)) if isNative else (_CALL_WAITING, next(_numbers))
     if not isNative:
         _waiting[given] = _in_python(fn, userData)

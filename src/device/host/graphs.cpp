@@ -1,10 +1,11 @@
 // Graphs of the host: what a capture recorded, kept under handles and repeated on streams.
 #include "device/host/graphs.h"
 
+#include "base/fork.h"
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
-#include <latch>
+#include <atomic>
 
 namespace tenon::host
 {
@@ -17,8 +18,26 @@ struct Graph
     std::shared_ptr<GraphSteps const> steps;
 };
 
-//! One launch of an executable: down when its steps are done. The next launch waits for it.
-using Turn = std::latch;
+//! One launch of an executable: over when its steps are done. The next launch waits for it, but not in a child of the
+//! process that has begun it: nobody works on it there.
+class Turn
+{
+  public:
+    void end() noexcept
+    {
+        mIsOver.store(true);
+        mIsOver.notify_all();
+    }
+    void wait() const noexcept
+    {
+        while (!mIsOver.load() && mGeneration == forkGeneration())
+            mIsOver.wait(false);
+    }
+
+  private:
+    std::atomic<bool> mIsOver{false};
+    int32_t const mGeneration{forkGeneration()};
+};
 
 struct Executable
 {
@@ -91,13 +110,13 @@ struct Launch
         if (before != nullptr)
             before->wait();
         Result<Done> result = runSteps(*steps);
-        own->count_down();
+        own->end();
         return result;
     }
 
     std::shared_ptr<GraphSteps const> steps;
     std::shared_ptr<Turn> before;
-    std::shared_ptr<Turn> own{std::make_shared<Turn>(1)};
+    std::shared_ptr<Turn> own{std::make_shared<Turn>()};
 };
 
 //! In the calling thread, which is no stream's.

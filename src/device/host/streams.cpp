@@ -64,6 +64,13 @@ Result<Done> failureOf(StreamQueue& queue)
     return Done{};
 }
 
+//! Whether the calling thread does work of streams, which never waits for other work: its own thread's, or that of a graph
+//! that was launched on stream 0.
+bool doesWork() noexcept
+{
+    return StreamQueue::current() != nullptr || Replay::isAny();
+}
+
 //! An error for calls that would wait for a stream that captures.
 Result<Done> mayWait(StreamQueue const& queue)
 {
@@ -81,7 +88,7 @@ Result<Done> mayWait(StreamQueue const& queue)
 //! For all work on blocking streams, but not in a stream's own thread. Cheap when there is none.
 void waitForBlocking() noexcept
 {
-    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+    if (StreamQueue::blockingPending() == 0 || doesWork())
         return;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         if (queue->kind() == StreamKind::kBlocking)
@@ -90,7 +97,7 @@ void waitForBlocking() noexcept
 
 bool isBlockingIdle() noexcept
 {
-    if (StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+    if (StreamQueue::blockingPending() == 0 || doesWork())
         return true;
     return std::ranges::all_of(streamTable().all(),
         [](auto const& queue) { return queue->kind() != StreamKind::kBlocking || queue->isIdle(); });
@@ -232,7 +239,7 @@ Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
         std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
         return captures.isCapturing(*queue) || queue->drainWhile(keepsWaiting);
     }
-    if (captures.isAnyBlocking() || StreamQueue::blockingPending() == 0 || StreamQueue::current() != nullptr)
+    if (captures.isAnyBlocking() || StreamQueue::blockingPending() == 0 || doesWork())
         return true;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         if (queue->kind() == StreamKind::kBlocking && !queue->drainWhile(keepsWaiting))
@@ -242,7 +249,7 @@ Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
 
 bool awaitAll(KeepsWaiting const& keepsWaiting)
 {
-    if (Captures::instance().isAny() || StreamQueue::current() != nullptr)
+    if (Captures::instance().isAny() || doesWork())
         return true;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         if (!queue->drainWhile(keepsWaiting))
@@ -268,7 +275,7 @@ Result<bool> isIdle(void* stream)
 
 bool isWorking() noexcept
 {
-    return StreamQueue::current() != nullptr;
+    return doesWork();
 }
 
 bool isCapturing(void const* stream) noexcept
@@ -288,7 +295,7 @@ Result<Done> synchronizeAll()
         return captureError(CaptureProblem::kUnsupported,
             "the device cannot be waited for while a stream captures; the capture is no longer valid");
     }
-    if (StreamQueue::current() != nullptr)
+    if (doesWork())
         return Done{};
     Result<Done> first = Done{};
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
@@ -303,7 +310,7 @@ Result<Done> synchronizeAll()
 
 void drainAll() noexcept
 {
-    if (StreamQueue::current() != nullptr)
+    if (doesWork())
         return;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
         queue->drain();

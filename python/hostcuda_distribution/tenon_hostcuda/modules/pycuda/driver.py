@@ -233,7 +233,7 @@ def mem_get_info() -> tuple[int, int]:
 def _at_its_end(owner: Any, call: Any, *arguments: Any) -> Any:
     """Calls it when the object goes, but not at the interpreter's end: the process gives everything back, and there is
     one wait there for the work of streams."""
-    end = weakref.finalize(owner, call, *arguments)
+    end = weakref.finalize(owner, call.at_once, *arguments)
     end.atexit = False
     return end
 
@@ -532,7 +532,7 @@ def memset_d16(dest: Any, data: int, size: int) -> None:
 
 
 def memset_d16_async(dest: Any, data: int, size: int, stream: Stream | None = None) -> None:
-    memcpy_htod_async(dest, np.full(size, data, np.uint16), stream)
+    _fill_async(dest, np.full(size, data, np.uint16), stream)
 
 
 def memset_d32(dest: Any, data: int, size: int) -> None:
@@ -540,7 +540,19 @@ def memset_d32(dest: Any, data: int, size: int) -> None:
 
 
 def memset_d32_async(dest: Any, data: int, size: int, stream: Stream | None = None) -> None:
-    memcpy_htod_async(dest, np.full(size, data, np.uint32), stream)
+    _fill_async(dest, np.full(size, data, np.uint32), stream)
+
+
+def _fill_async(dest: Any, values: np.ndarray, stream: Stream | None) -> None:
+    if not runtime._is_capturing(_address(stream)):
+        memcpy_htod_async(dest, values, stream)
+        return
+    address = int(dest)  # A copy would be recorded with the place of the values alone.
+    _done(
+        runtime.cudaLaunchHostFunc,
+        _address(stream),
+        lambda _: ctypes.memmove(address, values.ctypes.data, values.nbytes),
+    )
 
 
 # Streams and events.
