@@ -63,8 +63,8 @@ Result<Done> updateExecutable(void* executable, void const* graph);
 Result<Done> destroyExecutable(void* executable);
 Result<Done> checkExecutable(void const* executable);
 //! Puts all steps into the stream, in order. A failing step does not keep later ones from running; the first failure
-//! is the stream's. They begin when all earlier launches of the executable are done, on whatever stream; but a launch that
-//! runs within other work is a part of that, and one into a capture a copy of the graph: these wait for none.
+//! is the stream's. They begin when all earlier launches of the executable are done, on whatever stream; but a launch
+//! that runs within other work is a part of that, and one into a capture a copy of the graph: these wait for none.
 Result<Done> launchGraph(void* executable, void* stream);
 
 } // namespace tenon::host

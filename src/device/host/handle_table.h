@@ -1,5 +1,5 @@
-// HandleTable: which addresses stand for live objects, so that a handle is looked up before anything reads it; and which
-// objects are on their way out, which no handle stands for any more.
+// HandleTable: which addresses stand for live objects, so that a handle is looked up before anything reads it; and
+// which objects are on their way out, which no handle stands for any more.
 #pragma once
 
 #include <memory>

@@ -76,8 +76,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
     bool isIdle() noexcept;
     //! The first failure since the last call; none after close().
     std::optional<Error> takeFailure() noexcept;
-    //! Takes no more work. The thread ends with what there is: now when that is nothing. False: it is still at work, and
-    //! takes the queue out of the table of streams at its end.
+    //! Takes no more work. The thread ends with what there is: now when that is nothing. False: it is still at work,
+    //! and takes the queue out of the table of streams at its end.
     bool close() noexcept;
 
     //! Around fork(): the child has no thread, and the parent's work is not its work.

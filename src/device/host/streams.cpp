@@ -64,8 +64,8 @@ Result<Done> failureOf(StreamQueue& queue)
     return Done{};
 }
 
-//! Whether the calling thread does work of streams, which never waits for other work: its own thread's, or that of a graph
-//! that was launched on stream 0.
+//! Whether the calling thread does work of streams, which never waits for other work: a stream's own thread, or one
+//! that has launched a graph on stream 0.
 bool doesWork() noexcept
 {
     return StreamQueue::current() != nullptr || Replay::isAny();
