@@ -623,8 +623,8 @@ TEST(Streams, S8_aCapturedRunIsRepeatedWithTheDataOfTheTime)
 //! The steps behind the last that reads an input do not go on from where the failed ones left their activations.
 TEST(Streams, S8_S11_aRecordingWithAnEventFailsAsAWhole)
 {
+    Recorder recorder; // The context has it until its end.
     auto const context = contextOf(engineOf(failsAtOnce(true)));
-    Recorder recorder;
     context->setLog(Log{nullptr, referenceTo(&recorder)});
     DeviceArray<float> const x{randomFloats(6, 1)};
     DeviceArray<float> const out{randomFloats(6, 2)};

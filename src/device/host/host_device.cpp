@@ -14,17 +14,20 @@ namespace tenon
 
 void HostDevice::copyToHost(void* to, void const* from, size_t bytes)
 {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0) // Else an address may be null.
+        std::memcpy(to, from, bytes);
 }
 
 void HostDevice::copyFromHost(void* to, void const* from, size_t bytes)
 {
-    std::memcpy(to, from, bytes);
+    if (bytes > 0)
+        std::memcpy(to, from, bytes);
 }
 
 void HostDevice::copyOnDevice(void* to, void const* from, size_t bytes, void*)
 {
-    std::memmove(to, from, bytes); // The run that wrote the source has been waited for, and with it all before.
+    if (bytes > 0)
+        std::memmove(to, from, bytes); // The run that wrote the source has been waited for, and with it all before.
 }
 
 Result<Done> HostDevice::checkStream(void const* stream) const
