@@ -1,5 +1,6 @@
 // Forked children: an engine that ran on several threads before the fork runs on several threads in the child, too.
 #include "fixture.h"
+#include "support/forks.h"
 
 #include "tenon/host.h"
 
@@ -37,6 +38,7 @@ class Forked : public ApiTest
   protected:
     void SetUp() override
     {
+        TENON_SKIP_FORK;
         ASSERT_TRUE(runtime->setMaxThreads(2));
         engine = dynamicEngine();
         ASSERT_NE(engine, nullptr);

@@ -2,15 +2,10 @@
 #include "device/gate.h"
 #include "device/host/events.h"
 #include "device/host/graphs.h"
+#include "support/forks.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_THREAD__)
-#define TENON_SKIP_FORK GTEST_SKIP() << "ThreadSanitizer does not follow a process with threads that forks"
-#else
-#define TENON_SKIP_FORK
-#endif
 
 namespace tenon::test
 {
