@@ -73,18 +73,21 @@ void GuardedDevice::release(void* memory) noexcept
 
 void GuardedDevice::copyToHost(void* to, void const* from, size_t bytes)
 {
-    std::memcpy(to, GuardedMemory::open(from), bytes);
+    if (bytes > 0) // Else an address may be null.
+        std::memcpy(to, GuardedMemory::open(from), bytes);
 }
 
 void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
 {
-    std::memcpy(GuardedMemory::open(to), from, bytes);
+    if (bytes > 0)
+        std::memcpy(GuardedMemory::open(to), from, bytes);
 }
 
 void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
 {
     static_cast<void>(runInStream(stream, nullptr, [=](GoesOn const*) -> Result<Done> {
-        std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
+        if (bytes > 0)
+            std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
         return Done{};
     }));
 }
