@@ -104,11 +104,11 @@ TEST_F(ImplicitBatch, everyBatchUpToTheMaximumRuns)
     ASSERT_NE(engine, nullptr);
     runAll(*engine, 3 * 8 * 10, 4 * 8 * 10,
         [&](std::vector<float> const& sample) { return convRelu.expected(sample, 1, 8, 10); });
+    KeepingRecorder recorder; // Runs have it until they are over.
     auto const context = contextOf(*engine);
     DeviceArray<float> const x{randomFloats(240 * 6, 1)};
     DeviceArray<float> const y{size_t{320 * 6}};
     void* bindings[]{x.data(), y.data()};
-    KeepingRecorder recorder;
     context->setErrorRecorder(&recorder);
     for (int32_t const batch : {kMost + 1, 0, -1})
     {
