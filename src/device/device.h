@@ -26,7 +26,8 @@ struct Launch
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
 using StepObserver = std::function<bool(Launch const& launch, double microseconds)>;
 
-//! Asked between steps, at most every kAskEvery, on the thread that called; false ends the run, which then fails.
+//! Asked before the first step and between steps, at most every kAskEvery, on the thread that called; false ends the
+//! run.
 using GoesOn = std::function<bool()>;
 inline constexpr std::chrono::milliseconds kAskEvery{20};
 
@@ -51,7 +52,8 @@ class RunTicket
 enum class RunEnd : uint8_t
 {
     kDone,
-    kLater, //!< The ticket is told.
+    kLater,   //!< The ticket is told.
+    kDropped, //!< `goesOn` said no before the first step: nothing has changed.
 };
 
 struct RunOptions
@@ -60,9 +62,8 @@ struct RunOptions
     int32_t threads{0}; //!< 0: the device's default.
     StepObserver const* observer{nullptr};
     GoesOn const* goesOn{nullptr};
-    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point
-    //! at, must
-    //! last until the ticket goes.
+    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point at,
+    //! must last until the ticket goes.
     std::shared_ptr<RunTicket> ticket;
 };
 
@@ -113,8 +114,7 @@ class Device
     virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
     virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
     //! Between two places of this device, after what stands in the stream; done when it returns, for who gave the
-    //! memory
-    //! may take it back then.
+    //! memory may take it back then.
     virtual void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
     //! True: kernels read host addresses, so that weights are used where the plan lies.
     virtual bool usesHostMemory() const noexcept

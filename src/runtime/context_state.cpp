@@ -94,7 +94,7 @@ Result<Done> ContextState::takeMemory(int64_t bytes)
     return Done{};
 }
 
-std::shared_ptr<Frame> ContextState::freeFrame()
+std::shared_ptr<Frame> ContextState::freeFrame(GoesOn const* goesOn)
 {
     constexpr size_t kMost{1024};
     constexpr ptrdiff_t kMostIdle{64};
@@ -110,8 +110,7 @@ std::shared_ptr<Frame> ContextState::freeFrame()
     if (frames.size() < kMost || engine.device().isWorking())
         return frames.emplace_back(std::make_shared<Frame>(*this));
     std::rotate(frames.begin(), frames.begin() + 1, frames.end()); // The first has been under way for longest.
-    frames.back()->wait();
-    return frames.back();
+    return frames.back()->wait(goesOn) ? frames.back() : nullptr;
 }
 
 bool ContextState::hasFramesUnderWay() const noexcept
@@ -119,10 +118,9 @@ bool ContextState::hasFramesUnderWay() const noexcept
     return std::ranges::any_of(frames, [](auto const& frame) { return frame->isUnderWay(); });
 }
 
-void ContextState::waitForFrames() const noexcept
+bool ContextState::waitForFrames(GoesOn const* goesOn) const
 {
-    for (auto const& frame : frames)
-        frame->wait();
+    return std::ranges::all_of(frames, [&](auto const& frame) { return frame->wait(goesOn); });
 }
 
 namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 namespace tenon
 {
@@ -93,11 +94,19 @@ bool Frame::isUnderWay() const noexcept
     return mParts.load(std::memory_order_acquire) != 0 && mGeneration == forkGeneration();
 }
 
-void Frame::wait() const noexcept
+bool Frame::wait(GoesOn const* goesOn) const
 {
-    while (isUnderWay())
+    constexpr std::chrono::microseconds kBetweenLooks{100}; // An atomic's wait has no end of its own.
+    Asker asker{goesOn};
+    while (isUnderWay() && !asker.isEnded())
         if (int32_t const left = mParts.load(std::memory_order_acquire); left != 0)
-            mParts.wait(left, std::memory_order_acquire);
+        {
+            if (goesOn == nullptr)
+                mParts.wait(left, std::memory_order_acquire);
+            else
+                std::this_thread::sleep_for(kBetweenLooks);
+        }
+    return !asker.wasEnded();
 }
 
 bool Frame::isGivenUp() const noexcept

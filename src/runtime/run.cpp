@@ -12,6 +12,11 @@ namespace
 alignas(64) char gNothing[64]; //!< Address of an arena of no bytes: kernels never see null for an empty tensor.
 } // namespace
 
+Error Run::dropped()
+{
+    return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was ended while it waited for earlier work");
+}
+
 Result<Done> Run::run()
 {
     Result<Done> done = runAll();
@@ -119,7 +124,9 @@ Result<Done> Run::takeFrame()
 {
     if (!mIsCaptured)
     {
-        mFrame = mState.freeFrame();
+        mFrame = mState.freeFrame(mRequest.goesOn);
+        if (mFrame == nullptr)
+            return dropped();
         return Done{};
     }
     if (mEngine.segments.size() > 1 || mRequest.observer != nullptr || mState.temporary != nullptr)

@@ -23,6 +23,8 @@ class Run
   private:
     // ---- What the run has and where.
     Result<Done> runAll();
+    //! The error of a run that was ended while it waited for earlier work.
+    static Error dropped();
     //! After a failure under way: whoever waits for the inputs goes on, and the outputs are made unusable.
     void giveUp();
     Result<Done> takeAddresses();
@@ -91,8 +93,8 @@ class Run
     //! Rule R3: outputs whose extents are known once step `after` has run get their memory.
     Result<Done> askAllocators(int32_t after);
     Result<Done> askAllocator(size_t io, int32_t after);
-    //! A user's exception counts as null (R5).
-    void* reallocate(size_t io, uint64_t bytes) noexcept;
+    //! A user's exception counts as null (R5), with what it says as the reason.
+    void* reallocate(size_t io, uint64_t bytes);
     //! Outputs whose allocator has not been asked are not ours to write.
     void poison();
 

@@ -55,7 +55,8 @@ Result<Done> Run::awaitAttached() const
         return errorOf(ErrorCode::kINVALID_STATE,
             "custom layers hear of other shapes and addresses when earlier runs of the context are over, and work "
             "of a stream cannot wait for those");
-    mState.waitForFrames();
+    if (!mState.waitForFrames(mRequest.goesOn))
+        return dropped();
     return Done{};
 }
 
@@ -91,7 +92,7 @@ Result<Done> Run::askAllocator(size_t io, int32_t after)
     return Done{};
 }
 
-void* Run::reallocate(size_t io, uint64_t bytes) noexcept
+void* Run::reallocate(size_t io, uint64_t bytes)
 {
     try
     {
@@ -100,10 +101,15 @@ void* Run::reallocate(size_t io, uint64_t bytes) noexcept
         return allocatorOf(io)->reallocateOutputAsync(name, mState.addresses[io], bytes, mEngine.device().alignment(),
             static_cast<cudaStream_t>(mRequest.stream));
     }
+    catch (std::exception const& problem)
+    {
+        explain(fmt::format("it threw an exception: {}", problem.what()));
+    }
     catch (...)
     {
-        return nullptr;
+        explain("it threw an exception that is no std::exception");
     }
+    return nullptr;
 }
 
 void Run::poison()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace tenon
 {
@@ -97,10 +98,15 @@ Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& 
         options.observer = &observe;
     }
     RunFailure failure;
-    mHasLaunched = true;
+    bool const hadLaunched = std::exchange(mHasLaunched, true);
     auto const launches =
         std::span<Launch const>{mFrame->launches}.subspan(asSize(part.first), asSize(part.last - part.first));
     auto end = mEngine.device().run(launches, options, failure);
+    if (end && *end == RunEnd::kDropped)
+    {
+        mHasLaunched = hadLaunched;
+        return dropped();
+    }
     if (held && end && *end == RunEnd::kLater)
         held->leave(); // To the ticket.
     if (end && !stopped)

@@ -18,6 +18,8 @@ class KeepingAllocator final : public IOutputAllocator
         streams.push_back(stream);
         sizes.push_back(size);
         EXPECT_EQ(alignment & (alignment - 1), 0U);
+        if (throws)
+            throw std::runtime_error{"the pool is closed"};
         if (refuses)
             return nullptr;
         if (takesOffer)
@@ -32,6 +34,7 @@ class KeepingAllocator final : public IOutputAllocator
     }
 
     bool refuses{false};
+    bool throws{false};
     bool takesOffer{false};
     std::vector<std::string> calls;
     std::vector<uint64_t> sizes;
@@ -273,6 +276,18 @@ TEST_F(DataDependent, R5_nullFromTheAllocatorFailsTheRunWithoutWriting)
     ASSERT_TRUE(context->enqueueV3(stream())) << logger.errors(); // Usable afterwards.
     EXPECT_EQ(allocator.memory->read(want.size()), want);
     context->setErrorRecorder(nullptr);
+}
+
+TEST_F(DataDependent, R5_anExceptionOfTheAllocatorIsTheReason)
+{
+    ASSERT_TRUE(context->setOutputAllocator("positions", &allocator));
+    setInput(4, 3);
+    allocator.throws = true;
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_NE(logger.errors().find("'positions'"), std::string::npos) << logger.errors();
+    EXPECT_NE(logger.errors().find("exception: the pool is closed"), std::string::npos) << logger.errors();
+    allocator.throws = false;
+    EXPECT_TRUE(context->enqueueV3(stream())) << logger.errors();
 }
 
 TEST_F(DataDependent, R5_eachRunWritesWhereItsAllocatorOrItsAddressSays)

@@ -42,11 +42,11 @@ class Event:
 
 
 class Stream:
-    """A queue with a thread of its own, apart from the legacy stream's order."""
+    """A queue with a thread of its own, apart from the legacy stream's order unless it is blocking."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocking: bool = False) -> None:
         handle = ctypes.c_void_p()
-        assert _call("tenonHostCreateStream", ctypes.byref(handle), 0, 0) == 0
+        assert _call("tenonHostCreateStream", ctypes.byref(handle), int(blocking), 0) == 0
         self.handle, self._kept = handle.value, []
 
     def hold(self) -> threading.Event:

@@ -1,13 +1,17 @@
 """Which settings make a run on a stream be over when its call returns (R3, S2, T1, T2, T8)."""
 
+import _thread
 import collections.abc
 import ctypes
 import os
 import pathlib
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
+import scaled_plugin
 import small
 import tensorrt as trt
 from host_streams import Stream
@@ -165,15 +169,18 @@ class Found(Output):
         self.told.append((tensor_name, tuple(shape)))
 
 
-def test_R3_R7_calls_wait_until_sizes_that_depend_on_data_are_known() -> None:
-    logger, streams = small.Recorder(), []
+def data_dependent(logger: trt.ILogger) -> trt.ICudaEngine:
     builder = trt.Builder(logger)
     network, config = small.network(builder), small.config(builder)
     found = network.add_non_zero(network.get_output(0)).get_output(0)
     found.name = "found"
     network.mark_output(found)
-    plan = builder.build_serialized_network(network, config)
-    context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+    return trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, config))
+
+
+def test_R3_R7_calls_wait_until_sizes_that_depend_on_data_are_known() -> None:
+    logger, streams = small.Recorder(), []
+    context = data_dependent(logger).create_execution_context()
     allocator = Found()
     assert context.set_output_allocator("found", allocator)
 
@@ -186,6 +193,86 @@ def test_R3_R7_calls_wait_until_sizes_that_depend_on_data_are_known() -> None:
     want = np.array(np.nonzero(small.want(small.inputs())), np.int32)
     assert allocator.told == [("found", want.shape)]
     np.testing.assert_array_equal(allocator.memory.view(np.int32)[: want.size].reshape(want.shape), want)
+
+
+@pytest.fixture
+def interrupts() -> collections.abc.Iterator[None]:
+    """Ctrl-C is what a terminal's user knows, however the tests were started."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(stream: Stream, call: collections.abc.Callable[[], object]) -> None:
+    """The call, which waits for the stream's work, ends by Ctrl-C; the work goes on after that."""
+    gate = stream.hold()
+    end = threading.Timer(small.PATIENCE / 2, gate.set)
+    end.start()
+    with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.2, _thread.interrupt_main).start()
+        call()
+        time.sleep(small.PATIENCE)  # The call went by before the interruption.
+    assert not gate.is_set()
+    end.cancel()
+    gate.set()
+    assert stream.synchronize() == 0
+
+
+@pytest.mark.parametrize("case", ["v3", "v2", "v2 async", "profiled", "data"])
+def test_X3_control_c_ends_the_wait_for_a_busy_stream(case: str, interrupts: None) -> None:
+    """The run has then not begun."""
+    logger = small.Recorder()
+    made = data_dependent(logger) if case == "data" else engine(logger)
+    context = made.create_execution_context()
+    stream = Stream(blocking=case not in {"profiled", "data"})
+    x, y = small.inputs(), np.full((3, 4), np.nan, np.float32)
+    assert context.set_input_shape("x", x.shape)
+    assert context.set_tensor_address("x", x) and context.set_tensor_address("y", y)
+    allocator = Found()
+    if case == "profiled":
+        profiler(context)
+    if case == "data":
+        assert context.set_output_allocator("found", allocator)
+    run = {
+        "v2": lambda: context.execute_v2([x, y]),
+        "v2 async": lambda: context.execute_async_v2([x, y], 0),
+        "profiled": lambda: context.execute_async_v3(stream.handle),
+        "data": lambda: context.execute_async_v3(stream.handle),
+    }.get(case, lambda: context.execute_async_v3(0))
+    interrupted(stream, run)
+    assert np.isnan(y).all() and not allocator.told
+    assert run()
+    assert stream.synchronize() == 0
+    stream.close()
+    np.testing.assert_allclose(y, small.want(x), 1e-4, 1e-5)
+
+
+def test_X3_L13_control_c_ends_the_wait_of_custom_layers_for_earlier_runs(interrupts: None) -> None:
+    """They hear of other shapes when nothing runs them."""
+    registry, creator = trt.get_plugin_registry(), scaled_plugin.ScaledV3Creator()
+    assert registry.register_creator(creator, "")
+    builder = trt.Builder(small.Recorder())
+    network, config = builder.create_network(), small.config(builder)
+    layer = network.add_plugin_v3([network.add_input("x", trt.float32, (-1, 8))], [], scaled_plugin.ScaledV3())
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    runtime = trt.Runtime(small.Recorder())
+    context = runtime.deserialize_cuda_engine(
+        builder.build_serialized_network(network, config)
+    ).create_execution_context()
+    stream, xs = Stream(), [small.inputs(rows) for rows in (2, 3)]
+    ys = [np.full_like(x, np.nan) for x in xs]
+
+    def run(at: int) -> bool:
+        return context.set_input_shape("x", xs[at].shape) and by_name(context, xs[at], ys[at], stream.handle)
+
+    interrupted(stream, lambda: [run(0), run(1)])
+    np.testing.assert_array_equal(ys[0], 2 * xs[0])
+    assert np.isnan(ys[1]).all()
+    assert run(1) and stream.synchronize() == 0
+    np.testing.assert_array_equal(ys[1], 2 * xs[1])
+    stream.close()
+    assert registry.deregister_creator(creator)
 
 
 def test_T2_captured_runs_wait_for_no_profiler() -> None:

@@ -572,6 +572,115 @@ TEST(Streams, runsThatTheCallerWaitsForAreCancelledFromItsThread)
     EXPECT_EQ(asked, 3);
 }
 
+TEST(Streams, aRunThatIsEndedBeforeItsTurnChangesNothing)
+{
+    HeldStream blocking{host::StreamKind::kBlocking};
+    HeldStream apart;
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    PointwiseRun const run{6, 2};
+    run.set(*context);
+    std::vector<float> const before = run.out.read();
+    auto const event = host::createEvent();
+    auto const other = host::createEvent();
+    ASSERT_TRUE(event && other);
+    EXPECT_OK(host::recordEvent(*other, apart.handle()));
+    Observer const observer = [](ObservedStep const&) { return true; };
+    int32_t asked{0};
+    GoesOn const goesOn = [&] { return ++asked < 3; };
+    RunRequest const requests[]{{.stream = nullptr}, {.stream = reinterpret_cast<void*>(1)},
+        {.stream = nullptr, .isSynchronous = true}, {.stream = apart.handle(), .isSynchronous = true},
+        {.stream = apart.handle(), .observer = &observer}};
+    for (RunRequest request : requests)
+    {
+        asked = 0;
+        request.goesOn = &goesOn;
+        request.consumed = *event;
+        auto const done = context->run(request);
+        ASSERT_FALSE(done);
+        EXPECT_NE(done.error().message.find("waited for earlier work"), std::string::npos) << done.error().message;
+        EXPECT_EQ(asked, 3);
+        EXPECT_EQ(run.out.read(), before);
+    }
+    blocking.open();
+    EXPECT_OK(apart.finish());
+    EXPECT_EQ(run.out.read(), before) << "nothing of them was left in the stream";
+    EXPECT_FALSE(host::elapsedMilliseconds(*other, *event)) << "a run that did not start has read no inputs";
+    for (RunRequest request : requests)
+    {
+        asked = 0;
+        request.goesOn = &goesOn;
+        EXPECT_OK(context->run(request));
+        EXPECT_TRUE(run.isDone());
+    }
+    EXPECT_OK(host::destroyEvent(*event));
+    EXPECT_OK(host::destroyEvent(*other));
+}
+
+TEST(Streams, R3_aRunWhoseSizesDependOnDataCanBeEndedBeforeItsTurn)
+{
+    auto const context = contextOf(engineOf(nonZeroNetwork()));
+    HeldStream stream;
+    DeviceArray<float> const x{randomFloats(12, 3)};
+    DeviceArray<float> const doubled{12};
+    std::vector<float> const before = doubled.read();
+    GrowingOutput indices;
+    GrowingOutput negated;
+    EXPECT_OK(context->setInputShape("x", dimsOf({12})));
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
+    EXPECT_OK(context->setOutputAllocator("indices", &indices));
+    EXPECT_OK(context->setOutputAllocator("negated", &negated));
+    GoesOn const goesOn = [] { return false; };
+    EXPECT_FALSE(context->run({.stream = stream.handle(), .goesOn = &goesOn}));
+    EXPECT_OK(stream.finish());
+    EXPECT_EQ(doubled.read(), before);
+    EXPECT_TRUE(indices.calls.empty());
+    EXPECT_OK(context->enqueue(stream.handle()));
+    EXPECT_OK(host::synchronize(stream.handle()));
+    EXPECT_EQ(indices.shape.d[0], 12);
+}
+
+TEST(Streams, S2_theWaitForTheOldestRunCanBeEnded)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    HeldStream stream;
+    PointwiseRun const first{2, 3};
+    PointwiseRun const last{2, 4};
+    first.set(*context);
+    for (int32_t i = 0; i < 1024; ++i)
+        EXPECT_OK(context->enqueue(stream.handle()));
+    last.set(*context);
+    std::vector<float> const before = last.out.read();
+    int32_t asked{0};
+    GoesOn const goesOn = [&] { return ++asked < 3; };
+    EXPECT_FALSE(context->run({.stream = stream.handle(), .goesOn = &goesOn}));
+    EXPECT_EQ(asked, 3);
+    EXPECT_OK(stream.finish());
+    EXPECT_TRUE(first.isDone());
+    EXPECT_EQ(last.out.read(), before);
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_TRUE(last.isDone());
+}
+
+TEST(Streams, S3_anEventThatIsGoneIsRefusedBeforeAnythingRuns)
+{
+    auto const event = host::createEvent();
+    ASSERT_TRUE(event);
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    PointwiseRun const run{6, 2};
+    run.set(*context);
+    std::vector<float> const before = run.out.read();
+    EXPECT_OK(context->setInputConsumedEvent(*event));
+    EXPECT_OK(host::destroyEvent(*event));
+    auto const done = context->enqueue(nullptr);
+    ASSERT_FALSE(done);
+    EXPECT_NE(done.error().message.find("event"), std::string::npos) << done.error().message;
+    EXPECT_EQ(run.out.read(), before);
+    EXPECT_OK(context->setInputConsumedEvent(nullptr));
+    EXPECT_OK(context->enqueue(nullptr));
+    EXPECT_TRUE(run.isDone());
+}
+
 TEST(Streams, aContextThatGoesWaitsForItsRuns)
 {
     auto context = contextOf(engineOf(pointwiseNetwork()));

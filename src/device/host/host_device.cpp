@@ -57,8 +57,13 @@ bool HostDevice::isCapturing(void const* stream) const noexcept
 
 Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    if (!host::isImmediate(options.stream))
-        return options.ticket != nullptr ? runLater(launches, options) : runThere(launches, options, failure);
+    bool const isNow = host::isImmediate(options.stream);
+    if (!isNow && options.ticket != nullptr)
+        return runLater(launches, options);
+    if (options.goesOn != nullptr && !TENON_TRY(host::await(options.stream, *options.goesOn)))
+        return RunEnd::kDropped;
+    if (!isNow)
+        return runThere(launches, options, failure);
     TENON_TRY(host::startNow(options.stream));
     TENON_TRY(runNow(launches, options, failure));
     return RunEnd::kDone;

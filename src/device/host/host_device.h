@@ -36,8 +36,7 @@ class HostDevice : public Device
 };
 
 //! Does the work in its turn in the stream while the caller waits. `goesOn`, when there is one, is asked on the
-//! caller's
-//! thread; what the work gets in its place answers what the caller's answered last.
+//! caller's thread; what the work gets in its place answers what the caller's answered last.
 Result<Done> runInStream(
     void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work);
 

@@ -133,7 +133,7 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
             return goesOn;
         };
         there.observer = observer == nullptr ? nullptr : &tell;
-        TENON_TRY(mInner.run({&step, 1}, there, failure));
+        TENON_TRY(mInner.runApart({&step, 1}, there, failure));
         if (!goesOn)
             break;
     }
