@@ -166,10 +166,20 @@ void setWholeDeviceMemory(py::object const& self, py::object const& object)
     giveMemory(self, object, memory, memory.bytes);
 }
 
+bool hasTensor(ICudaEngine const& engine, std::string const& name)
+{
+    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
+        if (name == engine.getIOTensorName(i))
+            return true;
+    return false;
+}
+
 bool setAddress(py::object const& self, std::string const& name, py::object const& object)
 {
     auto& context = self.cast<IExecutionContext&>();
     ICudaEngine const& engine = context.getEngine();
+    if (!hasTensor(engine, name))
+        return context.setTensorAddress(name.c_str(), nullptr); // The logger is told.
     Memory const memory = tensorMemory(engine, name, object);
     bool const isRead = engine.isShapeInferenceIO(name.c_str())
         && engine.getTensorIOMode(name.c_str()) == TensorIOMode::kINPUT; // Long before the run.

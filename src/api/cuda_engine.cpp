@@ -179,30 +179,41 @@ int32_t CudaEngine::getNbOptimizationProfiles() const noexcept
     return mEngine->profileCount();
 }
 
+int32_t CudaEngine::find(char const* call, char const* tensorName) const noexcept
+{
+    return fenced(mReporting->log(), call, int32_t{-1}, [&] { return mEngine->ioOf(tensorName); });
+}
+
+int32_t CudaEngine::find(char const* call, char const* tensorName, int32_t profileIndex) const noexcept
+{
+    return fenced(mReporting->log(), call, int32_t{-1}, [&]() -> Result<int32_t> {
+        TENON_TRY(mEngine->checkProfile(profileIndex));
+        return mEngine->ioOf(tensorName);
+    });
+}
+
 int64_t const* CudaEngine::getProfileTensorValuesV2(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    using Values = int64_t const*;
-    return fenced(mReporting->log(), "ICudaEngine::getProfileTensorValuesV2", Values{nullptr}, [&] {
-        Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
-        bool const isWide = values && !mEngine->hasNarrowValues(mEngine->findIO(tensorName), profileIndex);
-        return isWide && !(*values).empty() ? (*values).data() : nullptr;
-    });
+    int32_t const io = find("ICudaEngine::getProfileTensorValuesV2", tensorName, profileIndex);
+    if (io < 0 || mEngine->hasNarrowValues(io, profileIndex))
+        return nullptr;
+    Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
+    return values && !(*values).empty() ? (*values).data() : nullptr; // Null for tensors that have none (P5).
+}
+
+int32_t const* CudaEngine::narrowValues(int32_t io, int32_t profileIndex, Select select) const
+{
+    auto const which = static_cast<size_t>(select);
+    auto const found = mNarrowValues.find(profileIndex * mEngine->ioCount() + io);
+    bool const known = io >= 0 && which <= 2 && found != mNarrowValues.end() && !found->second[which].empty();
+    return known ? found->second[which].data() : nullptr;
 }
 
 int32_t const* CudaEngine::getProfileTensorValues(
     char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    using Values = int32_t const*;
-    return fenced(mReporting->log(), "ICudaEngine::getProfileTensorValues", Values{nullptr}, [&]() -> Values {
-        int32_t const io = mEngine->findIO(tensorName);
-        auto const which = static_cast<size_t>(select);
-        if (io < 0 || profileIndex < 0 || profileIndex >= mEngine->profileCount() || which > 2)
-            return nullptr;
-        auto const found = mNarrowValues.find(profileIndex * mEngine->ioCount() + io);
-        bool const known = found != mNarrowValues.end() && !found->second[which].empty();
-        return known ? found->second[which].data() : nullptr;
-    });
+    return narrowValues(find("ICudaEngine::getProfileTensorValues", tensorName, profileIndex), profileIndex, select);
 }
 
 EngineCapability CudaEngine::getEngineCapability() const noexcept
@@ -240,30 +251,31 @@ IEngineInspector* CudaEngine::createEngineInspector() const noexcept
 
 Dims CudaEngine::getTensorShape(char const* tensorName) const noexcept
 {
-    int32_t const io = mEngine->findIO(tensorName);
+    int32_t const io = find("ICudaEngine::getTensorShape", tensorName);
     return io < 0 ? kInvalidDims : dimsOfSample(mEngine->io(io).dims);
 }
 
 DataType CudaEngine::getTensorDataType(char const* tensorName) const noexcept
 {
-    int32_t const io = mEngine->findIO(tensorName);
+    int32_t const io = find("ICudaEngine::getTensorDataType", tensorName);
     return io < 0 ? DataType::kFLOAT : mEngine->io(io).dtype;
 }
 
 TensorLocation CudaEngine::getTensorLocation(char const* tensorName) const noexcept
 {
-    return isShapeInferenceIO(tensorName) ? TensorLocation::kHOST : TensorLocation::kDEVICE;
+    int32_t const io = find("ICudaEngine::getTensorLocation", tensorName);
+    return io >= 0 && mEngine->io(io).isShape ? TensorLocation::kHOST : TensorLocation::kDEVICE;
 }
 
 bool CudaEngine::isShapeInferenceIO(char const* tensorName) const noexcept
 {
-    int32_t const io = mEngine->findIO(tensorName);
+    int32_t const io = find("ICudaEngine::isShapeInferenceIO", tensorName);
     return io >= 0 && mEngine->io(io).isShape;
 }
 
 TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
 {
-    int32_t const io = mEngine->findIO(tensorName);
+    int32_t const io = find("ICudaEngine::getTensorIOMode", tensorName);
     if (io < 0)
         return TensorIOMode::kNONE;
     return mEngine->io(io).isInput ? TensorIOMode::kINPUT : TensorIOMode::kOUTPUT;
@@ -306,38 +318,44 @@ int32_t CudaEngine::getTensorVectorizedDim(char const* tensorName) const noexcep
     return getTensorVectorizedDimV2(tensorName, 0);
 }
 
-int32_t CudaEngine::getTensorBytesPerComponentV2(char const*, int32_t) const noexcept
+int32_t CudaEngine::getTensorBytesPerComponentV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
+    find("ICudaEngine::getTensorBytesPerComponent", tensorName, profileIndex);
     return -1; // Every I/O tensor is linear (rule P3).
 }
 
-int32_t CudaEngine::getTensorComponentsPerElementV2(char const*, int32_t) const noexcept
+int32_t CudaEngine::getTensorComponentsPerElementV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
+    find("ICudaEngine::getTensorComponentsPerElement", tensorName, profileIndex);
     return -1;
 }
 
-TensorFormat CudaEngine::getTensorFormatV2(char const*, int32_t) const noexcept
+TensorFormat CudaEngine::getTensorFormatV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
+    find("ICudaEngine::getTensorFormat", tensorName, profileIndex);
     return TensorFormat::kLINEAR;
 }
 
 char const* CudaEngine::getTensorFormatDescV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    bool const known = mEngine->findIO(tensorName) >= 0 && profileIndex >= 0 && profileIndex < mEngine->profileCount();
-    return known ? kLinearText : "";
+    return find("ICudaEngine::getTensorFormatDesc", tensorName, profileIndex) >= 0 ? kLinearText : "";
 }
 
-int32_t CudaEngine::getTensorVectorizedDimV2(char const*, int32_t) const noexcept
+int32_t CudaEngine::getTensorVectorizedDimV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
+    find("ICudaEngine::getTensorVectorizedDim", tensorName, profileIndex);
     return -1;
+}
+
+Result<Dims> CudaEngine::profileShape(char const* tensorName, int32_t profileIndex, Select select) const
+{
+    return dimsOfSample(TENON_TRY(mEngine->profileShape(tensorName, profileIndex, select)));
 }
 
 Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
 {
-    return fenced(mReporting->log(), "ICudaEngine::getProfileShape", kInvalidDims, [&]() -> Result<Dims> {
-        Result<Dims> const shape = mEngine->profileShape(tensorName, profileIndex, select);
-        return shape ? dimsOfSample(*shape) : kInvalidDims;
-    });
+    return fenced(mReporting->log(), "ICudaEngine::getProfileShape", kInvalidDims,
+        [&] { return profileShape(tensorName, profileIndex, select); });
 }
 
 int32_t CudaEngine::getNbIOTensors() const noexcept
@@ -387,8 +405,9 @@ int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
     return -1; // The plan is not stripped (rule P9).
 }
 
-char const* CudaEngine::getAliasedInputTensor(char const*) const noexcept
+char const* CudaEngine::getAliasedInputTensor(char const* tensorName) const noexcept
 {
+    find("ICudaEngine::getAliasedInputTensor", tensorName);
     return nullptr;
 }
 

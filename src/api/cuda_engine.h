@@ -61,10 +61,9 @@ class CudaEngine final : public missing::CudaEngine,
     Dims dimsOfSample(Dims const& dims) const noexcept;
     //! I/O index and profile of an 8.x binding index; an error when it is out of range.
     Result<std::pair<int32_t, int32_t>> bindingOf(int32_t bindingIndex) const;
-    //! Name of a binding for a question about a profile: of that profile, or of the first, whose bindings stand for
-    //! all;
-    //! null for another one.
-    char const* nameIn(int32_t bindingIndex, int32_t profileIndex) const;
+    //! I/O index of a binding for a question about a profile: of that profile, or of the first, whose bindings stand
+    //! for all.
+    Result<int32_t> bindingIn(int32_t bindingIndex, int32_t profileIndex) const;
 
     nvinfer1::ICudaEngine* getPImpl() noexcept override;
     int32_t getNbLayers() const noexcept override;
@@ -147,6 +146,13 @@ class CudaEngine final : public missing::CudaEngine,
 
   private:
     nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
+    //! Rule P1: queries answer for names that they do not know, too. What is wrong is reported, and -1 the answer.
+    int32_t find(char const* call, char const* tensorName) const noexcept;
+    //! The same for queries of a profile.
+    int32_t find(char const* call, char const* tensorName, int32_t profileIndex) const noexcept;
+    int32_t findBinding(char const* call, int32_t bindingIndex) const noexcept;
+    Result<Dims> profileShape(char const* tensorName, int32_t profileIndex, Select select) const;
+    int32_t const* narrowValues(int32_t io, int32_t profileIndex, Select select) const;
     //! Rule P4: says once per call that profile 0 answers when there are several.
     void warnOfProfiles(char const* call) const;
     void narrowValues(int32_t profile, int32_t io);

@@ -24,97 +24,118 @@ int32_t CudaEngine::getNbBindings() const noexcept
     return static_cast<int32_t>(mBindingNames.size());
 }
 
+int32_t CudaEngine::findBinding(char const* call, int32_t bindingIndex) const noexcept
+{
+    return fenced(mReporting->log(), call, int32_t{-1},
+        [&]() -> Result<int32_t> { return TENON_TRY(bindingOf(bindingIndex)).first; });
+}
+
 int32_t CudaEngine::getBindingIndex(char const* name) const noexcept
 {
-    for (size_t i = 0; name != nullptr && i < mBindingNames.size(); ++i)
-        if (mBindingNames[i] == name)
-            return static_cast<int32_t>(i);
-    return -1;
+    return fenced(mReporting->log(), "ICudaEngine::getBindingIndex", int32_t{-1}, [&]() -> Result<int32_t> {
+        auto const found = std::ranges::find(mBindingNames, std::string_view{name == nullptr ? "" : name});
+        if (name == nullptr || found == mBindingNames.end())
+            return badArgument("'{}' is not a binding of the engine", name == nullptr ? "(null)" : name);
+        return static_cast<int32_t>(found - mBindingNames.begin());
+    });
 }
 
 char const* CudaEngine::getBindingName(int32_t bindingIndex) const noexcept
 {
-    return bindingOf(bindingIndex) ? mBindingNames[static_cast<size_t>(bindingIndex)].c_str() : nullptr;
+    int32_t const io = findBinding("ICudaEngine::getBindingName", bindingIndex);
+    return io < 0 ? nullptr : mBindingNames[static_cast<size_t>(bindingIndex)].c_str();
 }
 
 bool CudaEngine::bindingIsInput(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    return binding && mEngine->io((*binding).first).isInput;
+    int32_t const io = findBinding("ICudaEngine::bindingIsInput", bindingIndex);
+    return io >= 0 && mEngine->io(io).isInput;
 }
 
 Dims CudaEngine::getBindingDimensions(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    return binding ? dimsOfSample(mEngine->io((*binding).first).dims) : kInvalidDims;
+    int32_t const io = findBinding("ICudaEngine::getBindingDimensions", bindingIndex);
+    return io < 0 ? kInvalidDims : dimsOfSample(mEngine->io(io).dims);
 }
 
 DataType CudaEngine::getBindingDataType(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    return binding ? mEngine->io((*binding).first).dtype : DataType::kFLOAT;
+    int32_t const io = findBinding("ICudaEngine::getBindingDataType", bindingIndex);
+    return io < 0 ? DataType::kFLOAT : mEngine->io(io).dtype;
 }
 
 TensorLocation CudaEngine::getLocation(int32_t bindingIndex) const noexcept
 {
-    return isShapeBinding(bindingIndex) ? TensorLocation::kHOST : TensorLocation::kDEVICE;
+    int32_t const io = findBinding("ICudaEngine::getLocation", bindingIndex);
+    return io >= 0 && mEngine->io(io).isShape ? TensorLocation::kHOST : TensorLocation::kDEVICE;
 }
 
-int32_t CudaEngine::getBindingBytesPerComponent(int32_t) const noexcept
+int32_t CudaEngine::getBindingBytesPerComponent(int32_t bindingIndex) const noexcept
 {
+    findBinding("ICudaEngine::getBindingBytesPerComponent", bindingIndex);
     return -1;
 }
 
-int32_t CudaEngine::getBindingComponentsPerElement(int32_t) const noexcept
+int32_t CudaEngine::getBindingComponentsPerElement(int32_t bindingIndex) const noexcept
 {
+    findBinding("ICudaEngine::getBindingComponentsPerElement", bindingIndex);
     return -1;
 }
 
-TensorFormat CudaEngine::getBindingFormat(int32_t) const noexcept
+TensorFormat CudaEngine::getBindingFormat(int32_t bindingIndex) const noexcept
 {
+    findBinding("ICudaEngine::getBindingFormat", bindingIndex);
     return TensorFormat::kLINEAR;
 }
 
 char const* CudaEngine::getBindingFormatDesc(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    return binding ? getTensorFormatDescV2(mEngine->io((*binding).first).name.c_str(), (*binding).second) : "";
+    int32_t const io = findBinding("ICudaEngine::getBindingFormatDesc", bindingIndex);
+    return io < 0 ? "" : getTensorFormatDescV2(mEngine->io(io).name.c_str(), 0);
 }
 
-int32_t CudaEngine::getBindingVectorizedDim(int32_t) const noexcept
+int32_t CudaEngine::getBindingVectorizedDim(int32_t bindingIndex) const noexcept
 {
+    findBinding("ICudaEngine::getBindingVectorizedDim", bindingIndex);
     return -1;
 }
 
-char const* CudaEngine::nameIn(int32_t bindingIndex, int32_t profileIndex) const
+Result<int32_t> CudaEngine::bindingIn(int32_t bindingIndex, int32_t profileIndex) const
 {
-    auto const binding = bindingOf(bindingIndex);
-    bool const fits = binding && ((*binding).second == 0 || (*binding).second == profileIndex);
-    return fits ? mEngine->io((*binding).first).name.c_str() : nullptr;
+    TENON_TRY(mEngine->checkProfile(profileIndex));
+    auto const [io, profile] = TENON_TRY(bindingOf(bindingIndex));
+    if (profile != 0 && profile != profileIndex)
+        return badArgument("binding {} is of profile {}, not of {}", bindingIndex, profile, profileIndex);
+    return io;
 }
 
 Dims CudaEngine::getProfileDimensions(int32_t bindingIndex, int32_t profileIndex, Select select) const noexcept
 {
-    return getProfileShape(nameIn(bindingIndex, profileIndex), profileIndex, select);
+    return fenced(mReporting->log(), "ICudaEngine::getProfileDimensions", kInvalidDims, [&]() -> Result<Dims> {
+        int32_t const io = TENON_TRY(bindingIn(bindingIndex, profileIndex));
+        return profileShape(mEngine->io(io).name.c_str(), profileIndex, select);
+    });
 }
 
 int32_t const* CudaEngine::getProfileShapeValues(int32_t profileIndex, int32_t inputIndex, Select select) const noexcept
 {
-    return getProfileTensorValues(nameIn(inputIndex, profileIndex), profileIndex, select);
+    using Values = int32_t const*;
+    return fenced(mReporting->log(), "ICudaEngine::getProfileShapeValues", Values{nullptr}, [&]() -> Result<Values> {
+        return narrowValues(TENON_TRY(bindingIn(inputIndex, profileIndex)), profileIndex, select);
+    });
 }
 
 bool CudaEngine::isShapeBinding(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    return binding && mEngine->io((*binding).first).isShape;
+    int32_t const io = findBinding("ICudaEngine::isShapeBinding", bindingIndex);
+    return io >= 0 && mEngine->io(io).isShape;
 }
 
 bool CudaEngine::isExecutionBinding(int32_t bindingIndex) const noexcept
 {
-    auto const binding = bindingOf(bindingIndex);
-    if (!binding)
+    int32_t const io = findBinding("ICudaEngine::isExecutionBinding", bindingIndex);
+    if (io < 0)
         return false;
-    int32_t const io = (*binding).first;
     return mEngine->io(io).isInput ? mEngine->isReadBySteps(io) : !mEngine->io(io).isShape;
 }
 
@@ -136,8 +157,6 @@ Result<Done> ExecutionContext::runBindings(BindingsRun const& wanted)
 {
     if (wanted.bindings == nullptr)
         return badArgument("the array of addresses is null");
-    if (wanted.consumed != nullptr)
-        TENON_TRY(mContext->engine().device().checkEvent(wanted.consumed));
     return run(
         {.stream = wanted.stream, .consumed = wanted.consumed, .bindings = wanted.bindings, .goesOn = wanted.goesOn});
 }

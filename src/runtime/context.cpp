@@ -94,8 +94,7 @@ Result<Done> Context::setProfile(int32_t index, void* stream)
 {
     TENON_TRY(mState->checkNotRunning());
     TENON_TRY(mState->engine.device().checkStream(stream));
-    if (index < 0 || index >= engine().profileCount())
-        return badArgument("profile {} does not exist: the engine has {}", index, engine().profileCount());
+    TENON_TRY(engine().checkProfile(index));
     if (mState->strategy == MemoryStrategy::kON_PROFILE_CHANGE && index != mState->profile)
     {
         int64_t const bytes = TENON_TRY(memoryOf(engine(), mState->strategy, index));
@@ -371,6 +370,8 @@ Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 Result<Done> Context::run(RunRequest const& request)
 {
     TENON_TRY(mState->engine.device().checkStream(request.stream));
+    if (request.consumed != nullptr)
+        TENON_TRY(mState->engine.device().checkEvent(request.consumed)); // It was good when it was set.
     TENON_TRY(mState->checkCaller());
     if (mState->isRunning.exchange(true, std::memory_order_acquire))
         return ContextState::isBusy();

@@ -135,13 +135,19 @@ int32_t Engine::profileCount() const noexcept
     return static_cast<int32_t>(mState->plan->profiles.size());
 }
 
+Result<Done> Engine::checkProfile(int32_t profile) const
+{
+    if (profile < 0 || profile >= profileCount())
+        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    return Done{};
+}
+
 Result<Engine::Dims> Engine::profileShape(char const* name, int32_t profile, Select select) const
 {
     int32_t const index = TENON_TRY(ioOf(name));
     if (!io(index).isInput)
         return badArgument("'{}' is an output; profiles have bounds for inputs", name);
-    if (profile < 0 || profile >= profileCount())
-        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    TENON_TRY(checkProfile(profile));
     Dims dims = io(index).dims;
     PlanProfileInput const* const bounds = mState->profileInput(profile, index);
     for (int32_t i = 0; bounds != nullptr && i < dims.nbDims; ++i)
@@ -154,8 +160,7 @@ Result<std::span<int64_t const>> Engine::profileValues(char const* name, int32_t
     int32_t const index = TENON_TRY(ioOf(name));
     if (!io(index).isInput || !io(index).isShape)
         return badArgument("'{}' is not a shape-tensor input", name);
-    if (profile < 0 || profile >= profileCount())
-        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    TENON_TRY(checkProfile(profile));
     PlanProfileInput const* const bounds = mState->profileInput(profile, index);
     if (bounds == nullptr)
         return badArgument("profile {} has no values for '{}'", profile, name);
@@ -172,8 +177,7 @@ bool Engine::hasNarrowValues(int32_t io, int32_t profile) const noexcept
 
 Result<int64_t> Engine::deviceMemorySize(int32_t profile) const
 {
-    if (profile < 0 || profile >= profileCount())
-        return badArgument("profile {} does not exist: the engine has {}", profile, profileCount());
+    TENON_TRY(checkProfile(profile));
     return TENON_TRY(boundOf(*mState, profile))->layout.bytes;
 }
 

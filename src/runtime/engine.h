@@ -58,7 +58,6 @@ class Engine : public std::enable_shared_from_this<Engine>
     int32_t layerCount() const noexcept;      //!< Steps of the program (P8).
 
     // ---- I/O tensors: inputs, then outputs, each in network order (P6)
-    // ------------------------------------------------
     int32_t ioCount() const noexcept;
     int32_t inputCount() const noexcept;
     //! Index of an I/O tensor, −1 when there is none of the name (null included).
@@ -75,8 +74,8 @@ class Engine : public std::enable_shared_from_this<Engine>
     bool isReadBySteps(int32_t io) const noexcept;
 
     // ---- profiles
-    // ----------------------------------------------------------------------------------------------------
     int32_t profileCount() const noexcept; //!< At least 1 (F6).
+    Result<Done> checkProfile(int32_t profile) const;
     //! Of an input; static inputs answer their own shape.
     Result<Dims> profileShape(char const* name, int32_t profile, Select select) const;
     //! Bounds of the values of a shape-tensor input; valid as long as the engine.
@@ -85,7 +84,6 @@ class Engine : public std::enable_shared_from_this<Engine>
     bool hasNarrowValues(int32_t io, int32_t profile) const noexcept;
 
     // ---- memory
-    // ------------------------------------------------------------------------------------------------------
     //! Bytes of activations that suffice for every shape of the profile. Kernels' scratch is not in it: a context takes
     //! that as temporary storage, sized for the shapes that it runs.
     Result<int64_t> deviceMemorySize(int32_t profile) const;

@@ -1,6 +1,9 @@
 // Rules P: queries of an engine.
 #include "fixture.h"
 
+#include <functional>
+#include <tuple>
+
 namespace apitest
 {
 
@@ -26,6 +29,63 @@ TEST_F(EngineRules, P1_unknownNamesGetTheStandardAnswers)
         EXPECT_FALSE(engine->isDebugTensor(name));
         EXPECT_EQ(engine->getAliasedInputTensor(name), nullptr);
     }
+}
+
+TEST_F(EngineRules, P1_queriesThatCannotBeAnsweredAreReportedByTheirNames)
+{
+    using Ask = std::function<void()>;
+    auto const kMin = OptProfileSelector::kMIN;
+    std::vector<std::tuple<char const*, char const*, Ask>> const wrong{
+        {"getTensorShape", "'nobody'", [&] { engine->getTensorShape("nobody"); }},
+        {"getTensorDataType", "'nobody'", [&] { engine->getTensorDataType("nobody"); }},
+        {"getTensorLocation", "'nobody'", [&] { engine->getTensorLocation("nobody"); }},
+        {"isShapeInferenceIO", "'nobody'", [&] { engine->isShapeInferenceIO("nobody"); }},
+        {"getTensorIOMode", "(null)", [&] { engine->getTensorIOMode(nullptr); }},
+        {"getTensorFormat", "'nobody'", [&] { engine->getTensorFormat("nobody"); }},
+        {"getTensorFormat", "profile 7", [&] { engine->getTensorFormat("x", 7); }},
+        {"getTensorFormatDesc", "'nobody'", [&] { engine->getTensorFormatDesc("nobody"); }},
+        {"getTensorFormatDesc", "profile -1", [&] { engine->getTensorFormatDesc("x", -1); }},
+        {"getTensorVectorizedDim", "'nobody'", [&] { engine->getTensorVectorizedDim("nobody"); }},
+        {"getTensorBytesPerComponent", "'nobody'", [&] { engine->getTensorBytesPerComponent("nobody"); }},
+        {"getTensorComponentsPerElement", "'nobody'", [&] { engine->getTensorComponentsPerElement("nobody"); }},
+        {"getAliasedInputTensor", "'nobody'", [&] { engine->getAliasedInputTensor("nobody"); }},
+        {"getProfileShape", "'nobody'", [&] { engine->getProfileShape("nobody", 0, kMin); }},
+        {"getProfileShape", "'y' is an output", [&] { engine->getProfileShape("y", 0, kMin); }},
+        {"getProfileShape", "profile 7", [&] { engine->getProfileShape("x", 7, kMin); }},
+        {"getProfileTensorValues", "'nobody'", [&] { engine->getProfileTensorValues("nobody", 0, kMin); }},
+        {"getProfileTensorValuesV2", "profile 7", [&] { engine->getProfileTensorValuesV2("x", 7, kMin); }},
+        {"getIOTensorName", "I/O tensor 2", [&] { engine->getIOTensorName(2); }},
+        {"getBindingIndex", "'nobody'", [&] { engine->getBindingIndex("nobody"); }},
+        {"getBindingIndex", "(null)", [&] { engine->getBindingIndex(nullptr); }},
+        {"getBindingName", "binding 99", [&] { engine->getBindingName(99); }},
+        {"bindingIsInput", "binding -1", [&] { engine->bindingIsInput(-1); }},
+        {"getBindingDimensions", "binding 99", [&] { engine->getBindingDimensions(99); }},
+        {"getBindingDataType", "binding 99", [&] { engine->getBindingDataType(99); }},
+        {"getLocation", "binding 99", [&] { engine->getLocation(99); }},
+        {"getBindingFormat", "binding 99", [&] { engine->getBindingFormat(99); }},
+        {"getBindingFormatDesc", "binding 99", [&] { engine->getBindingFormatDesc(99); }},
+        {"getBindingVectorizedDim", "binding 99", [&] { engine->getBindingVectorizedDim(99); }},
+        {"getBindingBytesPerComponent", "binding 99", [&] { engine->getBindingBytesPerComponent(99); }},
+        {"getBindingComponentsPerElement", "binding 99", [&] { engine->getBindingComponentsPerElement(99); }},
+        {"getProfileDimensions", "binding 99", [&] { engine->getProfileDimensions(99, 0, kMin); }},
+        {"getProfileDimensions", "profile 7", [&] { engine->getProfileDimensions(0, 7, kMin); }},
+        {"getProfileShapeValues", "binding 99", [&] { engine->getProfileShapeValues(0, 99, kMin); }},
+        {"isShapeBinding", "binding 99", [&] { engine->isShapeBinding(99); }},
+        {"isExecutionBinding", "binding 99", [&] { engine->isExecutionBinding(99); }},
+    };
+    for (auto const& [call, cause, ask] : wrong)
+    {
+        KeepingRecorder recorder;
+        engine->setErrorRecorder(&recorder);
+        ask();
+        EXPECT_EQ(recorder.getNbErrors(), 1) << call;
+        EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_ARGUMENT) << call;
+        std::string const said = recorder.getErrorDesc(0);
+        EXPECT_TRUE(said.starts_with(std::string{"ICudaEngine::"} + call + ": ")) << call << ", not " << said;
+        EXPECT_NE(said.find(cause), std::string::npos) << cause << ", not " << said;
+        engine->setErrorRecorder(nullptr);
+    }
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR), static_cast<int32_t>(wrong.size()));
 }
 
 TEST_F(EngineRules, P2_P3_P6_P7_P10_shapesNamesAndFormats)

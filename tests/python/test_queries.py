@@ -23,7 +23,8 @@ OF_THE_ENGINE = {
     "get_tensor_shape": ((-1, 8), None),
     "is_debug_tensor": (False, False),
 }
-IN_CPP = {name: name.replace("get_tensor_", "getTensor").replace("_", "").lower() for name in OF_A_PROFILE}
+IN_CPP = {name: name.replace("_", "") for name in OF_A_PROFILE | OF_THE_ENGINE}
+IN_CPP |= {"get_tensor_mode": "gettensoriomode", "get_tensor_dtype": "gettensordatatype"}
 
 
 @pytest.fixture
@@ -42,6 +43,12 @@ def fits(answer: object, want: object) -> bool:
     return isinstance(answer, str) and len(answer) > 0 if want is str else answer == want
 
 
+def assert_reported(logger: small.Recorder, call: str, cause: str) -> None:
+    said = logger.errors().lower()
+    assert said.count("\n") == 0 and f"icudaengine::{IN_CPP[call]}:" in said and cause in said, said
+    logger.lines.clear()
+
+
 @pytest.mark.parametrize("call", OF_A_PROFILE)
 def test_P1_P3_P4_queries_of_a_profile(logger: small.Recorder, call: str) -> None:
     one, two = small.engine(logger), small.engine(logger, profiles=2)
@@ -51,14 +58,17 @@ def test_P1_P3_P4_queries_of_a_profile(logger: small.Recorder, call: str) -> Non
         query = getattr(engine, call)
         for profile in range(profiles):
             assert fits(query("x", profile), known) and fits(query("y", profile), known)
+            assert not logger.lines
             assert fits(query("nobody", profile), unknown)
-        assert not logger.lines
+            assert_reported(logger, call, "'nobody'")
+        assert fits(query("x", profiles), unknown if call == "get_tensor_format_desc" else known)
+        assert_reported(logger, call, f"profile {profiles} ")
     assert fits(getattr(one, call)("x"), known) and not logger.lines
     assert fits(getattr(two, call)("x"), known)  # Profile 0's, which is said, as there are others.
     (said,) = warnings(logger)
     assert f"icudaengine::{IN_CPP[call]}:" in said.lower() and "profile 0" in said
     assert fits(getattr(two, call)("nobody"), unknown)
-    assert not logger.errors()
+    assert_reported(logger, call, "'nobody'")
 
 
 @pytest.mark.parametrize("call", OF_THE_ENGINE)
@@ -68,8 +78,11 @@ def test_P1_queries_without_a_profile(logger: small.Recorder, call: str) -> None
     known, unknown = OF_THE_ENGINE[call]
     query = getattr(engine, call)
     assert fits(query("x"), known), query("x")
-    assert fits(query("nobody"), unknown), query("nobody")
     assert not logger.lines
+    assert fits(query("nobody"), unknown)
+    if call != "is_debug_tensor":  # Debug tensors are no inputs or outputs: any name may be asked for.
+        assert_reported(logger, call, "'nobody'")
+    assert not logger.errors()
     with pytest.raises(TypeError):
         query("x", 1)
 

@@ -1,6 +1,7 @@
 // Given inputs: reading and checking.
 #include "given_inputs.h"
 
+#include <set>
 #include <stdexcept>
 
 namespace tenon::cli
@@ -22,19 +23,21 @@ GivenInputs readInputs(std::vector<std::string> const& texts)
 
 void checkInputs(GivenInputs const& inputs, nvinfer1::ICudaEngine const& engine, bool hasSeed)
 {
-    size_t count{0};
+    std::set<std::string> known;
     for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
-        count += engine.getTensorIOMode(engine.getIOTensorName(i)) == nvinfer1::TensorIOMode::kINPUT ? 1 : 0;
+        if (char const* name = engine.getIOTensorName(i);
+            engine.getTensorIOMode(name) == nvinfer1::TensorIOMode::kINPUT)
+            known.insert(name);
     for (auto const& [name, array] : inputs)
     {
-        if (engine.getTensorIOMode(name.c_str()) != nvinfer1::TensorIOMode::kINPUT)
+        if (!known.contains(name))
             throw std::invalid_argument("the model has no input '" + name + "'");
         nvinfer1::DataType const type = engine.getTensorDataType(name.c_str());
         if (type != array.type)
             throw std::invalid_argument("input '" + name + "' has elements of type " + typeName(type) + ", its file of "
                 + typeName(array.type));
     }
-    if (hasSeed && inputs.size() == count)
+    if (hasSeed && inputs.size() == known.size())
         throw std::invalid_argument("--seed has nothing to fill: all inputs are given");
 }
 
