@@ -1,6 +1,8 @@
 // Reads addresses, sizes and element types off the objects that callers hand over, and compares them with tensors.
 #include "memory.h"
 
+#include <algorithm>
+
 namespace tenon::python
 {
 
@@ -64,6 +66,27 @@ int64_t bytesOf(IExecutionContext const& context, char const* name)
     return (count * bitsOf(engine.getTensorDataType(name)) + 7) / 8;
 }
 
+//! Why the tensor's extents are not known yet, where that is for an input that has no shape or no values.
+std::string missingFor(IExecutionContext const& context, char const* name)
+{
+    auto const isUnknown = [&](char const* tensor) {
+        Dims const shape = context.getTensorShape(tensor);
+        return std::any_of(shape.d, shape.d + std::max(shape.nbDims, 0), [](int64_t extent) { return extent < 0; });
+    };
+    ICudaEngine const& engine = context.getEngine();
+    for (int32_t i = 0; isUnknown(name) && i < engine.getNbIOTensors(); ++i)
+    {
+        char const* const input = engine.getIOTensorName(i);
+        if (engine.getTensorIOMode(input) != TensorIOMode::kINPUT)
+            continue;
+        if (isUnknown(input))
+            return std::string{": the shape of input '"} + input + "' is not set";
+        if (engine.isShapeInferenceIO(input) && context.getTensorAddress(input) == nullptr)
+            return std::string{": the values of input '"} + input + "' are not set";
+    }
+    return {};
+}
+
 std::string describe(IExecutionContext const& context, char const* name)
 {
     Dims const shape = context.getTensorShape(name);
@@ -108,8 +131,10 @@ void checkRoom(IExecutionContext const& context, std::string const& name, int64_
     int64_t const needed = bytesOf(context, name.c_str());
     if (bytes >= needed)
         return;
+    std::string const missing = missingFor(context, name.c_str());
     throw py::value_error("the array for tensor '" + name + "' holds " + std::to_string(bytes)
-        + " bytes; the tensor needs " + std::to_string(needed) + " (" + describe(context, name.c_str()) + ")");
+        + " bytes; the tensor needs " + (missing.empty() ? "" : "up to ") + std::to_string(needed) + " ("
+        + describe(context, name.c_str()) + ")" + missing);
 }
 
 } // namespace tenon::python

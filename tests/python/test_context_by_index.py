@@ -241,3 +241,23 @@ def test_execute_async_v2_runs_the_bindings(two: trt.ICudaEngine) -> None:
     assert context.execute_async_v2(order, 0, 0xABC0) is False  # No event of the library's.
     with pytest.raises(TypeError):
         context.execute_async_v2(order, "0")
+
+
+@pytest.mark.parametrize("call", ["v2", "v3"])
+def test_an_output_that_is_too_small_as_values_are_missing_is_not_to_blame(logger: small.Recorder, call: str) -> None:
+    context = sized(logger).create_execution_context()
+    x, size, y, shape = np.ones(12, np.float32), np.array([3, 4]), np.empty(12, np.float32), np.empty(2, np.int64)
+    assert context.set_input_shape("x", (12,))
+
+    def run() -> bool:
+        if call == "v2":
+            return context.execute_v2([x, None, y, shape])
+        for name, array in (("x", x), ("y", y), ("shape", shape)):
+            assert context.set_tensor_address(name, array)
+        return context.execute_async_v3(0)
+
+    with pytest.raises(ValueError, match="'y' holds 48 bytes; .* up to .*: the values of input 'size' are not set"):
+        run()
+    assert context.set_shape_input(1, [3, 4]) if call == "v2" else context.set_tensor_address("size", size)
+    assert run()
+    np.testing.assert_array_equal(y, 2 * x)
