@@ -251,12 +251,14 @@ struct type_caster<tenon::python::Handle>
 };
 } // namespace detail
 
+template <typename T, typename... Bases>
+inline constexpr bool kIsOneOf = std::disjunction_v<std::is_base_of<Bases, T>...>;
+
 //! Interfaces that users implement, also in libraries without run-time type information: nothing is read in front of
 //! their tables of functions.
 template <typename T>
 inline constexpr bool kIsOfUsers =
-    std::is_base_of_v<nvinfer1::IVersionedInterface,
-        T> || std::is_base_of_v<nvinfer1::ILogger, T> || std::is_base_of_v<nvinfer1::IProfiler, T> || std::is_base_of_v<nvinfer1::IPluginV2Ext, T>;
+    kIsOneOf<T, nvinfer1::IVersionedInterface, nvinfer1::ILogger, nvinfer1::IProfiler, nvinfer1::IPluginV2Ext>;
 
 //! They are handed out as what they are said to be.
 template <typename T>
