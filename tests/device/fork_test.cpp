@@ -2,6 +2,7 @@
 #include "device/gate.h"
 #include "device/host/events.h"
 #include "device/host/graphs.h"
+#include "device/host/stream_table.h"
 #include "support/forks.h"
 
 #include <sys/wait.h>
@@ -87,6 +88,7 @@ TEST(Fork, aChildWaitsForNoLaunchAndNoDestroyedStreamOfItsParents)
     OwnStream const stream;
     Gate gate;
     std::atomic<bool> isParents{true};
+    size_t const streams = host::streamTable().all().size();
     void* const executable = executableOf([&]() -> Result<Done> {
         if (isParents)
             gate.pass();
@@ -98,7 +100,7 @@ TEST(Fork, aChildWaitsForNoLaunchAndNoDestroyedStreamOfItsParents)
     ASSERT_TRUE(host::destroyStream(destroyed));
     EXPECT_EQ(statusOfChild([&] {
         isParents = false;
-        if (!host::synchronizeAll())
+        if (!host::synchronizeAll() || host::streamTable().all().size() != streams)
             return 1;
         if (!host::launchGraph(executable, stream) || !host::synchronize(stream))
             return 2;

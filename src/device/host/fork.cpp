@@ -38,6 +38,8 @@ void afterForkInChild()
     resetEventsInChild();
     Captures::instance().unlockInChild();
     streamTable().eachLocked([](StreamQueue& queue) { queue.resetInChild(); });
+    // The threads that would have done so at their end are the parent's.
+    streamTable().buryLocked([](StreamQueue const& queue) { return &queue != StreamQueue::current(); });
     streamTable().unlockInChild();
     resetGraphsInChild();
 }

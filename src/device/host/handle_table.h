@@ -86,7 +86,12 @@ class HandleTable
     {
         std::construct_at(&mMutex);
     }
-    //! Only between lockForFork() and its end.
+    //! Buries those that fit. Only between lockForFork() and its end, as the next.
+    template <typename Fits>
+    void buryLocked(Fits fits)
+    {
+        std::erase_if(mRetired, [&](auto const& entry) { return fits(*entry.second); });
+    }
     template <typename Visit>
     void eachLocked(Visit visit)
     {
