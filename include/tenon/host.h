@@ -183,6 +183,8 @@ extern "C"
     TENON_CALL TenonHostStatus tenonHostDestroyExecutable(void* executable) TENON_NOEXCEPT;
     //! Begins when the launches of the executable that were before are done, on whatever stream.
     TENON_CALL TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) TENON_NOEXCEPT;
+    //! Waits for the launches of the executable graph as tenonHostAwaitStream() does for a stream's work.
+    TENON_CALL TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
 
     //! @}
 

@@ -37,9 +37,12 @@ void awaitStream(Handle stream)
         [&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream.as<void*>(), goesOn, signals); });
 }
 
-int32_t nobodyIsShutOut(void*) noexcept
+//! Whether a signal has ended the wait at the interpreter's end: nothing waits after that.
+std::atomic<bool> gHasGivenUp{false};
+
+int32_t maySomeBeDone(void*) noexcept
 {
-    return Gate::isInTheWay() ? 0 : 1;
+    return Gate::isInTheWay() || gHasGivenUp ? 0 : 1;
 }
 
 //! At the interpreter's end: what stands in streams is done, unless Ctrl-C ends the wait, and no more calls come into
@@ -55,9 +58,14 @@ void finishWork()
         }
     } const closing;
     if (Signals::areHandledHere())
-        return awaiting(&tenonHostAwaitAll);
+    {
+        gHasGivenUp = true; // Unless the wait goes to its end.
+        awaiting(&tenonHostAwaitAll);
+        gHasGivenUp = false;
+        return;
+    }
     WithoutGil const released;
-    tenonHostAwaitAll(&nobodyIsShutOut, nullptr);
+    tenonHostAwaitAll(&maySomeBeDone, nullptr);
 }
 
 //! What is called with the numbers of the functions that Python puts into streams. Kept for good, as streams are.
@@ -108,7 +116,7 @@ void waiting(TenonHostStatus (*call)(void*), Handle stream)
 
 bool isWorkDone() noexcept
 {
-    auto const awaited = [] { return tenonHostAwaitAll(&nobodyIsShutOut, nullptr) != TENON_HOST_NOT_READY; };
+    auto const awaited = [] { return tenonHostAwaitAll(&maySomeBeDone, nullptr) != TENON_HOST_NOT_READY; };
     if (PyGILState_Check() == 0)
         return awaited();
     WithoutGil const released;
@@ -136,6 +144,14 @@ void bindHostStreams(py::module_& m)
             });
         },
         py::arg("event"));
+    m.def(
+        "_launches_await",
+        [](Handle executable) {
+            awaiting([&](TenonGoesOn goesOn, void* signals) {
+                return tenonHostAwaitLaunches(executable.as<void*>(), goesOn, signals);
+            });
+        },
+        py::arg("executable"));
     m.def("_streams_await", [] { awaiting(&tenonHostAwaitAll); });
     m.def("_host_function", &hostFunction, py::arg("called"));
     py::module_::import("atexit").attr("register")(py::cpp_function{&finishWork});

@@ -53,7 +53,7 @@ enum class RunEnd : uint8_t
 {
     kDone,
     kLater,   //!< The ticket is told.
-    kDropped, //!< `goesOn` said no before the first step: nothing has changed.
+    kDropped, //!< `goesOn` said no before the first step: nothing has run.
 };
 
 struct RunOptions
@@ -133,7 +133,7 @@ class Device
     //! An error that names the handle when it is no stream of this device's; 0 and 1 always are.
     virtual Result<Done> checkStream(void const* stream) const = 0;
     virtual Result<Done> checkEvent(void const* event) const = 0;
-    //! The event is over when all that stands in the stream now is.
+    //! The event is over when all that stands in the stream now is; for runs, at their own place in the stream.
     virtual Result<Done> recordEvent(void* event, void* stream) = 0;
     //! Whether the calling thread does the work of a stream: waiting there for work of the stream would never end.
     virtual bool isWorking() const noexcept = 0;

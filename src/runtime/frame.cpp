@@ -2,12 +2,12 @@
 #include "runtime/frame.h"
 
 #include "base/fork.h"
+#include "base/polling.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <thread>
 
 namespace tenon
 {
@@ -96,17 +96,12 @@ bool Frame::isUnderWay() const noexcept
 
 bool Frame::wait(GoesOn const* goesOn) const
 {
-    constexpr std::chrono::microseconds kBetweenLooks{100}; // An atomic's wait has no end of its own.
-    Asker asker{goesOn};
-    while (isUnderWay() && !asker.isEnded())
+    if (goesOn != nullptr)
+        return pollWhile([this] { return !isUnderWay(); }, *goesOn);
+    while (isUnderWay())
         if (int32_t const left = mParts.load(std::memory_order_acquire); left != 0)
-        {
-            if (goesOn == nullptr)
-                mParts.wait(left, std::memory_order_acquire);
-            else
-                std::this_thread::sleep_for(kBetweenLooks);
-        }
-    return !asker.wasEnded();
+            mParts.wait(left, std::memory_order_acquire);
+    return true;
 }
 
 bool Frame::isGivenUp() const noexcept

@@ -61,7 +61,7 @@ Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool 
     bool const parted = marks && cut > segment.first && cut < segment.last;
     if (parted)
         TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
-    if (marks && cut < segment.last)
+    if (marks && cut < segment.last && mHasLaunched) // Else it waits for a run that may still be dropped.
         TENON_TRY(mark());
     RunEnd const end =
         TENON_TRY(launchPart({parted ? cut : segment.first, segment.last}, segment.first, tail, mayGoOn));

@@ -327,6 +327,38 @@ print(rt.cudaLaunchHostFunc(0, calls.append, 4)[0] == 0, calls)
     assert said == "interrupted\nTrue [4]\n"
 
 
+def test_an_interruption_ends_the_wait_for_an_earlier_launch_of_a_graph(site: pathlib.Path) -> None:
+    said = run_code(
+        site,
+        """
+import _thread, signal, threading
+from cuda.bindings import runtime as rt
+signal.signal(signal.SIGINT, signal.default_int_handler)
+capturing, other = [rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking)[1] for _ in range(2)]
+gate, calls = threading.Event(), []
+assert rt.cudaStreamBeginCapture(capturing, rt.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed)[0] == 0
+assert rt.cudaLaunchHostFunc(capturing, lambda _: (gate.wait(600), calls.append(1)), 0)[0] == 0
+graph = rt.cudaStreamEndCapture(capturing)[1]
+executable = rt.cudaGraphInstantiate(graph, 0)[1]
+assert rt.cudaGraphLaunch(executable, other)[0] == 0
+end = threading.Timer(300, gate.set)
+end.daemon = True
+end.start()
+try:
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    rt.cudaGraphLaunch(executable, 0)
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", gate.is_set())
+gate.set()
+assert rt.cudaDeviceSynchronize()[0] == 0
+assert rt.cudaGraphLaunch(executable, 0)[0] == 0
+print(len(calls))
+""",
+    )
+    assert said == "interrupted False\n2\n"
+
+
 def test_handles_say_where_they_lie(site: pathlib.Path) -> None:
     run_code(
         site,

@@ -361,6 +361,7 @@ def test_the_wait_at_the_end_can_be_interrupted() -> None:
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=small.PATIENCE)
         assert "KeyboardInterrupt" in rest, rest
+        assert rest.count("ran\n") < 30, "the end of what is still there waited for all of it again"
     finally:
         child.kill()
         child.wait()

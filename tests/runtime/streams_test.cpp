@@ -153,6 +153,18 @@ std::shared_ptr<Plan> failsAtOnce(bool isReadLater)
     return builder.finish();
 }
 
+//! The last step reads the input, too.
+std::shared_ptr<Plan> readsToTheEnd()
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {6});
+    auto const extents = builder.extentsOf(x);
+    int32_t const between = builder.activation(extents);
+    builder.step("scale", {x}, {between}).args = ProgramBuilder::args(2.0F);
+    builder.step("add", {between, x}, {builder.output("out", extents)});
+    return builder.finish();
+}
+
 //! 0xFF in every byte.
 bool isPoisoned(std::vector<float> const& values)
 {
@@ -601,19 +613,73 @@ TEST(Streams, aRunThatIsEndedBeforeItsTurnChangesNothing)
         EXPECT_EQ(asked, 3);
         EXPECT_EQ(run.out.read(), before);
     }
-    blocking.open();
+    EXPECT_OK(blocking.finish());
     EXPECT_OK(apart.finish());
     EXPECT_EQ(run.out.read(), before) << "nothing of them was left in the stream";
     EXPECT_FALSE(host::elapsedMilliseconds(*other, *event)) << "a run that did not start has read no inputs";
+    GoesOn const always = [] { return true; };
     for (RunRequest request : requests)
     {
-        asked = 0;
-        request.goesOn = &goesOn;
+        request.goesOn = &always;
         EXPECT_OK(context->run(request));
         EXPECT_TRUE(run.isDone());
     }
     EXPECT_OK(host::destroyEvent(*event));
     EXPECT_OK(host::destroyEvent(*other));
+}
+
+//! Else the caller would wait for it, and could not end that.
+TEST(Streams, aRunDoesNotWaitForWorkThatComesWhileItWaits)
+{
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    PointwiseRun const run{6, 2};
+    run.set(*context);
+    Observer const observer = [](ObservedStep const&) { return true; };
+    for (bool const isApart : {false, true})
+    {
+        HeldStream stream{isApart ? host::StreamKind::kNonBlocking : host::StreamKind::kBlocking};
+        auto const later = std::make_shared<std::latch>(1);
+        int32_t asked{0};
+        GoesOn const goesOn = [&] {
+            if (++asked > 1)
+                return true;
+            EXPECT_OK(host::submit(stream.handle(), [later]() -> Result<Done> {
+                later->wait();
+                return Done{};
+            }));
+            stream.open();
+            return true;
+        };
+        RunRequest request{.stream = isApart ? stream.handle() : nullptr, .goesOn = &goesOn};
+        request.observer = isApart ? &observer : nullptr;
+        EXPECT_OK(context->run(request));
+        EXPECT_GE(asked, 1);
+        EXPECT_TRUE(run.isDone());
+        later->count_down();
+        EXPECT_OK(stream.finish());
+    }
+}
+
+//! The event of a run on stream 0 stands within the run, whatever other threads put into blocking streams meanwhile.
+TEST(Streams, S3_theEventOfARunOnStreamZeroWaitsForNobodyElsesWork)
+{
+    auto const context = contextOf(engineOf(readsToTheEnd()));
+    DeviceArray<float> const x{randomFloats(6, 2)};
+    DeviceArray<float> const out{6};
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    HeldStream stream{host::StreamKind::kBlocking};
+    EXPECT_OK(stream.finish());
+    auto const event = host::createEvent();
+    ASSERT_TRUE(event);
+    Observer const observer = [&](ObservedStep const& step) {
+        stream.hold();
+        return step.index != 0;
+    };
+    EXPECT_FALSE(context->run({.consumed = *event, .observer = &observer})) << "the observer has ended it";
+    EXPECT_TRUE(*host::isDone(*event));
+    EXPECT_OK(stream.finish());
+    EXPECT_OK(host::destroyEvent(*event));
 }
 
 TEST(Streams, R3_aRunWhoseSizesDependOnDataCanBeEndedBeforeItsTurn)

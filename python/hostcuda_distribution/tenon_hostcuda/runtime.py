@@ -260,6 +260,8 @@ def _await(name: str, given: dict[str, int]) -> None:
         tenon._native._stream_await(stream)
         if name == "cudaStreamWaitEvent":
             tenon._native._event_await(given["event"])
+        if name == "cudaGraphLaunch":
+            tenon._native._launches_await(given["graphExec"])
     elif name in ("cudaMemcpyAsync", "cudaMemcpy2DAsync"):
         _await_copy(given["dst"], given["src"], given["kind"], stream)
 

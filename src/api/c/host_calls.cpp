@@ -270,6 +270,12 @@ TenonHostStatus tenonHostDestroyExecutable(void* executable) noexcept
     return hostCall(TENON_HOST_BAD_HANDLE, [&] { return host::destroyExecutable(executable); });
 }
 
+TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonGoesOn goesOn, void* user) noexcept
+{
+    return awaiting(
+        goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitLaunches(executable, asked); });
+}
+
 TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) noexcept
 {
     TenonHostStatus const status = tenonHostCheckExecutable(executable);

@@ -1,14 +1,13 @@
 // Events of the host: each record is a mark that streams and threads wait for.
 #include "device/host/events.h"
 
+#include "base/polling.h"
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <thread>
 
 namespace tenon::host
 {
@@ -111,12 +110,6 @@ Result<std::shared_ptr<StreamQueue>> capturingQueue(void const* stream)
     return queue;
 }
 
-Result<Done> markNow(void* event)
-{
-    TENON_TRY(newMark(event))->set();
-    return Done{};
-}
-
 Result<Done> recordInCapture(void* event, StreamQueue const& queue)
 {
     std::shared_ptr<CapturePoint> point = TENON_TRY(Captures::instance().point(queue));
@@ -179,6 +172,12 @@ Result<bool> hasTiming(void const* event)
 {
     std::scoped_lock const lock{events().mutex};
     return TENON_TRY(events().find(event))->hasTiming;
+}
+
+Result<Done> markNow(void* event)
+{
+    TENON_TRY(newMark(event))->set();
+    return Done{};
 }
 
 Result<Done> recordEvent(void* event, void* stream, EventUse use)
@@ -246,27 +245,10 @@ Result<Done> synchronizeEvent(void* event)
 
 Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting)
 {
-    constexpr std::chrono::milliseconds kBetweenQuestions{20};
-    constexpr Clock::duration kShortest{std::chrono::microseconds{5}};
-    constexpr Clock::duration kLongest{std::chrono::milliseconds{1}};
     Record const record = TENON_TRY(lastRecord(event));
     if (record.last == nullptr || record.captured != nullptr)
         return true;
-    Clock::time_point const start = Clock::now();
-    Clock::time_point asked = start;
-    while (record.last->isDone.load(std::memory_order_acquire) == 0)
-    {
-        Clock::time_point const now = Clock::now();
-        if (now - asked >= kBetweenQuestions)
-        {
-            if (!keepsWaiting())
-                return false;
-            asked = now;
-        }
-        // An atomic has no wait that ends: late by an eighth of the time at most.
-        std::this_thread::sleep_for(std::clamp((now - start) / 8, kShortest, kLongest));
-    }
-    return true;
+    return pollWhile([&] { return record.last->isDone.load(std::memory_order_acquire) != 0; }, keepsWaiting);
 }
 
 Result<float> elapsedMilliseconds(void* start, void* end)

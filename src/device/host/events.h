@@ -28,9 +28,11 @@ Result<Done> waitEvent(void* stream, void* event, EventUse use = EventUse::kOrde
 Result<bool> isDone(void* event);
 Result<Done> synchronizeEvent(void* event);
 Result<bool> hasTiming(void const* event);
-//! Between two events with timing, both done.
 //! Waits as synchronizeEvent() does, as long as `keepsWaiting` says so; false: it said no.
 Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting);
+//! The event is done from now on, without regard to any stream: for who does the work that it stands behind.
+Result<Done> markNow(void* event);
+//! Between two events with timing, both done.
 Result<float> elapsedMilliseconds(void* start, void* end);
 
 } // namespace tenon::host

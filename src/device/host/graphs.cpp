@@ -2,6 +2,7 @@
 #include "device/host/graphs.h"
 
 #include "base/fork.h"
+#include "base/polling.h"
 #include "device/host/capture.h"
 #include "device/host/stream_table.h"
 
@@ -28,9 +29,13 @@ class Turn
         mIsOver.store(true);
         mIsOver.notify_all();
     }
+    bool isOver() const noexcept
+    {
+        return mIsOver.load() || mGeneration != forkGeneration();
+    }
     void wait() const noexcept
     {
-        while (!mIsOver.load() && mGeneration == forkGeneration())
+        while (!isOver())
             mIsOver.wait(false);
     }
 
@@ -49,6 +54,11 @@ struct Executable
     {
         std::scoped_lock const lock{mutex};
         return steps;
+    }
+    std::shared_ptr<Turn> lastTurn()
+    {
+        std::scoped_lock const lock{mutex};
+        return last;
     }
 };
 
@@ -229,6 +239,12 @@ Result<Done> launchGraph(void* executable, void* stream)
     TENON_TRY(queue->push(launch));
     own->last = launch.own;
     return Done{};
+}
+
+Result<bool> awaitLaunches(void* executable, KeepsWaiting const& keepsWaiting)
+{
+    std::shared_ptr<Turn> const last = TENON_TRY(find<Executable>(executable, kExecutable))->lastTurn();
+    return last == nullptr || pollWhile([&] { return last->isOver(); }, keepsWaiting);
 }
 
 void lockGraphsForFork()

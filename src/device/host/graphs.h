@@ -1,7 +1,7 @@
 // Captures and graphs of the host: work that streams record instead of doing it, to be repeated later.
 #pragma once
 
-#include "base/result.h"
+#include "device/host/streams.h"
 
 namespace tenon::host
 {
@@ -66,5 +66,7 @@ Result<Done> checkExecutable(void const* executable);
 //! is the stream's. They begin when all earlier launches of the executable are done, on whatever stream; but a launch
 //! that runs within other work is a part of that, and one into a capture a copy of the graph: these wait for none.
 Result<Done> launchGraph(void* executable, void* stream);
+//! Waits until those that were launched are over, as long as `keepsWaiting` says so; false: it said no.
+Result<bool> awaitLaunches(void* executable, KeepsWaiting const& keepsWaiting);
 
 } // namespace tenon::host

@@ -42,6 +42,8 @@ Result<Done> HostDevice::checkEvent(void const* event) const
 
 Result<Done> HostDevice::recordEvent(void* event, void* stream)
 {
+    if (host::isImmediate(stream))
+        return host::markNow(event); // The run that it is a part of has waited for what comes before.
     return host::recordEvent(event, stream);
 }
 
@@ -57,14 +59,12 @@ bool HostDevice::isCapturing(void const* stream) const noexcept
 
 Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    bool const isNow = host::isImmediate(options.stream);
-    if (!isNow && options.ticket != nullptr)
-        return runLater(launches, options);
-    if (options.goesOn != nullptr && !TENON_TRY(host::await(options.stream, *options.goesOn)))
+    if (!host::isImmediate(options.stream))
+        return options.ticket != nullptr ? runLater(launches, options) : runThere(launches, options, failure);
+    if (options.goesOn == nullptr)
+        TENON_TRY(host::startNow(options.stream));
+    else if (!TENON_TRY(host::startNow(options.stream, *options.goesOn)))
         return RunEnd::kDropped;
-    if (!isNow)
-        return runThere(launches, options, failure);
-    TENON_TRY(host::startNow(options.stream));
     TENON_TRY(runNow(launches, options, failure));
     return RunEnd::kDone;
 }
@@ -94,15 +94,24 @@ Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions
 
 Result<RunEnd> HostDevice::runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    TENON_TRY(runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
+    return runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
         RunOptions there = options;
         there.goesOn = goesOn;
         return runNow(launches, there, failure);
-    }));
-    return RunEnd::kDone;
+    });
 }
 
-Result<Done> runInStream(
+namespace
+{
+//! What the caller and the stream's thread share, as either may be gone when the other looks.
+struct Turn
+{
+    std::atomic<bool> isTaken{false}; //!< By the thread that works, or by the caller, who then needs the work no more.
+    std::promise<void> over;
+};
+} // namespace
+
+Result<RunEnd> runInStream(
     void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work)
 {
     if (host::isCapturing(stream))
@@ -110,15 +119,17 @@ Result<Done> runInStream(
     Result<Done> done{errorOf(ErrorCode::kINTERNAL_ERROR, "the work in the stream was dropped")};
     std::atomic<bool> isCancelled{false};
     GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
-    auto const over = std::make_shared<std::promise<void>>(); // Told after the caller may have gone on.
-    std::future<void> const end = over->get_future();
+    auto const turn = std::make_shared<Turn>();
+    std::future<void> const end = turn->over.get_future();
     bool const isNow = host::isImmediate(stream);
-    TENON_TRY(host::submit(stream, [&, over, isNow]() -> Result<Done> {
+    TENON_TRY(host::submit(stream, [&, turn, isNow]() -> Result<Done> {
+        if (turn->isTaken.exchange(true))
+            return Done{}; // The caller has gone, and with it all that this would touch.
         done = host::runFenced([&] { return work(goesOn == nullptr ? nullptr : &goesOnThere); }); // The caller waits.
         if (isNow)
-            over->set_value();
+            turn->over.set_value();
         else
-            host::StreamQueue::endCurrent([&] { over->set_value(); });
+            host::StreamQueue::endCurrent([&] { turn->over.set_value(); });
         return Done{}; // The caller takes the failure itself.
     }));
     if (goesOn == nullptr)
@@ -126,8 +137,14 @@ Result<Done> runInStream(
     else
         while (end.wait_for(kAskEvery) == std::future_status::timeout)
             if (!isCancelled && !(*goesOn)())
+            {
+                if (!turn->isTaken.exchange(true))
+                    return RunEnd::kDropped;
                 isCancelled = true;
-    return done;
+            }
+    if (!done)
+        return std::move(done).error();
+    return RunEnd::kDone;
 }
 
 } // namespace tenon

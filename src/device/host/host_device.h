@@ -36,8 +36,8 @@ class HostDevice : public Device
 };
 
 //! Does the work in its turn in the stream while the caller waits. `goesOn`, when there is one, is asked on the
-//! caller's thread; what the work gets in its place answers what the caller's answered last.
-Result<Done> runInStream(
+//! caller's thread: until the turn has come its no drops the work, later what the work gets in its place says no, too.
+Result<RunEnd> runInStream(
     void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work);
 
 } // namespace tenon

@@ -85,14 +85,22 @@ Result<Done> mayWait(StreamQueue const& queue)
             static_cast<void const*>(&queue)));
 }
 
-//! For all work on blocking streams, but not in a stream's own thread. Cheap when there is none.
-void waitForBlocking() noexcept
+//! For all work on blocking streams, but not in a stream's own thread. Cheap when there is none. False:
+//! `keepsWaiting`, if there is one, said no.
+bool waitForBlocking(KeepsWaiting const* keepsWaiting)
 {
     if (StreamQueue::blockingPending() == 0 || doesWork())
-        return;
+        return true;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
-        if (queue->kind() == StreamKind::kBlocking)
+    {
+        if (queue->kind() != StreamKind::kBlocking)
+            continue;
+        if (keepsWaiting == nullptr)
             queue->drain();
+        else if (!queue->drainWhile(*keepsWaiting))
+            return false;
+    }
+    return true;
 }
 
 bool isBlockingIdle() noexcept
@@ -201,8 +209,16 @@ Result<Done> startNow(void const* stream)
     if (!isLegacy(stream))
         return Done{};
     TENON_TRY(useLegacy());
-    waitForBlocking();
+    waitForBlocking(nullptr);
     return Done{};
+}
+
+Result<bool> startNow(void const* stream, KeepsWaiting const& keepsWaiting)
+{
+    if (!isLegacy(stream))
+        return true;
+    TENON_TRY(useLegacy());
+    return waitForBlocking(&keepsWaiting);
 }
 
 Result<Done> submit(void* stream, Work work)
@@ -239,12 +255,7 @@ Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
         std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
         return captures.isCapturing(*queue) || queue->drainWhile(keepsWaiting);
     }
-    if (captures.isAnyBlocking() || StreamQueue::blockingPending() == 0 || doesWork())
-        return true;
-    for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
-        if (queue->kind() == StreamKind::kBlocking && !queue->drainWhile(keepsWaiting))
-            return false;
-    return true;
+    return captures.isAnyBlocking() || waitForBlocking(&keepsWaiting);
 }
 
 bool awaitAll(KeepsWaiting const& keepsWaiting)

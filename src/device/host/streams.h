@@ -40,6 +40,8 @@ bool isImmediate(void const* stream) noexcept;
 //! What work that isImmediate does first. On streams 0 and 1: waits for all work on blocking streams, but not in a
 //! stream's own thread; an error while a blocking stream captures. Nothing on others.
 Result<Done> startNow(void const* stream);
+//! The same as long as `keepsWaiting` says so; false: it said no.
+Result<bool> startNow(void const* stream, KeepsWaiting const& keepsWaiting);
 
 //! Runs the work in order: at once where isImmediate (after startNow; a failure is returned), recorded when the
 //! stream is capturing, else later on the stream's thread.
