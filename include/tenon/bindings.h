@@ -27,6 +27,12 @@ extern "C"
     //! \return how many there are, of which at most `room` were copied; -1 after a report to logger and recorder.
     TENON_CALL int32_t tenonGetShape(void* context, int32_t binding, int64_t* values, int32_t room) TENON_NOEXCEPT;
 
+    //! What IExecutionContext::getMaxOutputSize answers, for a run with these bindings: shape tensors whose values were
+    //! not set by index have those that lie there.
+    //! \return bytes; -1, without a report, while the shape of an input is not set or for what is no output.
+    TENON_CALL int64_t tenonMaxOutputSize(
+        void const* context, void* const* bindings, char const* tensor) TENON_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,11 +40,12 @@ void bindFullyConnected(py::module_& m)
 }
 
 //! ValueError when an array is smaller than its tensor for that many samples.
-void checkBatchRoom(IExecutionContext const& context, std::string const& name, int64_t bytes, int64_t batch)
+void checkBatchRoom(
+    IExecutionContext const& context, std::string const& name, int64_t bytes, void* const* bindings, int64_t batch)
 {
     ICudaEngine const& engine = context.getEngine();
     if (!engine.hasImplicitBatchDimension())
-        return checkRoom(context, name, bytes);
+        return checkRoom(context, name, bytes, bindings);
     Dims const dims = engine.getTensorShape(name.c_str());
     int64_t count = tenonIsSharedBySamples(&engine, name.c_str()) != 0 ? 1 : std::max<int64_t>(batch, 0);
     for (int32_t i = 0; i < dims.nbDims; ++i)
@@ -59,7 +60,9 @@ bool runBatch(std::string const& call, py::object const& object, int32_t batch, 
     Handle stream = {}, Handle consumed = {})
 {
     auto& self = object.cast<IExecutionContext&>();
-    auto const room = [&](std::string const& tensor, int64_t bytes) { checkBatchRoom(self, tensor, bytes, batch); };
+    auto const room = [&](std::string const& tensor, int64_t bytes, void* const* at) {
+        checkBatchRoom(self, tensor, bytes, at, batch);
+    };
     Bindings const read = bindingsOf(object, bindings, call, room);
     return interruptibly(stream.as<void*>(), read.holders, [&](TenonGoesOn goesOn, void* signals) {
         return tenonRunBatch(

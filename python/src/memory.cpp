@@ -1,6 +1,8 @@
 // Reads addresses, sizes and element types off the objects that callers hand over, and compares them with tensors.
 #include "memory.h"
 
+#include "tenon/bindings.h"
+
 #include <algorithm>
 
 namespace tenon::python
@@ -49,40 +51,41 @@ Memory ofBuffer(py::handle object, std::string const& what)
     return memory;
 }
 
-//! Bytes of the tensor with the shapes set now; -1 while they are not known.
-int64_t bytesOf(IExecutionContext const& context, char const* name)
+//! Bytes of the tensor with the shapes set now, the most where data decides them; -1 while they are not known.
+int64_t bytesOf(IExecutionContext const& context, char const* name, void* const* bindings)
 {
     ICudaEngine const& engine = context.getEngine();
+    bool const isOutput = engine.getTensorIOMode(name) == TensorIOMode::kOUTPUT;
+    if (isOutput && bindings != nullptr && !engine.hasImplicitBatchDimension())
+        return tenonMaxOutputSize(&context, bindings, name);
     Dims const shape = context.getTensorShape(name);
     if (shape.nbDims < 0)
         return -1;
     int64_t count{1};
     for (int32_t i = 0; i < shape.nbDims; ++i)
     {
-        if (shape.d[i] < 0) // An extent that the run's data decides, or that is not set yet.
-            return engine.getTensorIOMode(name) == TensorIOMode::kOUTPUT ? context.getMaxOutputSize(name) : -1;
+        if (shape.d[i] < 0)
+            return isOutput ? context.getMaxOutputSize(name) : -1;
         count *= shape.d[i];
     }
     return (count * bitsOf(engine.getTensorDataType(name)) + 7) / 8;
 }
 
-//! Why the tensor's extents are not known yet, where that is for an input that has no shape or no values.
-std::string missingFor(IExecutionContext const& context, char const* name)
+//! The input whose values are not set, where the output's extents depend on them; empty: there is none.
+std::string missingFor(IExecutionContext const& context, char const* name, void* const* bindings)
 {
-    auto const isUnknown = [&](char const* tensor) {
-        Dims const shape = context.getTensorShape(tensor);
-        return std::any_of(shape.d, shape.d + std::max(shape.nbDims, 0), [](int64_t extent) { return extent < 0; });
-    };
+    Dims const shape = context.getTensorShape(name);
     ICudaEngine const& engine = context.getEngine();
-    for (int32_t i = 0; isUnknown(name) && i < engine.getNbIOTensors(); ++i)
+    if (std::all_of(shape.d, shape.d + std::max(shape.nbDims, 0), [](int64_t extent) { return extent >= 0; }))
+        return {};
+    for (int32_t i = 0; i < engine.getNbIOTensors(); ++i)
     {
         char const* const input = engine.getIOTensorName(i);
-        if (engine.getTensorIOMode(input) != TensorIOMode::kINPUT)
-            continue;
-        if (isUnknown(input))
-            return std::string{": the shape of input '"} + input + "' is not set";
-        if (engine.isShapeInferenceIO(input) && context.getTensorAddress(input) == nullptr)
-            return std::string{": the values of input '"} + input + "' are not set";
+        bool const isRead = engine.getTensorIOMode(input) == TensorIOMode::kINPUT && engine.isShapeInferenceIO(input);
+        bool const isGiven =
+            context.getTensorAddress(input) != nullptr || (bindings != nullptr && bindings[i] != nullptr);
+        if (isRead && !isGiven)
+            return input;
     }
     return {};
 }
@@ -126,15 +129,16 @@ Memory tensorMemory(ICudaEngine const& engine, std::string const& name, py::hand
     return memory;
 }
 
-void checkRoom(IExecutionContext const& context, std::string const& name, int64_t bytes)
+void checkRoom(IExecutionContext const& context, std::string const& name, int64_t bytes, void* const* bindings)
 {
-    int64_t const needed = bytesOf(context, name.c_str());
+    int64_t const needed = bytesOf(context, name.c_str(), bindings);
     if (bytes >= needed)
         return;
-    std::string const missing = missingFor(context, name.c_str());
+    std::string const missing = missingFor(context, name.c_str(), bindings);
     throw py::value_error("the array for tensor '" + name + "' holds " + std::to_string(bytes)
         + " bytes; the tensor needs " + (missing.empty() ? "" : "up to ") + std::to_string(needed) + " ("
-        + describe(context, name.c_str()) + ")" + missing);
+        + describe(context, name.c_str()) + ")"
+        + (missing.empty() ? "" : ": the values of input '" + missing + "' are not set"));
 }
 
 } // namespace tenon::python

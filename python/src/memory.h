@@ -24,6 +24,7 @@ Memory memoryOf(py::handle object, std::string const& what);
 Memory tensorMemory(nvinfer1::ICudaEngine const& engine, std::string const& name, py::handle object);
 
 //! ValueError when an array is smaller than its tensor with the shapes set now; what is not known yet fits.
-void checkRoom(nvinfer1::IExecutionContext const& context, std::string const& name, int64_t bytes);
+void checkRoom(nvinfer1::IExecutionContext const& context, std::string const& name, int64_t bytes,
+    void* const* bindings = nullptr);
 
 } // namespace tenon::python

@@ -42,32 +42,42 @@ Bindings bindingsOf(
     Bindings read;
     if (py::dict const kept = holdersOf(context); !kept.empty())
         read.holders.append(kept);
+    std::vector<Memory> memory;
     for (size_t i = 0; i < count; ++i)
     {
-        std::string const name = engine.getIOTensorName(static_cast<int32_t>(i));
-        Memory const memory = tensorMemory(engine, name, given[from + i]);
-        read.addresses.push_back(memory.address);
-        if (!memory.owner)
-            continue;
-        check(name, memory.bytes);
-        read.holders.append(memory.owner);
+        memory.push_back(tensorMemory(engine, engine.getIOTensorName(static_cast<int32_t>(i)), given[from + i]));
+        read.addresses.push_back(memory.back().address);
     }
+    for (size_t i = 0; i < count; ++i)
+        if (memory[i].owner)
+        {
+            check(engine.getIOTensorName(static_cast<int32_t>(i)), memory[i].bytes, read.addresses.data());
+            read.holders.append(memory[i].owner);
+        }
     return read;
 }
 
 py::list profileValues(ICudaEngine const& engine, std::string const& name, int32_t profile)
 {
+    using Select = OptProfileSelector;
+    std::string const none = "tensor '" + name + "' has no shape values in profile " + std::to_string(profile);
+    if (profile < 0 || profile >= engine.getNbOptimizationProfiles())
+        throw std::runtime_error(none + ": the engine has " + std::to_string(engine.getNbOptimizationProfiles()));
     Dims const shape = engine.getTensorShape(name.c_str());
+    if (shape.nbDims < 0)
+        throw std::runtime_error(none + ": the engine has no such tensor");
     int64_t count{1};
     for (int32_t i = 0; i < shape.nbDims; ++i)
         count *= shape.d[i];
-    return forEachSelector([&](OptProfileSelector which) {
+    py::list values;
+    for (Select const which : {Select::kMIN, Select::kOPT, Select::kMAX})
         if (int64_t const* wide = engine.getProfileTensorValuesV2(name.c_str(), profile, which))
-            return std::vector<int64_t>(wide, wide + count);
-        if (int32_t const* narrow = engine.getProfileTensorValues(name.c_str(), profile, which))
-            return std::vector<int64_t>(narrow, narrow + count);
-        throw std::runtime_error("tensor '" + name + "' has no shape values in profile " + std::to_string(profile));
-    });
+            values.append(std::vector<int64_t>(wide, wide + count));
+        else if (int32_t const* narrow = engine.getProfileTensorValues(name.c_str(), profile, which))
+            values.append(std::vector<int64_t>(narrow, narrow + count));
+        else
+            throw std::runtime_error(none);
+    return values;
 }
 
 } // namespace tenon::python

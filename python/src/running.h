@@ -19,14 +19,18 @@ nvinfer1::Dims narrowDims(py::sequence const& shape);
 //! Values [min, opt, max] that a profile has for a shape tensor, whichever call has set them; RuntimeError for others.
 py::list profileValues(nvinfer1::ICudaEngine const& engine, std::string const& name, int32_t profile);
 
-//! A list of what `get` answers for MIN, OPT and MAX.
+//! A list of the shapes that `get` answers for MIN, OPT and MAX; what cannot be answered is asked, and reported, once.
 template <typename Get>
-py::list forEachSelector(Get&& get)
+py::list shapesOf(Get&& get)
 {
     using Select = nvinfer1::OptProfileSelector;
     py::list list;
+    nvinfer1::Dims shape{};
     for (Select const which : {Select::kMIN, Select::kOPT, Select::kMAX})
-        list.append(get(which));
+    {
+        shape = shape.nbDims < 0 ? shape : get(which);
+        list.append(shape);
+    }
     return list;
 }
 
@@ -37,8 +41,8 @@ struct Bindings
     py::list holders;
 };
 
-//! Whether an array of `bytes` is enough for that tensor: ValueError where it is not.
-using CheckRoom = std::function<void(std::string const& tensor, int64_t bytes)>;
+//! Whether an array of `bytes` is enough for that tensor in a run with these addresses: ValueError where it is not.
+using CheckRoom = std::function<void(std::string const& tensor, int64_t bytes, void* const* bindings)>;
 
 //! One address per tensor, or per tensor and profile: then those of the present profile are read.
 Bindings bindingsOf(

@@ -205,7 +205,7 @@ Result<std::vector<char const*>> Context::inferShapes()
     return missing;
 }
 
-Result<int64_t> Context::maxOutputSize(char const* name) const
+Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) const
 {
     int32_t const index = TENON_TRY(engine().ioOf(name));
     PlanIO const& io = engine().io(index);
@@ -213,7 +213,11 @@ Result<int64_t> Context::maxOutputSize(char const* name) const
         return badArgument("'{}' is an input", name);
     if (!allInputShapesSet())
         return badArgument("the largest size of '{}' is known once all input shapes are set", name);
-    auto const registers = mState->registersNow();
+    std::vector<void*> from = mState->addresses;
+    for (size_t i = 0; bindings != nullptr && i < mState->ownValues.size(); ++i)
+        if (mState->ownValues[i] == nullptr)
+            from[i] = bindings[i];
+    auto const registers = mState->registersFor(from);
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));

@@ -83,8 +83,8 @@ class Context
     Result<std::vector<int64_t>> shapeValues(int32_t io) const;
     //! Whether every shape-tensor input has an address or values.
     bool allShapeValuesSet() const noexcept;
-    //! Upper bound in bytes for the input shapes at hand (Q17).
-    Result<int64_t> maxOutputSize(char const* name) const;
+    //! Upper bound in bytes for the input shapes at hand (Q17); with `bindings`, for a run with those addresses.
+    Result<int64_t> maxOutputSize(char const* name, void* const* bindings = nullptr) const;
 
     // ---- addresses -----------------------------------------------------------------------------------------------
     Result<Done> setTensorAddress(char const* name, void* data);

@@ -229,10 +229,10 @@ void ContextState::findSymbols(std::span<void* const> from, std::span<Span> into
     }
 }
 
-std::vector<Span> ContextState::registersNow() const
+std::vector<Span> ContextState::registersFor(std::span<void* const> from) const
 {
     std::vector<Span> found(symbols.size());
-    findSymbols(addresses, found);
+    findSymbols(from, found);
     return evaluateAll(engine, found, DataSymbols::kAnywhere, std::vector<uint8_t>(found.size()));
 }
 

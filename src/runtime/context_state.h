@@ -84,8 +84,13 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     Result<Done> checkNamed(int32_t input, nvinfer1::Dims64 const& given) const;
     //! Intervals of all symbols; values of shape tensors are read from `from` where an address is, else the profile's.
     void findSymbols(std::span<void* const> from, std::span<Span> into) const;
-    //! All registers for the shapes and addresses that are set; what only running tells lies within its bounds.
-    std::vector<Span> registersNow() const;
+    //! All registers for the shapes that are set and values of shape tensors at these addresses; what only running
+    //! tells lies within its bounds.
+    std::vector<Span> registersFor(std::span<void* const> from) const;
+    std::vector<Span> registersNow() const
+    {
+        return registersFor(addresses);
+    }
     bool hasShape(size_t input) const noexcept;
     //! Sets `run` for the shapes that are set.
     Result<Done> selectRun(bool apart, std::span<void* const> from);

@@ -261,3 +261,17 @@ def test_an_output_that_is_too_small_as_values_are_missing_is_not_to_blame(logge
     assert context.set_shape_input(1, [3, 4]) if call == "v2" else context.set_tensor_address("size", size)
     assert run()
     np.testing.assert_array_equal(y, 2 * x)
+
+
+def test_values_of_shape_tensors_lie_where_bindings_say(logger: small.Recorder) -> None:
+    """The room that an output needs is what these make of it, not the most that the profile allows."""
+    context = sized(logger).create_execution_context()
+    x, y, shape = np.random.default_rng(5).random(12, np.float32), np.empty(12, np.float32), np.empty(2, np.int64)
+    assert context.set_input_shape("x", (12,))
+    for size in ([3, 4], [4, 3], [2, 6]):
+        assert context.execute_v2([x, np.array(size), y, shape]), logger.errors()
+        np.testing.assert_array_equal(y, 2 * x)
+        assert shape.tolist() == size
+    y = np.empty(11, np.float32)
+    with pytest.raises(ValueError, match=r"'y' holds 44 bytes; the tensor needs 48 \("):
+        context.execute_v2([x, np.array([3, 4]), y, shape])

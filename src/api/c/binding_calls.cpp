@@ -39,6 +39,15 @@ int32_t tenonSetShapeInput(void* context, int32_t binding, int64_t const* values
     return tenon::api::fencedDone(to.reporting().log(), "IExecutionContext::setInputShapeBinding", work) ? 1 : 0;
 }
 
+int64_t tenonMaxOutputSize(void const* context, void* const* bindings, char const* tensor) noexcept
+{
+    ExecutionContext const& of = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext const*>(context));
+    return tenon::api::fenced(of.reporting().log(), "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&] {
+        auto const bytes = of.context().maxOutputSize(tensor, bindings);
+        return bytes ? *bytes : int64_t{-1};
+    });
+}
+
 int32_t tenonGetShape(void* context, int32_t binding, int64_t* values, int32_t room) noexcept
 {
     ExecutionContext& of = contextOf(context);
