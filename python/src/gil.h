@@ -6,7 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <atomic>
-#include <cxxabi.h>
+#include <exception>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -118,18 +118,19 @@ class __attribute__((visibility("hidden"))) Gate
 };
 
 //! Calls `take`, which asks for the lock, at once or in Python's code, and does not return when the interpreter has no
-//! use for this thread any more. The object of a forced unwinding is null by nature, which a check of references would
-//! take for an error.
+//! use for this thread any more.
 template <typename Take>
-__attribute__((no_sanitize("null"))) void takeOrStay(Take&& take)
+void takeOrStay(Take&& take)
 {
     try
     {
         take();
     }
-    catch (abi::__forced_unwind const&)
+    catch (...)
     {
-        Gate::stay();
+        if (std::current_exception() == nullptr) // A forced unwinding is no exception of the language.
+            Gate::stay();
+        throw;
     }
 }
 

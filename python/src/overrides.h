@@ -30,7 +30,7 @@ void explainFailure([[maybe_unused]] char const* what)
 {
     using namespace nvinfer1;
     if constexpr (kIsOneOf<Base, IPluginV2, IPluginV3, IPluginCapability, IPluginCreatorInterface, IGpuAllocator,
-                      IOutputAllocator>)
+                      IOutputAllocator, IStreamReader, IStreamReaderV2>)
     {
         std::string const text{what};
         tenonExplainFailure(text.substr(0, text.find('\n')).c_str()); // Without the places, which stderr has.

@@ -101,8 +101,7 @@ void bindEngine(py::module_& m)
     c.def(
         "get_tensor_profile_shape",
         [](T const& self, char const* name, int32_t profile) {
-            return forEachSelector(
-                [&](OptProfileSelector which) { return self.getProfileShape(name, profile, which); });
+            return shapesOf([&](OptProfileSelector which) { return self.getProfileShape(name, profile, which); });
         },
         py::arg("name"), py::arg("profile_index"), docOf("ICudaEngine.get_tensor_profile_shape"));
     c.def("get_tensor_profile_values", &profileValues, py::arg("name"), py::arg("profile_index"),

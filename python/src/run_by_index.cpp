@@ -12,16 +12,17 @@ using namespace nvinfer1;
 using Engine = py::class_<ICudaEngine, Owned<ICudaEngine>>;
 using Context = py::class_<IExecutionContext, Owned<IExecutionContext>>;
 
-//! Binds a query of a binding, which may be named as well.
-template <typename Query>
-void defineQuery(Engine& c, char const* name, Query&& query, char const* doc)
+//! Binds a query of a binding, which may be named as well; `unknown` is the answer for names that are not there.
+template <typename Query, typename Answer>
+void defineQuery(Engine& c, char const* name, Query&& query, Answer unknown, char const* doc)
 {
     c.def(
         name, [query](ICudaEngine const& self, int32_t index) { return query(self, index); }, py::arg("index"), doc);
     c.def(
         name,
-        [query](ICudaEngine const& self, std::string const& binding) {
-            return query(self, self.getBindingIndex(binding.c_str()));
+        [query, unknown](ICudaEngine const& self, std::string const& binding) {
+            int32_t const index = self.getBindingIndex(binding.c_str()); // It reports what it does not find.
+            return index < 0 ? unknown : query(self, index);
         },
         py::arg("name"), doc);
 }
@@ -34,16 +35,17 @@ void bindQueries(Engine& c)
     c.def("get_binding_index", &ICudaEngine::getBindingIndex, py::arg("name"), doc("get_binding_index"));
     c.def("get_binding_name", &ICudaEngine::getBindingName, py::arg("index"), doc("get_binding_name"));
     defineQuery(
-        c, "binding_is_input", [](T& self, int32_t index) { return self.bindingIsInput(index); },
+        c, "binding_is_input", [](T& self, int32_t index) { return self.bindingIsInput(index); }, false,
         doc("binding_is_input"));
     defineQuery(
-        c, "get_binding_shape", [](T& self, int32_t index) { return self.getBindingDimensions(index); },
+        c, "get_binding_shape", [](T& self, int32_t index) { return self.getBindingDimensions(index); }, Dims{-1, {}},
         doc("get_binding_shape"));
     defineQuery(
-        c, "get_binding_dtype", [](T& self, int32_t index) { return self.getBindingDataType(index); },
+        c, "get_binding_dtype", [](T& self, int32_t index) { return self.getBindingDataType(index); }, DataType::kFLOAT,
         doc("get_binding_dtype"));
     defineQuery(
-        c, "get_location", [](T& self, int32_t index) { return self.getLocation(index); }, doc("get_location"));
+        c, "get_location", [](T& self, int32_t index) { return self.getLocation(index); }, TensorLocation::kDEVICE,
+        doc("get_location"));
     c.def("get_binding_bytes_per_component", &ICudaEngine::getBindingBytesPerComponent, py::arg("index"),
         doc("get_binding_bytes_per_component"));
     c.def("get_binding_components_per_element", &ICudaEngine::getBindingComponentsPerElement, py::arg("index"),
@@ -59,8 +61,7 @@ void bindQueries(Engine& c)
 
 py::list profileShape(ICudaEngine const& self, int32_t profile, int32_t binding)
 {
-    return forEachSelector(
-        [&](OptProfileSelector which) { return self.getProfileDimensions(binding, profile, which); });
+    return shapesOf([&](OptProfileSelector which) { return self.getProfileDimensions(binding, profile, which); });
 }
 
 py::list profileShapeInput(ICudaEngine const& self, int32_t profile, int32_t binding)
@@ -77,13 +78,19 @@ void bindProfiles(Engine& c)
 {
     for (char const* name : {"get_profile_shape", "get_profile_shape_input"})
     {
-        auto* const query = std::string_view{name} == "get_profile_shape" ? &profileShape : &profileShapeInput;
+        bool const isShape = std::string_view{name} == "get_profile_shape";
+        auto* const query = isShape ? &profileShape : &profileShapeInput;
         char const* const doc = docOf((std::string{"ICudaEngine."} + name).c_str());
         c.def(name, query, py::arg("profile_index"), py::arg("binding"), doc);
         c.def(
             name,
-            [query](ICudaEngine const& self, int32_t profile, std::string const& binding) {
-                return query(self, profile, self.getBindingIndex(binding.c_str()));
+            [query, isShape](ICudaEngine const& self, int32_t profile, std::string const& binding) {
+                int32_t const index = self.getBindingIndex(binding.c_str());
+                if (index >= 0)
+                    return query(self, profile, index);
+                if (isShape)
+                    return shapesOf([](OptProfileSelector) { return Dims{-1, {}}; });
+                throw std::runtime_error("the engine has no binding '" + binding + "'");
             },
             py::arg("profile_index"), py::arg("binding"), doc);
     }
@@ -118,7 +125,9 @@ void bindSequence(Engine& c)
 
 CheckRoom roomOf(IExecutionContext const& self)
 {
-    return [&self](std::string const& tensor, int64_t bytes) { checkRoom(self, tensor, bytes); };
+    return [&self](std::string const& tensor, int64_t bytes, void* const* bindings) {
+        checkRoom(self, tensor, bytes, bindings);
+    };
 }
 
 bool execute(py::object const& object, py::sequence const& bindings)

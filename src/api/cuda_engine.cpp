@@ -204,9 +204,11 @@ int64_t const* CudaEngine::getProfileTensorValuesV2(
 
 int32_t const* CudaEngine::narrowValues(int32_t io, int32_t profileIndex, Select select) const
 {
+    if (io < 0)
+        return nullptr;
     auto const which = static_cast<size_t>(select);
     auto const found = mNarrowValues.find(profileIndex * mEngine->ioCount() + io);
-    bool const known = io >= 0 && which <= 2 && found != mNarrowValues.end() && !found->second[which].empty();
+    bool const known = which <= 2 && found != mNarrowValues.end() && !found->second[which].empty();
     return known ? found->second[which].data() : nullptr;
 }
 
@@ -281,40 +283,40 @@ TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
     return mEngine->io(io).isInput ? TensorIOMode::kINPUT : TensorIOMode::kOUTPUT;
 }
 
-void CudaEngine::warnOfProfiles(char const* call) const
+void CudaEngine::warnOfProfiles(char const* call, char const* tensorName) const
 {
-    if (mEngine->profileCount() > 1)
+    if (mEngine->profileCount() > 1 && mEngine->findIO(tensorName) >= 0)
         mReporting->log().warning(fmt::format(
             "ICudaEngine::{}: the engine has {} profiles; this answers for profile 0", call, mEngine->profileCount()));
 }
 
 int32_t CudaEngine::getTensorBytesPerComponent(char const* tensorName) const noexcept
 {
-    warnOfProfiles("getTensorBytesPerComponent");
+    warnOfProfiles("getTensorBytesPerComponent", tensorName);
     return getTensorBytesPerComponentV2(tensorName, 0);
 }
 
 int32_t CudaEngine::getTensorComponentsPerElement(char const* tensorName) const noexcept
 {
-    warnOfProfiles("getTensorComponentsPerElement");
+    warnOfProfiles("getTensorComponentsPerElement", tensorName);
     return getTensorComponentsPerElementV2(tensorName, 0);
 }
 
 TensorFormat CudaEngine::getTensorFormat(char const* tensorName) const noexcept
 {
-    warnOfProfiles("getTensorFormat");
+    warnOfProfiles("getTensorFormat", tensorName);
     return getTensorFormatV2(tensorName, 0);
 }
 
 char const* CudaEngine::getTensorFormatDesc(char const* tensorName) const noexcept
 {
-    warnOfProfiles("getTensorFormatDesc");
+    warnOfProfiles("getTensorFormatDesc", tensorName);
     return getTensorFormatDescV2(tensorName, 0);
 }
 
 int32_t CudaEngine::getTensorVectorizedDim(char const* tensorName) const noexcept
 {
-    warnOfProfiles("getTensorVectorizedDim");
+    warnOfProfiles("getTensorVectorizedDim", tensorName);
     return getTensorVectorizedDimV2(tensorName, 0);
 }
 
@@ -402,6 +404,9 @@ int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
 {
     if (stat == EngineStat::kTOTAL_WEIGHTS_SIZE)
         return mEngine->weightBytes();
+    if (stat != EngineStat::kSTRIPPED_WEIGHTS_SIZE)
+        mReporting->fail(
+            badArgument("ICudaEngine::getEngineStat: statistic {} does not exist", static_cast<int32_t>(stat)));
     return -1; // The plan is not stripped (rule P9).
 }
 

@@ -154,7 +154,7 @@ class CudaEngine final : public missing::CudaEngine,
     Result<Dims> profileShape(char const* tensorName, int32_t profileIndex, Select select) const;
     int32_t const* narrowValues(int32_t io, int32_t profileIndex, Select select) const;
     //! Rule P4: says once per call that profile 0 answers when there are several.
-    void warnOfProfiles(char const* call) const;
+    void warnOfProfiles(char const* call, char const* tensorName) const;
     void narrowValues(int32_t profile, int32_t io);
 
     std::shared_ptr<Engine> mEngine;

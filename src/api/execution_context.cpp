@@ -152,7 +152,15 @@ bool ExecutionContext::setTensorAddress(char const* tensorName, void* data) noex
 
 void const* ExecutionContext::getTensorAddress(char const* tensorName) const noexcept
 {
-    return mContext->tensorAddress(tensorName);
+    return knows("IExecutionContext::getTensorAddress", tensorName) ? mContext->tensorAddress(tensorName) : nullptr;
+}
+
+bool ExecutionContext::knows(char const* call, char const* tensorName) const noexcept
+{
+    return fencedDone(mReporting.log(), call, [&]() -> Result<Done> {
+        TENON_TRY(mContext->engine().ioOf(tensorName));
+        return Done{};
+    });
 }
 
 bool ExecutionContext::setInputTensorAddress(char const* tensorName, void const* data) noexcept
@@ -169,14 +177,15 @@ bool ExecutionContext::setOutputTensorAddress(char const* tensorName, void* data
 
 void* ExecutionContext::getOutputTensorAddress(char const* tensorName) const noexcept
 {
-    return mContext->outputAddress(tensorName);
+    return knows("IExecutionContext::getOutputTensorAddress", tensorName) ? mContext->outputAddress(tensorName)
+                                                                          : nullptr;
 }
 
 int32_t ExecutionContext::inferShapes(int32_t nbMaxNames, char const** tensorNames) noexcept
 {
     return fenced(mReporting.log(), "IExecutionContext::inferShapes", int32_t{-1}, [&]() -> Result<int32_t> {
         if (nbMaxNames < 0 || (tensorNames == nullptr && nbMaxNames != 0))
-            return badArgument("room for {} names at {}", nbMaxNames, static_cast<void const*>(tensorNames));
+            return badArgument("{} for {} names", tensorNames == nullptr ? "a null array" : "an array", nbMaxNames);
         std::vector<char const*> const lacking = TENON_TRY(mContext->inferShapes());
         for (size_t i = 0; i < lacking.size() && i < static_cast<size_t>(nbMaxNames); ++i)
             tensorNames[i] = lacking[i];
@@ -203,7 +212,7 @@ bool ExecutionContext::setOutputAllocator(char const* tensorName, IOutputAllocat
 
 IOutputAllocator* ExecutionContext::getOutputAllocator(char const* tensorName) noexcept
 {
-    return mContext->outputAllocator(tensorName);
+    return knows("IExecutionContext::getOutputAllocator", tensorName) ? mContext->outputAllocator(tensorName) : nullptr;
 }
 
 int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcept
@@ -211,8 +220,10 @@ int64_t ExecutionContext::getMaxOutputSize(char const* tensorName) const noexcep
     return fenced(mReporting.log(), "IExecutionContext::getMaxOutputSize", int64_t{-1}, [&]() -> Result<int64_t> {
         if (mEngine->isImplicit())
             TENON_TRY(setBatch(mEngine->getMaxBatchSize())); // Whichever batch the next run has.
-        Result<int64_t> const size = mContext->maxOutputSize(tensorName);
-        return size ? *size : int64_t{-1};
+        TENON_TRY(mContext->engine().ioOf(tensorName));
+        if (!mContext->allInputShapesSet())
+            return int64_t{-1}; // Not known yet (Q17).
+        return mContext->maxOutputSize(tensorName);
     });
 }
 
@@ -246,7 +257,7 @@ void ExecutionContext::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams
 {
     fencedDone(mReporting.log(), "IExecutionContext::setAuxStreams", [&]() -> Result<Done> {
         if (nbStreams < 0 || (auxStreams == nullptr && nbStreams > 0))
-            return badArgument("{} streams at {}", nbStreams, static_cast<void const*>(auxStreams));
+            return badArgument("{} of {} streams", auxStreams == nullptr ? "a null array" : "an array", nbStreams);
         for (int32_t i = 0; i < nbStreams; ++i)
         {
             TENON_TRY(mContext->engine().device().checkStream(auxStreams[i]));

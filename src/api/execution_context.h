@@ -120,6 +120,8 @@ class ExecutionContext final : public missing::ExecutionContext,
     Result<int32_t> ioOf(int32_t bindingIndex) const; //!< An error for bindings of other profiles.
     Result<char const*> nameOf(int32_t bindingIndex) const;
     Result<Done> start(RunRequest request);
+    //! Whether the engine has an input or output of the name; that it has none is reported.
+    bool knows(char const* call, char const* tensorName) const noexcept;
     //! An error for an engine whose batch is implicit, which says what to use.
     Result<Done> needsExplicit(char const* instead) const;
     //! Of an engine whose batch is implicit.

@@ -266,7 +266,7 @@ Result<Done> RunWatch::setDebugState(char const* name, bool isOn)
     int32_t const index = mEngine.debugTensors().find(name);
     if (index < 0)
         return badArgument("'{}' is no debug tensor of the engine: mark it with INetworkDefinition::markDebug",
-            name == nullptr ? "null" : name);
+            name == nullptr ? "(null)" : name);
     mSettings.debugStates.at(static_cast<size_t>(index)) = isOn ? 1 : 0;
     return Done{};
 }

@@ -4,6 +4,7 @@
 #include "api/boundary.h"
 #include "api/flags.h"
 #include "api/plugin_registry.h"
+#include "base/explanation.h"
 #include "plan/format.h"
 
 #include <algorithm>
@@ -29,10 +30,11 @@ Result<Done> append(Bytes& bytes, uint64_t count, Read&& read)
         size_t const at = bytes.size();
         auto const wanted = static_cast<int64_t>(std::min<uint64_t>(count, kChunkBytes));
         bytes.resize(at + static_cast<size_t>(wanted)); // Piece by piece: the size that a stream claims may be a lie.
+        forgetExplanation();
         int64_t const got = read(bytes.data() + at, wanted);
         if (got < 0 || got > wanted)
-            return errorOf(
-                ErrorCode::kFAILED_EXECUTION, "the stream reader answered {} when asked for {} bytes", got, wanted);
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream reader answered {} when asked for {} bytes{}", got,
+                wanted, because());
         bytes.resize(at + static_cast<size_t>(got));
         count -= static_cast<uint64_t>(got);
         if (got == 0)

@@ -14,6 +14,13 @@ int64_t pick(Engine::Select select, int64_t min, int64_t opt, int64_t max)
 {
     return select == Engine::Select::kMIN ? min : select == Engine::Select::kOPT ? opt : max;
 }
+
+Result<Done> checkSelect(Engine::Select select)
+{
+    if (select != Engine::Select::kMIN && select != Engine::Select::kOPT && select != Engine::Select::kMAX)
+        return badArgument("selector {} does not exist", static_cast<int32_t>(select));
+    return Done{};
+}
 } // namespace
 
 Engine::Engine(std::unique_ptr<EngineState> state)
@@ -148,6 +155,7 @@ Result<Engine::Dims> Engine::profileShape(char const* name, int32_t profile, Sel
     if (!io(index).isInput)
         return badArgument("'{}' is an output; profiles have bounds for inputs", name);
     TENON_TRY(checkProfile(profile));
+    TENON_TRY(checkSelect(select));
     Dims dims = io(index).dims;
     PlanProfileInput const* const bounds = mState->profileInput(profile, index);
     for (int32_t i = 0; bounds != nullptr && i < dims.nbDims; ++i)

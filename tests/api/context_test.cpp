@@ -1,6 +1,9 @@
 // Rules Q and S: execution contexts: shapes, addresses, runs.
 #include "fixture.h"
 
+#include <functional>
+#include <tuple>
+
 namespace apitest
 {
 
@@ -183,6 +186,30 @@ TEST_F(ContextRules, Q13_Q14_Q16_addresses)
     EXPECT_EQ(context->getOutputTensorAddress("y"), y.data());
     EXPECT_EQ(context->getOutputTensorAddress("x"), nullptr);
     EXPECT_EQ(context->getTensorAddress("nobody"), nullptr);
+}
+
+TEST_F(ContextRules, P1_queriesOfTensorsThatNobodyHasAreReported)
+{
+    std::vector<std::tuple<char const*, char const*, std::function<void()>>> const wrong{
+        {"getTensorShape", "'nobody'", [&] { context->getTensorShape("nobody"); }},
+        {"getTensorStrides", "'nobody'", [&] { context->getTensorStrides("nobody"); }},
+        {"getTensorAddress", "'nobody'", [&] { context->getTensorAddress("nobody"); }},
+        {"getTensorAddress", "(null)", [&] { context->getTensorAddress(nullptr); }},
+        {"getOutputTensorAddress", "'nobody'", [&] { context->getOutputTensorAddress("nobody"); }},
+        {"getOutputAllocator", "'nobody'", [&] { context->getOutputAllocator("nobody"); }},
+        {"getMaxOutputSize", "'nobody'", [&] { context->getMaxOutputSize("nobody"); }},
+    };
+    for (auto const& [call, cause, ask] : wrong)
+    {
+        KeepingRecorder recorder;
+        context->setErrorRecorder(&recorder);
+        ask();
+        EXPECT_EQ(recorder.getNbErrors(), 1) << call;
+        std::string const said = recorder.getErrorDesc(0);
+        EXPECT_TRUE(said.starts_with(std::string{"IExecutionContext::"} + call + ": ")) << call << ", not " << said;
+        EXPECT_NE(said.find(cause), std::string::npos) << cause << ", not " << said;
+        context->setErrorRecorder(nullptr);
+    }
 }
 
 TEST_F(ContextRules, Q15_inputsAreReadWhenTheRunIsEnqueued)

@@ -207,11 +207,11 @@ def test_what_is_registered_is_told_as_it_is_registered_and_creators_are_not_ask
             asked.append(name)
             return super().__getattribute__(name)
 
-    creator = Asked("Registered", "says this")
+    creator = Asked("ToldAsItIs", "says this")
     assert registry.register_creator(creator, "but is there")
     asked.clear()
-    text = said_of(model("Registered", "mine"))
-    assert "the closest is 'Registered' version '1' namespace 'but is there'" in text
+    text = said_of(model("ToldAsItIs", "mine"))
+    assert "the closest is 'ToldAsItIs' version '1' namespace 'but is there'" in text
     assert not asked
 
 

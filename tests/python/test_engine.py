@@ -412,6 +412,7 @@ def test_X2_reader_and_recorder_overrides_are_called(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: raised.append(str(unraisable.exc_value)))
     assert runtime.deserialize_cuda_engine(reader) is None
     assert raised == ["the disk is gone"]
+    assert "-1" in recorder.reported[-1][1] and "the disk is gone" in recorder.reported[-1][1]
 
 
 class Allocator(trt.IGpuAllocator):

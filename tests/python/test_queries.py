@@ -45,7 +45,7 @@ def fits(answer: object, want: object) -> bool:
 
 def assert_reported(logger: small.Recorder, call: str, cause: str) -> None:
     said = logger.errors().lower()
-    assert said.count("\n") == 0 and f"icudaengine::{IN_CPP[call]}:" in said and cause in said, said
+    assert len(logger.lines) == 1 and f"icudaengine::{IN_CPP[call]}:" in said and cause in said, said
     logger.lines.clear()
 
 
@@ -67,6 +67,7 @@ def test_P1_P3_P4_queries_of_a_profile(logger: small.Recorder, call: str) -> Non
     assert fits(getattr(two, call)("x"), known)  # Profile 0's, which is said, as there are others.
     (said,) = warnings(logger)
     assert f"icudaengine::{IN_CPP[call]}:" in said.lower() and "profile 0" in said
+    logger.lines.clear()
     assert fits(getattr(two, call)("nobody"), unknown)
     assert_reported(logger, call, "'nobody'")
 
@@ -206,3 +207,39 @@ def test_S4_the_default_stream_gives_no_warning_on_a_cpu(logger: small.Recorder,
     assert context.execute_async_v3(stream)
     np.testing.assert_allclose(y, small.want(x), atol=1e-5)
     assert not warnings(logger) and not logger.errors()
+
+
+@pytest.mark.parametrize("name", ["binding_is_input", "get_binding_shape", "get_binding_dtype", "get_location"])
+def test_P1_queries_by_the_name_of_a_binding(logger: small.Recorder, name: str) -> None:
+    known = {"binding_is_input": True, "get_binding_shape": (-1, 8)}
+    unknown = {"binding_is_input": False, "get_binding_shape": None}
+    other = {"get_binding_dtype": trt.float32, "get_location": ON_DEVICE}
+    query = getattr(small.engine(logger), name)
+    logger.lines.clear()
+    assert fits(query("x"), (known | other)[name]) and not logger.lines
+    assert fits(query("nobody"), (unknown | other)[name])
+    assert logger.errors() == "ICudaEngine::getBindingIndex: 'nobody' is not a binding of the engine"
+
+
+@pytest.mark.parametrize("call", ["get_tensor_profile_shape", "get_profile_shape"])
+def test_P5_shapes_of_a_profile_that_nobody_has_are_reported_once(logger: small.Recorder, call: str) -> None:
+    engine = small.engine(logger)
+    for profile, name, cause in ((0, "nobody", "'nobody'"), (0, "y", "'y' is an output"), (7, "x", "profile 7")):
+        logger.lines.clear()
+        order = (name, profile) if call == "get_tensor_profile_shape" else (profile, name)
+        shapes = getattr(engine, call)(*order)
+        assert len(shapes) == 3 and all(shape.nbDims == -1 for shape in shapes)
+        assert len(logger.lines) == 1 and cause in logger.errors(), logger.errors()
+
+
+def test_P5_values_of_a_profile_that_nobody_has_are_reported_once(logger: small.Recorder) -> None:
+    engine = small.engine(logger)
+    for profile, name, cause in ((0, "nobody", "'nobody'"), (0, "x", "'x'"), (7, "x", "profile 7")):
+        for call, order in (
+            ("get_tensor_profile_values", (name, profile)),
+            ("get_profile_shape_input", (profile, name)),
+        ):
+            logger.lines.clear()
+            with pytest.raises(RuntimeError, match=cause if call == "get_tensor_profile_values" else "binding"):
+                getattr(engine, call)(*order)
+            assert len(logger.lines) <= 1, logger.errors()
