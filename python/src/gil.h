@@ -76,6 +76,15 @@ class __attribute__((visibility("hidden"))) Gate
         if (--gDepth == 0)
             gInside.fetch_sub(1);
     }
+    //! From the end of the exit handlers on.
+    static bool isFinalizing() noexcept
+    {
+#if PY_VERSION_HEX >= 0x030D0000
+        return Py_IsFinalizing() != 0;
+#else
+        return _Py_IsFinalizing() != 0;
+#endif
+    }
     //! The interpreter has no use for this thread any more.
     [[noreturn]] static void stay() noexcept
     {
@@ -98,14 +107,6 @@ class __attribute__((visibility("hidden"))) Gate
     static bool isCloser() noexcept
     {
         return pthread_equal(pthread_self(), gCloser) != 0;
-    }
-    static bool isFinalizing() noexcept
-    {
-#if PY_VERSION_HEX >= 0x030D0000
-        return Py_IsFinalizing() != 0;
-#else
-        return _Py_IsFinalizing() != 0;
-#endif
     }
 
     inline static std::atomic<bool> gIsClosed{false};

@@ -37,12 +37,13 @@ void awaitStream(Handle stream)
         [&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream.as<void*>(), goesOn, signals); });
 }
 
-//! Whether a signal has ended the wait at the interpreter's end: nothing waits after that.
+//! Whether a signal has ended the wait at the interpreter's end: what goes with it waits no more. Exit handlers still
+//! mean what they say.
 std::atomic<bool> gHasGivenUp{false};
 
 int32_t maySomeBeDone(void*) noexcept
 {
-    return Gate::isInTheWay() || gHasGivenUp ? 0 : 1;
+    return Gate::isInTheWay() || (gHasGivenUp && Gate::isFinalizing()) ? 0 : 1;
 }
 
 //! At the interpreter's end: what stands in streams is done, unless Ctrl-C ends the wait, and no more calls come into

@@ -442,6 +442,7 @@ TEST(Graphs, aLaunchWithinWorkDoesNotWaitForWhatStandsBehindThatWork)
         gate.pass();
         EXPECT_TRUE(host::launchGraph(graph.executable, stream));
         EXPECT_TRUE(host::launchGraph(graph.executable, nullptr));
+        EXPECT_TRUE(*host::awaitLaunches(graph.executable, [] { return false; }));
         EXPECT_THAT(diary.entries(), ElementsAre(1, 1));
         return Done{};
     }));

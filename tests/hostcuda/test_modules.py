@@ -359,6 +359,26 @@ print(len(calls))
     assert said == "interrupted False\n2\n"
 
 
+def test_a_graph_may_launch_itself_within_its_work(site: pathlib.Path) -> None:
+    said = run_code(
+        site,
+        """
+from cuda.bindings import runtime as rt
+stream, calls = rt.cudaStreamCreateWithFlags(rt.cudaStreamNonBlocking)[1], []
+def work(_):
+    calls.append(len(calls))
+    if len(calls) == 1:
+        assert rt.cudaGraphLaunch(executable, 0)[0] == 0
+assert rt.cudaStreamBeginCapture(stream, rt.cudaStreamCaptureMode.cudaStreamCaptureModeRelaxed)[0] == 0
+assert rt.cudaLaunchHostFunc(stream, work, 0)[0] == 0
+executable = rt.cudaGraphInstantiate(rt.cudaStreamEndCapture(stream)[1], 0)[1]
+assert rt.cudaGraphLaunch(executable, 0)[0] == 0
+print(calls)
+""",
+    )
+    assert said == "[0, 1]\n"
+
+
 def test_handles_say_where_they_lie(site: pathlib.Path) -> None:
     run_code(
         site,

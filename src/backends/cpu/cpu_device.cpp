@@ -223,8 +223,8 @@ class CpuDevice final : public HostDevice
 
 CpuDevice& device()
 {
-    static CpuDevice instance;
-    return instance;
+    static auto* const instance = new CpuDevice; // Never destroyed: streams may work on while the process ends.
+    return *instance;
 }
 } // namespace
 

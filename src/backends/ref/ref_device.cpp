@@ -70,8 +70,8 @@ class RefDevice final : public HostDevice
 
 Device& refDevice()
 {
-    static RefDevice device;
-    return device;
+    static auto* const device = new RefDevice; // Never destroyed: streams may work on while the process ends.
+    return *device;
 }
 
 } // namespace tenon
