@@ -24,6 +24,9 @@ namespace tenon::python
 //! Whether the work of all streams is done, or will be; false: the interpreter is ending, and some of it waits for it.
 bool isWorkDone() noexcept;
 
+template <typename T, typename... Bases>
+inline constexpr bool kIsOneOf = (std::is_base_of_v<Bases, T> || ...);
+
 //! Deletes without the GIL: a destructor may wait for work whose callbacks need it. What would wait for ever stays.
 struct DeleteReleased
 {
@@ -251,14 +254,11 @@ struct type_caster<tenon::python::Handle>
 };
 } // namespace detail
 
-template <typename T, typename... Bases>
-inline constexpr bool kIsOneOf = std::disjunction_v<std::is_base_of<Bases, T>...>;
-
 //! Interfaces that users implement, also in libraries without run-time type information: nothing is read in front of
 //! their tables of functions.
 template <typename T>
-inline constexpr bool kIsOfUsers =
-    kIsOneOf<T, nvinfer1::IVersionedInterface, nvinfer1::ILogger, nvinfer1::IProfiler, nvinfer1::IPluginV2Ext>;
+inline constexpr bool kIsOfUsers = tenon::python::kIsOneOf<T, nvinfer1::IVersionedInterface, nvinfer1::ILogger,
+    nvinfer1::IProfiler, nvinfer1::IPluginV2Ext>;
 
 //! They are handed out as what they are said to be.
 template <typename T>

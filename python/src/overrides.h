@@ -21,9 +21,6 @@ inline void reportOverride(py::error_already_set& error, char const* name)
         error.discard_as_unraisable(name);
 }
 
-template <typename T, typename... Bases>
-inline constexpr bool kIsOneOf = (std::is_base_of_v<Bases, T> || ...);
-
 //! The engine's message about a callback of a plugin ends with what the exception says.
 template <typename Base>
 void explainFailure([[maybe_unused]] char const* what)
