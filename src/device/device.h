@@ -121,6 +121,8 @@ class Device
     {
         return true;
     }
+    //! True: kernels are functions of this process, which the host's threads call.
+    virtual bool runsHostCode() const noexcept = 0;
     virtual Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const = 0;
     //! Threads of a run when nothing is set: TENON_THREADS, else the CPUs that this process may use.
     virtual int32_t defaultThreads() const noexcept = 0;

@@ -1,95 +1,48 @@
-// Timing: made-up operands on the device, which runs the candidates and says how long each took.
+// Timing: each candidate is a copy of the plugin, configured as it would be, that the device measures.
 #include "plugins/timing.h"
 
-#include "device/host/host_device.h"
+#include "device/measure.h"
 #include "plugins/cpu_body.h"
 #include "plugins/formats.h"
 
 #include <algorithm>
-#include <random>
 
 namespace tenon::plugins
 {
 
 namespace
 {
-//! Memory of the device for one run's operands.
-class Operands
-{
-  public:
-    explicit Operands(Device& device)
-        : mDevice{device}
-    {
-    }
-    Operands(Operands const&) = delete;
-    Operands& operator=(Operands const&) = delete;
-    ~Operands()
-    {
-        for (void* const memory : mAll)
-            mDevice.release(memory);
-    }
-    Result<void*> make(int64_t bytes)
-    {
-        auto const size = static_cast<size_t>(std::max<int64_t>(bytes, 1)); // Never null (L23).
-        void* const memory = mDevice.allocate(size);
-        if (memory == nullptr)
-            return errorOf(nvinfer1::ErrorCode::kFAILED_ALLOCATION, "no {} bytes for timing it", size);
-        mAll.push_back(memory);
-        return memory;
-    }
-    //! Numbers that each type can have: reals between −1 and 1, integers 0 and 1 (indices stay in range).
-    Result<Done> fill(void* memory, Port const& port, int64_t bytes)
-    {
-        std::vector<uint8_t> data(static_cast<size_t>(bytes));
-        auto const put = [&](auto value) {
-            using T = decltype(value());
-            for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T))
-            {
-                T const each = value();
-                std::memcpy(data.data() + at, &each, sizeof each);
-            }
-        };
-        switch (port.desc.type)
-        {
-        case DType::kFLOAT: put([&] { return std::uniform_real_distribution<float>{-1.0F, 1.0F}(mRandom); }); break;
-        case DType::kHALF: put([&] { return static_cast<uint16_t>(mRandom() & 0xBBFFU); }); break; // Below 1.
-        case DType::kBF16: put([&] { return static_cast<uint16_t>(0x3F00U | (mRandom() & 0x807FU)); }); break;
-        case DType::kINT32: put([&] { return static_cast<int32_t>(mRandom() & 1U); }); break;
-        case DType::kINT64: put([&] { return static_cast<int64_t>(mRandom() & 1U); }); break;
-        default: put([&] { return static_cast<uint8_t>(mRandom() & 1U); }); break;
-        }
-        mDevice.copyFromHost(memory, data.data(), data.size());
-        return Done{};
-    }
-
-  private:
-    Device& mDevice;
-    std::vector<void*> mAll;
-    std::mt19937 mRandom{20261121}; //!< The same data for every candidate.
-};
-
 //! At the extents of kOPT; an extent that only running tells may be as large as its bound.
-Result<int64_t> bytesOf(Ports const& ports, size_t at, std::span<std::array<int32_t, 2> const> dataExtents)
+Result<TensorArg> operandAt(Ports const& ports, size_t at, std::span<std::array<int32_t, 2> const> dataExtents)
 {
     Port const& port = ports.all[at];
-    Layout const layout = TENON_TRY(layoutOf(port.desc.format));
     nvinfer1::Dims64 dims = port.opt;
     for (auto const& [output, axis] : dataExtents)
         if (static_cast<size_t>(ports.inputs + output) == at)
             dims.d[axis] = port.max.d[axis];
-    return tenon::bytesOf(port.desc.type, layout, {dims.d, static_cast<size_t>(std::max(dims.nbDims, 0))});
+    TensorArg arg;
+    arg.dtype = port.desc.type;
+    arg.layout = TENON_TRY(layoutOf(port.desc.format));
+    arg.extents.assign(dims.d, dims.d + std::max(dims.nbDims, 0));
+    return arg;
 }
 
 //! A plugin as a step of the device, which is where operands can be read and the time is known.
 class TimedStep final : public Prepared
 {
   public:
-    TimedStep(Plugin& plugin, CpuBody body, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs)
+    TimedStep(
+        Plugin& plugin, CpuBody body, std::vector<nvinfer1::PluginTensorDesc> descs, int32_t inputs, int64_t workspace)
         : mPlugin{plugin},
           mBody{body},
-          mDescs{descs},
-          mInputs{inputs}
+          mDescs{std::move(descs)},
+          mInputs{inputs},
+          mWorkspace{workspace}
     {
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(std::max<int64_t>(mWorkspace, 0));
     }
     bool isCollective() const noexcept override
     {
@@ -105,8 +58,9 @@ class TimedStep final : public Prepared
   private:
     Plugin& mPlugin;
     CpuBody mBody;
-    std::span<nvinfer1::PluginTensorDesc const> mDescs;
+    std::vector<nvinfer1::PluginTensorDesc> mDescs;
     int32_t mInputs;
+    int64_t mWorkspace;
 };
 
 //! One combination, ready to run.
@@ -140,68 +94,53 @@ class Candidate
 
     Result<Done> makeOperands()
     {
-        for (size_t i = 0; i < mPorts.all.size(); ++i)
-        {
-            int64_t const bytes = TENON_TRY(bytesOf(mPorts, i, mOptions.dataExtents));
-            void* const memory = TENON_TRY(mOperands.make(bytes));
-            bool const isInput = static_cast<int32_t>(i) < mPorts.inputs;
-            if (isInput)
-                TENON_TRY(mOperands.fill(memory, mPorts.all[i], bytes));
-            (isInput ? mInputs : mOutputs).push_back(memory);
-        }
-        if (mOptions.mayAlias)
-            for (auto const& [output, input] : TENON_TRY(aliasesOf(*mCopy, mPorts)))
-                mOutputs[static_cast<size_t>(output)] = mInputs[static_cast<size_t>(input)];
-        mScratch = TENON_TRY(mOperands.make(mWorkspace));
+        TENON_TRY(addOperands());
         Ports const best = atOptimum(mPorts, mOptions.dataExtents);
+        std::vector<nvinfer1::PluginTensorDesc> descs;
         for (Port const& port : best.all)
-            mDescs.push_back(port.desc);
-        if (dynamic_cast<HostDevice const*>(mOptions.device) != nullptr) // The host's threads run its steps.
-            mBody = findCpuBody(*mCopy);
+            descs.push_back(port.desc);
+        CpuBody const body = mOptions.device->runsHostCode() ? findCpuBody(*mCopy) : nullptr;
+        mStep = std::make_unique<TimedStep>(*mCopy, body, std::move(descs), mPorts.inputs, mWorkspace);
+        mLaunch = TENON_TRY(mOperands.launch(*mStep));
         return mCopy->reshape(best);
     }
 
     //! Microseconds per run.
     Result<double> time(int32_t tactic)
     {
-        std::vector<void const*> const inputs{mInputs.begin(), mInputs.end()};
-        TimedStep const step{*mCopy, mBody, mDescs, mPorts.inputs};
-        Launch const launch{&step, {inputs.data(), mOutputs.data(), mScratch}, 0, mInputs.size(), mOutputs.size()};
         TENON_TRY(mCopy->setTactic(tactic));
-        TENON_TRY(mean({&launch, 1})); // Caches and pages are warm then.
-        std::vector<Launch> const round(static_cast<size_t>(std::max(mOptions.average, 1)), launch);
-        double best = TENON_TRY(mean(round));
-        for (int32_t i = 1; i < mOptions.least; ++i)
-            best = std::min(best, TENON_TRY(mean(round)));
-        return best;
+        return measure(*mOptions.device, {&mLaunch, 1}, {.rounds = mOptions.least, .runs = mOptions.average});
     }
 
   private:
-    Result<double> mean(std::span<Launch const> launches)
+    Result<Done> addOperands()
     {
-        double sum{0.0};
-        StepObserver const add = [&](Launch const&, double microseconds) {
-            sum += microseconds;
-            return true;
-        };
-        RunOptions options;
-        options.observer = &add;
-        RunFailure failure;
-        TENON_TRY(mOptions.device->runApart(launches, options, failure));
-        return sum / static_cast<double>(launches.size());
+        std::vector<int32_t> inputsUnder(mPorts.all.size() - static_cast<size_t>(mPorts.inputs), -1);
+        if (mOptions.mayAlias)
+            for (auto const& [output, input] : TENON_TRY(aliasesOf(*mCopy, mPorts)))
+                inputsUnder[static_cast<size_t>(output)] = input;
+        for (size_t i = 0; i < mPorts.all.size(); ++i)
+        {
+            TensorArg const arg = TENON_TRY(operandAt(mPorts, i, mOptions.dataExtents));
+            size_t const output = i - static_cast<size_t>(mPorts.inputs);
+            if (static_cast<int32_t>(i) < mPorts.inputs)
+                TENON_TRY(mOperands.addInput(arg));
+            else if (inputsUnder[output] >= 0)
+                mOperands.addOutputOver(static_cast<size_t>(inputsUnder[output]));
+            else
+                TENON_TRY(mOperands.addOutput(arg));
+        }
+        return Done{};
     }
 
     Plugin& mPlugin;
     Ports mPorts;
     TimingOptions const& mOptions;
-    Operands mOperands;
+    TrialOperands mOperands;
     PluginPtr mCopy;
-    CpuBody mBody{nullptr};
-    std::vector<nvinfer1::PluginTensorDesc> mDescs;
     int64_t mWorkspace{0};
-    std::vector<void*> mInputs;
-    std::vector<void*> mOutputs;
-    void* mScratch{nullptr};
+    std::unique_ptr<TimedStep> mStep;
+    Launch mLaunch;
 };
 
 std::string textOf(Combination const& combination)

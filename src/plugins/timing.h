@@ -1,4 +1,4 @@
-// Timing: which combination of types and formats, and which tactic, runs fastest on the device at hand (L14, K6).
+// Timing: which combination of types and formats, and which tactic of a plugin, runs fastest on a device (L14, K6).
 #pragma once
 
 #include "plugins/driver.h"
@@ -14,8 +14,8 @@ namespace tenon::plugins
 struct TimingOptions
 {
     Device* device{nullptr};
-    int32_t average{1}; //!< Runs of which the mean counts.
-    int32_t least{1};   //!< Means of which the smallest counts.
+    int32_t average{1}; //!< As MeasureOptions::runs.
+    int32_t least{1};   //!< As MeasureOptions::rounds.
     bool mayAlias{false};
     std::vector<std::array<int32_t, 2>> dataExtents;
     int64_t mostWorkspace{INT64_MAX};

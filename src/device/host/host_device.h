@@ -15,6 +15,10 @@ class HostDevice : public Device
     {
         return kUserAlignment;
     }
+    bool runsHostCode() const noexcept override
+    {
+        return true;
+    }
     void copyToHost(void* to, void const* from, size_t bytes) override;
     void copyFromHost(void* to, void const* from, size_t bytes) override;
     void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;

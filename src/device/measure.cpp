@@ -1,0 +1,162 @@
+// Measure: rounds of runs apart from all streams; the device says how long each step took.
+#include "device/measure.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace tenon
+{
+
+namespace
+{
+constexpr size_t kBlock{size_t{1} << 18}; //!< Bytes of random numbers, which repeat in larger operands.
+
+template <typename Draw>
+void fillWith(std::span<uint8_t> data, Draw const& draw)
+{
+    using T = decltype(draw());
+    for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T))
+    {
+        T const value = draw();
+        std::memcpy(data.data() + at, &value, sizeof value);
+    }
+}
+
+void fillRandomly(std::span<uint8_t> data, DType dtype, std::mt19937& random)
+{
+    switch (dtype)
+    {
+    case DType::kFLOAT:
+        return fillWith(data, [&] { return std::uniform_real_distribution<float>{-1.0F, 1.0F}(random); });
+    case DType::kHALF:
+        return fillWith(data, [&] { return static_cast<uint16_t>(random() & 0xBBFFU); }); // The exponent below 0.
+    case DType::kBF16: return fillWith(data, [&] { return static_cast<uint16_t>(0x3F00U | (random() & 0x807FU)); });
+    case DType::kINT32: return fillWith(data, [&] { return static_cast<int32_t>(random() & 1U); });
+    case DType::kINT64: return fillWith(data, [&] { return static_cast<int64_t>(random() & 1U); });
+    default: return fillWith(data, [&] { return static_cast<uint8_t>(random() & 1U); });
+    }
+}
+
+Result<size_t> sizeOf(TensorArg const& arg)
+{
+    int64_t const bytes = arg.bytes();
+    if (bytes < 0)
+        return badArgument("an operand of more bytes than can be counted");
+    return static_cast<size_t>(bytes);
+}
+
+//! The mean of the middle half, of all where there are few.
+double trimmedMean(std::vector<double> times)
+{
+    std::sort(times.begin(), times.end());
+    auto const cut = static_cast<std::ptrdiff_t>(times.size() / 4);
+    double const sum = std::accumulate(times.begin() + cut, times.end() - cut, 0.0);
+    return sum / static_cast<double>(times.size() - static_cast<size_t>(2 * cut));
+}
+
+//! Microseconds of each of so many runs, which the device gets as one list.
+Result<std::vector<double>> timesOf(
+    Device& device, std::span<Launch const> launches, int32_t runs, MeasureOptions const& options)
+{
+    std::vector<Launch> all;
+    for (int32_t i = 0; i < runs; ++i)
+        all.insert(all.end(), launches.begin(), launches.end());
+    std::vector<double> times(static_cast<size_t>(runs), 0.0);
+    size_t step{0};
+    StepObserver const add = [&](Launch const&, double microseconds) {
+        times[step++ / launches.size()] += microseconds;
+        return true;
+    };
+    RunOptions run;
+    run.threads = options.threads;
+    run.observer = &add;
+    run.goesOn = options.goesOn;
+    RunFailure failure;
+    TENON_TRY(device.runApart(all, run, failure));
+    return times;
+}
+} // namespace
+
+TrialOperands::~TrialOperands()
+{
+    for (void* const memory : mAll)
+        mDevice.release(memory);
+}
+
+Result<void*> TrialOperands::allocate(size_t bytes)
+{
+    size_t const size = std::max<size_t>(bytes, 1); // Never null, for custom layers too (L23).
+    void* const memory = mDevice.allocate(size);
+    if (memory == nullptr)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for timing it", size);
+    mAll.push_back(memory);
+    return memory;
+}
+
+void TrialOperands::fill(void* memory, DType dtype, size_t bytes)
+{
+    std::vector<uint8_t> block(std::min(bytes, kBlock));
+    fillRandomly(block, dtype, mRandom);
+    for (size_t at = 0; at < bytes; at += block.size())
+        mDevice.copyFromHost(static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at));
+}
+
+Result<Done> TrialOperands::addInput(TensorArg const& arg)
+{
+    void* memory{nullptr};
+    if (arg.present)
+    {
+        size_t const bytes = TENON_TRY(sizeOf(arg));
+        memory = TENON_TRY(allocate(bytes));
+        fill(memory, arg.dtype, bytes);
+    }
+    mInputs.push_back(memory);
+    return Done{};
+}
+
+Result<Done> TrialOperands::addConstant(ByteView contents)
+{
+    void* const memory = TENON_TRY(allocate(contents.size()));
+    mDevice.copyFromHost(memory, contents.data(), contents.size());
+    mInputs.push_back(memory);
+    return Done{};
+}
+
+Result<Done> TrialOperands::addOutput(TensorArg const& arg)
+{
+    mOutputs.push_back(arg.present ? TENON_TRY(allocate(TENON_TRY(sizeOf(arg)))) : nullptr);
+    return Done{};
+}
+
+void TrialOperands::addOutputOver(size_t input)
+{
+    mOutputs.push_back(mInputs[input]);
+}
+
+Result<Launch> TrialOperands::launch(Prepared const& prepared, size_t produces)
+{
+    mInputAddresses.assign(mInputs.begin(), mInputs.end());
+    mProduced.emplace_back(produces);
+    Launch launch;
+    launch.prepared = &prepared;
+    launch.call.inputs = mInputAddresses.data();
+    launch.call.outputs = mOutputs.data();
+    launch.call.scratch = TENON_TRY(allocate(prepared.scratchBytes()));
+    launch.call.produced = mProduced.back().data();
+    launch.inputCount = mInputs.size();
+    launch.outputCount = mOutputs.size();
+    return launch;
+}
+
+Result<double> measure(Device& device, std::span<Launch const> launches, MeasureOptions const& options)
+{
+    if (options.warmUps > 0)
+        TENON_TRY(timesOf(device, launches, options.warmUps, options));
+    double best = trimmedMean(TENON_TRY(timesOf(device, launches, std::max(options.runs, 1), options)));
+    for (int32_t round = 1; round < options.rounds; ++round)
+        best = std::min(best, trimmedMean(TENON_TRY(timesOf(device, launches, std::max(options.runs, 1), options))));
+    return best;
+}
+
+} // namespace tenon
