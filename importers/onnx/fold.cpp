@@ -11,9 +11,9 @@ namespace tenon::onnx
 namespace
 {
 
-constexpr int64_t kSmall{1024};
+constexpr int64_t kMostFolded{1024};
 
-bool isInteger(DataType type)
+bool isWideInteger(DataType type)
 {
     return type == DataType::kINT64 || type == DataType::kINT32;
 }
@@ -79,7 +79,7 @@ std::optional<Outputs> foldBinary(Node& node, char operation)
         return std::nullopt;
     }
     Shape const& dims = a.count == 1 && a.dims.size() <= b.dims.size() ? b.dims : a.dims;
-    if (isInteger(a.type))
+    if (isWideInteger(a.type))
     {
         std::vector<int64_t> const divisors = integersOf(b);
         if (operation == '/' && std::find(divisors.begin(), divisors.end(), 0) != divisors.end())
@@ -114,7 +114,7 @@ std::optional<Outputs> foldConcat(Node& node)
     std::vector<int64_t> elements;
     for (Value const& input : node.inputs())
     {
-        if (!isInteger(input.type()) || input.rank() != 1)
+        if (!isWideInteger(input.type()) || input.rank() != 1)
         {
             return std::nullopt;
         }
@@ -129,7 +129,7 @@ std::optional<Outputs> foldConcat(Node& node)
 std::optional<Outputs> foldGather(Node& node)
 {
     Constant const& data = node.in(0).constant();
-    if (!isInteger(data.type) || data.dims.size() != 1)
+    if (!isWideInteger(data.type) || data.dims.size() != 1)
     {
         return std::nullopt;
     }
@@ -180,7 +180,7 @@ std::optional<Outputs> foldShape(Node& node)
 bool areSmallConstants(Node const& node)
 {
     return node.nbInputs() > 0 && std::all_of(node.inputs().begin(), node.inputs().end(), [](Value const& input) {
-        return input.isConstant() && input.constant().count <= kSmall;
+        return input.isConstant() && input.constant().count <= kMostFolded;
     });
 }
 

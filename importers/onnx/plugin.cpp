@@ -101,7 +101,7 @@ Numbers numbersOf(AttributeProto const& attribute, Model& model)
 
 //! The number in the type of the field; a number that the type has not is an error. Fractions are cut off, as by Cast.
 template <typename T, typename From>
-T narrowed(From value, AttributeProto const& attribute)
+T narrowedAttribute(From value, AttributeProto const& attribute)
 {
     if constexpr (std::is_integral_v<T> && std::is_integral_v<From>)
     {
@@ -170,7 +170,7 @@ class Fields
         auto const add = [&](auto const& numbers) {
             for (auto const number : numbers)
             {
-                values.push_back(narrowed<T>(number, attribute));
+                values.push_back(narrowedAttribute<T>(number, attribute));
             }
         };
         std::visit(add, numbersOf(attribute, *mModel));

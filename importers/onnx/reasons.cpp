@@ -8,7 +8,6 @@
 namespace tenon::onnx
 {
 
-using nvinfer1::ErrorCode;
 using nvinfer1::IErrorRecorder;
 
 Reasons::Listening::Listening(Reasons& reasons, nvinfer1::INetworkDefinition& network)
@@ -50,9 +49,9 @@ int32_t Reasons::getNbErrors() const noexcept
     return mNext != nullptr ? mNext->getNbErrors() : 0;
 }
 
-ErrorCode Reasons::getErrorCode(int32_t index) const noexcept
+nvinfer1::ErrorCode Reasons::getErrorCode(int32_t index) const noexcept
 {
-    return mNext != nullptr ? mNext->getErrorCode(index) : ErrorCode::kUNSPECIFIED_ERROR;
+    return mNext != nullptr ? mNext->getErrorCode(index) : nvinfer1::ErrorCode::kUNSPECIFIED_ERROR;
 }
 
 IErrorRecorder::ErrorDesc Reasons::getErrorDesc(int32_t index) const noexcept
@@ -73,7 +72,7 @@ void Reasons::clear() noexcept
     }
 }
 
-bool Reasons::reportError(ErrorCode code, ErrorDesc description) noexcept
+bool Reasons::reportError(nvinfer1::ErrorCode code, ErrorDesc description) noexcept
 {
     try
     {

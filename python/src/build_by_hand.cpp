@@ -14,7 +14,7 @@ namespace
 {
 using namespace nvinfer1;
 
-py::list listOf(std::array<Dims, 3> const& shapes)
+py::list shapeList(std::array<Dims, 3> const& shapes)
 {
     py::list list;
     for (Dims const& shape : shapes)
@@ -54,7 +54,7 @@ void bindProfile(py::module_& m)
             for (Dims const& shape : shapes)
                 if (shape.nbDims < 0)
                     return py::list();
-            return listOf(shapes);
+            return shapeList(shapes);
         },
         py::arg("input"), docOf("IOptimizationProfile.get_shape"));
     c.def(

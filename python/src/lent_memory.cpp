@@ -53,12 +53,12 @@ struct DlTensor
     uint64_t offset;
 };
 
-struct Plain
+struct Unversioned
 {
     static constexpr char const* kName{"dltensor"};
     DlTensor tensor;
     void* owner;
-    void (*end)(Plain*);
+    void (*end)(Unversioned*);
 };
 
 struct Versioned
@@ -88,16 +88,16 @@ struct Lent
 
 //! What a capsule points to, and what that points to.
 template <typename Managed>
-struct Kept
+struct Exported
 {
     Managed managed{};
     Lent lent;
 };
 
 template <typename Managed>
-void endKept(Managed* managed)
+void endExported(Managed* managed)
 {
-    std::unique_ptr<Kept<Managed>> const kept{static_cast<Kept<Managed>*>(managed->owner)};
+    std::unique_ptr<Exported<Managed>> const kept{static_cast<Exported<Managed>*>(managed->owner)};
     if (Py_IsInitialized() == 0)
         return;
     WithGil const gil;
@@ -117,10 +117,10 @@ void endCapsule(PyObject* capsule)
 template <typename Managed>
 py::object capsuleOf(Lent lent)
 {
-    auto kept = std::make_unique<Kept<Managed>>();
+    auto kept = std::make_unique<Exported<Managed>>();
     kept->lent = std::move(lent);
     kept->managed.owner = kept.get();
-    kept->managed.end = &endKept<Managed>;
+    kept->managed.end = &endExported<Managed>;
     kept->managed.tensor = {reinterpret_cast<void*>(kept->lent.address), {kHost, 0},
         static_cast<int32_t>(kept->lent.extents.size()), kept->lent.type, kept->lent.extents.data(),
         kept->lent.strides.data(), 0};
@@ -144,7 +144,7 @@ py::object lendAsDlpack(py::object const& owner, uintptr_t address, std::pair<ui
 {
     Lent lent{owner.ptr(), address, {type.first, type.second, 1}, std::move(extents), std::move(strides),
         (isReadOnly ? kReadOnly : 0) | (isCopied ? kCopied : 0)};
-    return isVersioned ? capsuleOf<Versioned>(std::move(lent)) : capsuleOf<Plain>(std::move(lent));
+    return isVersioned ? capsuleOf<Versioned>(std::move(lent)) : capsuleOf<Unversioned>(std::move(lent));
 }
 } // namespace
 

@@ -19,7 +19,7 @@ Memory ofArray(py::array const& array, std::string const& what)
     return {const_cast<void*>(array.data()), array.nbytes(), array.writeable(), array.dtype(), array};
 }
 
-void* addressOf(py::handle number, std::string const& what)
+void* givenAddress(py::handle number, std::string const& what)
 {
     // Of a tensor of one integer the number is its element.
     if (py::hasattr(number, "data_ptr") || py::hasattr(number, "__dlpack__"))
@@ -105,7 +105,7 @@ Memory memoryOf(py::handle object, std::string const& what)
     if (py::isinstance<py::array>(object))
         return ofArray(py::reinterpret_borrow<py::array>(object), what);
     if (PyIndex_Check(object.ptr()) != 0 && PyBool_Check(object.ptr()) == 0)
-        return {addressOf(object, what)};
+        return {givenAddress(object, what)};
     if (PyCapsule_CheckExact(object.ptr()) != 0)
         return {PyCapsule_GetPointer(object.ptr(), PyCapsule_GetName(object.ptr()))};
     if (PyObject_CheckBuffer(object.ptr()) != 0)

@@ -13,7 +13,7 @@ namespace
 {
 using namespace nvinfer1;
 template <typename Layer>
-using LayerClass = py::class_<Layer, ILayer, Borrowed<Layer>>;
+using LayerClassOf8 = py::class_<Layer, ILayer, Borrowed<Layer>>;
 
 //! Height and width; RuntimeError for a layer over other axes than two.
 DimsHW heightAndWidth(Dims const& dims, std::string const& name)
@@ -26,7 +26,7 @@ DimsHW heightAndWidth(Dims const& dims, std::string const& name)
 
 //! The property that the one for any number of axes has taken the place of.
 template <typename Layer>
-void bindPair(LayerClass<Layer>& c, std::string const& type, std::string const& name,
+void bindPair(LayerClassOf8<Layer>& c, std::string const& type, std::string const& name,
     Dims (Layer::*get)() const noexcept, void (Layer::*set)(Dims const&) noexcept)
 {
     c.def_property(
@@ -37,7 +37,7 @@ void bindPair(LayerClass<Layer>& c, std::string const& type, std::string const& 
 void bindPairs(py::module_& m)
 {
     using Convolution = IConvolutionLayer;
-    auto convolution = classOf<LayerClass<Convolution>>(m, "IConvolutionLayer");
+    auto convolution = classOf<LayerClassOf8<Convolution>>(m, "IConvolutionLayer");
     auto const ofConvolution = [&](char const* name, auto get, auto set) {
         bindPair<Convolution>(convolution, "IConvolutionLayer", name, get, set);
     };
@@ -47,7 +47,7 @@ void bindPairs(py::module_& m)
     ofConvolution("dilation", &Convolution::getDilationNd, &Convolution::setDilationNd);
 
     using Deconvolution = IDeconvolutionLayer;
-    auto deconvolution = classOf<LayerClass<Deconvolution>>(m, "IDeconvolutionLayer");
+    auto deconvolution = classOf<LayerClassOf8<Deconvolution>>(m, "IDeconvolutionLayer");
     auto const ofDeconvolution = [&](char const* name, auto get, auto set) {
         bindPair<Deconvolution>(deconvolution, "IDeconvolutionLayer", name, get, set);
     };
@@ -55,7 +55,7 @@ void bindPairs(py::module_& m)
     ofDeconvolution("stride", &Deconvolution::getStrideNd, &Deconvolution::setStrideNd);
     ofDeconvolution("padding", &Deconvolution::getPaddingNd, &Deconvolution::setPaddingNd);
 
-    auto pooling = classOf<LayerClass<IPoolingLayer>>(m, "IPoolingLayer");
+    auto pooling = classOf<LayerClassOf8<IPoolingLayer>>(m, "IPoolingLayer");
     auto const ofPooling = [&](char const* name, auto get, auto set) {
         bindPair<IPoolingLayer>(pooling, "IPoolingLayer", name, get, set);
     };
@@ -63,7 +63,7 @@ void bindPairs(py::module_& m)
     ofPooling("stride", &IPoolingLayer::getStrideNd, &IPoolingLayer::setStrideNd);
     ofPooling("padding", &IPoolingLayer::getPaddingNd, &IPoolingLayer::setPaddingNd);
 
-    auto padding = classOf<LayerClass<IPaddingLayer>>(m, "IPaddingLayer");
+    auto padding = classOf<LayerClassOf8<IPaddingLayer>>(m, "IPaddingLayer");
     auto const ofPadding = [&](char const* name, auto get, auto set) {
         bindPair<IPaddingLayer>(padding, "IPaddingLayer", name, get, set);
     };

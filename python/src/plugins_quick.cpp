@@ -204,7 +204,7 @@ class PyQuickRuntime : public IPluginV3QuickRuntime
     StoredFields mFields;
 };
 
-void bindCapabilities(py::module_& m)
+void bindQuickCapabilities(py::module_& m)
 {
     using Core = IPluginV3QuickCore;
     py::class_<Core, IPluginCapability, PyQuickCore, Plain<Core>> core(
@@ -267,7 +267,7 @@ py::object addCall(py::object const& network, py::object const& function, std::o
 void bindPluginsQuick(py::module_& m)
 {
     bindNumbersQuick(m);
-    bindCapabilities(m);
+    bindQuickCapabilities(m);
     auto network = classOf<py::class_<INetworkDefinition, Owned<INetworkDefinition>>>(m, "INetworkDefinition");
     network.def("add_plugin", &addTuple, py::arg("tuple"), docOf("INetworkDefinition.add_plugin"));
     network.def(

@@ -205,7 +205,7 @@ void notFromPython(Class& c, char const* type, std::initializer_list<char const*
         notFromPython<T>(c, type, name, py::object{});
 }
 
-void bindCapabilities(py::module_& m)
+void bindV3Capabilities(py::module_& m)
 {
     py::class_<IPluginCapability, IVersionedInterface, Borrowed<IPluginCapability>>(
         m, "IPluginCapability", docOf("IPluginCapability"));
@@ -298,7 +298,7 @@ void bindRuntimeCapability(py::module_& m)
 
 void bindCapabilitiesV3(py::module_& m)
 {
-    bindCapabilities(m);
+    bindV3Capabilities(m);
     bindBuildAttributes(m);
     bindRuntimeCapability(m);
 }

@@ -30,7 +30,7 @@ py::object seenFromPython(IPluginCreatorInterface* creator)
 }
 
 template <typename List>
-py::list listOf(List list, int32_t count)
+py::list creatorList(List list, int32_t count)
 {
     py::list all;
     for (int32_t i = 0; i < count; ++i)
@@ -48,7 +48,7 @@ void bindLists(Class& c)
         [](T const& self) {
             int32_t count{0};
             auto* const* list = self.getPluginCreatorList(&count);
-            return listOf(list, count);
+            return creatorList(list, count);
         },
         docOf("IPluginRegistry.plugin_creator_list"));
     c.def_property_readonly(
@@ -56,7 +56,7 @@ void bindLists(Class& c)
         [](T const& self) {
             int32_t count{0};
             auto* const* list = self.getAllCreators(&count);
-            return listOf(list, count);
+            return creatorList(list, count);
         },
         docOf("IPluginRegistry.all_creators"));
     c.def_property_readonly(
@@ -64,7 +64,7 @@ void bindLists(Class& c)
         [](T& self) {
             int32_t count{0};
             auto* const* list = self.getAllCreatorsRecursive(&count);
-            return listOf(list, count);
+            return creatorList(list, count);
         },
         docOf("IPluginRegistry.all_creators_recursive"));
 }
@@ -86,7 +86,7 @@ void bindLookUp(Class& c)
 }
 
 //! What a registry refers to, alive until it is deregistered or the registry is gone (M13).
-struct Kept
+struct KeptPlugins
 {
     IPluginRegistry const* registry;
     PyObject const* owner; //!< The builder or runtime; none where the registry lives as long as the process.
@@ -95,24 +95,24 @@ struct Kept
 };
 
 //! By registry, for the life of the process: those of builders and runtimes leave it with their owners.
-std::map<IPluginRegistry const*, Kept*>& allKept()
+std::map<IPluginRegistry const*, KeptPlugins*>& allKept()
 {
-    static auto& all = *new std::map<IPluginRegistry const*, Kept*>;
+    static auto& all = *new std::map<IPluginRegistry const*, KeptPlugins*>;
     return all;
 }
 
-Kept& keptFor(IPluginRegistry const& registry)
+KeptPlugins& keptFor(IPluginRegistry const& registry)
 {
-    Kept*& kept = allKept()[&registry];
+    KeptPlugins*& kept = allKept()[&registry];
     if (kept == nullptr)
-        kept = new Kept{&registry, nullptr, {}, {}};
+        kept = new KeptPlugins{&registry, nullptr, {}, {}};
     return *kept;
 }
 
 //! Called when owner and registry are gone; a registry that was made since may have the same address.
 void dropKept(void* pointer)
 {
-    std::unique_ptr<Kept> const kept{static_cast<Kept*>(pointer)};
+    std::unique_ptr<KeptPlugins> const kept{static_cast<KeptPlugins*>(pointer)};
     auto const at = allKept().find(kept->registry);
     if (at != allKept().end() && at->second == kept.get())
         allKept().erase(at);
@@ -123,10 +123,10 @@ template <typename Owner>
 py::object localRegistry(py::object const& owner)
 {
     IPluginRegistry& registry = owner.cast<Owner&>().getPluginRegistry();
-    Kept*& kept = allKept()[&registry];
+    KeptPlugins*& kept = allKept()[&registry];
     if (kept == nullptr || kept->owner != owner.ptr())
     {
-        kept = new Kept{&registry, owner.ptr(), {}, {}};
+        kept = new KeptPlugins{&registry, owner.ptr(), {}, {}};
         py::detail::keep_alive_impl(owner, py::capsule{kept, &dropKept});
     }
     return py::cast(&registry, py::return_value_policy::reference_internal, owner);

@@ -139,7 +139,7 @@ bool execute(py::object const& object, py::sequence const& bindings)
     });
 }
 
-bool executeAsync(py::object const& object, py::sequence const& bindings, Handle stream, Handle consumed)
+bool executeAsyncByIndex(py::object const& object, py::sequence const& bindings, Handle stream, Handle consumed)
 {
     auto& self = object.cast<IExecutionContext&>();
     Bindings const read = bindingsOf(object, bindings, "execute_async_v2", roomOf(self));
@@ -208,7 +208,7 @@ void bindRunByIndex(py::module_& m)
     auto context = classOf<Context>(m, "IExecutionContext");
     bindShapes(context);
     context.def("execute_v2", &execute, py::arg("bindings"), docOf("IExecutionContext.execute_v2"));
-    context.def("execute_async_v2", &executeAsync, py::arg("bindings"), py::arg("stream_handle"),
+    context.def("execute_async_v2", &executeAsyncByIndex, py::arg("bindings"), py::arg("stream_handle"),
         py::arg("input_consumed") = py::none(), docOf("IExecutionContext.execute_async_v2"));
 }
 

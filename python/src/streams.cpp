@@ -12,7 +12,7 @@ using namespace nvinfer1;
 
 //! Copies what a reader answered, any buffer whose bytes lie together; -1 when it is none, or longer than was asked
 //! for.
-int64_t take(std::optional<py::object> const& answer, void* destination, int64_t count) noexcept
+int64_t copyTo(std::optional<py::object> const& answer, void* destination, int64_t count) noexcept
 {
     Py_buffer view;
     if (!answer)
@@ -39,7 +39,7 @@ class PyStreamReader : public IStreamReader
     int64_t read(void* destination, int64_t count) override
     {
         WithGil const gil;
-        return take(callOverride(static_cast<IStreamReader const*>(this), "read", true, count), destination, count);
+        return copyTo(callOverride(static_cast<IStreamReader const*>(this), "read", true, count), destination, count);
     }
 };
 
@@ -49,7 +49,7 @@ class PyStreamReaderV2 : public IStreamReaderV2
     int64_t read(void* destination, int64_t count, cudaStream_t stream) noexcept override
     {
         WithGil const gil;
-        return take(callOverride(self(), "read", true, count, handleOf(stream)), destination, count);
+        return copyTo(callOverride(self(), "read", true, count, handleOf(stream)), destination, count);
     }
     bool seek(int64_t offset, SeekPosition where) noexcept override
     {

@@ -209,7 +209,7 @@ DataType typeOf(py::array const& array)
     throw py::type_error("no data type of the API is like NumPy's " + std::string{py::str(array.dtype())});
 }
 
-py::object viewOf(py::handle owner, Weights const& weights)
+py::object weightsView(py::handle owner, Weights const& weights)
 {
     py::object const type = numpyType(weights.type);
     if (type.is_none() || weights.values == nullptr)
@@ -242,7 +242,7 @@ void bindWeights(py::module_& m)
     c.def(
         "numpy",
         [](py::object const& self) {
-            py::object const view = viewOf(self, self.cast<Weights const&>());
+            py::object const view = weightsView(self, self.cast<Weights const&>());
             return view.is_none() ? self : view;
         },
         docOf("Weights.numpy"));
@@ -300,7 +300,7 @@ Weights toWeights(py::handle owner, py::object const& object)
 
 py::object fromWeights(py::handle owner, Weights const& weights)
 {
-    py::object const view = viewOf(owner, weights);
+    py::object const view = weightsView(owner, weights);
     return view.is_none() ? py::cast(weights) : view;
 }
 

@@ -14,7 +14,7 @@ namespace
 {
 using Json = nlohmann::ordered_json;
 
-char const* nameOf(PluginFieldType type) noexcept
+char const* fieldTypeName(PluginFieldType type) noexcept
 {
     switch (type)
     {
@@ -67,7 +67,7 @@ std::string pluginsJson(plugins::Registry const& registry)
              ++i)
         {
             PluginField const& field = about.fields->fields[i];
-            fields.push_back({{"name", field.name == nullptr ? "" : field.name}, {"type", nameOf(field.type)},
+            fields.push_back({{"name", field.name == nullptr ? "" : field.name}, {"type", fieldTypeName(field.type)},
                 {"length", field.length}});
         }
         json.push_back({{"name", each.type}, {"version", each.version}, {"namespace", each.nameSpace},

@@ -26,7 +26,7 @@ int32_t levelOf(ProfilingVerbosity verbosity) noexcept
     return -1;
 }
 
-std::string listOf(std::span<TensorArg const> tensors)
+std::string tensorList(std::span<TensorArg const> tensors)
 {
     std::string text;
     for (TensorArg const& tensor : tensors)
@@ -143,8 +143,8 @@ void WatchedRun::traceStep(ObservedStep const& step, Clock::time_point end)
     std::string args = contextText();
     if (mSettings.verbosity == ProfilingVerbosity::kDETAILED)
         args += fmt::format("{}\"kernel\":{},\"inputs\":{},\"outputs\":{}", args.empty() ? "" : ",",
-            quotedForTrace(step.step->candidate), quotedForTrace(listOf(step.inputs)),
-            quotedForTrace(listOf(step.outputs)));
+            quotedForTrace(step.step->candidate), quotedForTrace(tensorList(step.inputs)),
+            quotedForTrace(tensorList(step.outputs)));
     mTrace->add({step.step->name, "layer", start, end, args});
 }
 

@@ -24,8 +24,8 @@ Result<Done> checkOutput(TensorType const& made, TensorArg const& given, SymbolT
                                    : given.extents[k] <= extent.range(symbols).max;
     }
     if (!fits)
-        return badArgument(
-            "output {} has extents {}, but the layer makes {}", position, show(given.extents), show(made.shape));
+        return badArgument("output {} has extents {}, but the layer makes {}", position, tenon::show(given.extents),
+            tenon::show(made.shape));
     return Done{};
 }
 

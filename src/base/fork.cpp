@@ -12,12 +12,12 @@ namespace
 {
 std::atomic<int32_t> gGeneration{0};
 
-void afterForkInChild()
+void countFork()
 {
     gGeneration.fetch_add(1, std::memory_order_relaxed);
 }
 
-[[maybe_unused]] int const kIsTold = pthread_atfork(nullptr, nullptr, &afterForkInChild);
+[[maybe_unused]] int const kForksAreCounted = pthread_atfork(nullptr, nullptr, &countFork);
 } // namespace
 
 int32_t forkGeneration() noexcept

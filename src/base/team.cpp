@@ -100,7 +100,7 @@ thread_local bool tHasForked{false}; //!< This thread is the one that lives on i
 thread_local std::unique_ptr<Deputy> tDeputy;
 
 //! In the child, whose one thread is the one that forked. Leases of the others went with them.
-void afterForkInChild() noexcept
+void forgetThreads() noexcept
 {
     tHasForked = true;
     static_cast<void>(tDeputy.release()); // Its thread is not here either: there is nothing to join.
@@ -108,7 +108,7 @@ void afterForkInChild() noexcept
 }
 
 // When the library is loaded: a user's own OpenMP region may come before the first run of ours.
-[[maybe_unused]] int const kIsTold = pthread_atfork(nullptr, nullptr, &afterForkInChild);
+[[maybe_unused]] int const kForksForgetThreads = pthread_atfork(nullptr, nullptr, &forgetThreads);
 } // namespace
 
 void SpinBarrier::wait() noexcept

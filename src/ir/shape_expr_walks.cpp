@@ -100,11 +100,11 @@ std::string ShapeExpr::show() const
 
 namespace
 {
-//! Evaluation; the value of an operation is computed once, along however many paths it is read.
-class Evaluation
+//! Valuation; the value of an operation is computed once, along however many paths it is read.
+class Valuation
 {
   public:
-    explicit Evaluation(std::span<int64_t const> values)
+    explicit Valuation(std::span<int64_t const> values)
         : mValues{values}
     {
     }
@@ -169,7 +169,7 @@ class Evaluation
 
     std::span<int64_t const> mValues;
     std::unordered_map<Atom const*, int64_t> mKnown;
-}; // namespace Evaluation
+};
 
 Range hull(std::initializer_list<int64_t> corners)
 {
@@ -388,7 +388,7 @@ class Replacement
 
 int64_t ShapeExpr::evaluate(std::span<int64_t const> values) const
 {
-    return Evaluation{values}.of(*this);
+    return Valuation{values}.of(*this);
 }
 
 Range ShapeExpr::range(SymbolTable const& symbols) const

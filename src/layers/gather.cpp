@@ -56,7 +56,7 @@ Result<Shape> positionShape(Gather const& gather, Inputs const& in)
 }
 
 //! Position on an axis; −1 when out of bounds.
-int64_t wrapped(int64_t index, int64_t extent)
+int64_t wrappedIndex(int64_t index, int64_t extent)
 {
     int64_t const at = index < 0 ? index + extent : index;
     return at >= 0 && at < extent ? at : -1;
@@ -124,7 +124,7 @@ void gatherDefault(Gather const& gather, HostTensor const& data, HostTensor cons
         for (int64_t j = 0; j < perBatch; ++j)
         {
             int64_t const batch = gather.nbElementWiseDims == 1 ? o / outerPerBatch : 0;
-            int64_t const at = wrapped(indices.integers[static_cast<size_t>(batch * perBatch + j)], lanes.length);
+            int64_t const at = wrappedIndex(indices.integers[static_cast<size_t>(batch * perBatch + j)], lanes.length);
             for (int64_t i = 0; at >= 0 && i < lanes.inner; ++i)
                 copyElement(out, (o * perBatch + j) * lanes.inner + i, data, (o * lanes.length + at) * lanes.inner + i);
         }
@@ -135,7 +135,7 @@ void gatherElements(Gather const& gather, HostTensor const& data, HostTensor con
     std::vector<int64_t> const strides = stridesOf(data.extents);
     auto const axis = static_cast<size_t>(gather.gatherAxis);
     forEachPosition(out.extents, [&](int64_t linear, std::vector<int64_t> at) {
-        at[axis] = wrapped(indices.integers[static_cast<size_t>(linear)], data.extents[axis]);
+        at[axis] = wrappedIndex(indices.integers[static_cast<size_t>(linear)], data.extents[axis]);
         bool inside{at[axis] >= 0};
         for (size_t a = 0; a < at.size(); ++a)
             inside = inside && at[a] < data.extents[a];
@@ -161,7 +161,8 @@ void gatherPositions(Gather const& gather, HostTensor const& data, HostTensor co
         bool inside{true};
         for (size_t d = 0; d < depth; ++d)
         {
-            int64_t const at = wrapped(indices.integers[static_cast<size_t>(row) * depth + d], data.extents[e + d]);
+            int64_t const at =
+                wrappedIndex(indices.integers[static_cast<size_t>(row) * depth + d], data.extents[e + d]);
             inside = inside && at >= 0;
             from += at * strides[e + d];
         }

@@ -9,12 +9,12 @@
 namespace tenon
 {
 
-using Op = nvinfer1::MatrixOperation;
+using MatrixOp = nvinfer1::MatrixOperation;
 
 Result<Done> MatrixMultiply::verify() const
 {
-    for (Op const op : {operation0, operation1})
-        if (op < Op::kNONE || op > Op::kVECTOR)
+    for (MatrixOp const op : {operation0, operation1})
+        if (op < MatrixOp::kNONE || op > MatrixOp::kVECTOR)
             return badArgument("unknown matrix operation {}", static_cast<int32_t>(op));
     return verifyEpilogue(epilogue);
 }
@@ -29,18 +29,18 @@ struct Operand
     ShapeExpr columns{1};
 };
 
-Operand operandOf(Shape const& shape, Op op, bool isLeft)
+Operand operandOf(Shape const& shape, MatrixOp op, bool isLeft)
 {
     Operand operand;
-    size_t const matrixAxes = op == Op::kVECTOR ? 1 : 2;
+    size_t const matrixAxes = op == MatrixOp::kVECTOR ? 1 : 2;
     operand.batch.assign(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(matrixAxes));
-    if (op == Op::kVECTOR)
+    if (op == MatrixOp::kVECTOR)
         (isLeft ? operand.columns : operand.rows) = shape.back();
     else
     {
         operand.rows = shape[shape.size() - 2];
         operand.columns = shape.back();
-        if (op == Op::kTRANSPOSE)
+        if (op == MatrixOp::kTRANSPOSE)
             std::swap(operand.rows, operand.columns);
     }
     return operand;
@@ -51,8 +51,8 @@ Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
 {
     Check check{in, kName};
     check.fields(verify()).count(2, kFirstExtra + epilogue.extraInputs()).floating(0).sameType(1, 0).sameType(2, 0);
-    check.rank(0, operation0 == Op::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS);
-    check.rank(1, operation1 == Op::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS).rank(2, 1);
+    check.rank(0, operation0 == MatrixOp::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS);
+    check.rank(1, operation1 == MatrixOp::kVECTOR ? 1 : 2, nvinfer1::Dims::MAX_DIMS).rank(2, 1);
     TENON_TRY(check.done());
     Operand const a = operandOf(in.type(0).shape, operation0, true);
     Operand const b = operandOf(in.type(1).shape, operation1, false);
@@ -61,7 +61,8 @@ Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
     bool const fits = !(a.columns - b.rows).isConstant() || *(a.columns - b.rows).constant() == 0;
     check.input(1, fits, "has {} rows, input 0 '{}' has {} columns; they must be equal", b.rows.show(), in[0].name,
         a.columns.show());
-    check.input(2, !in.has(2) || operation1 != Op::kVECTOR, "is a bias, which products with a vector do not take");
+    check.input(
+        2, !in.has(2) || operation1 != MatrixOp::kVECTOR, "is a bias, which products with a vector do not take");
     if (in.has(2) && check)
         check.extent(2, 0, b.columns);
     TENON_TRY(check.done());
@@ -69,9 +70,9 @@ Result<TensorType> MatrixMultiply::infer(Inputs const& in) const
     if (!batch)
         return inputError(in, kName, 1, batch.error().message);
     TensorType type{in.type(0).dtype, *std::move(batch)};
-    if (operation0 != Op::kVECTOR)
+    if (operation0 != MatrixOp::kVECTOR)
         type.shape.push_back(a.rows);
-    if (operation1 != Op::kVECTOR)
+    if (operation1 != MatrixOp::kVECTOR)
         type.shape.push_back(b.columns);
     TENON_TRY(checkExtras(in, kName, epilogue, kFirstExtra, type));
     return type;
@@ -136,8 +137,8 @@ std::optional<Shape> MatrixMultiply::contents(Inputs const& in) const
     int64_t const n = *b.columns.constant();
     if (k > kMostRealValues)
         return std::nullopt;
-    Steps const stepsA{a.batch, m, k, operation0 == Op::kTRANSPOSE};
-    Steps const stepsB{b.batch, k, n, operation1 == Op::kTRANSPOSE};
+    Steps const stepsA{a.batch, m, k, operation0 == MatrixOp::kTRANSPOSE};
+    Steps const stepsB{b.batch, k, n, operation1 == MatrixOp::kTRANSPOSE};
     std::vector<int64_t> loop(extents->begin(), extents->begin() + static_cast<std::ptrdiff_t>(a.batch.size()));
     loop.push_back(m);
     loop.push_back(n);
@@ -178,19 +179,19 @@ Result<std::vector<HostTensor>> MatrixMultiply::reference(HostTensors const& in)
     };
     std::vector<int64_t> const stepsA = stepsOf(a.batch);
     std::vector<int64_t> const stepsB = stepsOf(b.batch);
-    std::vector<double> turnedA(operation0 == Op::kTRANSPOSE ? static_cast<size_t>(m * k) : 0);
-    std::vector<double> turnedB(operation1 == Op::kTRANSPOSE ? static_cast<size_t>(k * n) : 0);
+    std::vector<double> turnedA(operation0 == MatrixOp::kTRANSPOSE ? static_cast<size_t>(m * k) : 0);
+    std::vector<double> turnedB(operation1 == MatrixOp::kTRANSPOSE ? static_cast<size_t>(k * n) : 0);
     int64_t turned{-1};
     forEachPosition(batch, [&](int64_t linear, std::vector<int64_t> const& at) {
         double const* left = in[0]->reals.data() + linearOf(at, stepsA) * m * k;
         double const* right = in[1]->reals.data() + linearOf(at, stepsB) * k * n;
-        if (operation0 == Op::kTRANSPOSE)
+        if (operation0 == MatrixOp::kTRANSPOSE)
             transposeInto(turnedA.data(), left, k, m);
-        if (operation1 == Op::kTRANSPOSE && turned != right - in[1]->reals.data())
+        if (operation1 == MatrixOp::kTRANSPOSE && turned != right - in[1]->reals.data())
             transposeInto(turnedB.data(), right, n, k);
         turned = right - in[1]->reals.data();
-        multiplyAdd(out.reals.data() + linear * m * n, operation0 == Op::kTRANSPOSE ? turnedA.data() : left,
-            operation1 == Op::kTRANSPOSE ? turnedB.data() : right, m, k, n);
+        multiplyAdd(out.reals.data() + linear * m * n, operation0 == MatrixOp::kTRANSPOSE ? turnedA.data() : left,
+            operation1 == MatrixOp::kTRANSPOSE ? turnedB.data() : right, m, k, n);
     });
     HostTensor const* bias = in.size() > 2 ? in[2] : nullptr;
     for (int64_t i = 0; i < out.count(); ++i)

@@ -11,11 +11,11 @@
 namespace tenon
 {
 
-using Op = nvinfer1::ReduceOperation;
+using ReduceOp = nvinfer1::ReduceOperation;
 
 Result<Done> Reduce::verify() const
 {
-    if (operation < Op::kSUM || operation > Op::kAVG)
+    if (operation < ReduceOp::kSUM || operation > ReduceOp::kAVG)
         return badArgument("operation {} reduces nothing", static_cast<int32_t>(operation));
     return Done{};
 }
@@ -72,24 +72,24 @@ std::vector<int64_t> outputStrides(std::vector<int64_t> const& extents, uint32_t
     return strides;
 }
 
-ShapeExpr combine(Op op, ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols)
+ShapeExpr combine(ReduceOp op, ShapeExpr const& a, ShapeExpr const& b, SymbolTable const* symbols)
 {
     switch (op)
     {
-    case Op::kPROD: return a * b;
-    case Op::kMAX: return maxOf(a, b, symbols);
-    case Op::kMIN: return minOf(a, b, symbols);
+    case ReduceOp::kPROD: return a * b;
+    case ReduceOp::kMAX: return maxOf(a, b, symbols);
+    case ReduceOp::kMIN: return minOf(a, b, symbols);
     default: return a + b;
     }
 }
 
-ShapeExpr combineReal(Op op, ShapeExpr const& a, ShapeExpr const& b)
+ShapeExpr combineReal(ReduceOp op, ShapeExpr const& a, ShapeExpr const& b)
 {
     switch (op)
     {
-    case Op::kPROD: return realOp(RealOp::kMul, a, b);
-    case Op::kMAX: return realOp(RealOp::kMax, a, b);
-    case Op::kMIN: return realOp(RealOp::kMin, a, b);
+    case ReduceOp::kPROD: return realOp(RealOp::kMul, a, b);
+    case ReduceOp::kMAX: return realOp(RealOp::kMax, a, b);
+    case ReduceOp::kMIN: return realOp(RealOp::kMin, a, b);
     default: return realOp(RealOp::kAdd, a, b);
     }
 }
@@ -120,11 +120,11 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
     if (!count || !values || !extents || volumeOf(*extents) == 0)
         return std::nullopt;
     int64_t const outputs{*count};
-    if (operation != Op::kAVG && !hasReal(*values))
+    if (operation != ReduceOp::kAVG && !hasReal(*values))
     {
         Shape contents = combined(*values, *extents, reduceAxes, outputs,
             [&](ShapeExpr const& a, ShapeExpr const& b) { return combine(operation, a, b, in.symbols()); });
-        bool const isArithmetic = operation == Op::kSUM || operation == Op::kPROD;
+        bool const isArithmetic = operation == ReduceOp::kSUM || operation == ReduceOp::kPROD;
         bool const isExact = std::all_of(contents.begin(), contents.end(),
             [&](ShapeExpr const& value) { return !isArithmetic || isExactIn(type->dtype, value, in.symbols()); });
         if (isExact)
@@ -136,7 +136,7 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
         [&](ShapeExpr const& a, ShapeExpr const& b) { return combineReal(operation, a, b); });
     for (ShapeExpr& value : contents)
     {
-        if (operation == Op::kAVG)
+        if (operation == ReduceOp::kAVG)
             value = realOp(RealOp::kDiv, value, volumeOf(*extents) / outputs);
         value = roundedTo(type->dtype, value);
     }
@@ -145,28 +145,28 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
 
 namespace
 {
-double startOf(Op op)
+double startOf(ReduceOp op)
 {
     constexpr double kInfinity{std::numeric_limits<double>::infinity()};
-    return op == Op::kPROD ? 1.0 : op == Op::kMAX ? -kInfinity : op == Op::kMIN ? kInfinity : 0.0;
+    return op == ReduceOp::kPROD ? 1.0 : op == ReduceOp::kMAX ? -kInfinity : op == ReduceOp::kMIN ? kInfinity : 0.0;
 }
 
 //! For integers: extremes of the type, sums and products that wrap.
-int64_t integerStart(Op op, DType type)
+int64_t integerStart(ReduceOp op, DType type)
 {
     int64_t const bits = bitsOf(type);
     int64_t const least = bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-    return op == Op::kPROD ? 1 : op == Op::kMAX ? least : op == Op::kMIN ? -(least + 1) : 0;
+    return op == ReduceOp::kPROD ? 1 : op == ReduceOp::kMAX ? least : op == ReduceOp::kMIN ? -(least + 1) : 0;
 }
 
 template <typename T>
-void accumulate(Op op, T& sum, T value)
+void accumulate(ReduceOp op, T& sum, T value)
 {
     switch (op)
     {
-    case Op::kPROD: sum *= value; break;
-    case Op::kMAX: sum = value > sum || value != value ? value : sum; break; // A NaN stays.
-    case Op::kMIN: sum = value < sum || value != value ? value : sum; break;
+    case ReduceOp::kPROD: sum *= value; break;
+    case ReduceOp::kMAX: sum = value > sum || value != value ? value : sum; break; // A NaN stays.
+    case ReduceOp::kMIN: sum = value < sum || value != value ? value : sum; break;
     default: sum += value; break;
     }
 }
@@ -197,7 +197,7 @@ Result<std::vector<HostTensor>> Reduce::reference(HostTensors const& in) const
         else
             accumulate(operation, integers[to], x.integers[static_cast<size_t>(linear)]);
     });
-    bool const mean = operation == Op::kAVG;
+    bool const mean = operation == ReduceOp::kAVG;
     for (size_t i = 0; i < size; ++i)
         if (x.isReal()) // An empty mean is 0 / 0: NaN.
             out.set(static_cast<int64_t>(i), mean ? reals[i] / static_cast<double>(perOutput) : reals[i]);

@@ -33,7 +33,7 @@ Result<Done> checkPositions(Inputs const& in)
     return check.done();
 }
 
-Result<int64_t> wrapped(int64_t index, int64_t extent)
+Result<int64_t> checkedIndex(int64_t index, int64_t extent)
 {
     int64_t const at = index < 0 ? index + extent : index;
     if (at < 0 || at >= extent)
@@ -85,7 +85,7 @@ Result<std::vector<HostTensor>> Scatter::reference(HostTensors const& in) const
         Result<Done> done{Done{}};
         forEachPosition(indices.extents, [&](int64_t linear, std::vector<int64_t> at) {
             Result<int64_t> const to =
-                wrapped(indices.integers[static_cast<size_t>(linear)], out.extents[static_cast<size_t>(axis)]);
+                checkedIndex(indices.integers[static_cast<size_t>(linear)], out.extents[static_cast<size_t>(axis)]);
             if (!to)
                 done = Result<Done>{to.error()};
             else
@@ -104,8 +104,8 @@ Result<std::vector<HostTensor>> Scatter::reference(HostTensors const& in) const
     {
         int64_t to{0};
         for (size_t d = 0; d < depth; ++d)
-            to +=
-                TENON_TRY(wrapped(indices.integers[static_cast<size_t>(row) * depth + d], out.extents[d])) * strides[d];
+            to += TENON_TRY(checkedIndex(indices.integers[static_cast<size_t>(row) * depth + d], out.extents[d]))
+                * strides[d];
         for (int64_t i = 0; i < width; ++i)
             copyElement(out, to + i, *in[2], row * width + i);
     }

@@ -7,11 +7,11 @@
 namespace tenon
 {
 
-using Op = nvinfer1::UnaryOperation;
+using UnaryOp = nvinfer1::UnaryOperation;
 
 Result<Done> Unary::verify() const
 {
-    if (operation < Op::kEXP || operation > Op::kISNAN)
+    if (operation < UnaryOp::kEXP || operation > UnaryOp::kISNAN)
         return badArgument("unknown operation {}", static_cast<int32_t>(operation));
     return Done{};
 }
@@ -20,14 +20,14 @@ Result<TensorType> Unary::infer(Inputs const& in) const
 {
     Check check{in, kName};
     check.fields(verify()).count(1);
-    if (operation == Op::kNOT)
+    if (operation == UnaryOp::kNOT)
         check.boolean(0);
-    else if (operation == Op::kABS || operation == Op::kSIGN || operation == Op::kNEG)
+    else if (operation == UnaryOp::kABS || operation == UnaryOp::kSIGN || operation == UnaryOp::kNEG)
         check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64});
     else
         check.floating(0);
     TensorType type = TENON_TRY(check.sameAs(0));
-    if (operation == Op::kISINF || operation == Op::kISNAN)
+    if (operation == UnaryOp::kISINF || operation == UnaryOp::kISNAN)
         type.dtype = DType::kBOOL;
     return type;
 }
@@ -43,50 +43,50 @@ Expr Unary::body(Expr const& x) const
 
 namespace
 {
-std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& x, SymbolTable const* symbols)
+std::optional<ShapeExpr> valueOf(UnaryOp op, ShapeExpr const& x, SymbolTable const* symbols)
 {
     switch (op)
     {
-    case Op::kNEG: return ShapeExpr{0} - x;
-    case Op::kNOT: return ShapeExpr{1} - x;
-    case Op::kABS: return maxOf(x, ShapeExpr{0} - x, symbols);
-    case Op::kSIGN: return lessOf(0, x, symbols) - lessOf(x, 0, symbols);
-    case Op::kCEIL:
-    case Op::kFLOOR:
-    case Op::kROUND: return x; // Tracked values are whole numbers.
+    case UnaryOp::kNEG: return ShapeExpr{0} - x;
+    case UnaryOp::kNOT: return ShapeExpr{1} - x;
+    case UnaryOp::kABS: return maxOf(x, ShapeExpr{0} - x, symbols);
+    case UnaryOp::kSIGN: return lessOf(0, x, symbols) - lessOf(x, 0, symbols);
+    case UnaryOp::kCEIL:
+    case UnaryOp::kFLOOR:
+    case UnaryOp::kROUND: return x; // Tracked values are whole numbers.
     default: return std::nullopt;
     }
 }
 
-std::optional<RealOp> realOpOf(Op op)
+std::optional<RealOp> realOpOf(UnaryOp op)
 {
     switch (op)
     {
-    case Op::kEXP: return RealOp::kExp;
-    case Op::kLOG: return RealOp::kLog;
-    case Op::kSQRT: return RealOp::kSqrt;
-    case Op::kRECIP: return RealOp::kReciprocal;
-    case Op::kABS: return RealOp::kAbs;
-    case Op::kNEG: return RealOp::kNeg;
-    case Op::kCEIL: return RealOp::kCeil;
-    case Op::kFLOOR: return RealOp::kFloor;
-    case Op::kSIGN: return RealOp::kSign;
-    case Op::kROUND: return RealOp::kRound;
+    case UnaryOp::kEXP: return RealOp::kExp;
+    case UnaryOp::kLOG: return RealOp::kLog;
+    case UnaryOp::kSQRT: return RealOp::kSqrt;
+    case UnaryOp::kRECIP: return RealOp::kReciprocal;
+    case UnaryOp::kABS: return RealOp::kAbs;
+    case UnaryOp::kNEG: return RealOp::kNeg;
+    case UnaryOp::kCEIL: return RealOp::kCeil;
+    case UnaryOp::kFLOOR: return RealOp::kFloor;
+    case UnaryOp::kSIGN: return RealOp::kSign;
+    case UnaryOp::kROUND: return RealOp::kRound;
     default: return std::nullopt; // Nobody makes extents of waves.
     }
 }
 
 //! Of a number that need not be whole, in a tensor of the type.
-std::optional<ShapeExpr> realValueOf(Op op, ShapeExpr const& x, DType type)
+std::optional<ShapeExpr> realValueOf(UnaryOp op, ShapeExpr const& x, DType type)
 {
-    if (op == Op::kISNAN)
+    if (op == UnaryOp::kISNAN)
         return realIsNan(x);
-    if (op == Op::kISINF)
+    if (op == UnaryOp::kISINF)
         return realIsInfinite(x);
     std::optional<RealOp> const real = realOpOf(op);
     if (!real)
         return std::nullopt;
-    bool const rounds = op == Op::kEXP || op == Op::kLOG || op == Op::kSQRT || op == Op::kRECIP;
+    bool const rounds = op == UnaryOp::kEXP || op == UnaryOp::kLOG || op == UnaryOp::kSQRT || op == UnaryOp::kRECIP;
     return rounds ? roundedTo(type, realOp(*real, x)) : realOp(*real, x);
 }
 } // namespace
@@ -98,7 +98,7 @@ std::optional<Shape> Unary::contents(Inputs const& in) const
         std::optional<ShapeExpr> value;
         if (!isReal(x[0]))
             value = valueOf(operation, x[0], in.symbols());
-        bool const isArithmetic = operation == Op::kNEG || operation == Op::kABS;
+        bool const isArithmetic = operation == UnaryOp::kNEG || operation == UnaryOp::kABS;
         if (value && (!isArithmetic || isExactIn(type, *value, in.symbols())))
             return value;
         // The layer itself wraps integers.

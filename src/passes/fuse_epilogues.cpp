@@ -16,7 +16,7 @@ namespace tenon::passes
 namespace
 {
 constexpr size_t kMostSteps{4};
-constexpr size_t kMostNodes{16}; // The longest activation that exporters write, with room.
+constexpr size_t kMostActivationNodes{16}; // The longest activation that exporters write, with room.
 
 Epilogue const* epilogueOf(Node const* node)
 {
@@ -124,7 +124,7 @@ class ActivationRegion
             return Expr::input(0);
         }
         std::optional<Expr> const body = pointwiseBody(mGraph, *node);
-        if (!body || mNodes.size() >= kMostNodes)
+        if (!body || mNodes.size() >= kMostActivationNodes)
             return std::nullopt;
         mNodes.insert(node->id);
         std::vector<Expr> operands;

@@ -11,7 +11,7 @@ namespace tenon::passes
 namespace
 {
 constexpr size_t kMostInputs{8};
-constexpr size_t kMostNodes{48};
+constexpr size_t kMostRegionNodes{48};
 
 //! Inputs of the fused node, each once, and the expressions of operands over them.
 class Region
@@ -89,7 +89,7 @@ Rewrite fusePointwise(Graph const& graph, Node const& node)
     if (covered.empty())
         return skip();
     Expr const expr = body->compose(with);
-    if (region.inputs().size() > kMostInputs || expr.nodes.size() > kMostNodes)
+    if (region.inputs().size() > kMostInputs || expr.nodes.size() > kMostRegionNodes)
         return skip("the region would have too many inputs or operations");
     if (region.inputs().empty())
         return skip();

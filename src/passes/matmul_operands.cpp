@@ -11,7 +11,7 @@ namespace tenon::passes
 
 namespace
 {
-using Op = nvinfer1::MatrixOperation;
+using MatrixOp = nvinfer1::MatrixOperation;
 
 //! Whether the order swaps the last two axes and keeps the others.
 bool swapsMatrix(AxisOrder const& order, size_t rank)
@@ -23,9 +23,9 @@ bool swapsMatrix(AxisOrder const& order, size_t rank)
     return order == swapped;
 }
 
-Op turned(Op operation)
+MatrixOp turned(MatrixOp operation)
 {
-    return operation == Op::kNONE ? Op::kTRANSPOSE : Op::kNONE;
+    return operation == MatrixOp::kNONE ? MatrixOp::kTRANSPOSE : MatrixOp::kNONE;
 }
 } // namespace
 
@@ -36,10 +36,11 @@ Rewrite transposeIntoMatmul(Graph const& graph, Node const& node)
         return skip();
     for (size_t operand = 0; operand < 2; ++operand)
     {
-        Op const operation = operand == 0 ? product->operation0 : product->operation1;
+        MatrixOp const operation = operand == 0 ? product->operation0 : product->operation1;
         Node const* producer = graph.producerOf<Shuffle>(node.input(operand));
         std::optional<AxisOrder> const order = transposeOf(graph, producer);
-        if (operation == Op::kVECTOR || !order || !swapsMatrix(*order, graph.typeOf(node.input(operand)).shape.size()))
+        if (operation == MatrixOp::kVECTOR || !order
+            || !swapsMatrix(*order, graph.typeOf(node.input(operand)).shape.size()))
             continue;
         MatrixMultiply fused = *product;
         (operand == 0 ? fused.operation0 : fused.operation1) = turned(operation);
@@ -57,7 +58,7 @@ Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node)
 {
     auto const* product = as<MatrixMultiply>(*node.layer);
     Node const* flatten = product == nullptr ? nullptr : graph.producerOf<Shuffle>(node.input(0));
-    if (flatten == nullptr || product->operation0 != Op::kNONE || product->operation1 == Op::kVECTOR
+    if (flatten == nullptr || product->operation0 != MatrixOp::kNONE || product->operation1 == MatrixOp::kVECTOR
         || !product->epilogue.empty())
         return skip();
     Shape const& rows = graph.typeOf(node.input(0)).shape;

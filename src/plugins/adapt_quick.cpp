@@ -24,7 +24,7 @@ namespace
 {
 constexpr int32_t kMostCombinations{1 << 16};
 
-struct Capabilities
+struct QuickCapabilities
 {
     IPluginV3QuickCore* core{nullptr};
     IPluginV3QuickBuild* build{nullptr};     //!< Null: an object for running only.
@@ -32,9 +32,9 @@ struct Capabilities
     IPluginV3QuickRuntime* runtime{nullptr}; //!< Null when its kernel goes into the plan.
 };
 
-Result<Capabilities> capabilitiesOf(IPluginV3& plugin, bool needsBuild)
+Result<QuickCapabilities> quickCapabilitiesOf(IPluginV3& plugin, bool needsBuild)
 {
-    Capabilities all;
+    QuickCapabilities all;
     all.core = TENON_TRY(capability<IPluginV3QuickCore>(plugin, PluginCapabilityType::kCORE, "PLUGIN_V3QUICK_CORE"));
     nvinfer1::IPluginCapability* const build = plugin.getCapabilityInterface(PluginCapabilityType::kBUILD);
     if (build != nullptr && std::string_view{build->getInterfaceInfo().kind} == "PLUGIN_V3QUICKAOT_BUILD")
@@ -79,7 +79,7 @@ nvinfer1::Dims stridesOf(PluginTensorDesc const& desc)
 class Quick final : public Plugin
 {
   public:
-    Quick(std::unique_ptr<IPluginV3> plugin, Capabilities const& capabilities)
+    Quick(std::unique_ptr<IPluginV3> plugin, QuickCapabilities const& capabilities)
         : mPlugin{std::move(plugin)},
           mOwn{capabilities},
           mIdentity{textOf(mOwn.core->getPluginName()), textOf(mOwn.core->getPluginVersion()),
@@ -222,7 +222,7 @@ class Quick final : public Plugin
     Result<PluginPtr> clone() override
     {
         std::unique_ptr<IPluginV3> owned{TENON_TRY(newObject(mPlugin->clone(), mPlugin.get(), "clone()", mIdentity))};
-        auto capabilities = capabilitiesOf(*owned, mOwn.build != nullptr);
+        auto capabilities = quickCapabilitiesOf(*owned, mOwn.build != nullptr);
         if (!capabilities)
             return std::move(capabilities).error().in(fmt::format("clone() of plugin {}", mIdentity.show()));
         auto copy = std::make_unique<Quick>(std::move(owned), *capabilities);
@@ -381,7 +381,7 @@ class Quick final : public Plugin
     }
 
     std::unique_ptr<IPluginV3> mPlugin;
-    Capabilities mOwn;
+    QuickCapabilities mOwn;
     Identity mIdentity;
     std::vector<int32_t> mRanks; //!< Of inputs, as last told.
     std::vector<DType> mTypes;   //!< Of all ports, as last told.
@@ -395,7 +395,8 @@ class Quick final : public Plugin
 
 Result<PluginPtr> takeQuick(std::unique_ptr<IPluginV3> plugin, nvinfer1::TensorRTPhase phase)
 {
-    Capabilities const capabilities = TENON_TRY(capabilitiesOf(*plugin, phase == nvinfer1::TensorRTPhase::kBUILD));
+    QuickCapabilities const capabilities =
+        TENON_TRY(quickCapabilitiesOf(*plugin, phase == nvinfer1::TensorRTPhase::kBUILD));
     return PluginPtr{std::make_unique<Quick>(std::move(plugin), capabilities)};
 }
 

@@ -8,7 +8,7 @@ namespace tenon::plugins
 
 namespace
 {
-struct Row
+struct CallbackRow
 {
     std::array<char const*, 5> names; //!< By generation.
     std::string_view ruleV2;          //!< That a failure breaks.
@@ -21,7 +21,7 @@ constexpr std::array<char const*, 5> all(char const* v2, char const* v3)
 }
 
 //! In the order of Ask.
-constexpr std::array<Row, 20> kRows{{
+constexpr std::array<CallbackRow, 20> kRows{{
     {all("getNbOutputs", "getNbOutputs"), "J1", "L9"},
     {all("getOutputDataType", "getOutputDataTypes"), "J9", "L9"},
     {all("getOutputDimensions", "getOutputShapes"), "J2", "L9"},
@@ -46,7 +46,7 @@ constexpr std::array<Row, 20> kRows{{
     {all("destroy", "destructor"), "J7", "L5"},
 }};
 
-Row const& rowOf(Ask ask) noexcept
+CallbackRow const& rowOf(Ask ask) noexcept
 {
     return kRows[static_cast<size_t>(ask)];
 }

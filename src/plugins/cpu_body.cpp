@@ -26,7 +26,7 @@ struct Body
 };
 
 //! One of plugins.
-struct Library
+struct CodeLibrary
 {
     void const* inside{nullptr}; //!< Some address of it.
     int32_t openings{0};
@@ -39,7 +39,7 @@ struct Table
     std::mutex mutex;
     uint64_t numbers{0};
     std::map<Key, std::vector<Body>> bodies; //!< In the order that they were set in.
-    std::map<Module, Library> libraries;
+    std::map<Module, CodeLibrary> libraries;
 
     //! Whether the body may serve an object whose code is there.
     bool isFor(Body const& body, Module object) const
@@ -109,7 +109,7 @@ void countOpenings(void* handle, int32_t more)
 {
     void const* const inside = insideOf(handle);
     std::scoped_lock const lock{table().mutex};
-    Library& library = table().libraries[handle];
+    CodeLibrary& library = table().libraries[handle];
     library.inside = inside;
     library.openings += more;
     library.number = ++table().numbers;

@@ -17,7 +17,7 @@ namespace
 {
 using nvinfer1::TensorFormat;
 
-std::string textOf(std::span<PortChoice const> choices)
+std::string choicesText(std::span<PortChoice const> choices)
 {
     std::string text;
     for (PortChoice const& choice : choices)
@@ -101,7 +101,7 @@ class Negotiation
         if (position > mDeepest || mPrefix.empty())
         {
             mDeepest = position;
-            mPrefix = textOf(mCurrent);
+            mPrefix = choicesText(mCurrent);
         }
         std::vector<PortChoice> const& choices = mOffers[position].choices;
         answers.ofChoices.resize(choices.size());
@@ -149,7 +149,7 @@ class Negotiation
             "plugin {} accepts no type and format for {}{}: refused were {}{}; let it accept one of these{}",
             mPlugin.identity().show(), offer.name,
             mPrefix.empty() ? "" : fmt::format(" (after {} for the ports before it)", mPrefix),
-            offer.choices.empty() ? "none, since no type can be offered there" : textOf(offer.choices),
+            offer.choices.empty() ? "none, since no type can be offered there" : choicesText(offer.choices),
             mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMostQuestions) : "", because());
     }
 

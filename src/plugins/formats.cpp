@@ -18,7 +18,7 @@ constexpr std::array kHalf{DType::kHALF};
 constexpr std::array kHalfOrByte{DType::kHALF, DType::kINT8};
 constexpr std::array kFloatHalfOrByte{DType::kFLOAT, DType::kHALF, DType::kINT8};
 
-struct Row
+struct FormatRow
 {
     TensorFormat format;
     std::string_view name;
@@ -28,35 +28,35 @@ struct Row
 };
 
 constexpr std::array kTable{
-    Row{TensorFormat::kLINEAR, "LINEAR", Layout::kLinear, 0, {}},
-    Row{TensorFormat::kHWC, "HWC", Layout::kChannelsLast, 4, kFloat},
-    Row{TensorFormat::kDHWC, "DHWC", Layout::kChannelsLast, 5, kFloat},
-    Row{TensorFormat::kCHW2, "CHW2", Layout::kBlocked2, 4, kHalves},
-    Row{TensorFormat::kHWC8, "HWC8", Layout::kChannelsLast8, 4, kHalves},
-    Row{TensorFormat::kDHWC8, "DHWC8", Layout::kChannelsLast8, 5, kHalves},
-    Row{TensorFormat::kCHW4, "CHW4", Layout::kBlocked4, 4, kHalfOrByte},
-    Row{TensorFormat::kCHW16, "CHW16", Layout::kBlocked16, 4, kHalf},
-    Row{TensorFormat::kHWC16, "HWC16", Layout::kChannelsLast16, 4, kHalfOrByte},
-    Row{TensorFormat::kCHW32, "CHW32", Layout::kBlocked32, 4, kFloatHalfOrByte},
-    Row{TensorFormat::kCDHW32, "CDHW32", Layout::kBlocked32, 5, kHalfOrByte},
+    FormatRow{TensorFormat::kLINEAR, "LINEAR", Layout::kLinear, 0, {}},
+    FormatRow{TensorFormat::kHWC, "HWC", Layout::kChannelsLast, 4, kFloat},
+    FormatRow{TensorFormat::kDHWC, "DHWC", Layout::kChannelsLast, 5, kFloat},
+    FormatRow{TensorFormat::kCHW2, "CHW2", Layout::kBlocked2, 4, kHalves},
+    FormatRow{TensorFormat::kHWC8, "HWC8", Layout::kChannelsLast8, 4, kHalves},
+    FormatRow{TensorFormat::kDHWC8, "DHWC8", Layout::kChannelsLast8, 5, kHalves},
+    FormatRow{TensorFormat::kCHW4, "CHW4", Layout::kBlocked4, 4, kHalfOrByte},
+    FormatRow{TensorFormat::kCHW16, "CHW16", Layout::kBlocked16, 4, kHalf},
+    FormatRow{TensorFormat::kHWC16, "HWC16", Layout::kChannelsLast16, 4, kHalfOrByte},
+    FormatRow{TensorFormat::kCHW32, "CHW32", Layout::kBlocked32, 4, kFloatHalfOrByte},
+    FormatRow{TensorFormat::kCDHW32, "CDHW32", Layout::kBlocked32, 5, kHalfOrByte},
 };
 
-Row const* rowOf(TensorFormat format) noexcept
+FormatRow const* rowOf(TensorFormat format) noexcept
 {
-    auto const found = std::ranges::find(kTable, format, &Row::format);
+    auto const found = std::ranges::find(kTable, format, &FormatRow::format);
     return found == kTable.end() ? nullptr : &*found;
 }
 } // namespace
 
 std::string_view nameOf(TensorFormat format) noexcept
 {
-    Row const* const row = rowOf(format);
+    FormatRow const* const row = rowOf(format);
     return row == nullptr ? "another format" : row->name;
 }
 
 Result<Layout> layoutOf(TensorFormat format)
 {
-    if (Row const* const row = rowOf(format))
+    if (FormatRow const* const row = rowOf(format))
         return row->layout;
     return badArgument("a plugin's tensor has the format {}", static_cast<int32_t>(format));
 }
@@ -65,7 +65,7 @@ std::vector<TensorFormat> formatsOf(Generation generation, DType type, int32_t r
 {
     constexpr std::array kOldest{TensorFormat::kLINEAR, TensorFormat::kCHW2, TensorFormat::kHWC8};
     std::vector<TensorFormat> formats;
-    for (Row const& row : kTable)
+    for (FormatRow const& row : kTable)
         if ((generation > Generation::kV2Ext || std::ranges::find(kOldest, row.format) != kOldest.end())
             && (row.rank == 0 || row.rank == rank)
             && (row.types.empty() || std::ranges::find(row.types, type) != row.types.end()))

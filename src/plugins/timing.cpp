@@ -143,7 +143,7 @@ class Candidate
     Launch mLaunch;
 };
 
-std::string textOf(Combination const& combination)
+std::string combinationText(Combination const& combination)
 {
     std::string text;
     for (PortChoice const& choice : combination)
@@ -174,7 +174,7 @@ Result<Fastest> fastest(
         {
             double const microseconds = TENON_TRY(candidate.time(tactic));
             found.table += fmt::format("{}({}) tactic {}: {:.2f} us", found.table.empty() ? "" : "; ",
-                textOf(combinations[i]), tactic, microseconds);
+                combinationText(combinations[i]), tactic, microseconds);
             if (best >= 0.0 && microseconds >= best)
                 continue;
             best = microseconds;

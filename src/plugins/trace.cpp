@@ -85,7 +85,7 @@ class TraceFile
     int64_t mOpen{0}; //!< The line that waits for its other half; 0: none.
 };
 
-std::string textOf(nvinfer1::Dims64 const& dims)
+std::string traceText(nvinfer1::Dims64 const& dims)
 {
     std::string text;
     for (int32_t i = 0; i < dims.nbDims; ++i)
@@ -93,7 +93,7 @@ std::string textOf(nvinfer1::Dims64 const& dims)
     return "[" + text + "]";
 }
 
-std::string textOf(std::span<DType const> types)
+std::string traceText(std::span<DType const> types)
 {
     std::string text;
     for (DType const type : types)
@@ -101,7 +101,7 @@ std::string textOf(std::span<DType const> types)
     return text;
 }
 
-std::string textOf(std::span<Shape const> shapes)
+std::string traceText(std::span<Shape const> shapes)
 {
     std::string text;
     for (Shape const& shape : shapes)
@@ -109,7 +109,7 @@ std::string textOf(std::span<Shape const> shapes)
     return text;
 }
 
-std::string textOf(Ports const& ports, bool withBounds)
+std::string traceText(Ports const& ports, bool withBounds)
 {
     std::string text;
     for (size_t i = 0; i < ports.all.size(); ++i)
@@ -120,10 +120,10 @@ std::string textOf(Ports const& ports, bool withBounds)
             i == static_cast<size_t>(ports.inputs) ? " -> "
                 : i == 0                           ? ""
                                                    : ", ",
-            isKnown ? std::string{tenon::nameOf(port.desc.type)} : "?", textOf(port.desc.dims),
+            isKnown ? std::string{tenon::nameOf(port.desc.type)} : "?", traceText(port.desc.dims),
             isKnown ? nameOf(port.desc.format) : "?");
         if (withBounds)
-            text += fmt::format(" in {}:{}:{}", textOf(port.min), textOf(port.opt), textOf(port.max));
+            text += fmt::format(" in {}:{}:{}", traceText(port.min), traceText(port.opt), traceText(port.max));
     }
     return text;
 }
@@ -197,25 +197,25 @@ class Traced final : public Plugin
             return mPlugin->outputTypes(inputs); // Asked for their number only: the type is that of the first input.
         }
         return told(
-            {Ask::kTypes, "types for" + textOf(inputs), "somebody asks for a type, or the build begins"},
+            {Ask::kTypes, "types for" + traceText(inputs), "somebody asks for a type, or the build begins"},
             [&] { return mPlugin->outputTypes(inputs); },
-            [](auto const& types) { return textOf(std::span<DType const>{types}); });
+            [](auto const& types) { return traceText(std::span<DType const>{types}); });
     }
     Result<OutputShapes> outputShapes(
         std::span<Shape const> inputs, std::span<Shape const> shapeInputs, DataExtent const& dataExtent) override
     {
-        std::string text = textOf(inputs);
+        std::string text = traceText(inputs);
         if (!shapeInputs.empty())
-            text += " with values" + textOf(shapeInputs);
+            text += " with values" + traceText(shapeInputs);
         return told(
             {Ask::kShapes, "shapes for" + text, "somebody asks for a shape, or the build begins"},
             [&] { return mPlugin->outputShapes(inputs, shapeInputs, dataExtent); },
-            [](OutputShapes const& found) { return textOf(std::span<Shape const>{found.shapes}); });
+            [](OutputShapes const& found) { return traceText(std::span<Shape const>{found.shapes}); });
     }
     bool accepts(int32_t position, Ports const& ports) override
     {
         return told(
-            {Ask::kAccepts, fmt::format("accepts port {}? {}", position, textOf(ports, false)),
+            {Ask::kAccepts, fmt::format("accepts port {}? {}", position, traceText(ports, false)),
                 mPhase == Phase::kEngine ? "a loaded plan asks again" : "types and formats are being agreed"},
             [&] { return mPlugin->accepts(position, ports); }, [](bool yes) { return yes ? "yes" : "no"; });
     }
@@ -230,14 +230,14 @@ class Traced final : public Plugin
     Result<Done> configure(Ports const& ports) override
     {
         return told(
-            {Ask::kConfigure, "configure, building: " + textOf(ports, true),
+            {Ask::kConfigure, "configure, building: " + traceText(ports, true),
                 "types and formats are agreed; once for each profile"},
             [&] { return mPlugin->configure(ports); }, kDone);
     }
     Result<size_t> workspace(Ports const& ports) override
     {
         return told(
-            {Ask::kWorkspace, "workspace for " + textOf(ports, true), "memory is being booked"},
+            {Ask::kWorkspace, "workspace for " + traceText(ports, true), "memory is being booked"},
             [&] { return mPlugin->workspace(ports); }, [](size_t bytes) { return fmt::format("{} bytes", bytes); });
     }
     Result<std::vector<int32_t>> tactics() override
@@ -296,7 +296,7 @@ class Traced final : public Plugin
         if (isBatchless(identity().generation))
             return mPlugin->reshape(ports); // They only hear of the batch, when they run.
         return told(
-            {Ask::kReshape, "shapes, before running: " + textOf(ports, false),
+            {Ask::kReshape, "shapes, before running: " + traceText(ports, false),
                 mPhase == Phase::kContext ? "the first run, or shapes, profile or addresses have changed"
                                           : "each profile's kOPT, before it is stored"},
             [&] { return mPlugin->reshape(ports); }, kDone);
@@ -347,7 +347,7 @@ class Traced final : public Plugin
     Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports) override
     {
         return told(
-            {std::nullopt, "kernel for " + textOf(ports, false), "it is compiled into the plan"},
+            {std::nullopt, "kernel for " + traceText(ports, false), "it is compiled into the plan"},
             [&] { return mPlugin->kernel(inputs, ports); },
             [](AheadKernel const& kernel) { return fmt::format("'{}', {} bytes", kernel.name, kernel.code.size()); });
     }

@@ -11,11 +11,11 @@ namespace apitest
 namespace
 {
 
-constexpr int32_t kMost{3};
-constexpr uint32_t kExplicit{1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
+constexpr int32_t kMostSamples{3};
+constexpr uint32_t kExplicitBatch{1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
 
 //! One input: extents of a sample. Integers lie within [0, below).
-struct Port
+struct LayerPort
 {
     char const* name;
     std::vector<int64_t> sample;
@@ -51,7 +51,7 @@ using Add = std::function<ILayer*(INetworkDefinition& network, std::vector<ITens
 struct LayerCase
 {
     char const* name;
-    std::vector<Port> inputs;
+    std::vector<LayerPort> inputs;
     std::vector<int64_t> output;
     Add add;
     //! It takes the rank of a sample, which it does not where the batch is explicit.
@@ -77,7 +77,7 @@ using Inputs = std::vector<ITensor*> const&;
 
 std::vector<LayerCase> imageCases()
 {
-    std::vector<Port> const image{{"x", {4, 5, 6}}};
+    std::vector<LayerPort> const image{{"x", {4, 5, 6}}};
     return {
         {"Deconvolution", image, {6, 11, 13},
             [](INetworkDefinition& network, Inputs in, int32_t) {
@@ -158,9 +158,9 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
   protected:
     ILayer* add(bool isExplicit)
     {
-        network.reset(builder->createNetworkV2(isExplicit ? kExplicit : 0));
+        network.reset(builder->createNetworkV2(isExplicit ? kExplicitBatch : 0));
         std::vector<ITensor*> inputs;
-        for (Port const& port : GetParam().inputs)
+        for (LayerPort const& port : GetParam().inputs)
         {
             std::vector<int64_t> shape = port.sample;
             if (isExplicit)
@@ -178,13 +178,13 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
     void addBatchProfile()
     {
         IOptimizationProfile* const profile = builder->createOptimizationProfile();
-        for (Port const& port : GetParam().inputs)
+        for (LayerPort const& port : GetParam().inputs)
             for (auto const& [select, batch] : {std::pair{OptProfileSelector::kMIN, 1},
-                     {OptProfileSelector::kOPT, kMost}, {OptProfileSelector::kMAX, kMost}})
+                     {OptProfileSelector::kOPT, kMostSamples}, {OptProfileSelector::kMAX, kMostSamples}})
                 ASSERT_TRUE(profile->setDimensions(port.name, select, shapeOf(port, batch)));
         ASSERT_GE(config->addOptimizationProfile(profile), 0);
     }
-    static Dims shapeOf(Port const& port, int64_t batch)
+    static Dims shapeOf(LayerPort const& port, int64_t batch)
     {
         std::vector<int64_t> shape = port.sample;
         shape.insert(shape.begin(), batch);
@@ -195,9 +195,9 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
     std::vector<float> outputOf(int64_t batch, Run const& run)
     {
         std::vector<DeviceArray<float>> memory;
-        for (Port const& port : GetParam().inputs)
+        for (LayerPort const& port : GetParam().inputs)
             memory.emplace_back(port.contents(batch));
-        memory.emplace_back(Port{"y", GetParam().output}.count(batch));
+        memory.emplace_back(LayerPort{"y", GetParam().output}.count(batch));
         std::vector<void*> bindings;
         for (DeviceArray<float> const& each : memory)
             bindings.push_back(each.data());
@@ -208,7 +208,7 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
 
 TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
 {
-    builder->setMaxBatchSize(kMost);
+    builder->setMaxBatchSize(kMostSamples);
     ILayer const* const layer = add(false);
     ASSERT_NE(layer, nullptr) << logger.errors();
     EXPECT_EQ(extents(layer->getOutput(0)->getDimensions()), GetParam().output);
@@ -221,7 +221,7 @@ TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
     ASSERT_NE(full, nullptr);
     std::unique_ptr<IExecutionContext> const old{implicit->createExecutionContext()};
     std::unique_ptr<IExecutionContext> const byName{full->createExecutionContext()};
-    for (int32_t batch = 1; batch <= kMost; ++batch)
+    for (int32_t batch = 1; batch <= kMostSamples; ++batch)
     {
         auto const want = outputOf(batch, [&](std::vector<void*> const& bindings) {
             bool isSet{true};
@@ -234,7 +234,7 @@ TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
         ASSERT_EQ(got.size(), want.size());
         EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0) << "batch " << batch;
     }
-    EXPECT_FALSE(old->execute(kMost + 1, std::vector<void*>(GetParam().inputs.size() + 1).data()));
+    EXPECT_FALSE(old->execute(kMostSamples + 1, std::vector<void*>(GetParam().inputs.size() + 1).data()));
 }
 
 TEST_P(LayersOfSamples, C15_withoutAMaxBatchSizeTheRankOfASampleIsRefusedByName)

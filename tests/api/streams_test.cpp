@@ -14,16 +14,16 @@ namespace apitest
 namespace
 {
 //! A stream whose work waits until it is let go.
-class HeldStream
+class BlockedStream
 {
   public:
-    HeldStream()
+    BlockedStream()
     {
         EXPECT_EQ(tenonHostCreateStream(&mHandle, 0, 0), TENON_HOST_OK);
     }
-    HeldStream(HeldStream const&) = delete;
-    HeldStream& operator=(HeldStream const&) = delete;
-    ~HeldStream()
+    BlockedStream(BlockedStream const&) = delete;
+    BlockedStream& operator=(BlockedStream const&) = delete;
+    ~BlockedStream()
     {
         letGo();
         tenonHostSynchronizeStream(mHandle);
@@ -101,7 +101,7 @@ class StreamRules : public TwoProfiles
     std::vector<float> const values = randomFloats(2 * 3 * 9 * 10, 31);
     DeviceArray<float> x{values};
     DeviceArray<float> y{2 * 4 * 9 * 10};
-    HeldStream stream;
+    BlockedStream stream;
 };
 
 TEST_F(StreamRules, S2_S3_enqueueV3ReturnsBeforeTheWorkAndMarksWhenInputsHaveBeenRead)
@@ -205,8 +205,8 @@ TEST_F(StreamRules, S3_enqueueOfABatchGoesOnAndRecordsItsOwnEvent)
 TEST_F(StreamRules, S6_auxiliaryStreamsAreDistinctAndNotTheDefaultOne)
 {
     EXPECT_EQ(engine->getNbAuxStreams(), 0);
-    HeldStream const first;
-    HeldStream const second;
+    BlockedStream const first;
+    BlockedStream const second;
     std::vector<std::vector<cudaStream_t>> const good{{}, {first.handle()}, {first.handle(), second.handle()}};
     ASSERT_TRUE(context->setInputShape("x", dims({2, 3, 9, 10})));
     ASSERT_TRUE(context->setTensorAddress("x", x.data()));

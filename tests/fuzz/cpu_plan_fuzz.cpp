@@ -20,8 +20,8 @@ namespace
 {
 using nvinfer1::Dims;
 
-constexpr int64_t kMostBytes{1 << 22};    //!< Of one tensor, or of the arena.
-constexpr uint64_t kMostScratch{1 << 26}; //!< Kernels size theirs for all lanes that there might be.
+constexpr int64_t kMostPlanBytes{1 << 22}; //!< Of one tensor, or of the arena.
+constexpr uint64_t kMostScratch{1 << 26};  //!< Kernels size theirs for all lanes that there might be.
 
 //! Refuses what no small network needs.
 class LimitedMemory final : public nvinfer1::IGpuAllocator
@@ -70,7 +70,7 @@ class CpuPlanRunner
         if (mContext == nullptr || !setInputs(point))
             return false;
         size_t const bytes = mContext->updateDeviceMemorySizeForShapes();
-        if (bytes > static_cast<size_t>(kMostBytes))
+        if (bytes > static_cast<size_t>(kMostPlanBytes))
             return false;
         DeviceArray<char> const arena{bytes};
         mContext->setDeviceMemoryV2(arena.data(), static_cast<int64_t>(bytes));
@@ -118,7 +118,7 @@ class CpuPlanRunner
 
     bool give(char const* name, int64_t bytes)
     {
-        if (bytes < 0 || bytes > kMostBytes)
+        if (bytes < 0 || bytes > kMostPlanBytes)
             return false;
         // Floats of sensible size, so that arithmetic is exercised and not only NaNs.
         std::vector<float> const values = randomFloats(static_cast<size_t>(bytes / 4) + 1, 3);

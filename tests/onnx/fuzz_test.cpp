@@ -44,17 +44,18 @@ int64_t strangeNumber(Random& random)
 }
 
 //! A well-formed message that means nonsense.
-void confuse(onnx::ModelProto& model, Random& random)
+void confuse(::onnx::ModelProto& model, Random& random)
 {
-    onnx::GraphProto& graph = *model.mutable_graph();
+    ::onnx::GraphProto& graph = *model.mutable_graph();
     char const* const ops[]{"Conv", "ConvTranspose", "Gemm", "Slice", "Pad", "Resize", "TopK", "Concat", "Split",
         "Gather", "Transpose", "Expand", "Tile", "LayerNormalization", "BatchNormalization", "Range", "CumSum",
         "OneHot", "Trilu", "ScatterND", "DepthToSpace", "MaxPool", "Einsum", "Where", "Reshape", "Squeeze", "Unsqueeze",
         "ReduceSum"};
-    onnx::NodeProto& node =
+    ::onnx::NodeProto& node =
         *graph.mutable_node(static_cast<int>(below(random, static_cast<size_t>(graph.node_size()))));
-    onnx::NodeProto const& other = graph.node(static_cast<int>(below(random, static_cast<size_t>(graph.node_size()))));
-    onnx::TensorProto& tensor =
+    ::onnx::NodeProto const& other =
+        graph.node(static_cast<int>(below(random, static_cast<size_t>(graph.node_size()))));
+    ::onnx::TensorProto& tensor =
         *graph.mutable_initializer(static_cast<int>(below(random, static_cast<size_t>(graph.initializer_size()))));
     switch (below(random, 9))
     {
@@ -69,7 +70,7 @@ void confuse(onnx::ModelProto& model, Random& random)
     case 3: setInt(node, "axis", strangeNumber(random)); break;
     case 4: setInts(node, "pads", {strangeNumber(random), strangeNumber(random)}); break;
     case 5:
-        for (onnx::AttributeProto& attribute : *node.mutable_attribute())
+        for (::onnx::AttributeProto& attribute : *node.mutable_attribute())
         {
             attribute.add_ints(strangeNumber(random));
             attribute.set_i(strangeNumber(random));

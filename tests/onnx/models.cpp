@@ -7,7 +7,7 @@
 namespace tenon::test
 {
 
-using onnx::AttributeProto;
+using ::onnx::AttributeProto;
 
 bool RecordingLogger::hasSaid(std::string const& part) const
 {
@@ -24,7 +24,7 @@ TinyModel::TinyModel(int64_t opset)
 
 TinyModel& TinyModel::input(std::string const& name, std::vector<int64_t> const& shape, int32_t type)
 {
-    onnx::ValueInfoProto* const info = proto.mutable_graph()->add_input();
+    ::onnx::ValueInfoProto* const info = proto.mutable_graph()->add_input();
     info->set_name(name);
     info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
     auto* const dims = info->mutable_type()->mutable_tensor_type()->mutable_shape();
@@ -44,9 +44,9 @@ TinyModel& TinyModel::output(std::string const& name)
 TinyModel& TinyModel::weights(
     std::string const& name, std::vector<int64_t> const& shape, std::vector<float> const& elements)
 {
-    onnx::TensorProto* const tensor = proto.mutable_graph()->add_initializer();
+    ::onnx::TensorProto* const tensor = proto.mutable_graph()->add_initializer();
     tensor->set_name(name);
-    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->set_data_type(::onnx::TensorProto::FLOAT);
     tensor->mutable_dims()->Add(shape.begin(), shape.end());
     tensor->set_raw_data(elements.data(), elements.size() * sizeof(float));
     return *this;
@@ -54,9 +54,9 @@ TinyModel& TinyModel::weights(
 
 TinyModel& TinyModel::integers(std::string const& name, std::vector<int64_t> const& elements)
 {
-    onnx::TensorProto* const tensor = proto.mutable_graph()->add_initializer();
+    ::onnx::TensorProto* const tensor = proto.mutable_graph()->add_initializer();
     tensor->set_name(name);
-    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->set_data_type(::onnx::TensorProto::INT64);
     tensor->add_dims(static_cast<int64_t>(elements.size()));
     tensor->mutable_int64_data()->Add(elements.begin(), elements.end());
     return *this;
@@ -65,7 +65,7 @@ TinyModel& TinyModel::integers(std::string const& name, std::vector<int64_t> con
 onnx::NodeProto& TinyModel::node(
     std::string const& op, std::vector<std::string> const& inputs, std::vector<std::string> const& outputs)
 {
-    onnx::NodeProto* const node = proto.mutable_graph()->add_node();
+    ::onnx::NodeProto* const node = proto.mutable_graph()->add_node();
     node->set_op_type(op);
     node->set_name("the " + op);
     for (std::string const& input : inputs)
@@ -113,7 +113,7 @@ std::string Reading::errors() const
 
 namespace
 {
-AttributeProto& added(onnx::NodeProto& node, std::string const& name, AttributeProto::AttributeType type)
+AttributeProto& added(::onnx::NodeProto& node, std::string const& name, AttributeProto::AttributeType type)
 {
     AttributeProto* const attribute = node.add_attribute();
     attribute->set_name(name);
@@ -122,17 +122,17 @@ AttributeProto& added(onnx::NodeProto& node, std::string const& name, AttributeP
 }
 } // namespace
 
-void setInts(onnx::NodeProto& node, std::string const& name, std::vector<int64_t> const& values)
+void setInts(::onnx::NodeProto& node, std::string const& name, std::vector<int64_t> const& values)
 {
     added(node, name, AttributeProto::INTS).mutable_ints()->Add(values.begin(), values.end());
 }
 
-void setInt(onnx::NodeProto& node, std::string const& name, int64_t value)
+void setInt(::onnx::NodeProto& node, std::string const& name, int64_t value)
 {
     added(node, name, AttributeProto::INT).set_i(value);
 }
 
-void setFloat(onnx::NodeProto& node, std::string const& name, float value)
+void setFloat(::onnx::NodeProto& node, std::string const& name, float value)
 {
     added(node, name, AttributeProto::FLOAT).set_f(value);
 }

@@ -123,7 +123,7 @@ TEST(OnnxParser, W6_allUnsupportedNodesAreListedInOnePass)
 TEST(OnnxParser, W6_aFunctionOfTheModelIsRefusedByName)
 {
     TinyModel model = reluModel();
-    onnx::FunctionProto* const function = model.proto.add_functions();
+    ::onnx::FunctionProto* const function = model.proto.add_functions();
     function->set_name("Twice");
     function->set_domain("mine");
     model.node("Twice", {"y"}, {"z"}).set_domain("mine");
@@ -191,11 +191,11 @@ TinyModel externalModel(std::string const& location, int64_t offset, int64_t len
 {
     TinyModel model;
     model.input("x", {4}).output("y");
-    onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
+    ::onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
     tensor->set_name("w");
-    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->set_data_type(::onnx::TensorProto::FLOAT);
     tensor->add_dims(4);
-    tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
     std::pair<char const*, std::string> const entries[]{
         {"location", location}, {"offset", std::to_string(offset)}, {"length", std::to_string(length)}};
     for (auto const& [key, value] : entries)
@@ -263,12 +263,12 @@ TEST(OnnxParser, W12_getLayerOutputTensorFindsTheFirstNodeOfAName)
 TEST(OnnxParser, W14_doubleBecomesFloatWithOneWarning)
 {
     TinyModel model;
-    model.input("x", {2}, onnx::TensorProto::DOUBLE).output("y");
+    model.input("x", {2}, ::onnx::TensorProto::DOUBLE).output("y");
     for (char const* const name : {"v", "w"})
     {
-        onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
+        ::onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
         tensor->set_name(name);
-        tensor->set_data_type(onnx::TensorProto::DOUBLE);
+        tensor->set_data_type(::onnx::TensorProto::DOUBLE);
         tensor->add_dims(2);
         tensor->add_double_data(0.25);
         tensor->add_double_data(-7.0);

@@ -23,11 +23,11 @@ TinyModel externalModel(Entries const& entries)
 {
     TinyModel model;
     model.input("x", {4}).output("y");
-    onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
+    ::onnx::TensorProto* const tensor = model.proto.mutable_graph()->add_initializer();
     tensor->set_name("w");
-    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->set_data_type(::onnx::TensorProto::FLOAT);
     tensor->add_dims(4);
-    tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
     for (auto const& [key, value] : entries)
     {
         auto* const entry = tensor->add_external_data();
@@ -129,7 +129,7 @@ TEST(OnnxSignatures, attributesThatNothingReadsAreNamed)
 {
     TinyModel model;
     model.input("x", {2, 3}).output("y");
-    onnx::NodeProto& node = model.node("LeakyRelu", {"x"}, {"y"});
+    ::onnx::NodeProto& node = model.node("LeakyRelu", {"x"}, {"y"});
     setFloat(node, "alpha", 0.25F);
     setFloat(node, "slope", 0.75F);
     node.set_name("leaky");
@@ -146,15 +146,15 @@ struct OldCase
     int64_t opset;
     std::string op;
     std::vector<std::string> inputs;
-    std::function<void(onnx::NodeProto&)> attributes;
+    std::function<void(::onnx::NodeProto&)> attributes;
     std::string refusal; //!< Empty: it is read.
 };
 
-void nothing(onnx::NodeProto&) {}
+void nothing(::onnx::NodeProto&) {}
 
 auto ints(std::string const& name, int64_t value)
 {
-    return [=](onnx::NodeProto& node) { setInt(node, name, value); };
+    return [=](::onnx::NodeProto& node) { setInt(node, name, value); };
 }
 
 TEST(OnnxOldOpsets, W15_operatorsThatMeantSomethingElseAreRefused)
@@ -179,13 +179,13 @@ TEST(OnnxOldOpsets, W15_operatorsThatMeantSomethingElseAreRefused)
         {6, "Mul", {"x", "whole"}, nothing, ""},
         {6, "Pow", {"x", "row"}, nothing, "'broadcast' is not set"},
         {6, "Pow", {"x", "c"},
-            [](onnx::NodeProto& node) {
+            [](::onnx::NodeProto& node) {
                 setInt(node, "broadcast", 1);
                 setInt(node, "axis", 1);
             },
             "'axis'"},
         {6, "Sub", {"x", "c"},
-            [](onnx::NodeProto& node) {
+            [](::onnx::NodeProto& node) {
                 setInt(node, "broadcast", 1);
                 setInt(node, "axis", 1);
             },

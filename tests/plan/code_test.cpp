@@ -24,7 +24,7 @@ PlanCode codeOf(std::string name, std::string const& text)
     return {std::move(name), sha256(viewOf(text)), text.size(), text.data(), nullptr};
 }
 
-Result<Plan> readCopy(Bytes const& bytes)
+Result<Plan> readOwned(Bytes const& bytes)
 {
     auto const owner = std::make_shared<Bytes>(bytes);
     return readPlan(*owner, owner);
@@ -65,7 +65,7 @@ class PlanCodeTest : public ::testing::Test
 
 TEST_F(PlanCodeTest, O7_codeComesBackWithNameAndDigest)
 {
-    auto const read = readCopy(bytes);
+    auto const read = readOwned(bytes);
     ASSERT_TRUE(read) << read.error().message;
     ASSERT_EQ(read->code.size(), 2U);
     for (size_t i = 0; i < 2; ++i)
@@ -85,11 +85,11 @@ TEST_F(PlanCodeTest, O7_codeComesBackWithNameAndDigest)
 TEST_F(PlanCodeTest, O1_changedCodeIsRefusedByName)
 {
     bytes[placeOf(second) + 7] ^= 1;
-    auto const damaged = readCopy(bytes);
+    auto const damaged = readOwned(bytes);
     ASSERT_FALSE(damaged);
     EXPECT_NE(damaged.error().message.find("checksum of its code"), std::string::npos) << damaged.error().message;
     ASSERT_TRUE(resealPlan(bytes));
-    auto const changed = readCopy(bytes);
+    auto const changed = readOwned(bytes);
     ASSERT_FALSE(changed);
     EXPECT_NE(changed.error().message.find("plugin 'B', kernel 'b'"), std::string::npos) << changed.error().message;
     EXPECT_NE(changed.error().message.find("SHA-256"), std::string::npos) << changed.error().message;
@@ -98,7 +98,7 @@ TEST_F(PlanCodeTest, O1_changedCodeIsRefusedByName)
 TEST_F(PlanCodeTest, O1_everyTruncationIsRefused)
 {
     for (size_t size = 0; size < bytes.size(); size += 13)
-        ASSERT_FALSE(readCopy(Bytes(bytes.begin(), bytes.begin() + static_cast<int64_t>(size)))) << size;
+        ASSERT_FALSE(readOwned(Bytes(bytes.begin(), bytes.begin() + static_cast<int64_t>(size)))) << size;
 }
 
 TEST_F(PlanCodeTest, anEntryWithoutCodeIsNotWritten)

@@ -76,7 +76,7 @@ class Check : public testing::Test
 using Dynamic = FaultyCreator<FaultyDynamic>;
 using Ext = FaultyCreator<FaultyV2Ext>;
 using IOExt = FaultyCreator<FaultyV2IOExt>;
-using V3 = FaultyCreatorV3;
+using FaultyV3 = FaultyCreatorV3;
 
 // ---- sound plugins
 
@@ -135,7 +135,7 @@ TEST_F(Check, theFaultyPluginIsSoundWithoutItsFaults)
         EXPECT_TRUE(checkWith<Dynamic>(Fault::kNone, {}, options));
         EXPECT_TRUE(checkWith<Ext>(Fault::kNone, {}, options));
         EXPECT_TRUE(checkWith<IOExt>(Fault::kNone, {}, options));
-        EXPECT_TRUE(checkWith<V3>(Fault::kNone, {}, options));
+        EXPECT_TRUE(checkWith<FaultyV3>(Fault::kNone, {}, options));
     }
 }
 
@@ -166,7 +166,7 @@ TEST_F(Check, shapeInputsReachThePlugin)
 TEST_F(Check, K10_L6_aCloneThatForgetsAMember)
 {
     expectOnly(checkWith<Dynamic>(Fault::kCloneForgets), "clone-carries", "K10", "clone");
-    expectOnly(checkWith<V3>(Fault::kCloneForgets), "clone-carries", "L6", "clone");
+    expectOnly(checkWith<FaultyV3>(Fault::kCloneForgets), "clone-carries", "L6", "clone");
 }
 
 TEST_F(Check, K10_aCloneOfAConfiguredPluginIsConfigured)
@@ -184,7 +184,7 @@ TEST_F(Check, J6_aCloneIsBornInitialized)
 TEST_F(Check, J7_L7_newObjects)
 {
     expectOnly(checkWith<Dynamic>(Fault::kCloneIsItself), "new-object", "J7", "clone");
-    expectOnly(checkWith<V3>(Fault::kAttachIsItself), "new-object", "L7", "attachToContext");
+    expectOnly(checkWith<FaultyV3>(Fault::kAttachIsItself), "new-object", "L7", "attachToContext");
 }
 
 TEST_F(Check, J7_terminateFreesWhatClonesShare)
@@ -201,7 +201,7 @@ TEST_F(Check, J7_initializeAndTerminateBalance)
 TEST_F(Check, J7_L5_destroyFreesWhatClonesShare)
 {
     expectOnly(checkWith<Dynamic>(Fault::kDestroyFreesShared), "destroy-keeps-others", "J7", "destroy");
-    expectOnly(checkWith<V3>(Fault::kDestroyFreesShared), "destroy-keeps-others", "L5", "destructor");
+    expectOnly(checkWith<FaultyV3>(Fault::kDestroyFreesShared), "destroy-keeps-others", "L5", "destructor");
 }
 
 TEST_F(Check, J8_detachFreesWhatContextsShare)
@@ -212,13 +212,13 @@ TEST_F(Check, J8_detachFreesWhatContextsShare)
 TEST_F(Check, J8_L7_memoryOfTheContextIsGivenBack)
 {
     expectOnly(checkWith<Dynamic>(Fault::kKeepsContextMemory), "allocations", "J8", "detachFromContext");
-    expectOnly(checkWith<V3>(Fault::kKeepsContextMemory), "allocations", "L7", "destructor");
+    expectOnly(checkWith<FaultyV3>(Fault::kKeepsContextMemory), "allocations", "L7", "destructor");
 }
 
 TEST_F(Check, contextsThatShareScratchMemory)
 {
     expectOnly(checkWith<Dynamic>(Fault::kSharedScratch), "contexts-apart", "K10", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kSharedScratch), "contexts-apart", "L7", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kSharedScratch), "contexts-apart", "L7", "enqueue");
 }
 
 // ---- answers
@@ -227,7 +227,7 @@ TEST_F(Check, J10_L17_anAnswerThatDependsOnLaterPositions)
 {
     expectOnly(checkWith<Dynamic>(Fault::kLooksAhead), "looks-ahead", "J10", "supportsFormatCombination");
     expectOnly(checkWith<IOExt>(Fault::kLooksAhead), "looks-ahead", "J10", "supportsFormatCombination");
-    expectOnly(checkWith<V3>(Fault::kLooksAhead), "looks-ahead", "L17", "supportsFormatCombination");
+    expectOnly(checkWith<FaultyV3>(Fault::kLooksAhead), "looks-ahead", "L17", "supportsFormatCombination");
 }
 
 TEST_F(Check, equalQuestionsHaveEqualAnswers)
@@ -239,43 +239,43 @@ TEST_F(Check, equalQuestionsHaveEqualAnswers)
 TEST_F(Check, J3_L22_nothingIsAccepted)
 {
     expectOnly(checkWith<Ext>(Fault::kAcceptsNothing), "combination", "J3", "supportsFormat");
-    expectOnly(checkWith<V3>(Fault::kAcceptsNothing), "combination", "L22", "supportsFormatCombination");
+    expectOnly(checkWith<FaultyV3>(Fault::kAcceptsNothing), "combination", "L22", "supportsFormatCombination");
 }
 
 TEST_F(Check, L14_theCombinationLimitIsPositive)
 {
-    expectOnly(checkWith<V3>(Fault::kNoCombinations), "combination-limit", "L14", "getFormatCombinationLimit");
+    expectOnly(checkWith<FaultyV3>(Fault::kNoCombinations), "combination-limit", "L14", "getFormatCombinationLimit");
 }
 
 TEST_F(Check, L15_tacticsArePositiveAndUnique)
 {
-    expectOnly(checkWith<V3>(Fault::kTacticsTwice), "call-fails", "L15", "getValidTactics");
-    expectOnly(checkWith<V3>(Fault::kTacticZero), "call-fails", "L15", "getValidTactics");
+    expectOnly(checkWith<FaultyV3>(Fault::kTacticsTwice), "call-fails", "L15", "getValidTactics");
+    expectOnly(checkWith<FaultyV3>(Fault::kTacticZero), "call-fails", "L15", "getValidTactics");
 }
 
 TEST_F(Check, L18_anAliasThatIsNone)
 {
-    expectOnly(checkWith<V3>(Fault::kAliasOutOfRange), "alias", "L18", "getAliasedInput");
+    expectOnly(checkWith<FaultyV3>(Fault::kAliasOutOfRange), "alias", "L18", "getAliasedInput");
 }
 
 TEST_F(Check, K12_L9_aShapeThatDoesNotFollowItsInputs)
 {
     expectOnly(checkWith<Dynamic>(Fault::kConstantShape), "shapes-agree", "K12", "getOutputDimensions");
-    expectOnly(checkWith<V3>(Fault::kConstantShape), "shapes-agree", "L9", "getOutputShapes");
+    expectOnly(checkWith<FaultyV3>(Fault::kConstantShape), "shapes-agree", "L9", "getOutputShapes");
 }
 
 TEST_F(Check, J15_L3_namesOfPluginAndCreator)
 {
     expectOnly(checkWith<Dynamic>(Fault::kOtherVersion), "names", "J15", "getPluginVersion");
-    expectOnly(checkWith<V3>(Fault::kOtherVersion), "names", "L3", "getPluginVersion");
-    expectOnly(checkWith<V3>(Fault::kNullNamespace), "names", "L3", "getPluginNamespace");
+    expectOnly(checkWith<FaultyV3>(Fault::kOtherVersion), "names", "L3", "getPluginVersion");
+    expectOnly(checkWith<FaultyV3>(Fault::kNullNamespace), "names", "L3", "getPluginNamespace");
 }
 
 TEST_F(Check, L3_theNamespaceThatTheCreatorIsRegisteredUnder)
 {
     Options options = usual();
     options.nameSpace = "elsewhere";
-    Report const report = checkWith<V3>(Fault::kNone, {}, options);
+    Report const report = checkWith<FaultyV3>(Fault::kNone, {}, options);
     expectOnly(report, "names", "L3", "getPluginNamespace");
     EXPECT_NE(report.message().find("its creator is registered under 'elsewhere'"), std::string::npos)
         << report.message();
@@ -289,7 +289,7 @@ TEST_F(Check, J16_theNamespaceIsKept)
 
 TEST_F(Check, fieldNamesAreUnique)
 {
-    expectOnly(checkWith<V3>(Fault::kFieldTwice), "field-names", "L4", "getFieldNames");
+    expectOnly(checkWith<FaultyV3>(Fault::kFieldTwice), "field-names", "L4", "getFieldNames");
 }
 
 TEST_F(Check, L4_fieldsThatTheCreatorDoesNotAdvertise)
@@ -298,7 +298,7 @@ TEST_F(Check, L4_fieldsThatTheCreatorDoesNotAdvertise)
     std::array<PluginField, 2> const fields{
         PluginField{"scale", &scale, PluginFieldType::kFLOAT32, 1}, {"scael", &scale, PluginFieldType::kFLOAT32, 1}};
     PluginFieldCollection const given{2, fields.data()};
-    V3 creator;
+    FaultyV3 creator;
     Report const report = tenon::testing::check(creator, usual(), &given);
     expectOnly(report, "unknown-field", "L4", "getFieldNames");
     EXPECT_NE(report.message().find("'scael', and the creator advertises 'scale', 'offset'"), std::string::npos)
@@ -366,9 +366,9 @@ TEST_F(Check, J15_L3_aRoundTripThatLosesAField)
 {
     expectOnly(checkWith<Dynamic>(Fault::kReadLosesField), "round-trip", "J15", "deserializePlugin");
     expectOnly(checkWith<IOExt>(Fault::kReadLosesField), "round-trip", "J15", "deserializePlugin");
-    expectOnly(checkWith<V3>(Fault::kReadLosesField), "round-trip", "L3", "createPlugin");
+    expectOnly(checkWith<FaultyV3>(Fault::kReadLosesField), "round-trip", "L3", "createPlugin");
     expectOnly(checkWith<Dynamic>(Fault::kStoreLosesField), "round-trip", "J15", "serialize");
-    expectOnly(checkWith<V3>(Fault::kStoreLosesField), "round-trip", "L3", "getFieldsToSerialize");
+    expectOnly(checkWith<FaultyV3>(Fault::kStoreLosesField), "round-trip", "L3", "getFieldsToSerialize");
 }
 
 // ---- runs
@@ -377,7 +377,7 @@ TEST_F(Check, K9_workspaceIsKept)
 {
     expectOnly(checkWith<Dynamic>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
     expectOnly(checkWith<Ext>(Fault::kWorkspaceOverrun), "workspace-bounds", "K9", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kWorkspaceGarbage), "workspace-contents", "K9", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kWorkspaceGarbage), "workspace-contents", "K9", "enqueue");
 }
 
 //! Three rows lie between the bounds of 1 and 4, and are not the best extent either.
@@ -388,37 +388,37 @@ TEST_F(Check, K9_smallerExtentsWantNoMoreWorkspace)
     EXPECT_NE(report.message().find("3x3x5"), std::string::npos) << report.message();
     EXPECT_NE(report.message().find("asks for 4097 bytes"), std::string::npos) << report.message();
     expectOnly(checkWith<Ext>(Fault::kWorkspaceOfSmall), "workspace-largest", "K9", "getWorkspaceSize");
-    expectOnly(checkWith<V3>(Fault::kWorkspaceOfSmall), "workspace-largest", "K9", "getWorkspaceSize");
+    expectOnly(checkWith<FaultyV3>(Fault::kWorkspaceOfSmall), "workspace-largest", "K9", "getWorkspaceSize");
 }
 
 TEST_F(Check, outputsAreWrittenWholeAndNoMore)
 {
     expectOnly(checkWith<Dynamic>(Fault::kUnwrittenTail), "output-written", "PC2", "enqueue");
     expectOnly(checkWith<IOExt>(Fault::kUnwrittenTail), "output-written", "PC2", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kOutputTooLarge), "output-written", "PC2", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kOutputTooLarge), "output-written", "PC2", "enqueue");
     expectOnly(checkWith<Dynamic>(Fault::kWritesPastEnd), "output-bounds", "PC2", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kWritesBeforeBegin), "output-bounds", "PC2", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kWritesBeforeBegin), "output-bounds", "PC2", "enqueue");
 }
 
 TEST_F(Check, inputsAreKept)
 {
     expectOnly(checkWith<Dynamic>(Fault::kChangesInput), "inputs-kept", "PC3", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kChangesInput), "inputs-kept", "L18", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kChangesInput), "inputs-kept", "L18", "enqueue");
 }
 
 TEST_F(Check, runsRepeat)
 {
     expectOnly(checkWith<Dynamic>(Fault::kCounts), "repeatable", "PC4", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kCounts), "repeatable", "PC4", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kCounts), "repeatable", "PC4", "enqueue");
 }
 
 TEST_F(Check, L23_emptyTensorsAreHandled)
 {
     expectOnly(checkWith<Dynamic>(Fault::kFailsWhenEmpty), "empty-tensors", "L23", "enqueue");
-    expectOnly(checkWith<V3>(Fault::kFailsWhenEmpty), "empty-tensors", "L23", "enqueue");
+    expectOnly(checkWith<FaultyV3>(Fault::kFailsWhenEmpty), "empty-tensors", "L23", "enqueue");
     Options options = usual();
     options.empties = false;
-    EXPECT_TRUE(checkWith<V3>(Fault::kFailsWhenEmpty, {}, options));
+    EXPECT_TRUE(checkWith<FaultyV3>(Fault::kFailsWhenEmpty, {}, options));
 }
 
 TEST_F(Check, resultsAreComparedWithAReference)
@@ -433,7 +433,7 @@ TEST_F(Check, resultsAreComparedWithAReference)
         return true;
     };
     EXPECT_TRUE(checkWith<Dynamic>(Fault::kNone, {}, options));
-    Report const report = checkWith<V3>(Fault::kWrongResult, {}, options);
+    Report const report = checkWith<FaultyV3>(Fault::kWrongResult, {}, options);
     expectOnly(report, "reference", "PC6", "enqueue");
     EXPECT_NE(report.message().find("output 0, element 5"), std::string::npos) << report.message();
 }
@@ -445,7 +445,7 @@ TEST_F(Check, aReferenceThatFailsIsNoSuccess)
         Options options = usual();
         options.isolated = isIsolated;
         options.reference = [](Tensors const&, Tensors const&) { return false; };
-        expectOnly(checkWith<V3>(Fault::kNone, {}, options), "reference", "PC6", "enqueue");
+        expectOnly(checkWith<FaultyV3>(Fault::kNone, {}, options), "reference", "PC6", "enqueue");
         options.reference = [](Tensors const&, Tensors const&) -> bool { throw std::runtime_error{"no row 7"}; };
         Report const report = checkWith<Dynamic>(Fault::kNone, {}, options);
         expectOnly(report, "reference", "PC6", "enqueue");
@@ -453,7 +453,7 @@ TEST_F(Check, aReferenceThatFailsIsNoSuccess)
             << report.message();
         options.reference = {};
         options.fill = [](int32_t, TenonCheckTensor const&) -> bool { throw std::runtime_error{"no row 8"}; };
-        Report const filled = checkWith<V3>(Fault::kNone, {}, options);
+        Report const filled = checkWith<FaultyV3>(Fault::kNone, {}, options);
         expectOnly(filled, "fill", "PC9", "enqueue");
         EXPECT_NE(filled.message().find("no row 8"), std::string::npos) << filled.message();
     }
@@ -581,7 +581,7 @@ TEST_F(Check, L21_L9_errorsReturnedByEachCallbackAreToldAndSurvived)
              Broken{"getFieldsToSerialize", "L4"}})
     {
         SCOPED_TRACE(each.callback);
-        expectOnly(checkWith<V3>(Fault::kReturnsError, each.callback), "call-fails", each.rule, each.callback);
+        expectOnly(checkWith<FaultyV3>(Fault::kReturnsError, each.callback), "call-fails", each.rule, each.callback);
     }
     for (Broken const& each :
         {Broken{"createPlugin", "PC8"}, Broken{"clone", "J7"}, Broken{"initialize", "J5"}, Broken{"enqueue", "J5"}})
@@ -608,7 +608,7 @@ TEST_F(Check, J5_L21_exceptionsOutOfEachCallbackAreToldAndSurvived)
              "getFieldsToSerialize", "enqueue"})
     {
         SCOPED_TRACE(callback);
-        expectOnly(checkWith<V3>(Fault::kThrows, callback, options), "throws", "L21", callback);
+        expectOnly(checkWith<FaultyV3>(Fault::kThrows, callback, options), "throws", "L21", callback);
     }
 }
 
@@ -621,7 +621,7 @@ TEST_F(Check, crashesAndEndlessCallsAreFindingsInChildProcesses)
     for (int32_t const seconds : {1, 5, 30}) // Where the machine itself stands still, other calls are late, too.
     {
         options.seconds = seconds;
-        hung = checkWith<V3>(Fault::kHangs, {}, options);
+        hung = checkWith<FaultyV3>(Fault::kHangs, {}, options);
         if (hung.has("hangs", "enqueue"))
             break;
     }
@@ -633,7 +633,7 @@ TEST_F(Check, crashesAreFindingsWhereNobodyIsToldHowChildrenEnd)
     auto* const before = std::signal(SIGCHLD, SIG_IGN);
     Options options = usual();
     options.isolated = true;
-    EXPECT_TRUE(checkWith<V3>(Fault::kNone, {}, options));
+    EXPECT_TRUE(checkWith<FaultyV3>(Fault::kNone, {}, options));
     expectOnly(checkWith<Dynamic>(Fault::kCrashes, {}, options), "crashes", "PC5", "enqueue");
     std::signal(SIGCHLD, before);
 }
@@ -643,7 +643,7 @@ TEST_F(Check, callbacksThatEndTheProcessAreFindings)
     Options options = usual();
     options.isolated = true;
     expectOnly(checkWith<Dynamic>(Fault::kExits, {}, options), "ends-process", "PC5", "enqueue");
-    Report const report = checkWith<V3>(Fault::kLeaves, {}, options);
+    Report const report = checkWith<FaultyV3>(Fault::kLeaves, {}, options);
     expectOnly(report, "ends-process", "PC5", "enqueue");
     EXPECT_NE(report.message().find("_exit(), with status 0"), std::string::npos) << report.message();
 }
@@ -687,14 +687,15 @@ using CheckDeathTest = Check;
 TEST_F(CheckDeathTest, exitInThisProcessIsNoSuccess)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_EXIT(checkWith<V3>(Fault::kExits), testing::ExitedWithCode(1), "ended the process by exit.. in enqueue");
+    EXPECT_EXIT(
+        checkWith<FaultyV3>(Fault::kExits), testing::ExitedWithCode(1), "ended the process by exit.. in enqueue");
 }
 
 TEST_F(Check, whatCannotBeginSaysWhy)
 {
     Options options;
     options.inputs = {tenon::testing::range({2, 3}, {1, 3}, {4, 3})};
-    Report const report = checkWith<V3>(Fault::kNone, {}, options);
+    Report const report = checkWith<FaultyV3>(Fault::kNone, {}, options);
     EXPECT_FALSE(report);
     EXPECT_NE(report.message().find("goes from 2 over 1 to 4"), std::string::npos) << report.message();
 }

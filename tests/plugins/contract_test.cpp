@@ -66,16 +66,16 @@ std::vector<Way> ways()
         wayOfV2<CircPadV2IOExt>("V2IOExt", false), wayOfV2<CircPadV2DynamicExt>("V2DynamicExt", true), wayOfV3()};
 }
 
-struct Case
+struct ContractCase
 {
     size_t way;
     DataType type;
     bool isStronglyTyped;
 };
 
-std::vector<Case> cases(size_t first = 0)
+std::vector<ContractCase> contractCases(size_t first = 0)
 {
-    std::vector<Case> all;
+    std::vector<ContractCase> all;
     for (size_t way = first; way < ways().size(); ++way)
     {
         for (DataType const type : {DataType::kFLOAT, DataType::kINT32})
@@ -86,7 +86,7 @@ std::vector<Case> cases(size_t first = 0)
     return all;
 }
 
-class Contract : public apitest::ApiTest, public ::testing::WithParamInterface<Case>
+class Contract : public apitest::ApiTest, public ::testing::WithParamInterface<ContractCase>
 {
   protected:
     Way const way = ways()[GetParam().way];
@@ -240,7 +240,7 @@ TEST_P(ContractWithShapeInput, L11_aShapeTensorSaysHowMuchIsAdded)
     EXPECT_EQ(outputs["y"].as<uint8_t>(), given.y);
 }
 
-std::string nameOf(::testing::TestParamInfo<Case> const& info)
+std::string nameOf(::testing::TestParamInfo<ContractCase> const& info)
 {
     static std::map<DataType, std::string> const types{
         {DataType::kFLOAT, "float"}, {DataType::kHALF, "half"}, {DataType::kINT8, "int8"}, {DataType::kINT32, "int32"}};
@@ -248,8 +248,9 @@ std::string nameOf(::testing::TestParamInfo<Case> const& info)
         + (info.param.isStronglyTyped ? "_strong" : "_weak");
 }
 
-INSTANTIATE_TEST_SUITE_P(CircPad, Contract, ::testing::ValuesIn(cases()), nameOf);
-INSTANTIATE_TEST_SUITE_P(CircPad, ContractWithShapeInput, ::testing::ValuesIn(cases(ways().size() - 1)), nameOf);
+INSTANTIATE_TEST_SUITE_P(CircPad, Contract, ::testing::ValuesIn(contractCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    CircPad, ContractWithShapeInput, ::testing::ValuesIn(contractCases(ways().size() - 1)), nameOf);
 
 } // namespace
 } // namespace plugintest

@@ -73,7 +73,7 @@ class TurnAround final : public OneToOne<TurnAround>
     }
 };
 
-struct Case
+struct FormatCase
 {
     DataType type;
     TensorFormat from;
@@ -81,7 +81,7 @@ struct Case
     int64_t rank;
 };
 
-class Formats : public apitest::ApiTest, public ::testing::WithParamInterface<Case>
+class Formats : public apitest::ApiTest, public ::testing::WithParamInterface<FormatCase>
 {
   protected:
     OneToOneCreator<TurnAround> creator;
@@ -100,7 +100,7 @@ class Formats : public apitest::ApiTest, public ::testing::WithParamInterface<Ca
 
 TEST_P(Formats, L22_dataIsLaidOutAsThePluginAccepted)
 {
-    Case const& given = GetParam();
+    FormatCase const& given = GetParam();
     TurnAround::from = given.from;
     TurnAround::to = given.to;
     Dims const shape = given.rank == 4 ? dims({2, 35, 3, 5}) : dims({2, 35, 2, 3, 3});
@@ -138,11 +138,11 @@ TEST_P(Formats, L22_dataIsLaidOutAsThePluginAccepted)
     EXPECT_EQ(out.read(), wanted);
 }
 
-std::vector<Case> cases()
+std::vector<FormatCase> formatCases()
 {
     using D = DataType;
     using F = TensorFormat;
-    std::vector<Case> all;
+    std::vector<FormatCase> all;
     for (D const type : {D::kFLOAT, D::kHALF, D::kBF16, D::kINT8, D::kINT32, D::kINT64})
         all.push_back({type, F::kLINEAR, F::kLINEAR, 4});
     for (auto const& [type, format] : {std::pair{D::kFLOAT, F::kHWC}, {D::kHALF, F::kCHW2}, {D::kBF16, F::kCHW2},
@@ -159,7 +159,7 @@ std::vector<Case> cases()
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Formats, ::testing::ValuesIn(cases()), [](auto const& info) {
+INSTANTIATE_TEST_SUITE_P(All, Formats, ::testing::ValuesIn(formatCases()), [](auto const& info) {
     return "type" + std::to_string(static_cast<int32_t>(info.param.type)) + "_from"
         + std::to_string(static_cast<int32_t>(info.param.from)) + "_to"
         + std::to_string(static_cast<int32_t>(info.param.to));

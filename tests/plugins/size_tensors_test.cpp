@@ -78,7 +78,7 @@ class Positive final : public CircPadV3
     inline static bool isSize{false};
 };
 
-class Growing final : public IOutputAllocator
+class Grown final : public IOutputAllocator
 {
   public:
     std::unique_ptr<DeviceArray<uint8_t>> memory;
@@ -119,7 +119,7 @@ TEST_F(V3, L10_L12_sizeTensorsTellExtents)
             << "the bound of the size at kMAX, and what the plugin expects at kOPT";
         EXPECT_EQ(apitest::extents(engine->getTensorShape("y")), std::vector<int64_t>{-1});
         std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
-        Growing y;
+        Grown y;
         ASSERT_TRUE(context->setOutputAllocator("y", &y));
         for (size_t const n : {1, 8, 33, 64})
         {

@@ -169,16 +169,16 @@ TEST_F(V3, L15_tacticsAreUniqueAndPositive)
 }
 
 //! A pad one of whose callbacks fails.
-class Failing final : public CircPadV3
+class FailingPad final : public CircPadV3
 {
   public:
-    explicit Failing(std::string call)
+    explicit FailingPad(std::string call)
         : mCall{std::move(call)}
     {
     }
     IPluginV3* clone() noexcept override
     {
-        return mCall == "clone" && number() != 0 ? nullptr : new Failing{*this};
+        return mCall == "clone" && number() != 0 ? nullptr : new FailingPad{*this};
     }
     int32_t getOutputDataTypes(DataType* out, int32_t n, DataType const* in, int32_t m) const noexcept override
     {
@@ -206,7 +206,7 @@ class Failing final : public CircPadV3
     }
 
   private:
-    Failing(Failing const& other)
+    FailingPad(FailingPad const& other)
         : CircPadV3{other},
           mCall{other.mCall}
     {
@@ -222,14 +222,14 @@ TEST_F(V3, L9_L21_codesStopTheBuildAndAreReported)
             {"supportsFormatCombination", "input 0 (tensor 'x')"}})
     {
         network.reset(builder->createNetworkV2(0));
-        Failing plugin{call};
+        FailingPad plugin{call};
         ASSERT_NE(addPad(plugin, dims({1, 2, 5, 7})), nullptr) << call;
         std::string const message = buildFails();
         EXPECT_NE(message.find(what), std::string::npos) << call << ": " << message;
         EXPECT_NE(message.find("pad"), std::string::npos) << "the layer is named: " << message;
     }
     network.reset(builder->createNetworkV2(0));
-    Failing plugin{"clone"};
+    FailingPad plugin{"clone"};
     EXPECT_EQ(addPad(plugin, dims({1, 2, 5, 7})), nullptr) << "L6: clone gave null";
 }
 

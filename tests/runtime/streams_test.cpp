@@ -441,15 +441,15 @@ TEST(Streams, S3_theEventStandsBehindTheLastStepThatReadsAnInput)
         EXPECT_OK(context->setInputAddress("x", x.data()));
         EXPECT_OK(context->setOutputAddress("out", out.data()));
         HeldStream stream;
-        Gate::shut();
+        KernelGate::shut();
         EXPECT_OK(context->enqueue(stream.handle()));
         stream.open();
-        Gate::awaitKernel();
+        KernelGate::awaitKernel();
         EXPECT_EQ(*host::isDone(*event), !isHeldWhileItReads);
         EXPECT_FALSE(*host::isIdle(stream.handle()));
         if (!isHeldWhileItReads)
             x.write(randomFloats(6, 2));
-        Gate::open();
+        KernelGate::open();
         EXPECT_OK(stream.finish());
         EXPECT_TRUE(*host::isDone(*event));
         EXPECT_EQ(out.read(), values);

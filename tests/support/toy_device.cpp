@@ -210,21 +210,21 @@ std::atomic<int64_t>& ToyDevice::livePrepared()
     return count;
 }
 
-void Gate::shut()
+void KernelGate::shut()
 {
     std::scoped_lock const lock{gate().mutex};
     gate().isShut = true;
     gate().isReached = false;
 }
 
-void Gate::open()
+void KernelGate::open()
 {
     std::scoped_lock const lock{gate().mutex};
     gate().isShut = false;
     gate().changed.notify_all();
 }
 
-void Gate::awaitKernel()
+void KernelGate::awaitKernel()
 {
     std::unique_lock lock{gate().mutex};
     gate().changed.wait(lock, [] { return gate().isReached; });

@@ -9,7 +9,7 @@ namespace tenon::test
 {
 
 //! What the kernel "wait" waits at; open unless a test shuts it.
-class Gate
+class KernelGate
 {
   public:
     static void shut();

@@ -11,7 +11,7 @@ namespace tenon::cli
 
 namespace
 {
-struct Options
+struct BenchOptions
 {
     std::string path;
     std::vector<std::string> shapes;
@@ -35,7 +35,7 @@ double at(std::vector<double> const& sorted, double part)
     return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
 }
 
-int bench(Options const& options, Common const& common)
+int bench(BenchOptions const& options, Common const& common)
 {
     using Clock = std::chrono::steady_clock;
     Logger logger{common.severity()};
@@ -68,7 +68,7 @@ int bench(Options const& options, Common const& common)
 
 void addBench(CLI::App& app, Common const& common, int& status)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BenchOptions>();
     CLI::App* command = app.add_subcommand("bench", "Measure the latency of a plan (or a model, built first)");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");

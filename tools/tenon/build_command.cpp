@@ -11,14 +11,14 @@ namespace tenon::cli
 
 namespace
 {
-struct Options
+struct BuildOptions
 {
     std::string model;
     std::string output;
     std::vector<std::string> shapes;
 };
 
-int build(Options const& options, Common const& common)
+int build(BuildOptions const& options, Common const& common)
 {
     std::filesystem::path const model{options.model};
     std::string const output =
@@ -47,7 +47,7 @@ int build(Options const& options, Common const& common)
 
 void addBuild(CLI::App& app, Common const& common, int& status)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<BuildOptions>();
     CLI::App* command = app.add_subcommand("build", "Build a plan from an ONNX model");
     command->add_option("model", options->model, "The ONNX file")->required()->check(CLI::ExistingFile);
     command->add_option("-o,--output", options->output, "Where the plan goes (MODEL.plan)");

@@ -12,7 +12,7 @@ namespace tenon::cli
 
 namespace
 {
-struct Options
+struct InspectOptions
 {
     std::string path;
     bool json{false};
@@ -161,7 +161,7 @@ Json inspectModel(std::string const& path, nvinfer1::ILogger& logger)
     return parsed(text, problem);
 }
 
-int inspect(Options const& options, Common const& common)
+int inspect(InspectOptions const& options, Common const& common)
 {
     Logger logger{common.severity()};
     bool const isModel = isOnnx(options.path);
@@ -186,7 +186,7 @@ int inspect(Options const& options, Common const& common)
 
 void addInspect(CLI::App& app, Common const& common, int& status)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<InspectOptions>();
     CLI::App* command = app.add_subcommand("inspect", "Show the layers of a model, or what became of them in a plan");
     command->add_option("path", options->path, "A .onnx file or a plan")->required()->check(CLI::ExistingFile);
     command->add_flag("--json", options->json, "Print everything as JSON");

@@ -17,7 +17,7 @@ using nvinfer1::PluginFieldType;
 
 namespace
 {
-std::vector<std::string> split(std::string const& text, char at)
+std::vector<std::string> piecesOf(std::string const& text, char at)
 {
     std::vector<std::string> pieces;
     std::istringstream in{text};
@@ -44,7 +44,7 @@ std::vector<int64_t> extentsOf(std::string const& text, std::string const& where
     std::vector<int64_t> extents;
     if (text == "scalar")
         return extents;
-    for (std::string const& piece : split(text, 'x'))
+    for (std::string const& piece : piecesOf(text, 'x'))
         extents.push_back(numberOf<int64_t>(piece, where));
     return extents;
 }
@@ -64,7 +64,7 @@ std::vector<char> numbersOf(std::vector<std::string> const& texts, std::string c
 
 std::vector<char> dataOf(PluginFieldType type, std::string const& value, std::string const& where)
 {
-    std::vector<std::string> const texts = split(value, ':');
+    std::vector<std::string> const texts = piecesOf(value, ':');
     switch (type)
     {
     case PluginFieldType::kFLOAT32: return numbersOf<float>(texts, where);
@@ -92,7 +92,7 @@ bool CreatorName::fits(
 
 CreatorName parseCreator(std::string const& text)
 {
-    std::vector<std::string> const pieces = split(text, ':');
+    std::vector<std::string> const pieces = piecesOf(text, ':');
     CreatorName creator;
     if (!pieces.empty())
         creator.name = pieces[0];
@@ -107,11 +107,11 @@ CreatorName parseCreator(std::string const& text)
 std::vector<testing::Input> parseInputs(std::string const& text)
 {
     std::vector<testing::Input> inputs;
-    for (std::string const& piece : split(text, ','))
+    for (std::string const& piece : piecesOf(text, ','))
     {
         size_t const equals = piece.find('=');
         std::string const name = equals == std::string::npos ? "" : piece.substr(0, equals);
-        std::vector<std::string> const bounds = split(piece.substr(name.empty() ? 0 : equals + 1), ':');
+        std::vector<std::string> const bounds = piecesOf(piece.substr(name.empty() ? 0 : equals + 1), ':');
         if (name == "values" && bounds.size() == 1)
             inputs.push_back(testing::values(extentsOf(bounds[0], piece)));
         else if (bounds.size() == 1)
@@ -135,7 +135,7 @@ std::vector<DataType> parseTypes(std::string const& text)
         {"bfloat16", DataType::kBF16}, {"bf16", DataType::kBF16}, {"int8", DataType::kINT8},
         {"int32", DataType::kINT32}, {"int64", DataType::kINT64}, {"fp8", DataType::kFP8}}};
     std::vector<DataType> types;
-    for (std::string const& piece : split(text, ','))
+    for (std::string const& piece : piecesOf(text, ','))
     {
         size_t const before = types.size();
         for (auto const& [name, type] : kNames)
@@ -150,7 +150,7 @@ std::vector<DataType> parseTypes(std::string const& text)
 
 Fields::Fields(std::string const& text, PluginFieldCollection const* advertised)
 {
-    for (std::string const& piece : split(text, ','))
+    for (std::string const& piece : piecesOf(text, ','))
     {
         size_t const equals = piece.find('=');
         if (equals == std::string::npos)
@@ -175,7 +175,7 @@ void Fields::add(std::string const& name, std::string const& value, PluginFieldC
         bool const isBytes = field.type == PluginFieldType::kCHAR || field.type == PluginFieldType::kUNKNOWN;
         mNames.push_back(name);
         mData.push_back(dataOf(field.type, value, name + "=" + value));
-        auto const count = isBytes ? mData.back().size() : split(value, ':').size();
+        auto const count = isBytes ? mData.back().size() : piecesOf(value, ':').size();
         mFields.emplace_back(mNames.back().c_str(), mData.back().data(), field.type, static_cast<int32_t>(count));
         return;
     }

@@ -89,7 +89,7 @@ PluginFieldCollection const* fieldNamesOf(IPluginCreatorInterface& creator, std:
     return static_cast<nvinfer1::IPluginCreatorV3Quick&>(creator).getFieldNames();
 }
 
-void print(Json const& report, std::string const& shapes)
+void printFindings(Json const& report, std::string const& shapes)
 {
     Json const& plugin = report["plugin"];
     std::printf("'%s' version '%s' namespace '%s' (%s), inputs %s: %s combinations, %s runs\n",
@@ -133,7 +133,7 @@ bool checkCreator(Json const& listed, CheckOptions const& options, Json& all)
         throw std::runtime_error(report.message());
     all.push_back(Json::parse(report.json()));
     if (!options.json)
-        print(all.back(), shapes);
+        printFindings(all.back(), shapes);
     return report.ok();
 }
 

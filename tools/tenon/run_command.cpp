@@ -16,7 +16,7 @@ namespace tenon::cli
 
 namespace
 {
-struct Options
+struct RunOptions
 {
     std::string path;
     std::vector<std::string> shapes;
@@ -68,7 +68,7 @@ void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims c
     std::printf("\n");
 }
 
-int run(Options const& options, Common const& common)
+int run(RunOptions const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
@@ -100,7 +100,7 @@ int run(Options const& options, Common const& common)
 
 void addRun(CLI::App& app, Common const& common, int& status)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<RunOptions>();
     CLI::App* command = app.add_subcommand("run", "Run a plan (or a model, built first) once");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");

@@ -14,7 +14,7 @@ namespace tenon::cli
 
 namespace
 {
-struct Options
+struct VerifyOptions
 {
     std::string path;
     std::vector<std::string> shapes;
@@ -60,7 +60,7 @@ std::string stepName(Json const& report, Json const& step)
                             : step.get<std::string>();
 }
 
-void print(Json const& report, bool verbose)
+void printSteps(Json const& report, bool verbose)
 {
     size_t compared{0};
     size_t own{0};
@@ -102,7 +102,7 @@ void print(Json const& report, bool verbose)
         first["index"].dump().c_str(), first["got"].dump().c_str(), first["want"].dump().c_str());
 }
 
-int verify(Options const& options, Common const& common)
+int verify(VerifyOptions const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
@@ -123,14 +123,14 @@ int verify(Options const& options, Common const& common)
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
     else
-        print(report, common.verbose);
+        printSteps(report, common.verbose);
     return report["ok"].get<bool>() ? 0 : 1;
 }
 } // namespace
 
 void addVerify(CLI::App& app, Common const& common, int& status)
 {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<VerifyOptions>();
     CLI::App* command = app.add_subcommand("verify", "Compare each step of a plan with the reference");
     command->add_option("plan", options->path, "A plan, or a .onnx file (built first)")
         ->required()

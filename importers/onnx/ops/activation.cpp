@@ -201,7 +201,7 @@ Outputs importSoftmax(Node& node)
     return {reshapeTo(node, normalized(node, matrix, 1), extents)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kActivationTable[]{
     {"Celu", importCelu},
     {"Clip", importClip},
     {"Gelu", importGelu},
@@ -217,6 +217,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kActivationOperators{kOperators};
+constinit std::span<Operator const> const kActivationOperators{kActivationTable};
 
 } // namespace tenon::onnx

@@ -178,13 +178,13 @@ Outputs importConvTranspose(Node& node)
     return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kConvolutionTable[]{
     {"Conv", importConv},
     {"ConvTranspose", importConvTranspose},
 };
 
 } // namespace
 
-constinit std::span<Operator const> const kConvolutionOperators{kOperators};
+constinit std::span<Operator const> const kConvolutionOperators{kConvolutionTable};
 
 } // namespace tenon::onnx

@@ -124,7 +124,7 @@ Outputs importActivation(Node& node)
     return {node.activation(node.in(0), row.type, alpha, beta)};
 }
 
-constexpr auto kOperators = [] {
+constexpr auto kDirectTable = [] {
     std::array<Operator, std::size(kUnary) + std::size(kBinary) + std::size(kActivations)> all{};
     size_t at{0};
     for (auto const& row : kUnary)
@@ -144,6 +144,6 @@ constexpr auto kOperators = [] {
 
 } // namespace
 
-constinit std::span<Operator const> const kDirectOperators{kOperators};
+constinit std::span<Operator const> const kDirectOperators{kDirectTable};
 
 } // namespace tenon::onnx

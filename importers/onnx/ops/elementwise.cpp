@@ -151,7 +151,7 @@ Outputs importDropout(Node& node)
     return outputs;
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kElementwiseTable[]{
     {"Cast", importCast},
     {"CastLike", importCastLike},
     {"Dropout", importDropout},
@@ -171,6 +171,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kElementwiseOperators{kOperators};
+constinit std::span<Operator const> const kElementwiseOperators{kElementwiseTable};
 
 } // namespace tenon::onnx

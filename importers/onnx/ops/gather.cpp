@@ -110,7 +110,7 @@ Outputs importGridSample(Node& node)
     return {layer->getOutput(0)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kGatherTable[]{
     {"Gather", importGather},
     {"GatherElements", importGatherElements},
     {"GatherND", importGatherNd},
@@ -122,6 +122,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kGatherOperators{kOperators};
+constinit std::span<Operator const> const kGatherOperators{kGatherTable};
 
 } // namespace tenon::onnx

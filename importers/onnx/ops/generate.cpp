@@ -54,7 +54,7 @@ Value repeated(Node& node, Value const& element, Extents const& shape)
     return expandTo(node, node.reshapedConstant(element, Shape(shape.size(), 1)), shape);
 }
 
-constexpr int64_t kSmall{4096}; // As constants; what is longer is made by a layer.
+constexpr int64_t kMostConstant{4096}; // As constants; what is longer is made by a layer.
 
 //! The same, known: its bytes are copied, so that every integer stays exact.
 Value copies(Node& node, Constant const& element, Shape const& shape)
@@ -79,7 +79,7 @@ Outputs importConstantOfShape(Node& node)
         fail(ErrorCode::kINVALID_NODE, "the value of ConstantOfShape has more than one element");
     }
     Extents const shape = elementsOf(node, node.in(0));
-    if (areKnown(shape) && volumeOf(knownOf(shape)) <= kSmall)
+    if (areKnown(shape) && volumeOf(knownOf(shape)) <= kMostConstant)
     {
         return {copies(node, element.constant(), knownOf(shape))};
     }
@@ -125,7 +125,7 @@ Outputs constantRange(Node& node)
     double const count = std::max(0.0, std::ceil((limit - start) / delta));
     checkRange(start, limit, delta, count);
     auto const length = static_cast<int64_t>(count);
-    if (length > kSmall)
+    if (length > kMostConstant)
     {
         nvinfer1::IFillLayer* const layer = node.added(
             node.api().addFill(nvinfer1::Dims{1, {length}}, FillOperation::kLINSPACE, node.in(0).type()), "range");
@@ -236,7 +236,7 @@ Outputs importRandomLike(Node& node)
     return random(node, extentsOf(node, node.in(0)), type);
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kGenerateTable[]{
     {"Constant", importConstant},
     {"ConstantOfShape", importConstantOfShape},
     {"EyeLike", importEyeLike},
@@ -250,6 +250,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kGenerateOperators{kOperators};
+constinit std::span<Operator const> const kGenerateOperators{kGenerateTable};
 
 } // namespace tenon::onnx

@@ -83,7 +83,7 @@ Outputs importEinsum(Node& node)
         node.api().addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), letters.c_str()), "einsum")};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kMatmulTable[]{
     {"Einsum", importEinsum},
     {"Gemm", importGemm},
     {"MatMul", importMatMul},
@@ -91,6 +91,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kMatmulOperators{kOperators};
+constinit std::span<Operator const> const kMatmulOperators{kMatmulTable};
 
 } // namespace tenon::onnx

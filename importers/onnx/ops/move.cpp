@@ -136,7 +136,7 @@ Outputs importReverseSequence(Node& node)
     return {layer->getOutput(0)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kMoveTable[]{
     {"Concat", importConcat},
     {"Expand", importExpand},
     {"Pad", importPad},
@@ -146,6 +146,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kMoveOperators{kOperators};
+constinit std::span<Operator const> const kMoveOperators{kMoveTable};
 
 } // namespace tenon::onnx

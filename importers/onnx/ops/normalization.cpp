@@ -184,7 +184,7 @@ Outputs importRmsNorm(Node& node)
     return {node.binary(normalized, node.in(1), ElementWiseOperation::kPROD)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kNormalizationTable[]{
     {"BatchNormalization", importBatchNorm},
     {"GroupNormalization", importGroupNorm},
     {"InstanceNormalization", importInstanceNorm},
@@ -194,6 +194,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kNormalizationOperators{kOperators};
+constinit std::span<Operator const> const kNormalizationOperators{kNormalizationTable};
 
 } // namespace tenon::onnx

@@ -157,7 +157,7 @@ Outputs importLrn(Node& node)
         "lrn")};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kPoolingTable[]{
     {"AveragePool", importAveragePool},
     {"GlobalAveragePool", importGlobalPool},
     {"GlobalLpPool", importGlobalLpPool},
@@ -168,6 +168,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kPoolingOperators{kOperators};
+constinit std::span<Operator const> const kPoolingOperators{kPoolingTable};
 
 } // namespace tenon::onnx

@@ -74,13 +74,13 @@ Outputs importDequantize(Node& node)
         [&] { return node.api().addDequantize(node.tensor(node.in(0)), node.tensor(node.in(1)), node.in(1).type()); });
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kQuantizeTable[]{
     {"DequantizeLinear", importDequantize},
     {"QuantizeLinear", importQuantize},
 };
 
 } // namespace
 
-constinit std::span<Operator const> const kQuantizeOperators{kOperators};
+constinit std::span<Operator const> const kQuantizeOperators{kQuantizeTable};
 
 } // namespace tenon::onnx

@@ -23,7 +23,7 @@ enum class Step
     kLogOfExp, //!< exp before, log behind, with the peak taken out.
 };
 
-struct Row
+struct ReduceRow
 {
     std::string_view op;
     Step before;
@@ -31,7 +31,7 @@ struct Row
     Step behind;
 };
 
-constexpr Row kRows[]{
+constexpr ReduceRow kRows[]{
     {"ReduceL1", Step::kAbs, ReduceOperation::kSUM, Step::kNone},
     {"ReduceL2", Step::kSquare, ReduceOperation::kSUM, Step::kSqrt},
     {"ReduceLogSum", Step::kNone, ReduceOperation::kSUM, Step::kLog},
@@ -44,9 +44,9 @@ constexpr Row kRows[]{
     {"ReduceSumSquare", Step::kSquare, ReduceOperation::kSUM, Step::kNone},
 };
 
-Row const& rowOf(std::string_view op)
+ReduceRow const& reduceRowOf(std::string_view op)
 {
-    for (Row const& row : kRows)
+    for (ReduceRow const& row : kRows)
     {
         if (row.op == op)
         {
@@ -92,7 +92,7 @@ std::vector<int32_t> axesOf(Node& node, int32_t rank)
 
 Outputs importReduce(Node& node)
 {
-    Row const& row = rowOf(node.op());
+    ReduceRow const& row = reduceRowOf(node.op());
     Value x = node.in(0);
     bool const keep = node.intOr("keepdims", 1) != 0;
     std::vector<int32_t> const axes = axesOf(node, x.rank());
@@ -140,7 +140,7 @@ Outputs importLpNormalization(Node& node)
     return {node.binary(x, divisor, ElementWiseOperation::kDIV)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kReduceTable[]{
     {"LpNormalization", importLpNormalization},
     {"MeanVarianceNormalization", importMeanVariance},
     {"ReduceL1", importReduce},
@@ -157,6 +157,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kReduceOperators{kOperators};
+constinit std::span<Operator const> const kReduceOperators{kReduceTable};
 
 } // namespace tenon::onnx

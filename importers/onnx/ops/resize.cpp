@@ -28,7 +28,7 @@ void refuseWhatResizeLacks(Node const& node)
     }
 }
 
-InterpolationMode modeOf(std::string const& mode)
+InterpolationMode resizeModeOf(std::string const& mode)
 {
     if (mode == "nearest")
     {
@@ -87,7 +87,7 @@ void setCoordinates(nvinfer1::IResizeLayer* layer, std::string const& mode)
 }
 
 //! The axes that sizes and scales speak of; all, unless the attribute of opset 18 says which.
-std::vector<size_t> axesOf(Node const& node, Value const& x)
+std::vector<size_t> resizedAxes(Node const& node, Value const& x)
 {
     std::vector<int64_t> given = node.intsOr("axes", {});
     if (given.empty())
@@ -123,7 +123,7 @@ Measure fromSizes(Node& node, Value const& x, Value const& sizes)
 {
     Measure measure{.scales = {}, .sizes = extentsOf(node, x), .computed = {}};
     Extents const given = elementsOf(node, sizes);
-    std::vector<size_t> const axes = axesOf(node, x);
+    std::vector<size_t> const axes = resizedAxes(node, x);
     checkLength(given.size(), axes.size());
     for (size_t i = 0; i < axes.size(); ++i)
     {
@@ -139,7 +139,7 @@ Measure fromSizes(Node& node, Value const& x, Value const& sizes)
 Measure fromScales(Node& node, Value const& x, std::vector<double> const& given)
 {
     Measure measure{.scales = std::vector<float>(static_cast<size_t>(x.rank()), 1.0F), .sizes = {}, .computed = {}};
-    std::vector<size_t> const axes = axesOf(node, x);
+    std::vector<size_t> const axes = resizedAxes(node, x);
     checkLength(given.size(), axes.size());
     for (size_t i = 0; i < axes.size(); ++i)
     {
@@ -210,7 +210,7 @@ Outputs importResize(Node& node)
     Value const x = node.in(0);
     bool const isFirst = node.opset() < 11;
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measureOf(node, x, isFirst ? 1 : 2));
-    InterpolationMode const mode = modeOf(node.stringOr("mode", "nearest"));
+    InterpolationMode const mode = resizeModeOf(node.stringOr("mode", "nearest"));
     layer->setResizeMode(mode);
     setCoordinates(layer, isFirst ? "asymmetric" : node.stringOr("coordinate_transformation_mode", "half_pixel"));
     layer->setNearestRounding(
@@ -231,19 +231,19 @@ Outputs importUpsample(Node& node)
     Measure const measure =
         node.opset() < 9 ? fromScales(node, x, {scales.begin(), scales.end()}) : measureOf(node, x, 1);
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measure);
-    layer->setResizeMode(modeOf(node.stringOr("mode", "nearest")));
+    layer->setResizeMode(resizeModeOf(node.stringOr("mode", "nearest")));
     setCoordinates(layer, "asymmetric");
     layer->setNearestRounding(ResizeRoundMode::kFLOOR);
     return {layer->getOutput(0)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kResizeTable[]{
     {"Resize", importResize},
     {"Upsample", importUpsample},
 };
 
 } // namespace
 
-constinit std::span<Operator const> const kResizeOperators{kOperators};
+constinit std::span<Operator const> const kResizeOperators{kResizeTable};
 
 } // namespace tenon::onnx

@@ -103,7 +103,7 @@ Outputs importCumSum(Node& node)
         "cumsum")};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kSearchTable[]{
     {"ArgMax", importArg},
     {"ArgMin", importArg},
     {"CumSum", importCumSum},
@@ -114,6 +114,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kSearchOperators{kOperators};
+constinit std::span<Operator const> const kSearchOperators{kSearchTable};
 
 } // namespace tenon::onnx

@@ -154,7 +154,7 @@ Outputs importSpaceToDepth(Node& node)
     return {reshapeTo(node, node.transpose(blocks, {0, 3, 5, 1, 2, 4}), result)};
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kShapeTable[]{
     {"DepthToSpace", importDepthToSpace},
     {"Flatten", importFlatten},
     {"Reshape", importReshape},
@@ -168,6 +168,6 @@ constexpr Operator kOperators[]{
 
 } // namespace
 
-constinit std::span<Operator const> const kShapeOperators{kOperators};
+constinit std::span<Operator const> const kShapeOperators{kShapeTable};
 
 } // namespace tenon::onnx

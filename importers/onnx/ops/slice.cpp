@@ -180,13 +180,13 @@ Outputs importSplit(Node& node)
     return outputs;
 }
 
-constexpr Operator kOperators[]{
+constexpr Operator kSliceTable[]{
     {"Slice", importSlice},
     {"Split", importSplit},
 };
 
 } // namespace
 
-constinit std::span<Operator const> const kSliceOperators{kOperators};
+constinit std::span<Operator const> const kSliceOperators{kSliceTable};
 
 } // namespace tenon::onnx

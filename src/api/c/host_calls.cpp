@@ -11,7 +11,7 @@ namespace tenon::api
 
 namespace
 {
-using Problem = ThreadText<struct HostProblem>;
+using LastProblem = ThreadText<struct HostProblem>;
 
 TenonHostStatus statusOf(host::CaptureProblem problem) noexcept
 {
@@ -74,7 +74,7 @@ TenonHostStatus onStream(void* stream, Work&& work) noexcept
 
 TenonHostStatus problem(TenonHostStatus status, std::string message) noexcept
 {
-    if (std::string* const text = Problem::get())
+    if (std::string* const text = LastProblem::get())
         *text = std::move(message);
     return status;
 }
@@ -97,7 +97,7 @@ using namespace tenon::api;
 
 char const* tenonHostProblem() noexcept
 {
-    std::string const* const text = Problem::get();
+    std::string const* const text = LastProblem::get();
     return text == nullptr ? "" : text->c_str();
 }
 

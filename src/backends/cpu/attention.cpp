@@ -14,8 +14,8 @@ namespace tenon::cpu
 
 namespace
 {
-constexpr int64_t kBlockFloats{int64_t{16} << 10}; //!< Scores of one block of rows.
-constexpr int64_t kRowGrain{12};
+constexpr int64_t kScoreBlockFloats{int64_t{16} << 10}; //!< Scores of one block of rows.
+constexpr int64_t kScoreRowGrain{12};
 
 //! An operand by its roles: batch, head, row, column.
 struct View
@@ -46,7 +46,7 @@ View viewOf(AttentionView const& view, std::vector<int64_t> const& extents)
     return result;
 }
 
-struct Form
+struct AttentionForm
 {
     View q;
     View k;
@@ -78,7 +78,7 @@ struct Form
 class PreparedAttention final : public Prepared
 {
   public:
-    PreparedAttention(Attention layer, Form const& form, int32_t threads)
+    PreparedAttention(Attention layer, AttentionForm const& form, int32_t threads)
         : mLayer{layer},
           mForm{form},
           mThreads{std::max(threads, 1)}
@@ -109,7 +109,7 @@ class PreparedAttention final : public Prepared
                 runHead(call, scratch, head, 0, rows);
             return Done{};
         }
-        auto const [first, last] = mine.part(rows, kRowGrain);
+        auto const [first, last] = mine.part(rows, kScoreRowGrain);
         for (int64_t head = 0; head < heads && first < last; ++head)
             runHead(call, scratch, head, first, last);
         return Done{};
@@ -118,7 +118,7 @@ class PreparedAttention final : public Prepared
   private:
     void runHead(Call const& call, float* scratch, int64_t number, int64_t first, int64_t last) const
     {
-        Form const& f = mForm;
+        AttentionForm const& f = mForm;
         IsaFunctions const& isa = isaFunctions();
         int64_t const batch = number / f.q.extents[1];
         int64_t const head = number % f.q.extents[1];
@@ -166,7 +166,7 @@ class PreparedAttention final : public Prepared
 
     AttentionRows rowsOf(Call const& call, float* scores, int64_t batch, int64_t head, int64_t row) const
     {
-        Form const& f = mForm;
+        AttentionForm const& f = mForm;
         AttentionRows rows;
         rows.scores = scores;
         rows.stride = f.scoreStride();
@@ -189,7 +189,7 @@ class PreparedAttention final : public Prepared
     }
 
     Attention mLayer;
-    Form mForm;
+    AttentionForm mForm;
     int32_t mThreads;
 };
 
@@ -210,7 +210,7 @@ class AttentionKernel final : public Kernel
                 return badArgument("operand {} is not linear floats", i);
         if (!isFloats(outputs, 0, Layout::kLinear))
             return badArgument("its output is not linear floats");
-        Form form;
+        AttentionForm form;
         form.q = viewOf(mLayer.q, inputs[0].extents);
         form.k = viewOf(mLayer.k, inputs[1].extents);
         form.v = viewOf(mLayer.v, inputs[2].extents);
@@ -231,8 +231,9 @@ class AttentionKernel final : public Kernel
             for (size_t i = 0; i < 4; ++i)
                 form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
         }
-        int64_t const rows = std::max(kBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kRowGrain, int64_t{1});
-        form.blockRows = std::min(rows * kRowGrain, std::max<int64_t>(form.q.extents[2], 1));
+        int64_t const rows =
+            std::max(kScoreBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kScoreRowGrain, int64_t{1});
+        form.blockRows = std::min(rows * kScoreRowGrain, std::max<int64_t>(form.q.extents[2], 1));
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedAttention>(mLayer, form, threads)};
     }
 
@@ -276,12 +277,12 @@ Result<KernelSpec> buildAttention(Problem const& problem, Offer const& offer)
     return KernelSpec{.kernel = "attention", .args = encodeLayerArgs(problem, offer), .packed = {}};
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kAttentionCandidates[]{
     {.layer = Attention::kName, .name = "blocks", .offers = offerAttention, .build = buildAttention},
 };
-constexpr KernelEntry kKernels[]{{"attention", &loadAttention}};
+constexpr KernelEntry kAttentionKernels[]{{"attention", &loadAttention}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Attention, kCandidates, kKernels);
+TENON_KERNELS(Attention, kAttentionCandidates, kAttentionKernels);

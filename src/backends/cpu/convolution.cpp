@@ -314,12 +314,12 @@ Result<KernelSpec> buildConvolution(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kConvolutionCandidates[]{
     {.layer = Convolution::kName, .name = "rows", .offers = offerConvolution, .build = buildConvolution},
 };
-constexpr KernelEntry kKernels[]{{"convolution", &loadConvolution}};
+constexpr KernelEntry kConvolutionKernels[]{{"convolution", &loadConvolution}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Convolution, kCandidates, kKernels);
+TENON_KERNELS(Convolution, kConvolutionCandidates, kConvolutionKernels);

@@ -10,7 +10,7 @@ namespace tenon::cpu
 
 namespace
 {
-struct Loaded
+struct LoadedDepthwise
 {
     LayerKernel kernel;
     Convolution layer;
@@ -21,7 +21,7 @@ class PreparedDepthwise final : public Prepared
 {
   public:
     PreparedDepthwise(
-        std::shared_ptr<Loaded const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool hasBias)
+        std::shared_ptr<LoadedDepthwise const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool hasBias)
         : mLoaded{std::move(loaded)},
           mGeometry{geometry},
           mEpilogue{std::move(epilogue)},
@@ -57,7 +57,7 @@ class PreparedDepthwise final : public Prepared
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedDepthwise const> mLoaded;
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
     bool mHasBias;
@@ -67,7 +67,7 @@ class PreparedDepthwise final : public Prepared
 class DepthwiseKernel final : public Kernel
 {
   public:
-    explicit DepthwiseKernel(std::shared_ptr<Loaded const> loaded)
+    explicit DepthwiseKernel(std::shared_ptr<LoadedDepthwise const> loaded)
         : mLoaded{std::move(loaded)}
     {
     }
@@ -94,17 +94,17 @@ class DepthwiseKernel final : public Kernel
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedDepthwise const> mLoaded;
 };
 
-constexpr Packing kPacking{Packing::Kind::kDepthwise};
+constexpr Packing kDepthwisePacking{Packing::Kind::kDepthwise};
 
 Result<std::unique_ptr<Kernel>> loadDepthwise(KernelSource const& source)
 {
-    auto loaded = std::make_shared<Loaded>();
+    auto loaded = std::make_shared<LoadedDepthwise>();
     loaded->kernel = TENON_TRY(LayerKernel::load(source));
     loaded->layer = TENON_TRY(fieldsOf<Convolution>(loaded->kernel.args()));
-    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kPacking));
+    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kDepthwisePacking));
     return std::unique_ptr<Kernel>{std::make_unique<DepthwiseKernel>(std::move(loaded))};
 }
 
@@ -133,16 +133,16 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
 Result<KernelSpec> buildDepthwise(Problem const& problem, Offer const& offer)
 {
     KernelSpec spec{.kernel = "depthwise", .args = encodeLayerArgs(problem, offer), .packed = {}};
-    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kPacking)));
+    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kDepthwisePacking)));
     return spec;
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kConvolutionDepthwiseCandidates[]{
     {.layer = Convolution::kName, .name = "depthwise", .offers = offerDepthwise, .build = buildDepthwise},
 };
-constexpr KernelEntry kKernels[]{{"depthwise", &loadDepthwise}};
+constexpr KernelEntry kConvolutionDepthwiseKernels[]{{"depthwise", &loadDepthwise}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(ConvolutionDepthwise, kCandidates, kKernels);
+TENON_KERNELS(ConvolutionDepthwise, kConvolutionDepthwiseCandidates, kConvolutionDepthwiseKernels);

@@ -17,9 +17,9 @@ namespace
 constexpr int64_t kLeastChannels{16};
 constexpr int64_t kMostWeights{256 * 256}; //!< Transformed weights take 16/9 of the memory of the original ones.
 constexpr int64_t kLeastTiles{25};
-constexpr int64_t kBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
-constexpr int64_t kRowGrain{12};
-constexpr float kInfinity{std::numeric_limits<float>::infinity()};
+constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
+constexpr int64_t kTileRowGrain{12};
+constexpr float kUnclamped{std::numeric_limits<float>::infinity()};
 
 class PreparedWinograd final : public Prepared
 {
@@ -39,8 +39,8 @@ class PreparedWinograd final : public Prepared
         mTiles.tilesY = (g.window.outHeight + kTileOut - 1) / kTileOut;
         mTiles.tilesX = (g.window.outWidth + kTileOut - 1) / kTileOut;
         mCount = g.images * mTiles.tilesY * mTiles.tilesX;
-        int64_t const fitting = kBlockFloats / (kTileParts * (g.channels + g.maps)) / kRowGrain * kRowGrain;
-        mBlock = std::max(fitting, 2 * kRowGrain);
+        int64_t const fitting = kTileBlockFloats / (kTileParts * (g.channels + g.maps)) / kTileRowGrain * kTileRowGrain;
+        mBlock = std::max(fitting, 2 * kTileRowGrain);
     }
     bool isCollective() const noexcept override
     {
@@ -91,8 +91,8 @@ class PreparedWinograd final : public Prepared
         gemm.length = mTiles.channels;
         gemm.aStride = mTiles.channels;
         gemm.cStride = mTiles.maps;
-        gemm.low = -kInfinity;
-        gemm.high = kInfinity;
+        gemm.low = -kUnclamped;
+        gemm.high = kUnclamped;
         for (int64_t part = 0; part < kTileParts; ++part)
         {
             gemm.a = in + part * stride * mTiles.channels;

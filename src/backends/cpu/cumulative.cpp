@@ -15,7 +15,7 @@ namespace
 {
 constexpr int64_t kBlock{64};
 
-bool isSupported(DType type)
+bool canAccumulate(DType type)
 {
     return type == DType::kFLOAT || type == DType::kINT32 || type == DType::kINT64;
 }
@@ -23,7 +23,7 @@ bool isSupported(DType type)
 std::variant<std::vector<Offer>, Refusal> offersOfCumulative(Problem const& problem)
 {
     DType const type = problem.input(0).dtype;
-    if (!isSupported(type))
+    if (!canAccumulate(type))
         return refuse("lanes", fmt::format("takes float32, int32 and int64, this is {}", nameOf(type)));
     if (problem.constant(1) == nullptr)
         return refuse("lanes", "the axis is no constant");
@@ -103,7 +103,7 @@ class CumulativeKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs)); // The axis among them.
         TensorArg const& x = inputs[0];
         WeightArg const& axis = mKernel.weight(1).arg;
-        if (x.layout != Layout::kLinear || outputs[0].layout != Layout::kLinear || !isSupported(x.dtype)
+        if (x.layout != Layout::kLinear || outputs[0].layout != Layout::kLinear || !canAccumulate(x.dtype)
             || axis.data == nullptr || !mKernel.weight(1).packing.empty())
             return badArgument("the kernel of Cumulative takes row-major numbers and a constant axis");
         int64_t const given = HostTensor::fromBytes(axis.dtype, axis.extents, axis.data).integer(0);

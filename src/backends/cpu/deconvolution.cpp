@@ -12,9 +12,9 @@ namespace tenon::cpu
 
 namespace
 {
-constexpr Packing kPacking{Packing::Kind::kDeconvolution};
+constexpr Packing kDeconvolutionPacking{Packing::Kind::kDeconvolution};
 
-struct Loaded
+struct LoadedDeconvolution
 {
     LayerKernel kernel;
     Deconvolution layer;
@@ -22,7 +22,7 @@ struct Loaded
     std::vector<float> bias; //!< Once per column of the kernel; empty: none.
 };
 
-struct Form
+struct DeconvolutionForm
 {
     int64_t images{0};
     int64_t channels{0};
@@ -36,7 +36,8 @@ struct Form
 class PreparedDeconvolution final : public Prepared
 {
   public:
-    PreparedDeconvolution(std::shared_ptr<Loaded const> loaded, Form form, GemmEpilogue epilogue)
+    PreparedDeconvolution(
+        std::shared_ptr<LoadedDeconvolution const> loaded, DeconvolutionForm form, GemmEpilogue epilogue)
         : mLoaded{std::move(loaded)},
           mForm{form},
           mEpilogue{std::move(epilogue)}
@@ -48,7 +49,7 @@ class PreparedDeconvolution final : public Prepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        Form const& f = mForm;
+        DeconvolutionForm const& f = mForm;
         BoundEpilogue const epilogue = mEpilogue.bind(call);
         Gemm gemm;
         gemm.rows = f.width;
@@ -72,8 +73,8 @@ class PreparedDeconvolution final : public Prepared
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
-    Form mForm;
+    std::shared_ptr<LoadedDeconvolution const> mLoaded;
+    DeconvolutionForm mForm;
     GemmEpilogue mEpilogue;
 };
 
@@ -96,7 +97,7 @@ std::optional<std::string> whyNot(Deconvolution const& layer)
 class DeconvolutionKernel final : public Kernel
 {
   public:
-    explicit DeconvolutionKernel(std::shared_ptr<Loaded const> loaded)
+    explicit DeconvolutionKernel(std::shared_ptr<LoadedDeconvolution const> loaded)
         : mLoaded{std::move(loaded)}
     {
     }
@@ -110,7 +111,7 @@ class DeconvolutionKernel final : public Kernel
         std::vector<int64_t> const x = asImage(inputs[0].extents);
         std::vector<int64_t> const y = asImage(outputs[0].extents);
         Window const w = mLoaded->layer.window();
-        Form const form{x[0], x[1], y[1], x[2], x[3], w.rank() == 2 ? w.size[0] : 1, w.size.back()};
+        DeconvolutionForm const form{x[0], x[1], y[1], x[2], x[3], w.rank() == 2 ? w.size[0] : 1, w.size.back()};
         if (y[2] != form.height * form.kernelHeight || y[3] != form.width * form.kernelWidth)
             return badArgument("its output is not tiled by windows");
         std::vector<int32_t> axes;
@@ -123,17 +124,17 @@ class DeconvolutionKernel final : public Kernel
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedDeconvolution const> mLoaded;
 };
 
 Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
 {
-    auto loaded = std::make_shared<Loaded>();
+    auto loaded = std::make_shared<LoadedDeconvolution>();
     loaded->kernel = TENON_TRY(LayerKernel::load(source));
     loaded->layer = TENON_TRY(fieldsOf<Deconvolution>(loaded->kernel.args()));
     if (std::optional<std::string> const why = whyNot(loaded->layer))
         return badArgument("no kernel: {}", *why);
-    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kPacking));
+    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kDeconvolutionPacking));
     if (LoadedWeight const& bias = loaded->kernel.weight(2); bias.isConstant())
     {
         auto const* from = static_cast<float const*>(bias.arg.data);
@@ -167,16 +168,16 @@ std::variant<std::vector<Offer>, Refusal> offerDeconvolution(Problem const& prob
 Result<KernelSpec> buildDeconvolution(Problem const& problem, Offer const& offer)
 {
     KernelSpec spec{.kernel = "deconvolution", .args = encodeLayerArgs(problem, offer), .packed = {}};
-    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kPacking)));
+    spec.packed.push_back(TENON_TRY(packWeight(1, *problem.constant(1), kDeconvolutionPacking)));
     return spec;
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kDeconvolutionCandidates[]{
     {.layer = Deconvolution::kName, .name = "lines", .offers = offerDeconvolution, .build = buildDeconvolution},
 };
-constexpr KernelEntry kKernels[]{{"deconvolution", &loadDeconvolution}};
+constexpr KernelEntry kDeconvolutionKernels[]{{"deconvolution", &loadDeconvolution}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Deconvolution, kCandidates, kKernels);
+TENON_KERNELS(Deconvolution, kDeconvolutionCandidates, kDeconvolutionKernels);

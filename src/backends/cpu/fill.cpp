@@ -16,7 +16,7 @@ namespace
 {
 using nvinfer1::FillOperation;
 
-bool isSupported(DType type)
+bool canFill(DType type)
 {
     return type == DType::kFLOAT || type == DType::kINT32 || type == DType::kINT64;
 }
@@ -26,7 +26,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfFill(Problem const& problem)
     Fill const& layer = problem.fields<Fill>();
     if (layer.operation != FillOperation::kLINSPACE)
         return refuse("rows", "it fills with random numbers");
-    if (!isSupported(layer.toType))
+    if (!canFill(layer.toType))
         return refuse("rows", fmt::format("makes float32, int32 and int64, this is {}", nameOf(layer.toType)));
     bool const hasExtents = !problem.node->inputs.empty() && problem.hasInput(0);
     if (hasExtents && !hasKnownContents(problem, 0))
@@ -150,7 +150,7 @@ class FillKernel final : public Kernel
     {
         TENON_TRY(mKernel.check(inputs, outputs));
         TensorArg const& out = outputs[0];
-        if (out.layout != Layout::kLinear || !isSupported(out.dtype) || mLayer.operation != FillOperation::kLINSPACE
+        if (out.layout != Layout::kLinear || !canFill(out.dtype) || mLayer.operation != FillOperation::kLINSPACE
             || out.extents.size() > nvinfer1::Dims::MAX_DIMS)
             return badArgument("the kernel of Fill makes row-major, evenly spaced float32, int32 or int64");
         int64_t steps{-1};

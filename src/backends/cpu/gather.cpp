@@ -116,7 +116,7 @@ class GatherStep final : public Prepared
     GatherPlan mPlan;
 };
 
-int64_t product(std::vector<int64_t> const& extents, size_t first, size_t last)
+int64_t volumeBetween(std::vector<int64_t> const& extents, size_t first, size_t last)
 {
     return volumeOf(
         {extents.begin() + static_cast<std::ptrdiff_t>(first), extents.begin() + static_cast<std::ptrdiff_t>(last)});
@@ -128,10 +128,10 @@ GatherPlan planDefault(Gather const& layer, TensorArg const& data, TensorArg con
     auto const axis = static_cast<size_t>(layer.gatherAxis);
     int32_t const bytes = movableBytes(data.dtype);
     GatherPlan plan;
-    plan.row = product(data.extents, axis + 1, data.extents.size()) * bytes;
+    plan.row = volumeBetween(data.extents, axis + 1, data.extents.size()) * bytes;
     plan.axes = {data.extents[axis]};
     plan.steps = {plan.row};
-    plan.batches = product(data.extents, 0, axis);
+    plan.batches = volumeBetween(data.extents, 0, axis);
     plan.dataBatch = data.extents[axis] * plan.row;
     plan.count = volumeOf(indices.extents);
     return plan;
@@ -143,15 +143,16 @@ GatherPlan planPositions(Gather const& layer, TensorArg const& data, TensorArg c
     auto const depth = static_cast<size_t>(indices.extents.back());
     GatherPlan plan;
     plan.mode = GatherMode::kND;
-    plan.batches = product(data.extents, 0, shared);
-    plan.dataBatch = product(data.extents, shared, data.extents.size()) * movableBytes(data.dtype);
-    plan.count = product(indices.extents, shared, indices.extents.size() - 1);
+    plan.batches = volumeBetween(data.extents, 0, shared);
+    plan.dataBatch = volumeBetween(data.extents, shared, data.extents.size()) * movableBytes(data.dtype);
+    plan.count = volumeBetween(indices.extents, shared, indices.extents.size() - 1);
     plan.indexBatch = plan.count * static_cast<int64_t>(depth);
-    plan.row = product(data.extents, shared + depth, data.extents.size()) * movableBytes(data.dtype);
+    plan.row = volumeBetween(data.extents, shared + depth, data.extents.size()) * movableBytes(data.dtype);
     for (size_t k = 0; k < depth; ++k)
     {
         plan.axes.push_back(data.extents[shared + k]);
-        plan.steps.push_back(product(data.extents, shared + k + 1, data.extents.size()) * movableBytes(data.dtype));
+        plan.steps.push_back(
+            volumeBetween(data.extents, shared + k + 1, data.extents.size()) * movableBytes(data.dtype));
     }
     return plan;
 }
@@ -200,7 +201,7 @@ class GatherKernel final : public Kernel
             plan = planDefault(mLayer, data, indices);
             if (mLayer.nbElementWiseDims == 1)
             {
-                plan.count = product(indices.extents, 1, indices.extents.size());
+                plan.count = volumeBetween(indices.extents, 1, indices.extents.size());
                 plan.indexBatch = plan.count;
             }
             break;

@@ -100,7 +100,7 @@ void joinRows(Shapes& s)
     s.batch.b = {0};
 }
 
-struct Loaded
+struct LoadedProduct
 {
     LayerKernel kernel;
     MatrixMultiply layer;
@@ -110,7 +110,7 @@ struct Loaded
 class PreparedProduct final : public Prepared
 {
   public:
-    PreparedProduct(std::shared_ptr<Loaded const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias)
+    PreparedProduct(std::shared_ptr<LoadedProduct const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias)
         : mLoaded{std::move(loaded)},
           mShapes{std::move(shapes)},
           mEpilogue{std::move(epilogue)},
@@ -203,7 +203,7 @@ class PreparedProduct final : public Prepared
         }
     }
 
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedProduct const> mLoaded;
     Shapes mShapes;
     GemmEpilogue mEpilogue;
     bool mHasBias;
@@ -223,7 +223,7 @@ std::optional<std::string> whyNot(MatrixMultiply const& layer)
 class ProductKernel final : public Kernel
 {
   public:
-    explicit ProductKernel(std::shared_ptr<Loaded const> loaded)
+    explicit ProductKernel(std::shared_ptr<LoadedProduct const> loaded)
         : mLoaded{std::move(loaded)}
     {
     }
@@ -251,7 +251,7 @@ class ProductKernel final : public Kernel
     }
 
   private:
-    std::shared_ptr<Loaded const> mLoaded;
+    std::shared_ptr<LoadedProduct const> mLoaded;
 };
 
 //! Whether a constant of these extents can be stored packed.
@@ -267,7 +267,7 @@ Packing packingOfProduct(MatrixMultiply const& layer)
 
 Result<std::unique_ptr<Kernel>> loadProduct(KernelSource const& source)
 {
-    auto loaded = std::make_shared<Loaded>();
+    auto loaded = std::make_shared<LoadedProduct>();
     loaded->kernel = TENON_TRY(LayerKernel::load(source));
     loaded->layer = TENON_TRY(fieldsOf<MatrixMultiply>(loaded->kernel.args()));
     LoadedWeight const& weight = loaded->kernel.weight(1);
@@ -305,12 +305,12 @@ Result<KernelSpec> buildProduct(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kMatrixMultiplyCandidates[]{
     {.layer = MatrixMultiply::kName, .name = "panels", .offers = offerProduct, .build = buildProduct},
 };
-constexpr KernelEntry kKernels[]{{"product", &loadProduct}};
+constexpr KernelEntry kMatrixMultiplyKernels[]{{"product", &loadProduct}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(MatrixMultiply, kCandidates, kKernels);
+TENON_KERNELS(MatrixMultiply, kMatrixMultiplyCandidates, kMatrixMultiplyKernels);

@@ -281,12 +281,12 @@ Result<KernelSpec> buildNorm(Problem const& problem, Offer const& offer)
     return KernelSpec{.kernel = "normalization", .args = encodeLayerArgs(problem, offer), .packed = {}};
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kNormalizationCandidates[]{
     {.layer = Normalization::kName, .name = "rows", .offers = offerNorm, .build = buildNorm},
 };
-constexpr KernelEntry kKernels[]{{"normalization", &loadNorm}};
+constexpr KernelEntry kNormalizationKernels[]{{"normalization", &loadNorm}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Normalization, kCandidates, kKernels);
+TENON_KERNELS(Normalization, kNormalizationCandidates, kNormalizationKernels);

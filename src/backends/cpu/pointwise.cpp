@@ -270,11 +270,12 @@ constexpr Candidate rowFor(std::string_view layer)
     return {.layer = layer, .name = "tape", .offers = offerTape, .build = buildTape};
 }
 
-constexpr Candidate kCandidates[]{rowFor("Pointwise"), rowFor("Activation"), rowFor("Unary"), rowFor("ElementWise"),
-    rowFor("Select"), rowFor("Cast"), rowFor("Scale"), rowFor("ParametricReLU"), rowFor("Identity")};
-constexpr KernelEntry kKernels[]{{"tape", &loadTape}};
+constexpr Candidate kPointwiseCandidates[]{rowFor("Pointwise"), rowFor("Activation"), rowFor("Unary"),
+    rowFor("ElementWise"), rowFor("Select"), rowFor("Cast"), rowFor("Scale"), rowFor("ParametricReLU"),
+    rowFor("Identity")};
+constexpr KernelEntry kPointwiseKernels[]{{"tape", &loadTape}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Pointwise, kCandidates, kKernels);
+TENON_KERNELS(Pointwise, kPointwiseCandidates, kPointwiseKernels);

@@ -173,9 +173,9 @@ Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const&)
     return std::unique_ptr<Kernel>{std::make_unique<ReorderKernel>()};
 }
 
-constexpr KernelEntry kKernels[]{{"reorder", &loadReorder}};
+constexpr KernelEntry kReorderKernels[]{{"reorder", &loadReorder}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Reorder, {}, kKernels);
+TENON_KERNELS(Reorder, {}, kReorderKernels);

@@ -73,9 +73,9 @@ Result<std::unique_ptr<Kernel>> loadValues(KernelSource const& source)
     return std::unique_ptr<Kernel>{std::make_unique<ValuesKernel>(!source.args.empty())};
 }
 
-constexpr KernelEntry kKernels[]{{"shape_values", &loadValues}};
+constexpr KernelEntry kShapeValuesKernels[]{{"shape_values", &loadValues}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(ShapeValues, {}, kKernels);
+TENON_KERNELS(ShapeValues, {}, kShapeValuesKernels);

@@ -99,12 +99,12 @@ Result<KernelSpec> buildSoftMax(Problem const& problem, Offer const& offer)
     return KernelSpec{.kernel = "soft_max", .args = encodeLayerArgs(problem, offer), .packed = {}};
 }
 
-constexpr Candidate kCandidates[]{
+constexpr Candidate kSoftMaxCandidates[]{
     {.layer = SoftMax::kName, .name = "rows", .offers = offerSoftMax, .build = buildSoftMax},
 };
-constexpr KernelEntry kKernels[]{{"soft_max", &loadSoftMax}};
+constexpr KernelEntry kSoftMaxKernels[]{{"soft_max", &loadSoftMax}};
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(SoftMax, kCandidates, kKernels);
+TENON_KERNELS(SoftMax, kSoftMaxCandidates, kSoftMaxKernels);

@@ -14,7 +14,7 @@ namespace tenon::cpu
 
 namespace
 {
-bool isSupported(DType type)
+bool canSort(DType type)
 {
     return type == DType::kFLOAT || type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64;
 }
@@ -22,7 +22,7 @@ bool isSupported(DType type)
 std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
 {
     TensorType const& x = problem.input(0);
-    if (!isSupported(x.dtype))
+    if (!canSort(x.dtype))
         return refuse("lanes", fmt::format("takes float32 and integers, this is {}", nameOf(x.dtype)));
     bool const hasCount = problem.node->inputs.size() > 1 && problem.hasInput(1);
     if (hasCount && !hasKnownContents(problem, 1))
@@ -174,7 +174,7 @@ class TopKKernel final : public Kernel
         TensorArg const& x = inputs[0];
         bool const isLinear =
             x.layout == Layout::kLinear && outputs[0].layout == Layout::kLinear && outputs[1].layout == Layout::kLinear;
-        if (!isLinear || !isSupported(x.dtype))
+        if (!isLinear || !canSort(x.dtype))
             return badArgument("the kernel of TopK takes row-major float32 or integers");
         auto const axis = static_cast<size_t>(mLayer.axis());
         Lanes const lanes{x.extents, axis};

@@ -137,7 +137,7 @@ class CropAndResize final : public Body
     int32_t mHeight{0};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin cropAndResizeVersion(char const* number, bool isV3)
 {
     return {"CropAndResizeDynamic", number, isV3,
         {{"crop_width", nullptr, PluginFieldType::kINT32, 1}, {"crop_height", nullptr, PluginFieldType::kINT32, 1}},
@@ -147,7 +147,7 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockCropAndResize()
 {
-    return {version("1", false), version("2", true)};
+    return {cropAndResizeVersion("1", false), cropAndResizeVersion("2", true)};
 }
 
 } // namespace tenon::plugins::builtin

@@ -114,7 +114,7 @@ class DisentangledAttention final : public Body
     float mFactor{0.0F};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin disentangledAttentionVersion(char const* number, bool isV3)
 {
     return {"DisentangledAttention_TRT", number, isV3,
         {{"span", nullptr, PluginFieldType::kINT32, 1}, {"factor", nullptr, PluginFieldType::kFLOAT32, 1}},
@@ -124,7 +124,7 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockDisentangledAttention()
 {
-    return {version("1", false), version("2", true)};
+    return {disentangledAttentionVersion("1", false), disentangledAttentionVersion("2", true)};
 }
 
 } // namespace tenon::plugins::builtin

@@ -96,7 +96,7 @@ class InstanceNormalization final : public Body
     float mAlpha{0.0F};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin instanceNormalizationVersion(char const* number, bool isV3)
 {
     return {"InstanceNormalization_TRT", number, isV3,
         {{"epsilon", nullptr, PluginFieldType::kFLOAT32, 1}, {"scales", nullptr, PluginFieldType::kFLOAT32, 1},
@@ -108,7 +108,8 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockInstanceNormalization()
 {
-    return {version("1", false), version("2", false), version("3", true)};
+    return {instanceNormalizationVersion("1", false), instanceNormalizationVersion("2", false),
+        instanceNormalizationVersion("3", true)};
 }
 
 } // namespace tenon::plugins::builtin

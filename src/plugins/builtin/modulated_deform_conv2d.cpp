@@ -15,7 +15,7 @@ namespace tenon::plugins::builtin
 namespace
 {
 //! Extents of one run.
-struct Problem
+struct DeformableProblem
 {
     int64_t images, channels, height, width;
     int64_t outChannels, outHeight, outWidth;
@@ -85,7 +85,7 @@ class ModulatedDeformConv2d final : public Body
     {
         if (in[0].dims.nbDims != 4 || in[1].dims.nbDims != 4 || in[3].dims.nbDims != 4)
             return false;
-        Problem const p = problemOf(in);
+        DeformableProblem const p = problemOf(in);
         if (p.taps() < 1 || p.taps() > std::numeric_limits<int32_t>::max())
             return false;
         int64_t const shifts = mDeformableGroup * p.taps();
@@ -100,14 +100,14 @@ class ModulatedDeformConv2d final : public Body
     }
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
-        Problem const p = problemOf(in);
+        DeformableProblem const p = problemOf(in);
         size_t const corners = workspaceOf({p.outWidth, sizeof(Corners)});
         return corners + workspaceOf({p.channels, p.kernelHeight, p.kernelWidth, p.outWidth, sizeof(float)})
             + workspaceOf({p.outWidth, sizeof(float)});
     }
     int32_t run(Run const& run) const override
     {
-        Problem const p = problemOf(run.in);
+        DeformableProblem const p = problemOf(run.in);
         auto* const corners = static_cast<Corners*>(run.workspace);
         auto* const columns = reinterpret_cast<float*>(corners + p.outWidth);
         Scratch const scratch{corners, columns, columns + p.channels * p.taps() * p.outWidth};
@@ -144,7 +144,7 @@ class ModulatedDeformConv2d final : public Body
         return Pair{values[0], values[1]};
     }
 
-    static Problem problemOf(std::span<PluginTensorDesc const> in)
+    static DeformableProblem problemOf(std::span<PluginTensorDesc const> in)
     {
         Dims const& x = in[0].dims;
         Dims const& offset = in[1].dims;
@@ -161,7 +161,7 @@ class ModulatedDeformConv2d final : public Body
 
     //! Fills the columns of one row of the output.
     template <typename T>
-    void sample(Run const& run, Problem const& p, Scratch const& scratch, int64_t image, int64_t row) const
+    void sample(Run const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
     {
         int64_t const perGroup = p.channels / mDeformableGroup;
         for (int64_t shift = 0; shift < mDeformableGroup * p.taps(); ++shift)
@@ -198,7 +198,7 @@ class ModulatedDeformConv2d final : public Body
 
     //! Weights times columns gives one row of every output channel.
     template <typename T>
-    void multiply(Run const& run, Problem const& p, Scratch const& scratch, int64_t image, int64_t row) const
+    void multiply(Run const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
     {
         int64_t const depth = p.channels / mGroup * p.taps();
         int64_t const perGroup = p.outChannels / mGroup;
@@ -227,7 +227,7 @@ class ModulatedDeformConv2d final : public Body
     int32_t mDeformableGroup{1};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin deformableVersion(char const* number, bool isV3)
 {
     return {"ModulatedDeformConv2d", number, isV3,
         {{"stride", nullptr, PluginFieldType::kINT32, 2}, {"padding", nullptr, PluginFieldType::kINT32, 2},
@@ -239,7 +239,7 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockModulatedDeformConv2d()
 {
-    return {version("1", false), version("2", true)};
+    return {deformableVersion("1", false), deformableVersion("2", true)};
 }
 
 } // namespace tenon::plugins::builtin

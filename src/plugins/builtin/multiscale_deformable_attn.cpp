@@ -14,7 +14,7 @@ namespace tenon::plugins::builtin
 namespace
 {
 //! Extents, named as upstream's documentation does: value [N, S, M, D], locations [N, Lq, M, L, P, 2].
-struct Problem
+struct AttentionProblem
 {
     int64_t images, positions, heads, channels, queries, levels, points;
 };
@@ -58,7 +58,7 @@ class MultiscaleDeformableAttn final : public Body
         for (size_t i = 0; i < in.size(); ++i)
             if (in[i].dims.nbDims != kRanks[i])
                 return false;
-        Problem const p = problemOf(in);
+        AttentionProblem const p = problemOf(in);
         return hasExtents(in[1].dims, {p.levels, 2}) && hasExtents(in[2].dims, {p.levels})
             && hasExtents(in[3].dims, {p.images, p.queries, p.heads, p.levels, p.points, 2})
             && hasExtents(in[4].dims, {p.images, p.queries, p.heads, p.levels, p.points})
@@ -66,7 +66,7 @@ class MultiscaleDeformableAttn final : public Body
     }
     int32_t run(Run const& run) const override
     {
-        Problem const p = problemOf(run.in);
+        AttentionProblem const p = problemOf(run.in);
         if (!mapsAreInside(run, p))
             return failed("a map of the levels lies outside of the values");
         return forFloatOrHalf(run.in[0].type, [&](auto element) {
@@ -85,7 +85,7 @@ class MultiscaleDeformableAttn final : public Body
     static constexpr std::array<int32_t, 5> kRanks{4, 2, 1, 6, 5};
     static constexpr int64_t kChunk{64}; //!< Channels that are summed at a time.
 
-    static Problem problemOf(std::span<PluginTensorDesc const> in)
+    static AttentionProblem problemOf(std::span<PluginTensorDesc const> in)
     {
         Dims const& value = in[0].dims;
         Dims const& points = in[3].dims;
@@ -93,7 +93,7 @@ class MultiscaleDeformableAttn final : public Body
     }
 
     //! Sizes and starts of the maps are data, which may say anything.
-    static bool mapsAreInside(Run const& run, Problem const& p)
+    static bool mapsAreInside(Run const& run, AttentionProblem const& p)
     {
         for (int64_t level = 0; level < p.levels; ++level)
         {
@@ -108,7 +108,7 @@ class MultiscaleDeformableAttn final : public Body
 
     //! Some channels of one query and head of an image.
     template <typename T>
-    void attend(Run const& run, Problem const& p, int64_t target, int64_t first) const
+    void attend(Run const& run, AttentionProblem const& p, int64_t target, int64_t first) const
     {
         int64_t const count = std::min(kChunk, p.channels - first);
         std::array<float, kChunk> sums{};

@@ -292,7 +292,7 @@ class RoiAlign final : public Body
     float mScale{1.0F};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin roiAlignVersion(char const* number, bool isV3)
 {
     return {"ROIAlign_TRT", number, isV3,
         {{"coordinate_transformation_mode", nullptr, PluginFieldType::kINT32, 1},
@@ -306,7 +306,7 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockRoiAlign()
 {
-    return {version("1", false), version("2", true)};
+    return {roiAlignVersion("1", false), roiAlignVersion("2", true)};
 }
 
 } // namespace tenon::plugins::builtin

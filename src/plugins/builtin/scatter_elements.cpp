@@ -29,15 +29,16 @@ constexpr std::array<std::string_view, 5> kReductions{"add", "mul", "mean", "min
 struct Bfloat
 {
     uint16_t bits;
+
+    friend float asFloat(Bfloat value) noexcept
+    {
+        return bfloatToFloat(value.bits);
+    }
+    friend void put(Bfloat& to, float value) noexcept
+    {
+        to.bits = floatToBfloat(value);
+    }
 };
-float asFloat(Bfloat value) noexcept
-{
-    return bfloatToFloat(value.bits);
-}
-void put(Bfloat& to, float value) noexcept
-{
-    to.bits = floatToBfloat(value);
-}
 
 //! Integers wrap around.
 template <typename T>
@@ -235,7 +236,7 @@ class ScatterElements final : public Body
     int32_t mAxis{0};
 };
 
-StockPlugin version(char const* number, bool isV3)
+StockPlugin scatterElementsVersion(char const* number, bool isV3)
 {
     return {"ScatterElements", number, isV3,
         {{"reduction", nullptr, PluginFieldType::kCHAR, 0}, {"axis", nullptr, PluginFieldType::kINT32, 1}},
@@ -245,7 +246,7 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockScatterElements()
 {
-    return {version("1", false), version("2", true)};
+    return {scatterElementsVersion("1", false), scatterElementsVersion("2", true)};
 }
 
 } // namespace tenon::plugins::builtin

@@ -253,7 +253,7 @@ class SkipLayerNorm final : public Body
 };
 
 template <Form form>
-StockPlugin version(char const* number, bool isV3)
+StockPlugin skipLayerNormVersion(char const* number, bool isV3)
 {
     constexpr bool kIsInterleaved = form == Form::kInterleaved || form == Form::kInterleavedWithSum;
     std::vector<PluginField> fields{
@@ -269,10 +269,11 @@ StockPlugin version(char const* number, bool isV3)
 
 std::vector<StockPlugin> stockSkipLayerNorm()
 {
-    return {version<Form::kRank5>("1", false), version<Form::kRows>("2", false),
-        version<Form::kInterleaved>("3", false), version<Form::kInterleavedWithSum>("4", false),
-        version<Form::kRank5>("5", true), version<Form::kRows>("6", true), version<Form::kInterleaved>("7", true),
-        version<Form::kInterleavedWithSum>("8", true)};
+    return {skipLayerNormVersion<Form::kRank5>("1", false), skipLayerNormVersion<Form::kRows>("2", false),
+        skipLayerNormVersion<Form::kInterleaved>("3", false),
+        skipLayerNormVersion<Form::kInterleavedWithSum>("4", false), skipLayerNormVersion<Form::kRank5>("5", true),
+        skipLayerNormVersion<Form::kRows>("6", true), skipLayerNormVersion<Form::kInterleaved>("7", true),
+        skipLayerNormVersion<Form::kInterleavedWithSum>("8", true)};
 }
 
 } // namespace tenon::plugins::builtin

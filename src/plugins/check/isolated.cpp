@@ -25,7 +25,7 @@ namespace tenon::plugins::check
 namespace
 {
 Mark* gMark{nullptr}; //!< Of a child: for what runs when an exception leaves a callback.
-pid_t gProcess{0};    //!< That child: what a callback forks may end as it likes.
+pid_t gChild{0};      //!< That child: what a callback forks may end as it likes.
 
 //! An exception out of a callback that may not throw ends here.
 [[noreturn]] void onTerminate() noexcept
@@ -51,9 +51,9 @@ pid_t gProcess{0};    //!< That child: what a callback forks may end as it likes
 }
 
 //! exit() would end what belongs to the parent: its threads are not here.
-void onExit() noexcept
+void onChildExit() noexcept
 {
-    if (getpid() != gProcess)
+    if (getpid() != gChild)
         return;
     gMark->hasExited = true;
     _exit(EXIT_FAILURE);
@@ -144,7 +144,7 @@ Heard listen(int pipe, int32_t seconds)
     Report& report, int pipe, pid_t parent)
 {
     gMark = &mark;
-    gProcess = getpid();
+    gChild = getpid();
     // Nobody waits for it any more when the checking program has been ended; that may be the case already.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -154,7 +154,7 @@ Heard listen(int pipe, int32_t seconds)
     for (int const crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
         std::signal(crash, SIG_DFL);
     std::set_terminate(onTerminate);
-    std::atexit(onExit);
+    std::atexit(onChildExit);
     bool const goesOn = runGroup(group, subject, options, mark, report);
     mark.hasReported = true;
     Bytes const bytes = packed(report, goesOn);
