@@ -4,6 +4,15 @@ PYTHON := .venv/bin/python
 IMAGE ?=
 JOBS ?= $(shell nproc)
 
+# Sources are compiled in batches, each of which reads the headers once (docs/decisions/0011): UNITY=OFF for one by one.
+UNITY ?= ON
+# Printed before each step of a build: steps done and to do, seconds so far.
+export NINJA_STATUS := [%f of %t, %es] 
+NINJA := ninja -j $(JOBS)
+CONFIGURE = @echo "$(1): configuring (log: $(1).configure.log)"; \
+    cmake -S . -B $(1) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=$(UNITY) \
+    -DPython_EXECUTABLE=$(abspath $(PYTHON)) $(2) > $(1).configure.log 2>&1 || (cat $(1).configure.log; exit 1)
+
 # SHORT=1 gives the long runs a short form.
 FUZZ := $(if $(SHORT),3000,100000)
 ROUNDS := $(if $(SHORT),400,8000)
@@ -21,7 +30,7 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-.PHONY: help setup configure program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
+.PHONY: help setup configure libraries program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -29,22 +38,28 @@ help: ## List the commands.
 setup: ## Install Debian packages and the Python environment.
 	@tools/setup
 
-configure: setup
-	@[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
-	    -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD).configure.log 2>&1 || (cat $(BUILD).configure.log; exit 1)
+configure: $(BUILD)/build.ninja
 
-program: configure ## Build program, libraries and Python packages.
-	@ninja -C $(BUILD) -j $(JOBS) --quiet tenon_cli tenon_native nvinfer_plugin
+$(BUILD)/build.ninja: | setup
+	$(call CONFIGURE,$(BUILD))
+
+libraries: configure ## Build what an installation holds, and the Python packages.
+	@echo "$(BUILD): building libraries and Python packages"
+	@$(NINJA) -C $(BUILD) tenon_package tenon_native
 	@tools/link_python $(BUILD)
+
+program: libraries ## Build all of that and the command line program.
+	@$(NINJA) -C $(BUILD) tenon_cli
 
 build: configure ## Build all of that and the tests.
-	@ninja -C $(BUILD) -j $(JOBS) --quiet
+	@echo "$(BUILD): building everything"
+	@$(NINJA) -C $(BUILD)
 	@tools/link_python $(BUILD)
 
-models: program ## Fill the model graphs with seeded weights (into build/models).
+models: setup ## Fill the model graphs with seeded weights (into build/models).
 	@$(PYTHON) tests/models/materialize.py $(BUILD)/models
 
-demo: program ## Read a scanned page: IMAGE=… for one of your own.
+demo: libraries ## Read a scanned page: IMAGE=… for one of your own.
 	@$(PYTHON) examples/ocr/read_page.py $(if $(IMAGE),--image "$(IMAGE)")
 
 test: build models ## Run all tests.
@@ -58,7 +73,7 @@ bench: program models ## Speed beside ONNX Runtime and OpenVINO.
 	@$(PYTHON) benchmarks/models.py $(BENCH)
 
 bench-plugins: program ## What a call of a custom layer costs.
-	@ninja -C $(BUILD) -j $(JOBS) --quiet tenon_idle_library
+	@$(NINJA) -C $(BUILD) tenon_idle_library
 	@$(PYTHON) benchmarks/plugins.py
 
 bench-overhead: build models ## What an execution context costs beside its layers, on one thread.
@@ -66,10 +81,9 @@ bench-overhead: build models ## What an execution context costs beside its layer
 	@TENON_THREADS=1 TENON_FUSION=on $(BUILD)/bin/tenon_bench_overhead $(BUILD)/models/bert_base.onnx
 
 sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehaviorSanitizer: SHORT=1 for some, in C++ only.
-	@cmake -S . -B $(BUILD)-asan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=$(CHECKS) \
-	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON) \
-	    -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-asan.log
-	@ninja -C $(BUILD)-asan -j $(JOBS) --quiet $(if $(SHORT),$(SANITIZED))
+	$(call CONFIGURE,$(BUILD)-asan,-DTENON_SANITIZE=$(CHECKS) \
+	    -DTENON_PYTHON=$(if $(SHORT),OFF,ON) -DTENON_TOOLS=$(if $(SHORT),OFF,ON))
+	@$(NINJA) -C $(BUILD)-asan $(if $(SHORT),$(SANITIZED))
 	@for test in $(SANITIZED); do \
 	    TENON_FUZZ_PLANS=$(if $(SHORT),10000,$(FUZZ)) $(BUILD)-asan/bin/$$test --gtest_brief=1 || exit 1; done
 	@$(if $(SHORT),,ctest --test-dir $(BUILD)-asan --output-on-failure -R '^guarded\.')
@@ -78,9 +92,8 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 	    $(PYTHON) -m pytest -q $(SANITIZED_PYTHON)
 
 sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
-	@cmake -S . -B $(BUILD)-tsan -G Ninja -DCMAKE_BUILD_TYPE=Release -DTENON_SANITIZE=thread \
-	    -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF -DPython_EXECUTABLE=$(abspath $(PYTHON)) > $(BUILD)-tsan.log
-	@ninja -C $(BUILD)-tsan -j $(JOBS) --quiet test_api test_runtime test_device test_hostrt test_soak test_plugins
+	$(call CONFIGURE,$(BUILD)-tsan,-DTENON_SANITIZE=thread -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF)
+	@$(NINJA) -C $(BUILD)-tsan test_api test_runtime test_device test_hostrt test_soak test_plugins
 	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000; set -f; \
 	    for run in "test_api Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
 	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_hostrt *" "test_soak *" \

@@ -7,6 +7,8 @@ set(libraries tenon nvinfer nvinfer_plugin nvonnxparser)
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT tenon
     FILES_MATCHING PATTERN "*.h")
+# All that an installation needs; the program goes with it where it is built.
+add_custom_target(tenon_package DEPENDS ${libraries} tenon_hostrt)
 # Host calls under the CUDA runtime's names: what carries those names lies where nothing looks by itself.
 install(TARGETS tenon_hostrt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/hostrt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tenon/hostrt
@@ -18,7 +20,7 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}
     COMPONENT tenon)
 if(TARGET tenon_cli)
-    install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tenon)
+    install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tenon OPTIONAL)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)

@@ -42,6 +42,7 @@ function(tenon_isa_sources module)
         target_compile_options(${module}_${isa} PRIVATE ${level} ${flags_${isa}} -fno-math-errno -fno-trapping-math
             -Wno-maybe-uninitialized -Wno-uninitialized) # GCC 12's own AVX-512 headers raise these.
         target_compile_definitions(${module}_${isa} PRIVATE TENON_ISA_NAMESPACE=${isa})
+        set_target_properties(${module}_${isa} PROPERTIES UNITY_BUILD OFF) # Few and large.
         set_property(GLOBAL APPEND PROPERTY TENON_MODULES ${module}_${isa})
     endforeach()
 endfunction()

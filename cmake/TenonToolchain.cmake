@@ -10,9 +10,15 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 
+# How many sources a batch has where they are compiled in batches (CMAKE_UNITY_BUILD, as `make` does).
+if(NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+    set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
+endif()
+
+# ccache learns from the compiler which headers a file has read, rather than preprocess each file once more itself.
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${TENON_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_DEPEND=1 ${TENON_CCACHE})
 endif()
 
 # The baseline is plain x86-64 so that start-up code can check the machine before any wider instruction runs;

@@ -2,13 +2,17 @@
 
 import os
 import pathlib
+import re
 import shlex
+import shutil
 import subprocess
+import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("TENON_BUILD", HERE.parents[1] / "build"))
+ROOT = HERE.parents[1]
+BUILD = pathlib.Path(os.environ.get("TENON_BUILD", ROOT / "build"))
 EXPECTED = "0.1.0 1 3 -4 6.5 14\n"
 
 
@@ -18,10 +22,29 @@ def run(*command: object, **extra: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def libraries_of_demo(build: pathlib.Path) -> set[str]:
+    """The libraries that `make demo` builds in a folder that is configured, links included."""
+    recipe = run("make", "-C", ROOT, "--dry-run", "demo", f"BUILD={build}", MAKEFLAGS="")
+    (targets,) = re.findall(rf"^ninja .*-C {re.escape(str(build))} (.+)$", recipe, re.MULTILINE)
+    return set(re.findall(r"\blib/([\w/]+\.so[.\d]*)", run("ninja", "-C", build, "-t", "commands", *targets.split())))
+
+
+def after_demo(build: pathlib.Path) -> pathlib.Path:
+    """A build folder as `make demo` leaves it: configured anew, with those libraries of BUILD that the demo needs."""
+    python = f"-DPython_EXECUTABLE={sys.executable}"
+    run("cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", python)
+    for name in libraries_of_demo(build):
+        (build / "lib" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(BUILD / "lib" / name, build / "lib" / name, follow_symlinks=False)
+    return build
+
+
+@pytest.fixture(scope="module", params=["test", "demo"])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """What is installed after `make test`, and after `make demo`."""
     first = tmp_path_factory.mktemp("first") / "usr"
-    run("cmake", "--install", BUILD, "--prefix", first, "--component", "tenon")
+    build = BUILD if request.param == "test" else after_demo(tmp_path_factory.mktemp("demo") / "build")
+    run("cmake", "--install", build, "--prefix", first)
     moved = tmp_path_factory.mktemp("moved") / "usr"
     first.rename(moved)  # Nothing installed may remember where it was installed.
     return moved
@@ -64,5 +87,6 @@ def test_nothing_points_into_the_build(installed: pathlib.Path) -> None:
         assert not [line for line in paths if "PATH" in line and str(BUILD) in line], library
 
 
+@pytest.mark.parametrize("installed", ["test"], indirect=True)
 def test_installed_program_answers(installed: pathlib.Path) -> None:
     assert run(installed / "bin" / "tenon", "--version").startswith("tenon 0.1.0 (TensorRT API 10.16")
