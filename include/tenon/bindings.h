@@ -10,13 +10,13 @@ extern "C"
 {
 #endif
 
-    //! Runs as IExecutionContext::enqueueV2 does and, on stream 0, ends early when `goesOn` says so.
+    //! Runs as IExecutionContext::enqueueV2 does and, on stream 0, ends early when `mayContinue` says so.
     //! \param context an nvinfer1::IExecutionContext. \param stream as for enqueueV2.
     //! \param bindings an address per I/O tensor; null for the shape tensors whose values were set by index.
     //! \param inputConsumed a cudaEvent_t that is recorded when the inputs have been read; null: none.
     //! \return 1; 0 after a report to the context's logger and recorder.
     TENON_CALL int32_t tenonEnqueueBindings(void* context, void* stream, void* const* bindings, void* inputConsumed,
-        TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+        TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
 
     //! Sets the values of a shape tensor as IExecutionContext::setInputShapeBinding does, whatever its type.
     //! \return 1; 0 with nothing changed, after a report to the context's logger and recorder.

@@ -65,11 +65,12 @@ extern "C"
     TENON_CALL TenonHostStatus tenonHostGetStream(void* stream, TenonHostStream* properties) TENON_NOEXCEPT;
     //! Waits for all work of the stream. TENON_HOST_FAILED: some of it failed.
     TENON_CALL TenonHostStatus tenonHostSynchronizeStream(void* stream) TENON_NOEXCEPT;
-    //! Waits for the work that stands in the stream, or in all streams, as long as `goesOn` says so, which ends the
+    //! Waits for the work that stands in the stream, or in all streams, as long as `mayContinue` says so, which ends the
     //! waiting and not the work. Failures stay for those who synchronize, and so do the errors of captures.
-    //! \return TENON_HOST_NOT_READY: `goesOn` said no.
-    TENON_CALL TenonHostStatus tenonHostAwaitStream(void* stream, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
-    TENON_CALL TenonHostStatus tenonHostAwaitAll(TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+    //! \return TENON_HOST_NOT_READY: `mayContinue` said no.
+    TENON_CALL TenonHostStatus tenonHostAwaitStream(
+        void* stream, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
+    TENON_CALL TenonHostStatus tenonHostAwaitAll(TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
     //! TENON_HOST_NOT_READY while work stands in it.
     TENON_CALL TenonHostStatus tenonHostQueryStream(void* stream) TENON_NOEXCEPT;
     //! Waits for all streams of the process.
@@ -94,7 +95,8 @@ extern "C"
     TENON_CALL TenonHostStatus tenonHostQueryEvent(void* event) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostSynchronizeEvent(void* event) TENON_NOEXCEPT;
     //! As tenonHostAwaitStream().
-    TENON_CALL TenonHostStatus tenonHostAwaitEvent(void* event, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+    TENON_CALL TenonHostStatus tenonHostAwaitEvent(
+        void* event, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
     TENON_CALL TenonHostStatus tenonHostElapsed(float* milliseconds, void* start, void* end) TENON_NOEXCEPT;
 
     //! @}
@@ -184,7 +186,8 @@ extern "C"
     //! Begins when the launches of the executable that were before are done, on whatever stream.
     TENON_CALL TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) TENON_NOEXCEPT;
     //! Waits for the launches of the executable graph as tenonHostAwaitStream() does for a stream's work.
-    TENON_CALL TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+    TENON_CALL TenonHostStatus tenonHostAwaitLaunches(
+        void* executable, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
 
     //! @}
 

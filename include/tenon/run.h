@@ -11,22 +11,22 @@ extern "C"
 #endif
 
     //! Asked every 20 ms or so on the caller's thread, until the call returns; the work may go on. 0 ends the run.
-    typedef int32_t (*TenonGoesOn)(void* user);
+    typedef int32_t (*TenonContinueCheck)(void* user);
 
-    //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when `goesOn`
+    //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when `mayContinue`
     //! says so. The outputs of a run that was ended are not defined; the context can run again.
     //! \param context an nvinfer1::IExecutionContext. \param stream as for enqueueV3; 0 with `bindings`.
     //! \param bindings an address per I/O tensor; null: the addresses that were set.
     //! \return 1; 0 after a report to the context's logger and recorder.
     TENON_CALL int32_t tenonRun(
-        void* context, void* stream, void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+        void* context, void* stream, void* const* bindings, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
 
     //! Runs `batchSize` samples as IExecutionContext::enqueue does, on the default stream as execute does, and ends
-    //! early when `goesOn` says so.
+    //! early when `mayContinue` says so.
     //! \param consumed an event to record once the inputs may be overwritten, or null.
     //! \param bindings an address per I/O tensor. \return 1; 0 after a report to the context's logger and recorder.
     TENON_CALL int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed,
-        void* const* bindings, TenonGoesOn goesOn, void* user) TENON_NOEXCEPT;
+        void* const* bindings, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;
 
     //! Sets memory as IExecutionContext::setDeviceMemoryV2 does, and says whether the context took it.
     //! \param bytes -1: what the engine needs at most.

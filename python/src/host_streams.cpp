@@ -33,8 +33,9 @@ bool isIdle(Handle stream)
 
 void awaitStream(Handle stream)
 {
-    awaiting(
-        [&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream.as<void*>(), goesOn, signals); });
+    awaiting([&](TenonContinueCheck mayContinue, void* signals) {
+        return tenonHostAwaitStream(stream.as<void*>(), mayContinue, signals);
+    });
 }
 
 //! Whether a signal has ended the wait at the interpreter's end: what goes with it waits no more. Exit handlers still
@@ -140,16 +141,16 @@ void bindHostStreams(py::module_& m)
     m.def(
         "_event_await",
         [](Handle event) {
-            awaiting([&](TenonGoesOn goesOn, void* signals) {
-                return tenonHostAwaitEvent(event.as<void*>(), goesOn, signals);
+            awaiting([&](TenonContinueCheck mayContinue, void* signals) {
+                return tenonHostAwaitEvent(event.as<void*>(), mayContinue, signals);
             });
         },
         py::arg("event"));
     m.def(
         "_launches_await",
         [](Handle executable) {
-            awaiting([&](TenonGoesOn goesOn, void* signals) {
-                return tenonHostAwaitLaunches(executable.as<void*>(), goesOn, signals);
+            awaiting([&](TenonContinueCheck mayContinue, void* signals) {
+                return tenonHostAwaitLaunches(executable.as<void*>(), mayContinue, signals);
             });
         },
         py::arg("executable"));

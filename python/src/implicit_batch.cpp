@@ -64,9 +64,9 @@ bool runBatch(std::string const& call, py::object const& object, int32_t batch, 
         checkBatchRoom(self, tensor, bytes, at, batch);
     };
     Bindings const read = bindingsOf(object, bindings, call, room);
-    return interruptibly(stream.as<void*>(), read.holders, [&](TenonGoesOn goesOn, void* signals) {
+    return interruptibly(stream.as<void*>(), read.holders, [&](TenonContinueCheck mayContinue, void* signals) {
         return tenonRunBatch(
-                   &self, batch, stream.as<void*>(), consumed.as<void*>(), read.addresses.data(), goesOn, signals)
+                   &self, batch, stream.as<void*>(), consumed.as<void*>(), read.addresses.data(), mayContinue, signals)
             != 0;
     });
 }

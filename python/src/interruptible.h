@@ -42,8 +42,8 @@ class __attribute__((visibility("hidden"))) Signals
         if (mIsShutOut)
             throw std::runtime_error("the interpreter is ending, and work of the stream would need it");
     }
-    //! A TenonGoesOn.
-    static int32_t goesOn(void* signals) noexcept
+    //! A TenonContinueCheck.
+    static int32_t mayContinue(void* signals) noexcept
     {
         return static_cast<Signals*>(signals)->came() ? 0 : 1;
     }
@@ -70,7 +70,7 @@ void awaiting(Call&& call)
     Signals signals;
     TenonHostStatus const status = [&] {
         WithoutGil const released;
-        return call(&Signals::goesOn, &signals);
+        return call(&Signals::mayContinue, &signals);
     }();
     signals.raiseCaught();
     if (status == TENON_HOST_NOT_READY)
@@ -101,8 +101,8 @@ class __attribute__((visibility("hidden"))) Interruptible : public nvinfer1::IPr
     }
     bool stepComplete(char const* phase, int32_t step) noexcept override
     {
-        bool const goesOn = mUsers == nullptr || mUsers->stepComplete(phase, step);
-        return !mSignals.came() && goesOn;
+        bool const mayContinue = mUsers == nullptr || mUsers->stepComplete(phase, step);
+        return !mSignals.came() && mayContinue;
     }
     void phaseFinish(char const* phase) noexcept override
     {
@@ -126,7 +126,9 @@ auto interruptible(nvinfer1::IBuilderConfig& config, Build&& build)
 {
     // What the build waits for at its end, where it would not hear of Ctrl-C.
     if (void* const stream = config.getProfileStream(); reinterpret_cast<uintptr_t>(stream) > 1)
-        awaiting([&](TenonGoesOn goesOn, void* signals) { return tenonHostAwaitStream(stream, goesOn, signals); });
+        awaiting([&](TenonContinueCheck mayContinue, void* signals) {
+            return tenonHostAwaitStream(stream, mayContinue, signals);
+        });
     Interruptible monitor{config};
     auto const built = [&] {
         WithoutGil const released;

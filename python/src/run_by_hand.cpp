@@ -241,8 +241,8 @@ bool executeAsync(py::object const& self, Handle stream)
 {
     checkHolders(self, false);
     auto& context = self.cast<IExecutionContext&>();
-    return interruptibly(stream.as<void*>(), holdersOf(self), [&](TenonGoesOn goesOn, void* signals) {
-        return tenonRun(&context, stream.as<void*>(), nullptr, goesOn, signals) != 0;
+    return interruptibly(stream.as<void*>(), holdersOf(self), [&](TenonContinueCheck mayContinue, void* signals) {
+        return tenonRun(&context, stream.as<void*>(), nullptr, mayContinue, signals) != 0;
     });
 }
 

@@ -134,8 +134,8 @@ bool execute(py::object const& object, py::sequence const& bindings)
 {
     auto& self = object.cast<IExecutionContext&>();
     Bindings const read = bindingsOf(object, bindings, "execute_v2", roomOf(self));
-    return interruptibly(nullptr, read.holders, [&](TenonGoesOn goesOn, void* signals) {
-        return tenonRun(&self, nullptr, read.addresses.data(), goesOn, signals) != 0;
+    return interruptibly(nullptr, read.holders, [&](TenonContinueCheck mayContinue, void* signals) {
+        return tenonRun(&self, nullptr, read.addresses.data(), mayContinue, signals) != 0;
     });
 }
 
@@ -143,9 +143,9 @@ bool executeAsyncByIndex(py::object const& object, py::sequence const& bindings,
 {
     auto& self = object.cast<IExecutionContext&>();
     Bindings const read = bindingsOf(object, bindings, "execute_async_v2", roomOf(self));
-    return interruptibly(stream.as<void*>(), read.holders, [&](TenonGoesOn goesOn, void* signals) {
+    return interruptibly(stream.as<void*>(), read.holders, [&](TenonContinueCheck mayContinue, void* signals) {
         return tenonEnqueueBindings(
-                   &self, stream.as<void*>(), read.addresses.data(), consumed.as<void*>(), goesOn, signals)
+                   &self, stream.as<void*>(), read.addresses.data(), consumed.as<void*>(), mayContinue, signals)
             != 0;
     });
 }

@@ -55,15 +55,15 @@ bool interruptibly(void* stream, py::object holders, Run&& run)
 {
     Kept kept{std::move(holders)};
     Signals signals;
-    TenonGoesOn const goesOn = Signals::areHandledHere() ? &Signals::goesOn : nullptr;
+    TenonContinueCheck const mayContinue = Signals::areHandledHere() ? &Signals::mayContinue : nullptr;
     bool const done = [&] {
         WithoutGil const released;
-        bool const isDone = run(goesOn, &signals);
+        bool const isDone = run(mayContinue, &signals);
         kept.behind(stream);
         return isDone;
     }();
     signals.raiseCaught();
-    if (!done && goesOn != nullptr)
+    if (!done && mayContinue != nullptr)
         signals.raise();
     return done;
 }

@@ -15,7 +15,7 @@ struct BindingsRun
     void* const* bindings{nullptr};
     void* stream{nullptr};
     void* consumed{nullptr}; //!< Event; null: none.
-    GoesOn const* goesOn{nullptr};
+    ContinueCheck const* mayContinue{nullptr};
 };
 
 class ExecutionContext final : public missing::ExecutionContext,

@@ -157,8 +157,10 @@ Result<Done> ExecutionContext::runBindings(BindingsRun const& wanted)
 {
     if (wanted.bindings == nullptr)
         return badArgument("the array of addresses is null");
-    return run(
-        {.stream = wanted.stream, .consumed = wanted.consumed, .bindings = wanted.bindings, .goesOn = wanted.goesOn});
+    return run({.stream = wanted.stream,
+        .consumed = wanted.consumed,
+        .bindings = wanted.bindings,
+        .mayContinue = wanted.mayContinue});
 }
 
 bool ExecutionContext::enqueueV2(void* const* bindings, cudaStream_t stream, cudaEvent_t* inputConsumed) noexcept

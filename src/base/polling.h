@@ -1,20 +1,20 @@
 // Waiting for what has no wait of its own that could end early, as an atomic.
 #pragma once
 
+#include "base/continue_check.h"
+
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 namespace tenon
 {
 
-//! Waits until `isDone` says so, as long as `goesOn`, asked every 20 ms, says yes; false: it said no. Late by an eighth
-//! of the time at most.
-template <typename IsDone, typename GoesOn>
-bool pollWhile(IsDone const& isDone, GoesOn const& goesOn)
+//! Waits until `isDone` says so, as long as `mayContinue`, asked every kCheckInterval, says yes; false: it said no. Late
+//! by an eighth of the time at most.
+template <typename IsDone>
+bool pollWhile(IsDone const& isDone, ContinueCheck const& mayContinue)
 {
     using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds kBetweenQuestions{20};
     constexpr Clock::duration kShortest{std::chrono::microseconds{5}};
     constexpr Clock::duration kLongest{std::chrono::milliseconds{1}};
     Clock::time_point const start = Clock::now();
@@ -22,9 +22,9 @@ bool pollWhile(IsDone const& isDone, GoesOn const& goesOn)
     while (!isDone())
     {
         Clock::time_point const now = Clock::now();
-        if (now - asked >= kBetweenQuestions)
+        if (now - asked >= kCheckInterval)
         {
-            if (!goesOn())
+            if (!mayContinue())
                 return false;
             asked = now;
         }

@@ -2,9 +2,9 @@
 // device.
 #pragma once
 
+#include "base/continue_check.h"
 #include "device/kernel.h"
 
-#include <chrono>
 #include <functional>
 #include <string_view>
 
@@ -25,11 +25,6 @@ struct Launch
 
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
 using StepObserver = std::function<bool(Launch const& launch, double microseconds)>;
-
-//! Asked before the first step and between steps, at most every kAskEvery, on the thread that called; false ends the
-//! run.
-using GoesOn = std::function<bool()>;
-inline constexpr std::chrono::milliseconds kAskEvery{20};
 
 struct RunFailure
 {
@@ -53,7 +48,7 @@ enum class RunEnd : uint8_t
 {
     kDone,
     kLater,   //!< The ticket is told.
-    kDropped, //!< `goesOn` said no before the first step: nothing has run.
+    kDropped, //!< `mayContinue` said no before the first step: nothing has run.
 };
 
 struct RunOptions
@@ -61,40 +56,10 @@ struct RunOptions
     void* stream{nullptr};
     int32_t threads{0}; //!< 0: the device's default.
     StepObserver const* observer{nullptr};
-    GoesOn const* goesOn{nullptr};
+    ContinueCheck const* mayContinue{nullptr}; //!< Asked before the first step and between steps.
     //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point at,
     //! must last until the ticket goes.
     std::shared_ptr<RunTicket> ticket;
-};
-
-//! Asks `goesOn` when it is time to.
-class Asker
-{
-  public:
-    using Clock = std::chrono::steady_clock;
-
-    explicit Asker(GoesOn const* goesOn)
-        : mGoesOn{goesOn},
-          mNext{goesOn == nullptr ? Clock::time_point{} : Clock::now() + kAskEvery}
-    {
-    }
-    bool isEnded()
-    {
-        if (mGoesOn == nullptr || mIsEnded || Clock::now() < mNext)
-            return mIsEnded;
-        mIsEnded = !(*mGoesOn)();
-        mNext = Clock::now() + kAskEvery;
-        return mIsEnded;
-    }
-    bool wasEnded() const noexcept
-    {
-        return mIsEnded;
-    }
-
-  private:
-    GoesOn const* mGoesOn;
-    Clock::time_point mNext;
-    bool mIsEnded{false};
 };
 
 class Device

@@ -94,7 +94,7 @@ Result<Done> ContextState::takeMemory(int64_t bytes)
     return Done{};
 }
 
-std::shared_ptr<Frame> ContextState::freeFrame(GoesOn const* goesOn)
+std::shared_ptr<Frame> ContextState::freeFrame(ContinueCheck const* mayContinue)
 {
     constexpr size_t kMost{1024};
     constexpr ptrdiff_t kMostIdle{64};
@@ -110,7 +110,7 @@ std::shared_ptr<Frame> ContextState::freeFrame(GoesOn const* goesOn)
     if (frames.size() < kMost || engine.device().isWorking())
         return frames.emplace_back(std::make_shared<Frame>(*this));
     std::rotate(frames.begin(), frames.begin() + 1, frames.end()); // The first has been under way for longest.
-    return frames.back()->wait(goesOn) ? frames.back() : nullptr;
+    return frames.back()->wait(mayContinue) ? frames.back() : nullptr;
 }
 
 bool ContextState::hasFramesUnderWay() const noexcept
@@ -118,9 +118,9 @@ bool ContextState::hasFramesUnderWay() const noexcept
     return std::ranges::any_of(frames, [](auto const& frame) { return frame->isUnderWay(); });
 }
 
-bool ContextState::waitForFrames(GoesOn const* goesOn) const
+bool ContextState::waitForFrames(ContinueCheck const* mayContinue) const
 {
-    return std::ranges::all_of(frames, [&](auto const& frame) { return frame->wait(goesOn); });
+    return std::ranges::all_of(frames, [&](auto const& frame) { return frame->wait(mayContinue); });
 }
 
 namespace

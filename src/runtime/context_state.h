@@ -73,10 +73,10 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     //! Other memory for activations; runs under way keep theirs.
     Result<Done> takeMemory(int64_t bytes);
     //! One that no work uses. Waits for the oldest when very many are under way, but not in a stream's work. Null:
-    //! `goesOn` ended the waiting.
-    std::shared_ptr<Frame> freeFrame(GoesOn const* goesOn);
-    //! False: `goesOn` ended the waiting.
-    bool waitForFrames(GoesOn const* goesOn = nullptr) const;
+    //! `mayContinue` ended the waiting.
+    std::shared_ptr<Frame> freeFrame(ContinueCheck const* mayContinue);
+    //! False: `mayContinue` ended the waiting.
+    bool waitForFrames(ContinueCheck const* mayContinue = nullptr) const;
     bool hasFramesUnderWay() const noexcept;
     //! Fills dims from set, profile and dimension names.
     void refreshDims();

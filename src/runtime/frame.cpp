@@ -94,10 +94,10 @@ bool Frame::isUnderWay() const noexcept
     return mParts.load(std::memory_order_acquire) != 0 && mGeneration == forkGeneration();
 }
 
-bool Frame::wait(GoesOn const* goesOn) const
+bool Frame::wait(ContinueCheck const* mayContinue) const
 {
-    if (goesOn != nullptr)
-        return pollWhile([this] { return !isUnderWay(); }, *goesOn);
+    if (mayContinue != nullptr)
+        return pollWhile([this] { return !isUnderWay(); }, *mayContinue);
     while (isUnderWay())
         if (int32_t const left = mParts.load(std::memory_order_acquire); left != 0)
             mParts.wait(left, std::memory_order_acquire);

@@ -51,8 +51,8 @@ struct Frame final : public RunTicket
     void addPart() noexcept;
     void partIsOver() noexcept;
     bool isUnderWay() const noexcept;
-    //! Returns when no work uses the frame, or with false when `goesOn`, if there is one, says no.
-    bool wait(GoesOn const* goesOn = nullptr) const;
+    //! Returns when no work uses the frame, or with false when `mayContinue`, if there is one, says no.
+    bool wait(ContinueCheck const* mayContinue = nullptr) const;
 
     bool isGivenUp() const noexcept override;
     Result<Done> finished(RunFailure const* failure) override;

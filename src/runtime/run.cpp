@@ -124,7 +124,7 @@ Result<Done> Run::takeFrame()
 {
     if (!mIsCaptured)
     {
-        mFrame = mState.freeFrame(mRequest.goesOn);
+        mFrame = mState.freeFrame(mRequest.mayContinue);
         if (mFrame == nullptr)
             return dropped();
         return Done{};

@@ -55,7 +55,7 @@ Result<Done> Run::awaitAttached() const
         return errorOf(ErrorCode::kINVALID_STATE,
             "custom layers hear of other shapes and addresses when earlier runs of the context are over, and work "
             "of a stream cannot wait for those");
-    if (!mState.waitForFrames(mRequest.goesOn))
+    if (!mState.waitForFrames(mRequest.mayContinue))
         return dropped();
     return Done{};
 }

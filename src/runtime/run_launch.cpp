@@ -79,7 +79,7 @@ Result<Done> Run::mark()
 
 Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
 {
-    RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.goesOn, nullptr};
+    RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.mayContinue, nullptr};
     std::optional<PartOfFrame> held;
     if (mayGoOn)
     {

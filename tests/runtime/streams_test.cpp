@@ -566,11 +566,11 @@ TEST(Streams, runsThatTheCallerWaitsForAreCancelledFromItsThread)
     std::latch answer{1};
     Observer const slow = [&](ObservedStep const&) {
         answer.wait(); // Steps do not run out before the caller has said no; what is left of them is time to hear it.
-        std::this_thread::sleep_for(2 * kAskEvery);
+        std::this_thread::sleep_for(2 * kCheckInterval);
         return true;
     };
     int32_t asked{0};
-    GoesOn const goesOn = [&, caller = std::this_thread::get_id()] {
+    ContinueCheck const mayContinue = [&, caller = std::this_thread::get_id()] {
         EXPECT_TRUE(std::this_thread::get_id() == caller);
         if (++asked == 1)
             stream.open();
@@ -578,7 +578,7 @@ TEST(Streams, runsThatTheCallerWaitsForAreCancelledFromItsThread)
             answer.count_down();
         return asked < 3;
     };
-    auto const done = context->run({.stream = stream.handle(), .observer = &slow, .goesOn = &goesOn});
+    auto const done = context->run({.stream = stream.handle(), .observer = &slow, .mayContinue = &mayContinue});
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().message.find("cancelled"), std::string::npos) << done.error().message;
     EXPECT_EQ(asked, 3);
@@ -598,14 +598,14 @@ TEST(Streams, aRunThatIsEndedBeforeItsTurnChangesNothing)
     EXPECT_OK(host::recordEvent(*other, apart.handle()));
     Observer const observer = [](ObservedStep const&) { return true; };
     int32_t asked{0};
-    GoesOn const goesOn = [&] { return ++asked < 3; };
+    ContinueCheck const mayContinue = [&] { return ++asked < 3; };
     RunRequest const requests[]{{.stream = nullptr}, {.stream = reinterpret_cast<void*>(1)},
         {.stream = nullptr, .isSynchronous = true}, {.stream = apart.handle(), .isSynchronous = true},
         {.stream = apart.handle(), .observer = &observer}};
     for (RunRequest request : requests)
     {
         asked = 0;
-        request.goesOn = &goesOn;
+        request.mayContinue = &mayContinue;
         request.consumed = *event;
         auto const done = context->run(request);
         ASSERT_FALSE(done);
@@ -617,10 +617,10 @@ TEST(Streams, aRunThatIsEndedBeforeItsTurnChangesNothing)
     EXPECT_OK(apart.finish());
     EXPECT_EQ(run.out.read(), before) << "nothing of them was left in the stream";
     EXPECT_FALSE(host::elapsedMilliseconds(*other, *event)) << "a run that did not start has read no inputs";
-    GoesOn const always = [] { return true; };
+    ContinueCheck const always = [] { return true; };
     for (RunRequest request : requests)
     {
-        request.goesOn = &always;
+        request.mayContinue = &always;
         EXPECT_OK(context->run(request));
         EXPECT_TRUE(run.isDone());
     }
@@ -640,7 +640,7 @@ TEST(Streams, aRunDoesNotWaitForWorkThatComesWhileItWaits)
         HeldStream stream{isApart ? host::StreamKind::kNonBlocking : host::StreamKind::kBlocking};
         auto const later = std::make_shared<std::latch>(1);
         int32_t asked{0};
-        GoesOn const goesOn = [&] {
+        ContinueCheck const mayContinue = [&] {
             if (++asked > 1)
                 return true;
             EXPECT_OK(host::submit(stream.handle(), [later]() -> Result<Done> {
@@ -650,7 +650,7 @@ TEST(Streams, aRunDoesNotWaitForWorkThatComesWhileItWaits)
             stream.open();
             return true;
         };
-        RunRequest request{.stream = isApart ? stream.handle() : nullptr, .goesOn = &goesOn};
+        RunRequest request{.stream = isApart ? stream.handle() : nullptr, .mayContinue = &mayContinue};
         request.observer = isApart ? &observer : nullptr;
         EXPECT_OK(context->run(request));
         EXPECT_GE(asked, 1);
@@ -696,8 +696,8 @@ TEST(Streams, R3_aRunWhoseSizesDependOnDataCanBeEndedBeforeItsTurn)
     EXPECT_OK(context->setOutputAddress("doubled", doubled.data()));
     EXPECT_OK(context->setOutputAllocator("indices", &indices));
     EXPECT_OK(context->setOutputAllocator("negated", &negated));
-    GoesOn const goesOn = [] { return false; };
-    EXPECT_FALSE(context->run({.stream = stream.handle(), .goesOn = &goesOn}));
+    ContinueCheck const mayContinue = [] { return false; };
+    EXPECT_FALSE(context->run({.stream = stream.handle(), .mayContinue = &mayContinue}));
     EXPECT_OK(stream.finish());
     EXPECT_EQ(doubled.read(), before);
     EXPECT_TRUE(indices.calls.empty());
@@ -718,8 +718,8 @@ TEST(Streams, S2_theWaitForTheOldestRunCanBeEnded)
     last.set(*context);
     std::vector<float> const before = last.out.read();
     int32_t asked{0};
-    GoesOn const goesOn = [&] { return ++asked < 3; };
-    EXPECT_FALSE(context->run({.stream = stream.handle(), .goesOn = &goesOn}));
+    ContinueCheck const mayContinue = [&] { return ++asked < 3; };
+    EXPECT_FALSE(context->run({.stream = stream.handle(), .mayContinue = &mayContinue}));
     EXPECT_EQ(asked, 3);
     EXPECT_OK(stream.finish());
     EXPECT_TRUE(first.isDone());

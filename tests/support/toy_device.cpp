@@ -276,7 +276,7 @@ Result<std::unique_ptr<Kernel>> ToyDevice::load(KernelSource const& source) cons
 
 Result<Done> ToyDevice::runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    Asker asker{options.goesOn};
+    PacedCheck check{options.mayContinue};
     for (Launch const& launch : launches)
     {
         auto done = launch.prepared->run(launch.call, Lane{});
@@ -287,7 +287,7 @@ Result<Done> ToyDevice::runNow(std::span<Launch const> launches, RunOptions cons
         }
         if (options.observer != nullptr && !(*options.observer)(launch, 1.0))
             break;
-        if (asker.isEnded())
+        if (check.mustStop())
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was cancelled");
     }
     return Done{};

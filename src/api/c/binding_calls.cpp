@@ -15,14 +15,14 @@ ExecutionContext& contextOf(void* context) noexcept
 }
 } // namespace
 
-int32_t tenonEnqueueBindings(
-    void* context, void* stream, void* const* bindings, void* inputConsumed, TenonGoesOn goesOn, void* user) noexcept
+int32_t tenonEnqueueBindings(void* context, void* stream, void* const* bindings, void* inputConsumed,
+    TenonContinueCheck mayContinue, void* user) noexcept
 {
     ExecutionContext& run = contextOf(context);
     auto const work = [&]() -> tenon::Result<tenon::Done> {
         tenon::api::BindingsRun wanted{.bindings = bindings, .stream = stream, .consumed = inputConsumed};
-        tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
-        wanted.goesOn = goesOn == nullptr ? nullptr : &ask;
+        tenon::ContinueCheck const ask = [&] { return mayContinue(user) != 0; };
+        wanted.mayContinue = mayContinue == nullptr ? nullptr : &ask;
         return run.runBindings(wanted);
     };
     return tenon::api::fencedDone(run.reporting().log(), "IExecutionContext::enqueueV2", work) ? 1 : 0;

@@ -54,12 +54,12 @@ host::Work workOf(TenonHostWork work, void* user, TenonHostRelease release)
 
 //! A wait that asks the program whether to go on; false: it said no.
 template <typename Wait>
-TenonHostStatus awaiting(TenonGoesOn goesOn, void* user, Wait&& wait) noexcept
+TenonHostStatus awaiting(TenonContinueCheck mayContinue, void* user, Wait&& wait) noexcept
 {
-    if (goesOn == nullptr)
+    if (mayContinue == nullptr)
         return problem(TENON_HOST_BAD_ARGUMENT, "there is nobody to ask whether to go on waiting: a pointer is null");
     return hostQuestion(
-        TENON_HOST_BAD_HANDLE, [&]() -> Result<bool> { return wait([=] { return goesOn(user) != 0; }); });
+        TENON_HOST_BAD_HANDLE, [&]() -> Result<bool> { return wait([=] { return mayContinue(user) != 0; }); });
 }
 
 //! A live stream, so that whatever fails after this is not about the handle.
@@ -131,14 +131,14 @@ TenonHostStatus tenonHostSynchronizeStream(void* stream) noexcept
     return onStream(stream, [&] { return hostCall(TENON_HOST_FAILED, [&] { return host::synchronize(stream); }); });
 }
 
-TenonHostStatus tenonHostAwaitStream(void* stream, TenonGoesOn goesOn, void* user) noexcept
+TenonHostStatus tenonHostAwaitStream(void* stream, TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::await(stream, asked); });
+    return awaiting(mayContinue, user, [&](host::ContinueCheck const& asked) { return host::await(stream, asked); });
 }
 
-TenonHostStatus tenonHostAwaitAll(TenonGoesOn goesOn, void* user) noexcept
+TenonHostStatus tenonHostAwaitAll(TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitAll(asked); });
+    return awaiting(mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitAll(asked); });
 }
 
 TenonHostStatus tenonHostQueryStream(void* stream) noexcept
@@ -196,9 +196,10 @@ TenonHostStatus tenonHostSynchronizeEvent(void* event) noexcept
     return hostCall(TENON_HOST_BAD_HANDLE, [&] { return host::synchronizeEvent(event); });
 }
 
-TenonHostStatus tenonHostAwaitEvent(void* event, TenonGoesOn goesOn, void* user) noexcept
+TenonHostStatus tenonHostAwaitEvent(void* event, TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitEvent(event, asked); });
+    return awaiting(
+        mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitEvent(event, asked); });
 }
 
 TenonHostStatus tenonHostElapsed(float* milliseconds, void* start, void* end) noexcept
@@ -270,10 +271,10 @@ TenonHostStatus tenonHostDestroyExecutable(void* executable) noexcept
     return hostCall(TENON_HOST_BAD_HANDLE, [&] { return host::destroyExecutable(executable); });
 }
 
-TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonGoesOn goesOn, void* user) noexcept
+TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonContinueCheck mayContinue, void* user) noexcept
 {
     return awaiting(
-        goesOn, user, [&](host::KeepsWaiting const& asked) { return host::awaitLaunches(executable, asked); });
+        mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitLaunches(executable, asked); });
 }
 
 TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) noexcept

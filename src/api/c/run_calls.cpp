@@ -3,7 +3,8 @@
 #include "api/execution_context.h"
 #include "tenon/run.h"
 
-int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn goesOn, void* user) noexcept
+int32_t tenonRun(
+    void* context, void* stream, void* const* bindings, TenonContinueCheck mayContinue, void* user) noexcept
 {
     using tenon::api::ExecutionContext;
     ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
@@ -12,10 +13,10 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
         request.isSynchronous = bindings != nullptr && stream == nullptr; // Python's execute_v2.
         if (bindings == nullptr)
             request.consumed = run.context().inputConsumedEvent();
-        if (goesOn == nullptr)
+        if (mayContinue == nullptr)
             return run.run(request);
-        tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
-        request.goesOn = &ask;
+        tenon::ContinueCheck const ask = [&] { return mayContinue(user) != 0; };
+        request.mayContinue = &ask;
         return run.run(request);
     };
     // Messages name the calls that users know: Python's are made of this one.
@@ -26,18 +27,18 @@ int32_t tenonRun(void* context, void* stream, void* const* bindings, TenonGoesOn
 }
 
 int32_t tenonRunBatch(void* context, int32_t batchSize, void* stream, void* consumed, void* const* bindings,
-    TenonGoesOn goesOn, void* user) noexcept
+    TenonContinueCheck mayContinue, void* user) noexcept
 {
     using tenon::api::ExecutionContext;
     ExecutionContext& run = ExecutionContext::of(*static_cast<nvinfer1::IExecutionContext*>(context));
     auto const work = [&]() -> tenon::Result<tenon::Done> {
         if (consumed != nullptr)
             TENON_TRY(run.context().engine().device().checkEvent(consumed));
-        tenon::GoesOn const ask = [&] { return goesOn(user) != 0; };
+        tenon::ContinueCheck const ask = [&] { return mayContinue(user) != 0; };
         tenon::RunRequest request{.stream = stream, .consumed = consumed, .bindings = bindings};
         request.isSynchronous = stream == nullptr;
-        if (goesOn != nullptr)
-            request.goesOn = &ask;
+        if (mayContinue != nullptr)
+            request.mayContinue = &ask;
         return run.runBatch(batchSize, request);
     };
     char const* const call = stream == nullptr ? "IExecutionContext::execute" : "IExecutionContext::enqueue";

@@ -38,11 +38,11 @@ struct Run
     std::atomic<size_t> lastStep{SIZE_MAX}; //!< The first step that failed or after which the observer stopped.
     std::atomic<bool> hasFailed{false};
     std::mutex mutex;
-    Asker asker; //!< Of the calling thread's lane.
+    PacedCheck check; //!< Of the calling thread's lane.
 
     explicit Run(RunOptions const& given)
         : options{&given},
-          asker{given.goesOn}
+          check{given.mayContinue}
     {
     }
 
@@ -86,7 +86,7 @@ struct Run
     //! Before the barrier behind step `at`, so that every lane knows behind it.
     void ask(size_t at)
     {
-        if (options->goesOn != nullptr && asker.isEnded())
+        if (options->mayContinue != nullptr && check.mustStop())
             stop(at);
     }
 };
@@ -185,7 +185,7 @@ class CpuDevice final : public HostDevice
         }
         if (run.hasFailed)
             return failure.error;
-        if (run.asker.wasEnded())
+        if (run.check.hasStopped())
             return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was cancelled");
         return Done{};
     }

@@ -47,7 +47,7 @@ class RefDevice final : public HostDevice
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
         using Clock = std::chrono::steady_clock;
-        Asker asker{options.goesOn};
+        PacedCheck check{options.mayContinue};
         for (Launch const& launch : launches)
         {
             Clock::time_point const start = Clock::now();
@@ -60,7 +60,7 @@ class RefDevice final : public HostDevice
             std::chrono::duration<double, std::micro> const spent = Clock::now() - start;
             if (options.observer != nullptr && !(*options.observer)(launch, spent.count()))
                 break;
-            if (asker.isEnded())
+            if (check.mustStop())
                 return errorOf(ErrorCode::kFAILED_EXECUTION, "the run was cancelled");
         }
         return Done{};

@@ -243,12 +243,12 @@ Result<Done> synchronizeEvent(void* event)
     return Done{};
 }
 
-Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting)
+Result<bool> awaitEvent(void* event, ContinueCheck const& mayContinue)
 {
     Record const record = TENON_TRY(lastRecord(event));
     if (record.last == nullptr || record.captured != nullptr)
         return true;
-    return pollWhile([&] { return record.last->isDone.load(std::memory_order_acquire) != 0; }, keepsWaiting);
+    return pollWhile([&] { return record.last->isDone.load(std::memory_order_acquire) != 0; }, mayContinue);
 }
 
 Result<float> elapsedMilliseconds(void* start, void* end)

@@ -28,8 +28,8 @@ Result<Done> waitEvent(void* stream, void* event, EventUse use = EventUse::kOrde
 Result<bool> isDone(void* event);
 Result<Done> synchronizeEvent(void* event);
 Result<bool> hasTiming(void const* event);
-//! Waits as synchronizeEvent() does, as long as `keepsWaiting` says so; false: it said no.
-Result<bool> awaitEvent(void* event, KeepsWaiting const& keepsWaiting);
+//! Waits as synchronizeEvent() does, as long as `mayContinue` says so; false: it said no.
+Result<bool> awaitEvent(void* event, ContinueCheck const& mayContinue);
 //! The event is done from now on, without regard to any stream: for who does the work that it stands behind.
 Result<Done> markNow(void* event);
 //! Between two events with timing, both done.

@@ -241,12 +241,12 @@ Result<Done> launchGraph(void* executable, void* stream)
     return Done{};
 }
 
-Result<bool> awaitLaunches(void* executable, KeepsWaiting const& keepsWaiting)
+Result<bool> awaitLaunches(void* executable, ContinueCheck const& mayContinue)
 {
     std::shared_ptr<Turn> const last = TENON_TRY(find<Executable>(executable, kExecutable))->lastTurn();
     if (isWorking()) // It may stand within that launch, and its own does not wait either.
         return true;
-    return last == nullptr || pollWhile([&] { return last->isOver(); }, keepsWaiting);
+    return last == nullptr || pollWhile([&] { return last->isOver(); }, mayContinue);
 }
 
 void lockGraphsForFork()

@@ -66,8 +66,8 @@ Result<Done> checkExecutable(void const* executable);
 //! is the stream's. They begin when all earlier launches of the executable are done, on whatever stream; but a launch
 //! that runs within other work is a part of that, and one into a capture a copy of the graph: these wait for none.
 Result<Done> launchGraph(void* executable, void* stream);
-//! Waits until those that were launched are over, as long as `keepsWaiting` says so; false: it said no. Within a
+//! Waits until those that were launched are over, as long as `mayContinue` says so; false: it said no. Within a
 //! stream's work it waits for nobody.
-Result<bool> awaitLaunches(void* executable, KeepsWaiting const& keepsWaiting);
+Result<bool> awaitLaunches(void* executable, ContinueCheck const& mayContinue);
 
 } // namespace tenon::host

@@ -61,9 +61,9 @@ Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions cons
 {
     if (!host::isImmediate(options.stream))
         return options.ticket != nullptr ? runLater(launches, options) : runThere(launches, options, failure);
-    if (options.goesOn == nullptr)
+    if (options.mayContinue == nullptr)
         TENON_TRY(host::startNow(options.stream));
-    else if (!TENON_TRY(host::startNow(options.stream, *options.goesOn)))
+    else if (!TENON_TRY(host::startNow(options.stream, *options.mayContinue)))
         return RunEnd::kDropped;
     TENON_TRY(runNow(launches, options, failure));
     return RunEnd::kDone;
@@ -77,7 +77,7 @@ Result<Done> HostDevice::runApart(std::span<Launch const> launches, RunOptions c
 Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions const& options)
 {
     RunOptions later = options;
-    later.goesOn = nullptr; // Who asks will have returned.
+    later.mayContinue = nullptr; // Who asks will have returned.
     TENON_TRY(host::submit(options.stream, [this, launches, options = later]() -> Result<Done> {
         if (options.ticket->isGivenUp())
             return options.ticket->finished(nullptr);
@@ -94,9 +94,9 @@ Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions
 
 Result<RunEnd> HostDevice::runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    return runInStream(options.stream, options.goesOn, [&](GoesOn const* goesOn) {
+    return runInStream(options.stream, options.mayContinue, [&](ContinueCheck const* mayContinue) {
         RunOptions there = options;
-        there.goesOn = goesOn;
+        there.mayContinue = mayContinue;
         return runNow(launches, there, failure);
     });
 }
@@ -111,32 +111,33 @@ struct Turn
 };
 } // namespace
 
-Result<RunEnd> runInStream(
-    void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work)
+Result<RunEnd> runInStream(void* stream, ContinueCheck const* mayContinue,
+    std::function<Result<Done>(ContinueCheck const* mayContinue)> const& work)
 {
     if (host::isCapturing(stream))
         return errorOf(ErrorCode::kINVALID_STATE, "the caller would wait for a stream that is being captured");
     Result<Done> done{errorOf(ErrorCode::kINTERNAL_ERROR, "the work in the stream was dropped")};
     std::atomic<bool> isCancelled{false};
-    GoesOn const goesOnThere = [&] { return !isCancelled.load(); };
+    ContinueCheck const mayContinueThere = [&] { return !isCancelled.load(); };
     auto const turn = std::make_shared<Turn>();
     std::future<void> const end = turn->over.get_future();
     bool const isNow = host::isImmediate(stream);
     TENON_TRY(host::submit(stream, [&, turn, isNow]() -> Result<Done> {
         if (turn->isTaken.exchange(true))
             return Done{}; // The caller has gone, and with it all that this would touch.
-        done = host::runFenced([&] { return work(goesOn == nullptr ? nullptr : &goesOnThere); }); // The caller waits.
+        done = host::runFenced(
+            [&] { return work(mayContinue == nullptr ? nullptr : &mayContinueThere); }); // The caller waits.
         if (isNow)
             turn->over.set_value();
         else
             host::StreamQueue::endCurrent([&] { turn->over.set_value(); });
         return Done{}; // The caller takes the failure itself.
     }));
-    if (goesOn == nullptr)
+    if (mayContinue == nullptr)
         end.wait();
     else
-        while (end.wait_for(kAskEvery) == std::future_status::timeout)
-            if (!isCancelled && !(*goesOn)())
+        while (end.wait_for(kCheckInterval) == std::future_status::timeout)
+            if (!isCancelled && !(*mayContinue)())
             {
                 if (!turn->isTaken.exchange(true))
                     return RunEnd::kDropped;

@@ -39,9 +39,9 @@ class HostDevice : public Device
     Result<RunEnd> runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
 };
 
-//! Does the work in its turn in the stream while the caller waits. `goesOn`, when there is one, is asked on the
+//! Does the work in its turn in the stream while the caller waits. `mayContinue`, when there is one, is asked on the
 //! caller's thread: until the turn has come its no drops the work, later what the work gets in its place says no, too.
-Result<RunEnd> runInStream(
-    void* stream, GoesOn const* goesOn, std::function<Result<Done>(GoesOn const* goesOn)> const& work);
+Result<RunEnd> runInStream(void* stream, ContinueCheck const* mayContinue,
+    std::function<Result<Done>(ContinueCheck const* mayContinue)> const& work);
 
 } // namespace tenon

@@ -165,9 +165,8 @@ void StreamQueue::drain() noexcept
     --mWaiters;
 }
 
-bool StreamQueue::drainWhile(KeepsWaiting const& keepsWaiting)
+bool StreamQueue::drainWhile(ContinueCheck const& mayContinue)
 {
-    constexpr std::chrono::milliseconds kBetweenQuestions{20};
     if (tCurrent == this)
         return true;
     std::unique_lock lock{mMutex};
@@ -177,12 +176,12 @@ bool StreamQueue::drainWhile(KeepsWaiting const& keepsWaiting)
     while (mayWait && !isDone())
     {
         ++mWaiters;
-        bool const wasInTime = mStep.wait_for(lock, kBetweenQuestions, isDone);
+        bool const wasInTime = mStep.wait_for(lock, kCheckInterval, isDone);
         --mWaiters;
         if (wasInTime)
             break;
         lock.unlock();
-        mayWait = keepsWaiting();
+        mayWait = mayContinue();
         lock.lock();
     }
     return isDone();

@@ -71,8 +71,8 @@ class StreamQueue : public std::enable_shared_from_this<StreamQueue>
     void hold(std::shared_ptr<void> const& object);
     //! Waits for what stands in the queue now; at once in its own thread.
     void drain() noexcept;
-    //! The same as long as `keepsWaiting` says so; false: it said no.
-    bool drainWhile(KeepsWaiting const& keepsWaiting);
+    //! The same as long as `mayContinue` says so; false: it said no.
+    bool drainWhile(ContinueCheck const& mayContinue);
     bool isIdle() noexcept;
     //! The first failure since the last call; none after close().
     std::optional<Error> takeFailure() noexcept;

@@ -86,8 +86,8 @@ Result<Done> mayWait(StreamQueue const& queue)
 }
 
 //! For all work on blocking streams, but not in a stream's own thread. Cheap when there is none. False:
-//! `keepsWaiting`, if there is one, said no.
-bool waitForBlocking(KeepsWaiting const* keepsWaiting)
+//! `mayContinue`, if there is one, said no.
+bool waitForBlocking(ContinueCheck const* mayContinue)
 {
     if (StreamQueue::blockingPending() == 0 || doesWork())
         return true;
@@ -95,9 +95,9 @@ bool waitForBlocking(KeepsWaiting const* keepsWaiting)
     {
         if (queue->kind() != StreamKind::kBlocking)
             continue;
-        if (keepsWaiting == nullptr)
+        if (mayContinue == nullptr)
             queue->drain();
-        else if (!queue->drainWhile(*keepsWaiting))
+        else if (!queue->drainWhile(*mayContinue))
             return false;
     }
     return true;
@@ -213,12 +213,12 @@ Result<Done> startNow(void const* stream)
     return Done{};
 }
 
-Result<bool> startNow(void const* stream, KeepsWaiting const& keepsWaiting)
+Result<bool> startNow(void const* stream, ContinueCheck const& mayContinue)
 {
     if (!isLegacy(stream))
         return true;
     TENON_TRY(useLegacy());
-    return waitForBlocking(&keepsWaiting);
+    return waitForBlocking(&mayContinue);
 }
 
 Result<Done> submit(void* stream, Work work)
@@ -245,7 +245,7 @@ Result<Done> synchronize(void* stream)
     return failureOf(*queue);
 }
 
-Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
+Result<bool> await(void* stream, ContinueCheck const& mayContinue)
 {
     Captures const& captures = Captures::instance();
     if (!isLegacy(stream))
@@ -253,17 +253,17 @@ Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting)
         if (isImmediate(stream))
             return true;
         std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
-        return captures.isCapturing(*queue) || queue->drainWhile(keepsWaiting);
+        return captures.isCapturing(*queue) || queue->drainWhile(mayContinue);
     }
-    return captures.isAnyBlocking() || waitForBlocking(&keepsWaiting);
+    return captures.isAnyBlocking() || waitForBlocking(&mayContinue);
 }
 
-bool awaitAll(KeepsWaiting const& keepsWaiting)
+bool awaitAll(ContinueCheck const& mayContinue)
 {
     if (Captures::instance().isAny() || doesWork())
         return true;
     for (std::shared_ptr<StreamQueue> const& queue : streamTable().all())
-        if (!queue->drainWhile(keepsWaiting))
+        if (!queue->drainWhile(mayContinue))
             return false;
     return true;
 }

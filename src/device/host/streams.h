@@ -1,16 +1,13 @@
 // Streams of the host: in-order queues with a thread each, known by handles that programs pass as cudaStream_t.
 #pragma once
 
+#include "base/continue_check.h"
 #include "base/result.h"
 
-#include <functional>
 #include <memory>
 
 namespace tenon::host
 {
-
-//! Asked every 20 ms or so by the thread that waits; false ends the waiting, not the work.
-using KeepsWaiting = std::function<bool()>;
 
 //! Work of a stream. A failure stays with the stream until its next synchronize or query.
 using Work = std::function<Result<Done>()>;
@@ -40,19 +37,19 @@ bool isImmediate(void const* stream) noexcept;
 //! What work that isImmediate does first. On streams 0 and 1: waits for all work on blocking streams, but not in a
 //! stream's own thread; an error while a blocking stream captures. Nothing on others.
 Result<Done> startNow(void const* stream);
-//! The same as long as `keepsWaiting` says so; false: it said no.
-Result<bool> startNow(void const* stream, KeepsWaiting const& keepsWaiting);
+//! The same as long as `mayContinue` says so; false: it said no.
+Result<bool> startNow(void const* stream, ContinueCheck const& mayContinue);
 
 //! Runs the work in order: at once where isImmediate (after startNow; a failure is returned), recorded when the
 //! stream is capturing, else later on the stream's thread.
 Result<Done> submit(void* stream, Work work);
 //! Waits for all work of the stream; returns a failure of it once. Not possible while capturing.
 Result<Done> synchronize(void* stream);
-//! Waits as synchronize() does, as long as `keepsWaiting` says so; false: it said no. Failures stay with the stream.
+//! Waits as synchronize() does, as long as `mayContinue` says so; false: it said no. Failures stay with the stream.
 //! Where synchronize() has an error, because something captures, nothing is waited for.
-Result<bool> await(void* stream, KeepsWaiting const& keepsWaiting);
+Result<bool> await(void* stream, ContinueCheck const& mayContinue);
 //! The same for every stream of the process.
-bool awaitAll(KeepsWaiting const& keepsWaiting);
+bool awaitAll(ContinueCheck const& mayContinue);
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
 bool isCapturing(void const* stream) noexcept;

@@ -231,9 +231,9 @@ Result<Report> checkPlugin(Subject const& subject, Options const& options)
     {
         Mark mark;
         ExitGuard const guard{mark};
-        bool goesOn{true};
-        for (size_t i = 0; i < allGroups().size() && goesOn; ++i)
-            goesOn = runGroup(allGroups()[i], subject, options, mark, report);
+        bool mayContinue{true};
+        for (size_t i = 0; i < allGroups().size() && mayContinue; ++i)
+            mayContinue = runGroup(allGroups()[i], subject, options, mark, report);
     }
     return report;
 }
@@ -256,9 +256,9 @@ bool runGroup(Group const& group, Subject const& subject, Options const& options
                 watch.add({std::string{flaw::kRefused.check}, std::string{flaw::kRefused.ruleV3}, group.name,
                     done.error().message, std::string{flaw::kRefused.change}});
     }
-    bool const goesOn = !watch.isStopped();
+    bool const mayContinue = !watch.isStopped();
     watch.moveInto(report);
-    return goesOn;
+    return mayContinue;
 }
 
 } // namespace tenon::plugins::check

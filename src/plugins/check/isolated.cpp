@@ -59,10 +59,10 @@ void onChildExit() noexcept
     _exit(EXIT_FAILURE);
 }
 
-Bytes packed(Report const& report, bool goesOn)
+Bytes packed(Report const& report, bool mayContinue)
 {
     ByteWriter out;
-    out.raw(static_cast<uint8_t>(goesOn));
+    out.raw(static_cast<uint8_t>(mayContinue));
     for (std::string const* text : {&report.identity.type, &report.identity.version, &report.identity.nameSpace})
         store(out, *text);
     out.raw(static_cast<uint8_t>(report.identity.generation));
@@ -82,11 +82,11 @@ Bytes packed(Report const& report, bool goesOn)
 Result<bool> unpack(Bytes const& bytes, Report& report)
 {
     ByteReader in{bytes};
-    uint8_t goesOn{0};
+    uint8_t mayContinue{0};
     uint8_t generation{0};
     uint32_t count{0};
     Report read;
-    TENON_TRY(in.raw(goesOn));
+    TENON_TRY(in.raw(mayContinue));
     for (std::string* text : {&read.identity.type, &read.identity.version, &read.identity.nameSpace})
         TENON_TRY(load(in, *text));
     TENON_TRY(in.raw(generation));
@@ -104,7 +104,7 @@ Result<bool> unpack(Bytes const& bytes, Report& report)
     for (uint32_t i = 0; i < count; ++i)
         TENON_TRY(load(in, read.notes.emplace_back()));
     report = std::move(read);
-    return goesOn != 0;
+    return mayContinue != 0;
 }
 
 //! What a child writes until it ends or time is up.
@@ -155,9 +155,9 @@ Heard listen(int pipe, int32_t seconds)
         std::signal(crash, SIG_DFL);
     std::set_terminate(onTerminate);
     std::atexit(onChildExit);
-    bool const goesOn = runGroup(group, subject, options, mark, report);
+    bool const mayContinue = runGroup(group, subject, options, mark, report);
     mark.hasReported = true;
-    Bytes const bytes = packed(report, goesOn);
+    Bytes const bytes = packed(report, mayContinue);
     for (size_t done = 0; done < bytes.size();)
     {
         ssize_t const wrote = write(pipe, bytes.data() + done, bytes.size() - done);
@@ -246,10 +246,10 @@ Result<Done> runIsolated(Subject const& subject, Options const& options, Report&
     for (Group const& group : allGroups())
     {
         auto* const mark = new (shared) Mark;
-        auto const goesOn = runChild(group, subject, options, *mark, report);
-        if (!goesOn)
-            result = goesOn.error();
-        if (!goesOn || !*goesOn)
+        auto const mayContinue = runChild(group, subject, options, *mark, report);
+        if (!mayContinue)
+            result = mayContinue.error();
+        if (!mayContinue || !*mayContinue)
             break;
     }
     munmap(shared, sizeof(Mark));

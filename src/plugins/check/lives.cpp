@@ -221,18 +221,18 @@ Result<Done> checkLives(Host& host)
     {
         PluginPtr const running = TENON_TRY(host.attached(*ready.plugin, ready.tactic()));
         Outcome const wanted = TENON_TRY(bench.run(*running));
-        bool goesOn =
+        bool mayContinue =
             survives(host, bench, *running, wanted, flaw::kDestroyKeeps, Ask::kDestroy, [&]() -> Result<Done> {
                 PluginPtr const copy = TENON_TRY(ready.plugin->clone());
                 return Done{};
             });
-        goesOn =
-            goesOn && survives(host, bench, *running, wanted, flaw::kDetachKeeps, Ask::kDetach, [&]() -> Result<Done> {
-                PluginPtr const other = TENON_TRY(host.attached(*ready.plugin, ready.tactic()));
-                TENON_TRY(bench.run(*other));
-                return Done{};
-            });
-        if (goesOn && host.generation() != Generation::kV3)
+        mayContinue = mayContinue
+            && survives(host, bench, *running, wanted, flaw::kDetachKeeps, Ask::kDetach, [&]() -> Result<Done> {
+                   PluginPtr const other = TENON_TRY(host.attached(*ready.plugin, ready.tactic()));
+                   TENON_TRY(bench.run(*other));
+                   return Done{};
+               });
+        if (mayContinue && host.generation() != Generation::kV3)
             TENON_TRY(checkTerminate(host, bench, *ready.plugin, *running, wanted));
     }
     ready.plugin.reset();

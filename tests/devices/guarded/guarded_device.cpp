@@ -85,7 +85,7 @@ void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
 
 void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
 {
-    static_cast<void>(runInStream(stream, nullptr, [=](GoesOn const*) -> Result<Done> {
+    static_cast<void>(runInStream(stream, nullptr, [=](ContinueCheck const*) -> Result<Done> {
         if (bytes > 0)
             std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
         return Done{};
@@ -127,14 +127,14 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
         step.call.inputs = inside.inputs.data();
         step.call.outputs = inside.outputs.data();
         step.call.scratch = GuardedMemory::open(launch.call.scratch);
-        bool goesOn{true};
+        bool mayContinue{true};
         StepObserver const tell = [&](Launch const&, double microseconds) {
-            goesOn = (*observer)(launch, microseconds); // With the addresses that the host knows.
-            return goesOn;
+            mayContinue = (*observer)(launch, microseconds); // With the addresses that the host knows.
+            return mayContinue;
         };
         there.observer = observer == nullptr ? nullptr : &tell;
         TENON_TRY(mInner.runApart({&step, 1}, there, failure));
-        if (!goesOn)
+        if (!mayContinue)
             break;
     }
     return Done{};
