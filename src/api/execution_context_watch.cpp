@@ -39,7 +39,8 @@ bool ExecutionContext::getEnqueueEmitsProfile() const noexcept
 
 bool ExecutionContext::reportToProfiler() const noexcept
 {
-    return fencedDone(mReporting.log(), "IExecutionContext::reportToProfiler", [&] { return mWatch.report(); });
+    return fencedDone(
+        mReporting.log(), "IExecutionContext::reportToProfiler", [&] { return mWatch.report(*mContext); });
 }
 
 bool ExecutionContext::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept

@@ -41,12 +41,10 @@ std::string tensorList(std::span<TensorArg const> tensors)
     return text;
 }
 
-//! Notes times as long as the run's work goes on, and ends them when the last one who may tell one is gone.
 std::shared_ptr<StepObserver const> timerFor(std::shared_ptr<LayerTimes> times)
 {
-    std::shared_ptr<LayerTimes> const ending{times.get(), [times](LayerTimes* each) { each->end(); }};
-    return std::make_shared<StepObserver const>([ending](Launch const& launch, double microseconds) {
-        ending->note(static_cast<size_t>(launch.step), static_cast<float>(microseconds / 1000.0));
+    return std::make_shared<StepObserver const>([times = std::move(times)](Launch const& launch, double microseconds) {
+        times->note(static_cast<size_t>(launch.step), static_cast<float>(microseconds / 1000.0));
         return true;
     });
 }
@@ -60,22 +58,12 @@ void LayerTimes::note(size_t step, float milliseconds)
     if (mSeen == mMilliseconds.size())
         mSeen = 0; // A captured run that is launched again.
     mMilliseconds.at(step) = milliseconds;
-    if (++mSeen == mMilliseconds.size())
-        mChanged.notify_all();
+    ++mSeen;
 }
 
-void LayerTimes::end()
+Result<std::vector<float>> LayerTimes::all() const
 {
     std::scoped_lock const lock{mMutex};
-    mHasEnded = true;
-    mChanged.notify_all();
-}
-
-Result<std::vector<float>> LayerTimes::take() const
-{
-    std::unique_lock lock{mMutex};
-    if (!mIsCaptured)
-        mChanged.wait(lock, [&] { return mHasEnded || mSeen == mMilliseconds.size(); });
     if (mSeen == mMilliseconds.size())
         return mMilliseconds;
     return errorOf(ErrorCode::kINVALID_STATE, "the latest run has no times: {}",
@@ -184,14 +172,14 @@ Result<Done> WatchedRun::debugUnfused(ObservedStep const& step)
             TENON_TRY(tell(name, arg, step.outputData[i]));
             continue;
         }
-        HostTensor const linear = linearTensor(engine.device(), arg, step.outputData[i]);
+        HostTensor const linear = TENON_TRY(linearTensor(engine.device(), arg, step.outputData[i]));
         Bytes plain(static_cast<size_t>(bytesOf(arg.dtype, linear.count())));
         linear.toBytes(plain.data());
         auto const size = static_cast<int64_t>(plain.size());
         auto const room = std::max<int64_t>(size, 1); // Listeners of empty tensors get an address, too.
         DeviceMemory const memory =
             TENON_TRY(DeviceMemory::allocate({&engine.device(), engine.allocator()}, room, "a debug tensor"));
-        engine.device().copyFromHost(memory.data(), plain.data(), plain.size());
+        TENON_TRY(engine.device().copyFromHost(memory.data(), plain.data(), plain.size(), kApartStream));
         TENON_TRY(tell(name, arg, memory.data()));
     }
     return Done{};
@@ -233,7 +221,7 @@ void RunWatch::setProfiler(IProfiler* profiler)
     mTimes.reset(); // Those of runs that it has not seen.
 }
 
-Result<Done> RunWatch::report() const
+Result<Done> RunWatch::report(Context& context) const
 {
     if (mSettings.profiler == nullptr)
         return errorOf(ErrorCode::kINVALID_STATE, "the context has no profiler");
@@ -243,7 +231,9 @@ Result<Done> RunWatch::report() const
             : errorOf(ErrorCode::kINVALID_STATE, "there has been no run since the profiler was set");
     if (mEngine.engine().device().isCapturing(mStream))
         return errorOf(ErrorCode::kINVALID_STATE, "the stream of the latest run is being captured");
-    std::vector<float> const times = TENON_TRY(mTimes->take());
+    if (std::shared_ptr<StepObserver const> const timer = mTimer.lock())
+        context.awaitTimed(*timer);
+    std::vector<float> const times = TENON_TRY(mTimes->all());
     IProfiler* const profiler = mSettings.profiler; // It may set another one, for the next run.
     for (size_t i = 0; i < times.size(); ++i)
         profiler->reportLayerTime(mEngine.profiledName(static_cast<int32_t>(i)).c_str(), times[i]);
@@ -306,27 +296,34 @@ Result<Done> RunWatch::run(Context& context, RunRequest request)
 {
     bool const mayWatch = mSettings.profiler != nullptr || Trace::active() != nullptr;
     bool const isCapturing = mayWatch && context.engine().device().isCapturing(request.stream);
-    mTimes.reset();
     std::shared_ptr<LayerTimes> times;
     if (mSettings.profiler != nullptr && (!mSettings.emitsProfile || isCapturing))
         times = std::make_shared<LayerTimes>(context.engine().program().steps.size(), isCapturing);
-    mTimes = times;
-    mStream = request.stream;
-    if (!hasObserver(isCapturing, request.isSynchronous))
-    {
-        if (times != nullptr)
-            request.timer = timerFor(std::move(times));
-        return context.run(request);
-    }
+    if (times != nullptr && !hasObserver(isCapturing, request.isSynchronous))
+        request.timer = timerFor(times);
+    bool hasBegun{false};
+    request.hasBegun = &hasBegun;
+    void* const stream = request.stream;
+    std::weak_ptr<StepObserver const> const timer = request.timer;
+    Result<Done> done = hasObserver(isCapturing, request.isSynchronous) ? runWatched(context, std::move(request), times)
+                                                                        : context.run(request);
+    if (!hasBegun)
+        return done; // The times of the run before stay.
+    mTimes = std::move(times);
+    mTimer = timer;
+    mStream = stream;
+    return done;
+}
+
+Result<Done> RunWatch::runWatched(Context& context, RunRequest request, std::shared_ptr<LayerTimes> times) const
+{
     WatchSettings settings = mSettings; // A callback may set others, for the next run.
     settings.debugSync = mSettings.debugSync && request.isSynchronous;
     WatchedRun watched{mEngine, context, settings, request.stream};
-    watched.times = times;
+    watched.times = std::move(times);
     Observer const observer = [&](ObservedStep const& step) { return watched.see(step); };
     request.observer = &observer;
     Result<Done> done = context.run(request);
-    if (times != nullptr)
-        times->end();
     if (!done && watched.failure())
         return *std::move(watched.failure());
     return done;

@@ -5,7 +5,6 @@
 #include "base/trace.h"
 #include "runtime/context.h"
 
-#include <condition_variable>
 #include <mutex>
 
 namespace tenon::api
@@ -22,18 +21,14 @@ class LayerTimes
     {
     }
     void note(size_t step, float milliseconds);
-    //! No more times will come; unless all steps have told theirs, the run failed.
-    void end();
-    //! Waits for the end of the run, but not for a launch of a recording.
-    Result<std::vector<float>> take() const;
+    //! Of all steps; an error unless all have told theirs.
+    Result<std::vector<float>> all() const;
 
   private:
     mutable std::mutex mMutex;
-    mutable std::condition_variable mChanged;
     std::vector<float> mMilliseconds;
     bool mIsCaptured;
     size_t mSeen{0};
-    bool mHasEnded{false};
 };
 
 //! What the user wants to see, as it stands when a run starts.
@@ -107,8 +102,8 @@ class RunWatch
     {
         return mSettings.emitsProfile;
     }
-    //! Times of the latest run, once it is over.
-    Result<Done> report() const;
+    //! Times of the latest run of the context; waits for its end, but not for a launch of a recording.
+    Result<Done> report(Context& context) const;
 
     // ---- verbosity of traces (rule T4)
     Result<Done> setVerbosity(Verbosity verbosity);
@@ -149,12 +144,14 @@ class RunWatch
 
   private:
     bool hasObserver(bool isCapturing, bool isExecute) const noexcept;
+    Result<Done> runWatched(Context& context, RunRequest request, std::shared_ptr<LayerTimes> times) const;
 
     CudaEngine const& mEngine;
     WatchSettings mSettings;
-    std::shared_ptr<LayerTimes const>
-        mTimes;             //!< Of the latest run; null: the profiler knows them, or is not interested.
-    void* mStream{nullptr}; //!< Of that run.
+    //! Of the latest run that began; null: the profiler knows them, or is not interested.
+    std::shared_ptr<LayerTimes const> mTimes;
+    std::weak_ptr<StepObserver const> mTimer; //!< Of that run, while it may go on.
+    void* mStream{nullptr};                   //!< Of that run.
 };
 
 } // namespace tenon::api

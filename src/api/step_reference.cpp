@@ -83,13 +83,13 @@ HostTensor linearOnHost(TensorArg const& arg, void const* data)
 }
 } // namespace
 
-HostTensor linearTensor(Device& device, TensorArg const& arg, void const* data)
+Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data)
 {
     if (device.usesHostMemory())
         return linearOnHost(arg, data);
     auto const bytes = static_cast<size_t>(std::max<int64_t>(arg.bytes(), 0));
     std::vector<uint8_t> copy(std::max<size_t>(bytes, 1));
-    device.copyToHost(copy.data(), data, bytes);
+    TENON_TRY(device.copyToHost(copy.data(), data, bytes, kApartStream));
     return linearOnHost(arg, copy.data());
 }
 
@@ -132,7 +132,7 @@ Result<std::optional<HostTensor>> StepReference::operand(
         return badArgument("operand {} of the layer does not reach the step", i);
     TensorArg const& arg = step.inputs[i];
     if (step.inputData[i] != nullptr)
-        return std::optional{linearTensor(mDevice, arg, step.inputData[i])};
+        return std::optional{TENON_TRY(linearTensor(mDevice, arg, step.inputData[i]))};
     // Not read as data: the extents are the values of a shape tensor.
     auto const count = static_cast<int64_t>(arg.extents.size());
     HostTensor host{arg.dtype, flat ? std::vector<int64_t>{count} : std::vector<int64_t>{}};
@@ -148,7 +148,7 @@ Result<std::vector<HostTensor>> StepReference::copied(ObservedStep const& step)
     TensorArg const& from = step.inputs[0];
     std::vector<HostTensor> result;
     if (step.inputData[0] != nullptr)
-        result.push_back(linearTensor(mDevice, from, step.inputData[0]));
+        result.push_back(TENON_TRY(linearTensor(mDevice, from, step.inputData[0])));
     else // The extents are the values of a shape tensor.
     {
         HostTensor& values = result.emplace_back(step.outputs[0].dtype, step.outputs[0].extents);

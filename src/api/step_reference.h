@@ -12,7 +12,7 @@ namespace tenon::api
 {
 
 //! A tensor in any layout as a row-major host tensor.
-HostTensor linearTensor(Device& device, TensorArg const& arg, void const* data);
+Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
 
 class StepReference
 {

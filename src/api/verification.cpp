@@ -190,7 +190,7 @@ class Verifier
         DeviceMemory& memory = mUploaded[io];
         memory =
             TENON_TRY(DeviceMemory::allocate({&mEngine.device(), nullptr}, std::max<int64_t>(bytes, 1), "an input"));
-        mEngine.device().copyFromHost(memory.data(), data, static_cast<size_t>(bytes));
+        TENON_TRY(mEngine.device().copyFromHost(memory.data(), data, static_cast<size_t>(bytes), kApartStream));
         return static_cast<void const*>(memory.data());
     }
 
@@ -261,8 +261,15 @@ class Verifier
     {
         if (!step.outputs[output].present || step.outputData[output] == nullptr)
             return;
-        HostTensor const got = linearTensor(mEngine.device(), step.outputs[output], step.outputData[output]);
         auto const position = static_cast<int32_t>(output);
+        auto const read = linearTensor(mEngine.device(), step.outputs[output], step.outputData[output]);
+        if (!read)
+        {
+            note(step, verified, {step.index, verified.layer, position, -1, 0.0, 0.0});
+            verified.why = read.error().message;
+            return;
+        }
+        HostTensor const& got = *read;
         if (got.extents != want.extents)
         {
             note(step, verified, {step.index, verified.layer, position, -1, 0.0, 0.0});

@@ -2,7 +2,7 @@
 // device.
 #pragma once
 
-#include "base/continue_check.h"
+#include "device/fence.h"
 #include "device/kernel.h"
 
 #include <functional>
@@ -26,40 +26,40 @@ struct Launch
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
 using StepObserver = std::function<bool(Launch const& launch, double microseconds)>;
 
-struct RunFailure
-{
-    int32_t step{-1};
-    Error error;
-};
-
-//! Stands for a run whose work goes on after Device::run has returned.
-class RunTicket
-{
-  public:
-    virtual ~RunTicket() = default;
-    //! Asked before the launches run: true when an earlier part of the run has failed.
-    virtual bool isGivenUp() const noexcept = 0;
-    //! Called on any thread when the launches have run (null), failed or were given up. What it answers stays with the
-    //! stream until its next synchronize or query.
-    virtual Result<Done> finished(RunFailure const* failure) = 0;
-};
+//! The stream of builds, loads and measurements: beside all streams of the user's, which it neither waits for nor takes
+//! part in the captures of. Work on it is done when the call returns.
+inline char gApartStream{};
+inline void* const kApartStream{&gApartStream};
 
 enum class RunEnd : uint8_t
 {
     kDone,
-    kLater,   //!< The ticket is told.
+    kLater,   //!< The fence tells, or a capture has recorded it.
     kDropped, //!< `mayContinue` said no before the first step: nothing has run.
 };
 
 struct RunOptions
 {
     void* stream{nullptr};
-    int32_t threads{0}; //!< 0: the device's default.
+    int32_t hostThreads{0}; //!< For what runs on the host; 0: the device's default.
     StepObserver const* observer{nullptr};
     ContinueCheck const* mayContinue{nullptr}; //!< Asked before the first step and between steps.
-    //! Null: the run returns when its work is done. Else it may return before; launches, and all that they point at,
-    //! must last until the ticket goes.
-    std::shared_ptr<RunTicket> ticket;
+    //! One of this device's. Null: the run returns when its work is done. Else it may return before; launches, and all
+    //! that they point at, must last until the fence is over.
+    Fence* fence{nullptr};
+    RunListener* listener{nullptr}; //!< Must be there with a fence or a keeper; lasts as long as the launches.
+    //! The launches belong to the run that the fence was used for last: when that has failed, they do not run.
+    bool isContinued{false};
+    //! Where the stream is captured: what the recording holds as long as it may be launched. It may let go of it in a
+    //! stream's work or a driver's callback. Null: the run cannot be captured.
+    std::shared_ptr<void const> keeper;
+};
+
+//! What an address must be good for.
+struct AddressUse
+{
+    int64_t elementBytes{1};
+    bool isOnHost{false}; //!< A shape tensor's, whose values the host reads.
 };
 
 class Device
@@ -68,40 +68,51 @@ class Device
     virtual ~Device() = default;
     virtual std::string_view name() const noexcept = 0; //!< "cpu", "ref", "cuda".
     virtual std::string describe() const = 0;           //!< Model and instruction set, for logs.
-    virtual size_t alignment() const noexcept = 0;      //!< Of what allocate gives, in bytes.
+
+    // ---- memory
+    virtual size_t alignment() const noexcept = 0; //!< Of what allocate gives, in bytes.
     //! What memory that users bring for activations must be aligned to, in bytes; a power of two.
     virtual size_t userAlignment() const noexcept
     {
         return alignment();
     }
+    //! An error that says why steps could not use a tensor there.
+    virtual Result<Done> checkAddress(void const* address, AddressUse const& use) const = 0;
     virtual void* allocate(size_t bytes) noexcept = 0; //!< Null when there is not enough.
     virtual void release(void* memory) noexcept = 0;
-    virtual void copyToHost(void* to, void const* from, size_t bytes) = 0;
-    virtual void copyFromHost(void* to, void const* from, size_t bytes) = 0;
-    //! Between two places of this device, after what stands in the stream; done when it returns, for who gave the
-    //! memory may take it back then.
-    virtual void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
+    //! Copies come after what stands in the stream, and are done when they return.
+    virtual Result<Done> copyToHost(void* to, void const* from, size_t bytes, void* stream) = 0;
+    virtual Result<Done> copyFromHost(void* to, void const* from, size_t bytes, void* stream) = 0;
+    virtual Result<Done> copyOnDevice(void* to, void const* from, size_t bytes, void* stream) = 0;
     //! True: kernels read host addresses, so that weights are used where the plan lies.
-    virtual bool usesHostMemory() const noexcept
-    {
-        return true;
-    }
+    virtual bool usesHostMemory() const noexcept = 0;
     //! True: kernels are functions of this process, which the host's threads call.
     virtual bool runsHostCode() const noexcept = 0;
-    virtual Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const = 0;
-    //! Threads of a run when nothing is set: TENON_THREADS, else the CPUs that this process may use.
-    virtual int32_t defaultThreads() const noexcept = 0;
-    //! Runs the steps in order, after what stands in the stream. No allocation of its own on streams 0 and 1.
-    virtual Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
-    //! The same beside all streams, for builds, which neither wait for the user's work nor take part in captures: done
-    //! when it returns. `stream` and `ticket` have no meaning; the observer is told what each step took on the device.
-    virtual Result<Done> runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
 
+    // ---- running
+    virtual Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const = 0;
+    //! Threads of a run's work on the host when nothing is set: TENON_THREADS, else the CPUs that this process may use.
+    virtual int32_t hostThreads() const noexcept = 0;
+    virtual std::unique_ptr<Fence> makeFence() = 0;
+    //! Runs the steps in order, after what stands in the stream. `failure` is set where the answer is an error of a
+    //! step. Allocates nothing but where it records.
+    virtual Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+
+    // ---- streams and events
+    //! A stream of the device's own, which does not wait for stream 0.
+    virtual Result<void*> createStream() = 0;
+    virtual void destroyStream(void* stream) noexcept = 0; //!< What stands in it is still done.
     //! An error that names the handle when it is no stream of this device's; 0 and 1 always are.
     virtual Result<Done> checkStream(void const* stream) const = 0;
+    virtual Result<void*> createEvent() = 0;
+    virtual void destroyEvent(void* event) noexcept = 0;
     virtual Result<Done> checkEvent(void const* event) const = 0;
     //! The event is over when all that stands in the stream now is; for runs, at their own place in the stream.
     virtual Result<Done> recordEvent(void* event, void* stream) = 0;
+    //! What comes into the stream from now on begins when the event is over.
+    virtual Result<Done> waitEvent(void* stream, void* event) = 0;
+    //! Returns when the event is over, or with false when `mayContinue`, if there is one, says no.
+    virtual Result<bool> awaitEvent(void* event, ContinueCheck const* mayContinue) = 0;
     //! Whether the calling thread does the work of a stream: waiting there for work of the stream would never end.
     virtual bool isWorking() const noexcept = 0;
     //! True while work for the stream is recorded, to run whenever the recording is launched.

@@ -67,30 +67,6 @@ struct KernelSource
     std::span<CodeArg const> code;        //!< All that the plan carries; steps name theirs by position.
 };
 
-//! One thread's place in the team that runs a step together.
-struct Lane
-{
-    int32_t index{0};
-    int32_t count{1};
-    void (*wait)(void* team){nullptr};
-    void* team{nullptr};
-
-    //! Returns when every lane of the team has come here.
-    void barrier() const
-    {
-        if (count > 1)
-            wait(team);
-    }
-    //! This lane's part [first, last) of `total` items, in multiples of `grain` but for the end.
-    std::pair<int64_t, int64_t> part(int64_t total, int64_t grain = 1) const noexcept
-    {
-        int64_t const blocks = (total + grain - 1) / grain;
-        int64_t const first = blocks * index / count * grain;
-        int64_t const last = blocks * (index + 1) / count * grain;
-        return {first < total ? first : total, last < total ? last : total};
-    }
-};
-
 //! Addresses of one run. Inputs that are constants point at the weight as stored; absent inputs are null.
 struct Call
 {
@@ -101,7 +77,8 @@ struct Call
     void* stream{nullptr};      //!< For kernels whose work is the user's code.
 };
 
-//! A kernel made ready for given shapes. Immutable: runs of several contexts share it.
+//! A kernel made ready for given shapes, in the form that its own device runs. Immutable: runs of several contexts share
+//! it.
 class Prepared
 {
   public:
@@ -110,10 +87,6 @@ class Prepared
     {
         return 0;
     }
-    //! True: every lane of the team calls run (single program, each takes its part). False: one thread calls it, and it
-    //! may use the team by itself.
-    virtual bool isCollective() const noexcept = 0;
-    virtual Result<Done> run(Call const& call, Lane const& lane) const = 0;
 };
 
 //! What an execution context lends to the kernels that keep state for it.
@@ -123,10 +96,13 @@ struct ContextResources
     LentRecorder* recorder{nullptr};             //!< Lives as long as the copies.
 };
 
-//! A kernel's own copy for one execution context. Runs in place of what `Kernel::prepare` gives.
-class Attached : public Prepared
+//! A kernel's own copy for one execution context.
+class Attached
 {
   public:
+    virtual ~Attached() = default;
+    //! What runs in place of what `Kernel::prepare` gives.
+    virtual Prepared const& prepared() const noexcept = 0;
     //! Before the first run, and again when extents, the profile or addresses of network inputs have changed.
     virtual Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) = 0;
     //! False: not when only addresses have changed.
@@ -141,8 +117,9 @@ class Kernel
   public:
     virtual ~Kernel() = default;
     //! Checks that the shapes fit the kernel's fields (a plan may lie) and does all that need not be done per run.
+    //! `hostThreads` is for kernels that run on the host.
     virtual Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const = 0;
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t hostThreads) const = 0;
     //! A copy for one context; null: runs need no state of their own.
     virtual Result<std::unique_ptr<Attached>> attach(ContextResources const& resources)
     {

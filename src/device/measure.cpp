@@ -69,11 +69,12 @@ Result<std::vector<double>> timesOf(
         return true;
     };
     RunOptions run;
-    run.threads = options.threads;
+    run.stream = kApartStream;
+    run.hostThreads = options.hostThreads;
     run.observer = &add;
-    run.goesOn = options.goesOn;
+    run.mayContinue = options.mayContinue;
     RunFailure failure;
-    TENON_TRY(device.runApart(all, run, failure));
+    TENON_TRY(device.run(all, run, failure));
     return times;
 }
 } // namespace
@@ -94,12 +95,14 @@ Result<void*> TrialOperands::allocate(size_t bytes)
     return memory;
 }
 
-void TrialOperands::fill(void* memory, DType dtype, size_t bytes)
+Result<Done> TrialOperands::fill(void* memory, DType dtype, size_t bytes)
 {
     std::vector<uint8_t> block(std::min(bytes, kBlock));
     fillRandomly(block, dtype, mRandom);
     for (size_t at = 0; at < bytes; at += block.size())
-        mDevice.copyFromHost(static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at));
+        TENON_TRY(mDevice.copyFromHost(
+            static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at), kApartStream));
+    return Done{};
 }
 
 Result<Done> TrialOperands::addInput(TensorArg const& arg)
@@ -109,7 +112,7 @@ Result<Done> TrialOperands::addInput(TensorArg const& arg)
     {
         size_t const bytes = TENON_TRY(sizeOf(arg));
         memory = TENON_TRY(allocate(bytes));
-        fill(memory, arg.dtype, bytes);
+        TENON_TRY(fill(memory, arg.dtype, bytes));
     }
     mInputs.push_back(memory);
     return Done{};
@@ -118,7 +121,7 @@ Result<Done> TrialOperands::addInput(TensorArg const& arg)
 Result<Done> TrialOperands::addConstant(ByteView contents)
 {
     void* const memory = TENON_TRY(allocate(contents.size()));
-    mDevice.copyFromHost(memory, contents.data(), contents.size());
+    TENON_TRY(mDevice.copyFromHost(memory, contents.data(), contents.size(), kApartStream));
     mInputs.push_back(memory);
     return Done{};
 }

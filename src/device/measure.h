@@ -33,7 +33,7 @@ class TrialOperands
 
   private:
     Result<void*> allocate(size_t bytes);
-    void fill(void* memory, DType dtype, size_t bytes);
+    Result<Done> fill(void* memory, DType dtype, size_t bytes);
 
     Device& mDevice;
     std::vector<void*> mAll;
@@ -46,11 +46,11 @@ class TrialOperands
 
 struct MeasureOptions
 {
-    int32_t warmUps{1}; //!< Runs before the first that counts: caches and pages are warm then.
-    int32_t rounds{1};  //!< Of which the fastest counts.
-    int32_t runs{1};    //!< Per round. From four on, the fastest and the slowest quarter do not count.
-    int32_t threads{0}; //!< 0: the device's default.
-    GoesOn const* goesOn{nullptr};
+    int32_t warmUps{1};     //!< Runs before the first that counts: caches and pages are warm then.
+    int32_t rounds{1};      //!< Of which the fastest counts.
+    int32_t runs{1};        //!< Per round. From four on, the fastest and the slowest quarter do not count.
+    int32_t hostThreads{0}; //!< 0: the device's default.
+    ContinueCheck const* mayContinue{nullptr};
 };
 
 //! Microseconds that the device works on the launches, one after the other and beside all streams.

@@ -1,6 +1,7 @@
 // Timing: each candidate is a copy of the plugin, configured as it would be, that the device measures.
 #include "plugins/timing.h"
 
+#include "device/host/host_kernel.h"
 #include "device/measure.h"
 #include "plugins/cpu_body.h"
 #include "plugins/formats.h"
@@ -28,7 +29,7 @@ Result<TensorArg> operandAt(Ports const& ports, size_t at, std::span<std::array<
 }
 
 //! A plugin as a step of the device, which is where operands can be read and the time is known.
-class TimedStep final : public Prepared
+class TimedStep final : public HostPrepared
 {
   public:
     TimedStep(

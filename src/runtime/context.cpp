@@ -1,6 +1,7 @@
 // Context: the calls of the tensor-name API.
 #include "runtime/context.h"
 
+#include "device/reaper.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -38,8 +39,10 @@ Context::Context(std::shared_ptr<ContextState> state)
 
 Context::~Context()
 {
-    if (!mState->engine.device().isWorking()) // Else what goes on keeps all that it needs.
+    if (!mState->engine.device().isWorking())
         mState->waitForFrames();
+    else if (mState->hasFramesUnderWay()) // Not here: this thread may be what they wait for.
+        retire(mState, [state = mState.get()] { state->waitForFrames(); });
 }
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, MemoryStrategy strategy)
@@ -66,6 +69,7 @@ void Context::setLog(Log log)
 {
     mState->lentRecorder.set(log.recorder());
     mState->log = std::move(log);
+    mState->settleFrames();
 }
 
 void Context::setName(char const* name)
@@ -232,11 +236,9 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
 Result<Done> Context::setTensorAddress(char const* name, void* data)
 {
     int32_t const index = TENON_TRY(engine().ioOf(name));
-    int32_t const bits = bitsOf(engine().io(index).dtype);
-    auto const alignment = static_cast<uintptr_t>(std::max(bits / 8, 1));
-    if (reinterpret_cast<uintptr_t>(data) % alignment != 0)
-        return badArgument(
-            "address {} of tensor '{}' is not a multiple of its element's {} bytes", data, name, alignment);
+    AddressUse const use{std::max(bitsOf(engine().io(index).dtype) / 8, 1), engine().io(index).isShape};
+    if (auto usable = engine().device().checkAddress(data, use); !usable)
+        return std::move(usable).error().in(fmt::format("tensor '{}'", name));
     if (index < engine().inputCount() && mState->ownValues[asSize(index)] != nullptr)
     {
         TENON_TRY(mState->checkNotRunning()); // It reads them.
@@ -369,6 +371,13 @@ Result<Done> Context::execute(void* const* bindings)
 Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 {
     return run({.observer = &observer, .keepInputs = keepInputs});
+}
+
+void Context::awaitTimed(StepObserver const& timer)
+{
+    for (std::shared_ptr<Frame> const& frame : mState->frames)
+        if (frame->timer.get() == &timer)
+            frame->wait();
 }
 
 Result<Done> Context::run(RunRequest const& request)

@@ -38,7 +38,8 @@ struct RunRequest
     Observer const* observer{nullptr}; //!< The call returns when the work is done.
     std::shared_ptr<StepObserver const> timer{}; //!< Told of times only, on any thread: the run may go on.
     ContinueCheck const* mayContinue{nullptr};
-    bool keepInputs{false}; //!< No step writes over its own inputs, so that an observer can check them.
+    bool* hasBegun{nullptr}; //!< Set when steps have been given to the device, whatever became of them then.
+    bool keepInputs{false};  //!< No step writes over its own inputs, so that an observer can check them.
 };
 
 //! Every handle keeps its parents alive. A call that fails changes nothing.
@@ -112,6 +113,8 @@ class Context
     //! Synchronous, pointers in I/O index order (S7); output allocators are not asked (R1).
     Result<Done> execute(void* const* bindings);
     Result<Done> run(RunRequest const& request);
+    //! Waits for the run that this timer was given to.
+    void awaitTimed(StepObserver const& timer);
     Result<Done> runObserved(Observer const& observer, bool keepInputs = false);
 
   private:

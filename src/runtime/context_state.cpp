@@ -91,6 +91,7 @@ Result<Done> ContextState::takeMemory(int64_t bytes)
 {
     memory = std::make_shared<DeviceMemory>(
         TENON_TRY(DeviceMemory::allocate({&engine.device(), engine.options.allocator}, bytes, "activations")));
+    settleFrames();
     return Done{};
 }
 
@@ -102,6 +103,7 @@ std::shared_ptr<Frame> ContextState::freeFrame(ContinueCheck const* mayContinue)
     if (auto const found = std::ranges::find_if(frames, isIdle); found != frames.end())
     {
         std::shared_ptr<Frame> frame = *found;
+        frame->settle();
         // Those that a burst of runs leaves behind keep all that their shapes need.
         if (frames.size() > asSize(kMostIdle) && std::ranges::count_if(frames, isIdle) > kMostIdle)
             std::erase_if(frames, [&](auto const& each) { return each != frame && isIdle(each); });
@@ -113,14 +115,22 @@ std::shared_ptr<Frame> ContextState::freeFrame(ContinueCheck const* mayContinue)
     return frames.back()->wait(mayContinue) ? frames.back() : nullptr;
 }
 
-bool ContextState::hasFramesUnderWay() const noexcept
+bool ContextState::hasFramesUnderWay() const
 {
     return std::ranges::any_of(frames, [](auto const& frame) { return frame->isUnderWay(); });
 }
 
 bool ContextState::waitForFrames(ContinueCheck const* mayContinue) const
 {
-    return std::ranges::all_of(frames, [&](auto const& frame) { return frame->wait(mayContinue); });
+    bool const isOver = std::ranges::all_of(frames, [&](auto const& frame) { return frame->wait(mayContinue); });
+    settleFrames();
+    return isOver;
+}
+
+void ContextState::settleFrames() const
+{
+    for (std::shared_ptr<Frame> const& frame : frames)
+        frame->settle();
 }
 
 namespace
@@ -317,7 +327,7 @@ Error ContextState::isBusy()
 Result<Done> ContextState::checkCaller() const
 {
     for (size_t i = 0; UserCode::isAny() && i < attached.size(); ++i)
-        if (attached[i] != nullptr && UserCode::isOf(attached[i].get()))
+        if (attached[i] != nullptr && UserCode::isOf(&attached[i]->prepared()))
             return errorOf(ErrorCode::kINVALID_STATE,
                 "{}: the context is running this layer, whose callbacks can ask the context, but neither run it nor "
                 "change its profile, memory, allocators or values of shape tensors; let the plugin run a context of "

@@ -77,7 +77,9 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::shared_ptr<Frame> freeFrame(ContinueCheck const* mayContinue);
     //! False: `mayContinue` ended the waiting.
     bool waitForFrames(ContinueCheck const* mayContinue = nullptr) const;
-    bool hasFramesUnderWay() const noexcept;
+    bool hasFramesUnderWay() const;
+    //! Runs that are over give back what they used, such as memory that the context has exchanged meanwhile.
+    void settleFrames() const;
     //! Fills dims from set, profile and dimension names.
     void refreshDims();
     //! Dimensions of an input that is about to be set fit the profile wherever other inputs have them by name, too.

@@ -1,8 +1,7 @@
 // Frame: waiting for work, and telling how it ended.
 #include "runtime/frame.h"
 
-#include "base/fork.h"
-#include "base/polling.h"
+#include "device/reaper.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -29,7 +28,8 @@ bool touchesHost(EngineState const& engine, PlanStep const& step)
 } // namespace
 
 Frame::Frame(ContextState& context)
-    : mContext{context}
+    : fence{context.engine.device().makeFence()},
+      mContext{context}
 {
     EngineState const& engine = context.engine;
     inputs.resize(engine.inputSlots.size());
@@ -77,73 +77,36 @@ void Frame::start(std::shared_ptr<StepObserver const> timerOfRun)
     timer = std::move(timerOfRun);
     ownValues = mContext.ownValues;
     log = mContext.log;
-    if (capturedFrom == nullptr)
-        context = mContext.shared_from_this();
-    mHasFailed.store(false);
-    mGeneration = forkGeneration();
-    mParts.store(1);
 }
 
-void Frame::addPart() noexcept
+void Frame::settle()
 {
-    mParts.fetch_add(1);
-}
-
-bool Frame::isUnderWay() const noexcept
-{
-    return mParts.load(std::memory_order_acquire) != 0 && mGeneration == forkGeneration();
-}
-
-bool Frame::wait(ContinueCheck const* mayContinue) const
-{
-    if (mayContinue != nullptr)
-        return pollWhile([this] { return !isUnderWay(); }, *mayContinue);
-    while (isUnderWay())
-        if (int32_t const left = mParts.load(std::memory_order_acquire); left != 0)
-            mParts.wait(left, std::memory_order_acquire);
-    return true;
-}
-
-bool Frame::isGivenUp() const noexcept
-{
-    return mHasFailed.load() && capturedFrom == nullptr;
-}
-
-Result<Done> Frame::finished(RunFailure const* failure)
-{
-    PartOfFrame const part{*this};
-    Result<Done> result{Done{}};
-    if (failure != nullptr && !mHasFailed.exchange(true))
-    {
-        Error error = failedRun(mContext.engine, *failure);
-        mContext.hasFailed.store(true);
-        log.error(error);
-        poisonOutputs(mContext.engine, io,
-            tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
-        result = std::move(error);
-    }
-    return result;
-}
-
-void Frame::partIsOver() noexcept
-{
-    if (capturedFrom != nullptr)
-    {
-        mHasFailed.store(false); // The next launch of the recording starts anew.
+    if (isUnderWay())
         return;
-    }
-    int32_t parts = mParts.load();
-    while (parts > 1 && !mParts.compare_exchange_weak(parts, parts - 1))
-        ;
-    if (parts > 1)
-        return;
-    arenaMemory.reset(); // Before anybody takes the frame for the next run.
+    arenaMemory.reset();
     scratchMemory.reset();
     timer.reset();
+    std::ranges::fill(ownValues, nullptr);
     log = Log{};
-    std::exchange(context, nullptr).reset(); // Who waits for this may take away all that the context's end needs.
-    mParts.store(0);
-    mParts.notify_all();
+}
+
+Error Frame::failed(RunFailure const& failure)
+{
+    Error error = failedRun(mContext.engine, failure);
+    mContext.hasFailed.store(true);
+    log.error(error);
+    poisonOutputs(
+        mContext.engine, io, tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
+    return error;
+}
+
+std::shared_ptr<void const> keeperOf(std::shared_ptr<Frame> frame)
+{
+    Frame const* const kept = frame.get();
+    return {kept, [frame = std::move(frame)](Frame const* each) mutable {
+                if (each->capturedFrom->engine.device().isWorking())
+                    retire(std::move(frame), {});
+            }};
 }
 
 namespace

@@ -4,8 +4,6 @@
 #include "runtime/device_memory.h"
 #include "runtime/engine_state.h"
 
-#include <atomic>
-
 namespace tenon
 {
 
@@ -15,7 +13,7 @@ struct ContextState;
 using OwnValues = std::shared_ptr<std::vector<std::byte> const>;
 
 //! A context has as many as it has runs under way.
-struct Frame final : public RunTicket
+struct Frame final : public RunListener
 {
     explicit Frame(ContextState& context);
     ~Frame() override;
@@ -33,61 +31,41 @@ struct Frame final : public RunTicket
     void* scratch{nullptr};
     void* stream{nullptr};
 
-    // ---- memory in use by work that goes on, which the context may have exchanged ----------------------------------
+    // ---- in use by work that goes on, while the context may have exchanged them; given back by settle() ---------------
     std::shared_ptr<DeviceMemory> arenaMemory;
     std::shared_ptr<DeviceMemory> scratchMemory;
     std::shared_ptr<StepObserver const> timer;
     std::vector<OwnValues> ownValues;
-    Log log;                               //!< As it was when the run began.
-    std::shared_ptr<ContextState> context; //!< While the run is under way: its handle may go meanwhile.
+    Log log; //!< As it was when the run began.
+    std::unique_ptr<Fence> fence;
     //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 
-    //! Before a new run whose work may go on: one part is the caller's, until it has launched all others.
+    //! Before a new run whose work may go on.
     void start(std::shared_ptr<StepObserver const> timerOfRun);
     //! The frame serves a recording from now on, and nothing else.
     void startCapture();
-    //! Before launches that finished will be called for, or that a PartOfFrame stands for until they are.
-    void addPart() noexcept;
-    void partIsOver() noexcept;
-    bool isUnderWay() const noexcept;
+    bool isUnderWay() const
+    {
+        return !fence->isOver();
+    }
     //! Returns when no work uses the frame, or with false when `mayContinue`, if there is one, says no.
-    bool wait(ContinueCheck const* mayContinue = nullptr) const;
+    bool wait(ContinueCheck const* mayContinue = nullptr) const
+    {
+        return fence->wait(mayContinue);
+    }
+    //! Gives back what the run used, if it is over.
+    void settle();
 
-    bool isGivenUp() const noexcept override;
-    Result<Done> finished(RunFailure const* failure) override;
+    Error failed(RunFailure const& failure) override;
 
   private:
-    ContextState& mContext; //!< Kept by `context` or `capturedFrom` wherever work goes on.
-    std::atomic<int32_t> mParts{0};
-    int32_t mGeneration{0}; //!< Of the process that started the run: in a child of it nothing goes on.
-    std::atomic<bool> mHasFailed{false};
+    ContextState& mContext; //!< Waits for its frames before it goes, or is kept by `capturedFrom`.
 };
 
-//! A part that is over at the end of the scope, whatever ends it, unless others took it.
-class PartOfFrame
-{
-  public:
-    explicit PartOfFrame(Frame& frame) noexcept
-        : mFrame{&frame}
-    {
-    }
-    ~PartOfFrame()
-    {
-        if (mFrame != nullptr)
-            mFrame->partIsOver();
-    }
-    PartOfFrame(PartOfFrame const&) = delete;
-    PartOfFrame& operator=(PartOfFrame const&) = delete;
-
-    void leave() noexcept
-    {
-        mFrame = nullptr;
-    }
-
-  private:
-    Frame* mFrame;
-};
+//! What a recording holds of a run that was captured. The frame's end is the context's and its memory's, so that it comes
+//! where such may be released, wherever the recording's does.
+std::shared_ptr<void const> keeperOf(std::shared_ptr<Frame> frame);
 
 //! What the user is told of a run that failed: the layer, and the class of errors that only running shows (B8).
 Error failedRun(EngineState const& engine, RunFailure failure);

@@ -217,7 +217,7 @@ class Loader
             }
             mEngine.uploaded.push_back(TENON_TRY(DeviceMemory::allocate({&device, mEngine.options.allocator},
                 static_cast<int64_t>(std::max<uint64_t>(weight.bytes, 1)), "weight '" + weight.name + "'")));
-            device.copyFromHost(mEngine.uploaded.back().data(), weight.data, weight.bytes);
+            TENON_TRY(device.copyFromHost(mEngine.uploaded.back().data(), weight.data, weight.bytes, kApartStream));
             mEngine.weights.push_back(mEngine.uploaded.back().data());
         }
         return Done{};
@@ -341,7 +341,7 @@ Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan
             engine->program = &program;
     if (engine->program == nullptr)
         return badConfig("the plan holds no program for device '{}'", device->name());
-    engine->threads = engine->options.threads > 0 ? engine->options.threads : device->defaultThreads();
+    engine->threads = engine->options.threads > 0 ? engine->options.threads : device->hostThreads();
     engine->bounds.resize(engine->plan->profiles.size());
     TENON_TRY(Loader{*engine}.load());
     return engine;

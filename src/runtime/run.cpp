@@ -20,6 +20,8 @@ Error Run::dropped()
 Result<Done> Run::run()
 {
     Result<Done> done = runAll();
+    if (mRequest.hasBegun != nullptr)
+        *mRequest.hasBegun = mHasLaunched;
     if (!done && mHasLaunched)
         giveUp();
     if (mState.temporary != nullptr)
@@ -116,6 +118,7 @@ Result<Done> Run::takeScratch(size_t bytes)
             source = {&mEngine.device(), mState.temporary, mRequest.stream}; // Given back before the call returns.
         mState.scratch = std::make_shared<DeviceMemory>(
             TENON_TRY(DeviceMemory::allocate(source, static_cast<int64_t>(bytes), "scratch of kernels")));
+        mState.settleFrames();
     }
     return Done{};
 }

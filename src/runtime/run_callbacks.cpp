@@ -81,7 +81,7 @@ Result<Done> Run::askAllocator(size_t io, int32_t after)
         return errorOf(
             ErrorCode::kFAILED_ALLOCATION, "the allocator of output '{}' gave no {} bytes{}", name, asked, because());
     if (facts.staging >= 0 && facts.writer <= after)
-        mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes), mRequest.stream);
+        TENON_TRY(mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes), mRequest.stream));
     mState.now[io] = memory;
     mState.given[io] = 1;
     nvinfer1::Dims64 dims{};

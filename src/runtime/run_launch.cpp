@@ -2,7 +2,6 @@
 #include "runtime/run.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace tenon
@@ -30,7 +29,8 @@ void Run::writePointers(Segment segment, PreparedTail const& tail)
         for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
             mFrame->outputs[j] = address(mEngine.outputSlots[j]);
         Launch& launch = mFrame->launches[asSize(i)];
-        launch.prepared = attached(i) != nullptr ? attached(i) : tail.steps[asSize(i - segment.first)].prepared.get();
+        launch.prepared =
+            attached(i) != nullptr ? &attached(i)->prepared() : tail.steps[asSize(i - segment.first)].prepared.get();
         launch.call.scratch = mState.scratch->data();
         launch.call.stream = mRequest.stream;
     }
@@ -45,11 +45,9 @@ void Run::writePointers(Segment segment, PreparedTail const& tail)
 
 Result<RunEnd> Run::launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
 {
-    if (!mayGoOn)
-        return launchParts(segment, tail, false);
-    mFrame->start(mRequest.timer);
-    PartOfFrame const own{*mFrame}; // The caller's: behind it only work that goes on holds the frame.
-    return launchParts(segment, tail, true);
+    if (mayGoOn)
+        mFrame->start(mRequest.timer);
+    return launchParts(segment, tail, mayGoOn);
 }
 
 Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
@@ -79,14 +77,16 @@ Result<Done> Run::mark()
 
 Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
 {
-    RunOptions options{mRequest.stream, mState.threads, mRequest.timer.get(), mRequest.mayContinue, nullptr};
-    std::optional<PartOfFrame> held;
-    if (mayGoOn)
-    {
-        options.ticket = mFrame;
-        mFrame->addPart();
-        held.emplace(*mFrame);
-    }
+    RunOptions options{.stream = mRequest.stream,
+        .hostThreads = mState.threads,
+        .observer = mRequest.timer.get(),
+        .mayContinue = mRequest.mayContinue,
+        .listener = mFrame.get(),
+        .isContinued = part.first > first};
+    if (mayGoOn && mIsCaptured)
+        options.keeper = keeperOf(mFrame);
+    else if (mayGoOn)
+        options.fence = mFrame->fence.get();
     StepObserver observe;
     bool stopped{false};
     if (mRequest.observer != nullptr)
@@ -107,8 +107,6 @@ Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& 
         mHasLaunched = hadLaunched;
         return dropped();
     }
-    if (held && end && *end == RunEnd::kLater)
-        held->leave(); // To the ticket.
     if (end && !stopped)
         return *end;
     if (end)

@@ -1,12 +1,12 @@
 // KernelCase: building a one-layer graph, taking each offer through build, load, prepare and run.
 #include "backends/kernel_case.h"
 
-#include "backends/cpu/cpu.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backend/backend_table.h"
 #include "base/isa.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstdlib>
 
 namespace tenon::test
 {
@@ -19,67 +19,107 @@ std::mt19937& engine()
     return instance;
 }
 
-//! Memory of one tensor, its end guarded by a pattern.
-struct Memory
+//! The backend that TENON_TEST_BACKEND names; the first of the build when it is not set.
+BackendEntry const& backendUnderTest()
 {
-    std::vector<uint8_t> bytes;
-    size_t size{0};
-    static constexpr size_t kGuard{64};
+    char const* const wanted = std::getenv("TENON_TEST_BACKEND");
+    auto const all = allBackends();
+    auto const found = std::ranges::find(all, std::string_view{wanted == nullptr ? "" : wanted}, &BackendEntry::name);
+    if (wanted != nullptr && found == all.end())
+        std::abort(); // The cases would pass on another backend.
+    return found == all.end() ? all.front() : *found;
+}
+
+//! Memory of one tensor on the device, its end guarded by a pattern.
+class Memory
+{
+  public:
+    Memory(Device& device, size_t size)
+        : mDevice{&device},
+          mSize{size},
+          mData{device.allocate(size + kGuard)}
+    {
+        EXPECT_NE(mData, nullptr);
+        write(std::vector<uint8_t>(size + kGuard, kPattern));
+    }
+    Memory(Memory&& other) noexcept
+        : mDevice{other.mDevice},
+          mSize{other.mSize},
+          mData{std::exchange(other.mData, nullptr)}
+    {
+    }
+    ~Memory()
+    {
+        if (mData != nullptr)
+            mDevice->release(mData);
+    }
+    void* data() const
+    {
+        return mData;
+    }
+    void write(std::vector<uint8_t> const& bytes)
+    {
+        auto const done = mDevice->copyFromHost(mData, bytes.data(), bytes.size(), kApartStream);
+        EXPECT_TRUE(done) << (done ? "" : done.error().message);
+    }
+    std::vector<uint8_t> read() const
+    {
+        std::vector<uint8_t> bytes(mSize + kGuard);
+        auto const done = mDevice->copyToHost(bytes.data(), mData, bytes.size(), kApartStream);
+        EXPECT_TRUE(done) << (done ? "" : done.error().message);
+        return bytes;
+    }
+    bool isIntact() const
+    {
+        std::vector<uint8_t> const bytes = read();
+        return std::all_of(bytes.end() - kGuard, bytes.end(), [](uint8_t each) { return each == kPattern; });
+    }
+
+  private:
+    static constexpr ptrdiff_t kGuard{64};
     static constexpr uint8_t kPattern{0xA5};
 
-    explicit Memory(int64_t count)
-        : bytes(static_cast<size_t>(count) + 2 * kGuard + 64, kPattern),
-          size{static_cast<size_t>(count)}
-    {
-    }
-    uint8_t* data()
-    {
-        auto const at = reinterpret_cast<uintptr_t>(bytes.data()) + 63;
-        return reinterpret_cast<uint8_t*>(at / 64 * 64);
-    }
-    bool isIntact()
-    {
-        for (size_t i = 0; i < kGuard; ++i)
-            if (data()[size + i] != kPattern)
-                return false;
-        return true;
-    }
+    Device* mDevice;
+    size_t mSize;
+    void* mData;
 };
 
-//! Element i of the row-major order stands at position place(i) of the layout.
-std::vector<int64_t> placesOf(Layout layout, std::vector<int64_t> const& extents)
+//! Element i of the row-major order stands at position places[i] of the layout.
+std::vector<size_t> placesOf(Layout layout, std::vector<int64_t> const& extents)
 {
-    std::vector<int64_t> const strides = cpu::stridesIn(layout, extents);
-    std::vector<int64_t> const plain = stridesOf(extents);
-    std::vector<int64_t> places(static_cast<size_t>(volumeOf(extents)));
-    for (size_t i = 0; i < places.size(); ++i)
-    {
-        int64_t rest = static_cast<int64_t>(i);
-        for (size_t axis = 0; axis < extents.size(); ++axis)
-        {
-            places[i] += rest / plain[axis] * strides[axis];
-            rest %= plain[axis];
-        }
-    }
+    int64_t const channels = extents[1];
+    int64_t const pixels = volumeOf({extents.begin() + 2, extents.end()});
+    ElementOrder const order = elementOrder(layout, channels, pixels);
+    std::vector<size_t> places;
+    for (int64_t i = 0; i < volumeOf(extents); ++i)
+        places.push_back(static_cast<size_t>(
+            order.offset(i / pixels / channels, i / pixels % channels, pixels == 0 ? 0 : i % pixels)));
     return places;
 }
 
 HostTensor permuted(HostTensor const& tensor, Layout layout, bool toLayout)
 {
-    if (layout == Layout::kLinear || tensor.extents.size() < 3)
+    if (layout == Layout::kLinear || tensor.extents.size() < 3 || tensor.count() == 0)
         return tensor;
     HostTensor result{tensor.dtype, tensor.extents};
-    std::vector<int64_t> const places = placesOf(layout, tensor.extents);
+    std::vector<size_t> const places = placesOf(layout, tensor.extents);
     for (size_t i = 0; i < places.size(); ++i)
     {
-        auto const from = toLayout ? static_cast<int64_t>(i) : places[i];
-        auto const to = toLayout ? places[i] : static_cast<int64_t>(i);
+        size_t const from = toLayout ? i : places[i];
+        size_t const to = toLayout ? places[i] : i;
         if (tensor.isReal())
-            result.reals[static_cast<size_t>(to)] = tensor.reals[static_cast<size_t>(from)];
+            result.reals[to] = tensor.reals[from];
         else
-            result.integers[static_cast<size_t>(to)] = tensor.integers[static_cast<size_t>(from)];
+            result.integers[to] = tensor.integers[from];
     }
     return result;
+}
+
+std::vector<uint8_t> bytesOf(HostTensor const& tensor)
+{
+    std::vector<uint8_t> bytes(static_cast<size_t>(tenon::bytesOf(tensor.dtype, tensor.count())));
+    tensor.toBytes(bytes.data());
+    return bytes;
 }
 
 class Case
@@ -120,7 +160,7 @@ class Case
         if (mExpected.empty())
             return;
         Problem const problem{&mGraph, &mGraph.node(mNode), {}};
-        Backend const backend = cpuBackend();
+        Backend const backend = backendUnderTest().backend();
         Offers const offers = backend.offers(problem);
         std::string refusals;
         for (Refusal const& refusal : offers.refused)
@@ -129,7 +169,7 @@ class Case
         for (Offer const& offer : offers.accepted)
         {
             isFound = isFound || offer.candidate == candidate;
-            if (!offer.isView)
+            if (!offer.isView && offer.candidate != "reference")
                 runOffer(backend, problem, offer);
         }
         EXPECT_TRUE(isFound) << "no offer of " << candidate << "; refused: " << refusals;
@@ -158,10 +198,11 @@ class Case
     {
         KernelSource source{
             .kernel = spec.kernel, .args = spec.args, .weights = {}, .outputs = mExpected.size(), .layer = "layer"};
+        Device& device = backendUnderTest().device();
         std::vector<TensorArg> inputs;
-        std::vector<std::shared_ptr<Constant const>> constants;
         std::vector<Memory> memory;
-        memory.reserve(mOperands.size() + mExpected.size());
+        memory.reserve(2 * mOperands.size() + mExpected.size() + 1);
+        std::vector<std::shared_ptr<Constant const>> constants;
         std::vector<void const*> inputAddresses;
         for (size_t i = 0; i < mOperands.size(); ++i)
         {
@@ -171,22 +212,27 @@ class Case
             inputs.push_back({operand.tensor.dtype, offer.inputs[i], operand.tensor.extents, !operand.isAbsent});
             if (operand.isAbsent)
                 continue;
+            std::vector<uint8_t> contents;
             if (operand.isConstant)
             {
                 inputs[i].layout = Layout::kLinear;
                 constants.push_back(operand.tensor.toConstant());
-                WeightArg arg{constants.back()->data, static_cast<size_t>(constants.back()->bytes()),
-                    operand.tensor.dtype, operand.tensor.extents, {}};
+                WeightArg& arg = source.weights[i];
+                arg = {constants.back()->data, static_cast<size_t>(constants.back()->bytes()), operand.tensor.dtype,
+                    operand.tensor.extents, {}};
                 for (PackedWeight const& packed : spec.packed)
                     if (isPacked && packed.input == static_cast<int32_t>(i))
                         arg = {
                             packed.data->data, packed.bytes, packed.data->dtype, packed.data->extents, packed.packing};
-                source.weights[i] = arg;
-                inputAddresses[i] = arg.data;
-                continue;
+                auto const* const bytes = static_cast<uint8_t const*>(arg.data);
+                contents.assign(bytes, bytes + arg.bytes);
             }
-            memory.emplace_back(inputs[i].bytes());
-            permuted(operand.tensor, offer.inputs[i], true).toBytes(memory.back().data());
+            else
+            {
+                contents = bytesOf(permuted(operand.tensor, offer.inputs[i], true));
+            }
+            memory.emplace_back(device, contents.size());
+            memory.back().write(contents);
             inputAddresses[i] = memory.back().data();
         }
         std::vector<TensorArg> outputs;
@@ -195,13 +241,16 @@ class Case
         for (size_t i = 0; i < mExpected.size(); ++i)
         {
             outputs.push_back({mExpected[i].dtype, offer.outputs[i], mExpected[i].extents});
-            memory.emplace_back(outputs[i].bytes());
+            memory.emplace_back(device, static_cast<size_t>(outputs[i].bytes()));
             outputMemory.push_back(&memory.back());
             outputAddresses.push_back(memory.back().data());
         }
-        if (inPlace >= 0)
-            outputAddresses[0] = const_cast<void*>(inputAddresses[static_cast<size_t>(inPlace)]);
-        Device& device = cpuDevice();
+        for (size_t i = 0; inPlace >= 0 && i < memory.size(); ++i)
+            if (memory[i].data() == inputAddresses[static_cast<size_t>(inPlace)])
+            {
+                outputMemory[0] = &memory[i];
+                outputAddresses[0] = memory[i].data();
+            }
         Result<std::unique_ptr<Kernel>> kernel = device.load(source);
         ASSERT_TRUE(kernel) << kernel.error().message;
         for (size_t i = 0; i < inputs.size(); ++i)
@@ -209,22 +258,24 @@ class Case
                 inputs[i].extents = mOperands[i].tensor.integers;
         Result<std::shared_ptr<Prepared const>> prepared = (*kernel)->prepare(inputs, outputs, threads);
         ASSERT_TRUE(prepared) << prepared.error().message;
-        Memory scratch{static_cast<int64_t>((*prepared)->scratchBytes())};
+        Memory const scratch{device, (*prepared)->scratchBytes()};
         int64_t produced[8]{};
-        Launch const launch{
-            prepared->get(), Call{inputAddresses.data(), outputAddresses.data(), scratch.data(), produced}, 0};
+        Launch const launch{prepared->get(),
+            Call{inputAddresses.data(), outputAddresses.data(), scratch.data(), produced}, 0, inputs.size(),
+            outputs.size()};
         RunOptions options;
-        options.threads = threads;
+        options.stream = kApartStream;
+        options.hostThreads = threads;
         RunFailure failure;
         auto const done = device.run({&launch, 1}, options, failure);
         ASSERT_TRUE(done) << done.error().message;
         EXPECT_TRUE(scratch.isIntact()) << "wrote behind its scratch memory";
         for (size_t i = 0; i < mExpected.size(); ++i)
         {
-            EXPECT_TRUE(inPlace >= 0 || outputMemory[i]->isIntact()) << "wrote behind output " << i;
-            HostTensor const got =
-                permuted(HostTensor::fromBytes(mExpected[i].dtype, mExpected[i].extents, outputAddresses[i]),
-                    offer.outputs[i], false);
+            EXPECT_TRUE(outputMemory[i]->isIntact()) << "wrote behind output " << i;
+            std::vector<uint8_t> const bytes = outputMemory[i]->read();
+            HostTensor const got = permuted(
+                HostTensor::fromBytes(mExpected[i].dtype, mExpected[i].extents, bytes.data()), offer.outputs[i], false);
             compare(got, mExpected[i],
                 fmt::format("output {}, {} threads, {}{}", i, threads, isPacked ? "packed" : "row-major",
                     inPlace >= 0 ? ", in place" : ""));
@@ -265,6 +316,8 @@ HostTensor randomTensor(std::vector<int64_t> extents, double low, double high, D
 void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance)
 {
     Case instance{std::move(layer), std::move(operands), tolerance};
+    if (backendUnderTest().name != "cpu")
+        return instance.run(candidate);
     for (Isa const isa : {Isa::kAvx2, Isa::kAvx512})
     {
         if (detectedIsa() < isa)

@@ -1,5 +1,5 @@
-// KernelCase: one layer with random operands, run by every offer of the CPU backend at every instruction set and
-// compared with the layer's own reference.
+// KernelCase: one layer with random operands, run by every offer of the backend under test (on the CPU at every
+// instruction set) and compared with the layer's own reference.
 #pragma once
 
 #include "ir/graph.h"

@@ -1,6 +1,7 @@
 // Measuring prepared steps: what they get for operands, how often they run, and which of the times count.
 #include "device/measure.h"
 
+#include "device/host/host_kernel.h"
 #include "devices/guarded/guarded_device.h"
 #include "devices/guarded/guarded_memory.h"
 #include "support/toy_device.h"
@@ -18,7 +19,7 @@ namespace
 using testing::DoubleEq;
 
 //! Counts its runs and looks at its operands.
-class Step final : public Prepared
+class Step final : public HostPrepared
 {
   public:
     size_t scratchBytes() const noexcept override
@@ -74,7 +75,7 @@ class ClockDevice final : public HostDevice
     {
         return badArgument("no kernels");
     }
-    int32_t defaultThreads() const noexcept override
+    int32_t hostThreads() const noexcept override
     {
         return 1;
     }

@@ -93,7 +93,7 @@ struct Patience
 {
     int most{0};
     int asked{0};
-    host::ContinueCheck question()
+    ContinueCheck question()
     {
         return [this] { return ++asked < most; };
     }

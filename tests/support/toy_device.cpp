@@ -1,6 +1,8 @@
 // Kernels of the toy device.
 #include "support/toy_device.h"
 
+#include "device/host/host_kernel.h"
+
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -26,7 +28,7 @@ bool isPlain(TensorArg const& arg, DType dtype)
     return arg.present && arg.dtype == dtype && arg.layout == Layout::kLinear;
 }
 
-class Pointwise final : public Prepared
+class Pointwise final : public HostPrepared
 {
   public:
     using Function = Result<Done> (*)(Call const& call, int64_t count, float factor);
@@ -172,7 +174,7 @@ class ToyKernel final : public Kernel
 class ShapeValues final : public Kernel
 {
   public:
-    class Ready final : public Prepared
+    class Ready final : public HostPrepared
     {
       public:
         explicit Ready(std::vector<int64_t> values)
@@ -279,7 +281,7 @@ Result<Done> ToyDevice::runNow(std::span<Launch const> launches, RunOptions cons
     PacedCheck check{options.mayContinue};
     for (Launch const& launch : launches)
     {
-        auto done = launch.prepared->run(launch.call, Lane{});
+        auto done = hostPrepared(*launch.prepared).run(launch.call, Lane{});
         if (!done)
         {
             failure = {launch.step, done.error()};

@@ -39,7 +39,7 @@ class ToyDevice final : public HostDevice
     void* allocate(size_t bytes) noexcept override;
     void release(void* memory) noexcept override;
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
-    int32_t defaultThreads() const noexcept override
+    int32_t hostThreads() const noexcept override
     {
         return 1;
     }

@@ -29,7 +29,7 @@ Result<std::string> devices()
     {
         Device const& device = entry.device();
         json["devices"].push_back(
-            {{"name", entry.name}, {"description", device.describe()}, {"threads", device.defaultThreads()}});
+            {{"name", entry.name}, {"description", device.describe()}, {"threads", device.hostThreads()}});
     }
     return json.dump(2);
 }

@@ -133,12 +133,12 @@ TenonHostStatus tenonHostSynchronizeStream(void* stream) noexcept
 
 TenonHostStatus tenonHostAwaitStream(void* stream, TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(mayContinue, user, [&](host::ContinueCheck const& asked) { return host::await(stream, asked); });
+    return awaiting(mayContinue, user, [&](ContinueCheck const& asked) { return host::await(stream, asked); });
 }
 
 TenonHostStatus tenonHostAwaitAll(TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitAll(asked); });
+    return awaiting(mayContinue, user, [&](ContinueCheck const& asked) { return host::awaitAll(asked); });
 }
 
 TenonHostStatus tenonHostQueryStream(void* stream) noexcept
@@ -198,8 +198,7 @@ TenonHostStatus tenonHostSynchronizeEvent(void* event) noexcept
 
 TenonHostStatus tenonHostAwaitEvent(void* event, TenonContinueCheck mayContinue, void* user) noexcept
 {
-    return awaiting(
-        mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitEvent(event, asked); });
+    return awaiting(mayContinue, user, [&](ContinueCheck const& asked) { return host::awaitEvent(event, asked); });
 }
 
 TenonHostStatus tenonHostElapsed(float* milliseconds, void* start, void* end) noexcept
@@ -274,7 +273,7 @@ TenonHostStatus tenonHostDestroyExecutable(void* executable) noexcept
 TenonHostStatus tenonHostAwaitLaunches(void* executable, TenonContinueCheck mayContinue, void* user) noexcept
 {
     return awaiting(
-        mayContinue, user, [&](host::ContinueCheck const& asked) { return host::awaitLaunches(executable, asked); });
+        mayContinue, user, [&](ContinueCheck const& asked) { return host::awaitLaunches(executable, asked); });
 }
 
 TenonHostStatus tenonHostLaunchGraph(void* executable, void* stream) noexcept

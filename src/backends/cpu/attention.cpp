@@ -75,7 +75,7 @@ struct AttentionForm
     }
 };
 
-class PreparedAttention final : public Prepared
+class PreparedAttention final : public HostPrepared
 {
   public:
     PreparedAttention(Attention layer, AttentionForm const& form, int32_t threads)

@@ -70,7 +70,7 @@ Staging stage(Geometry& g)
     return s;
 }
 
-class PreparedConvolution final : public Prepared
+class PreparedConvolution final : public HostPrepared
 {
   public:
     PreparedConvolution(

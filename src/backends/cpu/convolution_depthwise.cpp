@@ -17,7 +17,7 @@ struct LoadedDepthwise
     PackedOperand weights;
 };
 
-class PreparedDepthwise final : public Prepared
+class PreparedDepthwise final : public HostPrepared
 {
   public:
     PreparedDepthwise(

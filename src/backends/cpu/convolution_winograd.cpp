@@ -4,6 +4,7 @@
 
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/winograd.h"
+#include "device/host/host_kernel.h"
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +22,7 @@ constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's trans
 constexpr int64_t kTileRowGrain{12};
 constexpr float kUnclamped{std::numeric_limits<float>::infinity()};
 
-class PreparedWinograd final : public Prepared
+class PreparedWinograd final : public HostPrepared
 {
   public:
     PreparedWinograd(

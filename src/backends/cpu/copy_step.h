@@ -3,12 +3,13 @@
 
 #include "backends/cpu/layer_kernel.h"
 #include "backends/cpu/strided_copy.h"
+#include "device/host/host_kernel.h"
 #include "ir/type.h"
 
 namespace tenon::cpu
 {
 
-class CopyStep final : public Prepared
+class CopyStep final : public HostPrepared
 {
   public:
     struct Part

@@ -5,6 +5,7 @@
 #include "base/knobs.h"
 #include "base/team.h"
 #include "device/host/host_device.h"
+#include "device/host/host_kernel.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -69,7 +70,7 @@ struct Run
     {
         try
         {
-            if (Result<Done> done = launches[at].prepared->run(launches[at].call, lane); !done)
+            if (Result<Done> done = hostPrepared(*launches[at].prepared).run(launches[at].call, lane); !done)
                 fail(at, std::move(done).error());
         }
         catch (std::exception const& problem)
@@ -102,7 +103,7 @@ void runCollective(void* context, int32_t index, SpinBarrier& barrier)
     Run& run = *static_cast<Run*>(context);
     Lane const lane{index, barrier.count(), waitFor, &barrier};
     size_t at = run.next;
-    for (; at < run.launches.size() && run.launches[at].prepared->isCollective(); ++at)
+    for (; at < run.launches.size() && hostPrepared(*run.launches[at].prepared).isCollective(); ++at)
     {
         Clock::time_point const start = run.options->observer != nullptr ? Clock::now() : Clock::time_point{};
         run.step(at, lane);
@@ -132,7 +133,7 @@ class CpuDevice final : public HostDevice
     }
     std::string describe() const override
     {
-        return fmt::format("{} ({}, {} threads)", cpuModel(), nameOf(activeIsa()), defaultThreads());
+        return fmt::format("{} ({}, {} threads)", cpuModel(), nameOf(activeIsa()), hostThreads());
     }
     size_t alignment() const noexcept override
     {
@@ -164,21 +165,21 @@ class CpuDevice final : public HostDevice
             return entry->load(source); // Without the lock: a plugin's code may load an engine of its own.
         return badArgument("device 'cpu' has no kernel '{}'", source.kernel);
     }
-    int32_t defaultThreads() const noexcept override
+    int32_t hostThreads() const noexcept override
     {
         static int32_t const cpus = usableCpus();
         return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), kMostThreads));
     }
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
-        int32_t const wanted = options.threads > 0 ? std::min(options.threads, kMostThreads) : defaultThreads();
-        TeamLease const lease{wanted, std::max(wanted, defaultThreads())};
+        int32_t const wanted = options.hostThreads > 0 ? std::min(options.hostThreads, kMostThreads) : hostThreads();
+        TeamLease const lease{wanted, std::max(wanted, hostThreads())};
         Run run{options};
         run.launches = launches;
         run.failure = &failure;
         while (run.next < launches.size() && !run.isStoppedAfter(launches.size()))
         {
-            if (launches[run.next].prepared->isCollective())
+            if (hostPrepared(*launches[run.next].prepared).isCollective())
                 runTeam(lease.threads(), runCollective, &run);
             else
                 runAlone(run);

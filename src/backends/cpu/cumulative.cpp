@@ -40,7 +40,7 @@ Result<KernelSpec> buildCumulative(Problem const& problem, Offer const& offer)
 }
 
 template <typename Element>
-class CumulativeStep final : public Prepared
+class CumulativeStep final : public HostPrepared
 {
   public:
     using Sum = std::conditional_t<std::is_floating_point_v<Element>, double, uint64_t>; // Integers wrap.

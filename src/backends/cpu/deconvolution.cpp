@@ -33,7 +33,7 @@ struct DeconvolutionForm
     int64_t kernelWidth{1};
 };
 
-class PreparedDeconvolution final : public Prepared
+class PreparedDeconvolution final : public HostPrepared
 {
   public:
     PreparedDeconvolution(

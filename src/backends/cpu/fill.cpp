@@ -56,7 +56,7 @@ Element elementOf(double value)
 
 //! `Number` is what sums are made in: double, or unsigned integers where all is whole.
 template <typename Element, typename Number>
-class FillStep final : public Prepared
+class FillStep final : public HostPrepared
 {
   public:
     //! `start` and `step` count where the layer has no inputs for them (`steps` is −1); of these `steps` are there.

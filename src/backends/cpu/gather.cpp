@@ -52,7 +52,7 @@ struct GatherPlan
     std::vector<int64_t> strides; //!< Of data, in bytes; the gathered axis has 0.
 };
 
-class GatherStep final : public Prepared
+class GatherStep final : public HostPrepared
 {
   public:
     explicit GatherStep(GatherPlan plan)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/candidate.h"
-#include "device/kernel.h"
+#include "device/host/host_kernel.h"
 
 #include <span>
 

@@ -107,7 +107,7 @@ struct LoadedProduct
     std::optional<PackedOperand> weights;
 };
 
-class PreparedProduct final : public Prepared
+class PreparedProduct final : public HostPrepared
 {
   public:
     PreparedProduct(std::shared_ptr<LoadedProduct const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias)

@@ -30,7 +30,7 @@ Result<KernelSpec> buildNonZero(Problem const& problem, Offer const& offer)
 
 //! `Bits` of elements: those within the mask say whether one is zero; the sign of a floating zero does not.
 template <typename Bits, typename Index>
-class NonZeroStep final : public Prepared
+class NonZeroStep final : public HostPrepared
 {
   public:
     NonZeroStep(std::vector<int64_t> extents, Bits mask, int64_t room)

@@ -163,7 +163,7 @@ class FormFinder
     std::vector<int64_t> mLogicalParameters;
 };
 
-class PreparedNorm final : public Prepared
+class PreparedNorm final : public HostPrepared
 {
   public:
     PreparedNorm(NormForm form, bool hasBias)

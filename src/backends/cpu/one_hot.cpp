@@ -30,7 +30,7 @@ Result<KernelSpec> buildOneHot(Problem const& problem, Offer const& offer)
 }
 
 template <typename Bits, typename Index>
-class OneHotStep final : public Prepared
+class OneHotStep final : public HostPrepared
 {
   public:
     explicit OneHotStep(Lanes lanes)

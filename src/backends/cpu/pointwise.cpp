@@ -14,7 +14,7 @@ namespace
 //! Below this many elements one lane does all: a second one would wait longer than it works.
 constexpr int64_t kFewElements{2048};
 
-class PreparedTape final : public Prepared
+class PreparedTape final : public HostPrepared
 {
   public:
     PreparedTape(std::shared_ptr<Tape const> tape, TapeRun run, int64_t elements)

@@ -34,7 +34,7 @@ Result<KernelSpec> buildPooling(Problem const& problem, Offer const& offer)
     return KernelSpec{"pooling", encodeLayerArgs(problem, offer), {}};
 }
 
-class PoolingStep final : public Prepared
+class PoolingStep final : public HostPrepared
 {
   public:
     PoolingStep(Pool pool, int64_t lines)

@@ -88,7 +88,7 @@ Result<KernelSpec> buildReduce(Problem const& problem, Offer const& offer)
     return KernelSpec{"reduce", encodeLayerArgs(problem, offer), {}};
 }
 
-class ReduceStep final : public Prepared
+class ReduceStep final : public HostPrepared
 {
   public:
     ReduceStep(Reduction reduction, int64_t outer)

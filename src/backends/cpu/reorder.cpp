@@ -13,7 +13,7 @@ namespace tenon::cpu
 namespace
 {
 //! Per image, a matrix of channels by pixels becomes its transpose, or the other way round.
-class PreparedTurn final : public Prepared
+class PreparedTurn final : public HostPrepared
 {
   public:
     PreparedTurn(int64_t images, int64_t rows, int64_t columns)
@@ -48,7 +48,7 @@ class PreparedTurn final : public Prepared
     int64_t mColumns;
 };
 
-class PreparedCopy final : public Prepared
+class PreparedCopy final : public HostPrepared
 {
   public:
     explicit PreparedCopy(StridedCopy copy)
@@ -70,7 +70,7 @@ class PreparedCopy final : public Prepared
 };
 
 //! Between layouts of which one groups or pads its channels: channel by channel; padding becomes zeros.
-class PreparedRegroup final : public Prepared
+class PreparedRegroup final : public HostPrepared
 {
   public:
     PreparedRegroup(TensorArg const& in, TensorArg const& out)

@@ -59,7 +59,7 @@ struct AxisTaps
     }
 };
 
-class ResizeStep final : public Prepared
+class ResizeStep final : public HostPrepared
 {
   public:
     ResizeStep(Resampling geometry, int64_t images, AxisTaps rows, AxisTaps columns, int32_t threads)

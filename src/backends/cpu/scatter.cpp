@@ -45,7 +45,7 @@ struct ScatterPlan
     std::vector<int64_t> axisStride; //!< Bytes of a step along each of them.
 };
 
-class ScatterStep final : public Prepared
+class ScatterStep final : public HostPrepared
 {
   public:
     explicit ScatterStep(ScatterPlan plan)

@@ -11,7 +11,7 @@ namespace tenon::cpu
 
 namespace
 {
-class PreparedValues final : public Prepared
+class PreparedValues final : public HostPrepared
 {
   public:
     explicit PreparedValues(Bytes bytes)

@@ -77,7 +77,7 @@ struct SampledAxis
 
 //! Axes in the order of the output's memory, the fastest one last.
 template <typename Bits>
-class SampledStep final : public Prepared
+class SampledStep final : public HostPrepared
 {
   public:
     SampledStep(std::vector<SampledAxis> axes, bool hasFill)

@@ -10,7 +10,7 @@ namespace tenon::cpu
 
 namespace
 {
-class PreparedSoftMax final : public Prepared
+class PreparedSoftMax final : public HostPrepared
 {
   public:
     PreparedSoftMax(SoftMaxRows rows, int64_t items)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/layout.h"
-#include "device/kernel.h"
+#include "device/host/host_kernel.h"
 
 #include <cstdint>
 #include <span>

@@ -68,7 +68,7 @@ bool isBefore(Element a, Element b, bool largest)
 }
 
 template <typename Element, typename Index>
-class TopKStep final : public Prepared
+class TopKStep final : public HostPrepared
 {
   public:
     TopKStep(TopKPlan plan, int32_t threads)

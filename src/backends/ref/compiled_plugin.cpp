@@ -1,5 +1,6 @@
 // Kernel "compiled_plugin": a custom layer whose code the plan carries, on a device whose memory is the host's.
 #include "backends/ref/plugin_ports.h"
+#include "device/host/host_kernel.h"
 #include "plugins/kernel_code.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ struct Loaded
     }
 };
 
-class CompiledRun final : public Prepared
+class CompiledRun final : public HostPrepared
 {
   public:
     CompiledRun(std::shared_ptr<Loaded const> loaded, std::span<TensorArg const> outputs)

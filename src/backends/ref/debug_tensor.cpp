@@ -7,7 +7,7 @@ namespace tenon::ref
 
 namespace
 {
-class PreparedDebugTensor final : public Prepared
+class PreparedDebugTensor final : public HostPrepared
 {
   public:
     bool isCollective() const noexcept override

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/candidate.h"
+#include "device/host/host_kernel.h"
 
 namespace tenon::ref
 {

@@ -1,6 +1,7 @@
 // Kernel "plugin": a custom layer on a device whose memory is the host's. The engine's object makes a copy for each
 // context, which runs.
 #include "backends/ref/plugin_ports.h"
+#include "device/host/host_kernel.h"
 #include "device/user_code.h"
 #include "plugins/cpu_body.h"
 #include "plugins/driver.h"
@@ -41,7 +42,7 @@ plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
 }
 
 //! What stands for the step in a prepared run that contexts share: its workspace. It never runs.
-class PluginShape final : public Prepared
+class PluginShape final : public HostPrepared
 {
   public:
     explicit PluginShape(int64_t workspace)
@@ -65,7 +66,7 @@ class PluginShape final : public Prepared
     int64_t mWorkspace;
 };
 
-class AttachedPlugin final : public Attached
+class AttachedPlugin final : public HostPrepared, public Attached
 {
   public:
     AttachedPlugin(std::shared_ptr<Shared const> shared, plugins::PluginPtr plugin)
@@ -76,6 +77,10 @@ class AttachedPlugin final : public Attached
     {
     }
 
+    Prepared const& prepared() const noexcept override
+    {
+        return *this;
+    }
     Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) override
     {
         TENON_TRY(mShared->ports.check(inputs, outputs));

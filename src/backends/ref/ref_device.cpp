@@ -1,6 +1,7 @@
 // The device "ref": one thread, plain memory.
 #include "backends/ref/ref.h"
 #include "device/host/host_device.h"
+#include "device/host/host_kernel.h"
 
 #include <chrono>
 #include <new>
@@ -40,7 +41,7 @@ class RefDevice final : public HostDevice
                 return entry.load(source);
         return badArgument("device 'ref' has no kernel '{}'", source.kernel);
     }
-    int32_t defaultThreads() const noexcept override
+    int32_t hostThreads() const noexcept override
     {
         return 1;
     }
@@ -51,7 +52,7 @@ class RefDevice final : public HostDevice
         for (Launch const& launch : launches)
         {
             Clock::time_point const start = Clock::now();
-            Result<Done> done = launch.prepared->run(launch.call, Lane{});
+            Result<Done> done = hostPrepared(*launch.prepared).run(launch.call, Lane{});
             if (!done)
             {
                 failure = {launch.step, done.error()};

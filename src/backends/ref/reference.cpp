@@ -28,7 +28,7 @@ bool isSupported(DType type) noexcept
     }
 }
 
-class PreparedReference final : public Prepared
+class PreparedReference final : public HostPrepared
 {
   public:
     PreparedReference(LayerPtr layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)

@@ -25,7 +25,7 @@ Extents split(std::vector<int64_t> const& extents)
     return e;
 }
 
-class PreparedReorder final : public Prepared
+class PreparedReorder final : public HostPrepared
 {
   public:
     PreparedReorder(TensorArg in, TensorArg out)

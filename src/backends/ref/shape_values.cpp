@@ -24,7 +24,7 @@ void writeReals(std::vector<int64_t> const& values, void* to)
         out[i] = static_cast<float>(fromRealBits(values[i]));
 }
 
-class PreparedShapeValues final : public Prepared
+class PreparedShapeValues final : public HostPrepared
 {
   public:
     PreparedShapeValues(DType dtype, bool real, std::vector<int64_t> values)

@@ -5,6 +5,7 @@
 #include "device/host/stream_queue.h"
 #include "device/host/streams.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <future>
@@ -12,27 +13,78 @@
 namespace tenon
 {
 
-void HostDevice::copyToHost(void* to, void const* from, size_t bytes)
+Result<Done> HostDevice::checkAddress(void const* address, AddressUse const& use) const
 {
-    if (bytes > 0) // Else an address may be null.
-        std::memcpy(to, from, bytes);
+    auto const bytes = static_cast<uintptr_t>(std::max<int64_t>(use.elementBytes, 1));
+    if (reinterpret_cast<uintptr_t>(address) % bytes != 0)
+        return badArgument("address {} is not a multiple of its element's {} bytes", address, bytes);
+    return Done{};
 }
 
-void HostDevice::copyFromHost(void* to, void const* from, size_t bytes)
+void HostDevice::copyNow(void* to, void const* from, size_t bytes) noexcept
 {
-    if (bytes > 0)
-        std::memcpy(to, from, bytes);
+    std::memmove(to, from, bytes);
 }
 
-void HostDevice::copyOnDevice(void* to, void const* from, size_t bytes, void*)
+Result<Done> HostDevice::copy(void* to, void const* from, size_t bytes, void* stream)
 {
-    if (bytes > 0)
-        std::memmove(to, from, bytes); // The run that wrote the source has been waited for, and with it all before.
+    if (bytes == 0) // Else an address may be null.
+        return Done{};
+    if (stream == kApartStream || !TENON_TRY(host::hasWork(stream)))
+    {
+        copyNow(to, from, bytes);
+        return Done{};
+    }
+    TENON_TRY(runInStream(stream, nullptr, [=, this](ContinueCheck const*) -> Result<Done> {
+        copyNow(to, from, bytes);
+        return Done{};
+    }));
+    return Done{};
+}
+
+Result<Done> HostDevice::copyToHost(void* to, void const* from, size_t bytes, void* stream)
+{
+    return copy(to, from, bytes, stream);
+}
+
+Result<Done> HostDevice::copyFromHost(void* to, void const* from, size_t bytes, void* stream)
+{
+    return copy(to, from, bytes, stream);
+}
+
+Result<Done> HostDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
+{
+    return copy(to, from, bytes, stream);
+}
+
+std::unique_ptr<Fence> HostDevice::makeFence()
+{
+    return std::make_unique<HostFence>();
+}
+
+Result<void*> HostDevice::createStream()
+{
+    return host::createStream(host::StreamKind::kNonBlocking);
+}
+
+void HostDevice::destroyStream(void* stream) noexcept
+{
+    static_cast<void>(host::destroyStream(stream));
 }
 
 Result<Done> HostDevice::checkStream(void const* stream) const
 {
     return host::checkStream(stream);
+}
+
+Result<void*> HostDevice::createEvent()
+{
+    return host::createEvent(false);
+}
+
+void HostDevice::destroyEvent(void* event) noexcept
+{
+    static_cast<void>(host::destroyEvent(event));
 }
 
 Result<Done> HostDevice::checkEvent(void const* event) const
@@ -47,6 +99,19 @@ Result<Done> HostDevice::recordEvent(void* event, void* stream)
     return host::recordEvent(event, stream);
 }
 
+Result<Done> HostDevice::waitEvent(void* stream, void* event)
+{
+    return host::waitEvent(stream, event);
+}
+
+Result<bool> HostDevice::awaitEvent(void* event, ContinueCheck const* mayContinue)
+{
+    if (mayContinue != nullptr)
+        return host::awaitEvent(event, *mayContinue);
+    TENON_TRY(host::synchronizeEvent(event));
+    return true;
+}
+
 bool HostDevice::isWorking() const noexcept
 {
     return host::isWorking();
@@ -54,40 +119,68 @@ bool HostDevice::isWorking() const noexcept
 
 bool HostDevice::isCapturing(void const* stream) const noexcept
 {
-    return host::isCapturing(stream);
+    return stream != kApartStream && host::isCapturing(stream);
 }
 
 Result<RunEnd> HostDevice::run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    if (!host::isImmediate(options.stream))
-        return options.ticket != nullptr ? runLater(launches, options) : runThere(launches, options, failure);
-    if (options.mayContinue == nullptr)
-        TENON_TRY(host::startNow(options.stream));
-    else if (!TENON_TRY(host::startNow(options.stream, *options.mayContinue)))
-        return RunEnd::kDropped;
+    if (options.stream != kApartStream && !host::isImmediate(options.stream))
+    {
+        if (options.keeper != nullptr && host::isCapturing(options.stream))
+            return record(launches, options);
+        if (options.fence == nullptr || host::isCapturing(options.stream))
+            return runThere(launches, options, failure);
+        TENON_TRY(runLater(static_cast<HostFence&>(*options.fence).begin(launches, options)));
+        return RunEnd::kLater;
+    }
+    if (options.stream != kApartStream)
+    {
+        if (options.mayContinue == nullptr)
+            TENON_TRY(host::startNow(options.stream));
+        else if (!TENON_TRY(host::startNow(options.stream, *options.mayContinue)))
+            return RunEnd::kDropped;
+    }
     TENON_TRY(runNow(launches, options, failure));
     return RunEnd::kDone;
 }
 
-Result<Done> HostDevice::runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
+namespace
 {
-    return runNow(launches, options, failure);
+//! Runs what nobody waits for; the listener hears of a failure before anybody finds the work done.
+template <typename RunNow>
+Result<Done> runAndTell(RunListener& listener, RunNow const& runNow)
+{
+    RunFailure failure;
+    Result<Done> done = host::runFenced([&] { return runNow(failure); });
+    if (done)
+        return done;
+    failure.error = std::move(done).error();
+    return host::runFenced([&]() -> Result<Done> { return listener.failed(failure); });
+}
+} // namespace
+
+Result<Done> HostDevice::runLater(HostFence::Part& part)
+{
+    // Two words, which std::function keeps without an allocation.
+    Result<Done> submitted = host::submit(part.options.stream, [this, &part]() -> Result<Done> {
+        Result<Done> done{Done{}};
+        if (!part.fence->hasFailed())
+            done = runAndTell(*part.options.listener,
+                [&](RunFailure& failure) { return runNow(part.launches, part.options, failure); });
+        part.fence->end(part, !done);
+        return done;
+    });
+    if (!submitted)
+        part.fence->end(part, false);
+    return submitted;
 }
 
-Result<RunEnd> HostDevice::runLater(std::span<Launch const> launches, RunOptions const& options)
+Result<RunEnd> HostDevice::record(std::span<Launch const> launches, RunOptions const& options)
 {
     RunOptions later = options;
-    later.mayContinue = nullptr; // Who asks will have returned.
-    TENON_TRY(host::submit(options.stream, [this, launches, options = later]() -> Result<Done> {
-        if (options.ticket->isGivenUp())
-            return options.ticket->finished(nullptr);
-        RunFailure failure;
-        // Whatever happens, the ticket hears of the end.
-        Result<Done> done = host::runFenced([&] { return runNow(launches, options, failure); });
-        if (done)
-            return options.ticket->finished(nullptr);
-        failure.error = std::move(done).error();
-        return options.ticket->finished(&failure);
+    later.mayContinue = nullptr; // Who would be asked will have returned.
+    TENON_TRY(host::submit(options.stream, [this, launches, later]() -> Result<Done> {
+        return runAndTell(*later.listener, [&](RunFailure& failure) { return runNow(launches, later, failure); });
     }));
     return RunEnd::kLater;
 }

@@ -1,7 +1,8 @@
-// HostDevice: what devices have in common whose memory is the host's and whose streams are the host's queues.
+// HostDevice: what devices have in common whose kernels run on the host and whose streams are the host's queues.
 #pragma once
 
 #include "device/device.h"
+#include "device/host/host_fence.h"
 
 namespace tenon
 {
@@ -19,23 +20,38 @@ class HostDevice : public Device
     {
         return true;
     }
-    void copyToHost(void* to, void const* from, size_t bytes) override;
-    void copyFromHost(void* to, void const* from, size_t bytes) override;
-    void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
+    bool usesHostMemory() const noexcept override
+    {
+        return true;
+    }
+    Result<Done> checkAddress(void const* address, AddressUse const& use) const override;
+    Result<Done> copyToHost(void* to, void const* from, size_t bytes, void* stream) final;
+    Result<Done> copyFromHost(void* to, void const* from, size_t bytes, void* stream) final;
+    Result<Done> copyOnDevice(void* to, void const* from, size_t bytes, void* stream) final;
+    std::unique_ptr<Fence> makeFence() final;
     Result<RunEnd> run(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
-    Result<Done> runApart(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) final;
-    Result<Done> checkStream(void const* stream) const override;
-    Result<Done> checkEvent(void const* event) const override;
-    Result<Done> recordEvent(void* event, void* stream) override;
-    bool isWorking() const noexcept override;
-    bool isCapturing(void const* stream) const noexcept override;
+    Result<void*> createStream() final;
+    void destroyStream(void* stream) noexcept final;
+    Result<Done> checkStream(void const* stream) const final;
+    Result<void*> createEvent() final;
+    void destroyEvent(void* event) noexcept final;
+    Result<Done> checkEvent(void const* event) const final;
+    Result<Done> recordEvent(void* event, void* stream) final;
+    Result<Done> waitEvent(void* stream, void* event) final;
+    Result<bool> awaitEvent(void* event, ContinueCheck const* mayContinue) final;
+    bool isWorking() const noexcept final;
+    bool isCapturing(void const* stream) const noexcept final;
 
   protected:
     //! The steps, on the calling thread and those that help it.
     virtual Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) = 0;
+    //! One of the addresses may be the host's.
+    virtual void copyNow(void* to, void const* from, size_t bytes) noexcept;
 
   private:
-    Result<RunEnd> runLater(std::span<Launch const> launches, RunOptions const& options);
+    Result<Done> copy(void* to, void const* from, size_t bytes, void* stream);
+    Result<Done> runLater(HostFence::Part& part);
+    Result<RunEnd> record(std::span<Launch const> launches, RunOptions const& options);
     Result<RunEnd> runThere(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
 };
 

@@ -1,11 +1,11 @@
 // One stream of the host: its queue and its thread.
 #include "device/host/stream_queue.h"
 
+#include "base/signals_blocked.h"
 #include "device/host/stream_table.h"
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <system_error>
 
@@ -17,27 +17,6 @@ namespace
 thread_local StreamQueue* tCurrent{nullptr};
 std::atomic<int64_t> gBlockingPending{0};
 std::atomic<uint64_t> gNextId{3}; // 0, 1 and 2 are the handles that always exist.
-
-//! Signals go to the program's own threads.
-class SignalsBlocked
-{
-  public:
-    SignalsBlocked() noexcept
-    {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &mBefore);
-    }
-    ~SignalsBlocked()
-    {
-        pthread_sigmask(SIG_SETMASK, &mBefore, nullptr);
-    }
-    SignalsBlocked(SignalsBlocked const&) = delete;
-    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
-
-  private:
-    sigset_t mBefore;
-};
 } // namespace
 
 StreamQueue::StreamQueue(StreamKind kind, int32_t priority, bool isPerThread)

@@ -284,6 +284,19 @@ Result<bool> isIdle(void* stream)
     return idle;
 }
 
+Result<bool> hasWork(void* stream)
+{
+    if (isLegacy(stream))
+    {
+        TENON_TRY(useLegacy());
+        return !isBlockingIdle();
+    }
+    if (isImmediate(stream))
+        return false;
+    std::shared_ptr<StreamQueue> const queue = TENON_TRY(findQueue(stream));
+    return Captures::instance().isCapturing(*queue) || !queue->isIdle();
+}
+
 bool isWorking() noexcept
 {
     return doesWork();

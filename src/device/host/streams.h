@@ -52,6 +52,8 @@ Result<bool> await(void* stream, ContinueCheck const& mayContinue);
 bool awaitAll(ContinueCheck const& mayContinue);
 //! False while work stands in the stream; a failure is returned once.
 Result<bool> isIdle(void* stream);
+//! Whether what is submitted now would wait for earlier work or be recorded. Takes no failure.
+Result<bool> hasWork(void* stream);
 bool isCapturing(void const* stream) noexcept;
 //! Whether the calling thread does a stream's work.
 bool isWorking() noexcept;

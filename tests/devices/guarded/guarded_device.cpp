@@ -71,25 +71,9 @@ void GuardedDevice::release(void* memory) noexcept
     GuardedMemory::release(memory);
 }
 
-void GuardedDevice::copyToHost(void* to, void const* from, size_t bytes)
+void GuardedDevice::copyNow(void* to, void const* from, size_t bytes) noexcept
 {
-    if (bytes > 0) // Else an address may be null.
-        std::memcpy(to, GuardedMemory::open(from), bytes);
-}
-
-void GuardedDevice::copyFromHost(void* to, void const* from, size_t bytes)
-{
-    if (bytes > 0)
-        std::memcpy(GuardedMemory::open(to), from, bytes);
-}
-
-void GuardedDevice::copyOnDevice(void* to, void const* from, size_t bytes, void* stream)
-{
-    static_cast<void>(runInStream(stream, nullptr, [=](ContinueCheck const*) -> Result<Done> {
-        if (bytes > 0)
-            std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
-        return Done{};
-    }));
+    std::memmove(GuardedMemory::open(to), GuardedMemory::open(from), bytes);
 }
 
 bool GuardedDevice::usesHostMemory() const noexcept
@@ -102,17 +86,19 @@ Result<std::unique_ptr<Kernel>> GuardedDevice::load(KernelSource const& source) 
     return mInner.load(source);
 }
 
-int32_t GuardedDevice::defaultThreads() const noexcept
+int32_t GuardedDevice::hostThreads() const noexcept
 {
-    return mInner.defaultThreads();
+    return mInner.hostThreads();
 }
 
 Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure)
 {
-    if (options.ticket != nullptr)
+    if (options.fence != nullptr || options.keeper != nullptr)
         std::this_thread::sleep_for(kPause);
-    RunOptions there = options; // The calling thread does the stream's work, so that `inner` runs at once, too.
-    there.ticket = nullptr;
+    RunOptions there; // The calling thread does the stream's work, so that `inner` runs at once, too.
+    there.stream = kApartStream;
+    there.hostThreads = options.hostThreads;
+    there.mayContinue = options.mayContinue;
     StepObserver const* const observer = options.observer;
     for (Launch const& launch : launches)
     {
@@ -133,7 +119,7 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
             return mayContinue;
         };
         there.observer = observer == nullptr ? nullptr : &tell;
-        TENON_TRY(mInner.runApart({&step, 1}, there, failure));
+        TENON_TRY(mInner.run({&step, 1}, there, failure));
         if (!mayContinue)
             break;
     }

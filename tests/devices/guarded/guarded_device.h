@@ -21,14 +21,12 @@ class GuardedDevice final : public HostDevice
     size_t alignment() const noexcept override;
     void* allocate(size_t bytes) noexcept override;
     void release(void* memory) noexcept override;
-    void copyToHost(void* to, void const* from, size_t bytes) override;
-    void copyFromHost(void* to, void const* from, size_t bytes) override;
-    void copyOnDevice(void* to, void const* from, size_t bytes, void* stream) override;
     bool usesHostMemory() const noexcept override;
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override;
-    int32_t defaultThreads() const noexcept override;
+    int32_t hostThreads() const noexcept override;
 
   private:
+    void copyNow(void* to, void const* from, size_t bytes) noexcept override;
     //! The steps with addresses of the inside; after a pause when nobody waits for them.
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override;
 
