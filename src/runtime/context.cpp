@@ -377,7 +377,10 @@ void Context::awaitTimed(StepObserver const& timer)
 {
     for (std::shared_ptr<Frame> const& frame : mState->frames)
         if (frame->timer.get() == &timer)
+        {
             frame->wait();
+            frame->settle();
+        }
 }
 
 Result<Done> Context::run(RunRequest const& request)

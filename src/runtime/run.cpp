@@ -20,6 +20,8 @@ Error Run::dropped()
 Result<Done> Run::run()
 {
     Result<Done> done = runAll();
+    if (mFrame != nullptr && !mIsCaptured)
+        mFrame->settle();
     if (mRequest.hasBegun != nullptr)
         *mRequest.hasBegun = mHasLaunched;
     if (!done && mHasLaunched)

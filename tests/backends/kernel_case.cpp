@@ -159,7 +159,8 @@ class Case
     {
         if (mExpected.empty())
             return;
-        Problem const problem{&mGraph, &mGraph.node(mNode), {}};
+        std::vector<int64_t> const typical(static_cast<size_t>(mGraph.symbols().size()), 1);
+        Problem const problem{&mGraph, &mGraph.node(mNode), typical};
         Backend const backend = backendUnderTest().backend();
         Offers const offers = backend.offers(problem);
         std::string refusals;

@@ -219,7 +219,7 @@ TEST(TrialOperands, operandsStandInMemoryOfTheDeviceAndGoWithIt)
         EXPECT_TRUE(GuardedMemory::holds(launch.call.scratch));
         EXPECT_NE(launch.call.produced, nullptr);
         float copied[2]{};
-        device.copyToHost(copied, launch.call.inputs[2], sizeof copied);
+        ASSERT_TRUE(device.copyToHost(copied, launch.call.inputs[2], sizeof copied, kApartStream));
         EXPECT_THAT(copied, testing::ElementsAre(1.0F, 2.0F));
         all = {launch.call.inputs[0], launch.call.inputs[2], launch.call.outputs[0], launch.call.scratch};
     }

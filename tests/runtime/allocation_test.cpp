@@ -1,4 +1,5 @@
 // Runs after the first of a shape allocate nothing.
+#include "device/host/streams.h"
 #include "runtime/allocation_count.h"
 #include "runtime/fixture.h"
 
@@ -38,6 +39,37 @@ TEST(Allocation, seenShapesRunWithoutAllocating)
         ok = ok && runAt(i % 3 == 0 ? 3 : i % 3 == 1 ? 16 : 8);
     EXPECT_EQ(allocationCount(), before);
     EXPECT_TRUE(ok);
+}
+
+TEST(Allocation, seenShapesRunOnCreatedStreamsWithoutAllocating)
+{
+    if (!isCounting())
+        GTEST_SKIP() << "sanitizers own malloc";
+    auto const context = contextOf(engineOf(pointwiseNetwork()));
+    DeviceArray<float> const x{randomFloats(64, 1)};
+    DeviceArray<float> const out{64};
+    Device& device = deviceOfEngines();
+    void* const stream = *device.createStream();
+    EXPECT_OK(context->setInputAddress("x", x.data()));
+    EXPECT_OK(context->setInputAddress("y", x.data()));
+    EXPECT_OK(context->setOutputAddress("out", out.data()));
+    EXPECT_OK(context->setInputShape("x", dimsOf({16, 4})));
+    EXPECT_OK(context->setInputShape("y", dimsOf({16, 4})));
+    // As many runs under way at once as there will be frames for.
+    auto const burst = [&](int count) {
+        bool ok{true};
+        for (int i = 0; i < count; ++i)
+            ok = ok && context->enqueue(stream);
+        return ok && host::synchronize(stream);
+    };
+    EXPECT_TRUE(burst(20));
+    int64_t const before = allocationCount();
+    bool ok{true};
+    for (int i = 0; i < 10; ++i)
+        ok = ok && burst(5);
+    EXPECT_EQ(allocationCount(), before);
+    EXPECT_TRUE(ok);
+    device.destroyStream(stream);
 }
 
 TEST(Allocation, seenDataDependentRunsDoNotAllocateEither)
