@@ -296,7 +296,7 @@ bool Builder::setMaxThreads(int32_t maxThreads) noexcept
 
 int32_t Builder::getMaxThreads() const noexcept
 {
-    return mMaxThreads == 0 ? 1 : mMaxThreads;
+    return std::max(mMaxThreads.load(), 1);
 }
 
 IPluginRegistry& Builder::getPluginRegistry() noexcept

@@ -9,6 +9,7 @@
 #include "api/plugin_registry.h"
 #include "api/reporting.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace tenon::api
@@ -75,8 +76,9 @@ class Builder final : public missing::Builder,
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};
     DeviceChoice mDevice;
-    nvinfer1::IGpuAllocator* mAllocator{nullptr};
-    int32_t mMaxThreads{0}; //!< 0: not set (rule B9).
+    // Other threads build meanwhile.
+    std::atomic<nvinfer1::IGpuAllocator*> mAllocator{nullptr};
+    std::atomic<int32_t> mMaxThreads{0}; //!< 0: not set (rule B9).
     std::optional<int32_t> mMaxBatch;
     std::vector<std::unique_ptr<OptimizationProfile>> mProfiles;
 };

@@ -226,7 +226,7 @@ EngineCapability CudaEngine::getEngineCapability() const noexcept
 void CudaEngine::setErrorRecorder(IErrorRecorder* recorder) noexcept
 {
     mReporting->setRecorder(recorder);
-    mEngine->log() = mReporting->log();
+    mEngine->log().setRecorder(referenceTo(recorder)); // Its contexts and loads report meanwhile.
 }
 
 IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept

@@ -40,15 +40,9 @@ PluginRegistry::PluginRegistry(PluginRegistry const* parent)
 {
 }
 
-PluginRegistry::~PluginRegistry()
-{
-    if (mRecorder != nullptr)
-        mRecorder.load()->decRefCount(); // B2
-}
-
 Log PluginRegistry::log() const noexcept
 {
-    return Log{&globalLogger(), referenceTo(mRecorder)};
+    return Log{&globalLogger(), mRecorder.get()};
 }
 
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept
@@ -98,16 +92,12 @@ IPluginCreator* PluginRegistry::getPluginCreator(
 
 void PluginRegistry::setErrorRecorder(IErrorRecorder* const recorder) noexcept
 {
-    if (recorder != nullptr)
-        recorder->incRefCount();
-    IErrorRecorder* const before = mRecorder.exchange(recorder);
-    if (before != nullptr)
-        before->decRefCount();
+    mRecorder.set(referenceTo(recorder)); // B2
 }
 
 IErrorRecorder* PluginRegistry::getErrorRecorder() const noexcept
 {
-    return mRecorder;
+    return mRecorder.get().get();
 }
 
 bool PluginRegistry::deregisterCreator(Creator const& creator) noexcept

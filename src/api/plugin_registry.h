@@ -6,7 +6,6 @@
 
 #include "NvInfer.h"
 
-#include <atomic>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -41,7 +40,6 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
 
     //! `parent`: asked for what this one lacks; null for the registry of the process.
     explicit PluginRegistry(PluginRegistry const* parent = nullptr);
-    ~PluginRegistry() override;
 
     plugins::Registry const& plugins() const noexcept
     {
@@ -75,7 +73,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
     plugins::Registry mPlugins;
     mutable HandedOutLists<Creator> mLists;
     mutable HandedOutLists<nvinfer1::IPluginCreator> mOlderLists; //!< The same of getPluginCreatorList.
-    std::atomic<nvinfer1::IErrorRecorder*> mRecorder{nullptr};
+    RecorderSlot mRecorder;
 };
 
 PluginRegistry& globalRegistry() noexcept;

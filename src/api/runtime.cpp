@@ -166,7 +166,7 @@ bool Runtime::setMaxThreads(int32_t maxThreads) noexcept
 
 int32_t Runtime::getMaxThreads() const noexcept
 {
-    return mMaxThreads == 0 ? 1 : mMaxThreads;
+    return std::max(mMaxThreads.load(), 1);
 }
 
 void Runtime::setTemporaryDirectory(char const* path) noexcept

@@ -8,6 +8,8 @@
 #include "api/plugin_registry.h"
 #include "api/reporting.h"
 
+#include <atomic>
+
 namespace tenon::api
 {
 
@@ -60,11 +62,12 @@ class Runtime final : public missing::Runtime,
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};
     DeviceChoice mDevice;
-    nvinfer1::IGpuAllocator* mAllocator{nullptr};
-    int32_t mMaxThreads{0}; //!< 0: not set (rule B9).
+    // Other threads load meanwhile.
+    std::atomic<nvinfer1::IGpuAllocator*> mAllocator{nullptr};
+    std::atomic<int32_t> mMaxThreads{0}; //!< 0: not set (rule B9).
     std::optional<std::string> mTemporaryDirectory;
     uint32_t mTempfileFlags{0b11};
-    bool mHostCodeAllowed{false};
+    std::atomic<bool> mHostCodeAllowed{false};
 };
 
 } // namespace tenon::api

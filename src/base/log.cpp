@@ -69,10 +69,10 @@ void Log::error(Error const& error) const noexcept
 {
     if (HeldBack* const waiting = HeldBack::current())
         return waiting->add([copy = *this, error] { copy.error(error); });
-    if (mRecorder != nullptr)
+    if (Recorder const recorder = mRecorder.get(); recorder != nullptr)
     {
         std::string const* const outer = std::exchange(gReported, &error.message);
-        mRecorder->reportError(error.code, shortened(error.message).c_str());
+        recorder->reportError(error.code, shortened(error.message).c_str());
         gReported = outer;
     }
     bool const ours = error.code == ErrorCode::kINTERNAL_ERROR;

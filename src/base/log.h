@@ -1,27 +1,13 @@
 // Log: where messages go: the user's logger and error recorder.
 #pragma once
 
+#include "base/recorder.h"
 #include "base/result.h"
 
-#include "NvInferRuntime.h"
-
-#include <memory>
 #include <string>
 
 namespace tenon
 {
-
-//! With a reference of its own for as long as anybody holds it: work that goes on may report when its context has got
-//! another recorder.
-using Recorder = std::shared_ptr<nvinfer1::IErrorRecorder>;
-
-inline Recorder referenceTo(nvinfer1::IErrorRecorder* recorder)
-{
-    if (recorder == nullptr)
-        return nullptr;
-    recorder->incRefCount();
-    return {recorder, [](nvinfer1::IErrorRecorder* each) { each->decRefCount(); }};
-}
 
 //! Joins a logger and a recorder (either may be null). Copies share both; calls may come from any thread, and no lock
 //! is held around them.
@@ -40,13 +26,14 @@ class Log
     {
         return mLogger;
     }
-    Recorder const& recorder() const noexcept
+    Recorder recorder() const
     {
-        return mRecorder;
+        return mRecorder.get();
     }
-    void setRecorder(Recorder recorder) noexcept
+    //! While other threads report, too.
+    void setRecorder(Recorder recorder)
     {
-        mRecorder = std::move(recorder);
+        mRecorder.set(std::move(recorder));
     }
 
     //! To the recorder when there is one (rule B3), and to the logger as kERROR (kINTERNAL_ERROR for our mistakes).
@@ -61,7 +48,7 @@ class Log
     void log(Severity severity, std::string const& message) const noexcept;
 
     nvinfer1::ILogger* mLogger{nullptr};
-    Recorder mRecorder;
+    RecorderSlot mRecorder;
 };
 
 } // namespace tenon

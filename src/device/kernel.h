@@ -18,7 +18,7 @@
 namespace tenon
 {
 
-class LentRecorder;
+class RecorderSlot;
 
 //! A tensor that a step reads or writes, its shape known.
 struct TensorArg
@@ -93,7 +93,7 @@ class Prepared
 struct ContextResources
 {
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Another one for each context.
-    LentRecorder* recorder{nullptr};             //!< Lives as long as the copies.
+    RecorderSlot* recorder{nullptr};             //!< Lives as long as the copies.
 };
 
 //! A kernel's own copy for one execution context.

@@ -1,5 +1,5 @@
 // Plugins of IPluginV3: one object with capabilities for its name, for building and for running.
-#include "base/lent_recorder.h"
+#include "base/recorder.h"
 #include "plugins/capability.h"
 #include "plugins/failure.h"
 #include "plugins/name_limits.h"
@@ -37,7 +37,7 @@ class ResourceContext final : public nvinfer1::IPluginResourceContext
     }
     nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override
     {
-        return mResources.recorder == nullptr ? nullptr : mResources.recorder->get();
+        return mResources.recorder == nullptr ? nullptr : mResources.recorder->get().get();
     }
 
   private:

@@ -17,7 +17,7 @@
 
 namespace tenon
 {
-class LentRecorder;
+class RecorderSlot;
 } // namespace tenon
 
 namespace tenon::plugins
@@ -89,7 +89,7 @@ using DataExtent = std::function<ShapeExpr(int32_t index, ShapeExpr const& upper
 struct Resources
 {
     nvinfer1::IGpuAllocator* allocator{nullptr};
-    LentRecorder* recorder{nullptr};
+    RecorderSlot* recorder{nullptr};
 };
 
 //! Addresses of one run; the shapes are those of the last reshape().

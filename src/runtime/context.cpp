@@ -67,7 +67,7 @@ Log const& Context::log() const noexcept
 
 void Context::setLog(Log log)
 {
-    mState->lentRecorder.set(log.recorder());
+    mState->recorder.set(log.recorder());
     mState->log = std::move(log);
     mState->settleFrames();
 }

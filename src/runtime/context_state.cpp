@@ -78,7 +78,7 @@ ContextState::ContextState(std::shared_ptr<Engine> parent, MemoryStrategy how)
     known.resize(program.symbols.size());
     registers.resize(program.symbols.size() + program.shapes.size());
     tails.resize(engine.segments.size());
-    lentRecorder.set(log.recorder());
+    recorder.set(log.recorder());
     memory = std::make_shared<DeviceMemory>();
     scratch = std::make_shared<DeviceMemory>();
     frames.push_back(std::make_shared<Frame>(*this));
@@ -174,7 +174,7 @@ Result<Done> ContextState::attachKernels()
     {
         if (allocator == nullptr)
             allocator = std::make_unique<ContextAllocator>(MemorySource{&engine.device(), engine.options.allocator});
-        auto made = engine.attach(i, {allocator.get(), &lentRecorder});
+        auto made = engine.attach(i, {allocator.get(), &recorder});
         if (!made)
             return std::move(made).error().in(stepLabel(engine, static_cast<int32_t>(i)));
         if (*made == nullptr)

@@ -1,7 +1,7 @@
 // ContextState: what a context remembers between calls, and the buffers that make a run free of allocation.
 #pragma once
 
-#include "base/lent_recorder.h"
+#include "base/recorder.h"
 #include "runtime/context.h"
 #include "runtime/context_allocator.h"
 #include "runtime/engine_state.h"
@@ -61,7 +61,7 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
 
     // ---- kernels that keep state for this context ------------------------------------------------------------------
     std::unique_ptr<ContextAllocator> allocator;
-    LentRecorder lentRecorder;
+    RecorderSlot recorder;                                        //!< The context's, for custom layers to ask for.
     std::vector<std::unique_ptr<Attached>> attached;              //!< By step; empty: no step has any.
     bool isAttached{false};                                       //!< Whether the steps have been asked for them.
     std::vector<std::shared_ptr<PreparedTail const>> reshapedFor; //!< By segment, what they were told last.

@@ -94,6 +94,49 @@ TEST_F(Threads, B6_noLockIsHeldAroundACallOfTheRecorder)
     network->setErrorRecorder(nullptr);
 }
 
+TEST_F(Threads, B2_recordersAndSettingsMayChangeWhileOthersLoadAndAsk)
+{
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)}; // Empty: an error.
+    EXPECT_EQ(plan, nullptr);
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::vector<KeepingRecorder> recorders(2);
+    std::atomic<bool> isOver{false};
+    std::thread setting{[&] {
+        for (int32_t i = 0; !isOver; ++i)
+        {
+            IErrorRecorder* const recorder = i % 3 == 2 ? nullptr : &recorders[static_cast<size_t>(i % 3)];
+            engine->setErrorRecorder(recorder);
+            runtime->setErrorRecorder(recorder);
+            builder->setErrorRecorder(recorder);
+            getPluginRegistry()->setErrorRecorder(recorder);
+            runtime->setMaxThreads(1 + i % 2);
+            builder->setMaxThreads(1 + i % 2);
+        }
+    }};
+    inFourThreads([&](uint32_t) {
+        for (int32_t k = 0; k < 50; ++k)
+        {
+            EXPECT_EQ(engine->getTensorShape("no such tensor").nbDims, -1);
+            EXPECT_EQ(runtime->deserializeCudaEngine("no plan", 7), nullptr);
+            EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+            EXPECT_EQ(getPluginRegistry()->getCreator("none", "1", ""), nullptr);
+            std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
+            EXPECT_FALSE(own->setInputShape("no such tensor", dims({1})));
+        }
+    });
+    isOver = true;
+    setting.join();
+    engine->setErrorRecorder(nullptr);
+    runtime->setErrorRecorder(nullptr);
+    builder->setErrorRecorder(nullptr);
+    getPluginRegistry()->setErrorRecorder(nullptr);
+    for (KeepingRecorder const& each : recorders)
+    {
+        EXPECT_GT(each.getNbErrors(), 0);
+        EXPECT_EQ(each.references, 0);
+    }
+}
+
 TEST_F(Threads, B6_networksOfOneBuilderAreBuiltAtOnce)
 {
     KeepingRecorder recorder;
