@@ -96,8 +96,7 @@ TEST_F(Threads, B6_noLockIsHeldAroundACallOfTheRecorder)
 
 TEST_F(Threads, B2_recordersAndSettingsMayChangeWhileOthersLoadAndAsk)
 {
-    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)}; // Empty: an error.
-    EXPECT_EQ(plan, nullptr);
+    std::unique_ptr<INetworkDefinition> const empty{builder->createNetworkV2(0)};
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
     std::vector<KeepingRecorder> recorders(2);
     std::atomic<bool> isOver{false};
@@ -118,7 +117,7 @@ TEST_F(Threads, B2_recordersAndSettingsMayChangeWhileOthersLoadAndAsk)
         {
             EXPECT_EQ(engine->getTensorShape("no such tensor").nbDims, -1);
             EXPECT_EQ(runtime->deserializeCudaEngine("no plan", 7), nullptr);
-            EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+            EXPECT_EQ(builder->buildSerializedNetwork(*empty, *config), nullptr);
             EXPECT_EQ(getPluginRegistry()->getCreator("none", "1", ""), nullptr);
             std::unique_ptr<IExecutionContext> const own{engine->createExecutionContext()};
             EXPECT_FALSE(own->setInputShape("no such tensor", dims({1})));
