@@ -23,7 +23,7 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := address,undefined,float-cast-overflow
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_device test_api
+SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_device test_api test_contract
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verification test_headers
 # Not tests/install: what it builds and installs is another build, without sanitizers.
@@ -93,10 +93,10 @@ sanitize: setup ## Tests and fuzzers under AddressSanitizer and UndefinedBehavio
 
 sanitize-threads: setup ## Thread tests under ThreadSanitizer, contexts side by side with one thread each.
 	$(call CONFIGURE,$(BUILD)-tsan,-DTENON_SANITIZE=thread -DTENON_PYTHON=OFF -DTENON_TOOLS=OFF)
-	@$(NINJA) -C $(BUILD)-tsan test_api test_runtime test_device test_hostrt test_soak test_plugins
+	@$(NINJA) -C $(BUILD)-tsan test_api test_runtime test_device test_contract test_hostrt test_soak test_plugins
 	@export TENON_THREADS=1 TSAN_OPTIONS=halt_on_error=1 TENON_SOAK_RUNS=30000; set -f; \
 	    for run in "test_api Threads.* StreamRules.* Lifetimes.* Profiled.* Debug.*" \
-	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_hostrt *" "test_soak *" \
+	        "test_runtime Streams.* Threads* Timed.*" "test_device *" "test_contract *" "test_hostrt *" "test_soak *" \
 	        "test_plugins *Thread* *thread* *Context* *context*"; do \
 	        tools/run_tests $(BUILD)-tsan/bin/$$run || exit 1; done
 

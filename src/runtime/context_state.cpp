@@ -295,7 +295,8 @@ Result<std::shared_ptr<PreparedRun const>> findRun(
     if (found != nullptr)
         return found;
     auto made = TENON_TRY(prepareRun(state.engine, key, {state.profile, state.threads, apart, state.dims, symbols}));
-    return state.engine.runs.insert(key, std::move(made));
+    size_t const bytes = made->bytes();
+    return state.engine.runs.insert(key, std::move(made), bytes);
 }
 } // namespace
 

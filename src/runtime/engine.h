@@ -24,6 +24,7 @@ struct EngineOptions
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
     int32_t threads{0};                          //!< Of a run; 0: the device's default.
     PluginSource const* plugins{nullptr};        //!< Where custom layers come from; `parent` keeps it alive.
+    size_t preparedBytes{size_t{64} << 20};      //!< What is kept for seen shapes: thousands of them for most networks.
     bool allowsHostCode{false};                  //!< Code in the plan may be loaded into the process.
     std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
 };

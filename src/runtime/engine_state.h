@@ -91,6 +91,11 @@ struct ArenaBound
 
 struct EngineState
 {
+    explicit EngineState(EngineOptions given)
+        : options{std::move(given)}
+    {
+    }
+
     std::shared_ptr<Plan const> plan;
     EngineOptions options;
     Program const* program{nullptr};
@@ -120,8 +125,9 @@ struct EngineState
     mutable std::vector<std::optional<ArenaBound>> bounds;
 
     mutable std::mutex attachMutex;
-    mutable LruCache<PreparedRun> runs{64};
-    mutable LruCache<PreparedTail> tails{64};
+    //! What is prepared for shapes, over all contexts, profiles and thread counts.
+    mutable LruCache<PreparedRun> runs{options.preparedBytes / 2};
+    mutable LruCache<PreparedTail> tails{options.preparedBytes / 2};
 
     Device& device() const noexcept
     {

@@ -328,9 +328,8 @@ Result<std::unique_ptr<Attached>> EngineState::attach(size_t step, ContextResour
 
 Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan, EngineOptions options)
 {
-    auto engine = std::make_unique<EngineState>();
+    auto engine = std::make_unique<EngineState>(std::move(options));
     engine->plan = std::move(plan);
-    engine->options = std::move(options);
     Device* const device = engine->options.device;
     if (device == nullptr)
         return badArgument("an engine needs a device");

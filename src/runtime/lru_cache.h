@@ -1,13 +1,16 @@
-// LruCache: the most recently used values of a few dozen keys, for several threads.
+// LruCache: the most recently used values by key, as many as fit into a number of bytes, for several threads.
 #pragma once
 
 #include "base/bytes.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace tenon
@@ -21,49 +24,47 @@ class LruCache
   public:
     using Ptr = std::shared_ptr<V const>;
 
-    explicit LruCache(size_t capacity)
-        : mCapacity{capacity}
+    //! The latest value stays, however large it is.
+    explicit LruCache(size_t mostBytes)
+        : mMostBytes{mostBytes}
     {
     }
 
     //! Null when absent. Allocates nothing.
     Ptr find(std::span<int64_t const> key)
     {
-        uint64_t const hash = hashOf(key);
         std::scoped_lock const lock{mMutex};
-        for (Entry& entry : mEntries)
-            if (entry.hash == hash && std::ranges::equal(entry.key, key))
-            {
-                entry.used = ++mClock;
-                return entry.value;
-            }
-        return nullptr;
+        auto const [first, last] = mByHash.equal_range(hashOf(key));
+        auto const found =
+            std::find_if(first, last, [&](auto const& each) { return std::ranges::equal(each.second->key, key); });
+        if (found == last)
+            return nullptr;
+        mEntries.splice(mEntries.begin(), mEntries, found->second);
+        return found->second->value;
     }
     //! The value used last, of whatever key; null when empty.
-    Ptr latest()
+    Ptr latest() const
     {
         std::scoped_lock const lock{mMutex};
-        auto const at = std::ranges::max_element(mEntries, {}, &Entry::used);
-        return at == mEntries.end() ? nullptr : at->value;
+        return mEntries.empty() ? nullptr : mEntries.front().value;
     }
-    //! Keeps the value that stands already when another thread was faster, and gives the one that counts.
-    Ptr insert(ShapeKey key, Ptr value)
+    //! Keeps the value that stands already when another thread was faster, and gives the one that counts. `bytes` is what
+    //! the value takes, about.
+    Ptr insert(ShapeKey key, Ptr value, size_t bytes)
     {
+        std::list<Entry> evicted; // Freed behind the lock: they may be large.
         uint64_t const hash = hashOf(key);
-        Ptr evicted; // Freed after the lock: it may be large.
         std::scoped_lock const lock{mMutex};
-        for (Entry& entry : mEntries)
-            if (entry.hash == hash && entry.key == key)
-                return entry.value;
-        if (mEntries.size() == mCapacity)
-        {
-            auto const oldest = std::ranges::min_element(mEntries, {}, &Entry::used);
-            evicted = std::move(oldest->value);
-            *oldest = {hash, ++mClock, std::move(key), value};
-        }
-        else
-            mEntries.push_back({hash, ++mClock, std::move(key), value});
-        return value;
+        auto const [first, last] = mByHash.equal_range(hash);
+        for (auto at = first; at != last; ++at)
+            if (at->second->key == key)
+                return at->second->value;
+        mEntries.push_front({hash, bytes, std::move(key), std::move(value)});
+        mByHash.emplace(hash, mEntries.begin());
+        mBytes += bytes;
+        while (mBytes > mMostBytes && mEntries.size() > 1)
+            dropOldest(evicted);
+        return mEntries.front().value;
     }
     size_t size() const
     {
@@ -75,11 +76,20 @@ class LruCache
     struct Entry
     {
         uint64_t hash{0};
-        uint64_t used{0};
+        size_t bytes{0};
         ShapeKey key;
         Ptr value;
     };
+    using Place = typename std::list<Entry>::iterator;
 
+    void dropOldest(std::list<Entry>& evicted)
+    {
+        auto const oldest = std::prev(mEntries.end());
+        auto const [first, last] = mByHash.equal_range(oldest->hash);
+        mByHash.erase(std::find_if(first, last, [&](auto const& each) { return each.second == oldest; }));
+        mBytes -= oldest->bytes;
+        evicted.splice(evicted.begin(), mEntries, oldest);
+    }
     static uint64_t hashOf(std::span<int64_t const> key)
     {
         uint64_t hash{0};
@@ -88,10 +98,11 @@ class LruCache
         return hash;
     }
 
-    size_t mCapacity;
+    size_t mMostBytes;
     mutable std::mutex mMutex;
-    uint64_t mClock{0};
-    std::vector<Entry> mEntries;
+    size_t mBytes{0};
+    std::list<Entry> mEntries; //!< Used last first.
+    std::unordered_multimap<uint64_t, Place> mByHash;
 };
 
 } // namespace tenon

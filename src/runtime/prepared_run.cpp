@@ -113,7 +113,10 @@ class StepPreparer
             step.outputs.push_back(TENON_TRY(operand(output)));
         // Most steps of a new shape often have the extents of the shape before.
         if (former != nullptr && former->inputs == step.inputs && former->outputs == step.outputs)
+        {
             step.prepared = former->prepared;
+            step.isShared = true;
+        }
         else
             step.prepared = TENON_TRY(mEngine.kernels[asSize(index)]->prepare(step.inputs, step.outputs, mRun.threads));
         return step;
@@ -227,6 +230,31 @@ Span boundsOfSymbol(EngineState const& engine, int32_t profile, PlanSymbol const
     return bounds == nullptr ? Span{fixed, fixed} : Span{bounds->min.d[index], bounds->max.d[index]};
 }
 } // namespace
+
+namespace
+{
+size_t bytesOf(std::vector<TensorArg> const& tensors) noexcept
+{
+    size_t bytes{0};
+    for (TensorArg const& tensor : tensors)
+        bytes += sizeof tensor + tensor.extents.size() * sizeof(int64_t);
+    return bytes;
+}
+} // namespace
+
+size_t PreparedTail::bytes() const noexcept
+{
+    constexpr size_t kPerKernel{1024}; // Most are smaller; those with tables are larger.
+    size_t bytes = sizeof(*this) + key.size() * sizeof(int64_t) + registers.size() * sizeof(Span);
+    for (PreparedStep const& step : steps)
+        bytes += sizeof step + bytesOf(step.inputs) + bytesOf(step.outputs) + (step.isShared ? 0 : kPerKernel);
+    return bytes;
+}
+
+size_t PreparedRun::bytes() const noexcept
+{
+    return sizeof(*this) + head.bytes() + (key.size() + offsets.size() + capacity.size()) * sizeof(int64_t);
+}
 
 Span boundsOfValue(PlanIO const& io, PlanProfileInput const& bounds, size_t index) noexcept
 {

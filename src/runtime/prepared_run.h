@@ -19,6 +19,7 @@ struct PreparedStep
     std::vector<TensorArg> inputs;
     std::vector<TensorArg> outputs;
     std::shared_ptr<Prepared const> prepared;
+    bool isShared{false}; //!< An earlier shape has it, too.
 };
 
 //! Steps of one segment, ready for given extents.
@@ -30,6 +31,8 @@ struct PreparedTail
     size_t scratch{0};
     size_t segment{0};
     int32_t threads{1};
+
+    size_t bytes() const noexcept; //!< Of memory that it takes, about; what steps share with others not counted.
 };
 
 //! The first segment, and the arena of all.
@@ -41,6 +44,8 @@ struct PreparedRun
     std::vector<int64_t> capacity;
     int64_t arenaBytes{0};
     int32_t threads{1};
+
+    size_t bytes() const noexcept;
 };
 
 //! Values of symbols that are known before the run, and how to run.

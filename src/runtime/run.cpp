@@ -186,7 +186,8 @@ Result<Done> Run::selectTail(size_t index)
     {
         std::span<Span const> const symbols{mState.registers.data(), mState.symbols.size()};
         auto made = TENON_TRY(prepareTail(mEngine, key, *mState.run, index, mState.known, symbols, mApart));
-        tail = mEngine.tails.insert(key, std::move(made));
+        size_t const bytes = made->bytes();
+        tail = mEngine.tails.insert(key, std::move(made), bytes);
     }
     return Done{};
 }

@@ -25,14 +25,19 @@ inline Device& deviceOfEngines()
     return isGuarded() ? static_cast<Device&>(guarded) : toyDevice();
 }
 
-inline std::shared_ptr<Engine> engineOf(std::shared_ptr<Plan const> plan, nvinfer1::IGpuAllocator* allocator = nullptr)
+inline std::shared_ptr<Engine> engineWith(EngineOptions options, std::shared_ptr<Plan const> plan)
 {
-    EngineOptions options;
     options.device = &deviceOfEngines();
-    options.allocator = allocator;
     auto engine = Engine::create(std::move(plan), options);
     EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
     return engine ? *engine : nullptr;
+}
+
+inline std::shared_ptr<Engine> engineOf(std::shared_ptr<Plan const> plan, nvinfer1::IGpuAllocator* allocator = nullptr)
+{
+    EngineOptions options;
+    options.allocator = allocator;
+    return engineWith(std::move(options), std::move(plan));
 }
 
 inline std::unique_ptr<Context> contextOf(

@@ -1,5 +1,6 @@
 // Runs: results, addresses, data-dependent outputs, memory, observers, failures.
 #include "runtime/fixture.h"
+#include "runtime/lru_cache.h"
 
 #include <bit>
 
@@ -51,23 +52,58 @@ TEST(Run, goingBackToASeenShapePreparesNothing)
     EXPECT_EQ(engine->preparedRuns(), 2U);
 }
 
-TEST(Run, theNumberOfKeptShapesIsBounded)
+TEST(Run, aThousandShapesInTurnArePreparedOnce)
 {
-    ProgramBuilder builder;
-    int32_t const x = builder.input("x", {-1}, 1, 1000);
-    auto const extents = builder.extentsOf(x);
-    builder.step("scale", {x}, {builder.output("out", extents)}).args = ProgramBuilder::args(2.0F);
-    auto const engine = engineOf(builder.finish());
+    auto const engine = engineOf(pointwiseNetwork());
     auto const context = contextOf(engine);
-    DeviceArray<float> const memory{randomFloats(1000, 1)};
-    DeviceArray<float> const out{1000};
-    void* const bindings[]{memory.data(), out.data()};
-    for (int64_t n = 1; n <= 1000; ++n)
+    auto const all = [&] {
+        for (int64_t n = 1; n <= 16; ++n)
+            for (int32_t threads = 1; threads <= 64; ++threads)
+            {
+                context->setThreads(threads);
+                runPointwise(*context, n, static_cast<uint32_t>(n));
+            }
+    };
+    all();
+    int64_t const prepared = ToyDevice::prepareCount();
+    all();
+    EXPECT_EQ(ToyDevice::prepareCount(), prepared);
+    EXPECT_EQ(engine->preparedRuns(), 16U * 64U);
+}
+
+TEST(Run, theMemoryOfSeenShapesIsBounded)
+{
+    EngineOptions options;
+    options.preparedBytes = size_t{64} << 10;
+    auto const engine = engineWith(options, pointwiseNetwork());
+    auto const context = contextOf(engine);
+    for (int32_t threads = 1; threads <= 200; ++threads)
     {
-        EXPECT_OK(context->setInputShape("x", dimsOf({n})));
-        EXPECT_OK(context->execute(bindings));
+        context->setThreads(threads);
+        runPointwise(*context, 3, 1);
     }
-    EXPECT_LE(engine->preparedRuns(), 64U);
+    EXPECT_GT(engine->preparedRuns(), 1U);
+    EXPECT_LT(engine->preparedRuns(), 50U);
+}
+
+TEST(LruCache, keepsWhatWasUsedLastWithinItsBytes)
+{
+    LruCache<int> cache{100};
+    auto const put = [&](int64_t key, size_t bytes) {
+        return *cache.insert({key}, std::make_shared<int const>(static_cast<int>(key)), bytes);
+    };
+    EXPECT_EQ(put(1, 40), 1);
+    EXPECT_EQ(put(2, 40), 2);
+    EXPECT_EQ(*cache.insert({1}, std::make_shared<int const>(7), 40), 1); // It stood already.
+    int64_t const first[]{1};
+    EXPECT_EQ(*cache.find(first), 1);
+    EXPECT_EQ(put(3, 40), 3); // 2 goes: it was used before 1.
+    int64_t const second[]{2};
+    EXPECT_EQ(cache.find(second), nullptr);
+    EXPECT_NE(cache.find(first), nullptr);
+    EXPECT_EQ(*cache.latest(), 1);
+    EXPECT_EQ(put(4, 1000), 4); // Larger than all: it stays alone.
+    EXPECT_EQ(cache.size(), 1U);
 }
 
 TEST(Run, weightsAreUsedInPlace)

@@ -280,7 +280,9 @@ TEST(Streams, S2_aContextKeepsAThousandAndTwentyFourRunsUnderWay)
 TEST(Streams, manyShapesUnderWayAreNotKeptForEver)
 {
     int64_t const before = ToyDevice::livePrepared();
-    auto const context = contextOf(engineOf(scaledRows()));
+    EngineOptions options;
+    options.preparedBytes = size_t{100} << 10;
+    auto const context = contextOf(engineWith(options, scaledRows()));
     HeldStream stream;
     DeviceArray<float> const x{randomFloats(4 * 500, 1)};
     DeviceArray<float> const out{4 * 500};
