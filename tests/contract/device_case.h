@@ -36,6 +36,11 @@ struct DeviceCase
     Result<Done> (*destroy)(void* executable);
 };
 
+inline void PrintTo(DeviceCase const& device, std::ostream* out)
+{
+    *out << device.name;
+}
+
 //! All devices that this machine has.
 std::vector<DeviceCase> const& deviceCases();
 inline std::string nameOfCase(testing::TestParamInfo<DeviceCase> const& info)
