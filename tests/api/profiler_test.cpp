@@ -203,6 +203,22 @@ TEST_F(Profiled, T2_aProfilerThatIsToldLaterLeavesEnqueueAsynchronous)
     EXPECT_GT(profiler.total(), 0.0F);
 }
 
+TEST_F(Profiled, T2_aRunThatIsRefusedLeavesTheTimesOfTheRunBefore)
+{
+    std::unique_ptr<ICudaEngine> const engine = engineWithWork();
+    std::unique_ptr<IExecutionContext> const context = contextOf(*engine);
+    context->setProfiler(&profiler);
+    context->setEnqueueEmitsProfile(false);
+    ASSERT_TRUE(context->enqueueV3(stream()));
+    char const* const input = engine->getIOTensorName(0);
+    void const* const address = context->getTensorAddress(input);
+    ASSERT_TRUE(context->setTensorAddress(input, nullptr));
+    EXPECT_FALSE(context->enqueueV3(stream()));
+    EXPECT_TRUE(context->reportToProfiler()) << logger.errors();
+    EXPECT_EQ(profiler.reports.size(), static_cast<size_t>(engine->getNbLayers()));
+    ASSERT_TRUE(context->setTensorAddress(input, const_cast<void*>(address)));
+}
+
 TEST_F(Profiled, T1_onAnyStreamEnqueueSynchronizesAndReports)
 {
     std::unique_ptr<ICudaEngine> const engine = engineWithWork();
