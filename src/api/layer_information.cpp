@@ -4,6 +4,7 @@
 #include "api/inspection.h"
 #include "layers/layer_table.h"
 #include "layers/plugin.h"
+#include "plan/lookup.h"
 
 #include <algorithm>
 
@@ -120,7 +121,7 @@ Json detailsOf(
     PlanStep const& step = program.steps.at(index);
     Json json;
     json["Name"] = step.name + tag;
-    json["LayerType"] = step.candidate == "reorder" ? "Reformat" : step.kernel;
+    json["LayerType"] = roleOf(step) == StepRole::kReorder ? "Reformat" : step.kernel;
     json["Inputs"] = tensorsOf(plan, program, step.inputs, extents);
     json["Outputs"] = tensorsOf(plan, program, step.outputs, extents);
     if (step.graphNode >= 0)

@@ -2,6 +2,7 @@
 #include "api/verification.h"
 
 #include "api/step_reference.h"
+#include "plan/lookup.h"
 #include "runtime/context.h"
 #include "runtime/device_memory.h"
 
@@ -71,11 +72,6 @@ class TermSums
     bool mIsOpen;
     std::optional<HostTensor> mSums;
 };
-
-//! Of steps that the planner left to the reference: comparing them proves nothing.
-constexpr std::string_view kReferenceKernel{"reference"};
-constexpr std::string_view kPluginKernel{"plugin"};
-constexpr std::string_view kCompiledPluginKernel{"compiled_plugin"};
 
 //! Memory of one I/O tensor.
 using Buffer = std::vector<uint8_t>;
@@ -230,7 +226,7 @@ class Verifier
     {
         VerifiedStep verified{.name = step.step->name};
         verified.layer = mReference.layerOf(step);
-        if (step.step->kernel == kPluginKernel || step.step->kernel == kCompiledPluginKernel)
+        if (isCustom(roleOf(*step.step)))
         {
             verified.why = "a custom layer: only its author's code knows what it computes";
             return verified;
@@ -245,7 +241,7 @@ class Verifier
         }
         for (size_t i = 0; i < step.outputs.size() && i < (*wanted).size(); ++i)
             compareOutput(step, i, (*wanted)[i], verified);
-        if (verified.ok && step.step->kernel == kReferenceKernel)
+        if (verified.ok && roleOf(*step.step) == StepRole::kReference) // Comparing it proves nothing.
             verified.why = "its kernel is the reference itself";
         return verified;
     }

@@ -1,6 +1,8 @@
 // Backend: asking the table.
 #include "backend/candidate.h"
 
+#include "base/step_role.h"
+
 namespace tenon
 {
 
@@ -64,7 +66,7 @@ Result<KernelSpec> Backend::build(Problem const& problem, Offer const& offer) co
 
 KernelSpec Backend::reorder() const
 {
-    return {.kernel = "reorder", .args = {}, .packed = {}};
+    return {.kernel = std::string{kernelOf(StepRole::kReorder)}, .args = {}, .packed = {}};
 }
 
 } // namespace tenon

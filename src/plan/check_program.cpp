@@ -2,6 +2,7 @@
 #include "plan/check.h"
 
 #include "base/real_op.h"
+#include "plan/lookup.h"
 
 #include <algorithm>
 #include <numeric>
@@ -333,7 +334,7 @@ class Checker
     //! A list without values is of either kind.
     Result<Done> checkKinds(PlanStep const& step, PlanTensor const& input) const
     {
-        bool const takesReals = step.kernel == "shape_values" && !step.args.empty();
+        bool const takesReals = writesReals(step);
         if (input.kind == PlanTensorKind::kValues && !input.extents.empty() && hasRealValues(input) != takesReals)
             return badArgument(
                 "it takes the values of tensor '{}' for {}", input.name, takesReals ? "real numbers" : "integers");

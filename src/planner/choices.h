@@ -52,7 +52,7 @@ class Choices
     std::vector<int32_t> mIndex;
 };
 
-//! True when the contents are known before the run and the kernel "shape_values" can write them: no node runs for it.
+//! True when the contents are known before the run and a step can write them: no node runs for it.
 bool hasKnownContents(Value const& value);
 //! Contents of a shape operand that are known, from the value or from a short integer constant.
 std::optional<Shape> knownContents(Value const& value);

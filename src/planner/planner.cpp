@@ -1,9 +1,11 @@
 // makePlan: offers, selection, program, portable graph, memory bounds.
 #include "planner/planner.h"
 
+#include "plan/blocks.h"
+#include "planner/build_kernels.h"
 #include "planner/choices.h"
 #include "planner/guarded.h"
-#include "planner/memory.h"
+#include "planner/in_place.h"
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
 #include "planner/program_writer.h"
@@ -92,26 +94,33 @@ Result<planner::Choices> collectOffers(
     return choices;
 }
 
-Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
-    planner::Weights& weights, Decisions& decisions, std::vector<int32_t>& registers)
+Result<Program> writeProgram(
+    planner::ProgramSource const& source, PlanOptions const& options, planner::Weights& weights, Decisions& decisions)
 {
+    std::vector<int32_t> registers;
     std::vector<PlanSymbol> symbols =
         TENON_TRY(planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
     Phase phase{options, kBuildPhase, source.choices.all().size()};
-    planner::ProgramWriter writer{source, std::move(symbols), registers, weights, decisions};
-    Program program = TENON_TRY(writer.write([&] { return phase.advance(); }));
+    planner::Kernels kernels = TENON_TRY(planner::buildKernels(
+        {source.graph, source.backend, source.choices, source.needed, source.typical, options.threads},
+        [&] { return phase.advance(); }));
+    planner::ProgramWriter writer{
+        source, std::move(symbols), std::move(registers), std::move(kernels), weights, decisions};
+    Program program = TENON_TRY(writer.write());
     planner::settleInPlace(program);
     return program;
 }
 
-//! Values of the program's symbols from those of the graph's.
-std::vector<int64_t> compact(std::vector<int64_t> const& values, std::vector<int32_t> const& registers)
+//! Where no memory could hold the largest shapes, an execution context says so.
+void addMemory(Plan& plan, int64_t alignment)
 {
-    std::vector<int64_t> result;
-    for (size_t id = 0; id < registers.size(); ++id)
-        if (registers[id] >= 0)
-            result.push_back(values[id]);
-    return result;
+    Program const& program = plan.programs.front();
+    BlockPlan const blocks = planBlocks(plan, program, true);
+    for (size_t profile = 0; profile < plan.profiles.size(); ++profile)
+    {
+        Result<ArenaBound> const bound = boundArena(plan, program, blocks, profile, alignment);
+        plan.memoryPerProfile.push_back(bound ? bound->layout.bytes : 0);
+    }
 }
 
 Result<Done> checkOptions(Graph const& graph, PlanOptions const& options)
@@ -142,23 +151,18 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions op
     planner::Needed const needed = planner::findNeeded(graph, choices);
     planner::GraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
-    std::vector<int32_t> registers;
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(TENON_TRY(writeProgram(
-        {graph, backend, choices, needed, ids, options.io, typical}, options, weights, decisions, registers)));
+    plan.programs.push_back(TENON_TRY(
+        writeProgram({graph, backend, choices, needed, ids, options.io, typical}, options, weights, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
-    for (size_t profile = 0; profile < options.profiles.size(); ++profile)
-    {
-        std::vector<int64_t> const most = TENON_TRY(symbolValues(graph, options, profile, ProfilePoint::kMax));
-        plan.memoryPerProfile.push_back(planner::arenaBytes(plan.programs.front(), compact(most, registers)));
-    }
     numberIO(graph, ids, options.io);
     plan.networkName = std::move(options.networkName);
     plan.io = std::move(options.io);
     plan.profiles = std::move(options.profiles);
+    addMemory(plan, options.alignment);
     plan.plugins = std::move(options.plugins);
     plan.code = std::move(options.code);
     plan.profilingVerbosity = options.profilingVerbosity;

@@ -25,7 +25,9 @@ struct PlanOptions
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0}; //!< Layers that the user's network has.
     PlanBatch batch;
-    Decisions decisions; //!< Those of the passes; the planner's follow them.
+    int64_t alignment{64}; //!< Of memory of the device, in bytes.
+    int32_t threads{1};    //!< That build kernels side by side; the plan does not depend on it.
+    Decisions decisions;   //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};
     std::string progressParent;
     Log const* log{nullptr};

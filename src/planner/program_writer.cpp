@@ -1,6 +1,7 @@
 // ProgramWriter: nodes in graph order; reorders and shape values just before the first step that reads them.
 #include "planner/program_writer.h"
 
+#include "backend/reference_offer.h"
 #include "base/check.h"
 #include "ir/real_expr.h"
 #include "planner/guarded.h"
@@ -12,9 +13,10 @@ namespace tenon::planner
 {
 
 ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols,
-    std::vector<int32_t> registers, Weights& weights, Decisions& decisions)
+    std::vector<int32_t> registers, Kernels kernels, Weights& weights, Decisions& decisions)
     : mSource{source},
       mGraph{source.graph},
+      mKernels{std::move(kernels)},
       mWeights{weights},
       mDecisions{decisions},
       mRegisters{registers},
@@ -24,7 +26,7 @@ ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol
     mProgram.symbols = std::move(symbols);
 }
 
-Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
+Result<Program> ProgramWriter::write()
 {
     addInputs();
     placeOutputs();
@@ -40,8 +42,6 @@ Result<Program> ProgramWriter::write(std::function<bool()> const& afterNode)
                 return added.error().message.starts_with(label) ? std::move(added).error()
                                                                 : std::move(added).error().in(label);
         }
-        if (!afterNode())
-            return cancelled();
     }
     TENON_TRY(finishOutputs());
     for (size_t id = 0; id < mRegisters.size(); ++id)
@@ -177,12 +177,12 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
     mTensors[{value, layout}] = target;
     KernelSpec spec = mSource.backend.reorder();
     std::string const& name = mGraph.value(value).name;
-    mProgram.steps.push_back({.kernel = std::move(spec.kernel),
+    mProgram.steps.push_back({.kernel = spec.kernel,
         .args = std::move(spec.args),
         .inputs = {source},
         .outputs = {target},
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
-        .candidate = "reorder"});
+        .candidate = spec.kernel});
     note("reorder", name,
         fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs (about {:.1f} us)",
             nameOf(from), nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
@@ -211,19 +211,20 @@ Bytes valuesArgs(Shape const& contents)
 }
 } // namespace
 
-//! A tensor that the kernel "shape_values" fills from registers.
+//! A tensor that a step fills from registers.
 int32_t ProgramWriter::materialised(ValueId value)
 {
     Value const& from = mGraph.value(value);
     int32_t const values = valuesTensor(value, *from.contents);
     int32_t const target = addTensor(describe(value, PlanTensorKind::kActivation, Layout::kLinear));
     mTensors[{value, Layout::kLinear}] = target;
-    mProgram.steps.push_back({.kernel = "shape_values",
+    std::string const kernel{kernelOf(StepRole::kShapeValues)};
+    mProgram.steps.push_back({.kernel = kernel,
         .args = valuesArgs(*from.contents),
         .inputs = {values},
         .outputs = {target},
         .name = fmt::format("values of '{}'", from.name),
-        .candidate = "shape_values"});
+        .candidate = kernel});
     return target;
 }
 
@@ -246,15 +247,16 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
 {
     Offer const& offer = choice.offer();
     Node const& node = mGraph.node(choice.node);
-    for (Refusal const& refusal : choice.refused)
-        if (offer.candidate == "reference") // A better candidate's refusal matters when the slow path is taken.
-            note("refuse", node.name, fmt::format("{}: {}", refusal.candidate, refusal.reason));
     if (offer.isView)
     {
         addView(choice);
         return Done{};
     }
-    KernelSpec spec = TENON_TRY(mSource.backend.build({&mGraph, &node, mSource.typical}, offer));
+    auto const position = static_cast<size_t>(&choice - mSource.choices.all().data());
+    KernelSpec spec = std::move(mKernels.at(position)).value();
+    for (Refusal const& refusal : choice.refused)
+        if (isReference(offer)) // What refused matters when the slow path is taken.
+            note("refuse", node.name, fmt::format("{}: {}", refusal.candidate, refusal.reason));
     PlanStep step;
     TENON_TRY(addOperands(choice, spec, step));
     addResults(choice, step);
@@ -409,7 +411,7 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
     if (inferred || (hasKnownContents(value) && isUnwritten))
     {
         Shape const& contents = inferred ? *inferred : *value.contents;
-        step.kernel = "shape_values";
+        step.kernel = kernelOf(StepRole::kShapeValues);
         step.args = valuesArgs(contents);
         step.inputs = {valuesTensor(output.value, contents)};
     }

@@ -1,15 +1,14 @@
 // ProgramWriter: writes the tensors and steps of a program from the chosen offers.
 #pragma once
 
-#include "base/progress.h"
 #include "ir/decision.h"
+#include "planner/build_kernels.h"
 #include "planner/choices.h"
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
 #include "planner/shape_program.h"
 #include "planner/weights.h"
 
-#include <functional>
 #include <map>
 #include <set>
 
@@ -32,10 +31,9 @@ class ProgramWriter
 {
   public:
     ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols, std::vector<int32_t> registers,
-        Weights& weights, Decisions& decisions);
+        Kernels kernels, Weights& weights, Decisions& decisions);
 
-    //! `afterNode` is called after each node; false cancels.
-    Result<Program> write(std::function<bool()> const& afterNode);
+    Result<Program> write();
 
   private:
     using Key = std::pair<ValueId, Layout>;
@@ -63,6 +61,7 @@ class ProgramWriter
 
     ProgramSource const& mSource;
     Graph const& mGraph;
+    Kernels mKernels;
     Weights& mWeights;
     Decisions& mDecisions;
     std::vector<int32_t> mRegisters;

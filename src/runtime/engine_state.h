@@ -1,12 +1,11 @@
 // EngineState: what an engine derives from its program once, and the caches that its contexts share.
 #pragma once
 
-#include "plan/arena.h"
+#include "plan/blocks.h"
 #include "runtime/device_memory.h"
 #include "runtime/engine.h"
 #include "runtime/lru_cache.h"
 #include "runtime/prepared_run.h"
-#include "runtime/shape_program.h"
 
 #include <mutex>
 #include <optional>
@@ -47,13 +46,6 @@ struct Slot
     int32_t blockApart{-1};
 };
 
-//! Blocks of the arena: spans of life are fixed, sizes depend on the shape.
-struct BlockPlan
-{
-    std::vector<ArenaBlock> blocks;            //!< Without sizes.
-    std::vector<std::vector<int32_t>> members; //!< Root tensors in each block.
-};
-
 //! Steps that are prepared together: up to one whose results decide shapes, or to the end.
 struct Segment
 {
@@ -82,13 +74,6 @@ struct IOFacts
     bool isReadBySteps{false}; //!< Not for its values alone.
 };
 
-//! Offsets that hold for every shape of a profile, and the bytes that each block may have for them to hold.
-struct ArenaBound
-{
-    ArenaLayout layout;
-    std::vector<ArenaBlock> blocks;
-};
-
 struct EngineState
 {
     explicit EngineState(EngineOptions given)
@@ -105,8 +90,8 @@ struct EngineState
     int32_t inputs{0};
     std::vector<IOFacts> io;
     std::vector<std::unique_ptr<Kernel>> kernels; //!< One per step.
-    std::vector<void const*> weights;             //!< Addresses on the device.
-    std::vector<DeviceMemory> uploaded;
+    std::vector<void const*> weights;             //!< Addresses on the device; null: the program does not read it.
+    DeviceMemory uploaded;                        //!< Holds them where kernels cannot read the plan's memory.
 
     std::vector<int32_t> order; //!< Of registers.
     std::vector<int32_t> knownAfter;

@@ -2,6 +2,8 @@
 #include "runtime/engine_state.h"
 
 #include "plan/check.h"
+#include "plan/lookup.h"
+#include "runtime/needed_plugins.h"
 
 #include <algorithm>
 
@@ -26,12 +28,13 @@ class Loader
         mEngine.knownAfter = knownAfter(mProgram);
         findIO();
         findSegments();
-        findLives();
-        makeBlocks(mEngine.shared, true);
-        makeBlocks(mEngine.apart, false);
+        findWriters();
+        mEngine.shared = planBlocks(mPlan, mProgram, true);
+        mEngine.apart = planBlocks(mPlan, mProgram, false);
+        takeBlocks();
         makeSlots();
         findRead();
-        TENON_TRY(checkPlugins());
+        TENON_TRY(checkPlugins(mPlan, mEngine.options.plugins));
         TENON_TRY(checkCode());
         TENON_TRY(loadWeights());
         return loadKernels();
@@ -74,22 +77,11 @@ class Loader
         mEngine.segments.push_back({first, count});
     }
 
-    //! First writer and last reader of each root, and what shares memory with what.
-    void findLives()
+    void findWriters()
     {
-        mLives.assign(mProgram.tensors.size(), {0, -1, -1});
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
-        {
-            auto const step = static_cast<int32_t>(i);
-            for (int32_t const input : mProgram.steps[i].inputs)
-                if (input >= 0)
-                    mLives[asSize(place(input).root)].last = step;
             for (int32_t const output : mProgram.steps[i].outputs)
-            {
-                mLives[asSize(place(output).root)] = {0, step, step};
-                noteWriter(output, step);
-            }
-        }
+                noteWriter(output, static_cast<int32_t>(i));
     }
 
     void noteWriter(int32_t output, int32_t step)
@@ -100,58 +92,25 @@ class Loader
         IOFacts& facts = mEngine.io[asSize(where.index)];
         facts.writer = step;
         PlanStep const& writer = mProgram.steps[asSize(step)];
-        if (writer.kernel == "shape_values" && writer.inputs.size() == 1 && writer.inputs[0] >= 0
+        if (roleOf(writer) == StepRole::kShapeValues && writer.inputs.size() == 1 && writer.inputs[0] >= 0
             && mProgram.tensors[asSize(writer.inputs[0])].kind == PlanTensorKind::kValues)
         {
             facts.valuesTensor = writer.inputs[0];
-            facts.hasRealValues = !writer.args.empty();
+            facts.hasRealValues = writesReals(writer);
         }
     }
 
-    //! A block per activation; those that a step may run in place on share one. Chains of such steps make one block.
-    void makeBlocks(BlockPlan& plan, bool share)
+    void takeBlocks()
     {
-        std::vector<int32_t> blockOf(mProgram.tensors.size(), -1);
-        for (PlanStep const& step : mProgram.steps)
-            for (size_t i = 0; i < step.outputs.size(); ++i)
-            {
-                TensorPlace const& where = place(step.outputs[i]);
-                if (where.kind != PlanTensorKind::kActivation)
-                    continue;
-                ArenaBlock const& life = mLives[asSize(where.root)];
-                int32_t block = share ? inheritedBlock(step, static_cast<int32_t>(i), blockOf) : -1;
-                if (block < 0)
-                {
-                    block = static_cast<int32_t>(plan.blocks.size());
-                    plan.blocks.push_back(life);
-                    plan.members.emplace_back();
-                }
-                plan.blocks[asSize(block)].last = std::max(plan.blocks[asSize(block)].last, life.last);
-                plan.members[asSize(block)].push_back(where.root);
-                blockOf[asSize(where.root)] = block;
-            }
         for (TensorPlace& where : mEngine.places)
-            (share ? where.block : where.blockApart) = blockOf[asSize(where.root)];
-        addStaging(plan, share);
-    }
-
-    int32_t inheritedBlock(PlanStep const& step, int32_t output, std::vector<int32_t> const& blockOf) const
-    {
-        for (auto const& [mine, input] : step.inPlace)
-            if (mine == output)
-                return blockOf[asSize(place(step.inputs[asSize(input)]).root)]; // −1 for I/O and weights.
-        return -1;
-    }
-
-    void addStaging(BlockPlan& plan, bool share)
-    {
-        for (IOFacts& facts : mEngine.io)
         {
-            if (facts.writer < 0 || facts.knownAfter < facts.writer)
-                continue;
-            (share ? facts.staging : facts.stagingApart) = static_cast<int32_t>(plan.blocks.size());
-            plan.blocks.push_back({0, facts.writer, facts.writer});
-            plan.members.push_back({facts.tensor});
+            where.block = mEngine.shared.blockOf[asSize(where.root)];
+            where.blockApart = mEngine.apart.blockOf[asSize(where.root)];
+        }
+        for (size_t i = 0; i < mEngine.io.size(); ++i)
+        {
+            mEngine.io[i].staging = mEngine.shared.stagingOf[i];
+            mEngine.io[i].stagingApart = mEngine.apart.stagingOf[i];
         }
     }
 
@@ -205,38 +164,47 @@ class Loader
                 mEngine.io[asSize(symbol.source)].isRead = true;
     }
 
+    //! Which weights the program reads; others are there for the portable graph alone.
+    std::vector<bool> namedWeights() const
+    {
+        std::vector<bool> named(mPlan.weights.size(), false);
+        for (PlanStep const& step : mProgram.steps)
+            for (int32_t const input : step.inputs)
+                if (input >= 0 && place(input).kind == PlanTensorKind::kWeight)
+                    named[asSize(place(input).index)] = true;
+        return named;
+    }
+
+    //! Where the plan lies when kernels can read that, else in one piece of the device's memory.
     Result<Done> loadWeights()
     {
         Device& device = mEngine.device();
-        for (PlanWeight const& weight : mPlan.weights)
+        std::vector<bool> const named = namedWeights();
+        auto const alignment = static_cast<uint64_t>(device.alignment());
+        std::vector<uint64_t> offsets;
+        uint64_t bytes{0};
+        for (size_t i = 0; i < named.size(); ++i)
         {
-            if (device.usesHostMemory())
+            offsets.push_back(bytes);
+            if (named[i])
+                bytes += (std::max<uint64_t>(mPlan.weights[i].bytes, 1) + alignment - 1) / alignment * alignment;
+        }
+        if (!device.usesHostMemory())
+            mEngine.uploaded = TENON_TRY(DeviceMemory::allocate(
+                {&device, mEngine.options.allocator}, static_cast<int64_t>(bytes), "the weights"));
+        for (size_t i = 0; i < named.size(); ++i)
+        {
+            PlanWeight const& weight = mPlan.weights[i];
+            void const* address = named[i] ? weight.data : nullptr;
+            if (named[i] && !device.usesHostMemory())
             {
-                mEngine.weights.push_back(weight.data);
-                continue;
+                void* const to = static_cast<char*>(mEngine.uploaded.data()) + offsets[i];
+                TENON_TRY(device.copyFromHost(to, weight.data, weight.bytes, kApartStream));
+                address = to;
             }
-            mEngine.uploaded.push_back(TENON_TRY(DeviceMemory::allocate({&device, mEngine.options.allocator},
-                static_cast<int64_t>(std::max<uint64_t>(weight.bytes, 1)), "weight '" + weight.name + "'")));
-            TENON_TRY(device.copyFromHost(mEngine.uploaded.back().data(), weight.data, weight.bytes, kApartStream));
-            mEngine.weights.push_back(mEngine.uploaded.back().data());
+            mEngine.weights.push_back(address);
         }
         return Done{};
-    }
-
-    //! All that are missing are named at once.
-    Result<Done> checkPlugins()
-    {
-        std::string missing;
-        for (PlanPlugin const& plugin : mPlan.plugins)
-        {
-            PluginName const name{plugin.name, plugin.version, plugin.nameSpace, plugin.library};
-            std::string const what = mEngine.options.plugins == nullptr
-                ? fmt::format("there is no registry to look for plugin '{}' in", plugin.name)
-                : mEngine.options.plugins->whatIsMissing(name);
-            if (!what.empty())
-                missing += (missing.empty() ? "" : "; ") + what;
-        }
-        return missing.empty() ? Result<Done>{Done{}} : badConfig("the plan needs plugins: {}", missing);
     }
 
     //! Code of a plan enters the process only where the user has said so.
@@ -307,17 +275,28 @@ class Loader
     EngineState& mEngine;
     Plan const& mPlan;
     Program const& mProgram;
-    std::vector<ArenaBlock> mLives; //!< By root.
     std::vector<CodeArg> mCode;
 };
 } // namespace
 
+Result<Done> checkPlugins(Plan const& plan, PluginSource const* plugins)
+{
+    std::string missing;
+    for (PlanPlugin const& plugin : plan.plugins)
+    {
+        PluginName const name{plugin.name, plugin.version, plugin.nameSpace, plugin.library};
+        std::string const what = plugins == nullptr
+            ? fmt::format("there is no registry to look for plugin '{}' in", plugin.name)
+            : plugins->whatIsMissing(name);
+        if (!what.empty())
+            missing += (missing.empty() ? "" : "; ") + what;
+    }
+    return missing.empty() ? Result<Done>{Done{}} : badConfig("the plan needs plugins: {}", missing);
+}
+
 PlanProfileInput const* EngineState::profileInput(int32_t profile, int32_t input) const noexcept
 {
-    for (PlanProfileInput const& bounds : plan->profiles[asSize(profile)].inputs)
-        if (bounds.io == input)
-            return &bounds;
-    return nullptr;
+    return boundsOf(plan->profiles[asSize(profile)], input);
 }
 
 Result<std::unique_ptr<Attached>> EngineState::attach(size_t step, ContextResources const& resources) const
@@ -335,9 +314,7 @@ Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan
         return badArgument("an engine needs a device");
     if (engine->plan->blob == nullptr)
         TENON_TRY(checkPlan(*engine->plan));
-    for (Program const& program : engine->plan->programs)
-        if (program.device == device->name())
-            engine->program = &program;
+    engine->program = programFor(*engine->plan, device->name());
     if (engine->program == nullptr)
         return badConfig("the plan holds no program for device '{}'", device->name());
     engine->threads = engine->options.threads > 0 ? engine->options.threads : device->hostThreads();

@@ -1,7 +1,7 @@
 // Preparing runs: extents of all operands, the arena, and each kernel for its shapes.
 #include "runtime/prepared_run.h"
 
-#include "base/real_op.h"
+#include "plan/lookup.h"
 #include "runtime/engine_state.h"
 #include "runtime/reshape_chain.h"
 
@@ -12,47 +12,12 @@ namespace tenon
 
 namespace
 {
-constexpr int64_t kMostBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
-
-//! Most bytes that a tensor can take; −1 when there is no sensible bound.
-int64_t mostBytes(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
-{
-    PlanTensor const& stored = engine.program->tensors[asSize(tensor)];
-    std::vector<int64_t> extents;
-    for (int32_t const reg : stored.extents)
-        extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
-    int64_t const bytes = bytesOf(stored.dtype, stored.layout, extents);
-    return bytes > kMostBytes ? -1 : bytes;
-}
-
-Result<std::vector<ArenaBlock>> sizedBlocks(
-    EngineState const& engine, BlockPlan const& plan, std::span<Span const> registers)
-{
-    std::vector<ArenaBlock> blocks = plan.blocks;
-    int64_t total{0};
-    for (size_t i = 0; i < blocks.size(); ++i)
-    {
-        for (int32_t const tensor : plan.members[i])
-        {
-            int64_t const bytes = mostBytes(engine, tensor, registers);
-            if (bytes < 0)
-                return badArgument("tensor '{}' would be larger than any memory for the shapes at hand",
-                    engine.program->tensors[asSize(tensor)].name);
-            blocks[i].bytes = std::max(blocks[i].bytes, bytes);
-        }
-        total += blocks[i].bytes;
-        if (total > kMostBytes)
-            return badArgument("tensors would take more than any memory for the shapes at hand");
-    }
-    return blocks;
-}
-
 Result<Done> fillArena(
     EngineState const& engine, RunShapes const& shapes, std::span<Span const> registers, PreparedRun& run)
 {
     auto const alignment = static_cast<int64_t>(engine.device().alignment());
     std::vector<ArenaBlock> const blocks =
-        TENON_TRY(sizedBlocks(engine, shapes.apart ? engine.apart : engine.shared, registers));
+        TENON_TRY(sizedBlocks(*engine.program, shapes.apart ? engine.apart : engine.shared, registers));
     ArenaLayout layout = layOut(blocks, alignment);
     if (!shapes.apart)
     {
@@ -103,10 +68,10 @@ class StepPreparer
         for (int32_t const input : stored.inputs)
         {
             step.inputs.push_back(TENON_TRY(operand(input)));
-            // Values have no memory: but for "shape_values", kernels see an absent operand whose extents are the values
-            // (see LayerArgs), so that one that would read it refuses.
+            // Values have no memory: but for what writes them, kernels see an absent operand whose extents are the
+            // values (see LayerArgs), so that one that would read it refuses.
             if (input >= 0 && mEngine.program->tensors[asSize(input)].kind == PlanTensorKind::kValues
-                && stored.kernel != "shape_values")
+                && roleOf(stored) != StepRole::kShapeValues)
                 step.inputs.back().present = false;
         }
         for (int32_t const output : stored.outputs)
@@ -219,16 +184,6 @@ bool hasDataSymbols(Program const& program)
     return std::ranges::any_of(
         program.symbols, [](PlanSymbol const& symbol) { return symbol.kind == PlanSymbolKind::kData; });
 }
-
-Span boundsOfSymbol(EngineState const& engine, int32_t profile, PlanSymbol const& symbol)
-{
-    PlanProfileInput const* const bounds = engine.profileInput(profile, symbol.source);
-    auto const index = asSize(symbol.index);
-    if (symbol.kind == PlanSymbolKind::kInputValue)
-        return bounds == nullptr ? Span{} : boundsOfValue(engine.plan->io[asSize(symbol.source)], *bounds, index);
-    int64_t const fixed = engine.plan->io[asSize(symbol.source)].dims.d[index];
-    return bounds == nullptr ? Span{fixed, fixed} : Span{bounds->min.d[index], bounds->max.d[index]};
-}
 } // namespace
 
 namespace
@@ -254,15 +209,6 @@ size_t PreparedTail::bytes() const noexcept
 size_t PreparedRun::bytes() const noexcept
 {
     return sizeof(*this) + head.bytes() + (key.size() + offsets.size() + capacity.size()) * sizeof(int64_t);
-}
-
-Span boundsOfValue(PlanIO const& io, PlanProfileInput const& bounds, size_t index) noexcept
-{
-    int64_t const low = bounds.minValues[index];
-    int64_t const high = bounds.maxValues[index];
-    if (io.dtype != DType::kFLOAT)
-        return {low, high};
-    return {realBits(static_cast<double>(low)), realBits(static_cast<double>(high))};
 }
 
 std::string stepLabel(EngineState const& engine, int32_t step)
@@ -301,16 +247,8 @@ Result<ArenaBound const*> boundOf(EngineState const& engine, int32_t profile)
     std::scoped_lock const lock{engine.boundMutex};
     std::optional<ArenaBound>& bound = engine.bounds[asSize(profile)];
     if (!bound)
-    {
-        std::vector<Span> symbols;
-        for (PlanSymbol const& symbol : engine.program->symbols)
-            symbols.push_back(symbol.kind == PlanSymbolKind::kData ? Span{} : boundsOfSymbol(engine, profile, symbol));
-        std::vector<uint8_t> const known(symbols.size(), 0);
-        auto const registers = evaluateAll(engine, symbols, DataSymbols::kAnywhere, known);
-        auto blocks = TENON_TRY(sizedBlocks(engine, engine.shared, registers));
-        ArenaLayout layout = layOut(blocks, static_cast<int64_t>(engine.device().alignment()));
-        bound = ArenaBound{std::move(layout), std::move(blocks)};
-    }
+        bound = TENON_TRY(boundArena(*engine.plan, *engine.program, engine.shared, asSize(profile),
+            static_cast<int64_t>(engine.device().alignment())));
     return &*bound;
 }
 

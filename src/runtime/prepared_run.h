@@ -5,7 +5,7 @@
 #include "plan/arena.h"
 #include "plan/plan.h"
 #include "runtime/lru_cache.h"
-#include "runtime/shape_program.h"
+#include "plan/register_values.h"
 
 #include "NvInferRuntimeBase.h"
 
@@ -68,8 +68,6 @@ Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engin
 std::vector<Span> evaluateAll(
     EngineState const& engine, std::span<Span const> symbols, DataSymbols data, std::span<uint8_t const> known);
 
-//! What a profile says of value `index` of a shape tensor, as its register holds it.
-Span boundsOfValue(PlanIO const& io, PlanProfileInput const& bounds, size_t index) noexcept;
 //! Extents of a tensor; an error when one is not known or, but for kValues, negative.
 Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Span const> registers);
 

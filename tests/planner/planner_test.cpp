@@ -6,60 +6,23 @@
 #include "layers/element_wise.h"
 #include "layers/layer_text.h"
 #include "planner/fake_backend.h"
+#include "planner/graph_options.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <thread>
 
 namespace tenon::test
 {
 
 namespace
 {
-nvinfer1::Dims64 dimsOf(TensorType const& type, SymbolTable const& symbols, int32_t point)
-{
-    nvinfer1::Dims64 dims{};
-    dims.nbDims = type.rank();
-    for (int32_t i = 0; i < dims.nbDims; ++i)
-    {
-        ShapeExpr const& extent = type.shape[static_cast<size_t>(i)];
-        Range const range = extent.range(symbols);
-        bool const isStatic = extent.isConstant();
-        dims.d[i] = isStatic ? *extent.constant()
-            : point < 0      ? -1
-            : point == 0     ? range.min
-            : point == 1     ? (range.min + range.max) / 2
-                             : range.max;
-    }
-    return dims;
-}
-
-//! I/O and one profile from the ranges of the symbols.
-PlanOptions optionsFor(Graph const& graph)
-{
-    PlanOptions options;
-    options.networkName = "net";
-    PlanProfile profile;
-    for (ValueId const input : graph.inputs())
-    {
-        TensorType const& type = graph.typeOf(input);
-        profile.inputs.push_back({static_cast<int32_t>(options.io.size()), dimsOf(type, graph.symbols(), 0),
-            dimsOf(type, graph.symbols(), 1), dimsOf(type, graph.symbols(), 2)});
-        options.io.push_back(
-            {.name = graph.value(input).name, .dtype = type.dtype, .dims = dimsOf(type, graph.symbols(), -1)});
-    }
-    for (GraphOutput const& output : graph.outputs())
-    {
-        TensorType const& type = graph.typeOf(output.value);
-        options.io.push_back(
-            {.name = output.name, .isInput = false, .dtype = type.dtype, .dims = dimsOf(type, graph.symbols(), -1)});
-    }
-    options.profiles.push_back(std::move(profile));
-    return options;
-}
-
 Plan planOf(std::string_view text)
 {
     Result<Graph> graph = parseGraph(text, parseLayer);
@@ -313,6 +276,28 @@ output %d
     EXPECT_EQ(*first, *second);
 }
 
+TEST(Planner, givesTheSamePlanForAnyNumberOfThreads)
+{
+    std::string text{"input %x : float32[1,4,8,8]\n"};
+    for (int32_t i = 0; i < 40; ++i)
+        text += fmt::format("const %w{0} : float32[4,4,1,1] = random({0})\n"
+                            "%c{0} = Convolution({1}, %w{0}) {{NbOutputMaps=4, KernelSizeNd=(1,1)}}\n",
+            i, i == 0 ? "%x" : fmt::format("%c{}", i - 1));
+    Result<Graph> const graph = parseGraph(text + "output %c39\n", parseLayer);
+    ASSERT_TRUE(graph) << graph.error().message;
+    std::vector<Bytes> plans;
+    for (int32_t const threads : {1, 2, 7})
+    {
+        PlanOptions options = optionsFor(*graph);
+        options.threads = threads;
+        Result<Plan> const plan = makePlan(*graph, fakeBackend(), std::move(options));
+        ASSERT_TRUE(plan) << plan.error().message;
+        plans.push_back(*writePlan(*plan));
+    }
+    EXPECT_EQ(plans[0], plans[1]);
+    EXPECT_EQ(plans[0], plans[2]);
+}
+
 TEST(Planner, namesALayerThatNothingRuns)
 {
     Result<Graph> const graph =
@@ -404,6 +389,96 @@ TEST(Planner, namesTheLayerWhereMemoryRunsOut)
         EXPECT_EQ(message.find("[layer 'big']"), 0U) << message;
         EXPECT_EQ(message.find("'big'"), message.rfind("'big'")) << message;
     }
+}
+
+namespace
+{
+std::atomic<int32_t> gInside{0};
+std::atomic<bool> gMet{false};
+
+//! Returns when another thread builds, too, or after ten seconds.
+Result<KernelSpec> meetAnother(Problem const&, Offer const&)
+{
+    ++gInside;
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (!gMet && std::chrono::steady_clock::now() < end)
+        if (gInside > 1)
+            gMet = true;
+    --gInside;
+    return KernelSpec{.kernel = "fake", .args = {}, .packed = {}};
+}
+
+//! The later a layer stands, the sooner it fails.
+Result<KernelSpec> failEarlier(Problem const& problem, Offer const&)
+{
+    if (problem.node->name == "a")
+        return KernelSpec{.kernel = "fake", .args = {}, .packed = {}};
+    std::this_thread::sleep_for(std::chrono::milliseconds{problem.node->name == "b" ? 50 : 0});
+    return badArgument("{} cannot be built", problem.node->name);
+}
+
+constexpr std::string_view kChain{R"(
+input %x : float32[2,3]
+%a = Unary(%x) {Operation=0}
+%b = Unary(%a) {Operation=0}
+%c = Unary(%b) {Operation=0}
+%d = Unary(%c) {Operation=0}
+output %d
+)"};
+} // namespace
+
+TEST(Planner, buildsKernelsSideBySide)
+{
+    Result<Graph> const graph = parseGraph(kChain, parseLayer);
+    ASSERT_TRUE(graph);
+    PlanOptions options = optionsFor(*graph);
+    options.threads = 2;
+    ASSERT_TRUE(makePlan(*graph, Backend{"slow", {{"Unary", "slow", plainOffer, meetAnother}}}, std::move(options)));
+    EXPECT_TRUE(gMet);
+}
+
+TEST(Planner, tellsTheFirstOfSeveralErrors)
+{
+    Result<Graph> const graph = parseGraph(kChain, parseLayer);
+    ASSERT_TRUE(graph);
+    PlanOptions options = optionsFor(*graph);
+    options.threads = 4;
+    Result<Plan> const plan =
+        makePlan(*graph, Backend{"broken", {{"Unary", "broken", plainOffer, failEarlier}}}, std::move(options));
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().message, "[layer 'b'] b cannot be built");
+}
+
+TEST(Planner, stopsWhileOtherThreadsBuild)
+{
+    //! Says no to the second kernel, on the thread that planned.
+    class Second final : public Progress
+    {
+      public:
+        void phaseStart(std::string const& phase, std::string const&, int32_t) override
+        {
+            isBuilding = phase == "Building kernels";
+        }
+        bool stepComplete(std::string const&, int32_t step) override
+        {
+            threads.insert(std::this_thread::get_id());
+            return !isBuilding || step < 1;
+        }
+        void phaseFinish(std::string const&) override {}
+
+        bool isBuilding{false};
+        std::set<std::thread::id> threads;
+    };
+    Result<Graph> const graph = parseGraph(kChain, parseLayer);
+    ASSERT_TRUE(graph);
+    Second progress;
+    PlanOptions options = optionsFor(*graph);
+    options.threads = 3;
+    options.progress = &progress;
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), std::move(options));
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().message, cancelled().message);
+    EXPECT_EQ(progress.threads, std::set{std::this_thread::get_id()});
 }
 
 TEST(Planner, tellsAllValuesUpToTheOneThatIsNeeded)

@@ -80,6 +80,74 @@ TEST(Engine, O2_O7_reloadedPlanGivesTheSameEngineAfterTheBlobIsGone)
     EXPECT_EQ(results[0], results[1]);
 }
 
+namespace
+{
+//! Keeps the sizes that it was asked for.
+class SizedAllocator final : public nvinfer1::IGpuAllocator
+{
+  public:
+    explicit SizedAllocator(Device& device)
+        : mDevice{device}
+    {
+    }
+    void* allocate(uint64_t const size, uint64_t const, nvinfer1::AllocatorFlags const) noexcept override
+    {
+        sizes.push_back(size);
+        return mDevice.allocate(size);
+    }
+    bool deallocate(void* const memory) noexcept override
+    {
+        mDevice.release(memory);
+        return true;
+    }
+    std::vector<uint64_t> sizes;
+
+  private:
+    Device& mDevice;
+};
+
+//! out = x + a + b, and a weight beside it that no step reads.
+std::shared_ptr<Plan> networkOfThreeWeights()
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {2, 2});
+    auto const extents = builder.extentsOf(x);
+    int32_t const out = builder.output("out", extents);
+    builder.plan().io.back().dims = builder.plan().io.front().dims;
+    int32_t const a = builder.weight({1.5F, -2.0F, 3.25F, 4.0F}, {2, 2});
+    builder.weight(std::vector<float>(5000, 1.0F), {50, 100});
+    int32_t const b = builder.weight({0.5F, 0.25F, -8.0F, 16.0F}, {2, 2});
+    int32_t const sum = builder.activation(extents);
+    builder.step("add", {x, a}, {sum});
+    builder.step("add", {sum, b}, {out});
+    return builder.finish();
+}
+} // namespace
+
+TEST(Engine, loadsTheWeightsThatItsProgramReadsInOnePiece)
+{
+    GuardedDevice guarded{toyDevice()}; // Its kernels cannot read the plan's memory.
+    SizedAllocator allocator{guarded};
+    EngineOptions options;
+    options.device = &guarded;
+    options.allocator = &allocator;
+    auto const engine = Engine::create(networkOfThreeWeights(), options);
+    ASSERT_TRUE(engine) << engine.error().message;
+    EXPECT_EQ(allocator.sizes, std::vector<uint64_t>{2 * guarded.alignment()});
+    auto const context = contextOf(*engine);
+    std::vector<float> const given{1.0F, 2.0F, 3.0F, 4.0F};
+    void* const x = guarded.allocate(sizeof(float) * 4);
+    void* const out = guarded.allocate(sizeof(float) * 4);
+    EXPECT_OK(guarded.copyFromHost(x, given.data(), sizeof(float) * 4, nullptr));
+    void* const bindings[]{x, out};
+    EXPECT_OK(context->execute(bindings));
+    std::vector<float> found(4);
+    EXPECT_OK(guarded.copyToHost(found.data(), out, sizeof(float) * 4, nullptr));
+    EXPECT_EQ(found, (std::vector<float>{3.0F, 0.25F, -1.75F, 24.0F}));
+    guarded.release(x);
+    guarded.release(out);
+}
+
 TEST(Engine, O6_parentsLiveAsLongAsTheirChildren)
 {
     auto parent = std::make_shared<int>(7);

@@ -3,7 +3,7 @@
 #include "ir/real_expr.h"
 #include "plan/check.h"
 #include "planner/shape_program.h"
-#include "runtime/shape_program.h"
+#include "plan/register_values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The shape program: intervals of all registers from intervals of the symbols. A single value is an interval of one.
+// Values of registers: the shape program evaluated over intervals. A single value is an interval of one.
 #pragma once
 
 #include "plan/program.h"

@@ -1,5 +1,5 @@
-// Interval arithmetic of the shape program.
-#include "runtime/shape_program.h"
+// Interval arithmetic of registers.
+#include "plan/register_values.h"
 
 #include "base/real_op.h"
 

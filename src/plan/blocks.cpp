@@ -1,0 +1,195 @@
+// Blocks: liveness over the static list of steps, sizes over intervals of extents.
+#include "plan/blocks.h"
+
+#include "base/real_op.h"
+#include "plan/check.h"
+#include "plan/lookup.h"
+
+#include <algorithm>
+
+namespace tenon
+{
+
+namespace
+{
+constexpr int64_t kMostBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
+
+constexpr size_t asSize(int32_t index) noexcept
+{
+    return static_cast<size_t>(index);
+}
+
+class BlockPlanner
+{
+  public:
+    BlockPlanner(Plan const& plan, Program const& program, bool share)
+        : mPlan{plan},
+          mProgram{program},
+          mShare{share}
+    {
+        for (size_t i = 0; i < program.tensors.size(); ++i)
+            mRoots.push_back(rootOf(program, static_cast<int32_t>(i)));
+    }
+
+    BlockPlan make()
+    {
+        findLives();
+        mResult.blockOf.assign(mProgram.tensors.size(), -1);
+        for (PlanStep const& step : mProgram.steps)
+            for (size_t i = 0; i < step.outputs.size(); ++i)
+                addOutput(step, static_cast<int32_t>(i));
+        addStaging();
+        return std::move(mResult);
+    }
+
+  private:
+    int32_t root(int32_t tensor) const
+    {
+        return mRoots[asSize(tensor)];
+    }
+
+    //! First writer and last reader of each root.
+    void findLives()
+    {
+        mLives.assign(mProgram.tensors.size(), {0, -1, -1});
+        for (size_t i = 0; i < mProgram.steps.size(); ++i)
+        {
+            auto const step = static_cast<int32_t>(i);
+            for (int32_t const input : mProgram.steps[i].inputs)
+                if (input >= 0)
+                    mLives[asSize(root(input))].last = step;
+            for (int32_t const output : mProgram.steps[i].outputs)
+                mLives[asSize(root(output))] = {0, step, step};
+        }
+    }
+
+    void addOutput(PlanStep const& step, int32_t position)
+    {
+        int32_t const tensor = root(step.outputs[asSize(position)]);
+        if (mProgram.tensors[asSize(tensor)].kind != PlanTensorKind::kActivation)
+            return;
+        ArenaBlock const& life = mLives[asSize(tensor)];
+        int32_t block = mShare ? inheritedBlock(step, position) : -1;
+        if (block < 0)
+        {
+            block = static_cast<int32_t>(mResult.blocks.size());
+            mResult.blocks.push_back(life);
+            mResult.members.emplace_back();
+        }
+        mResult.blocks[asSize(block)].last = std::max(mResult.blocks[asSize(block)].last, life.last);
+        mResult.members[asSize(block)].push_back(tensor);
+        mResult.blockOf[asSize(tensor)] = block;
+    }
+
+    int32_t inheritedBlock(PlanStep const& step, int32_t output) const
+    {
+        for (auto const& [mine, input] : step.inPlace)
+            if (mine == output)
+                return mResult.blockOf[asSize(root(step.inputs[asSize(input)]))]; // −1 for I/O and weights.
+        return -1;
+    }
+
+    //! A block of its own for each output whose extents its writer, or a later step, tells.
+    void addStaging()
+    {
+        std::vector<int32_t> const known = knownAfter(mProgram);
+        std::vector<int32_t> tensorOf(mPlan.io.size(), -1);
+        for (size_t i = 0; i < mProgram.tensors.size(); ++i)
+            if (mProgram.tensors[i].kind == PlanTensorKind::kIO)
+                tensorOf[asSize(mProgram.tensors[i].index)] = static_cast<int32_t>(i);
+        mResult.stagingOf.assign(mPlan.io.size(), -1);
+        for (size_t io = 0; io < mPlan.io.size(); ++io)
+        {
+            int32_t const tensor = tensorOf[io];
+            int32_t const writer = mPlan.io[io].isInput || tensor < 0 ? -1 : mLives[asSize(tensor)].first;
+            int32_t knownFrom{-1};
+            for (size_t k = 0; writer >= 0 && k < mProgram.tensors[asSize(tensor)].extents.size(); ++k)
+                knownFrom = std::max(knownFrom, known[asSize(mProgram.tensors[asSize(tensor)].extents[k])]);
+            if (writer < 0 || knownFrom < writer)
+                continue;
+            mResult.stagingOf[io] = static_cast<int32_t>(mResult.blocks.size());
+            mResult.blocks.push_back({0, writer, writer});
+            mResult.members.push_back({tensor});
+        }
+    }
+
+    Plan const& mPlan;
+    Program const& mProgram;
+    bool mShare;
+    BlockPlan mResult;
+    std::vector<int32_t> mRoots;
+    std::vector<ArenaBlock> mLives; //!< By root.
+};
+
+//! Most bytes that a tensor can take; −1 when there is no sensible bound.
+int64_t mostBytes(PlanTensor const& tensor, std::span<Span const> registers)
+{
+    std::vector<int64_t> extents;
+    for (int32_t const reg : tensor.extents)
+        extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
+    int64_t const bytes = bytesOf(tensor.dtype, tensor.layout, extents);
+    return bytes > kMostBytes ? -1 : bytes;
+}
+
+Span boundsOfSymbol(Plan const& plan, PlanProfile const& profile, PlanSymbol const& symbol)
+{
+    PlanProfileInput const* const bounds = boundsOf(profile, symbol.source);
+    auto const index = asSize(symbol.index);
+    if (symbol.kind == PlanSymbolKind::kInputValue)
+        return bounds == nullptr ? Span{} : boundsOfValue(plan.io[asSize(symbol.source)], *bounds, index);
+    int64_t const fixed = plan.io[asSize(symbol.source)].dims.d[index];
+    return bounds == nullptr ? Span{fixed, fixed} : Span{bounds->min.d[index], bounds->max.d[index]};
+}
+} // namespace
+
+BlockPlan planBlocks(Plan const& plan, Program const& program, bool share)
+{
+    return BlockPlanner{plan, program, share}.make();
+}
+
+Result<std::vector<ArenaBlock>> sizedBlocks(
+    Program const& program, BlockPlan const& plan, std::span<Span const> registers)
+{
+    std::vector<ArenaBlock> blocks = plan.blocks;
+    int64_t total{0};
+    for (size_t i = 0; i < blocks.size(); ++i)
+    {
+        for (int32_t const member : plan.members[i])
+        {
+            PlanTensor const& tensor = program.tensors[asSize(member)];
+            int64_t const bytes = mostBytes(tensor, registers);
+            if (bytes < 0)
+                return badArgument("tensor '{}' would be larger than any memory for the shapes at hand", tensor.name);
+            blocks[i].bytes = std::max(blocks[i].bytes, bytes);
+        }
+        total += blocks[i].bytes;
+        if (total > kMostBytes)
+            return badArgument("tensors would take more than any memory for the shapes at hand");
+    }
+    return blocks;
+}
+
+Span boundsOfValue(PlanIO const& io, PlanProfileInput const& bounds, size_t index) noexcept
+{
+    int64_t const low = bounds.minValues[index];
+    int64_t const high = bounds.maxValues[index];
+    if (io.dtype != DType::kFLOAT)
+        return {low, high};
+    return {realBits(static_cast<double>(low)), realBits(static_cast<double>(high))};
+}
+
+Result<ArenaBound> boundArena(
+    Plan const& plan, Program const& program, BlockPlan const& blocks, size_t profile, int64_t alignment)
+{
+    std::vector<Span> registers(program.symbols.size() + program.shapes.size());
+    for (size_t i = 0; i < program.symbols.size(); ++i)
+        if (program.symbols[i].kind != PlanSymbolKind::kData)
+            registers[i] = boundsOfSymbol(plan, plan.profiles[profile], program.symbols[i]);
+    std::vector<uint8_t> const known(program.symbols.size(), 0);
+    evaluate(program, evaluationOrder(program), DataSymbols::kAnywhere, known, registers);
+    std::vector<ArenaBlock> sized = TENON_TRY(sizedBlocks(program, blocks, registers));
+    ArenaLayout layout = layOut(sized, alignment);
+    return ArenaBound{std::move(layout), std::move(sized)};
+}
+
+} // namespace tenon

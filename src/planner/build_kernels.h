@@ -1,0 +1,32 @@
+// buildKernels: what a plan stores for each step, with its constants packed; made side by side.
+#pragma once
+
+#include "planner/choices.h"
+#include "planner/needed.h"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace tenon::planner
+{
+
+//! By position among the choices; none where no kernel runs.
+using Kernels = std::vector<std::optional<KernelSpec>>;
+
+struct KernelRequest
+{
+    Graph const& graph;
+    Backend const& backend;
+    Choices const& choices;
+    Needed const& needed;
+    std::span<int64_t const> typical;
+    int32_t threads{1};
+};
+
+//! Whatever the number of threads, the kernels are the same, and of several errors the first node's is told. `afterNode`
+//! is called on this thread once per choice; false cancels.
+Result<Kernels> buildKernels(KernelRequest const& request, std::function<bool()> const& afterNode);
+
+} // namespace tenon::planner

@@ -1,0 +1,92 @@
+// In place: what legal means, over the static list of steps.
+#include "planner/in_place.h"
+
+#include "plan/check.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tenon::planner
+{
+
+namespace
+{
+PlanTensor const& tensorAt(Program const& program, int32_t index)
+{
+    return program.tensors[static_cast<size_t>(index)];
+}
+
+//! By root tensor: the last step that reads its memory under any name; −1: none.
+std::vector<int32_t> lastReads(Program const& program)
+{
+    std::vector<int32_t> last(program.tensors.size(), -1);
+    for (size_t i = 0; i < program.steps.size(); ++i)
+        for (int32_t const input : program.steps[i].inputs)
+            if (input >= 0)
+                last[static_cast<size_t>(rootOf(program, input))] = static_cast<int32_t>(i);
+    return last;
+}
+
+class InPlace
+{
+  public:
+    explicit InPlace(Program& program)
+        : mProgram{program},
+          mLast{lastReads(program)}
+    {
+    }
+    void settle(int32_t index)
+    {
+        PlanStep& step = mProgram.steps[static_cast<size_t>(index)];
+        std::vector<std::pair<int32_t, int32_t>> kept;
+        std::set<int32_t> outputs;
+        std::set<int32_t> roots;
+        for (auto const& [output, input] : step.inPlace)
+        {
+            if (!fits(step, output, input, index))
+                continue;
+            int32_t const root = rootOf(mProgram, step.inputs[static_cast<size_t>(input)]);
+            if (outputs.count(output) == 0 && roots.count(root) == 0)
+            {
+                outputs.insert(output);
+                roots.insert(root);
+                kept.emplace_back(output, input);
+            }
+        }
+        step.inPlace = std::move(kept);
+    }
+
+  private:
+    bool fits(PlanStep const& step, int32_t output, int32_t input, int32_t index) const
+    {
+        if (static_cast<size_t>(output) >= step.outputs.size() || static_cast<size_t>(input) >= step.inputs.size()
+            || step.inputs[static_cast<size_t>(input)] < 0)
+            return false;
+        int32_t const source = step.inputs[static_cast<size_t>(input)];
+        int32_t const root = rootOf(mProgram, source);
+        PlanTensor const& to = tensorAt(mProgram, step.outputs[static_cast<size_t>(output)]);
+        PlanTensor const& from = tensorAt(mProgram, source);
+        bool const same = to.kind == PlanTensorKind::kActivation
+            && tensorAt(mProgram, root).kind == PlanTensorKind::kActivation && to.layout == from.layout
+            && to.extents == from.extents && bitsOf(to.dtype) == bitsOf(from.dtype);
+        if (!same || mLast[static_cast<size_t>(root)] != index)
+            return false;
+        // Another operand in the same memory would be read after it was written over.
+        return std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t each) {
+            return each >= 0 && rootOf(mProgram, each) == root;
+        }) == 1;
+    }
+
+    Program& mProgram;
+    std::vector<int32_t> mLast;
+};
+} // namespace
+
+void settleInPlace(Program& program)
+{
+    InPlace rules{program};
+    for (size_t i = 0; i < program.steps.size(); ++i)
+        rules.settle(static_cast<int32_t>(i));
+}
+
+} // namespace tenon::planner
