@@ -154,7 +154,8 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.io = std::move(written.io);
     planning.profiles = std::move(written.profiles);
     planning.batch = network.batch();
-    planning.threads = mMaxThreads > 0 ? mMaxThreads : mDevice.device->hostThreads();
+    int32_t const most = mMaxThreads;
+    planning.threads = most > 0 ? most : mDevice.device->hostThreads();
     planning.alignment = static_cast<int64_t>(mDevice.device->alignment());
     planning.plugins = std::move(written.plugins);
     planning.code = std::move(written.code);

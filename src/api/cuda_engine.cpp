@@ -5,8 +5,10 @@
 #include "api/engine_inspector.h"
 #include "api/execution_context.h"
 #include "api/host_memory.h"
+#include "api/plan_again.h"
 #include "api/runtime_config.h"
 #include "base/trace.h"
+#include "plan/lookup.h"
 
 namespace tenon::api
 {
@@ -22,6 +24,10 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
 {
     TraceScope const traced{"load", "Loading Engine"};
     auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));
+    bool const isMade = programFor(*plan, request.device.device->name()) != nullptr;
+    if (!isMade)
+        plan = std::make_shared<Plan>(
+            TENON_TRY(planAgain(*plan, request.device, request.plugins, request.reporting.log())));
     EngineOptions options;
     options.device = request.device.device;
     options.log = request.reporting.log();
@@ -32,7 +38,7 @@ Result<ICudaEngine*> loadEngine(LoadRequest const& request)
     options.parent = request.parent;
     std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
     return makeHandle<ICudaEngine, CudaEngine>(
-        std::move(engine), request.device, request.reporting, request.owner, request.blob);
+        std::move(engine), request.device, request.reporting, request.owner, isMade ? request.blob : ByteView{});
 }
 
 CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
@@ -81,9 +87,9 @@ IHostMemory* CudaEngine::serialize() const noexcept
     using Made = IHostMemory*;
     return fenced(mReporting->log(), "ICudaEngine::serialize", Made{nullptr}, [&]() -> Result<Made> {
         std::unique_ptr<Plan> const changed = TENON_TRY(mEngine->changedPlan());
-        if (changed == nullptr)
+        if (changed == nullptr && !mBlob.empty())
             return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner);
-        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(*changed)));
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(changed ? *changed : mEngine->plan())));
     });
 }
 

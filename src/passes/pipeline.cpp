@@ -101,6 +101,16 @@ constexpr Rule kRegions[]{
         fusePointwise},
 };
 
+constexpr Rule kUndone[]{
+    {"undo-attention", RuleKind::kUndo, "An attention becomes its products, mask and softmax again.", undoAttention},
+    {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
+        undoEpilogue},
+    {"undo-product-terms", RuleKind::kUndo, "Bias and factor of a product become layers again.", undoProductTerms},
+    {"undo-pointwise", RuleKind::kUndo, "A pointwise region becomes one layer per operation again.", undoPointwise},
+};
+
+constexpr PassRow kUndoing{"undoing fusions", kUndone};
+
 constexpr PassRow kRows[]{
     {"clean up", kClean},
     {"weights", kWeights},
@@ -117,6 +127,11 @@ constexpr PassRow kRows[]{
 std::span<PassRow const> pipeline() noexcept
 {
     return kRows;
+}
+
+PassRow const& undoing() noexcept
+{
+    return kUndoing;
 }
 
 } // namespace tenon

@@ -56,6 +56,13 @@ size_t positionOf(Graph const& graph, NodeId node)
     return static_cast<size_t>(std::find(graph.order().begin(), graph.order().end(), node) - graph.order().begin());
 }
 
+std::shared_ptr<Constant const> splat(DType dtype, size_t rank, double value)
+{
+    HostTensor host{dtype, std::vector<int64_t>(rank, 1)};
+    host.set(0, value);
+    return host.toConstant();
+}
+
 std::shared_ptr<Constant const> reshapedConstant(
     std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents)
 {

@@ -17,6 +17,7 @@ enum class RuleKind : uint8_t
     kFold,     //!< Computes at build time what does not depend on inputs. Runs always.
     kSimplify, //!< Takes out what does nothing, or says the same in fewer words.
     kFuse,     //!< Makes one step out of several layers.
+    kUndo,     //!< Makes several layers of a fused one, for a device that does not take it.
 };
 
 struct Rule
@@ -36,6 +37,8 @@ struct PassRow
 
 //! The pipeline, in order.
 std::span<PassRow const> pipeline() noexcept;
+//! What undoes its fusions, in a plan that is made for another device than it was optimized for.
+PassRow const& undoing() noexcept;
 
 namespace passes
 {
@@ -64,6 +67,8 @@ std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node);
 Inputs operandsOf(Graph const& graph, Node const& node);
 //! Where a node stands in the order.
 size_t positionOf(Graph const& graph, NodeId node);
+//! A constant of one element.
+std::shared_ptr<Constant const> splat(DType dtype, size_t rank, double value);
 //! The same data under other extents.
 std::shared_ptr<Constant const> reshapedConstant(
     std::shared_ptr<Constant const> const& from, std::vector<int64_t> extents);

@@ -42,4 +42,10 @@ Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node);
 // Regions.
 Rewrite fusePointwise(Graph const& graph, Node const& node);
 
+// Back to layers that users could have written.
+Rewrite undoAttention(Graph const& graph, Node const& node);
+Rewrite undoEpilogue(Graph const& graph, Node const& node);
+Rewrite undoPointwise(Graph const& graph, Node const& node);
+Rewrite undoProductTerms(Graph const& graph, Node const& node);
+
 } // namespace tenon::passes

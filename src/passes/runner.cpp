@@ -21,7 +21,13 @@ constexpr char const* kPhase{"Optimizing"};
 
 std::string_view wordFor(RuleKind kind)
 {
-    return kind == RuleKind::kFuse ? "fuse" : kind == RuleKind::kFold ? "fold" : "simplify";
+    switch (kind)
+    {
+    case RuleKind::kFuse: return "fuse";
+    case RuleKind::kFold: return "fold";
+    case RuleKind::kUndo: return "undo";
+    default: return "simplify";
+    }
 }
 
 class Runner
@@ -80,8 +86,14 @@ class Runner
 
     bool isOn(Rule const& rule) const
     {
-        return (mOptions.fusion || rule.kind == RuleKind::kFold)
+        return (mOptions.fusion || rule.kind == RuleKind::kFold || rule.kind == RuleKind::kUndo)
             && std::find(mOptions.disabled.begin(), mOptions.disabled.end(), rule.name) == mOptions.disabled.end();
+    }
+
+    //! Each patch is a decision of its own.
+    static bool isNoted(Rule const& rule)
+    {
+        return rule.kind == RuleKind::kFuse || rule.kind == RuleKind::kUndo;
     }
 
     //! One walk over the nodes as they stood at its start; true when something changed.
@@ -128,6 +140,8 @@ class Runner
             noteSkip(rule, node, skipped->reason);
             return false;
         }
+        if (mOptions.spares && mOptions.spares(mGraph, node))
+            return false;
         std::string const name = node.name;
         Result<Done> applied = applyPatch(mGraph, std::get<Patch>(rewrite));
         if (!applied)
@@ -138,7 +152,7 @@ class Runner
         }
         ++mPatches;
         ++mCounts[rule.name];
-        if (rule.kind == RuleKind::kFuse)
+        if (isNoted(rule))
             note(wordFor(rule.kind), name, std::string{rule.name});
         return true;
     }
@@ -158,7 +172,7 @@ class Runner
     void summarise(PassRow const& row, double milliseconds)
     {
         for (Rule const& rule : row.rules)
-            if (rule.kind != RuleKind::kFuse && mCounts.count(rule.name) != 0)
+            if (!isNoted(rule) && mCounts.count(rule.name) != 0)
                 note(wordFor(rule.kind), "", fmt::format("{}: {} times", rule.name, mCounts[rule.name]));
         if (mOptions.log == nullptr)
             return;
@@ -182,12 +196,20 @@ Result<Done> optimize(Graph& graph, OptimizeOptions const& options)
     return Runner{graph, options}.runAll();
 }
 
+Result<Done> undoFusions(Graph& graph, OptimizeOptions const& options)
+{
+    return Runner{graph, options}.runRow(undoing());
+}
+
 Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions const& options)
 {
     for (PassRow const& row : pipeline())
         for (Rule const& each : row.rules)
             if (each.name == rule)
                 return optimizeWith(graph, each, options);
+    for (Rule const& each : undoing().rules)
+        if (each.name == rule)
+            return optimizeWith(graph, each, options);
     return badArgument("there is no rule '{}'", rule);
 }
 

@@ -25,6 +25,8 @@ struct OptimizeOptions
     Progress* progress{nullptr};
     std::string progressParent;
     Log const* log{nullptr};
+    //! Nodes that no rule rewrites; null: none.
+    std::function<bool(Graph const&, Node const&)> spares;
     //! Called after each pass that changed something: (name of the pass, graph).
     std::function<void(std::string_view, Graph const&)> observer;
 
@@ -37,6 +39,9 @@ struct OptimizeOptions
 
 //! Runs the whole pipeline. Inputs, outputs and their names stay; all else may change.
 Result<Done> optimize(Graph& graph, OptimizeOptions const& options);
+
+//! Takes apart the fused nodes that are not spared, into layers that users could have written.
+Result<Done> undoFusions(Graph& graph, OptimizeOptions const& options);
 
 //! One rule alone, to its fixpoint: for tests.
 Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions const& options = {});

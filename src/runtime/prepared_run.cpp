@@ -184,10 +184,7 @@ bool hasDataSymbols(Program const& program)
     return std::ranges::any_of(
         program.symbols, [](PlanSymbol const& symbol) { return symbol.kind == PlanSymbolKind::kData; });
 }
-} // namespace
 
-namespace
-{
 size_t bytesOf(std::vector<TensorArg> const& tensors) noexcept
 {
     size_t bytes{0};

@@ -4,8 +4,8 @@
 #include "device/device.h"
 #include "plan/arena.h"
 #include "plan/plan.h"
-#include "runtime/lru_cache.h"
 #include "plan/register_values.h"
+#include "runtime/lru_cache.h"
 
 #include "NvInferRuntimeBase.h"
 

@@ -1,6 +1,9 @@
 """Every real model, from ONNX through a saved and reloaded plan with a dynamic profile, against ONNX Runtime."""
 
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,11 +27,24 @@ VERIFIED: dict[str, Shapes] = {
 }
 
 
+# What plain loops run within seconds; the others are planned again and not run.
+RUN_BY_REFERENCE: dict[str, Shapes] = {
+    "unet": {"input": (1, 3, 32, 32)},
+    "bert_base": {"input_ids": (1, 2), "attention_mask": (1, 2)},
+    "gpt2": {"input_ids": (1, 2), "attention_mask": (1, 2)},
+    "ocr_detector": {"x": (1, 3, 64, 64)},
+    "ocr_recognizer": {"x": (1, 3, 48, 48)},
+    "ocr_classifier": {"x": (1, 3, 48, 48)},
+    "magika": {"bytes": (1, 2048)},
+}
+
+
 class Saved(NamedTuple):
     """A model whose plan has been built, saved and loaded again."""
 
     model: Model
     session: Any
+    path: pathlib.Path
 
 
 @pytest.fixture(scope="module", params=list(MODELS))
@@ -36,7 +52,8 @@ def saved(request: pytest.FixtureRequest) -> Iterator[Saved]:
     model = MODELS[request.param]
     BUILD.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="plan_") as folder:
-        yield Saved(model, saved_and_reloaded(model, pathlib.Path(folder) / f"{model.name}.plan"))
+        path = pathlib.Path(folder) / f"{model.name}.plan"
+        yield Saved(model, saved_and_reloaded(model, path), path)
 
 
 def test_agrees_with_onnxruntime(saved: Saved, model_errors: dict[str, dict]) -> None:
@@ -62,6 +79,40 @@ def test_every_step_agrees_with_the_reference(saved: Saved) -> None:
     assert not wrong, wrong
     assert report["ok"] and report["first_divergence"] is None
     assert len(report["steps"]) >= 5
+
+
+def test_is_planned_again_for_another_device(saved: Saved) -> None:
+    """The CPU's plan on the reference, which has kernels for none of its fusions: the portable graph is portable."""
+    steps = planned_again(saved.path)
+    assert steps >= saved.session.engine.num_layers, "nothing was undone"
+    shapes = RUN_BY_REFERENCE.get(saved.model.name)
+    if shapes is None:
+        return
+    feed, other = (references.inputs(saved.model, shapes, variant) for variant in (0, 1))
+    inputs, outputs = saved.path.with_suffix(".in.npz"), saved.path.with_suffix(".out.npz")
+    np.savez(inputs, **feed)
+    planned_again(saved.path, inputs, outputs)
+    apart = {name: array.copy() for name, array in saved.session(other).items()}
+    want = saved.session(feed)
+    with np.load(outputs) as got:
+        assert set(got) == set(want)
+        for name in want:
+            ratio = references.error_ratio(got[name], want[name], apart[name])
+            assert ratio <= references.BAR, f"output '{name}': {ratio:.2e}"
+
+
+def planned_again(*paths: pathlib.Path) -> int:
+    """Number of steps that the plan has on the reference device, in a process of its own: devices are fixed in one."""
+    script = pathlib.Path(__file__).with_name("planned_again.py")
+    done = subprocess.run(
+        [sys.executable, script, *paths],
+        env=os.environ | {"TENON_DEVICE": "ref"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
 def saved_and_reloaded(model: Model, path: pathlib.Path):

@@ -446,7 +446,7 @@ TEST(Planner, tellsTheFirstOfSeveralErrors)
     Result<Plan> const plan =
         makePlan(*graph, Backend{"broken", {{"Unary", "broken", plainOffer, failEarlier}}}, std::move(options));
     ASSERT_FALSE(plan);
-    EXPECT_EQ(plan.error().message, "[layer 'b'] b cannot be built");
+    EXPECT_EQ(plan.error().message, "[layer 'b']: b cannot be built");
 }
 
 TEST(Planner, stopsWhileOtherThreadsBuild)

@@ -2,8 +2,8 @@
 // as programs; intervals hold the value of every point that lies in those of the symbols.
 #include "ir/real_expr.h"
 #include "plan/check.h"
-#include "planner/shape_program.h"
 #include "plan/register_values.h"
+#include "planner/shape_program.h"
 
 #include <gtest/gtest.h>
 

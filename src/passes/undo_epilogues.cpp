@@ -1,0 +1,124 @@
+// undo-epilogue: the last step of an epilogue becomes layers behind the convolution or product again.
+#include "layers/activation.h"
+#include "layers/convolution.h"
+#include "layers/deconvolution.h"
+#include "layers/element_wise.h"
+#include "layers/matrix_multiply.h"
+#include "passes/rules.h"
+
+namespace tenon::passes
+{
+
+namespace
+{
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+
+//! A layer without its last step, and that step.
+struct Shortened
+{
+    LayerPtr layer;
+    EpilogueStep last;
+};
+
+template <typename L>
+std::optional<Shortened> shortened(Node const& node)
+{
+    L const* const layer = layerOf<L>(&node);
+    if (layer == nullptr || layer->epilogue.empty())
+        return std::nullopt;
+    L less = *layer;
+    EpilogueStep const last = less.epilogue.steps.back();
+    less.epilogue.steps.pop_back();
+    return Shortened{makeLayer(std::move(less)), last};
+}
+
+std::optional<ActivationType> activationOf(EpilogueKind kind)
+{
+    switch (kind)
+    {
+    case EpilogueKind::kRelu: return ActivationType::kRELU;
+    case EpilogueKind::kClip: return ActivationType::kCLIP;
+    case EpilogueKind::kLeakyRelu: return ActivationType::kLEAKY_RELU;
+    case EpilogueKind::kSilu:
+    case EpilogueKind::kSigmoid: return ActivationType::kSIGMOID;
+    case EpilogueKind::kTanh: return ActivationType::kTANH;
+    case EpilogueKind::kHardSwish:
+    case EpilogueKind::kHardSigmoid: return ActivationType::kHARD_SIGMOID;
+    case EpilogueKind::kGeluErf: return ActivationType::kGELU_ERF;
+    case EpilogueKind::kGeluTanh: return ActivationType::kGELU_TANH;
+    case EpilogueKind::kElu: return ActivationType::kELU;
+    default: return std::nullopt;
+    }
+}
+
+//! The layers of one step on `x`, of the type given.
+class StepLayers
+{
+  public:
+    StepLayers(Patch& patch, TensorType const& type)
+        : mPatch{patch},
+          mType{type}
+    {
+    }
+    ValueId add(EpilogueStep const& step, ValueId x, ValueId extra)
+    {
+        if (step.kind == EpilogueKind::kAdd)
+            return combine(ElementWiseOperation::kSUM, x, extra);
+        if (step.kind == EpilogueKind::kMultiply)
+            return combine(ElementWiseOperation::kPROD, x, extra);
+        std::optional<ActivationType> const type = activationOf(step.kind);
+        if (!type) // kLinear.
+            return shifted(step.alpha == 1.0F ? x : combine(ElementWiseOperation::kPROD, x, number(step.alpha)),
+                step.beta, step.alpha == 1.0F);
+        ValueId const y = mPatch.add(Activation{*type, step.alpha, step.beta}, {x});
+        bool const isGate = step.kind == EpilogueKind::kSilu || step.kind == EpilogueKind::kHardSwish;
+        return isGate ? combine(ElementWiseOperation::kPROD, x, y) : y;
+    }
+
+  private:
+    ValueId combine(ElementWiseOperation operation, ValueId a, ValueId b)
+    {
+        return mPatch.add(ElementWise{operation}, {a, b});
+    }
+    //! `isNeeded`: something must stand for the step.
+    ValueId shifted(ValueId x, float beta, bool isNeeded)
+    {
+        return beta == 0.0F && !isNeeded ? x : combine(ElementWiseOperation::kSUM, x, number(beta));
+    }
+    ValueId number(float value)
+    {
+        return mPatch.constant(fmt::format("{}", value), splat(mType.dtype, mType.shape.size(), value));
+    }
+
+    Patch& mPatch;
+    TensorType const& mType;
+};
+} // namespace
+
+Rewrite undoEpilogue(Graph const& graph, Node const& node)
+{
+    std::optional<Shortened> less = shortened<Convolution>(node);
+    if (!less)
+        less = shortened<Deconvolution>(node);
+    if (!less)
+        less = shortened<MatrixMultiply>(node);
+    if (!less)
+        return skip();
+    bool const takesExtra = less->last.kind == EpilogueKind::kAdd || less->last.kind == EpilogueKind::kMultiply;
+    std::vector<ValueId> inputs = node.inputs;
+    ValueId extra{kNone};
+    if (takesExtra)
+    {
+        extra = inputs.back();
+        inputs.pop_back();
+    }
+    while (!inputs.empty() && inputs.back() == kNone)
+        inputs.pop_back();
+    Patch patch{graph, node};
+    ValueId const x = patch.add(less->layer, std::move(inputs));
+    patch.replace(node.output(), StepLayers{patch, graph.typeOf(node.output())}.add(less->last, x, extra));
+    return patch;
+}
+
+} // namespace tenon::passes

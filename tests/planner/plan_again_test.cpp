@@ -1,0 +1,245 @@
+// The portable graph is portable in fact: plans of the CPU are read back, and planned again for another device, where
+// they compute the same.
+#include "api/plan_again.h"
+#include "backends/ref/ref.h"
+#include "ir/text.h"
+#include "layers/attention.h"
+#include "layers/layer_table.h"
+#include "layers/layer_text.h"
+#include "layers/matrix_multiply.h"
+#include "planner/fake_backend.h"
+#include "planner/graph_options.h"
+#include "planner/read_graph.h"
+#include "runtime/context.h"
+#include "support/cpu_networks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <random>
+
+namespace tenon::test
+{
+
+namespace
+{
+using nvinfer1::OptProfileSelector;
+
+BackendEntry const& entryOf(std::string_view name)
+{
+    return *std::ranges::find(allBackends(), name, &BackendEntry::name);
+}
+
+api::DeviceChoice choiceOf(BackendEntry const& entry)
+{
+    return {&entry, &entry.device(), "the test says so"};
+}
+
+Result<LayerPtr> layerOf(PlanNode const& node)
+{
+    return loadLayer(node.layer, node.fields);
+}
+
+//! Memory for an output of any size.
+class Growing final : public nvinfer1::IOutputAllocator
+{
+  public:
+    void* reallocateOutput(char const*, void*, uint64_t size, uint64_t) noexcept override
+    {
+        memory.resize(size / sizeof(double) + 1);
+        return memory.data();
+    }
+    void notifyShape(char const*, nvinfer1::Dims const& dims) noexcept override
+    {
+        shape = dims;
+    }
+    std::vector<double> memory;
+    nvinfer1::Dims shape{};
+};
+
+HostTensor randomTensor(DType type, std::vector<int64_t> extents, uint32_t seed)
+{
+    HostTensor tensor{type, std::move(extents)};
+    std::mt19937 random{seed};
+    std::normal_distribution<double> normal;
+    for (int64_t i = 0; i < tensor.count(); ++i)
+        tensor.set(i, tensor.isReal() ? normal(random) : static_cast<double>(random() % 2));
+    return tensor;
+}
+
+//! Outputs of a plan at the shapes of kOPT, on inputs that are the same for all plans of a network.
+std::vector<HostTensor> outputsOf(std::shared_ptr<Plan const> const& plan, Device& device)
+{
+    EngineOptions options;
+    options.device = &device;
+    auto const engine = Engine::create(plan, options);
+    EXPECT_TRUE(engine) << engine.error().message;
+    auto const context = engine ? Context::create(*engine, MemoryStrategy::kSTATIC) : engine.error();
+    if (!context)
+        return {};
+    std::deque<std::vector<double>> inputs;
+    std::deque<Growing> outputs;
+    for (int32_t io = 0; io < (*engine)->ioCount(); ++io)
+    {
+        PlanIO const& tensor = (*engine)->io(io);
+        char const* const name = tensor.name.c_str();
+        if (!tensor.isInput)
+        {
+            EXPECT_TRUE((*context)->setOutputAllocator(name, &outputs.emplace_back()));
+            continue;
+        }
+        nvinfer1::Dims const shape = *(*engine)->profileShape(name, 0, OptProfileSelector::kOPT);
+        HostTensor const data =
+            randomTensor(tensor.dtype, {shape.d, shape.d + shape.nbDims}, static_cast<uint32_t>(io + 1));
+        auto& memory = inputs.emplace_back(static_cast<size_t>(data.count()) + 1);
+        data.toBytes(memory.data());
+        EXPECT_TRUE((*context)->setInputShape(name, shape));
+        EXPECT_TRUE((*context)->setInputAddress(name, memory.data()));
+    }
+    Result<Done> const ran = (*context)->runObserved([](ObservedStep const&) { return true; });
+    EXPECT_TRUE(ran) << ran.error().message;
+    std::vector<HostTensor> values;
+    for (size_t i = 0; ran && i < outputs.size(); ++i)
+    {
+        nvinfer1::Dims const& shape = outputs[i].shape;
+        auto const io = (*engine)->inputCount() + static_cast<int32_t>(i);
+        values.push_back(HostTensor::fromBytes(
+            (*engine)->io(io).dtype, {shape.d, shape.d + shape.nbDims}, outputs[i].memory.data()));
+    }
+    return values;
+}
+
+void expectSame(std::vector<HostTensor> const& got, std::vector<HostTensor> const& want)
+{
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i)
+    {
+        ASSERT_EQ(got[i].extents, want[i].extents);
+        for (int64_t k = 0; k < got[i].count(); ++k)
+            ASSERT_NEAR(got[i].real(k), want[i].real(k), 1e-4 + 1e-4 * std::abs(want[i].real(k)))
+                << "output " << i << ", element " << k;
+    }
+}
+
+std::string textOf(Graph const& graph)
+{
+    return print(graph, {.types = true, .names = false});
+}
+} // namespace
+
+TEST(ReadGraph, givesBackWhatThePlanWasMadeOf)
+{
+    Result<Graph> const graph = parseGraph(R"(
+input %x : float32[N=1..8,S=2..16,4]
+input %z : float32[N,S,4]
+const %w : float32[1,4,6] = random(1)
+const %k : float32[6,6,1,1] = random(2)
+const %zero : int64[3] = 0
+%s = Shape(%x)
+%y = Slice(%z, %zero, %s)
+%m = MatrixMultiply(%y, %w) {epilogue={steps=[{kind=2}]}}
+%r = Shuffle(%m) {ReshapeDimensions=(0,0,6,1), SecondTranspose=[0,2,1,3,4,5,6,7]}
+%c = Convolution(%r, %k) {NbOutputMaps=6, KernelSizeNd=(1,1)}
+%i = NonZero(%c)
+output %c
+output %i
+output %s
+output %w
+)",
+        parseLayer);
+    ASSERT_TRUE(graph) << graph.error().message;
+    Result<Plan> const plan = makePlan(*graph, entryOf("cpu").backend(), optionsFor(*graph));
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_TRUE(std::ranges::any_of(plan->weights, [](PlanWeight const& weight) { return !weight.packing.empty(); }))
+        << "nothing is packed: there is nothing to unpack";
+    Result<Graph> const read = readGraph(*plan, {layerOf, entryOf("cpu").unpack});
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(textOf(*read), textOf(*graph));
+}
+
+TEST(ReadGraph, refusesPackingsThatNobodyUndoes)
+{
+    Result<Graph> const graph = parseGraph(R"(
+input %x : float32[1,4,8,8]
+const %w : float32[4,4,1,1] = random(1)
+%a = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(1,1)}
+output %a
+)",
+        parseLayer);
+    ASSERT_TRUE(graph);
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    ASSERT_TRUE(plan) << plan.error().message;
+    Result<Graph> const none = readGraph(*plan, {layerOf, nullptr});
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message.find("'fake packing'"), std::string::npos) << none.error().message;
+    Result<Graph> const others = readGraph(*plan, {layerOf, entryOf("cpu").unpack});
+    ASSERT_FALSE(others);
+    EXPECT_NE(others.error().message.find("weight 'w'"), std::string::npos) << others.error().message;
+}
+
+TEST(ReadGraph, refusesGraphsThatDoNotGiveTheOutputs)
+{
+    Result<Graph> const graph =
+        parseGraph("input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n", parseLayer);
+    ASSERT_TRUE(graph);
+    Result<Plan> plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    ASSERT_TRUE(plan);
+    plan->io.back().dims.d[1] = 5;
+    Result<Graph> const read = readGraph(*plan, {layerOf, nullptr});
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("output 'y'"), std::string::npos) << read.error().message;
+}
+
+//! Plans of the CPU use all that it fuses; `ref` has kernels of its own for none of it.
+class PlanAgain : public testing::TestWithParam<CpuCase>
+{
+};
+
+TEST_P(PlanAgain, computesTheSameOnAnotherDevice)
+{
+    Bytes const bytes = planOf(GetParam());
+    auto const blob = std::make_shared<Bytes const>(bytes);
+    Result<Plan> stored = readPlan(*blob, blob);
+    ASSERT_TRUE(stored) << stored.error().message;
+    auto const plan = std::make_shared<Plan const>(*std::move(stored));
+    Result<Plan> again = api::planAgain(*plan, choiceOf(entryOf("ref")), nullptr, Log{});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->programs.front().device, "ref");
+    for (PlanNode const& node : again->graph.nodes)
+    {
+        EXPECT_TRUE(node.layer != "Attention" && node.layer != "Pointwise") << node.name;
+        Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+        ASSERT_TRUE(layer);
+        if (auto const* product = as<MatrixMultiply>(**layer))
+            EXPECT_TRUE(product->epilogue.empty()) << node.name;
+    }
+    Result<Bytes> const written = writePlan(*again);
+    ASSERT_TRUE(written) << written.error().message;
+    expectSame(outputsOf(std::make_shared<Plan const>(*std::move(again)), entryOf("ref").device()),
+        outputsOf(plan, entryOf("cpu").device()));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTheCpu, PlanAgain, testing::ValuesIn(cpuCases().begin(), cpuCases().end()),
+    [](testing::TestParamInfo<CpuCase> const& info) { return std::string{info.param.name}; });
+
+TEST(PlanAgain, leavesFusionsThatTheDeviceTakes)
+{
+    Bytes const bytes = planOf(*std::ranges::find(cpuCases(), "attention", &CpuCase::name));
+    auto const blob = std::make_shared<Bytes const>(bytes);
+    Result<Plan> const stored = readPlan(*blob, blob);
+    ASSERT_TRUE(stored) << stored.error().message;
+    Result<Plan> const again = api::planAgain(*stored, choiceOf(entryOf("cpu")), nullptr, Log{});
+    ASSERT_TRUE(again) << again.error().message;
+    auto const layersOf = [](Plan const& plan) {
+        std::vector<std::string> layers;
+        for (PlanNode const& node : plan.graph.nodes)
+            layers.push_back(node.layer);
+        return layers;
+    };
+    EXPECT_EQ(layersOf(*again), layersOf(*stored));
+    EXPECT_TRUE(std::ranges::count(layersOf(*again), Attention::kName) > 0);
+}
+
+} // namespace tenon::test
