@@ -141,6 +141,33 @@ TEST_F(MemoryRules, V5_theSizeIsTheMostOverProfilesAndEachHasItsOwn)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "does not exist"), 2) << logger.errors();
 }
 
+TEST_F(MemoryRules, V5_theLargestProfileCountsWhereverItStands)
+{
+    config.reset(builder->createBuilderConfig());
+    addProfile({1, 16}, {4, 16}, {8, 16});
+    addProfile({1, 16}, {32, 16}, {64, 16});
+    addProfile({1, 16}, {8, 16}, {16, 16});
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::vector<int64_t> sizes;
+    for (int32_t profile = 0; profile < 3; ++profile)
+        sizes.push_back(engine->getDeviceMemorySizeForProfileV2(profile));
+    EXPECT_LT(sizes[0], sizes[2]);
+    EXPECT_LT(sizes[2], sizes[1]);
+    EXPECT_EQ(engine->getDeviceMemorySizeV2(), sizes[1]);
+    // What a profile promises suffices for each of its shapes (rule Q19).
+    std::unique_ptr<IExecutionContext> const context{
+        engine->createExecutionContext(ExecutionContextAllocationStrategy::kUSER_MANAGED)};
+    for (int32_t const profile : {0, 1, 2})
+    {
+        ASSERT_TRUE(context->setOptimizationProfileAsync(profile, nullptr));
+        Dims const most = engine->getProfileShape("x", profile, OptProfileSelector::kMAX);
+        ASSERT_TRUE(context->setInputShape("x", most)) << logger.errors();
+        EXPECT_EQ(
+            static_cast<int64_t>(context->updateDeviceMemorySizeForShapes()), sizes[static_cast<size_t>(profile)]);
+    }
+}
+
 TEST_F(MemoryRules, O10_O11_theRuntimesAllocatorServesEnginesAndContexts)
 {
     CheckedAllocator allocator;

@@ -1,6 +1,8 @@
 // Rules C: networks, layers, tensors.
 #include "fixture.h"
 
+#include <array>
+
 namespace apitest
 {
 
@@ -97,6 +99,22 @@ TEST_F(Network, C7_removeTensorLeavesTensorsThatLayersUse)
     EXPECT_EQ(network->getNbInputs(), 2);
     network->removeTensor(*spare);
     EXPECT_EQ(network->getNbInputs(), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "removeTensor"), 1);
+}
+
+TEST_F(Network, C7_removeTensorLeavesOutputsOfLayersReadOrNot)
+{
+    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    ITensor* inner = network->addUnary(*x, UnaryOperation::kABS)->getOutput(0);
+    ILayer* last = network->addUnary(*inner, UnaryOperation::kSIN);
+    network->markOutput(*last->getOutput(0));
+    for (ITensor* made : {inner, last->getOutput(0)})
+        network->removeTensor(*made);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING, "removeTensor"), 2);
+    EXPECT_EQ(last->getInput(0), inner);
+    EXPECT_EQ(network->getNbOutputs(), 1);
+    EXPECT_EQ(extents(last->getOutput(0)->getDimensions()), std::vector<int64_t>{2});
+    EXPECT_NE(buildEngine(), nullptr);
 }
 
 TEST_F(Network, C8_onlySomeLayersGrowTheirInputsAndSkippedOnesAreNull)
@@ -201,6 +219,45 @@ TEST_F(Network, C11_dimensionsWithOneNameAreEqualAtRunTime)
         EXPECT_FLOAT_EQ(sum[i], a[i] + b[i]);
     x->setDimensionName(0, nullptr);
     EXPECT_EQ(x->getDimensionName(0), nullptr);
+}
+
+//! Nothing but the names makes the extents of these inputs equal.
+TEST_F(Network, C11_namesAloneMakeExtentsEqualUntilNullClearsThem)
+{
+    for (bool const isNamed : {true, false})
+    {
+        SCOPED_TRACE(isNamed);
+        network.reset(builder->createNetworkV2(0));
+        config.reset(builder->createBuilderConfig());
+        IOptimizationProfile& profile = *builder->createOptimizationProfile();
+        for (char const* const name : {"x", "other"})
+        {
+            ITensor& input = *network->addInput(name, DataType::kFLOAT, dims({-1, 2}));
+            input.setDimensionName(0, "batch");
+            if (!isNamed)
+                input.setDimensionName(0, nullptr);
+            ITensor& output = *network->addUnary(input, UnaryOperation::kABS)->getOutput(0);
+            output.setName((std::string{"of "} + name).c_str());
+            network->markOutput(output);
+            for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+                ASSERT_TRUE(profile.setDimensions(name, select, dims({1 + 2 * static_cast<int64_t>(select), 2})));
+        }
+        ASSERT_EQ(config->addOptimizationProfile(&profile), 0);
+        std::unique_ptr<ICudaEngine> const engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+        std::array<DeviceArray<float>, 4> const memory{DeviceArray<float>{randomFloats(10, 1)},
+            DeviceArray<float>{randomFloats(10, 2)}, DeviceArray<float>{10}, DeviceArray<float>{10}};
+        for (size_t i = 0; i < memory.size(); ++i)
+            ASSERT_TRUE(context->setTensorAddress(engine->getIOTensorName(static_cast<int32_t>(i)), memory[i].data()));
+        auto const runs = [&](int64_t first, int64_t second) {
+            return context->setInputShape("x", dims({first, 2})) && context->setInputShape("other", dims({second, 2}))
+                && runToEnd(*context);
+        };
+        EXPECT_EQ(runs(3, 4), !isNamed);
+        context->setInputShape("x", dims({4, 2}));
+        EXPECT_TRUE(runs(4, 4)) << logger.errors();
+    }
 }
 
 TEST_F(Network, C13_weightsAreReadUntilTheBuildEndsAndNotAfterwards)

@@ -143,6 +143,72 @@ TEST_F(ShapeInputs, B8_S11_aReshapeToAnotherVolumeIsNamedWithBothShapes)
     context->setErrorRecorder(nullptr);
 }
 
+//! y = relu(x[:, : n − 3]) + z: inside of the network there are extents that no input has.
+class InnerShapes : public ApiTest
+{
+  protected:
+    void SetUp() override
+    {
+        ITensor& x = *network->addInput("x", DataType::kFLOAT, dims({-1}));
+        ITensor& z = *network->addInput("z", DataType::kFLOAT, dims({-1}));
+        ITensor& three = *network->addConstant(dims({1}), {DataType::kINT64, &kThree, 1})->getOutput(0);
+        ITensor& shorter =
+            *network->addElementWise(*network->addShape(x)->getOutput(0), three, ElementWiseOperation::kSUB)
+                 ->getOutput(0);
+        ISliceLayer& slice = *network->addSlice(x, dims({0}), dims({0}), dims({1}));
+        slice.setInput(2, shorter);
+        slice.setName("front");
+        ITensor& front = *network->addActivation(*slice.getOutput(0), ActivationType::kRELU)->getOutput(0);
+        ILayer& sum = *network->addElementWise(front, z, ElementWiseOperation::kSUM);
+        sum.setName("sum");
+        sum.getOutput(0)->setName("y");
+        network->markOutput(*sum.getOutput(0));
+        IOptimizationProfile& profile = *builder->createOptimizationProfile();
+        for (char const* const name : {"x", "z"})
+            for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+                ASSERT_TRUE(profile.setDimensions(name, select, dims({1 + 5 * static_cast<int64_t>(select)})));
+        ASSERT_EQ(config->addOptimizationProfile(&profile), 0);
+        engine = buildEngine();
+        ASSERT_NE(engine, nullptr);
+        context.reset(engine->createExecutionContext());
+        ASSERT_TRUE(context->setTensorAddress("x", in.data()));
+        ASSERT_TRUE(context->setTensorAddress("z", added.data()));
+        ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    }
+    bool runs(int64_t n, int64_t m)
+    {
+        return context->setInputShape("x", dims({n})) && context->setInputShape("z", dims({m})) && runToEnd(*context);
+    }
+    void expectSums(int64_t count)
+    {
+        std::vector<float> const got = y.read();
+        for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+            EXPECT_FLOAT_EQ(got[i], std::max(values[i], 0.0F) + values[i]) << i;
+    }
+
+    static constexpr int64_t kThree{3};
+    std::vector<float> const values = randomFloats(11, 6);
+    DeviceArray<float> const in{values};
+    DeviceArray<float> const added{values};
+    DeviceArray<float> const y{11};
+    std::unique_ptr<ICudaEngine> engine;
+    std::unique_ptr<IExecutionContext> context;
+};
+
+TEST_F(InnerShapes, S11_extentsInsideTheNetworkThatCannotBeFailTheRunAndTheContextStaysUsable)
+{
+    ASSERT_TRUE(runs(8, 5)) << logger.errors();
+    expectSums(5);
+    logger.messages.clear();
+    EXPECT_FALSE(runs(2, 5)) << "front would have −1 elements, though x lies within its profile";
+    EXPECT_NE(logger.errors().find("-1"), std::string::npos) << logger.errors();
+    logger.messages.clear();
+    EXPECT_FALSE(runs(9, 5)) << "6 elements and 5 have no sum";
+    EXPECT_NE(logger.errors(), "");
+    ASSERT_TRUE(runs(10, 7)) << logger.errors();
+    expectSums(7);
+}
+
 TEST_F(ShapeInputs, Q15_valuesOutsideOfTheProfileFailTheRun)
 {
     size[0] = 0;

@@ -140,6 +140,38 @@ TEST_F(Threads, B2_recordersAndSettingsMayChangeWhileOthersLoadAndAsk)
     }
 }
 
+//! Makes an error of its own out of the first one that it is told.
+class ReentrantLogger final : public ILogger
+{
+  public:
+    void log(Severity severity, AsciiChar const*) noexcept override
+    {
+        // A lock held by the library around this call would never be given to what follows.
+        if (severity == Severity::kERROR && ++errors == 1)
+        {
+            network->addInput(nullptr, DataType::kFLOAT, dims({1}));
+            std::unique_ptr<INetworkDefinition> const other{network->getBuilder().createNetworkV2(0)};
+            EXPECT_NE(other, nullptr);
+        }
+    }
+    INetworkDefinition* network{nullptr};
+    std::atomic<int32_t> errors{0};
+};
+
+TEST_F(Threads, B6_noLockIsHeldAroundACallOfTheLogger)
+{
+    ReentrantLogger own;
+    std::unique_ptr<IBuilder> const maker{createInferBuilder(own)};
+    std::unique_ptr<INetworkDefinition> const made{maker->createNetworkV2(0)};
+    std::unique_ptr<IBuilderConfig> const options{maker->createBuilderConfig()};
+    own.network = made.get();
+    EXPECT_EQ(made->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    EXPECT_EQ(own.errors, 2);
+    own.errors = 0;
+    EXPECT_EQ(maker->buildSerializedNetwork(*made, *options), nullptr) << "it has no output";
+    EXPECT_EQ(own.errors, 2);
+}
+
 TEST_F(Threads, B6_networksOfOneBuilderAreBuiltAtOnce)
 {
     KeepingRecorder recorder;

@@ -288,7 +288,44 @@ TEST_F(Resources, I12_stockPluginsAreRegisteredOnce)
     int32_t after{0};
     registry.getAllCreators(&after);
     EXPECT_EQ(after, before);
-    EXPECT_NE(registry.getPluginCreator("InstanceNormalization_TRT", "1", ""), nullptr);
+}
+
+//! All that docs/PLUGINS.md lists, each in its generation, and nothing else.
+TEST_F(Resources, I12_everyStockPluginIsRegistered)
+{
+    struct Stock
+    {
+        char const* name;
+        std::string older; //!< Versions of IPluginV2DynamicExt.
+        std::string newer; //!< Versions of IPluginV3.
+    };
+    std::array const all{Stock{"EfficientNMS_TRT", "1", ""}, Stock{"BatchedNMSDynamic_TRT", "1", ""},
+        Stock{"ROIAlign_TRT", "1", "2"}, Stock{"CropAndResizeDynamic", "1", "2"},
+        Stock{"InstanceNormalization_TRT", "12", "3"}, Stock{"PillarScatterPlugin", "1", ""},
+        Stock{"GroupNormalizationPlugin", "1", ""}, Stock{"ScatterElements", "1", "2"},
+        Stock{"ModulatedDeformConv2d", "1", "2"}, Stock{"MultiscaleDeformableAttnPlugin_TRT", "1", "2"},
+        Stock{"DisentangledAttention_TRT", "1", "2"}, Stock{"CustomSkipLayerNormPluginDynamic", "1234", "5678"}};
+    IPluginRegistry& registry = *getPluginRegistry();
+    int32_t before{0};
+    registry.getAllCreators(&before);
+    ASSERT_TRUE(initLibNvInferPlugins(&logger, "all of them"));
+    int32_t after{0};
+    registry.getAllCreators(&after);
+    int32_t count{0};
+    for (Stock const& stock : all)
+    {
+        for (char const version : stock.older)
+            EXPECT_NE(registry.getPluginCreator(stock.name, std::string{version}.c_str(), "all of them"), nullptr)
+                << stock.name << version;
+        for (char const version : stock.newer)
+        {
+            std::string const text{version};
+            EXPECT_NE(registry.getCreator(stock.name, text.c_str(), "all of them"), nullptr) << stock.name << version;
+            EXPECT_EQ(registry.getPluginCreator(stock.name, text.c_str(), "all of them"), nullptr) << "is no V1";
+        }
+        count += static_cast<int32_t>(stock.older.size() + stock.newer.size());
+    }
+    EXPECT_EQ(after - before, count);
 }
 
 TEST_F(Resources, I12_stockPluginsThatAreKeptOutAreTriedAgain)

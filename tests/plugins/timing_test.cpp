@@ -229,11 +229,48 @@ TEST_F(Timing, L14_theLimitOfCombinationsHolds)
     EXPECT_EQ(runs(*engine), "linear 0");
 }
 
-TEST_F(Timing, L19_theTimingCacheIdIsAskedFor)
+//! Has the cache id that a test wants.
+class Cached final : public OneToOne<Cached>
 {
-    add();
-    ASSERT_NE(buildEngine(), nullptr);
-    EXPECT_EQ(Journal::get().count("getTimingCacheID"), 1);
+  public:
+    static constexpr char const* kType{"Cached"};
+    inline static char const* id{nullptr};
+    inline static int32_t asked{0};
+
+    AsciiChar const* getTimingCacheID() noexcept override
+    {
+        ++asked;
+        return id;
+    }
+    void restore(PluginFieldCollection const&) {}
+    int32_t enqueue(PluginTensorDesc const*, PluginTensorDesc const*, void const* const*, void* const*, void*,
+        cudaStream_t) noexcept override
+    {
+        return 0;
+    }
+};
+
+//! There are no timing caches yet that a prefix could be added in: whatever the id is, the plan is the same.
+TEST_F(Timing, L19_theTimingCacheIdIsAskedForOnceAndMayBeNull)
+{
+    OneToOneCreator<Cached> cached;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(cached, ""));
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({2, 3}))};
+    Cached plugin;
+    network->markOutput(*network->addPluginV3(inputs, 1, nullptr, 0, plugin)->getOutput(0));
+    std::string first;
+    for (char const* const id : {static_cast<char const*>(nullptr), "", "an id"})
+    {
+        Cached::id = id;
+        Cached::asked = 0;
+        std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+        ASSERT_NE(plan, nullptr) << logger.errors();
+        EXPECT_EQ(Cached::asked, 1);
+        std::string const bytes{static_cast<char const*>(plan->data()), plan->size()};
+        EXPECT_EQ(bytes, first.empty() ? bytes : first);
+        first = bytes;
+    }
+    getPluginRegistry()->deregisterCreator(cached);
 }
 
 TEST_F(Timing, K6_orderOfCallsPerTimedCombination)

@@ -116,6 +116,106 @@ TEST_F(V2, J13_J14_J15_J16_storingAndRestoring)
     EXPECT_EQ(apitest::extents(context->getTensorShape("y")), (std::vector<int64_t>{1, 2, 8, 11}));
 }
 
+//! Stores more each time that it is asked how much: the last answer holds.
+class Growing final : public CircPadBatchless<Growing, IPluginV2>
+{
+  public:
+    static constexpr char const* kType{"Growing"};
+    static constexpr size_t kMore{1000};
+    inline static size_t size{0};
+
+    Growing* clone() const noexcept override
+    {
+        return copied();
+    }
+    bool supportsFormat(DataType kind, PluginFormat format) const noexcept override
+    {
+        return kind == DataType::kFLOAT && format == PluginFormat::kLINEAR;
+    }
+    void configureWithFormat(Dims const* inputDims, int32_t, Dims const* outputDims, int32_t, DataType kind,
+        PluginFormat, int32_t maxBatchSize) noexcept override
+    {
+        configured(inputDims[0], outputDims[0], kind, maxBatchSize);
+    }
+    size_t getSerializationSize() const noexcept override
+    {
+        size += kMore;
+        return CircPadBatchless::getSerializationSize() + size;
+    }
+    void serialize(void* buffer) const noexcept override
+    {
+        CircPadBatchless::serialize(buffer);
+        std::memset(static_cast<char*>(buffer) + CircPadBatchless::getSerializationSize(), 0x5A, size);
+    }
+};
+
+//! Notes how much comes back, and whether all of it is what was written.
+class GrowingCreator final : public IPluginCreator
+{
+  public:
+    AsciiChar const* getPluginName() const noexcept override
+    {
+        return Growing::kType;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return "1";
+    }
+    PluginFieldCollection const* getFieldNames() noexcept override
+    {
+        return pads.getFieldNames();
+    }
+    IPluginV2* createPlugin(AsciiChar const*, PluginFieldCollection const*) noexcept override
+    {
+        return nullptr;
+    }
+    IPluginV2* deserializePlugin(AsciiChar const* name, void const* data, size_t length) noexcept override
+    {
+        size_t const head = length % Growing::kMore; // What the parent writes has fewer bytes.
+        auto const* const rest = static_cast<char const*>(data) + head;
+        bool const isWhole = std::count(rest, rest + (length - head), '\x5A') == static_cast<int64_t>(length - head);
+        sizes.push_back(isWhole ? length - head : 0);
+        return pads.deserializePlugin(name, data, head);
+    }
+    void setPluginNamespace(AsciiChar const* given) noexcept override
+    {
+        pads.setPluginNamespace(given);
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return pads.getPluginNamespace();
+    }
+    CircPadCreator<Growing> pads;
+    std::vector<size_t> sizes;
+};
+
+TEST_F(V2, J14_J15_eachSerializationAsksForTheSizeAgainAndStoresThatMuch)
+{
+    GrowingCreator growing;
+    ASSERT_TRUE(getPluginRegistry()->registerCreator(growing, "tests"));
+    Growing::size = 0;
+    auto* plugin = new Growing;
+    plugin->setPluginNamespace("tests");
+    ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({1, 2, 5, 7}))};
+    network->markOutput(*network->addPluginV2(inputs, 1, *plugin)->getOutput(0));
+    plugin->destroy();
+    std::unique_ptr<ICudaEngine> engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    size_t const built = Growing::size;
+    ASSERT_EQ(growing.sizes, std::vector<size_t>{built});
+    for (size_t again = 1; again <= 2; ++again)
+    {
+        std::unique_ptr<IHostMemory> const stored{engine->serialize()};
+        ASSERT_NE(stored, nullptr) << logger.errors();
+        EXPECT_EQ(Growing::size, built + again * Growing::kMore) << "asked once per serialization";
+        std::unique_ptr<ICudaEngine> const other{runtime->deserializeCudaEngine(stored->data(), stored->size())};
+        ASSERT_NE(other, nullptr) << logger.errors();
+        EXPECT_EQ(growing.sizes.back(), Growing::size);
+    }
+    engine.reset();
+    getPluginRegistry()->deregisterCreator(growing);
+}
+
 TEST_F(V2, J6_J7_contextsCloneWithoutInitialize)
 {
     CircPadV2 plugin;

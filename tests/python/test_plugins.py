@@ -479,13 +479,15 @@ def test_K13_K14_K15_expressions_and_both_spellings() -> None:
 
     class Asking(CircPadDynamic):
         def get_output_dimensions(self, output_index, inputs, expr_builder):
-            found["batch"] = (inputs[0][0].is_constant(), inputs[0][0].get_constant_value())
-            found["channels"] = (inputs[0][1].isConstant(), inputs[0][1].getConstantValue())
+            batch, channels = inputs[0][0], inputs[0][1]
+            found["now"] = [(each.is_constant(), each.get_constant_value()) for each in (batch, channels)]
+            found["in 9"] = [(each.isConstant(), each.getConstantValue()) for each in (batch, channels)]
             found["bad"] = expr_builder.operation(99, inputs[0][0], inputs[0][1])
             return super().get_output_dimensions(output_index, inputs, expr_builder)
 
     assert build(Asking()) is not None
-    assert found == {"batch": (False, -(2**31)), "channels": (True, 2), "bad": None}
+    wanted = [(False, -(2**31)), (True, 2)]
+    assert found == {"now": wanted, "in 9": wanted, "bad": None}
 
 
 class OlderPad(trt.IPluginV2Ext):
