@@ -16,7 +16,7 @@ from zoo import MODELS, Model, Shapes
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 
 
-# Where every step is compared with plain loops: small, as these take seconds where kernels take microseconds.
+# Where plain loops compute it too: small, as these take seconds where kernels take microseconds.
 VERIFIED: dict[str, Shapes] = {
     "unet": {"input": (1, 3, 48, 64)},
     "bert_base": {"input_ids": (2, 3), "attention_mask": (2, 3)},
@@ -27,16 +27,8 @@ VERIFIED: dict[str, Shapes] = {
 }
 
 
-# What plain loops run within seconds; the others are planned again and not run.
-RUN_BY_REFERENCE: dict[str, Shapes] = {
-    "unet": {"input": (1, 3, 32, 32)},
-    "bert_base": {"input_ids": (1, 2), "attention_mask": (1, 2)},
-    "gpt2": {"input_ids": (1, 2), "attention_mask": (1, 2)},
-    "ocr_detector": {"x": (1, 3, 64, 64)},
-    "ocr_recognizer": {"x": (1, 3, 48, 48)},
-    "ocr_classifier": {"x": (1, 3, 48, 48)},
-    "magika": {"bytes": (1, 2048)},
-}
+# Plain loops take too long for it: planned again for them, and not run.
+TOO_LARGE_TO_RUN = {"vit_b_16"}
 
 
 class Saved(NamedTuple):
@@ -83,15 +75,15 @@ def test_every_step_agrees_with_the_reference(saved: Saved) -> None:
 
 def test_is_planned_again_for_another_device(saved: Saved) -> None:
     """The CPU's plan on the reference, which has kernels for none of its fusions: the portable graph is portable."""
-    steps = planned_again(saved.path)
-    assert steps >= saved.session.engine.num_layers, "nothing was undone"
-    shapes = RUN_BY_REFERENCE.get(saved.model.name)
-    if shapes is None:
+    if saved.model.name in TOO_LARGE_TO_RUN:
+        assert planned_again(saved.path) > saved.session.engine.num_layers, "nothing was undone"
         return
+    shapes = VERIFIED.get(saved.model.name, saved.model.shapes[0])
     feed, other = (references.inputs(saved.model, shapes, variant) for variant in (0, 1))
     inputs, outputs = saved.path.with_suffix(".in.npz"), saved.path.with_suffix(".out.npz")
     np.savez(inputs, **feed)
-    planned_again(saved.path, inputs, outputs)
+    steps = planned_again(saved.path, inputs, outputs)
+    assert steps > saved.session.engine.num_layers, "nothing was undone"
     apart = {name: array.copy() for name, array in saved.session(other).items()}
     want = saved.session(feed)
     with np.load(outputs) as got:
