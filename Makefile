@@ -23,7 +23,7 @@ CHECKS := address,return,bounds,shift,signed-integer-overflow,integer-divide-by-
 ifndef SHORT
 CHECKS := address,undefined,float-cast-overflow
 endif
-SANITIZED := test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_device test_api test_contract
+SANITIZED := test_base test_fuzz test_plan test_runtime test_plugins test_backends test_hostrt test_device test_api test_contract
 ifndef SHORT
 SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verification test_headers
 # Not tests/install: what it builds and installs is another build, without sanitizers.

@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cpuid.h>
 #include <fstream>
-#include <sched.h>
-#include <sstream>
 
 namespace tenon
 {
@@ -89,21 +87,6 @@ std::atomic<Isa>& cap() noexcept
     static std::atomic<Isa> instance{capOfKnob()};
     return instance;
 }
-
-//! CPUs by the cgroup's quota, rounded up; 0: no limit found.
-int32_t quotaCpus()
-{
-    double quota{0.0};
-    double period{0.0};
-    std::string text;
-    if (std::ifstream two{"/sys/fs/cgroup/cpu.max"}; two >> text >> period && text != "max")
-        std::istringstream{text} >> quota;
-    else if (std::ifstream one{"/sys/fs/cgroup/cpu/cpu.cfs_quota_us"}; one >> quota)
-        std::ifstream{"/sys/fs/cgroup/cpu/cpu.cfs_period_us"} >> period;
-    if (quota <= 0.0 || period <= 0.0)
-        return 0;
-    return std::max(1, static_cast<int32_t>((quota + period - 1.0) / period));
-}
 } // namespace
 
 std::string_view nameOf(Isa isa) noexcept
@@ -136,25 +119,6 @@ std::string cpuModel()
             if (size_t const colon = line.find(": "); colon != std::string::npos)
                 return line.substr(colon + 2);
     return "unknown x86-64 CPU";
-}
-
-int32_t usableCpus() noexcept
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int32_t cpus{1};
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        cpus = std::max(1, CPU_COUNT(&set));
-    try
-    {
-        if (int32_t const quota = quotaCpus(); quota > 0)
-            cpus = std::min(cpus, quota);
-    }
-    catch (...)
-    {
-        return cpus; // Files that cannot be read set no limit.
-    }
-    return cpus;
 }
 
 } // namespace tenon

@@ -29,7 +29,5 @@ Isa activeIsa() noexcept;
 void capIsa(Isa isa) noexcept;
 //! Model name of the CPU as the system gives it.
 std::string cpuModel();
-//! CPUs that this process may use: affinity and the cgroup's quota, at least 1.
-int32_t usableCpus() noexcept;
 
 } // namespace tenon

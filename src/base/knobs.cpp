@@ -16,6 +16,9 @@ constexpr std::array kKnobs{
         "Device of builders and runtimes made from now on: cpu, ref, cuda or cuda:N."},
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
+    KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "100",
+        "Microseconds for which a thread that waits for other threads of a run spins before it sleeps, and after a run "
+        "for the next; 0: not at all."},
     KnobInfo{Knob::kIsa, "TENON_ISA", "text", "what the machine has",
         "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx; this release has "
         "kernels for avx2 and avx512, and takes those of avx512 under every wider one.",
@@ -70,6 +73,16 @@ bool isListed(std::string_view words, std::string const& word)
         && (" " + std::string{words} + " ").find(" " + word + " ") != std::string::npos;
 }
 
+KnobInfo const& infoOf(Knob knob) noexcept
+{
+    return kKnobs[static_cast<size_t>(knob)];
+}
+
+int64_t leastOf(KnobInfo const& number) noexcept
+{
+    return number.type == "count" ? 1 : 0;
+}
+
 constexpr std::string_view kTrueWords{"1 on true yes"};
 constexpr std::string_view kFalseWords{"0 off false no"};
 } // namespace
@@ -87,15 +100,15 @@ std::optional<std::string> textOf(Knob knob)
 
 std::optional<std::string> problemOf(Knob knob)
 {
-    KnobInfo const& info = kKnobs[static_cast<size_t>(knob)];
+    KnobInfo const& info = infoOf(knob);
     std::optional<std::string> const text = textOf(knob);
     if (!text)
         return std::nullopt;
     std::string const what = std::string{info.variable} + "=" + *text + " has no effect: ";
     if (!info.isRead)
         return what + "this switch is not in this release";
-    if (info.type == "count" && !countOf(knob))
-        return what + "it takes a whole number from 1";
+    if ((info.type == "count" || info.type == "number") && !countOf(knob))
+        return what + "it takes a whole number from " + std::to_string(leastOf(info));
     if (info.type == "switch" && !isListed(kTrueWords, *text) && !isListed(kFalseWords, *text))
         return what + "it takes " + listed(std::string{kTrueWords} + " " + std::string{kFalseWords});
     if (!info.accepted.empty() && !isListed(info.accepted, *text))
@@ -119,7 +132,7 @@ std::optional<int64_t> countOf(Knob knob)
         return std::nullopt;
     int64_t count{0};
     auto const [end, problem] = std::from_chars(text->data(), text->data() + text->size(), count);
-    if (problem != std::errc{} || end != text->data() + text->size() || count < 1)
+    if (problem != std::errc{} || end != text->data() + text->size() || count < leastOf(infoOf(knob)))
         return std::nullopt;
     return count;
 }

@@ -15,6 +15,7 @@ enum class Knob : uint8_t
 {
     kDevice,
     kThreads,
+    kSpin,
     kIsa,
     kLog,
     kCacheDir,
@@ -28,7 +29,7 @@ struct KnobInfo
 {
     Knob knob;
     std::string_view variable; //!< Environment variable.
-    std::string_view type;     //!< "text", "count", "switch".
+    std::string_view type;     //!< "text", "count" (from 1), "number" (from 0), "switch".
     std::string_view standard; //!< What holds when it is unset.
     std::string_view meaning;  //!< One sentence.
     //! The values of a text, separated by blanks; empty: whoever reads it decides.
@@ -43,7 +44,7 @@ std::optional<std::string> textOf(Knob knob);
 std::optional<std::string> problemOf(Knob knob);
 //! problemOf() of each knob that has one.
 std::vector<std::string> knobProblems();
-//! A positive number; none when unset or not one.
+//! A whole number, from 1 for a count; none when unset or not one.
 std::optional<int64_t> countOf(Knob knob);
 //! "1", "on", "true", "yes" are true, "0", "off", "false", "no" false; else the given value.
 bool switchOf(Knob knob, bool standard);

@@ -1,19 +1,23 @@
-// SignalsBlocked: for the start of threads of ours, which inherit it: signals go to the program's own threads.
+// SignalsBlocked: for the time in which a thread of ours is started, which inherits what is blocked.
 #pragma once
 
 #include <csignal>
+#include <initializer_list>
 
 namespace tenon
 {
 
+//! Signals that others send go to the program's own threads; those that a thread raises by what it does stay with it.
 class SignalsBlocked
 {
   public:
     SignalsBlocked() noexcept
     {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &mBefore);
+        sigset_t others;
+        sigfillset(&others);
+        for (int const own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP})
+            sigdelset(&others, own);
+        pthread_sigmask(SIG_BLOCK, &others, &mBefore);
     }
     ~SignalsBlocked()
     {

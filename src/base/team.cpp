@@ -1,161 +1,186 @@
-// Team: OpenMP's threads under spinning barriers.
+// Team: the pool, and how work goes to its threads and comes back.
 #include "base/team.h"
 
+#include "base/cpus.h"
+#include "base/fork.h"
+#include "base/signals_blocked.h"
+
 #include <algorithm>
-#include <condition_variable>
 #include <immintrin.h>
 #include <memory>
 #include <mutex>
-#include <omp.h>
+#include <new>
 #include <pthread.h>
-#include <sched.h>
-#include <thread>
+#include <utility>
 
 namespace tenon
 {
 
 namespace
 {
-constexpr int32_t kSpinsBeforeYield{20000}; // Around 200 µs: longer than the lanes of one step drift apart.
+thread_local SpinHistory tWithinRuns;
+} // namespace
 
-std::atomic<int32_t>& threadsInUse() noexcept
-{
-    static std::atomic<int32_t> count{0};
-    return count;
-}
-
-using Work = void (*)(void* context, int32_t lane, SpinBarrier& barrier);
-
-void runRegion(int32_t threads, Work work, void* context)
-{
-    SpinBarrier barrier{threads};
-#pragma omp parallel num_threads(threads)
-    {
-        // OpenMP may give fewer threads than asked for; then the barrier would wait for ever.
-        if (omp_get_num_threads() == threads)
-            work(context, omp_get_thread_num(), barrier);
-        else if (omp_get_thread_num() == 0)
-        {
-            SpinBarrier alone{1};
-            work(context, 0, alone);
-        }
-    }
-}
-
-//! A thread that enters regions for another one, which cannot: OpenMP keeps a team per thread that entered a region,
-//! and of one that forked the team stays behind in the parent; a region there waits for it for ever.
-class Deputy
+//! A thread of the pool. Lives as long as the process, so that whoever is late to look at its words finds them.
+class TeamWorker
 {
   public:
-    Deputy()
-        : mThread{[this] { serve(); }}
+    //! Null: the system has no more threads.
+    static TeamWorker* start() noexcept
     {
+        SignalsBlocked const blocked;
+        std::unique_ptr<TeamWorker> worker{new (std::nothrow) TeamWorker};
+        pthread_t thread{};
+        if (worker == nullptr || pthread_create(&thread, nullptr, &TeamWorker::main, worker.get()) != 0)
+            return nullptr;
+        pthread_setname_np(thread, "tenon-lane");
+        pthread_detach(thread);
+        return worker.release();
     }
-    ~Deputy()
+    void give(Team& team, int32_t lane) noexcept
     {
-        {
-            std::scoped_lock const lock{mMutex};
-            mIsDone = true;
-        }
-        mChanged.notify_all();
-        mThread.join();
+        mTeam = &team;
+        mLane = lane;
+        mGiven.set(mGiven.value() + 1);
     }
-    Deputy(Deputy const&) = delete;
+    //! Until what was given last is done.
+    void await(SpinTime spin) noexcept
+    {
+        mDone.waitWhile(mGiven.value() - 1, spin, tWithinRuns);
+    }
 
-    void run(int32_t threads, Work work, void* context)
+    TeamWorker* next{nullptr}; //!< In the pool's list of those that have nothing to do.
+
+  private:
+    static void* main(void* self) noexcept
     {
-        std::unique_lock lock{mMutex};
-        mThreads = threads;
-        mWork = work;
-        mContext = context;
-        mChanged.notify_all();
-        mChanged.wait(lock, [this] { return mWork == nullptr; });
+        static_cast<TeamWorker*>(self)->serve();
+        return nullptr;
+    }
+    void serve() noexcept
+    {
+        SpinTime spin{0};
+        SpinHistory betweenRuns;
+        for (uint32_t round = 0;; ++round)
+        {
+            mGiven.waitWhile(round, spin, betweenRuns);
+            spin = mTeam->mLease.spin;
+            _mm_setcsr(mTeam->mFloatMode);
+            mTeam->runLane(mLane);
+            mDone.set(round + 1); // The team may be gone from here on.
+        }
+    }
+
+    WaitWord mGiven;
+    WaitWord mDone;
+    Team* mTeam{nullptr};
+    int32_t mLane{0};
+};
+
+//! The threads of a process, and how many lanes its runs have.
+class TeamPool
+{
+  public:
+    Team::Lease lend(std::span<TeamWorker*> workers, int32_t wanted, int32_t budget, SpinTime spin) noexcept
+    {
+        std::scoped_lock const lock{mMutex};
+        int32_t const most = std::min(std::clamp(budget - mLanes, 1, std::max(wanted, 1)), Team::kMostLanes);
+        int32_t lanes{1};
+        while (lanes < most && (workers[static_cast<size_t>(lanes)] = take()) != nullptr)
+            ++lanes;
+        mLanes += lanes;
+        return {lanes, mLanes <= mCpus ? spin : SpinTime::zero()};
+    }
+    void takeBack(std::span<TeamWorker* const> workers) noexcept
+    {
+        std::scoped_lock const lock{mMutex};
+        mLanes -= static_cast<int32_t>(workers.size());
+        for (size_t lane = workers.size() - 1; lane > 0; --lane) // The first will be so again, while they spin still.
+            workers[lane]->next = std::exchange(mIdle, workers[lane]);
     }
 
   private:
-    void serve()
+    TeamWorker* take() noexcept
     {
-        std::unique_lock lock{mMutex};
-        while (true)
-        {
-            mChanged.wait(lock, [this] { return mWork != nullptr || mIsDone; });
-            if (mWork == nullptr)
-                return;
-            runRegion(mThreads, mWork, mContext); // The caller does nothing but wait for the end of it.
-            mWork = nullptr;
-            mChanged.notify_all();
-        }
+        return mIdle == nullptr ? TeamWorker::start() : std::exchange(mIdle, mIdle->next);
     }
 
     std::mutex mMutex;
-    std::condition_variable mChanged;
-    int32_t mThreads{1};
-    Work mWork{nullptr};
-    void* mContext{nullptr};
-    bool mIsDone{false};
-    std::thread mThread; //!< Last: it starts when the rest stands.
+    int32_t const mCpus{usableCpus()};
+    int32_t mLanes{0};
+    TeamWorker* mIdle{nullptr};
 };
 
-thread_local bool tHasForked{false}; //!< This thread is the one that lives on in a forked child.
-thread_local std::unique_ptr<Deputy> tDeputy;
-
-//! In the child, whose one thread is the one that forked. Leases of the others went with them.
-void forgetThreads() noexcept
+namespace
 {
-    tHasForked = true;
-    static_cast<void>(tDeputy.release()); // Its thread is not here either: there is nothing to join.
-    threadsInUse().store(0, std::memory_order_relaxed);
+std::atomic<TeamPool*> gPool{nullptr}; //!< Never destroyed: threads sleep on its workers while the process ends.
+
+TeamPool& pool() noexcept
+{
+    TeamPool* pool = gPool.load(std::memory_order_acquire);
+    if (pool != nullptr)
+        return *pool;
+    auto* const made = new TeamPool;
+    if (gPool.compare_exchange_strong(pool, made, std::memory_order_acq_rel))
+        return *made;
+    delete made;
+    return *pool;
 }
 
-// When the library is loaded: a user's own OpenMP region may come before the first run of ours.
-[[maybe_unused]] int const kForksForgetThreads = pthread_atfork(nullptr, nullptr, &forgetThreads);
+//! The threads stayed in the parent, and leases of other threads with them; the lock may be taken for ever.
+void forgetPool() noexcept
+{
+    gPool.store(nullptr, std::memory_order_relaxed);
+}
+
+[[maybe_unused]] int const kForksForgetPool = pthread_atfork(nullptr, nullptr, &forgetPool);
 } // namespace
 
-void SpinBarrier::wait() noexcept
+void TeamBarrier::wait() noexcept
 {
-    uint32_t const round = mRound.load(std::memory_order_acquire);
-    if (mArrived.fetch_add(1, std::memory_order_acq_rel) + 1 == mCount)
-    {
-        mArrived.store(0, std::memory_order_relaxed);
-        mRound.store(round + 1, std::memory_order_release);
-        return;
-    }
-    for (int32_t spins = 0; mRound.load(std::memory_order_acquire) == round; ++spins)
-    {
-        if (spins < kSpinsBeforeYield)
-            _mm_pause();
-        else
-            sched_yield();
-    }
+    uint32_t const round = mRound.value();
+    if (mArrived.fetch_add(1, std::memory_order_acq_rel) + 1 < mCount)
+        return mRound.waitWhile(round, mSpin, tWithinRuns);
+    mArrived.store(0, std::memory_order_relaxed);
+    mRound.set(round + 1);
 }
 
-TeamLease::TeamLease(int32_t wanted, int32_t budget) noexcept
+Team::Team(int32_t wanted, int32_t budget, SpinTime spin) noexcept
+    : mGeneration{forkGeneration()},
+      mLease{pool().lend(mWorkers, wanted, budget, spin)},
+      mFloatMode{_mm_getcsr()},
+      mBarrier{mLease.lanes, mLease.spin}
 {
-    std::atomic<int32_t>& inUse = threadsInUse();
-    int32_t used = inUse.load(std::memory_order_relaxed);
-    do
-        mThreads = std::clamp(budget - used, 1, std::max(wanted, 1));
-    while (!inUse.compare_exchange_weak(used, used + mThreads, std::memory_order_acq_rel));
 }
 
-TeamLease::~TeamLease()
+Team::~Team()
 {
-    threadsInUse().fetch_sub(mThreads, std::memory_order_acq_rel);
+    if (mGeneration == forkGeneration())
+        pool().takeBack({mWorkers.data(), static_cast<size_t>(mLease.lanes)});
 }
 
-void runTeam(int32_t threads, Work work, void* context)
+void Team::run(Work work, void* context) noexcept
 {
-    if (threads <= 1)
+    if (mGeneration != forkGeneration())
     {
-        SpinBarrier alone{1};
-        work(context, 0, alone);
-        return;
+        TeamBarrier alone{1, SpinTime::zero()};
+        return work(context, 0, alone);
     }
-    if (!tHasForked)
-        return runRegion(threads, work, context);
-    if (tDeputy == nullptr)
-        tDeputy = std::make_unique<Deputy>();
-    tDeputy->run(threads, work, context);
+    mWork = work;
+    mContext = context;
+    runLane(0);
+}
+
+//! Each lane wakes two others, and waits for the end of both: that of many threads costs their logarithm.
+void Team::runLane(int32_t lane) noexcept
+{
+    int32_t const first = 2 * lane + 1;
+    int32_t const last = std::min(first + 2, lanes());
+    for (int32_t child = first; child < last; ++child)
+        mWorkers[static_cast<size_t>(child)]->give(*this, child);
+    mWork(mContext, lane, mBarrier);
+    for (int32_t child = first; child < last; ++child)
+        mWorkers[static_cast<size_t>(child)]->await(mLease.spin);
 }
 
 } // namespace tenon

@@ -1,22 +1,25 @@
-// Team: the threads that run steps together. They are OpenMP's own, so that libraries that use OpenMP share them.
+// Team: the threads that run steps together. One pool for the process; each run is lent some of it.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include "base/wait_word.h"
+
+#include <array>
+#include <span>
 
 namespace tenon
 {
 
-//! A barrier on which threads spin: hand-over in a fraction of a microsecond while all of them are hot. One that waits
-//! long lets other threads of the machine run.
-class SpinBarrier
+//! A barrier between the lanes of a team: hand-over in a fraction of a microsecond while all of them are hot.
+class TeamBarrier
 {
   public:
-    explicit SpinBarrier(int32_t count) noexcept
-        : mCount{count}
+    TeamBarrier(int32_t count, SpinTime spin) noexcept
+        : mCount{count},
+          mSpin{spin}
     {
     }
-    SpinBarrier(SpinBarrier const&) = delete;
+    TeamBarrier(TeamBarrier const&) = delete;
+    //! Lasts until all lanes have come. One that waits longer than the time to spin sleeps.
     void wait() noexcept;
     int32_t count() const noexcept
     {
@@ -25,29 +28,53 @@ class SpinBarrier
 
   private:
     int32_t const mCount;
+    SpinTime const mSpin;
     alignas(64) std::atomic<int32_t> mArrived{0};
-    alignas(64) std::atomic<uint32_t> mRound{0};
+    WaitWord mRound;
 };
 
-//! Takes up to `wanted` of the CPUs that no other run of this process holds, one at least; gives them back when it
-//! goes.
-class TeamLease
+class TeamWorker;
+
+//! This thread and others of the pool: up to `wanted` of the CPUs that no other run of this process holds, one at
+//! least, out of `budget`. Gives them back when it goes.
+class Team
 {
   public:
-    TeamLease(int32_t wanted, int32_t budget) noexcept;
-    ~TeamLease();
-    TeamLease(TeamLease const&) = delete;
-    int32_t threads() const noexcept
+    static constexpr int32_t kMostLanes{256};
+    //! What each lane calls.
+    using Work = void (*)(void* context, int32_t lane, TeamBarrier& barrier);
+
+    //! Lanes spin for `spin` at most before they sleep; not at all while this process has more lanes than CPUs.
+    Team(int32_t wanted, int32_t budget, SpinTime spin) noexcept;
+    ~Team();
+    Team(Team const&) = delete;
+
+    int32_t lanes() const noexcept
     {
-        return mThreads;
+        return mBarrier.count();
     }
+    //! Calls work(context, lane, barrier) on all lanes at once, this thread as lane 0; returns when all have returned.
+    //! In a process forked off since the team was made it is this thread alone, with a barrier of one.
+    void run(Work work, void* context) noexcept;
 
   private:
-    int32_t mThreads{1};
-};
+    friend class TeamPool;
+    friend class TeamWorker;
+    struct Lease
+    {
+        int32_t lanes;
+        SpinTime spin;
+    };
 
-//! Calls work(context, lane, barrier) on `threads` threads at once, this one among them as lane 0; on this one alone,
-//! with a barrier of one, when OpenMP gives fewer. In a forked child lane 0 is a thread of the team's, not this one.
-void runTeam(int32_t threads, void (*work)(void* context, int32_t lane, SpinBarrier& barrier), void* context);
+    void runLane(int32_t lane) noexcept;
+
+    std::array<TeamWorker*, kMostLanes> mWorkers; //!< By lane; that of lane 0 is no worker.
+    int32_t const mGeneration;
+    Lease const mLease;
+    uint32_t const mFloatMode; //!< Rounding and denormals as this thread has them.
+    Work mWork{nullptr};
+    void* mContext{nullptr};
+    TeamBarrier mBarrier;
+};
 
 } // namespace tenon

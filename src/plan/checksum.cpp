@@ -1,6 +1,8 @@
 // Checksums of plan sections.
 #include "plan/checksum.h"
 
+#include "base/cpus.h"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -58,7 +60,7 @@ uint64_t chunkedChecksum(ByteView bytes)
         for (size_t i = next++; i < chunks; i = next++)
             sums[i] = checksum(bytes.subspan(i * kChunk, std::min(kChunk, bytes.size() - i * kChunk)));
     };
-    size_t const threads = std::min<size_t>({std::thread::hardware_concurrency(), chunks / 2, 8});
+    size_t const threads = std::min<size_t>({static_cast<size_t>(usableCpus()), chunks / 2, 8});
     {
         std::vector<std::jthread> team;
         for (size_t i = 1; i < threads; ++i)

@@ -226,6 +226,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_ISA", "foo", "avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx"),
         ("TENON_THREADS", "abc", "whole number"),
         ("TENON_THREADS", "0", "whole number"),
+        ("TENON_SPIN", "-1", "whole number from 0"),
         ("TENON_LOG", "bogus", "error, warning, info or verbose"),
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
         ("TENON_CACHE_DIR", "cache", "not in this release"),
@@ -243,7 +244,13 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
 
 @pytest.mark.parametrize(
     ("variable", "value"),
-    [("TENON_ISA", "avx2"), ("TENON_THREADS", "1"), ("TENON_FUSION", "off"), ("TENON_IMPLICIT_BATCH", "1")],
+    [
+        ("TENON_ISA", "avx2"),
+        ("TENON_THREADS", "1"),
+        ("TENON_SPIN", "0"),
+        ("TENON_FUSION", "off"),
+        ("TENON_IMPLICIT_BATCH", "1"),
+    ],
 )
 def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
     assert tenon("run", plan, **{variable: value}).stderr == ""

@@ -30,12 +30,7 @@ int64_t totalRuns()
     return text == nullptr ? 2400 : std::max<int64_t>(std::atoll(text), 8 * 24);
 }
 
-// ThreadSanitizer does not see how OpenMP's threads wait for each other.
-#ifdef __SANITIZE_THREAD__
-constexpr int32_t kThreads{1};
-#else
 constexpr int32_t kThreads{2};
-#endif
 
 //! What this process has written to, in memory or swapped out, after the C library has given back what is free. Counted
 //! page by page: the kernel's quick figures are off by megabytes where there are many cores.

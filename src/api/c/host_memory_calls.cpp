@@ -1,5 +1,6 @@
 // C functions: memory of the host, copies in the order of streams, and the machine as a device.
 #include "api/c/host_status.h"
+#include "base/cpus.h"
 #include "base/isa.h"
 #include "device/host/memory.h"
 #include "device/host/streams.h"

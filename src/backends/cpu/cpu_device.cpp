@@ -1,6 +1,7 @@
 // The device "cpu": host memory, the kernel table, and running steps on the team.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/kernel_table.h"
+#include "base/cpus.h"
 #include "base/isa.h"
 #include "base/knobs.h"
 #include "base/team.h"
@@ -94,11 +95,11 @@ struct Run
 
 void waitFor(void* barrier)
 {
-    static_cast<SpinBarrier*>(barrier)->wait();
+    static_cast<TeamBarrier*>(barrier)->wait();
 }
 
 //! One lane's way through consecutive collective steps. Every lane makes the same decisions between the same barriers.
-void runCollective(void* context, int32_t index, SpinBarrier& barrier)
+void runCollective(void* context, int32_t index, TeamBarrier& barrier)
 {
     Run& run = *static_cast<Run*>(context);
     Lane const lane{index, barrier.count(), waitFor, &barrier};
@@ -168,19 +169,19 @@ class CpuDevice final : public HostDevice
     int32_t hostThreads() const noexcept override
     {
         static int32_t const cpus = usableCpus();
-        return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), kMostThreads));
+        return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), Team::kMostLanes));
     }
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {
-        int32_t const wanted = options.hostThreads > 0 ? std::min(options.hostThreads, kMostThreads) : hostThreads();
-        TeamLease const lease{wanted, std::max(wanted, hostThreads())};
+        int32_t const wanted = options.hostThreads > 0 ? options.hostThreads : hostThreads();
+        Team team{wanted, std::max(wanted, hostThreads()), defaultSpin()};
         Run run{options};
         run.launches = launches;
         run.failure = &failure;
         while (run.next < launches.size() && !run.isStoppedAfter(launches.size()))
         {
             if (hostPrepared(*launches[run.next].prepared).isCollective())
-                runTeam(lease.threads(), runCollective, &run);
+                team.run(runCollective, &run);
             else
                 runAlone(run);
         }
@@ -197,8 +198,13 @@ class CpuDevice final : public HostDevice
     }
 
   private:
-    static constexpr int32_t kMostThreads{256};
-
+    static SpinTime defaultSpin() noexcept
+    {
+        constexpr int64_t kStandard{100}; // About what it costs to sleep and to be woken, twice.
+        constexpr int64_t kLongest{60'000'000};
+        static SpinTime const spin{std::min(countOf(Knob::kSpin).value_or(kStandard), kLongest)};
+        return spin;
+    }
     std::optional<KernelEntry> added(std::string_view name) const
     {
         std::scoped_lock const lock{mMutex};
