@@ -1,6 +1,7 @@
 // addPlugin: bounds of all ports over the profiles, negotiation, casts, and what the plan stores.
 #include "api/plugin_graph.h"
 
+#include "backends/plugin/plugin.h"
 #include "layers/cast.h"
 #include "layers/shape.h"
 #include "layers/slice.h"
@@ -295,13 +296,15 @@ class PluginWriter
                 choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()),
                     mOutputScales.at(i), isSize)});
         }
-        bool const isTimed = mRequest.timedOn != nullptr && !mFields.live->isAhead(); // What is compiled runs later.
+        bool const isTimed = mRequest.timedOn != nullptr && timedStepOf(*mRequest.timedOn) != nullptr
+            && !mFields.live->isAhead(); // What is compiled runs later.
         size_t const most = isTimed ? SIZE_MAX : 1;
         std::vector<plugins::Combination> found = TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, most));
         if (!isTimed)
             return std::move(found.front());
         plugins::TimingOptions timing;
         timing.device = mRequest.timedOn;
+        timing.stepOf = timedStepOf(*mRequest.timedOn);
         timing.average = mRequest.averageRuns;
         timing.least = mRequest.leastRuns;
         timing.mayAlias = mRequest.mayAlias;

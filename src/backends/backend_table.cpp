@@ -1,7 +1,9 @@
-// The backends of this build. The reference stands behind the CPU's own kernels, so that every layer runs.
+// The backends of this build. The reference stands behind the CPU's own kernels, so that every layer runs; both run
+// custom layers on the host.
 #include "backend/backend_table.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/plugin/plugin.h"
 #include "backends/ref/ref.h"
 
 #include <array>
@@ -14,15 +16,32 @@ namespace
 Backend cpuWithReference()
 {
     Backend backend = cpuBackend();
-    backend.append(refCandidates());
+    backend.append(pluginCandidates()).append(refCandidates());
+    return backend;
+}
+
+Backend refWithPlugins()
+{
+    Backend backend = refBackend();
+    backend.append(pluginCandidates());
     return backend;
 }
 
 Device& cpuDeviceWithReference()
 {
     static Device& device = []() -> Device& {
+        addCpuKernels(hostPluginKernels());
         addCpuKernels(refKernels());
         return cpuDevice();
+    }();
+    return device;
+}
+
+Device& refDeviceWithPlugins()
+{
+    static Device& device = []() -> Device& {
+        addRefKernels(hostPluginKernels());
+        return refDevice();
     }();
     return device;
 }
@@ -38,7 +57,7 @@ std::span<BackendEntry const> allBackends() noexcept
 {
     static constexpr std::array kEntries{
         BackendEntry{"cpu", cpuWithReference, cpuDeviceWithReference, unpackCpuWeight},
-        BackendEntry{"ref", refBackend, refDevice, refusePacking},
+        BackendEntry{"ref", refWithPlugins, refDeviceWithPlugins, refusePacking},
     };
     return kEntries;
 }

@@ -1,9 +1,7 @@
 // Timing: each candidate is a copy of the plugin, configured as it would be, that the device measures.
 #include "plugins/timing.h"
 
-#include "device/host/host_kernel.h"
 #include "device/measure.h"
-#include "plugins/cpu_body.h"
 #include "plugins/formats.h"
 
 #include <algorithm>
@@ -27,42 +25,6 @@ Result<TensorArg> operandAt(Ports const& ports, size_t at, std::span<std::array<
     arg.extents.assign(dims.d, dims.d + std::max(dims.nbDims, 0));
     return arg;
 }
-
-//! A plugin as a step of the device, which is where operands can be read and the time is known.
-class TimedStep final : public HostPrepared
-{
-  public:
-    TimedStep(
-        Plugin& plugin, CpuBody body, std::vector<nvinfer1::PluginTensorDesc> descs, int32_t inputs, int64_t workspace)
-        : mPlugin{plugin},
-          mBody{body},
-          mDescs{std::move(descs)},
-          mInputs{inputs},
-          mWorkspace{workspace}
-    {
-    }
-    size_t scratchBytes() const noexcept override
-    {
-        return static_cast<size_t>(std::max<int64_t>(mWorkspace, 0));
-    }
-    bool isCollective() const noexcept override
-    {
-        return false;
-    }
-    Result<Done> run(Call const& call, Lane const&) const override
-    {
-        TimingPhase const phase;
-        return runOnHost(mBody, mPlugin, mDescs, mInputs,
-            {call.inputs, call.outputs, call.scratch, static_cast<cudaStream_t>(call.stream)});
-    }
-
-  private:
-    Plugin& mPlugin;
-    CpuBody mBody;
-    std::vector<nvinfer1::PluginTensorDesc> mDescs;
-    int32_t mInputs;
-    int64_t mWorkspace;
-};
 
 //! One combination, ready to run.
 class Candidate
@@ -100,8 +62,8 @@ class Candidate
         std::vector<nvinfer1::PluginTensorDesc> descs;
         for (Port const& port : best.all)
             descs.push_back(port.desc);
-        CpuBody const body = mOptions.device->runsHostCode() ? findCpuBody(*mCopy) : nullptr;
-        mStep = std::make_unique<TimedStep>(*mCopy, body, std::move(descs), mPorts.inputs, mWorkspace);
+        auto const workspace = static_cast<size_t>(std::max<int64_t>(mWorkspace, 0));
+        mStep = mOptions.stepOf({*mCopy, std::move(descs), mPorts.inputs, workspace});
         mLaunch = TENON_TRY(mOperands.launch(*mStep));
         return mCopy->reshape(best);
     }
@@ -140,7 +102,7 @@ class Candidate
     TrialOperands mOperands;
     PluginPtr mCopy;
     int64_t mWorkspace{0};
-    std::unique_ptr<TimedStep> mStep;
+    std::unique_ptr<Prepared> mStep;
     Launch mLaunch;
 };
 

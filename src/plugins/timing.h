@@ -6,16 +6,28 @@
 namespace tenon
 {
 class Device;
-}
+class Prepared;
+} // namespace tenon
 
 namespace tenon::plugins
 {
 
+//! A copy that is ready to run, for the device's form of a step.
+struct TimedObject
+{
+    Plugin& plugin;
+    std::vector<nvinfer1::PluginTensorDesc> descs; //!< Inputs first.
+    int32_t inputs{0};
+    size_t workspace{0};
+};
+using StepOf = std::unique_ptr<Prepared> (*)(TimedObject object);
+
 struct TimingOptions
 {
     Device* device{nullptr};
-    int32_t average{1}; //!< As MeasureOptions::runs.
-    int32_t least{1};   //!< As MeasureOptions::rounds.
+    StepOf stepOf{nullptr}; //!< The device's.
+    int32_t average{1};     //!< As MeasureOptions::runs.
+    int32_t least{1};       //!< As MeasureOptions::rounds.
     bool mayAlias{false};
     std::vector<std::array<int32_t, 2>> dataExtents;
     int64_t mostWorkspace{INT64_MAX};

@@ -5,6 +5,7 @@
 #include "base/isa.h"
 #include "base/knobs.h"
 #include "base/team.h"
+#include "device/host/added_kernels.h"
 #include "device/host/host_device.h"
 #include "device/host/host_kernel.h"
 
@@ -162,9 +163,7 @@ class CpuDevice final : public HostDevice
             for (KernelEntry const& entry : file.kernels)
                 if (entry.name == source.kernel)
                     return entry.load(source);
-        if (std::optional<KernelEntry> const entry = added(source.kernel))
-            return entry->load(source); // Without the lock: a plugin's code may load an engine of its own.
-        return badArgument("device 'cpu' has no kernel '{}'", source.kernel);
+        return mAdded.load(name(), source);
     }
     int32_t hostThreads() const noexcept override
     {
@@ -193,8 +192,7 @@ class CpuDevice final : public HostDevice
     }
     void add(std::span<KernelEntry const> kernels)
     {
-        std::scoped_lock const lock{mMutex};
-        mMore.insert(mMore.end(), kernels.begin(), kernels.end());
+        mAdded.add(kernels);
     }
 
   private:
@@ -204,14 +202,6 @@ class CpuDevice final : public HostDevice
         constexpr int64_t kLongest{60'000'000};
         static SpinTime const spin{std::min(countOf(Knob::kSpin).value_or(kStandard), kLongest)};
         return spin;
-    }
-    std::optional<KernelEntry> added(std::string_view name) const
-    {
-        std::scoped_lock const lock{mMutex};
-        for (KernelEntry const& entry : mMore)
-            if (entry.name == name)
-                return entry;
-        return std::nullopt;
     }
 
     //! A step of one lane, on the calling thread.
@@ -224,8 +214,7 @@ class CpuDevice final : public HostDevice
         ++run.next;
     }
 
-    mutable std::mutex mMutex;
-    std::vector<KernelEntry> mMore;
+    AddedKernels mAdded;
 };
 
 CpuDevice& device()

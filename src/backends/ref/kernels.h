@@ -13,17 +13,6 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source);
 Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source);
 //! Writes values of a shape tensor, which stand in the extents of the input, into memory.
 Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source);
-//! A custom layer, through the registry of plugins.
-Result<std::unique_ptr<Kernel>> loadPlugin(KernelSource const& source);
-
-std::variant<std::vector<Offer>, Refusal> offerPlugin(Problem const& problem);
-Result<KernelSpec> buildPlugin(Problem const& problem, Offer const& offer);
-
-//! A custom layer whose code the plan carries.
-Result<std::unique_ptr<Kernel>> loadCompiledPlugin(KernelSource const& source);
-std::variant<std::vector<Offer>, Refusal> offerCompiledPlugin(Problem const& problem);
-Result<KernelSpec> buildCompiledPlugin(Problem const& problem, Offer const& offer);
-
 //! A tensor that the user debugs.
 Result<std::unique_ptr<Kernel>> loadDebugTensor(KernelSource const& source);
 std::variant<std::vector<Offer>, Refusal> offerDebugTensor(Problem const& problem);

@@ -32,11 +32,6 @@ Result<KernelSpec> buildReference(Problem const& problem, Offer const& offer)
 }
 
 constexpr Candidate kCandidates[]{
-    {.layer = CustomLayer::kName,
-        .name = "compiled",
-        .offers = ref::offerCompiledPlugin,
-        .build = ref::buildCompiledPlugin},
-    {.layer = CustomLayer::kName, .name = "plugin", .offers = ref::offerPlugin, .build = ref::buildPlugin},
     {.layer = DebugTensor::kName,
         .name = "debug_tensor",
         .offers = ref::offerDebugTensor,
@@ -45,9 +40,7 @@ constexpr Candidate kCandidates[]{
 };
 
 constexpr KernelEntry kKernels[]{
-    {"compiled_plugin", &ref::loadCompiledPlugin},
     {"debug_tensor", &ref::loadDebugTensor},
-    {"plugin", &ref::loadPlugin},
     {"reference", &ref::loadReference},
     {"reorder", &ref::loadReorder},
     {"shape_values", &ref::loadShapeValues},

@@ -11,13 +11,15 @@ namespace tenon
 
 //! Candidate "reference" for every kind of layer: linear layouts, a high cost. Appended to every backend.
 std::span<Candidate const> refCandidates() noexcept;
-//! Kernels "reference", "reorder" and "shape_values" in plain memory: what the candidates and the planner's own steps
-//! need. A device on host memory looks here for kernels that its own table lacks.
+//! Kernels in plain memory: "reference", and those of the planner's own steps, which every device has to have: "reorder",
+//! "shape_values" and "debug_tensor". A device that runs host code looks here for what its own table lacks.
 std::span<KernelEntry const> refKernels() noexcept;
 
 //! The backend of TENON_DEVICE=ref.
 Backend refBackend();
 //! The device "ref": one thread, plain memory.
 Device& refDevice();
+//! Kernels that the device looks up after its own table; for whoever joins backends, before the first plan is loaded.
+void addRefKernels(std::span<KernelEntry const> kernels);
 
 } // namespace tenon

@@ -1,5 +1,6 @@
 // The device "ref": one thread, plain memory.
 #include "backends/ref/ref.h"
+#include "device/host/added_kernels.h"
 #include "device/host/host_device.h"
 #include "device/host/host_kernel.h"
 
@@ -39,7 +40,7 @@ class RefDevice final : public HostDevice
         for (KernelEntry const& entry : refKernels())
             if (entry.name == source.kernel)
                 return entry.load(source);
-        return badArgument("device 'ref' has no kernel '{}'", source.kernel);
+        return mAdded.load(name(), source);
     }
     int32_t hostThreads() const noexcept override
     {
@@ -66,13 +67,30 @@ class RefDevice final : public HostDevice
         }
         return Done{};
     }
+    void add(std::span<KernelEntry const> kernels)
+    {
+        mAdded.add(kernels);
+    }
+
+  private:
+    AddedKernels mAdded;
 };
+
+RefDevice& device()
+{
+    static auto* const instance = new RefDevice; // Never destroyed: streams may work on while the process ends.
+    return *instance;
+}
 } // namespace
 
 Device& refDevice()
 {
-    static auto* const device = new RefDevice; // Never destroyed: streams may work on while the process ends.
-    return *device;
+    return device();
+}
+
+void addRefKernels(std::span<KernelEntry const> kernels)
+{
+    device().add(kernels);
 }
 
 } // namespace tenon

@@ -2,6 +2,7 @@
 #include "backend/backend_table.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/plugin/plugin.h"
 #include "backends/ref/ref.h"
 #include "devices/guarded/guarded_device.h"
 
@@ -15,13 +16,21 @@ namespace
 Backend cpuWithReference()
 {
     Backend backend = cpuBackend();
-    backend.append(refCandidates());
+    backend.append(pluginCandidates()).append(refCandidates());
+    return backend;
+}
+
+Backend refWithPlugins()
+{
+    Backend backend = refBackend();
+    backend.append(pluginCandidates());
     return backend;
 }
 
 Device& guardedCpu()
 {
     static test::GuardedDevice device = [] {
+        addCpuKernels(hostPluginKernels());
         addCpuKernels(refKernels());
         return test::GuardedDevice{cpuDevice()};
     }();
@@ -30,7 +39,10 @@ Device& guardedCpu()
 
 Device& guardedRef()
 {
-    static test::GuardedDevice device{refDevice()};
+    static test::GuardedDevice device = [] {
+        addRefKernels(hostPluginKernels());
+        return test::GuardedDevice{refDevice()};
+    }();
     return device;
 }
 
@@ -45,7 +57,7 @@ std::span<BackendEntry const> allBackends() noexcept
 {
     static constexpr std::array kEntries{
         BackendEntry{"cpu", cpuWithReference, guardedCpu, unpackCpuWeight},
-        BackendEntry{"ref", refBackend, guardedRef, refusePacking},
+        BackendEntry{"ref", refWithPlugins, guardedRef, refusePacking},
     };
     return kEntries;
 }

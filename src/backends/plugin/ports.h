@@ -1,11 +1,20 @@
 // PluginPorts: what the kernels of custom layers know of their operands, with or without an object behind the layer.
 #pragma once
 
-#include "backends/ref/kernels.h"
+#include "backend/candidate.h"
 #include "layers/plugin.h"
 
-namespace tenon::ref
+namespace tenon::custom
 {
+
+//! An output that works in the memory of an input: the input's contents go there first, so that its other readers keep
+//! their values.
+struct TakeOver
+{
+    size_t output{0};
+    size_t input{0};
+    size_t bytes{0};
+};
 
 struct PluginPorts
 {
@@ -16,11 +25,11 @@ struct PluginPorts
 
     //! A plan may lie: operands are those that were agreed, and no larger than the workspace was sized for.
     Result<Done> check(std::span<TensorArg const> in, std::span<TensorArg const> out) const;
-    //! Bytes of each output that takes over an input.
-    std::vector<size_t> aliasBytes(std::span<TensorArg const> out) const;
-    //! Gives outputs that take over an input its contents; `given` has the addresses of the inputs and gets those that
-    //! the layer works on. Other readers of the input keep their values.
-    void takeOver(Call const& call, std::span<size_t const> bytes, void const** given) const;
+    std::vector<TakeOver> takeOvers(std::span<TensorArg const> out) const;
+    //! As an object is told them; extents that only running tells are −1 (L12).
+    plugins::Ports at(std::span<TensorArg const> in, std::span<TensorArg const> out) const;
+    //! At the largest extents of all profiles.
+    plugins::Ports atMost() const;
 
   private:
     Result<Done> check(TensorArg const& arg, PluginPort const& agreed) const;
@@ -29,4 +38,4 @@ struct PluginPorts
 //! The layouts that were agreed; shape inputs are not read.
 std::variant<std::vector<Offer>, Refusal> offerPorts(Problem const& problem, std::string_view candidate);
 
-} // namespace tenon::ref
+} // namespace tenon::custom

@@ -1,13 +1,27 @@
-// PluginPorts: checks of operands, and outputs that take over inputs.
-#include "backends/ref/plugin_ports.h"
+// PluginPorts: checks of operands, and their forms for objects.
+#include "backends/plugin/ports.h"
 
 #include "plugins/formats.h"
 
 #include <algorithm>
-#include <cstring>
 
-namespace tenon::ref
+namespace tenon::custom
 {
+
+namespace
+{
+plugins::Port portOf(TensorArg const& arg, PluginPort const& agreed)
+{
+    plugins::Port port{};
+    port.desc.dims.nbDims = static_cast<int32_t>(arg.extents.size());
+    std::ranges::copy(arg.extents, port.desc.dims.d);
+    port.desc.type = agreed.type;
+    port.desc.format = agreed.format;
+    port.desc.scale = agreed.type == DType::kINT8 ? agreed.scale : -1.0F;
+    port.min = port.max = port.opt = port.desc.dims;
+    return port;
+}
+} // namespace
 
 Result<Done> PluginPorts::check(TensorArg const& arg, PluginPort const& agreed) const
 {
@@ -46,24 +60,41 @@ Result<Done> PluginPorts::check(std::span<TensorArg const> in, std::span<TensorA
     return Done{};
 }
 
-std::vector<size_t> PluginPorts::aliasBytes(std::span<TensorArg const> out) const
+std::vector<TakeOver> PluginPorts::takeOvers(std::span<TensorArg const> out) const
 {
-    std::vector<size_t> bytes;
+    std::vector<TakeOver> all;
     for (auto const& [output, input] : fields.aliases)
-        bytes.push_back(static_cast<size_t>(out[static_cast<size_t>(output)].bytes()));
-    return bytes;
+    {
+        auto const at = static_cast<size_t>(output);
+        all.push_back({at, static_cast<size_t>(input), static_cast<size_t>(out[at].bytes())});
+    }
+    return all;
 }
 
-void PluginPorts::takeOver(Call const& call, std::span<size_t const> bytes, void const** given) const
+plugins::Ports PluginPorts::at(std::span<TensorArg const> in, std::span<TensorArg const> out) const
 {
-    for (size_t i = 0; i < bytes.size(); ++i)
+    plugins::Ports ports;
+    ports.inputs = static_cast<int32_t>(inputs);
+    for (size_t i = 0; i < inputs; ++i)
+        ports.all.push_back(portOf(in[i], fields.ports[i]));
+    for (size_t i = 0; i < out.size(); ++i)
+        ports.all.push_back(portOf(out[i], fields.ports[inputs + i]));
+    for (auto const& [output, axis] : fields.dataExtents)
     {
-        auto const& [output, input] = fields.aliases[i];
-        void* const shared = call.outputs[output];
-        if (shared != given[input])
-            std::memmove(shared, given[input], bytes[i]);
-        given[input] = shared;
+        plugins::Port& port = ports.all.at(inputs + static_cast<size_t>(output));
+        if (axis < port.desc.dims.nbDims)
+            port.desc.dims.d[axis] = -1;
     }
+    return ports;
+}
+
+plugins::Ports PluginPorts::atMost() const
+{
+    plugins::Ports ports;
+    ports.inputs = static_cast<int32_t>(inputs);
+    for (PluginPort const& agreed : fields.ports)
+        ports.all.push_back({{agreed.most, agreed.type, agreed.format, -1.0F}, agreed.most, agreed.most, agreed.most});
+    return ports;
 }
 
 std::variant<std::vector<Offer>, Refusal> offerPorts(Problem const& problem, std::string_view candidate)
@@ -92,4 +123,4 @@ std::variant<std::vector<Offer>, Refusal> offerPorts(Problem const& problem, std
     return std::vector<Offer>{std::move(offer)};
 }
 
-} // namespace tenon::ref
+} // namespace tenon::custom

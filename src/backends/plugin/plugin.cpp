@@ -1,0 +1,137 @@
+// Custom layers in plans: offers, kernels over a device's runner, and the tables.
+#include "backends/plugin/plugin.h"
+
+#include "backends/plugin/runner.h"
+
+namespace tenon
+{
+
+namespace custom
+{
+namespace
+{
+using RunnerOf = Runner const& (*)();
+
+//! Kernel "plugin": a custom layer with an object behind it.
+class ObjectKernel final : public Kernel
+{
+  public:
+    ObjectKernel(Runner const& runner, EngineObject object)
+        : mRunner{runner},
+          mObject{std::move(object)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mObject.facts().ports.check(inputs, outputs));
+        return mRunner.standIn(static_cast<size_t>(mObject.facts().workspace));
+    }
+    Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
+    {
+        return mRunner.step(TENON_TRY(mObject.attach(resources)));
+    }
+    Result<std::optional<Bytes>> storedFields() override
+    {
+        return std::optional{TENON_TRY(mObject.storedFields())};
+    }
+
+  private:
+    Runner const& mRunner;
+    EngineObject mObject;
+};
+
+template <RunnerOf runner>
+Result<std::unique_ptr<Kernel>> loadObject(KernelSource const& source)
+{
+    return std::unique_ptr<Kernel>{std::make_unique<ObjectKernel>(runner(), TENON_TRY(EngineObject::restore(source)))};
+}
+
+//! Kernel "compiled_plugin": a custom layer whose code the plan carries.
+class CompiledKernel final : public Kernel
+{
+  public:
+    CompiledKernel(std::shared_ptr<CompiledLayer const> layer, std::shared_ptr<OpenedCode const> code)
+        : mLayer{std::move(layer)},
+          mCode{std::move(code)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        return mCode->step(mLayer, TENON_TRY(launchOf(*mLayer, inputs, outputs)));
+    }
+
+  private:
+    std::shared_ptr<CompiledLayer const> mLayer;
+    std::shared_ptr<OpenedCode const> mCode;
+};
+
+template <RunnerOf runner>
+Result<std::unique_ptr<Kernel>> loadCompiled(KernelSource const& source)
+{
+    CompiledLayer layer = TENON_TRY(CompiledLayer::load(source));
+    auto code = TENON_TRY(runner().open(layer.code, layer.kernel().name));
+    layer.code = {}; // It goes with the source.
+    return std::unique_ptr<Kernel>{
+        std::make_unique<CompiledKernel>(std::make_shared<CompiledLayer>(std::move(layer)), std::move(code))};
+}
+
+std::variant<std::vector<Offer>, Refusal> offerObject(Problem const& problem)
+{
+    if (problem.fields<CustomLayer>().kernel)
+        return refuse("plugin", "the custom layer has a kernel and no object");
+    return offerPorts(problem, "plugin");
+}
+
+std::variant<std::vector<Offer>, Refusal> offerCompiled(Problem const& problem)
+{
+    if (!problem.fields<CustomLayer>().kernel)
+        return refuse("compiled", "the custom layer has an object and no kernel");
+    return offerPorts(problem, "compiled");
+}
+
+// The node's fields say everything.
+Result<KernelSpec> buildObject(Problem const&, Offer const&)
+{
+    return KernelSpec{.kernel = "plugin", .args = {}, .packed = {}};
+}
+
+Result<KernelSpec> buildCompiled(Problem const&, Offer const&)
+{
+    return KernelSpec{.kernel = "compiled_plugin", .args = {}, .packed = {}};
+}
+
+constexpr Candidate kCandidates[]{
+    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerCompiled, .build = buildCompiled},
+    {.layer = CustomLayer::kName, .name = "plugin", .offers = offerObject, .build = buildObject},
+};
+
+constexpr KernelEntry kHostKernels[]{
+    {"compiled_plugin", &loadCompiled<hostRunner>},
+    {"plugin", &loadObject<hostRunner>},
+};
+
+std::unique_ptr<Prepared> timedOnHost(plugins::TimedObject object)
+{
+    return hostRunner().timedStep(std::move(object));
+}
+} // namespace
+} // namespace custom
+
+std::span<Candidate const> pluginCandidates() noexcept
+{
+    return custom::kCandidates;
+}
+
+std::span<KernelEntry const> hostPluginKernels() noexcept
+{
+    return custom::kHostKernels;
+}
+
+plugins::StepOf timedStepOf(Device const& device) noexcept
+{
+    return device.runsHostCode() ? &custom::timedOnHost : nullptr;
+}
+
+} // namespace tenon

@@ -1,0 +1,38 @@
+// Runner: what a kind of device does by itself for custom layers; ports, objects and launches are the same for all.
+#pragma once
+
+#include "backends/plugin/compiled.h"
+#include "backends/plugin/object.h"
+#include "plugins/timing.h"
+
+namespace tenon::custom
+{
+
+//! Code of a plan, opened for the device.
+class OpenedCode
+{
+  public:
+    virtual ~OpenedCode() = default;
+    //! The kernel as a step, for the launch of the shapes at hand.
+    virtual std::shared_ptr<Prepared const> step(
+        std::shared_ptr<CompiledLayer const> layer, CompiledLaunch launch) const = 0;
+};
+
+class Runner
+{
+  public:
+    virtual ~Runner() = default;
+    //! What stands for an object in a prepared run that contexts share: its workspace. It never runs.
+    virtual std::shared_ptr<Prepared const> standIn(size_t workspace) const = 0;
+    //! A context's object as a step.
+    virtual std::unique_ptr<Attached> step(ContextObject object) const = 0;
+    //! The same while a build measures it.
+    virtual std::unique_ptr<Prepared> timedStep(plugins::TimedObject object) const = 0;
+    //! An error that names what the device cannot load.
+    virtual Result<std::shared_ptr<OpenedCode const>> open(CodeArg const& code, std::string const& kernel) const = 0;
+};
+
+//! Functions of this process, called by its threads: enqueue(), bodies for the CPU, compiled kernels.
+Runner const& hostRunner() noexcept;
+
+} // namespace tenon::custom
