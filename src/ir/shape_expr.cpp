@@ -4,9 +4,12 @@
 #include "base/saturating.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <unordered_map>
+
+#include <pthread.h>
 
 namespace tenon
 {
@@ -92,6 +95,20 @@ class Interned
         return fresh;
     }
 
+    //! A child of fork() must find the table whole and its lock free.
+    void lockForFork()
+    {
+        mMutex.lock();
+    }
+    void unlockInParent()
+    {
+        mMutex.unlock();
+    }
+    void unlockInChild()
+    {
+        std::construct_at(&mMutex); // The thread that had it is the parent's.
+    }
+
   private:
     struct Hash
     {
@@ -136,7 +153,11 @@ class Interned
 template <typename T>
 Interned<T>& interned()
 {
-    static auto& table = *new Interned<T>;
+    static auto& table = []() -> Interned<T>& {
+        pthread_atfork([] { interned<T>().lockForFork(); }, [] { interned<T>().unlockInParent(); },
+            [] { interned<T>().unlockInChild(); });
+        return *new Interned<T>;
+    }();
     return table;
 }
 

@@ -199,7 +199,7 @@ Result<int64_t> Engine::deviceMemorySize() const
 
 Result<std::unique_ptr<Plan>> Engine::changedPlan() const
 {
-    std::scoped_lock const lock{mState->attachMutex}; // Kernels hold the user's objects: one call at a time.
+    std::scoped_lock const lock{mState->attachMutex}; // Kernels hold the user's objects: one thread at a time.
     std::unique_ptr<Plan> changed;
     for (size_t i = 0; i < mState->kernels.size(); ++i)
     {

@@ -109,7 +109,8 @@ struct EngineState
     mutable std::mutex boundMutex;
     mutable std::vector<std::optional<ArenaBound>> bounds;
 
-    mutable std::mutex attachMutex;
+    //! Around calls of kernels that hold the user's objects. Such an object may ask for a context of this very engine.
+    mutable std::recursive_mutex attachMutex;
     //! What is prepared for shapes, over all contexts, profiles and thread counts.
     mutable LruCache<PreparedRun> runs{options.preparedBytes / 2};
     mutable LruCache<PreparedTail> tails{options.preparedBytes / 2};
@@ -119,7 +120,7 @@ struct EngineState
         return *options.device;
     }
     PlanProfileInput const* profileInput(int32_t profile, int32_t input) const noexcept;
-    //! A kernel's copy for a context. Kernels hold the user's objects: one call at a time.
+    //! A kernel's copy for a context. Kernels hold the user's objects: one thread at a time.
     Result<std::unique_ptr<Attached>> attach(size_t step, ContextResources const& resources) const;
 };
 

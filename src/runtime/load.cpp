@@ -277,6 +277,23 @@ class Loader
     Program const& mProgram;
     std::vector<CodeArg> mCode;
 };
+
+constexpr int32_t kMaxNestedAttach{8};
+thread_local int32_t gAttaching{0}; //!< Copies that this thread is making, within one another.
+
+struct Attaching
+{
+    Attaching() noexcept
+    {
+        ++gAttaching;
+    }
+    ~Attaching()
+    {
+        --gAttaching;
+    }
+    Attaching(Attaching const&) = delete;
+    Attaching& operator=(Attaching const&) = delete;
+};
 } // namespace
 
 Result<Done> checkPlugins(Plan const& plan, PluginSource const* plugins)
@@ -301,7 +318,12 @@ PlanProfileInput const* EngineState::profileInput(int32_t profile, int32_t input
 
 Result<std::unique_ptr<Attached>> EngineState::attach(size_t step, ContextResources const& resources) const
 {
+    if (gAttaching == kMaxNestedAttach)
+        return badConfig(
+            "{} contexts are being made within one another: a plugin makes one whenever it is attached to one",
+            kMaxNestedAttach);
     std::scoped_lock const lock{attachMutex};
+    Attaching const nested;
     return kernels[step]->attach(resources);
 }
 
