@@ -1,5 +1,6 @@
 // The device "cpu": host memory, the kernel table, and running steps on the team.
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/empty_outputs.h"
 #include "backends/cpu/kernel_table.h"
 #include "base/cpus.h"
 #include "base/isa.h"
@@ -162,7 +163,7 @@ class CpuDevice final : public HostDevice
         for (cpu::KernelFile const& file : cpu::allKernelFiles())
             for (KernelEntry const& entry : file.kernels)
                 if (entry.name == source.kernel)
-                    return entry.load(source);
+                    return cpu::loadForElements(entry.load, source);
         return mAdded.load(name(), source);
     }
     int32_t hostThreads() const noexcept override

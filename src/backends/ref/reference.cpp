@@ -31,10 +31,14 @@ bool isSupported(DType type) noexcept
 class PreparedReference final : public HostPrepared
 {
   public:
-    PreparedReference(LayerPtr layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+    //! `mustRun`: the plan expects values of it.
+    PreparedReference(
+        LayerPtr layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, bool mustRun)
         : mLayer{std::move(layer)},
           mInputs{inputs.begin(), inputs.end()},
-          mOutputs{outputs.begin(), outputs.end()}
+          mOutputs{outputs.begin(), outputs.end()},
+          mIsIdle{!mustRun && !outputs.empty()
+              && std::ranges::all_of(outputs, [](TensorArg const& out) { return volumeOf(out.extents) == 0; })}
     {
     }
     bool isCollective() const noexcept override
@@ -43,6 +47,8 @@ class PreparedReference final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const&) const override
     {
+        if (mIsIdle)
+            return Done{};
         try
         {
             return runLayer(call);
@@ -129,14 +135,16 @@ class PreparedReference final : public HostPrepared
     LayerPtr mLayer;
     std::vector<TensorArg> mInputs;
     std::vector<TensorArg> mOutputs;
+    bool mIsIdle; //!< It gives no element: loops over 2^40 empty matrices would not end.
 };
 
 class ReferenceKernel final : public Kernel
 {
   public:
-    ReferenceKernel(LayerPtr layer, std::vector<WeightArg> weights)
+    ReferenceKernel(LayerPtr layer, std::vector<WeightArg> weights, bool mustRun)
         : mLayer{std::move(layer)},
-          mWeights{std::move(weights)}
+          mWeights{std::move(weights)},
+          mMustRun{mustRun}
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
@@ -148,12 +156,13 @@ class ReferenceKernel final : public Kernel
                 if (arg.present && (arg.layout != Layout::kLinear || !isSupported(arg.dtype)))
                     return badArgument(
                         "the reference cannot work on {} in layout {}", nameOf(arg.dtype), nameOf(arg.layout));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mLayer, inputs, outputs)};
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mLayer, inputs, outputs, mMustRun)};
     }
 
   private:
     LayerPtr mLayer;
     std::vector<WeightArg> mWeights;
+    bool mMustRun;
 };
 } // namespace
 
@@ -166,7 +175,8 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source)
     for (WeightArg const& weight : source.weights)
         if (weight.data != nullptr && !weight.packing.empty())
             return badArgument("the reference cannot read weights packed as '{}'", weight.packing);
-    return std::unique_ptr<Kernel>{std::make_unique<ReferenceKernel>(std::move(layer), source.weights)};
+    return std::unique_ptr<Kernel>{
+        std::make_unique<ReferenceKernel>(std::move(layer), source.weights, source.produces > 0)};
 }
 
 } // namespace tenon::ref
