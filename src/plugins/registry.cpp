@@ -25,7 +25,7 @@ using nvinfer1::IPluginResource;
 
 namespace
 {
-constexpr size_t kMostListed{10};     //!< Registered creators that one message names.
+constexpr size_t kMostListed{3};      //!< Registered creators that one message names.
 constexpr size_t kMostCompared{1024}; //!< Characters of a name: a file may have any.
 std::atomic<int64_t> gKept{0};        //!< Resources.
 
@@ -344,6 +344,32 @@ Result<Done> Registry::release(std::string const& key)
 // ---- plugins of a plan
 // -----------------------------------------------------------------------------------------------
 
+namespace
+{
+struct Near
+{
+    size_t distance;
+    std::string name;
+};
+
+//! Creators with types like the wanted one, at most kMostListed; the closest first.
+template <typename Entries>
+std::vector<Near> nearest(Entries const& entries, PluginName const& name)
+{
+    std::string_view const wanted = std::string_view{name.type}.substr(0, kMostCompared);
+    size_t const farthest = std::max<size_t>(wanted.size() / 2, 2); // In characters to change.
+    std::vector<Near> near;
+    for (auto const& each : entries)
+        if (size_t const changes = distance(each.type, wanted); changes <= farthest)
+            near.push_back(
+                {changes * 4 + (each.version == name.version ? 0U : 1U) + (each.nameSpace == name.nameSpace ? 0U : 1U),
+                    show(each.type, each.version, each.nameSpace)});
+    std::ranges::stable_sort(near, {}, &Near::distance);
+    near.resize(std::min(near.size(), kMostListed));
+    return near;
+}
+} // namespace
+
 std::string Registry::whatIsMissing(PluginName const& name) const
 {
     if (find(name.type, name.version, name.nameSpace) != nullptr)
@@ -355,22 +381,19 @@ std::string Registry::whatIsMissing(PluginName const& name) const
     collect(entries);
     if (entries.empty())
         return text + "; no plugins are registered at all: load the library that has it, or register its creator";
-    std::vector<std::pair<size_t, size_t>> order; // How close, and which.
-    for (Entry const& each : entries)
-        order.emplace_back(distance(each.type, std::string_view{name.type}.substr(0, kMostCompared)) * 4
-                + (each.version == name.version ? 0U : 1U) + (each.nameSpace == name.nameSpace ? 0U : 1U),
-            order.size());
-    std::ranges::sort(order);
-    for (size_t i = 0; i < std::min(entries.size(), kMostListed); ++i)
-    {
-        Entry const& each = entries[order[i].second];
+    std::vector<Near> const near = nearest(entries, name);
+    if (near.empty())
+        return text + fmt::format("; none of the {} that are has a name like it", entries.size());
+    for (size_t i = 0; i < near.size(); ++i)
         text += fmt::format("{}{}",
             i == 0       ? "; the closest is "
                 : i == 1 ? "; registered besides: "
                          : ", ",
-            show(each.type, each.version, each.nameSpace));
-    }
-    return entries.size() <= kMostListed ? text : text + fmt::format(" and {} more", entries.size() - kMostListed);
+            near[i].name);
+    if (near.size() == entries.size())
+        return text;
+    size_t const more = entries.size() - near.size();
+    return text + (near.size() > 1 ? fmt::format(" and {} more", more) : fmt::format("; {} more are registered", more));
 }
 
 Result<PluginPtr> Registry::restore(Identity const& identity, std::string const& layerName, ByteView stored) const

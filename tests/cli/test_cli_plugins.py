@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,12 +121,39 @@ def test_python_modules_are_checked_by_python(tmp_path: pathlib.Path) -> None:
     assert f"{sys.executable} has no package tenon (not for this version)" in lacking and "--python" in lacking
 
 
+def test_modules_are_checked_by_the_first_interpreter_that_has_the_package(tmp_path: pathlib.Path) -> None:
+    """None on the PATH, one that lacks it, and the environment of a folder above the program."""
+    program = tmp_path / "tree" / "build" / "bin" / "tenon"
+    program.parent.mkdir(parents=True)
+    shutil.copy(PROGRAM, program)
+    interpreter = tmp_path / "tree" / ".venv" / "bin" / "python3"
+    interpreter.parent.mkdir(parents=True)
+    package = PROGRAM.parent.parent / "python"
+    interpreter.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} "$@"\n')
+    interpreter.chmod(0o755)
+    environment = {**os.environ, "PATH": str(tmp_path), "LD_LIBRARY_PATH": str(LIBRARIES)}
+    environment.pop("PYTHONPATH", None)
+    command = [program, "plugin", "check", MODULE, "--shapes", "1x4:2x4:3x4"]
+
+    def checked() -> str:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert checked().count("nothing found") == 2
+    lacking = tmp_path / "python3"
+    lacking.write_text("#!/bin/sh\nexit 1\n")
+    lacking.chmod(0o755)
+    assert checked().count("nothing found") == 2
+
+
 def test_stock_plugins_are_listed_and_checked() -> None:
     listed = json.loads(tenon("plugin", "list", "--json").stdout)
     by_name = {(each["name"], each["version"]): each for each in listed}
     norm = by_name["InstanceNormalization_TRT", "1"]
     assert norm["generation"] == "V2" and norm["library"] == "" and norm["fields"]
     assert re.search(r"^InstanceNormalization_TRT +version 1", tenon("plugin", "list").stdout, re.M)
+    assert json.loads(tenon("plugin", "list", "stock", "--json").stdout) == listed
     mine = json.loads(tenon("plugin", "list", FAULTY, "--json").stdout)
     assert [(each["name"], each["library"]) for each in mine] == [
         ("FaultyV3", str(FAULTY)),

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tenon::cli
@@ -25,6 +27,7 @@ namespace
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::PluginFieldCollection;
 
+constexpr char const* kStock{"stock"}; //!< In the place of a library: the plugins that this one has itself.
 constexpr char const* kUsualShape{"1x3x8x8:2x3x8x8:4x3x8x8"};
 
 struct CheckOptions
@@ -34,7 +37,7 @@ struct CheckOptions
     std::string fields;
     std::string shapes;
     std::string types;
-    std::string python{"python3"};
+    std::string python; //!< Empty: the first one found that has the package tenon.
     uint32_t seed{1};
     int32_t seconds{60};
     bool inProcess{false};
@@ -63,10 +66,43 @@ except ImportError as problem:
              "name an interpreter that has it by --python")
 command())"};
 
+//! Whether it starts, and finds the package: nothing is imported.
+bool hasPackage(std::string const& interpreter)
+{
+    constexpr char const* kFind{"import importlib.util, sys; sys.exit(importlib.util.find_spec('tenon') is None)"};
+    pid_t const child = fork();
+    if (child == 0)
+    {
+        int const nowhere = open("/dev/null", O_RDWR);
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        execlp(interpreter.c_str(), interpreter.c_str(), "-c", kFind, static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    int status{0};
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+//! That of the PATH, else one beside the program, else that of an environment ".venv" in a folder above it.
+std::string interpreterOf(CheckOptions const& options)
+{
+    constexpr char const* kUsual{"python3"};
+    if (!options.python.empty() || hasPackage(kUsual))
+        return options.python.empty() ? kUsual : options.python;
+    std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    std::vector<std::filesystem::path> found{folder / kUsual};
+    for (; folder.has_relative_path(); folder = folder.parent_path())
+        found.push_back(folder / ".venv" / "bin" / kUsual);
+    for (std::filesystem::path const& each : found)
+        if (std::filesystem::exists(each) && hasPackage(each))
+            return each;
+    return kUsual; // Which says what it lacks.
+}
+
 //! A Python module is checked by Python, with the same host.
 [[noreturn]] void checkModule(CheckOptions const& options)
 {
-    std::vector<std::string> command{options.python, "-c", kCheckModule, options.library};
+    std::vector<std::string> command{interpreterOf(options), "-c", kCheckModule, options.library};
     for (auto const& [name, value] : {std::pair{"--creator", &options.creator}, std::pair{"--fields", &options.fields},
              std::pair{"--shapes", &options.shapes}, std::pair{"--types", &options.types}})
         if (!value->empty())
@@ -167,12 +203,12 @@ int check(CheckOptions const& options)
 {
     bool const isModule = options.library.ends_with(".py") || std::filesystem::is_directory(options.library)
         || !std::filesystem::exists(options.library);
-    bool const isStock = options.library == "stock";
+    bool const isStock = options.library == kStock;
     if (isModule && !isStock)
         checkModule(options);
     CreatorName const wanted = parseCreator(options.creator);
     if (isStock && wanted.name.empty())
-        throw std::invalid_argument("name the stock plugin by --creator NAME; tenon plugin list lists them");
+        throw std::invalid_argument("name the stock plugin by --creator NAME; tenon plugin list stock lists them");
     Json reports = Json::array();
     bool isSound{true};
     for (Json const& each : creatorsOf(isStock ? "" : options.library))
@@ -181,7 +217,7 @@ int check(CheckOptions const& options)
             isSound = checkCreator(each, options, reports) && isSound;
     if (reports.empty())
         throw std::runtime_error("'" + options.library + "' has no creator '" + options.creator
-            + "'; tenon plugin list " + (isStock ? "" : options.library + " ") + "lists those it has");
+            + "'; tenon plugin list " + options.library + " lists those it has");
     if (options.json)
         std::printf("%s\n", reports.dump(2).c_str());
     return isSound ? 0 : 1;
@@ -189,7 +225,7 @@ int check(CheckOptions const& options)
 
 int list(std::string const& library, bool json)
 {
-    Json const all = creatorsOf(library);
+    Json const all = creatorsOf(library == kStock ? "" : library);
     if (json)
         std::printf("%s\n", all.dump(2).c_str());
     for (Json const& each : all)
@@ -236,7 +272,9 @@ void addCheck(CLI::App& group, Common const& common, int& status)
     command->add_option("--seed", options->seed, "For random inputs");
     command->add_option("--seconds", options->seconds, "At most, for each group of checks")
         ->check(CLI::Range(1, 86400));
-    command->add_option("--python", options->python, "The interpreter that checks Python modules (python3)");
+    command->add_option("--python", options->python,
+        "The interpreter that checks Python modules (the first with the package tenon: python3, or one near this "
+        "program)");
     command->add_flag("--in-process", options->inProcess, "Without child processes: a crash ends the program");
     command->add_flag("--no-empty", options->withoutEmpties, "Without tensors that have no elements");
     command->add_flag("--json", options->json, "Print the reports as JSON");
@@ -260,7 +298,7 @@ void addPlugin(CLI::App& app, Common const& common, int& status)
     auto library = std::make_shared<std::string>();
     auto json = std::make_shared<bool>(false);
     CLI::App* lists = group->add_subcommand("list", "List the creators of a library, or the stock plugins");
-    lists->add_option("library", *library, "A shared library of plugins");
+    lists->add_option("library", *library, "A shared library of plugins, or: stock, as without any");
     lists->add_flag("--json", *json, "Print everything as JSON");
     lists->callback([library, json, &status] { status = list(*library, *json); });
     auto output = std::make_shared<std::string>("/dev/stderr");
