@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace tenon
 {
@@ -23,6 +24,43 @@ ValueId Patch::constant(std::string name, std::shared_ptr<Constant const> consta
     return mNext++;
 }
 
+namespace
+{
+constexpr size_t kMostNameBytes{1024};
+
+//! The names of what a new node stands for, as many as fit: chains of rewrites would make names as long as the graph.
+std::string joinedName(Graph const& graph, std::vector<NodeId> const& covered)
+{
+    constexpr std::string_view kMore{" + \u2026"};
+    std::string name;
+    for (NodeId const id : covered)
+    {
+        std::string const& next = graph.node(id).name;
+        if (name.empty())
+            name = next;
+        else if (name.ends_with(kMore))
+            return name;
+        else if (name.size() + next.size() > kMostNameBytes)
+            return name.append(kMore);
+        else
+            name += " + " + next;
+    }
+    return name;
+}
+
+//! Each once, in order.
+std::vector<std::string> joinedOrigins(Graph const& graph, std::vector<NodeId> const& covered)
+{
+    std::vector<std::string> origins;
+    std::unordered_set<std::string_view> known;
+    for (NodeId const id : covered)
+        for (std::string const& origin : graph.node(id).origins)
+            if (known.insert(origin).second)
+                origins.push_back(origin);
+    return origins;
+}
+} // namespace
+
 Result<Done> applyPatch(Graph& graph, Patch const& patch)
 {
     std::map<ValueId, ValueId> ids; // From the patch's ids to the graph's.
@@ -31,16 +69,8 @@ Result<Done> applyPatch(Graph& graph, Patch const& patch)
     TENON_ENSURE(at != graph.mOrder.end(), "the anchor of a patch is gone");
     auto position = static_cast<size_t>(at - graph.mOrder.begin());
     std::vector<NodeId> const covered = patch.mCovered.empty() ? std::vector{patch.mAnchor} : patch.mCovered;
-    std::vector<std::string> origins;
-    std::string name;
-    for (NodeId const id : covered)
-    {
-        Node const& node = graph.node(id);
-        name += (name.empty() ? "" : " + ") + node.name;
-        for (std::string const& origin : node.origins)
-            if (std::find(origins.begin(), origins.end(), origin) == origins.end())
-                origins.push_back(origin);
-    }
+    std::string const name = joinedName(graph, covered);
+    std::vector<std::string> const origins = joinedOrigins(graph, covered);
     Graph::Size const before = graph.size();
     for (Patch::NewConstant const& constant : patch.mConstants)
         ids[constant.id] = graph.addConstant(constant.name, constant.constant);

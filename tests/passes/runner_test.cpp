@@ -1,5 +1,6 @@
 // The runner: rules that throw, and large graphs.
 #include "layers/element_wise.h"
+#include "layers/shuffle.h"
 #include "layers/unary.h"
 #include "passes/rewrite.h"
 #include "passes/rule.h"
@@ -47,6 +48,21 @@ Graph sumOfEqual(int32_t count)
         sum = graph.node(add(graph, makeLayer(ElementWise{}), "sum " + std::to_string(i), {sum, value})).output();
     }
     graph.markOutput(sum, "y");
+    return graph;
+}
+
+//! Reshapes "turn 0"…, each of the one before: the last one says it all.
+Graph turns(int32_t count)
+{
+    Graph graph;
+    ValueId value = graph.addInput("x", {DType::kFLOAT, shapeOf({2, 3, 4})});
+    for (int32_t i = 0; i < count; ++i)
+    {
+        Shuffle turn;
+        turn.reshapeDimensions = i % 2 == 0 ? nvinfer1::Dims{1, {24}} : nvinfer1::Dims{2, {6, 4}};
+        value = graph.node(add(graph, makeLayer(turn), "turn " + std::to_string(i), {value})).output();
+    }
+    graph.markOutput(value, "y");
     return graph;
 }
 
@@ -118,6 +134,53 @@ TEST(Runner, unequalNodesAreToldApartInTimeLinearInTheirNumber)
 {
     double const few = secondsToMerge(chain, kFew, kFew);
     EXPECT_LT(secondsToMerge(chain, kMany, kMany), kMostTimes * few);
+}
+
+//! The least of three.
+double secondsToOptimize(Graph (*make)(int32_t), int32_t count, size_t most, std::vector<std::string> disabled = {})
+{
+    double least{1e9};
+    for (int32_t i = 0; i < 3; ++i)
+    {
+        Graph graph = make(count);
+        OptimizeOptions options;
+        options.disabled = disabled;
+        options.verify = false;
+        double const start = secondsWorked();
+        Result<Done> const done = optimize(graph, options);
+        least = std::min(least, secondsWorked() - start);
+        EXPECT_TRUE(bool{done});
+        EXPECT_LE(graph.order().size(), most);
+    }
+    return least;
+}
+
+TEST(Runner, fusingAChainTakesAFewTimesWhatTheOtherRulesTake)
+{
+    constexpr int32_t kLayers{480};
+    constexpr double kMostOfOthers{40};
+    double const others = secondsToOptimize(chain, kLayers, kLayers, {"fuse-pointwise"});
+    EXPECT_LT(secondsToOptimize(chain, kLayers, kLayers / 40), kMostOfOthers * others);
+}
+
+TEST(Runner, layersThatBecomeOneCarryTheirOriginsInTimeThatDoesNotExplode)
+{
+    constexpr int32_t kTurns{90};
+    double const few = secondsToOptimize(turns, kTurns, 1);
+    EXPECT_LT(secondsToOptimize(turns, 16 * kTurns, 1), 300 * few) << "comparing all with all: 4096 times";
+}
+
+TEST(Runner, namesOfWhatBecameOneEndWhereTheyGrowLong)
+{
+    Graph graph = turns(1000);
+    OptimizeOptions options;
+    ASSERT_TRUE(bool{optimize(graph, options)});
+    ASSERT_EQ(graph.order().size(), 1U);
+    Node const& node = graph.node(*graph.order().begin());
+    EXPECT_TRUE(node.name.starts_with("turn 0 + turn 1 + ")) << node.name;
+    EXPECT_TRUE(node.name.ends_with(" + \u2026")) << node.name;
+    EXPECT_LT(node.name.size(), 1100U);
+    EXPECT_EQ(node.origins.size(), 1000U);
 }
 
 TEST(Runner, whatFollowsEqualNodesIsMergedInTheSameWalk)
