@@ -73,9 +73,10 @@ def main() -> int:
     options = arguments()
     page, title = load_page(options.image)
     logger = trt.Logger(trt.Logger.WARNING)
-    print(f"Reading {title}, {page.width} x {page.height}")
+    print(f"Building the plans of {len(NETWORKS)} networks for {title}, {page.width} x {page.height}", flush=True)
     plans, facts = build_plans(options.out, logger)
     tenon = reader_on_tenon(plans, logger)
+    print(f"Reading it {options.rounds + 1} times with each engine, the first time to warm up", flush=True)
     readings = read_in_turn({"onnxruntime": RapidOCR(), "tenon": tenon}, page, options.rounds)
     theirs, ours = readings["onnxruntime"], readings["tenon"]
     describe(facts, tenon)

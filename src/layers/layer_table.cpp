@@ -8,6 +8,10 @@
 namespace tenon
 {
 
+#define TENON_TABLE_ENTRY(Name) template class LayerOf<Name>;
+#include "layers_table.inc"
+#undef TENON_TABLE_ENTRY
+
 namespace
 {
 constexpr LayerEntry kLayers[]{

@@ -34,5 +34,8 @@ Result<LayerPtr> loadLayerOf(ByteView fields)
 
 } // namespace tenon
 
-//! Foot of a layer's header, at file scope: the build reads these lines and writes the table.
-#define TENON_LAYER(Name) static_assert(::tenon::HasFields<::tenon::Name>)
+//! Foot of a layer's header, at file scope: the build reads these lines and writes the table. What LayerOf makes of the
+//! struct is compiled once, beside the table.
+#define TENON_LAYER(Name)                                                                                              \
+    extern template class tenon::LayerOf<tenon::Name>;                                                                 \
+    static_assert(::tenon::HasFields<::tenon::Name>)
