@@ -79,7 +79,7 @@ Result<ValueId> BatchAxis::size()
 {
     if (mSize == kNone)
     {
-        ValueId const shape = TENON_TRY(add(makeLayer(ShapeLayer{}), "extents with the batch", {mSource}));
+        ValueId const shape = TENON_TRY(add(makeLayer(tenon::ShapeLayer{}), "extents with the batch", {mSource}));
         Slice first;
         first.start = {1, {0}};
         first.size = {1, {1}};

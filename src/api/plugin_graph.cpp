@@ -138,7 +138,7 @@ class PluginWriter
             Slice first;
             first.start = {1, {0}};
             first.size = {1, {1}};
-            ValueId const extents = TENON_TRY(added(makeLayer(ShapeLayer{}), name + ": extents", {whole}));
+            ValueId const extents = TENON_TRY(added(makeLayer(tenon::ShapeLayer{}), name + ": extents", {whole}));
             operands.insert(
                 operands.end(), {kNone, TENON_TRY(added(makeLayer(first), name + ": how many", {extents}))});
         }
