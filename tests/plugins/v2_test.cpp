@@ -117,14 +117,14 @@ TEST_F(V2, J13_J14_J15_J16_storingAndRestoring)
 }
 
 //! Stores more each time that it is asked how much: the last answer holds.
-class Growing final : public CircPadBatchless<Growing, IPluginV2>
+class GrowingPad final : public CircPadBatchless<GrowingPad, IPluginV2>
 {
   public:
     static constexpr char const* kType{"Growing"};
     static constexpr size_t kMore{1000};
     inline static size_t size{0};
 
-    Growing* clone() const noexcept override
+    GrowingPad* clone() const noexcept override
     {
         return copied();
     }
@@ -155,7 +155,7 @@ class GrowingCreator final : public IPluginCreator
   public:
     AsciiChar const* getPluginName() const noexcept override
     {
-        return Growing::kType;
+        return GrowingPad::kType;
     }
     AsciiChar const* getPluginVersion() const noexcept override
     {
@@ -171,7 +171,7 @@ class GrowingCreator final : public IPluginCreator
     }
     IPluginV2* deserializePlugin(AsciiChar const* name, void const* data, size_t length) noexcept override
     {
-        size_t const head = length % Growing::kMore; // What the parent writes has fewer bytes.
+        size_t const head = length % GrowingPad::kMore; // What the parent writes has fewer bytes.
         auto const* const rest = static_cast<char const*>(data) + head;
         bool const isWhole = std::count(rest, rest + (length - head), '\x5A') == static_cast<int64_t>(length - head);
         sizes.push_back(isWhole ? length - head : 0);
@@ -185,7 +185,7 @@ class GrowingCreator final : public IPluginCreator
     {
         return pads.getPluginNamespace();
     }
-    CircPadCreator<Growing> pads;
+    CircPadCreator<GrowingPad> pads;
     std::vector<size_t> sizes;
 };
 
@@ -193,24 +193,24 @@ TEST_F(V2, J14_J15_eachSerializationAsksForTheSizeAgainAndStoresThatMuch)
 {
     GrowingCreator growing;
     ASSERT_TRUE(getPluginRegistry()->registerCreator(growing, "tests"));
-    Growing::size = 0;
-    auto* plugin = new Growing;
+    GrowingPad::size = 0;
+    auto* plugin = new GrowingPad;
     plugin->setPluginNamespace("tests");
     ITensor* inputs[]{network->addInput("x", DataType::kFLOAT, dims({1, 2, 5, 7}))};
     network->markOutput(*network->addPluginV2(inputs, 1, *plugin)->getOutput(0));
     plugin->destroy();
     std::unique_ptr<ICudaEngine> engine = buildEngine();
     ASSERT_NE(engine, nullptr);
-    size_t const built = Growing::size;
+    size_t const built = GrowingPad::size;
     ASSERT_EQ(growing.sizes, std::vector<size_t>{built});
     for (size_t again = 1; again <= 2; ++again)
     {
         std::unique_ptr<IHostMemory> const stored{engine->serialize()};
         ASSERT_NE(stored, nullptr) << logger.errors();
-        EXPECT_EQ(Growing::size, built + again * Growing::kMore) << "asked once per serialization";
+        EXPECT_EQ(GrowingPad::size, built + again * GrowingPad::kMore) << "asked once per serialization";
         std::unique_ptr<ICudaEngine> const other{runtime->deserializeCudaEngine(stored->data(), stored->size())};
         ASSERT_NE(other, nullptr) << logger.errors();
-        EXPECT_EQ(growing.sizes.back(), Growing::size);
+        EXPECT_EQ(growing.sizes.back(), GrowingPad::size);
     }
     engine.reset();
     getPluginRegistry()->deregisterCreator(growing);
