@@ -1,6 +1,5 @@
 """One plan, ready to run at any shape of its profile, in memory that NumPy owns."""
 
-import mmap
 import pathlib
 
 import numpy as np
@@ -12,9 +11,7 @@ class Engine:
 
     def __init__(self, path: pathlib.Path, logger: trt.Logger) -> None:
         self._runtime = trt.Runtime(logger)
-        with open(path, "rb") as file:
-            plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.engine = self._runtime.deserialize_cuda_engine(plan)
+        self.engine = self._runtime.deserialize_cuda_engine(path.read_bytes())
         if self.engine is None:
             raise RuntimeError(f"{path}: not a usable plan (the log says why)")
         names = [self.engine.get_tensor_name(i) for i in range(self.engine.num_io_tensors)]

@@ -16,6 +16,17 @@ namespace tenon::onnx
 namespace
 {
 
+char const* kindOfMode(mode_t mode) noexcept
+{
+    switch (mode & S_IFMT)
+    {
+    case S_IFDIR: return "a folder";
+    case S_IFIFO: return "a pipe";
+    case S_IFSOCK: return "a socket";
+    default: return "a device";
+    }
+}
+
 [[noreturn]] void failOn(int descriptor, std::string const& path, char const* what)
 {
     std::string text = fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno));
@@ -30,7 +41,8 @@ namespace
 
 FileMap::FileMap(std::string const& path)
 {
-    int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // A pipe that nobody writes to would be waited for without O_NONBLOCK.
+    int const descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)
     {
         failOn(descriptor, path, "open");
@@ -44,8 +56,9 @@ FileMap::FileMap(std::string const& path)
     }
     if (!S_ISREG(status.st_mode))
     {
-        errno = EINVAL;
-        failOn(descriptor, path, "read as a plain file");
+        ::close(descriptor);
+        fail(nvonnxparser::ErrorCode::kMODEL_DESERIALIZE_FAILED,
+            fmt::format("'{}' is {}, not a plain file", path, kindOfMode(status.st_mode)));
     }
     mSize = static_cast<size_t>(status.st_size);
     if (mSize > 0)
@@ -53,7 +66,7 @@ FileMap::FileMap(std::string const& path)
         void* const data = ::mmap(nullptr, mSize, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (data == MAP_FAILED)
         {
-            failOn(descriptor, path, "map");
+            failOn(descriptor, path, fmt::format("map the {} bytes of", mSize).c_str());
         }
         mData = static_cast<char const*>(data);
     }

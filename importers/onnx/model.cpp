@@ -310,7 +310,14 @@ std::span<char const> Model::external(TensorProto const& tensor)
     std::unique_ptr<FileMap>& file = mExternalFiles[path];
     if (file == nullptr)
     {
-        file = std::make_unique<FileMap>(path);
+        try
+        {
+            file = std::make_unique<FileMap>(path);
+        }
+        catch (Failure const& failure)
+        {
+            fail(failure.code, fmt::format("{}: its external data: {}", shown(tensor), failure.text));
+        }
     }
     uint64_t const size = file->bytes().size();
     uint64_t const offset = bytesIn(tensor, entries, "offset", 0);

@@ -1,5 +1,5 @@
 //! \file
-//! Loading plans without copying them.
+//! Loading plans from files, and without copying them.
 #ifndef TENON_LOAD_H
 #define TENON_LOAD_H
 
@@ -10,13 +10,15 @@ extern "C"
 {
 #endif
 
-    //! Maps the file and loads the plan in it; weights stay in the page cache.
+    //! Reads the file into memory of the engine's own and loads the plan in it. What happens to the file afterwards
+    //! changes nothing; a file that is written to meanwhile gives null or the plan that was in it.
     //! \param runtime an nvinfer1::IRuntime. \return an nvinfer1::ICudaEngine, deleted by the caller; null after a
     //! report to the runtime's logger and recorder.
     TENON_CALL void* tenonDeserializeFile(void* runtime, char const* path) TENON_NOEXCEPT;
 
-    //! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called. That
-    //! happens once: when nothing needs the memory any more, or before this returns null.
+    //! Loads a plan in memory without copying it: the memory must stay as it is until `release(user)` is called. (A
+    //! file that is mapped changes when somebody writes to it, and may become shorter.) That happens once: when nothing
+    //! needs the memory any more, or before this returns null.
     TENON_CALL void* tenonDeserializeShared(
         void* runtime, void const* blob, size_t size, void (*release)(void* user), void* user) TENON_NOEXCEPT;
 

@@ -34,7 +34,7 @@ inline std::string take(TenonText text)
     return copy;
 }
 
-//! Loads a plan from a file by mapping it; null after a report to the runtime's logger.
+//! Loads a plan from a file, which may be changed or go afterwards; null after a report to the runtime's logger.
 inline nvinfer1::ICudaEngine* load(nvinfer1::IRuntime& runtime, char const* path) noexcept
 {
     return static_cast<nvinfer1::ICudaEngine*>(tenonDeserializeFile(&runtime, path));

@@ -33,6 +33,17 @@ std::string inspectPlan(py::buffer const& plan)
     return textOf(text, problem);
 }
 
+std::string inspectFile(std::string const& path)
+{
+    TenonText problem{nullptr};
+    TenonText text{nullptr};
+    {
+        WithoutGil const released;
+        text = tenonInspectFile(path.c_str(), &problem);
+    }
+    return textOf(text, problem);
+}
+
 template <typename Object>
 std::string inspectObject(Object const& object, TenonText (*call)(void const*, TenonText*))
 {
@@ -90,6 +101,7 @@ void bindExtras(py::module_& m)
     m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });
     m.def("_not_implemented", [] { return textOf(tenonNotImplemented(), nullptr); });
     m.def("_inspect_plan", &inspectPlan);
+    m.def("_inspect_file", &inspectFile);
     m.def("_inspect_engine", [](ICudaEngine const& engine) { return inspectObject(engine, &tenonInspectEngine); });
     m.def("_inspect_network",
         [](nvinfer1::INetworkDefinition const& network) { return inspectObject(network, &tenonInspectNetwork); });

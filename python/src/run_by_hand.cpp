@@ -1,5 +1,6 @@
 // Members of runtime, engine and execution context whose form in Python differs from that in C++.
 #include "overrides.h"
+#include "plan_copy.h"
 #include "running.h"
 
 #include "tenon/load.h"
@@ -12,13 +13,11 @@ namespace
 {
 using namespace nvinfer1;
 
-//! Whether nobody can change the bytes behind a buffer: bytes, a plan that was built, a mapping that is read-only.
+//! Whether nobody can change the bytes behind a buffer: bytes, a plan that was built. A mapping that is read-only
+//! changes with its file.
 bool isImmutable(py::handle blob)
 {
-    if (PyBytes_CheckExact(blob.ptr()) != 0 || py::isinstance<IHostMemory>(blob))
-        return true;
-    py::object const mapping = py::module_::import("mmap").attr("mmap");
-    return py::isinstance(blob, mapping) && py::reinterpret_borrow<py::buffer>(blob).request().readonly;
+    return PyBytes_CheckExact(blob.ptr()) != 0 || py::isinstance<IHostMemory>(blob);
 }
 
 void releaseView(void* view)
@@ -43,9 +42,18 @@ ICudaEngine* loadBuffer(IRuntime& runtime, py::buffer const& blob)
     auto const size = static_cast<size_t>(raw->len);
     if (isShared)
         return static_cast<ICudaEngine*>(tenonDeserializeShared(&runtime, raw->buf, size, &releaseView, raw));
-    ICudaEngine* const engine = runtime.deserializeCudaEngine(raw->buf, size);
+    auto const freeCopy = [](void* copy) { delete static_cast<PlanCopy*>(copy); };
+    std::unique_ptr<PlanCopy> copy = PlanCopy::of(raw->buf, size);
+    if (copy == nullptr)
+    {
+        ICudaEngine* const engine = runtime.deserializeCudaEngine(raw->buf, size);
+        releaseView(raw);
+        return engine;
+    }
     releaseView(raw);
-    return engine;
+    void const* const data = copy->data();
+    size_t const whole = copy->size();
+    return static_cast<ICudaEngine*>(tenonDeserializeShared(&runtime, data, whole, freeCopy, copy.release()));
 }
 
 void bindRuntime(py::module_& m)

@@ -1,4 +1,4 @@
-"""Tenon's own calls beside the TensorRT API: mapped loading, inspection, verification, devices and switches."""
+"""Tenon's own calls beside the TensorRT API: loading files, inspection, verification, devices and switches."""
 
 import json
 import os
@@ -16,22 +16,22 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def load(runtime: _native.Runtime, path: str | os.PathLike[str]) -> _native.ICudaEngine | None:
-    """The engine of a plan file, mapped, not read: weights stay in the page cache. None after a logged error."""
+    """The engine of a plan file, which may be changed or go afterwards. None after a logged error."""
     return _native._load(runtime, os.fspath(path))
 
 
 def inspect(what: Any) -> dict[str, Any]:
     """What a network, an engine, or a plan (bytes-like, or a file's path) is made of, and what the builder decided.
 
-    A plan needs neither its plugins nor a device. RuntimeError says what is wrong with a damaged one.
+    A plan needs neither its plugins nor a device. RuntimeError says what is wrong with a damaged one, or a file.
     """
     if isinstance(what, _native.INetworkDefinition):
         return _object(_native._inspect_network(what))
     if isinstance(what, _native.ICudaEngine):
         return _object(_native._inspect_engine(what))
     if isinstance(what, str | os.PathLike):
-        with open(what, "rb") as file:
-            what = file.read()
+        os.stat(what)  # What is missing is FileNotFoundError, as with open().
+        return _object(_native._inspect_file(os.fspath(what)))
     return _object(_native._inspect_plan(what))
 
 

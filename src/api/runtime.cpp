@@ -77,7 +77,7 @@ ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (path == nullptr)
             return badArgument("the path is null");
-        MappedFile file = TENON_TRY(mapPlanFile(path));
+        PlanFile file = TENON_TRY(readPlanFile(path));
         return load(file.bytes, std::move(file.owner));
     });
 }

@@ -24,7 +24,7 @@ class Runtime final : public missing::Runtime,
     {
         return mReporting;
     }
-    //! A plan in a file, mapped instead of copied.
+    //! A plan in a file, which may be changed or go afterwards.
     nvinfer1::ICudaEngine* deserializeFile(char const* path) noexcept;
     //! A plan in memory that `owner` keeps as long as the engine lives: not copied.
     nvinfer1::ICudaEngine* deserializeShared(ByteView blob, std::shared_ptr<void const> owner) noexcept;

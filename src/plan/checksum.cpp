@@ -1,12 +1,9 @@
 // Checksums of plan sections.
 #include "plan/checksum.h"
 
-#include "base/cpus.h"
+#include "plan/chunks.h"
 
-#include <algorithm>
-#include <atomic>
 #include <bit>
-#include <thread>
 
 namespace tenon
 {
@@ -15,7 +12,6 @@ namespace
 {
 constexpr uint64_t kOdd{0x9E3779B97F4A7C15ULL}; // 2^64 / golden ratio, odd: multiplying by it is a bijection.
 constexpr size_t kStripe{64};
-constexpr size_t kChunk{size_t{4} << 20};
 
 uint64_t wordAt(uint8_t const* at) noexcept
 {
@@ -53,20 +49,9 @@ uint64_t checksum(ByteView bytes) noexcept
 
 uint64_t chunkedChecksum(ByteView bytes)
 {
-    size_t const chunks = (bytes.size() + kChunk - 1) / kChunk;
-    std::vector<uint64_t> sums(chunks);
-    std::atomic<size_t> next{0};
-    auto const work = [&] {
-        for (size_t i = next++; i < chunks; i = next++)
-            sums[i] = checksum(bytes.subspan(i * kChunk, std::min(kChunk, bytes.size() - i * kChunk)));
-    };
-    size_t const threads = std::min<size_t>({static_cast<size_t>(usableCpus()), chunks / 2, 8});
-    {
-        std::vector<std::jthread> team;
-        for (size_t i = 1; i < threads; ++i)
-            team.emplace_back(work);
-        work();
-    }
+    std::vector<uint64_t> sums((bytes.size() + kChunk - 1) / kChunk);
+    forEachChunk(bytes.size(),
+        [&](size_t first, size_t count) { sums[first / kChunk] = checksum(bytes.subspan(first, count)); });
     return checksum({reinterpret_cast<uint8_t const*>(sums.data()), sums.size() * sizeof(uint64_t)});
 }
 

@@ -73,6 +73,23 @@ Result<ByteView> sectionBytes(ByteView blob, PlanSectionEntry const& entry)
         return badArgument("plan is damaged: section {} lies outside the file", static_cast<uint32_t>(entry.kind));
     return blob.subspan(entry.offset, entry.size);
 }
+//! Checksums cover header, table and sections; what lies between them for alignment is zero.
+Result<Done> checkGaps(ByteView blob, std::span<PlanSectionEntry const> table)
+{
+    std::vector<std::pair<uint64_t, uint64_t>> parts{{0, sizeof(PlanHeader) + table.size_bytes()}, {blob.size(), 0}};
+    for (PlanSectionEntry const& entry : table)
+        parts.emplace_back(entry.offset, TENON_TRY(sectionBytes(blob, entry)).size());
+    std::ranges::sort(parts);
+    uint64_t end{0};
+    for (auto const& [offset, size] : parts)
+    {
+        for (uint64_t at = end; at < offset; ++at)
+            if (blob[at] != 0)
+                return badArgument("plan is damaged: byte {} belongs to no section and is not zero", at);
+        end = std::max(end, offset + size);
+    }
+    return Done{};
+}
 } // namespace
 
 Result<PlanSections> openPlan(ByteView blob)
@@ -80,6 +97,7 @@ Result<PlanSections> openPlan(ByteView blob)
     Opened const opened = TENON_TRY(readHeader(blob));
     if (opened.header.checksum != headerChecksum(opened.header, opened.table))
         return badArgument("plan is damaged: the checksum of its header is wrong");
+    TENON_TRY(checkGaps(blob, opened.table));
     PlanSections sections;
     for (PlanSectionEntry const& entry : opened.table)
     {

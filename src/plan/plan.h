@@ -51,7 +51,7 @@ struct PlanWeight
     std::vector<int64_t> extents; //!< Logical.
     std::string packing;          //!< Empty: row-major.
     uint64_t bytes{0};            //!< As stored.
-    void const* data{nullptr};    //!< Into the blob (mapped) or, while building, into memory of the builder.
+    void const* data{nullptr};    //!< Into the blob or, while building, into memory of the builder.
     std::shared_ptr<void const> owner;
     std::string name;
 };
@@ -143,7 +143,7 @@ struct Plan
     int64_t networkLayers{0};
     PlanBatch batch;
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
-    std::shared_ptr<void const> blob;      //!< Keeps mapped memory alive; null while building.
+    std::shared_ptr<void const> blob;      //!< Keeps that memory alive; null while building.
 };
 
 //! The plan as one blob: header, checksummed sections, page-aligned weights.
@@ -153,12 +153,12 @@ Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner);
 //! What readPlan checks of the plain data; for plans that come from a planner in the same process.
 Result<Done> checkPlan(Plan const& plan);
 
-struct MappedFile
+struct PlanFile
 {
     ByteView bytes;
-    std::shared_ptr<void const> owner; //!< Unmaps when the last copy goes.
+    std::shared_ptr<void const> owner; //!< Frees them when the last copy goes.
 };
-//! A file of any size, read-only and shared with the page cache.
-Result<MappedFile> mapPlanFile(std::string const& path);
+//! A plain file of any size, in memory that nothing done to the file afterwards can change.
+Result<PlanFile> readPlanFile(std::string const& path);
 
 } // namespace tenon

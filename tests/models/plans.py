@@ -1,6 +1,5 @@
 """A model through the public API: ONNX file to plan, plan to engine, inputs to outputs."""
 
-import mmap
 import pathlib
 
 import numpy as np
@@ -47,9 +46,7 @@ class Session:
         self._runtime = trt.Runtime(LOGGER)
         if threads:
             self._runtime.max_threads = threads
-        with open(path, "rb") as file:
-            self._plan = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        self.engine = self._runtime.deserialize_cuda_engine(self._plan)
+        self.engine = self._runtime.deserialize_cuda_engine(path.read_bytes())
         if self.engine is None:
             raise PlanError(f"{path}: the runtime refused the plan (see the log)")
         self.context = self.engine.create_execution_context()

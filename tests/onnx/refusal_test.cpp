@@ -8,6 +8,7 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 namespace tenon::test
 {
@@ -94,6 +95,18 @@ TEST_F(ExternalData, W10_linksOutOfTheFolderAreRefused)
     }
     EXPECT_EQ(at("parts/in.bin"), ""); // A link that stays inside.
     EXPECT_THAT(at("missing.bin"), HasSubstr("missing.bin"));
+}
+
+//! At once: a pipe that nobody writes to would be waited for.
+TEST_F(ExternalData, whatIsNoPlainFileIsRefusedByKind)
+{
+    ASSERT_EQ(mkfifo((folder / "model" / "pipe.bin").c_str(), 0600), 0);
+    EXPECT_THAT(errorsOf({{"location", "pipe.bin"}}),
+        AllOf(HasSubstr("tensor 'w'"), HasSubstr("pipe.bin' is a pipe, not a plain file")));
+    EXPECT_THAT(errorsOf({{"location", "parts"}}), HasSubstr("parts' is a folder, not a plain file"));
+    Reading reading;
+    EXPECT_FALSE(reading.parser->parseFromFile((folder / "model" / "pipe.bin").c_str(), 0));
+    EXPECT_THAT(reading.errors(), HasSubstr("pipe.bin' is a pipe, not a plain file"));
 }
 
 TEST(OnnxSignatures, inputsBeyondTheOperatorsAreRefused)

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <sys/stat.h>
 
 namespace tenon::test
 {
@@ -124,7 +125,6 @@ TEST(Plan, O1_everyBitFlipIsRefused)
     std::mt19937 random{5};
     for (int i = 0; i < 4000; ++i)
     {
-        // Padding between sections is not covered, and not read either.
         auto const& entry = entries[random() % 2];
         size_t const at = random() % 4 == 0 ? random() % (sizeof(PlanHeader) + sizeof(entries))
                                             : entry.offset + random() % entry.size;
@@ -134,6 +134,42 @@ TEST(Plan, O1_everyBitFlipIsRefused)
         whole[at] ^= bit;
     }
     EXPECT_TRUE(readCopy(whole));
+}
+
+//! Every bit of header and table and one of each byte between the sections, in plans of two sections and of three.
+TEST(Plan, O1_whatLiesOutsideOfTheSectionsCountsToo)
+{
+    auto plan = randomPlan(2);
+    Bytes const code(100, 7);
+    for (bool const hasCode : {false, true})
+    {
+        if (hasCode)
+            plan->code.push_back({"code", sha256(code), code.size(), code.data(), nullptr});
+        Bytes whole = written(*plan);
+        PlanHeader header;
+        std::memcpy(&header, whole.data(), sizeof(header));
+        ASSERT_EQ(header.sections, hasCode ? 3U : 2U);
+        std::vector<PlanSectionEntry> table(header.sections);
+        std::memcpy(table.data(), whole.data() + sizeof(header), table.size() * sizeof(PlanSectionEntry));
+        auto const isInSection = [&](size_t at) {
+            return std::ranges::any_of(
+                table, [&](auto const& each) { return at >= each.offset && at < each.offset + each.size; });
+        };
+        size_t const tableEnd = sizeof(header) + table.size() * sizeof(PlanSectionEntry);
+        ASSERT_TRUE(readCopy(whole));
+        size_t between{0};
+        for (size_t at = 0; at < whole.size(); ++at)
+            for (size_t bit = 0; bit < 8 && !isInSection(at); ++bit)
+            {
+                if (at >= tableEnd && bit != at % 8)
+                    continue;
+                between += at >= tableEnd ? 1 : 0;
+                whole[at] ^= static_cast<uint8_t>(1U << bit);
+                EXPECT_FALSE(readCopy(whole)) << "byte " << at << ", bit " << bit;
+                whole[at] ^= static_cast<uint8_t>(1U << bit);
+            }
+        EXPECT_GT(between, 100U);
+    }
 }
 
 TEST(Plan, O1_randomBytesAreRefused)
@@ -170,14 +206,19 @@ TEST(Plan, aBlobAtAnOddAddressIsCopied)
     }
 }
 
-TEST(Plan, aMappedFileIsUsedInPlace)
+void writeOver(std::string const& path, Bytes const& bytes)
+{
+    std::ofstream{path, std::ios::binary}.write(
+        reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+TEST(Plan, weightsOfAFileAreUsedWhereItWasRead)
 {
     TempFolder const folder;
-    std::string const path = folder.file("mapped.plan");
+    std::string const path = folder.file("a.plan");
     Bytes const blob = written(*staticNetwork());
-    std::ofstream{path, std::ios::binary}.write(
-        reinterpret_cast<char const*>(blob.data()), static_cast<std::streamsize>(blob.size()));
-    auto file = mapPlanFile(path);
+    writeOver(path, blob);
+    auto file = readPlanFile(path);
     std::remove(path.c_str());
     ASSERT_TRUE(file) << file.error().message;
     auto const plan = readPlan(file->bytes, file->owner);
@@ -186,10 +227,50 @@ TEST(Plan, aMappedFileIsUsedInPlace)
     EXPECT_TRUE(data >= file->bytes.data() && data < file->bytes.data() + file->bytes.size());
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0U);
     ByteView const view = file->bytes;
-    *file = {}; // The plan keeps the mapping.
+    *file = {}; // The plan keeps the memory.
     EXPECT_EQ(view[0], 'T');
-    EXPECT_FALSE(mapPlanFile("/nowhere/at/all"));
-    EXPECT_FALSE(mapPlanFile("/tmp"));
+}
+
+//! Of some chunks, which threads share.
+Bytes bigPlan()
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {1 << 12, 1 << 10});
+    auto const data = randomFloats(1 << 22, 5);
+    auto const extents = builder.extentsOf(x);
+    builder.step("add", {x, builder.weight(data, {1 << 12, 1 << 10})}, {builder.output("out", extents)});
+    return written(*builder.finish());
+}
+
+TEST(Plan, whatHappensToAFileThatWasReadChangesNothing)
+{
+    TempFolder const folder;
+    std::string const path = folder.file("a.plan");
+    Bytes const blob = bigPlan();
+    for (size_t const size : {blob.size(), blob.size() / 2, size_t{1}, size_t{0}})
+    {
+        writeOver(path, blob);
+        auto const file = readPlanFile(path);
+        ASSERT_TRUE(file) << file.error().message;
+        writeOver(path, Bytes(size, 0x5A)); // Truncates the file, then writes: what open(path, "wb") and cp do.
+        ASSERT_TRUE(std::ranges::equal(file->bytes, blob)) << size;
+        EXPECT_TRUE(readPlan(file->bytes, file->owner));
+    }
+}
+
+TEST(Plan, whatIsNoPlainFileIsRefusedByKind)
+{
+    TempFolder const folder;
+    std::string const pipe = folder.file("pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    auto const refused = [](std::string const& path) {
+        auto const file = readPlanFile(path);
+        return file ? std::string{"it was read"} : file.error().message;
+    };
+    EXPECT_EQ(refused(pipe), "'" + pipe + "' is a pipe, not a plain file"); // At once: nobody writes to it.
+    EXPECT_EQ(refused("/tmp"), "'/tmp' is a folder, not a plain file");
+    EXPECT_EQ(refused("/dev/zero"), "'/dev/zero' is a device, not a plain file");
+    EXPECT_NE(refused("/nowhere/at/all").find("cannot open '/nowhere/at/all'"), std::string::npos);
 }
 
 TEST(Plan, liesAreRefusedWithAReason)

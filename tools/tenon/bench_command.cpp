@@ -77,7 +77,7 @@ void addBench(CLI::App& app, Common const& common, int& status)
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(R"(Example:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5
-Random inputs, one run after the other. A plan is mapped, not read; "resident" is the memory of the whole process.)");
+Random inputs, one run after the other. A plan is read into memory; "resident" is the memory of the whole process.)");
     command->callback([options, &common, &status] { status = bench(*options, common); });
 }
 

@@ -69,8 +69,8 @@ Result<std::vector<VerifyInput>> givenInputs(TenonInput const* inputs, int32_t c
 
 using tenon::badArgument;
 using tenon::ByteView;
-using tenon::MappedFile;
-using tenon::mapPlanFile;
+using tenon::PlanFile;
+using tenon::readPlanFile;
 using tenon::Result;
 using namespace tenon::api;
 
@@ -86,7 +86,7 @@ TenonText tenonInspectFile(char const* path, TenonText* problem) noexcept
     return textOrProblem(problem, [&]() -> Result<std::string> {
         if (path == nullptr)
             return badArgument("the path is null");
-        MappedFile file = TENON_TRY(mapPlanFile(path));
+        PlanFile file = TENON_TRY(readPlanFile(path));
         return inspectBlob(file.bytes, std::move(file.owner));
     });
 }
