@@ -11,7 +11,9 @@ extern "C"
 #endif
 
     //! The devices of this build and the one that a builder or runtime made now would take:
-    //!   {"chosen": name or null, "reason": text, "devices": [{"name", "description", "threads"}]}
+    //!   {"chosen": name or null, "reason": text,
+    //!    "devices": [{"name", "problem": text or null, "description", "threads"}]}
+    //! A kind of device that cannot be used here has a problem, and neither description nor threads.
     //! When TENON_DEVICE names none that is usable, "chosen" is null and "reason" says why.
     TENON_CALL TenonText tenonDevices(void) TENON_NOEXCEPT;
 

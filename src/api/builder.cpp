@@ -132,7 +132,9 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config));
     TENON_TRY(checkPrecisions(network, config));
+    Target const target = mDevice.target();
     GraphRequest request = graphRequest(config, mDevice.device);
+    request.architecture = target.architecture;
     request.registry = &mPlugins.plugins();
     NetworkGraph written = TENON_TRY(network.toGraph(request));
     if (!progress.stepComplete(kBuildPhase, 0))
@@ -140,6 +142,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
 
     Decisions decisions = std::move(written.decisions);
     OptimizeOptions optimizing;
+    optimizing.limits = target.fusion;
     optimizing.fusion = switchOf(Knob::kFusion, true);
     optimizing.decisions = &decisions;
     optimizing.progress = &progress;
@@ -156,7 +159,6 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.batch = network.batch();
     int32_t const most = mMaxThreads;
     planning.threads = most > 0 ? most : mDevice.device->hostThreads();
-    planning.alignment = static_cast<int64_t>(mDevice.device->alignment());
     planning.plugins = std::move(written.plugins);
     planning.code = std::move(written.code);
     planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
@@ -165,7 +167,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.progress = &progress;
     planning.progressParent = kBuildPhase;
     planning.log = &log;
-    Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), std::move(planning)));
+    Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     plan.debugsUnfused = network.debugsUnfused();
     if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();
@@ -188,17 +190,17 @@ Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config
 
 bool Builder::platformHasFastFp16() const noexcept
 {
-    return false; // Nothing is computed in half precision yet.
+    return mDevice.target().rates.fastTypes.has(DType::kHALF);
 }
 
 bool Builder::platformHasFastInt8() const noexcept
 {
-    return false;
+    return mDevice.target().rates.fastTypes.has(DType::kINT8);
 }
 
 bool Builder::platformHasTf32() const noexcept
 {
-    return false;
+    return mDevice.target().rates.hasTf32;
 }
 
 int32_t Builder::getMaxDLABatchSize() const noexcept

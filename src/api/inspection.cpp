@@ -81,6 +81,8 @@ Json stepOf(Plan const& plan, Program const& program, size_t index)
         if (node.layer == CustomLayer::kName)
             json["plugin"] = pluginOf(node);
     }
+    if (step.code >= 0)
+        json["code"] = plan.code.at(static_cast<size_t>(step.code)).name;
     json["inputs"] = Json::array();
     for (int32_t const input : step.inputs)
         json["inputs"].push_back(tensorOf(program, input));
@@ -193,7 +195,8 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
             {"library", plugin.library}, {"generation", plugin.generation}});
     json["code"] = Json::array();
     for (PlanCode const& code : plan.code)
-        json["code"].push_back({{"name", code.name}, {"bytes", code.bytes}, {"sha256", hexOf(code.sha256)}});
+        json["code"].push_back({{"name", code.name}, {"form", nameOf(code.form)}, {"target", code.target},
+            {"bytes", code.bytes}, {"sha256", hexOf(code.sha256)}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -45,6 +45,7 @@ struct GraphRequest
     bool mayUseBF16{false};
     bool mayAlias{false};           //!< Custom layers may take over the memory of an input.
     std::string_view device{"cpu"}; //!< For which custom layers supply code.
+    std::string architecture;       //!< Of the target of the plan.
     Device* timedOn{nullptr};       //!< Custom layers choose tactics by time; null: by estimate.
     int32_t averageRuns{1};
     int32_t leastRuns{1};

@@ -58,19 +58,21 @@ Result<LayerPtr> layerOf(PlanNode const& node, PluginSource const* plugins)
 class Taken
 {
   public:
-    Taken(Backend const& backend, std::vector<int64_t> typical)
+    Taken(Backend const& backend, Target const& target, std::vector<int64_t> typical)
         : mBackend{backend},
+          mTarget{target},
           mTypical{std::move(typical)}
     {
     }
     bool operator()(Graph const& graph, Node const& node) const
     {
-        Offers const offers = mBackend.offers({&graph, &node, mTypical});
+        Offers const offers = mBackend.offers({&graph, &node, mTypical, &mTarget});
         return std::ranges::any_of(offers.accepted, [](Offer const& offer) { return !isReference(offer); });
     }
 
   private:
     Backend const& mBackend;
+    Target const& mTarget;
     std::vector<int64_t> mTypical;
 };
 
@@ -100,22 +102,23 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     auto const layer = [&](PlanNode const& node) { return layerOf(node, plugins); };
     Graph graph = TENON_TRY(readGraph(stored, {layer, packer == nullptr ? nullptr : packer->unpack}));
     Backend const backend = device.backend->backend();
+    Target const target = device.target();
     PlanOptions planning = optionsOf(stored);
     OptimizeOptions optimizing;
+    optimizing.limits = target.fusion;
     optimizing.fusion = switchOf(Knob::kFusion, true);
     optimizing.decisions = &planning.decisions;
     optimizing.log = &log;
     std::function<bool(Graph const&, Node const&)> taken; // Fusing asks nobody.
-    optimizing.spares = Taken{backend, TENON_TRY(symbolValues(graph, planning, 0, ProfilePoint::kOpt))};
+    optimizing.spares = Taken{backend, target, TENON_TRY(symbolValues(graph, planning, 0, ProfilePoint::kOpt))};
     TENON_TRY(undoFusions(graph, optimizing));
     std::swap(optimizing.spares, taken);
     TENON_TRY(optimize(graph, optimizing));
     std::swap(optimizing.spares, taken);
     TENON_TRY(undoFusions(graph, optimizing)); // Of what is fused for every device.
     planning.threads = device.device->hostThreads();
-    planning.alignment = static_cast<int64_t>(device.device->alignment());
     planning.log = &log;
-    Plan plan = TENON_TRY(makePlan(graph, backend, std::move(planning)));
+    Plan plan = TENON_TRY(makePlan(graph, backend, target, std::move(planning)));
     plan.notes = stored.notes;
     plan.debugsUnfused = stored.debugsUnfused;
     for (PlanDecision const& decision : plan.decisions)

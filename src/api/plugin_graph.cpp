@@ -349,8 +349,13 @@ class PluginWriter
         {
             auto const object = std::make_shared<Bytes const>(std::move(compiled.object));
             at = mNetwork.code.insert(at,
-                {fmt::format("plugin {}, kernel '{}'", mFields.identity().show(), compiled.kernel.name), digest,
-                    object->size(), object->data(), object});
+                {.name = fmt::format("plugin {}, kernel '{}'", mFields.identity().show(), compiled.kernel.name),
+                    .form = CodeForm::kHostObject,
+                    .target = mRequest.architecture,
+                    .sha256 = digest,
+                    .bytes = object->size(),
+                    .data = object->data(),
+                    .owner = object});
         }
         compiled.kernel.code = static_cast<int32_t>(at - mNetwork.code.begin());
         mFields.kernel = std::move(compiled.kernel);

@@ -12,15 +12,20 @@ namespace tenon
 
 struct BackendEntry
 {
-    std::string_view name;
+    std::string_view name;    //!< Kind of its devices: "cpu". The second one is named "cpu:1".
+    bool isOnlyByName{false}; //!< Never taken unless TENON_DEVICE names it.
+    //! How many of its devices can be used, at least one; an error that says why there is none.
+    Result<int32_t> (*probe)();
     Backend (*backend)();
-    Device& (*device)();
-    //! The row-major form of a weight that a plan for this device stores packed.
+    //! What plans for one of them are made for.
+    Target (*target)(int32_t index);
+    Device& (*device)(int32_t index);
+    //! The row-major form of a weight that a plan for these devices stores packed.
     Result<std::shared_ptr<Constant const>> (*unpack)(
         std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes);
 };
 
-//! The default device first. Defined beside the backends.
+//! In order of preference. Defined beside the backends.
 std::span<BackendEntry const> allBackends() noexcept;
 
 } // namespace tenon

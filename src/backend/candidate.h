@@ -1,6 +1,8 @@
 // Candidate: one way of running a layer on a backend, with what it accepts, what it costs, and how it is stored.
 #pragma once
 
+#include "backend/target.h"
+#include "base/code.h"
 #include "base/layout.h"
 #include "device/kernel.h"
 #include "ir/graph.h"
@@ -22,6 +24,7 @@ struct Problem
     Node const* node{nullptr};
     //! Extents that estimates use for each symbol: those of the profile's kOPT.
     std::span<int64_t const> typical;
+    Target const* target{nullptr}; //!< What the plan is made for.
 
     Layer const& layer() const
     {
@@ -102,12 +105,26 @@ struct PackedWeight
     size_t bytes{0};                      //!< Size as packed.
 };
 
+//! Code that a kernel was compiled to for its step.
+struct MadeCode
+{
+    std::string name; //!< For people, who see what a plan carries.
+    CodeForm form{CodeForm::kDeviceBinary};
+    std::string target; //!< Architecture that the code is for, as Target::architecture says it.
+    std::shared_ptr<Bytes const> bytes;
+};
+
+//! What a step runs: the device's own kernels alone, code of the plan by its position (a custom layer brought it), or
+//! code made for it.
+using StepCode = std::variant<std::monostate, int32_t, MadeCode>;
+
 //! What the plan stores for one step.
 struct KernelSpec
 {
     std::string kernel;
     Bytes args;
     std::vector<PackedWeight> packed; //!< Constants not named here are stored row-major.
+    StepCode code{};
 };
 
 //! One row of a backend's table. `offers` answers with ways of running the node, or with one reason why not.

@@ -56,8 +56,19 @@ Result<std::shared_ptr<Constant const>> refusePacking(
 std::span<BackendEntry const> allBackends() noexcept
 {
     static constexpr std::array kEntries{
-        BackendEntry{"cpu", cpuWithReference, cpuDeviceWithReference, unpackCpuWeight},
-        BackendEntry{"ref", refWithPlugins, refDeviceWithPlugins, refusePacking},
+        BackendEntry{.name = "cpu",
+            .probe = probeCpu,
+            .backend = cpuWithReference,
+            .target = [](int32_t) { return cpuTarget(); },
+            .device = [](int32_t) -> Device& { return cpuDeviceWithReference(); },
+            .unpack = unpackCpuWeight},
+        BackendEntry{.name = "ref",
+            .isOnlyByName = true,
+            .probe = []() -> Result<int32_t> { return 1; },
+            .backend = refWithPlugins,
+            .target = [](int32_t) { return refTarget(); },
+            .device = [](int32_t) -> Device& { return refDeviceWithPlugins(); },
+            .unpack = refusePacking},
     };
     return kEntries;
 }

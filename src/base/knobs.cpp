@@ -13,7 +13,7 @@ namespace
 {
 constexpr std::array kKnobs{
     KnobInfo{Knob::kDevice, "TENON_DEVICE", "text", "cuda when usable, else cpu",
-        "Device of builders and runtimes made from now on: cpu, ref, cuda or cuda:N."},
+        "Device of builders and runtimes made from now on: a kind, such as cpu, or kind:N for one of several, from 0."},
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
     KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "100",

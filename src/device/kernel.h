@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/code.h"
 #include "base/layout.h"
 #include "base/result.h"
 #include "device/plugin_source.h"
@@ -46,10 +47,12 @@ struct WeightArg
     std::string_view packing;     //!< Name of the packed layout; empty: row-major.
 };
 
-//! Machine code that a plan carries for custom layers; loaded into the process only where the user allows it.
+//! Code that a plan carries for a step. Host objects come here only where the user allows them.
 struct CodeArg
 {
     std::string_view name; //!< For messages.
+    CodeForm form{CodeForm::kHostObject};
+    std::string_view target; //!< Architecture that it is for.
     ByteView bytes;
 };
 
@@ -64,7 +67,7 @@ struct KernelSource
     size_t produces{0};     //!< Values that the plan expects in Call::produced.
     ByteView fields;        //!< The layer's own, from the portable graph; empty: the step belongs to no node.
     PluginSource const* plugins{nullptr}; //!< Null: there are none.
-    std::span<CodeArg const> code;        //!< All that the plan carries; steps name theirs by position.
+    CodeArg const* code{nullptr};         //!< What the step runs; null: the device's own kernels alone.
 };
 
 //! Addresses of one run. Inputs that are constants point at the weight as stored; absent inputs are null.

@@ -182,11 +182,14 @@ Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, 
 }
 } // namespace
 
-Rewrite fuseAttention(Graph const& graph, Node const& node)
+Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
     std::optional<Parts> parts = partsOf(graph, node);
     if (!parts)
         return skip();
+    DType const type = graph.typeOf(node.output()).dtype;
+    if (!limits.attentionTypes.has(type))
+        return skip(fmt::format("the device has no attention of {}", nameOf(type)));
     MatrixMultiply const& scores = *layerOf<MatrixMultiply>(parts->scores);
     MatrixMultiply const& values = *layerOf<MatrixMultiply>(parts->values);
     bool const isWideMask = parts->mask != kNone && graph.typeOf(parts->mask).rank() != 4;

@@ -15,7 +15,6 @@ namespace tenon::passes
 
 namespace
 {
-constexpr size_t kMostSteps{4};
 constexpr size_t kMostActivationNodes{16}; // The longest activation that exporters write, with room.
 
 Epilogue const* epilogueOf(Node const* node)
@@ -150,9 +149,9 @@ class ActivationRegion
 };
 } // namespace
 
-Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node)
+Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
-    if (!pointwiseBody(graph, node) || graph.typeOf(node.output()).dtype != DType::kFLOAT)
+    if (!pointwiseBody(graph, node) || !limits.epilogueTypes.has(graph.typeOf(node.output()).dtype))
         return skip();
     ActivationRegion region{graph};
     std::optional<Expr> const expr = region.exprOf(node.output());
@@ -161,7 +160,7 @@ Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node)
     if (!region.isClosed(node.output()))
         return skip(); // Usually part of a longer activation, whose last node will do.
     Node const& producer = *graph.producerOf(region.source());
-    if (epilogueOf(&producer)->steps.size() >= kMostSteps)
+    if (epilogueOf(&producer)->steps.size() >= limits.epilogueSteps)
         return skip("the epilogue is full");
     std::optional<EpilogueStep> const step = matchActivation(*expr);
     if (!step)
@@ -171,18 +170,20 @@ Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node)
     return fused(graph, node, producer, *step, std::move(covered));
 }
 
-Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node)
+Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
     auto const* sum = as<ElementWise>(*node.layer);
     if (sum == nullptr || sum->operation != nvinfer1::ElementWiseOperation::kSUM
-        || graph.typeOf(node.input(0)) != graph.typeOf(node.input(1)) || node.input(0) == node.input(1))
+        || graph.typeOf(node.input(0)) != graph.typeOf(node.input(1)) || node.input(0) == node.input(1)
+        || !limits.epilogueTypes.has(graph.typeOf(node.output()).dtype))
         return skip();
     std::optional<size_t> best;
     for (size_t i = 0; i < 2; ++i)
     {
         Node const* producer = graph.producerOf(node.input(i));
         if (epilogueOf(producer) == nullptr || !isReadOnce(graph, node.input(i))
-            || epilogueOf(producer)->steps.size() >= kMostSteps || graph.constantOf(node.input(1 - i)) != nullptr)
+            || epilogueOf(producer)->steps.size() >= limits.epilogueSteps
+            || graph.constantOf(node.input(1 - i)) != nullptr)
             continue;
         // Of two convolutions the later one takes the sum: the other's result exists by then.
         if (!best || positionOf(graph, producer->id) > positionOf(graph, graph.producerOf(node.input(*best))->id))

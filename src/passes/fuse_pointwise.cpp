@@ -10,9 +10,6 @@ namespace tenon::passes
 
 namespace
 {
-constexpr size_t kMostInputs{8};
-constexpr size_t kMostRegionNodes{48};
-
 //! Inputs of the fused node, each once, and the expressions of operands over them.
 class Region
 {
@@ -66,7 +63,7 @@ Node const* fusable(Graph const& graph, Node const& node, ValueId operand)
 }
 } // namespace
 
-Rewrite fusePointwise(Graph const& graph, Node const& node)
+Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
     std::optional<Expr> const body = pointwiseBody(graph, node);
     if (!body)
@@ -89,7 +86,7 @@ Rewrite fusePointwise(Graph const& graph, Node const& node)
     if (covered.empty())
         return skip();
     Expr const expr = body->compose(with);
-    if (region.inputs().size() > kMostInputs || expr.nodes.size() > kMostRegionNodes)
+    if (region.inputs().size() > limits.pointwiseInputs || expr.nodes.size() > limits.pointwiseOperations)
         return skip("the region would have too many inputs or operations");
     if (region.inputs().empty())
         return skip();

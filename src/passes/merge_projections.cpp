@@ -26,7 +26,8 @@ struct Projection
     AttentionView const* view{nullptr};
 };
 
-std::optional<Projection> projectionOf(Graph const& graph, ValueId value, AttentionView const& view)
+std::optional<Projection> projectionOf(
+    Graph const& graph, ValueId value, AttentionView const& view, FusionLimits const& limits)
 {
     Node const* reshape = graph.producerOf<Shuffle>(value);
     if (reshape == nullptr || !isReshape(graph, reshape))
@@ -35,9 +36,9 @@ std::optional<Projection> projectionOf(Graph const& graph, ValueId value, Attent
     Shape const& seen = graph.typeOf(value).shape;
     Constant const* weights = product == nullptr ? nullptr : graph.constantOf(product->input(1));
     bool const isShared = weights != nullptr && weights->extents.size() == 3 && weights->extents[0] == 1;
-    if (!isShared || weights->dtype != DType::kFLOAT || !isReadOnce(graph, value)
-        || !isReadOnce(graph, reshape->input(0)) || view.axes[1] != 2 || view.axes[3] != 3 || view.heads != 0
-        || !seen[2].isConstant() || !seen[3].isConstant())
+    bool const isJoinable = isShared && limits.projectionTypes.has(weights->dtype) && bitsOf(weights->dtype) >= 8;
+    if (!isJoinable || !isReadOnce(graph, value) || !isReadOnce(graph, reshape->input(0)) || view.axes[1] != 2
+        || view.axes[3] != 3 || view.heads != 0 || !seen[2].isConstant() || !seen[3].isConstant())
         return std::nullopt;
     MatrixMultiply const& layer = *layerOf<MatrixMultiply>(product);
     bool const isPlain = layer.operation0 == Matrix::kNONE && layer.operation1 != Matrix::kVECTOR
@@ -71,16 +72,16 @@ std::shared_ptr<Constant const> joinedWeights(Graph const& graph, Projections co
     extents[axis] = 0;
     for (Constant const* part : parts)
         extents[axis] += part->extents[axis];
-    std::shared_ptr<Constant const> joined = makeConstant(DType::kFLOAT, extents, nullptr);
-    auto* to = static_cast<float*>(const_cast<void*>(joined->data));
+    DType const type = parts[0]->dtype;
+    std::shared_ptr<Constant const> joined = makeConstant(type, extents, nullptr);
+    auto* to = static_cast<uint8_t*>(const_cast<void*>(joined->data));
     int64_t const rows = isTransposed ? 1 : extents[axis - 1];
     for (int64_t row = 0; row < rows; ++row)
         for (Constant const* part : parts)
         {
-            int64_t const count = part->count() / rows;
-            std::memcpy(
-                to, static_cast<float const*>(part->data) + row * count, static_cast<size_t>(count) * sizeof(float));
-            to += count;
+            int64_t const bytes = bytesOf(type, part->count() / rows);
+            std::memcpy(to, static_cast<uint8_t const*>(part->data) + row * bytes, static_cast<size_t>(bytes));
+            to += bytes;
         }
     return joined;
 }
@@ -90,13 +91,14 @@ std::shared_ptr<Constant const> joinedBias(Graph const& graph, Projections const
     int64_t total{0};
     for (Projection const& each : all)
         total += each.heads * each.width;
-    HostTensor joined{DType::kFLOAT, {total}};
+    DType const type = graph.typeOf(all[0].product->output()).dtype;
+    HostTensor joined{type, {total}};
     int64_t at{0};
     for (Projection const& each : all)
     {
         Constant const* bias = graph.constantOf(each.product->input(2));
         HostTensor const part =
-            bias == nullptr ? HostTensor{DType::kFLOAT, {each.heads * each.width}} : HostTensor::fromConstant(*bias);
+            bias == nullptr ? HostTensor{type, {each.heads * each.width}} : HostTensor::fromConstant(*bias);
         for (int64_t i = 0; i < part.count(); ++i)
             joined.set(at++, part.real(i));
     }
@@ -104,7 +106,7 @@ std::shared_ptr<Constant const> joinedBias(Graph const& graph, Projections const
 }
 } // namespace
 
-Rewrite mergeProjections(Graph const& graph, Node const& node)
+Rewrite mergeProjections(Graph const& graph, Node const& node, FusionLimits const& limits)
 {
     auto const* attention = as<Attention>(*node.layer);
     if (attention == nullptr)
@@ -113,7 +115,7 @@ Rewrite mergeProjections(Graph const& graph, Node const& node)
     Projections all;
     for (size_t i = 0; i < 3; ++i)
     {
-        std::optional<Projection> const one = projectionOf(graph, node.input(i), *views[i]);
+        std::optional<Projection> const one = projectionOf(graph, node.input(i), *views[i], limits);
         if (!one)
             return skip("q, k and v are not plain projections with constant weights");
         all[i] = *one;

@@ -1,4 +1,4 @@
-// The pipeline: which rules run together, in which order.
+// The pipeline: which rules run together, in which order: a table for every device, and one with limits from the target.
 #include "passes/rules.h"
 
 namespace tenon
@@ -111,11 +111,14 @@ constexpr Rule kUndone[]{
 
 constexpr PassRow kUndoing{"undoing fusions", kUndone};
 
-constexpr PassRow kRows[]{
+constexpr PassRow kPortableRows[]{
     {"clean up", kClean},
     {"weights", kWeights},
     {"shuffles", kShuffles},
     {"weights behind shuffles", kWeights},
+};
+
+constexpr PassRow kTargetRows[]{
     {"attention", kAttention},
     {"projections", kProjections},
     {"epilogues", kEpilogues},
@@ -124,9 +127,14 @@ constexpr PassRow kRows[]{
 };
 } // namespace
 
-std::span<PassRow const> pipeline() noexcept
+std::span<PassRow const> portableRows() noexcept
 {
-    return kRows;
+    return kPortableRows;
+}
+
+std::span<PassRow const> targetRows() noexcept
+{
+    return kTargetRows;
 }
 
 PassRow const& undoing() noexcept

@@ -1,6 +1,7 @@
 // Rule: one row of the pipeline, and the questions that rules ask of a graph.
 #pragma once
 
+#include "ir/fusion_limits.h"
 #include "ir/graph.h"
 #include "ir/patch.h"
 #include "layers/layer_table.h"
@@ -8,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace tenon
 {
@@ -20,12 +22,21 @@ enum class RuleKind : uint8_t
     kUndo,     //!< Makes several layers of a fused one, for a device that does not take it.
 };
 
+//! Portable rules look at the graph alone, rules for a target also at what its kernels can do.
+using PortableRule = Rewrite (*)(Graph const& graph, Node const& node);
+using TargetRule = Rewrite (*)(Graph const& graph, Node const& node, FusionLimits const& limits);
+
 struct Rule
 {
     std::string_view name;
     RuleKind kind{RuleKind::kSimplify};
     std::string_view sentence;
-    Rewrite (*apply)(Graph const& graph, Node const& node){nullptr};
+    std::variant<PortableRule, TargetRule> apply;
+
+    bool isPortable() const noexcept
+    {
+        return std::holds_alternative<PortableRule>(apply);
+    }
 };
 
 //! Rules that run together until none of them applies.
@@ -35,9 +46,10 @@ struct PassRow
     std::span<Rule const> rules;
 };
 
-//! The pipeline, in order.
-std::span<PassRow const> pipeline() noexcept;
-//! What undoes its fusions, in a plan that is made for another device than it was optimized for.
+//! The pipeline: first the rows that do the same for every device, then those that fuse for one, each in order.
+std::span<PassRow const> portableRows() noexcept;
+std::span<PassRow const> targetRows() noexcept;
+//! What undoes fusions, in a plan that is made for another device than it was optimized for.
 PassRow const& undoing() noexcept;
 
 namespace passes

@@ -32,15 +32,13 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node);
 Rewrite recognizeLayerNorm(Graph const& graph, Node const& node);
 Rewrite recognizeGroupNorm(Graph const& graph, Node const& node);
 Rewrite foldAffineIntoNormalization(Graph const& graph, Node const& node);
-Rewrite fuseAttention(Graph const& graph, Node const& node);
-Rewrite mergeProjections(Graph const& graph, Node const& node);
 
-// Epilogues.
-Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node);
-Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node);
-
-// Regions.
-Rewrite fusePointwise(Graph const& graph, Node const& node);
+// For a target: attention, epilogues, regions.
+Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite mergeProjections(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fusePointwise(Graph const& graph, Node const& node, FusionLimits const& limits);
 
 // Back to layers that users could have written.
 Rewrite undoAttention(Graph const& graph, Node const& node);

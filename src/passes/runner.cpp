@@ -62,7 +62,8 @@ class Runner
 
     Result<Done> runAll()
     {
-        std::span<PassRow const> const rows = pipeline();
+        std::vector<PassRow> rows{portableRows().begin(), portableRows().end()};
+        rows.insert(rows.end(), targetRows().begin(), targetRows().end());
         if (mOptions.progress != nullptr)
             mOptions.progress->phaseStart(kPhase, mOptions.progressParent, static_cast<int32_t>(rows.size()));
         Result<Done> result = runRows(rows);
@@ -131,10 +132,17 @@ class Runner
         }
     }
 
+    Rewrite ask(Rule const& rule, Node const& node) const
+    {
+        if (auto const* portable = std::get_if<PortableRule>(&rule.apply))
+            return (*portable)(mGraph, node);
+        return std::get<TargetRule>(rule.apply)(mGraph, node, mOptions.limits);
+    }
+
     bool tryRule(Rule const& rule, NodeId id)
     {
         Node const& node = mGraph.node(id);
-        Rewrite const rewrite = rule.apply(mGraph, node);
+        Rewrite const rewrite = ask(rule, node);
         if (auto const* skipped = std::get_if<Skip>(&rewrite))
         {
             noteSkip(rule, node, skipped->reason);
@@ -203,13 +211,11 @@ Result<Done> undoFusions(Graph& graph, OptimizeOptions const& options)
 
 Result<Done> optimizeWith(Graph& graph, std::string_view rule, OptimizeOptions const& options)
 {
-    for (PassRow const& row : pipeline())
-        for (Rule const& each : row.rules)
-            if (each.name == rule)
-                return optimizeWith(graph, each, options);
-    for (Rule const& each : undoing().rules)
-        if (each.name == rule)
-            return optimizeWith(graph, each, options);
+    for (std::span<PassRow const> const rows : {portableRows(), targetRows(), std::span{&undoing(), 1}})
+        for (PassRow const& row : rows)
+            for (Rule const& each : row.rules)
+                if (each.name == rule)
+                    return optimizeWith(graph, each, options);
     return badArgument("there is no rule '{}'", rule);
 }
 

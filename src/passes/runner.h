@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "ir/decision.h"
+#include "ir/fusion_limits.h"
 #include "ir/graph.h"
 
 #include <functional>
@@ -17,6 +18,7 @@ struct Rule;
 
 struct OptimizeOptions
 {
+    FusionLimits limits;               //!< Of the device that the graph is for.
     bool fusion{true};                 //!< False (TENON_FUSION=off): every layer of the user stays a step.
     bool verify{kVerifyByDefault};     //!< Checks the whole graph after each pass.
     std::vector<std::string> disabled; //!< Names of rules that do not run.
@@ -37,7 +39,7 @@ struct OptimizeOptions
 #endif
 };
 
-//! Runs the whole pipeline. Inputs, outputs and their names stay; all else may change.
+//! Runs the whole pipeline, portable rows first. Inputs, outputs and their names stay; all else may change.
 Result<Done> optimize(Graph& graph, OptimizeOptions const& options);
 
 //! Takes apart the fused nodes that are not spared, into layers that users could have written.

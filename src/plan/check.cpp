@@ -220,6 +220,11 @@ Result<Done> checkTexts(Plan const& plan)
     for (PlanCode const& code : plan.code)
     {
         TENON_TRY(checkText(code.name, "the name of code"));
+        TENON_TRY(checkText(code.target, "the target of code"));
+        if (!isValid(code.form))
+            return badArgument("code '{}' has the unknown form {}", code.name, static_cast<int32_t>(code.form));
+        if (code.target.empty())
+            return badArgument("code '{}' does not say what it is for", code.name);
         if (code.data == nullptr || code.bytes == 0)
             return badArgument("plan has the entry of code '{}' without code", code.name);
     }

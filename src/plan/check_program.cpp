@@ -318,6 +318,8 @@ class Checker
             return badArgument("{} inputs and {} outputs", step.inputs.size(), step.outputs.size());
         if (step.graphNode < -1 || step.graphNode >= static_cast<int64_t>(mPlan.graph.nodes.size()))
             return badArgument("it stands for the unknown graph node {}", step.graphNode);
+        if (step.code < -1 || step.code >= static_cast<int64_t>(mPlan.code.size()))
+            return badArgument("it runs the unknown code {}", step.code);
         for (size_t i = 0; i < step.produces.size(); ++i)
             TENON_TRY(checkProduct(step, i, index));
         for (int32_t const input : step.inputs)

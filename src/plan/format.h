@@ -7,7 +7,7 @@ namespace tenon
 {
 
 inline constexpr char kPlanMagic[8]{'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
-inline constexpr uint32_t kPlanFormat{1}; //!< Raised whenever an older reader would misread a file.
+inline constexpr uint32_t kPlanFormat{2}; //!< Raised whenever an older reader would misread a file.
 inline constexpr uint64_t kPlanPage{4096};
 inline constexpr uint64_t kWeightAlignment{64};
 
@@ -15,7 +15,8 @@ enum class PlanSection : uint32_t
 {
     kMetadata = 1, //!< FlatBuffers, schema plan.fbs.
     kWeights = 2,  //!< Starts at a page, each weight at a multiple of kWeightAlignment.
-    kCode = 3,     //!< What plugins supplied, each entry at a multiple of kWeightAlignment; only where there is some.
+    kCode =
+        3, //!< What steps run beside the device's own kernels, each entry at a multiple of kWeightAlignment; only where there is some.
 };
 
 struct PlanHeader

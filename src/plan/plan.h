@@ -3,6 +3,7 @@
 
 #include "plan/program.h"
 
+#include "base/code.h"
 #include "base/dtype.h" // And nvinfer1::Dims64.
 #include "base/sha256.h"
 
@@ -96,10 +97,13 @@ struct PlanPlugin
     std::string generation; //!< "V3"; information only.
 };
 
-//! Code that a plugin supplied while building. Loaded only after the user has allowed code of plans.
+//! Code that a plugin supplied while building, or that a kernel was compiled to. Host objects are loaded only after the
+//! user has allowed code of plans.
 struct PlanCode
 {
     std::string name; //!< Of the plugin and its kernel.
+    CodeForm form{CodeForm::kHostObject};
+    std::string target; //!< Architecture that it is for: "x86-64", "sm_90".
     Sha256 sha256{};
     uint64_t bytes{0};
     void const* data{nullptr}; //!< Into the blob or, while building, into memory of the builder.

@@ -107,6 +107,7 @@ struct PlanStep
     std::string name;              //!< "conv1 + relu1".
     std::string candidate;         //!< "rows", "depthwise", "reference", …
     int64_t tactic{0};
+    int32_t code{-1}; //!< Position among the plan's code of what the step runs; −1: the device's own kernels alone.
 };
 
 struct Program

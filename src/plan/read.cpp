@@ -179,6 +179,8 @@ class Reader
     {
         PlanCode code;
         code.name = textOf(x.name());
+        code.form = static_cast<CodeForm>(x.form());
+        code.target = textOf(x.target());
         code.bytes = x.bytes();
         code.owner = owner;
         if (x.offset() > section.size() || code.bytes > section.size() - x.offset())
@@ -227,6 +229,7 @@ class Reader
         step.name = textOf(x.name());
         step.candidate = textOf(x.candidate());
         step.tactic = x.tactic();
+        step.code = x.code();
         return step;
     }
 

@@ -178,7 +178,8 @@ class Writer
     {
         auto const name = text(x.name);
         auto const digest = mOut.CreateVector(x.sha256.data(), x.sha256.size());
-        return stored::CreateCode(mOut, name, digest, offset, x.bytes);
+        auto const target = text(x.target);
+        return stored::CreateCode(mOut, name, digest, offset, x.bytes, static_cast<uint8_t>(x.form), target);
     }
     fb::Offset<stored::Plugin> write(PlanPlugin const& x)
     {
@@ -210,7 +211,7 @@ class Writer
         auto const name = text(x.name);
         auto const candidate = text(x.candidate);
         return stored::CreateStep(
-            mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate, x.tactic);
+            mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate, x.tactic, x.code);
     }
     fb::Offset<stored::Program> write(Program const& x)
     {

@@ -98,8 +98,8 @@ class KernelBuilder
             return Done{};
         Node const& node = mRequest.graph.node(choice.node);
         Result<Done> made = guarded(node, [&]() -> Result<Done> {
-            mKernels[index] =
-                TENON_TRY(mRequest.backend.build({&mRequest.graph, &node, mRequest.typical}, choice.offer()));
+            Problem const problem{&mRequest.graph, &node, mRequest.typical, &mRequest.target};
+            mKernels[index] = TENON_TRY(mRequest.backend.build(problem, choice.offer()));
             return Done{};
         });
         std::string const label = fmt::format("[layer '{}']", node.name);

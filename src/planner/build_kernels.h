@@ -19,6 +19,7 @@ struct KernelRequest
 {
     Graph const& graph;
     Backend const& backend;
+    Target const& target;
     Choices const& choices;
     Needed const& needed;
     std::span<int64_t const> typical;

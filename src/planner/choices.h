@@ -58,9 +58,9 @@ bool hasKnownContents(Value const& value);
 std::optional<Shape> knownContents(Value const& value);
 
 //! Takes for each node the offer that makes the sum of kernel and reorder costs small.
-void selectOffers(Graph const& graph, std::span<int64_t const> typical, Choices& choices);
+void selectOffers(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices);
 
 //! Estimated microseconds of copying a tensor into another layout.
-double reorderCost(TensorType const& type, std::span<int64_t const> typical);
+double reorderCost(Target const& target, TensorType const& type, std::span<int64_t const> typical);
 
 } // namespace tenon::planner

@@ -69,8 +69,8 @@ Error nothingFits(Backend const& backend, Node const& node, planner::Choice cons
         node.layer->name(), reasons);
 }
 
-Result<planner::Choices> collectOffers(
-    Graph const& graph, Backend const& backend, PlanOptions const& options, std::span<int64_t const> typical)
+Result<planner::Choices> collectOffers(Graph const& graph, Backend const& backend, Target const& target,
+    PlanOptions const& options, std::span<int64_t const> typical)
 {
     planner::Choices choices;
     Phase phase{options, kOffersPhase, graph.order().size()};
@@ -83,7 +83,7 @@ Result<planner::Choices> collectOffers(
             continue;
         Offers offers;
         TENON_TRY(planner::guarded(node, [&] {
-            offers = backend.offers({&graph, &node, typical});
+            offers = backend.offers({&graph, &node, typical, &target});
             return Result<Done>{Done{}};
         }));
         planner::Choice choice{id, std::move(offers.accepted), std::move(offers.refused)};
@@ -94,18 +94,18 @@ Result<planner::Choices> collectOffers(
     return choices;
 }
 
-Result<Program> writeProgram(
-    planner::ProgramSource const& source, PlanOptions const& options, planner::Weights& weights, Decisions& decisions)
+Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
+    planner::Weights& weights, planner::CodeTable& code, Decisions& decisions)
 {
     std::vector<int32_t> registers;
     std::vector<PlanSymbol> symbols =
         TENON_TRY(planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
     Phase phase{options, kBuildPhase, source.choices.all().size()};
     planner::Kernels kernels = TENON_TRY(planner::buildKernels(
-        {source.graph, source.backend, source.choices, source.needed, source.typical, options.threads},
+        {source.graph, source.backend, source.target, source.choices, source.needed, source.typical, options.threads},
         [&] { return phase.advance(); }));
     planner::ProgramWriter writer{
-        source, std::move(symbols), std::move(registers), std::move(kernels), weights, decisions};
+        source, std::move(symbols), std::move(registers), std::move(kernels), weights, code, decisions};
     Program program = TENON_TRY(writer.write());
     planner::settleInPlace(program);
     return program;
@@ -142,29 +142,30 @@ void numberIO(Graph const& graph, planner::GraphIds const& ids, std::vector<Plan
 }
 } // namespace
 
-Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions options)
+Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& target, PlanOptions options)
 {
     TENON_TRY(checkOptions(graph, options));
     std::vector<int64_t> const typical = TENON_TRY(symbolValues(graph, options, 0, ProfilePoint::kOpt));
-    planner::Choices choices = TENON_TRY(collectOffers(graph, backend, options, typical));
-    planner::selectOffers(graph, typical, choices);
+    planner::Choices choices = TENON_TRY(collectOffers(graph, backend, target, options, typical));
+    planner::selectOffers(graph, target, typical, choices);
     planner::Needed const needed = planner::findNeeded(graph, choices);
     planner::GraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
+    planner::CodeTable code{std::move(options.code)};
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(TENON_TRY(
-        writeProgram({graph, backend, choices, needed, ids, options.io, typical}, options, weights, decisions)));
+    plan.programs.push_back(TENON_TRY(writeProgram(
+        {graph, backend, target, choices, needed, ids, options.io, typical}, options, weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
     numberIO(graph, ids, options.io);
     plan.networkName = std::move(options.networkName);
     plan.io = std::move(options.io);
     plan.profiles = std::move(options.profiles);
-    addMemory(plan, options.alignment);
+    addMemory(plan, target.limits.alignment);
     plan.plugins = std::move(options.plugins);
-    plan.code = std::move(options.code);
+    plan.code = code.take();
     plan.profilingVerbosity = options.profilingVerbosity;
     plan.networkLayers = options.networkLayers;
     plan.batch = options.batch;

@@ -21,21 +21,20 @@ struct PlanOptions
     //! At least one; `PlanProfileInput::io` indexes `io`. Inputs without dynamic extents may be left out.
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
-    std::vector<PlanCode> code;
+    std::vector<PlanCode> code; //!< What custom layers brought; kernels add theirs behind it.
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0}; //!< Layers that the user's network has.
     PlanBatch batch;
-    int64_t alignment{64}; //!< Of memory of the device, in bytes.
-    int32_t threads{1};    //!< That build kernels side by side; the plan does not depend on it.
-    Decisions decisions;   //!< Those of the passes; the planner's follow them.
+    int32_t threads{1};  //!< That build kernels side by side; the plan does not depend on it.
+    Decisions decisions; //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};
     std::string progressParent;
     Log const* log{nullptr};
 };
 
 //! Symbols of kind kInputExtent and kInputValue have as `source` the position of the input in Graph::inputs().
-//! Same graph, backend and options give the same plan, bit for bit.
-Result<Plan> makePlan(Graph const& graph, Backend const& backend, PlanOptions options);
+//! Same graph, backend, target and options give the same plan, bit for bit.
+Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& target, PlanOptions options);
 
 //! Values of all symbols at one point of a profile, as ShapeExpr::evaluate takes them; kData symbols take their upper
 //! bound.

@@ -13,16 +13,17 @@ namespace tenon::planner
 {
 
 ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols,
-    std::vector<int32_t> registers, Kernels kernels, Weights& weights, Decisions& decisions)
+    std::vector<int32_t> registers, Kernels kernels, Weights& weights, CodeTable& code, Decisions& decisions)
     : mSource{source},
       mGraph{source.graph},
       mKernels{std::move(kernels)},
       mWeights{weights},
+      mCode{code},
       mDecisions{decisions},
       mRegisters{registers},
       mShapes{std::move(registers)}
 {
-    mProgram.device = source.backend.name();
+    mProgram.device = source.target.device;
     mProgram.symbols = std::move(symbols);
 }
 
@@ -185,7 +186,7 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         .candidate = spec.kernel});
     note("reorder", name,
         fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs (about {:.1f} us)",
-            nameOf(from), nameOf(layout), reorderCost(mGraph.typeOf(value), mSource.typical)));
+            nameOf(from), nameOf(layout), reorderCost(mSource.target, mGraph.typeOf(value), mSource.typical)));
     return target;
 }
 
@@ -263,6 +264,7 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     tellSymbols(node, step);
     step.kernel = std::move(spec.kernel);
     step.args = std::move(spec.args);
+    step.code = TENON_TRY(mCode.positionOf(spec.code));
     step.inPlace = offer.inPlace; // What memory allows of it is decided when all steps stand.
     step.graphNode = mSource.ids.node(choice.node);
     step.name = node.name;
@@ -427,7 +429,7 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
         if (isUnwritten && layout != Layout::kLinear)
             note("reorder", output.name,
                 fmt::format("{} to linear: an output of the network (about {:.1f} us)", nameOf(layout),
-                    reorderCost(mGraph.typeOf(output.value), mSource.typical)));
+                    reorderCost(mSource.target, mGraph.typeOf(output.value), mSource.typical)));
     }
     step.outputs = {addTensor(std::move(target))};
     if (isUnwritten && value.constant == nullptr)

@@ -4,6 +4,7 @@
 #include "ir/decision.h"
 #include "planner/build_kernels.h"
 #include "planner/choices.h"
+#include "planner/code_table.h"
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
 #include "planner/shape_program.h"
@@ -20,6 +21,7 @@ struct ProgramSource
 {
     Graph const& graph;
     Backend const& backend;
+    Target const& target;
     Choices const& choices;
     Needed const& needed;
     GraphIds const& ids;
@@ -31,7 +33,7 @@ class ProgramWriter
 {
   public:
     ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols, std::vector<int32_t> registers,
-        Kernels kernels, Weights& weights, Decisions& decisions);
+        Kernels kernels, Weights& weights, CodeTable& code, Decisions& decisions);
 
     Result<Program> write();
 
@@ -63,6 +65,7 @@ class ProgramWriter
     Graph const& mGraph;
     Kernels mKernels;
     Weights& mWeights;
+    CodeTable& mCode;
     Decisions& mDecisions;
     std::vector<int32_t> mRegisters;
     ShapeProgram mShapes;

@@ -16,8 +16,6 @@ namespace tenon::planner
 
 namespace
 {
-constexpr double kCopyBytesPerMicrosecond{8e3};
-constexpr double kCopyStart{1.0};
 constexpr double kLeastGain{1e-6};
 constexpr int32_t kMostRounds{16};
 
@@ -30,8 +28,9 @@ struct Use
 class Selector
 {
   public:
-    Selector(Graph const& graph, std::span<int64_t const> typical, Choices& choices)
+    Selector(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices)
         : mGraph{graph},
+          mTarget{target},
           mChoices{choices.all()},
           mProducer(graph.valueCount(), -1),
           mUses(graph.valueCount()),
@@ -48,7 +47,7 @@ class Selector
         }
         for (size_t v = 0; v < mReorder.size(); ++v)
             if (!mUses[v].empty() || graph.isOutput(static_cast<ValueId>(v)))
-                mReorder[v] = reorderCost(graph.typeOf(static_cast<ValueId>(v)), typical);
+                mReorder[v] = reorderCost(target, graph.typeOf(static_cast<ValueId>(v)), typical);
     }
 
     void run()
@@ -214,7 +213,7 @@ class Selector
         bool any{false};
         std::array<std::set<size_t>, kLayoutCount> tried;
         for (size_t i = 0; i < mChoices.size(); ++i)
-            for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast}) // What chains of layers gain by.
+            for (Layout const layout : mTarget.layouts)
             {
                 std::set<size_t>& done = tried[static_cast<size_t>(layout)];
                 if (mChoices[i].offers.size() < 2 || done.count(i) != 0)
@@ -229,6 +228,7 @@ class Selector
     }
 
     Graph const& mGraph;
+    Target const& mTarget;
     std::vector<Choice>& mChoices;
     std::vector<int32_t> mProducer;
     std::vector<std::vector<Use>> mUses;
@@ -236,10 +236,10 @@ class Selector
 };
 } // namespace
 
-double reorderCost(TensorType const& type, std::span<int64_t const> typical)
+double reorderCost(Target const& target, TensorType const& type, std::span<int64_t const> typical)
 {
-    int64_t const elements = type.volume().evaluate(typical);
-    return kCopyStart + 2.0 * static_cast<double>(bytesOf(type.dtype, elements)) / kCopyBytesPerMicrosecond;
+    double const moved = 2.0 * static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));
+    return target.reorder.startMicroseconds + moved / target.reorder.bytesPerMicrosecond;
 }
 
 bool hasKnownContents(Value const& value)
@@ -264,9 +264,9 @@ std::optional<Shape> knownContents(Value const& value)
     return Inputs{{input}, value.name}.values(0);
 }
 
-void selectOffers(Graph const& graph, std::span<int64_t const> typical, Choices& choices)
+void selectOffers(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices)
 {
-    Selector{graph, typical, choices}.run();
+    Selector{graph, target, typical, choices}.run();
 }
 
 } // namespace tenon::planner

@@ -207,14 +207,15 @@ class Loader
         return Done{};
     }
 
-    //! Code of a plan enters the process only where the user has said so.
+    //! Host code of a plan enters the process only where the user has said so. Other code is for a device's driver.
     Result<Done> checkCode()
     {
         std::string names;
         for (PlanCode const& code : mPlan.code)
         {
-            mCode.push_back({code.name, {static_cast<uint8_t const*>(code.data), code.bytes}});
-            names += (names.empty() ? "" : ", ") + code.name;
+            mCode.push_back({code.name, code.form, code.target, {static_cast<uint8_t const*>(code.data), code.bytes}});
+            if (code.form == CodeForm::kHostObject)
+                names += (names.empty() ? "" : ", ") + code.name;
         }
         if (names.empty() || mEngine.options.allowsHostCode)
             return Done{};
@@ -236,7 +237,7 @@ class Loader
             if (step.graphNode >= 0)
                 source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
             source.plugins = mEngine.options.plugins;
-            source.code = mCode;
+            source.code = step.code < 0 ? nullptr : &mCode[asSize(step.code)];
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
             auto kernel = mEngine.device().load(source);

@@ -1,6 +1,7 @@
 // Custom layers apart from any device: what ports check and tell, launches of compiled kernels, which tables have them.
 #include "backends/plugin/compiled.h"
 #include "backends/plugin/plugin.h"
+#include "backends/plugin/runner.h"
 #include "backends/ref/ref.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +37,7 @@ custom::PluginPorts ports()
 }
 
 //! Grid x is the first extent of input 0, one argument is twice the second.
-KernelSource sourceOf(Bytes const& fields, std::vector<WeightArg> weights, std::span<CodeArg const> code)
+KernelSource sourceOf(Bytes const& fields, std::vector<WeightArg> weights, CodeArg const* code)
 {
     KernelSource source{.kernel = "compiled_plugin", .args = {}, .weights = std::move(weights), .layer = "pad"};
     source.fields = fields;
@@ -57,11 +58,11 @@ CustomLayer compiledPad()
     return fields;
 }
 
-Result<custom::CompiledLayer> loaded(CustomLayer fields)
+Result<custom::CompiledLayer> loaded(CustomLayer fields, bool hasCode = true)
 {
     Bytes const stored = makeLayer(std::move(fields))->stored();
     CodeArg const code{};
-    return custom::CompiledLayer::load(sourceOf(stored, {{}}, {&code, 1}));
+    return custom::CompiledLayer::load(sourceOf(stored, {{}}, hasCode ? &code : nullptr));
 }
 
 TEST(CustomLayerPorts, operandsBeyondWhatWasAgreedAreRefused)
@@ -131,9 +132,16 @@ TEST(CompiledLayer, aLaunchThatReadsWhatIsNotThereIsRefused)
     CustomLayer fields = compiledPad();
     fields.kernel->launch.results.resize(6);
     EXPECT_FALSE(loaded(fields)) << "a launch has seven numbers";
-    fields = compiledPad();
-    fields.kernel->code = 1;
-    EXPECT_FALSE(loaded(fields)) << "the plan has one piece of code";
+    EXPECT_TRUE(loaded(compiledPad()));
+    EXPECT_FALSE(loaded(compiledPad(), false)) << "the step names no code";
+}
+
+TEST(CompiledLayer, codeForAnotherDeviceIsRefusedByName)
+{
+    CodeArg const code{.name = "kernel 'pad'", .form = CodeForm::kDeviceBinary, .target = "sm_90", .bytes = {}};
+    auto const opened = custom::hostRunner().open(code, "pad");
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().message, HasSubstr("kernel 'pad' is a device binary for sm_90"));
 }
 
 TEST(CustomLayers, theOracleHasNoKernelsForThem)

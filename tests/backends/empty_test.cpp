@@ -32,7 +32,8 @@ class Empty
     void runOn(Backend const& backend, Device& device, std::string_view candidate) const
     {
         ASSERT_NE(mNode, kNone);
-        Problem const problem{&mGraph, &mGraph.node(mNode), {}};
+        Target const target = cpuTarget();
+        Problem const problem{&mGraph, &mGraph.node(mNode), {}, &target};
         bool isFound{false};
         for (Offer const& offer : backend.offers(problem).accepted)
         {

@@ -160,7 +160,8 @@ class Case
         if (mExpected.empty())
             return;
         std::vector<int64_t> const typical(static_cast<size_t>(mGraph.symbols().size()), 1);
-        Problem const problem{&mGraph, &mGraph.node(mNode), typical};
+        Target const target = backendUnderTest().target(0);
+        Problem const problem{&mGraph, &mGraph.node(mNode), typical, &target};
         Backend const backend = backendUnderTest().backend();
         Offers const offers = backend.offers(problem);
         std::string refusals;
@@ -199,7 +200,7 @@ class Case
     {
         KernelSource source{
             .kernel = spec.kernel, .args = spec.args, .weights = {}, .outputs = mExpected.size(), .layer = "layer"};
-        Device& device = backendUnderTest().device();
+        Device& device = backendUnderTest().device(0);
         std::vector<TensorArg> inputs;
         std::vector<Memory> memory;
         memory.reserve(2 * mOperands.size() + mExpected.size() + 1);

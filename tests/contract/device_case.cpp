@@ -38,7 +38,7 @@ Result<void*> endHostCapture(void* stream)
 template <size_t entry>
 Device& plainDevice()
 {
-    return allBackends()[entry].device();
+    return allBackends()[entry].device(0);
 }
 
 template <size_t entry>
@@ -48,7 +48,7 @@ Device& guardedDevice()
     return device;
 }
 
-DeviceCase hostCase(std::string name, Backend (*backend)(), Device& (*device)())
+DeviceCase hostCase(std::string name, BackendEntry const* backend, Device& (*device)())
 {
     return {std::move(name), backend, device, holdHost, beginHostCapture, endHostCapture, host::launchGraph,
         host::destroyExecutable};
@@ -60,10 +60,10 @@ std::vector<DeviceCase> const& deviceCases()
     static std::vector<DeviceCase> const cases = [] {
         auto const all = allBackends();
         std::vector<DeviceCase> list;
-        list.push_back(hostCase("cpu", all[0].backend, plainDevice<0>));
-        list.push_back(hostCase("ref", all[1].backend, plainDevice<1>));
-        list.push_back(hostCase("guarded_cpu", all[0].backend, guardedDevice<0>));
-        list.push_back(hostCase("guarded_ref", all[1].backend, guardedDevice<1>));
+        list.push_back(hostCase("cpu", &all[0], plainDevice<0>));
+        list.push_back(hostCase("ref", &all[1], plainDevice<1>));
+        list.push_back(hostCase("guarded_cpu", &all[0], guardedDevice<0>));
+        list.push_back(hostCase("guarded_ref", &all[1], guardedDevice<1>));
         return list;
     }();
     return cases;
@@ -117,8 +117,9 @@ Step::Step(DeviceCase const& device, LayerPtr layer, std::vector<TensorType> con
     }
     Result<NodeId> const node = graph.addNode(layer, "layer", inputs);
     EXPECT_OK(node);
-    Backend const backend = device.backend();
-    Problem const problem{&graph, &graph.node(*node), {}};
+    Backend const backend = device.backend->backend();
+    Target const target = device.backend->target(0);
+    Problem const problem{&graph, &graph.node(*node), {}, &target};
     Offers const offers = backend.offers(problem);
     EXPECT_FALSE(offers.accepted.empty());
     Offer const& offer = offers.accepted.front();

@@ -25,7 +25,7 @@ namespace tenon::test
 struct DeviceCase
 {
     std::string name;
-    Backend (*backend)();
+    BackendEntry const* backend{nullptr};
     Device& (*device)();
     //! Puts work into the stream that calls `pass`, which returns when the test lets it.
     Result<Done> (*hold)(void* stream, std::function<void()> pass);

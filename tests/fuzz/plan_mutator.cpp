@@ -105,7 +105,7 @@ void PlanMutator::changeKernel(PlanStep& step, Program const& program)
 
 void PlanMutator::changeStep(PlanStep& step, Program const& program)
 {
-    switch (below(7))
+    switch (below(8))
     {
     case 0: changeList(step.inputs); break;
     case 1: changeList(step.outputs); break;
@@ -113,6 +113,7 @@ void PlanMutator::changeStep(PlanStep& step, Program const& program)
     case 3: changeNumber(step.graphNode); break;
     case 4: step.inPlace.emplace_back(static_cast<int32_t>(below(3)) - 1, static_cast<int32_t>(below(4)) - 1); break;
     case 5: changeNumber(step.tactic); break;
+    case 6: changeNumber(step.code); break;
     default: changeKernel(step, program); break;
     }
 }

@@ -57,11 +57,11 @@ class CaseGraph
         mOptions.profiles.push_back(std::move(profile));
     }
 
-    Result<Plan> plan(Backend const& backend) const
+    Result<Plan> plan(BackendEntry const& backend) const
     {
         if (!mProblem.empty())
             return badArgument("{}", mProblem);
-        return makePlan(mGraph, backend, mOptions);
+        return makePlan(mGraph, backend.backend(), backend.target(0), mOptions);
     }
     bool isRefused() const noexcept
     {
@@ -209,11 +209,11 @@ Result<std::vector<HostTensor>> runPlan(LayerCase const& one, std::shared_ptr<Pl
 
 void expectGolden(LayerCase const& one, BackendEntry const& backend, CaseGraph const& graph)
 {
-    Result<Plan> const plan = graph.plan(backend.backend());
+    Result<Plan> const plan = graph.plan(backend);
     ASSERT_TRUE(plan) << plan.error().message;
     Result<std::shared_ptr<Plan const>> const loaded = savedAndLoaded(*plan);
     ASSERT_TRUE(loaded) << loaded.error().message;
-    Result<std::vector<HostTensor>> const got = runPlan(one, *loaded, backend.device());
+    Result<std::vector<HostTensor>> const got = runPlan(one, *loaded, backend.device(0));
     ASSERT_TRUE(got) << got.error().message;
     ASSERT_EQ(got->size(), one.outputs.size());
     for (size_t i = 0; i < got->size(); ++i)

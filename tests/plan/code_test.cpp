@@ -21,7 +21,11 @@ ByteView viewOf(std::string const& text)
 
 PlanCode codeOf(std::string name, std::string const& text)
 {
-    return {std::move(name), sha256(viewOf(text)), text.size(), text.data(), nullptr};
+    return {.name = std::move(name),
+        .target = "x86-64",
+        .sha256 = sha256(viewOf(text)),
+        .bytes = text.size(),
+        .data = text.data()};
 }
 
 Result<Plan> readOwned(Bytes const& bytes)
@@ -53,6 +57,9 @@ class PlanCodeTest : public ::testing::Test
     void SetUp() override
     {
         plan->code = {codeOf("plugin 'A', kernel 'a'", first), codeOf("plugin 'B', kernel 'b'", second)};
+        plan->code[1].form = CodeForm::kDeviceBinary;
+        plan->code[1].target = "sm_90";
+        plan->programs.front().steps.front().code = 1;
         auto written = writePlan(*plan);
         ASSERT_TRUE(written) << written.error().message;
         bytes = *written;
@@ -72,12 +79,16 @@ TEST_F(PlanCodeTest, O7_codeComesBackWithNameAndDigest)
     {
         PlanCode const& code = read->code[i];
         EXPECT_EQ(code.name, plan->code[i].name);
+        EXPECT_EQ(code.form, plan->code[i].form);
+        EXPECT_EQ(code.target, plan->code[i].target);
         EXPECT_EQ(code.sha256, plan->code[i].sha256);
         EXPECT_EQ((std::string{static_cast<char const*>(code.data), code.bytes}), i == 0 ? first : second);
     }
+    EXPECT_EQ(read->programs.front().steps.front().code, 1);
     auto const again = writePlan(*read);
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, bytes);
+    plan->programs.front().steps.front().code = -1;
     plan->code.clear();
     EXPECT_LT(writePlan(*plan)->size() + kPlanPage / 2, bytes.size()) << "without code there is no section of it";
 }
@@ -107,6 +118,30 @@ TEST_F(PlanCodeTest, anEntryWithoutCodeIsNotWritten)
     auto const refused = writePlan(*plan);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("plugin 'A'"), std::string::npos) << refused.error().message;
+}
+
+TEST_F(PlanCodeTest, stepsRunCodeThatIsThere)
+{
+    for (int32_t const code : {2, -2})
+    {
+        plan->programs.front().steps.front().code = code;
+        auto const refused = writePlan(*plan);
+        ASSERT_FALSE(refused) << code;
+        EXPECT_NE(refused.error().message.find("unknown code"), std::string::npos) << refused.error().message;
+    }
+}
+
+TEST_F(PlanCodeTest, codeSaysWhatItIsAndWhatItIsFor)
+{
+    plan->code[1].target.clear();
+    auto const aimless = writePlan(*plan);
+    ASSERT_FALSE(aimless);
+    EXPECT_NE(aimless.error().message.find("plugin 'B'"), std::string::npos) << aimless.error().message;
+    plan->code[1].target = "sm_90";
+    plan->code[1].form = static_cast<CodeForm>(3);
+    auto const formless = writePlan(*plan);
+    ASSERT_FALSE(formless);
+    EXPECT_NE(formless.error().message.find("unknown form 3"), std::string::npos) << formless.error().message;
 }
 
 } // namespace tenon::test

@@ -100,4 +100,13 @@ Backend fakeBackend()
     return Backend{"fake", {std::begin(kCandidates), std::end(kCandidates)}};
 }
 
+Target fakeTarget()
+{
+    Target target;
+    target.device = "fake";
+    target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
+    target.layouts = {Layout::kLinear, Layout::kChannelsLast};
+    return target;
+}
+
 } // namespace tenon::test

@@ -10,5 +10,7 @@ namespace tenon::test
 //! place. Shuffle: a view when it keeps the order of elements. NonZero, SoftMax, Pooling and the rest: linear. Shape
 //! operands of Slice and the first of Concatenation are unread.
 Backend fakeBackend();
+//! The device "fake", which gains by chains in kChannelsLast.
+Target fakeTarget();
 
 } // namespace tenon::test

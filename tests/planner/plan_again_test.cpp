@@ -34,7 +34,7 @@ BackendEntry const& entryOf(std::string_view name)
 
 api::DeviceChoice choiceOf(BackendEntry const& entry)
 {
-    return {&entry, &entry.device(), "the test says so"};
+    return {&entry, 0, &entry.device(0), "the test says so"};
 }
 
 Result<LayerPtr> layerOf(PlanNode const& node)
@@ -150,7 +150,7 @@ output %w
 )",
         parseLayer);
     ASSERT_TRUE(graph) << graph.error().message;
-    Result<Plan> const plan = makePlan(*graph, entryOf("cpu").backend(), optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, entryOf("cpu").backend(), entryOf("cpu").target(0), optionsFor(*graph));
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_TRUE(std::ranges::any_of(plan->weights, [](PlanWeight const& weight) { return !weight.packing.empty(); }))
         << "nothing is packed: there is nothing to unpack";
@@ -169,7 +169,7 @@ output %a
 )",
         parseLayer);
     ASSERT_TRUE(graph);
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     ASSERT_TRUE(plan) << plan.error().message;
     Result<Graph> const none = readGraph(*plan, {layerOf, nullptr});
     ASSERT_FALSE(none);
@@ -184,7 +184,7 @@ TEST(ReadGraph, refusesGraphsThatDoNotGiveTheOutputs)
     Result<Graph> const graph =
         parseGraph("input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n", parseLayer);
     ASSERT_TRUE(graph);
-    Result<Plan> plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     ASSERT_TRUE(plan);
     plan->io.back().dims.d[1] = 5;
     Result<Graph> const read = readGraph(*plan, {layerOf, nullptr});
@@ -217,8 +217,8 @@ TEST_P(PlanAgain, computesTheSameOnAnotherDevice)
     }
     Result<Bytes> const written = writePlan(*again);
     ASSERT_TRUE(written) << written.error().message;
-    expectSame(outputsOf(std::make_shared<Plan const>(*std::move(again)), entryOf("ref").device()),
-        outputsOf(plan, entryOf("cpu").device()));
+    expectSame(outputsOf(std::make_shared<Plan const>(*std::move(again)), entryOf("ref").device(0)),
+        outputsOf(plan, entryOf("cpu").device(0)));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTheCpu, PlanAgain, testing::ValuesIn(cpuCases().begin(), cpuCases().end()),

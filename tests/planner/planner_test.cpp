@@ -5,6 +5,7 @@
 #include "layers/debug_tensor.h"
 #include "layers/element_wise.h"
 #include "layers/layer_text.h"
+#include "layers/unary.h"
 #include "planner/fake_backend.h"
 #include "planner/graph_options.h"
 
@@ -27,7 +28,7 @@ Plan planOf(std::string_view text)
 {
     Result<Graph> graph = parseGraph(text, parseLayer);
     EXPECT_TRUE(graph) << graph.error().message;
-    Result<Plan> plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     EXPECT_TRUE(plan) << plan.error().message;
     Result<Done> const sound = checkPlan(*plan);
     EXPECT_TRUE(sound) << sound.error().message;
@@ -85,7 +86,7 @@ output %c
     ValueId const a = graph->producerOf(b)->input(0);
     for (ValueId const value : {b, a, graph->inputs().front()}) // Behind all layers, in any order.
         ASSERT_TRUE(graph->addNode(makeLayer(DebugTensor{graph->value(value).name}), "debug", {value}));
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_TRUE(checkPlan(*plan));
     std::vector<std::string> order;
@@ -137,7 +138,7 @@ TEST(Planner, givesOneValueToTwoOutputs)
     Result<Graph> graph = parseGraph("input %x : float32[2,3]\n%a = Unary(%x) {Operation=0}\noutput %a\n", parseLayer);
     ASSERT_TRUE(graph);
     graph->markOutput(graph->outputs().front().value, "again");
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_TRUE(checkPlan(*plan));
     EXPECT_EQ(plan->programs.front().steps.size(), 2U);
@@ -290,7 +291,7 @@ TEST(Planner, givesTheSamePlanForAnyNumberOfThreads)
     {
         PlanOptions options = optionsFor(*graph);
         options.threads = threads;
-        Result<Plan> const plan = makePlan(*graph, fakeBackend(), std::move(options));
+        Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), std::move(options));
         ASSERT_TRUE(plan) << plan.error().message;
         plans.push_back(*writePlan(*plan));
     }
@@ -298,12 +299,189 @@ TEST(Planner, givesTheSamePlanForAnyNumberOfThreads)
     EXPECT_EQ(plans[0], plans[2]);
 }
 
+namespace
+{
+constexpr std::string_view kTwoConvolutionsWithAChainBetween{R"(
+input %x : float32[1,16,32,32]
+const %w : float32[16,16,1,1] = random(1)
+%a = Convolution(%x, %w) {NbOutputMaps=16, KernelSizeNd=(1,1)}
+%b = Unary(%a) {Operation=0}
+%c = Unary(%b) {Operation=0}
+%d = Convolution(%c, %w) {NbOutputMaps=16, KernelSizeNd=(1,1)}
+output %d
+)"};
+
+Result<Plan> planFor(Target const& target, Backend const& backend, std::string_view text)
+{
+    Result<Graph> graph = parseGraph(text, parseLayer);
+    EXPECT_TRUE(graph) << graph.error().message;
+    return makePlan(*graph, backend, target, optionsFor(*graph));
+}
+} // namespace
+
+TEST(Planner, weighsReordersByTheTargetsCosts)
+{
+    Target target = fakeTarget();
+    Result<Plan> plan = planFor(target, fakeBackend(), kTwoConvolutionsWithAChainBetween);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->programs.front().device, "fake");
+    EXPECT_EQ(countOf(*plan, "reorder"), 2) << "into the fast layout and out of it";
+    target.reorder.startMicroseconds = 1e6;
+    plan = planFor(target, fakeBackend(), kTwoConvolutionsWithAChainBetween);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(countOf(*plan, "reorder"), 0) << "where a copy costs more than the slow kernels";
+}
+
+TEST(Planner, movesChainsToLayoutsOfTheTargetOnly)
+{
+    // Convolutions start in the fast layout; the chain between them gains by following only as a whole.
+    Target target = fakeTarget();
+    target.layouts = {Layout::kLinear};
+    Result<Plan> const plan = planFor(target, fakeBackend(), kTwoConvolutionsWithAChainBetween);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(countOf(*plan, "reorder"), 4);
+}
+
+TEST(Planner, alignsTheArenaAsTheTargetSays)
+{
+    std::string_view const text{"input %x : float32[3]\n%a = Unary(%x) {Operation=0}\n%b = SoftMax(%a) {Axes=1}\n"
+                                "%c = SoftMax(%b) {Axes=1}\noutput %c\n"};
+    Target target = fakeTarget();
+    for (int64_t const alignment : {64, 256})
+    {
+        target.limits.alignment = alignment;
+        Result<Plan> const plan = planFor(target, fakeBackend(), text);
+        ASSERT_TRUE(plan) << plan.error().message;
+        EXPECT_EQ(plan->memoryPerProfile.front(), 2 * alignment);
+    }
+}
+
+namespace
+{
+std::variant<std::vector<Offer>, Refusal> offerOnOneArchitecture(Problem const& problem)
+{
+    if (problem.target->architecture != "new")
+        return refuse("picky", "made for the new ones, not for " + problem.target->architecture);
+    return std::vector{Offer{.candidate = {}, .inputs = {Layout::kLinear}, .outputs = {Layout::kLinear}}};
+}
+
+Result<KernelSpec> buildForTarget(Problem const& problem, Offer const&)
+{
+    return KernelSpec{.kernel = "for " + problem.target->architecture, .args = {}, .packed = {}};
+}
+} // namespace
+
+TEST(Planner, tellsCandidatesTheTarget)
+{
+    Backend const backend{"fake", {Candidate{"Unary", "picky", offerOnOneArchitecture, buildForTarget}}};
+    std::string_view const text{"input %x : float32[3]\n%a = Unary(%x) {Operation=0}\noutput %a\n"};
+    Target target = fakeTarget();
+    target.architecture = "new";
+    Result<Plan> plan = planFor(target, backend, text);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->programs.front().steps.front().kernel, "for new");
+    target.architecture = "old";
+    plan = planFor(target, backend, text);
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.error().message.find("not for old"), std::string::npos) << plan.error().message;
+}
+
+namespace
+{
+//! Two bytes of code: the operation's, and one more.
+Result<KernelSpec> compile(Problem const& problem, Offer const&)
+{
+    auto const operation = static_cast<uint8_t>(problem.fields<Unary>().operation);
+    return KernelSpec{.kernel = "compiled",
+        .args = {},
+        .packed = {},
+        .code = MadeCode{.name = "unary",
+            .form = CodeForm::kDeviceBinary,
+            .target = problem.target->architecture,
+            .bytes = std::make_shared<Bytes const>(Bytes{operation, 7})}};
+}
+
+Result<KernelSpec> takePluginsCode(Problem const& problem, Offer const&)
+{
+    return KernelSpec{.kernel = "compiled",
+        .args = {},
+        .packed = {},
+        .code = static_cast<int32_t>(problem.fields<Unary>().operation)};
+}
+
+std::variant<std::vector<Offer>, Refusal> offerLinear(Problem const&)
+{
+    return std::vector{Offer{.candidate = {}, .inputs = {Layout::kLinear}, .outputs = {Layout::kLinear}}};
+}
+
+constexpr std::string_view kThreeUnaries{R"(
+input %x : float32[3]
+%a = Unary(%x) {Operation=2}
+%b = Unary(%a) {Operation=1}
+%c = Unary(%b) {Operation=2}
+output %c
+)"};
+
+PlanCode codeOfPlugin(std::string name, Bytes const& bytes)
+{
+    return {.name = std::move(name), .target = "x86-64", .sha256 = sha256(bytes), .bytes = 1, .data = bytes.data()};
+}
+} // namespace
+
+TEST(Planner, storesTheCodeOfKernelsOnceBehindThatOfCustomLayers)
+{
+    Result<Graph> const graph = parseGraph(kThreeUnaries, parseLayer);
+    ASSERT_TRUE(graph);
+    Bytes const own{42};
+    PlanOptions options = optionsFor(*graph);
+    options.code = {codeOfPlugin("plugin", own)};
+    Target target = fakeTarget();
+    target.architecture = "fake 9";
+    Result<Plan> const plan = makePlan(
+        *graph, Backend{"fake", {Candidate{"Unary", "compiled", offerLinear, compile}}}, target, std::move(options));
+    ASSERT_TRUE(plan) << plan.error().message;
+    ASSERT_TRUE(checkPlan(*plan));
+    ASSERT_EQ(plan->code.size(), 3U);
+    EXPECT_EQ(plan->code[0].name, "plugin");
+    EXPECT_EQ(plan->code[0].form, CodeForm::kHostObject);
+    std::vector<int32_t> positions;
+    for (PlanStep const& step : plan->programs.front().steps)
+        positions.push_back(step.code);
+    EXPECT_EQ(positions, (std::vector<int32_t>{1, 2, 1}));
+    for (size_t const i : {1U, 2U})
+    {
+        PlanCode const& code = plan->code[i];
+        EXPECT_EQ(code.form, CodeForm::kDeviceBinary);
+        EXPECT_EQ(code.target, "fake 9");
+        ByteView const bytes{static_cast<uint8_t const*>(code.data), code.bytes};
+        EXPECT_EQ((Bytes{bytes.begin(), bytes.end()}), (Bytes{static_cast<uint8_t>(i == 1 ? 2 : 1), 7}));
+        EXPECT_EQ(code.sha256, sha256(bytes));
+    }
+}
+
+TEST(Planner, stepsNameTheCodeThatACustomLayerBrought)
+{
+    Result<Graph> const graph = parseGraph(kThreeUnaries, parseLayer);
+    ASSERT_TRUE(graph);
+    Backend const backend{"fake", {Candidate{"Unary", "compiled", offerLinear, takePluginsCode}}};
+    Bytes const own{42};
+    PlanOptions options = optionsFor(*graph);
+    options.code.assign(3, codeOfPlugin("plugin", own));
+    Result<Plan> const plan = makePlan(*graph, backend, fakeTarget(), options);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->programs.front().steps[1].code, 1);
+    options.code.pop_back(); // Operation 2 now asks for what is not there.
+    Result<Plan> const refused = makePlan(*graph, backend, fakeTarget(), options);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("code 2 of 2"), std::string::npos) << refused.error().message;
+}
+
 TEST(Planner, namesALayerThatNothingRuns)
 {
     Result<Graph> const graph =
         parseGraph("input %x : float32[2,3]\n%a = SoftMax(%x) {Axes=2}\noutput %a\n", parseLayer);
     ASSERT_TRUE(graph);
-    Result<Plan> const plan = makePlan(*graph, Backend{"empty", {}}, optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, Backend{"empty", {}}, fakeTarget(), optionsFor(*graph));
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().message.find("'a'"), std::string::npos);
     EXPECT_NE(plan.error().message.find("SoftMax"), std::string::npos);
@@ -334,7 +512,7 @@ TEST(Planner, stopsWhenTheMonitorSaysSo)
     Impatient progress;
     PlanOptions options = optionsFor(*graph);
     options.progress = &progress;
-    EXPECT_FALSE(makePlan(*graph, fakeBackend(), std::move(options)));
+    EXPECT_FALSE(makePlan(*graph, fakeBackend(), fakeTarget(), std::move(options)));
     EXPECT_EQ(progress.open, 0) << "each phase that began has ended";
 }
 
@@ -383,7 +561,7 @@ TEST(Planner, namesTheLayerWhereMemoryRunsOut)
     for (Candidate const& candidate :
         {Candidate{"Unary", "offers", tooLarge, failToBuild}, Candidate{"Unary", "builds", plainOffer, failToBuild}})
     {
-        Result<Plan> const plan = makePlan(*graph, Backend{"broken", {candidate}}, optionsFor(*graph));
+        Result<Plan> const plan = makePlan(*graph, Backend{"broken", {candidate}}, fakeTarget(), optionsFor(*graph));
         ASSERT_FALSE(plan);
         std::string const& message = plan.error().message;
         EXPECT_EQ(message.find("[layer 'big']"), 0U) << message;
@@ -433,7 +611,8 @@ TEST(Planner, buildsKernelsSideBySide)
     ASSERT_TRUE(graph);
     PlanOptions options = optionsFor(*graph);
     options.threads = 2;
-    ASSERT_TRUE(makePlan(*graph, Backend{"slow", {{"Unary", "slow", plainOffer, meetAnother}}}, std::move(options)));
+    ASSERT_TRUE(makePlan(
+        *graph, Backend{"slow", {{"Unary", "slow", plainOffer, meetAnother}}}, fakeTarget(), std::move(options)));
     EXPECT_TRUE(gMet);
 }
 
@@ -443,8 +622,8 @@ TEST(Planner, tellsTheFirstOfSeveralErrors)
     ASSERT_TRUE(graph);
     PlanOptions options = optionsFor(*graph);
     options.threads = 4;
-    Result<Plan> const plan =
-        makePlan(*graph, Backend{"broken", {{"Unary", "broken", plainOffer, failEarlier}}}, std::move(options));
+    Result<Plan> const plan = makePlan(
+        *graph, Backend{"broken", {{"Unary", "broken", plainOffer, failEarlier}}}, fakeTarget(), std::move(options));
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().message, "[layer 'b']: b cannot be built");
 }
@@ -475,7 +654,7 @@ TEST(Planner, stopsWhileOtherThreadsBuild)
     PlanOptions options = optionsFor(*graph);
     options.threads = 3;
     options.progress = &progress;
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), std::move(options));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), std::move(options));
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error().message, cancelled().message);
     EXPECT_EQ(progress.threads, std::set{std::this_thread::get_id()});
@@ -488,7 +667,7 @@ TEST(Planner, tellsAllValuesUpToTheOneThatIsNeeded)
     Result<NodeId> const node = graph->addNode(makeLayer(TwoSizes{}), "two", {graph->inputs().front()});
     ASSERT_TRUE(node) << node.error().message;
     graph->markOutput(graph->node(*node).output(), "y");
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
     ASSERT_TRUE(plan) << plan.error().message;
     Result<Done> const sound = checkPlan(*plan);
     EXPECT_TRUE(sound) << sound.error().message;
@@ -518,7 +697,7 @@ TEST(Planner, keepsConstantsApartWhoseHashesAreEqual)
         ASSERT_TRUE(node) << node.error().message;
         graph.markOutput(graph.node(*node).output(), name);
     }
-    Result<Plan> const plan = makePlan(graph, fakeBackend(), optionsFor(graph));
+    Result<Plan> const plan = makePlan(graph, fakeBackend(), fakeTarget(), optionsFor(graph));
     ASSERT_TRUE(plan) << plan.error().message;
     ASSERT_EQ(plan->weights.size(), 2U) << "equal contents are stored once, others apart";
     EXPECT_EQ(std::memcmp(plan->weights[0].data, first, sizeof first), 0);
@@ -553,7 +732,7 @@ output %c
     auto const bytes = [&] {
         Result<Graph> const graph = parseGraph(text, parseLayer);
         EXPECT_TRUE(graph) << graph.error().message;
-        Result<Plan> const plan = makePlan(*graph, fakeBackend(), optionsFor(*graph));
+        Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
         EXPECT_TRUE(plan) << plan.error().message;
         return *writePlan(*plan);
     };

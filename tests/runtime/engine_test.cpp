@@ -148,6 +148,55 @@ TEST(Engine, loadsTheWeightsThatItsProgramReadsInOnePiece)
     guarded.release(out);
 }
 
+namespace
+{
+//! y is x by the first byte of code 1 of two.
+std::shared_ptr<Plan> networkWithCode(CodeForm first, CodeForm second)
+{
+    ProgramBuilder builder;
+    int32_t const x = builder.input("x", {2});
+    builder.step("scale", {x}, {builder.output("y", builder.extentsOf(x))}).code = 1;
+    std::shared_ptr<Plan> plan = builder.finish();
+    for (CodeForm const form : {first, second})
+    {
+        auto const bytes = std::make_shared<Bytes const>(Bytes{static_cast<uint8_t>(3 + 2 * plan->code.size()), 0});
+        plan->code.push_back({.name = "code " + std::to_string(plan->code.size()),
+            .form = form,
+            .target = "toy",
+            .sha256 = sha256(*bytes),
+            .bytes = bytes->size(),
+            .data = bytes->data(),
+            .owner = bytes});
+    }
+    return plan;
+}
+} // namespace
+
+TEST(Engine, O7_codeForADeviceNeedsNoPermissionAndReachesItsStep)
+{
+    auto const engine = engineOf(networkWithCode(CodeForm::kPtx, CodeForm::kDeviceBinary));
+    ASSERT_NE(engine, nullptr);
+    auto const context = contextOf(engine);
+    DeviceArray<float> const x{std::vector<float>{1.0F, -2.0F}};
+    DeviceArray<float> y{2};
+    void* const bindings[]{x.data(), y.data()};
+    EXPECT_OK(context->execute(bindings));
+    EXPECT_EQ(y.read(), (std::vector<float>{5.0F, -10.0F}));
+}
+
+TEST(Engine, O7_hostObjectsAmongOtherCodeAreLoadedByPermissionOnly)
+{
+    EngineOptions options;
+    options.device = &deviceOfEngines();
+    auto const plan = networkWithCode(CodeForm::kHostObject, CodeForm::kDeviceBinary);
+    auto const refused = Engine::create(plan, options);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("code 0"), std::string::npos) << refused.error().message;
+    EXPECT_EQ(refused.error().message.find("code 1"), std::string::npos) << refused.error().message;
+    options.allowsHostCode = true;
+    EXPECT_OK(Engine::create(plan, options));
+}
+
 TEST(Engine, O6_parentsLiveAsLongAsTheirChildren)
 {
     auto parent = std::make_shared<int>(7);

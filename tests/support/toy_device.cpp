@@ -270,6 +270,8 @@ Result<std::unique_ptr<Kernel>> ToyDevice::load(KernelSource const& source) cons
         ByteReader in{source.args};
         TENON_TRY(in.raw(factor));
     }
+    if (source.code != nullptr)
+        factor = source.code->bytes.front();
     for (Spec const& spec : kSpecs)
         if (spec.name == source.kernel)
             return std::unique_ptr<Kernel>{std::make_unique<ToyKernel>(spec, factor)};

@@ -131,8 +131,9 @@ void printPlan(Json const& plan, std::string const& path, bool allDecisions)
             textOf(plugin["generation"]).c_str(), library.empty() ? "" : (", from " + library).c_str());
     }
     for (Json const& code : plan["code"])
-        std::printf("code carried: %s, %s bytes, SHA-256 %s\n", textOf(code["name"]).c_str(),
-            textOf(code["bytes"]).c_str(), textOf(code["sha256"]).c_str());
+        std::printf("code carried: %s, %s bytes, SHA-256 %s, %s for %s\n", textOf(code["name"]).c_str(),
+            textOf(code["bytes"]).c_str(), textOf(code["sha256"]).c_str(), textOf(code["form"]).c_str(),
+            textOf(code["target"]).c_str());
 }
 
 void printNetwork(Json const& network, std::string const& path)

@@ -35,9 +35,17 @@ int devices()
 {
     Json const all = parsed(tenonDevices());
     for (Json const& device : all["devices"])
+    {
+        if (device["problem"].is_string())
+        {
+            std::printf("%-8s cannot be used: %s\n", device["name"].get<std::string>().c_str(),
+                device["problem"].get<std::string>().c_str());
+            continue;
+        }
         std::printf("%-8s %s, %d threads%s\n", device["name"].get<std::string>().c_str(),
             device["description"].get<std::string>().c_str(), device["threads"].get<int>(),
             device["name"] == all["chosen"] ? "  <- chosen" : "");
+    }
     std::printf("%s\n", all["reason"].get<std::string>().c_str());
     return all["chosen"].is_null() ? 1 : 0;
 }

@@ -359,12 +359,16 @@ std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
 
 namespace
 {
-//! For plans that carry code of plugins, which was not allowed.
+//! For plans that carry host code of plugins, which was not allowed.
 std::string hintOfCode(std::string const& path, nvinfer1::IHostMemory const* built, bool allowsCode)
 {
     std::string const text = take(built != nullptr ? tenonInspectPlan(built->data(), built->size(), nullptr)
                                                    : tenonInspectFile(path.c_str(), nullptr));
-    if (allowsCode || text.empty() || Json::parse(text)["code"].empty())
+    if (allowsCode || text.empty())
+        return {};
+    Json const plan = Json::parse(text);
+    auto const isHostCode = [](Json const& code) { return code["form"] == "host object"; };
+    if (std::none_of(plan["code"].begin(), plan["code"].end(), isHostCode))
         return {};
     return ": it carries code of plugins, which runs only with --allow-code";
 }

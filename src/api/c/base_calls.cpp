@@ -22,14 +22,20 @@ Result<std::string> devices()
 {
     Json json;
     Result<DeviceChoice> const choice = chooseDevice();
-    json["chosen"] = choice ? Json((*choice).device->name()) : Json();
+    json["chosen"] = choice ? Json((*choice).name()) : Json();
     json["reason"] = choice ? (*choice).reason : choice.error().message;
     json["devices"] = Json::array();
     for (BackendEntry const& entry : allBackends())
     {
-        Device const& device = entry.device();
-        json["devices"].push_back(
-            {{"name", entry.name}, {"description", device.describe()}, {"threads", device.hostThreads()}});
+        Result<int32_t> const count = entry.probe();
+        if (!count)
+            json["devices"].push_back({{"name", entry.name}, {"problem", count.error().message}});
+        for (int32_t i = 0; count && i < *count; ++i)
+        {
+            Device const& device = entry.device(i);
+            json["devices"].push_back({{"name", deviceName(entry, i)}, {"problem", Json()},
+                {"description", device.describe()}, {"threads", device.hostThreads()}});
+        }
     }
     return json.dump(2);
 }

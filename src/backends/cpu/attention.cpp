@@ -268,7 +268,7 @@ std::variant<std::vector<Offer>, Refusal> offerAttention(Problem const& problem)
     std::vector<int64_t> const k = problem.typicalExtents(problem.input(1));
     auto const keys = static_cast<double>(k[static_cast<size_t>(layer.k.axes[2])]);
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    offer.cost = costOf(2.0 * outputs * keys, bytesOf(problem));
+    offer.cost = costOf(problem, 2.0 * outputs * keys, bytesOf(problem));
     return std::vector<Offer>{offer};
 }
 

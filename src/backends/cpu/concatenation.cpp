@@ -22,7 +22,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfConcatenation(Problem const& p
         offers.push_back({.candidate = "copy",
             .inputs = std::vector(problem.node->inputs.size(), layout),
             .outputs = {layout},
-            .cost = copyCost(type.dtype, problem.typicalExtents(type))});
+            .cost = copyCost(problem, type.dtype, problem.typicalExtents(type))});
     return offers;
 }
 

@@ -286,7 +286,7 @@ std::variant<std::vector<Offer>, Refusal> offerConvolution(Problem const& proble
     offer.inPlace = inPlaceOf(problem, layer.epilogue, Convolution::kFirstExtra);
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
     auto const perOutput = static_cast<double>(problem.constant(1)->count() / std::max<int64_t>(layer.nbOutputMaps, 1));
-    offer.cost = costOf(outputs * perOutput, bytesOf(problem));
+    offer.cost = costOf(problem, outputs * perOutput, bytesOf(problem));
     std::vector<Offer> offers{offer};
     TensorType const& x = problem.input(0);
     std::optional<int64_t> const channels = x.shape[1].constant();

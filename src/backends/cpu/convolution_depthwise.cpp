@@ -126,7 +126,7 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
     offer.outputs = {Layout::kChannelsLast};
     offer.inPlace = inPlaceOf(problem, layer.epilogue, Convolution::kFirstExtra);
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    offer.cost = costOf(outputs * static_cast<double>(taps), bytesOf(problem));
+    offer.cost = costOf(problem, outputs * static_cast<double>(taps), bytesOf(problem));
     return std::vector<Offer>{offer};
 }
 

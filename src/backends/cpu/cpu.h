@@ -11,6 +11,10 @@ namespace tenon
 
 //! The build-time face; whoever joins backends appends the reference's candidates.
 Backend cpuBackend();
+//! One device; an error where the machine lacks instructions that all kernels need.
+Result<int32_t> probeCpu();
+//! What plans for the CPU are made for; the same on every machine, as a plan runs on every x86-64.
+Target cpuTarget();
 //! The device "cpu".
 Device& cpuDevice();
 //! Kernels that the device looks up after its own table; for whoever joins backends, before the first plan is loaded.

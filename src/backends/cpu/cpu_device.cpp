@@ -157,9 +157,7 @@ class CpuDevice final : public HostDevice
     }
     Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
     {
-        if (activeIsa() == Isa::kNone)
-            return errorOf(
-                ErrorCode::kINVALID_STATE, "this CPU ({}) lacks AVX2, FMA or F16C, which Tenon needs", cpuModel());
+        static_cast<void>(TENON_TRY(probeCpu()));
         for (cpu::KernelFile const& file : cpu::allKernelFiles())
             for (KernelEntry const& entry : file.kernels)
                 if (entry.name == source.kernel)
@@ -224,6 +222,14 @@ CpuDevice& device()
     return *instance;
 }
 } // namespace
+
+Result<int32_t> probeCpu()
+{
+    if (activeIsa() == Isa::kNone)
+        return errorOf(
+            ErrorCode::kINVALID_STATE, "this CPU ({}) lacks AVX2, FMA or F16C, which Tenon needs", cpuModel());
+    return 1;
+}
 
 Device& cpuDevice()
 {

@@ -30,7 +30,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfCumulative(Problem const& prob
     return std::vector<Offer>{{.candidate = "lanes",
         .inputs = {Layout::kLinear, Layout::kLinear},
         .outputs = {Layout::kLinear},
-        .cost = costOf(0.0, 2.0 * bytesOf(problem)),
+        .cost = costOf(problem, 0.0, 2.0 * bytesOf(problem)),
         .inPlace = {{0, 0}}}};
 }
 

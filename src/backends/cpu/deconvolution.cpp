@@ -161,7 +161,7 @@ std::variant<std::vector<Offer>, Refusal> offerDeconvolution(Problem const& prob
     offer.inputs.assign(problem.node->inputs.size(), Layout::kChannelsLast);
     offer.outputs = {Layout::kChannelsLast};
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    offer.cost = costOf(outputs * static_cast<double>(problem.constant(1)->extents[0]), bytesOf(problem));
+    offer.cost = costOf(problem, outputs * static_cast<double>(problem.constant(1)->extents[0]), bytesOf(problem));
     return std::vector<Offer>{offer};
 }
 

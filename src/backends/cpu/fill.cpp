@@ -34,7 +34,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfFill(Problem const& problem)
     return std::vector<Offer>{{.candidate = "rows",
         .inputs = std::vector<Layout>(problem.node->inputs.size(), Layout::kLinear),
         .outputs = {Layout::kLinear},
-        .cost = copyCost(layer.toType, problem.typicalExtents(problem.output())),
+        .cost = copyCost(problem, layer.toType, problem.typicalExtents(problem.output())),
         .unread = hasExtents ? 1U : 0U}};
 }
 

@@ -27,7 +27,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfGather(Problem const& problem)
     return std::vector<Offer>{{.candidate = "rows",
         .inputs = {Layout::kLinear, Layout::kLinear},
         .outputs = {Layout::kLinear},
-        .cost = copyCost(type.dtype, problem.typicalExtents(type), 2.0)}};
+        .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 2.0)}};
 }
 
 Result<KernelSpec> buildGather(Problem const& problem, Offer const& offer)

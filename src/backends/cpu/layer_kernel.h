@@ -69,11 +69,11 @@ inline bool isPresent(std::span<TensorArg const> args, size_t i)
 std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
 
 //! Estimated microseconds on one thread of so many multiplications with additions and bytes moved.
-inline double costOf(double multiplications, double bytes)
+inline double costOf(Problem const& problem, double multiplications, double bytes)
 {
-    constexpr double kMultiplicationsPerMicrosecond{5e4};
-    constexpr double kBytesPerMicrosecond{8e3};
-    return 0.5 + multiplications / kMultiplicationsPerMicrosecond + bytes / kBytesPerMicrosecond;
+    TargetRates const& rates = problem.target->rates;
+    return rates.startMicroseconds + multiplications / rates.multiplicationsPerMicrosecond
+        + bytes / rates.bytesPerMicrosecond;
 }
 //! Bytes of all tensors of a node at the typical shape.
 double bytesOf(Problem const& problem);

@@ -291,7 +291,7 @@ std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
     int64_t const depth =
         a.empty() ? 1 : a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE && a.size() > 1 ? 2 : 1)];
     auto const outputs = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-    offer.cost = costOf(outputs * static_cast<double>(depth), bytesOf(problem));
+    offer.cost = costOf(problem, outputs * static_cast<double>(depth), bytesOf(problem));
     return std::vector<Offer>{offer};
 }
 

@@ -20,7 +20,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfNonZero(Problem const& problem
     return std::vector<Offer>{{.candidate = "passes",
         .inputs = {Layout::kLinear},
         .outputs = {Layout::kLinear},
-        .cost = costOf(elements * 50.0, elements * 8.0)}};
+        .cost = costOf(problem, elements * 50.0, elements * 8.0)}};
 }
 
 Result<KernelSpec> buildNonZero(Problem const& problem, Offer const& offer)

@@ -268,7 +268,7 @@ std::variant<std::vector<Offer>, Refusal> offerNorm(Problem const& problem)
         offer.outputs = {layout};
         offer.inPlace = {{0, 0}};
         auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
-        offer.cost = costOf(elements * 6.0, bytesOf(problem));
+        offer.cost = costOf(problem, elements * 6.0, bytesOf(problem));
         offers.push_back(std::move(offer));
     }
     if (offers.empty())

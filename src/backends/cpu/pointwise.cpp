@@ -251,7 +251,7 @@ std::variant<std::vector<Offer>, Refusal> offerTape(Problem const& problem)
         for (size_t i = 0; i < count; ++i)
             offer.inputs.push_back(problem.hasInput(i) && problem.input(i).rank() >= 3 ? layout : Layout::kLinear);
         offer.outputs = {layout};
-        offer.cost = costOf(elements * workOf(*tape), bytesOf(problem));
+        offer.cost = costOf(problem, elements * workOf(*tape), bytesOf(problem));
         for (size_t i = 0; i < count; ++i)
             if (problem.hasInput(i) && problem.input(i) == problem.output() && problem.constant(i) == nullptr)
                 offer.inPlace.emplace_back(0, static_cast<int32_t>(i));

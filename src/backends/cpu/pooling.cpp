@@ -26,7 +26,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfPooling(Problem const& problem
     return std::vector<Offer>{{.candidate = "channels-last",
         .inputs = {Layout::kChannelsLast},
         .outputs = {Layout::kChannelsLast},
-        .cost = costOf(count * elements * 0.5, bytesOf(problem))}};
+        .cost = costOf(problem, count * elements * 0.5, bytesOf(problem))}};
 }
 
 Result<KernelSpec> buildPooling(Problem const& problem, Offer const& offer)

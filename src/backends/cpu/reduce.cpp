@@ -75,8 +75,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
         if ((from == Layout::kChannelsLast && rank < 3) || !around(layer.reduceAxes, from, rank))
             continue;
         for (Layout const to : outputLayouts(layer, from, rank))
-            offers.push_back(
-                {.candidate = "neighbours", .inputs = {from}, .outputs = {to}, .cost = costOf(0.0, bytesOf(problem))});
+            offers.push_back({.candidate = "neighbours",
+                .inputs = {from},
+                .outputs = {to},
+                .cost = costOf(problem, 0.0, bytesOf(problem))});
     }
     if (offers.empty())
         return refuse("neighbours", "the reduced axes lie apart in memory");

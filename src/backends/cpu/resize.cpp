@@ -33,7 +33,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfResize(Problem const& problem)
         offers.push_back({.candidate = "spatial",
             .inputs = std::move(inputs),
             .outputs = {layout},
-            .cost = slower * costOf(0.0, bytesOf(problem)),
+            .cost = slower * costOf(problem, 0.0, bytesOf(problem)),
             .unread = hasDims ? 2U : 0U});
     }
     return offers;

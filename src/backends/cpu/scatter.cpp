@@ -23,7 +23,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfScatter(Problem const& problem
     return std::vector<Offer>{{.candidate = "rows",
         .inputs = {Layout::kLinear, Layout::kLinear, Layout::kLinear},
         .outputs = {Layout::kLinear},
-        .cost = copyCost(type.dtype, problem.typicalExtents(type), 4.0)}};
+        .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 4.0)}};
 }
 
 Result<KernelSpec> buildScatter(Problem const& problem, Offer const& offer)

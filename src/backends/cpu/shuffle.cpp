@@ -44,7 +44,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfShuffle(Problem const& problem
     if (!middle)
         return refuse("copy", middle.error().message);
     auto const atoms = atomsOf(x, layer.firstTranspose, *middle, layer.secondTranspose);
-    double const cost = copyCost(problem.output().dtype, problem.typicalExtents(problem.output()), 1.5);
+    double const cost = copyCost(problem, problem.output().dtype, problem.typicalExtents(problem.output()), 1.5);
     std::vector<Offer> offers;
     for (Layout const from : movableLayouts(static_cast<int32_t>(x.size())))
         for (Layout const to : movableLayouts(problem.output().rank()))

@@ -35,7 +35,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfSlice(Problem const& problem)
         offers.push_back({.candidate = "copy",
             .inputs = std::move(inputs),
             .outputs = {layout},
-            .cost = copyCost(type.dtype, problem.typicalExtents(type)),
+            .cost = copyCost(problem, type.dtype, problem.typicalExtents(type)),
             .unread = unread});
     }
     return offers;

@@ -40,7 +40,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfSampled(Problem const& problem
         offers.push_back({.candidate = "sampled",
             .inputs = std::move(inputs),
             .outputs = {layout},
-            .cost = copyCost(type.dtype, problem.typicalExtents(type), 2.0),
+            .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 2.0),
             .unread = unread});
     }
     return offers;

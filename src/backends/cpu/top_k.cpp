@@ -31,7 +31,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
     return std::vector<Offer>{{.candidate = "lanes",
         .inputs = std::vector<Layout>(problem.node->inputs.size(), Layout::kLinear),
         .outputs = {Layout::kLinear, Layout::kLinear},
-        .cost = costOf(elements * 20.0, bytesOf(problem)),
+        .cost = costOf(problem, elements * 20.0, bytesOf(problem)),
         .unread = hasCount ? 2U : 0U}};
 }
 

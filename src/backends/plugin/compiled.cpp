@@ -25,7 +25,7 @@ Result<CompiledLayer> CompiledLayer::load(KernelSource const& source)
     bool const fits = fields.kernel && fields.shapeInputs == 0 && layer.ports.inputs <= CustomLayer::kMostInputs
         && fields.ports.size() == layer.ports.inputs + layer.ports.outputs
         && source.produces <= fields.sizeOutputs.size() && fields.kernel->launch.results.size() >= kLaunchNumbers
-        && fields.kernel->code >= 0 && static_cast<size_t>(fields.kernel->code) < source.code.size();
+        && source.code != nullptr;
     if (!fits)
         return badArgument("the step of plugin {} with {} inputs and {} outputs does not fit what is stored of it",
             fields.identity().show(), layer.ports.inputs, layer.ports.outputs);
@@ -34,7 +34,7 @@ Result<CompiledLayer> CompiledLayer::load(KernelSource const& source)
         ranks.push_back(fields.ports[i].most.nbDims);
     if (auto checked = plugins::checkLaunch(fields.kernel->launch, ranks); !checked)
         return std::move(checked).error().in("plugin " + fields.identity().show());
-    layer.code = source.code[static_cast<size_t>(fields.kernel->code)];
+    layer.code = *source.code;
     return layer;
 }
 

@@ -222,6 +222,8 @@ class HostRunner final : public Runner
     }
     Result<std::shared_ptr<OpenedCode const>> open(CodeArg const& code, std::string const& kernel) const override
     {
+        if (code.form != CodeForm::kHostObject)
+            return badArgument("{} is a {} for {}, which no CPU runs", code.name, nameOf(code.form), code.target);
         auto opened = plugins::KernelCode::load(code.bytes);
         if (!opened)
             return std::move(opened).error().in(std::string{code.name});

@@ -91,15 +91,16 @@ std::variant<std::vector<Offer>, Refusal> offerCompiled(Problem const& problem)
     return offerPorts(problem, "compiled");
 }
 
-// The node's fields say everything.
+// The node's fields say everything else.
 Result<KernelSpec> buildObject(Problem const&, Offer const&)
 {
     return KernelSpec{.kernel = "plugin", .args = {}, .packed = {}};
 }
 
-Result<KernelSpec> buildCompiled(Problem const&, Offer const&)
+Result<KernelSpec> buildCompiled(Problem const& problem, Offer const&)
 {
-    return KernelSpec{.kernel = "compiled_plugin", .args = {}, .packed = {}};
+    return KernelSpec{
+        .kernel = "compiled_plugin", .args = {}, .packed = {}, .code = problem.fields<CustomLayer>().kernel->code};
 }
 
 constexpr Candidate kCandidates[]{

@@ -62,4 +62,12 @@ Backend refBackend()
     return Backend{"ref", {std::begin(kCandidates), std::end(kCandidates)}};
 }
 
+Target refTarget()
+{
+    Target target;
+    target.device = "ref";
+    target.architecture = "x86-64";
+    return target;
+}
+
 } // namespace tenon

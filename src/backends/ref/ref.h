@@ -17,6 +17,8 @@ std::span<KernelEntry const> refKernels() noexcept;
 
 //! The backend of TENON_DEVICE=ref.
 Backend refBackend();
+//! What plans for it are made for: row-major tensors, and no fusion, so that it checks those of other devices.
+Target refTarget();
 //! The device "ref": one thread, plain memory.
 Device& refDevice();
 //! Kernels that the device looks up after its own table; for whoever joins backends, before the first plan is loaded.

@@ -56,8 +56,19 @@ Result<std::shared_ptr<Constant const>> refusePacking(
 std::span<BackendEntry const> allBackends() noexcept
 {
     static constexpr std::array kEntries{
-        BackendEntry{"cpu", cpuWithReference, guardedCpu, unpackCpuWeight},
-        BackendEntry{"ref", refWithPlugins, guardedRef, refusePacking},
+        BackendEntry{.name = "cpu",
+            .probe = probeCpu,
+            .backend = cpuWithReference,
+            .target = [](int32_t) { return cpuTarget(); },
+            .device = [](int32_t) -> Device& { return guardedCpu(); },
+            .unpack = unpackCpuWeight},
+        BackendEntry{.name = "ref",
+            .isOnlyByName = true,
+            .probe = []() -> Result<int32_t> { return 1; },
+            .backend = refWithPlugins,
+            .target = [](int32_t) { return refTarget(); },
+            .device = [](int32_t) -> Device& { return guardedRef(); },
+            .unpack = refusePacking},
     };
     return kEntries;
 }

@@ -1,0 +1,49 @@
+// Target: what offers, rules and the planner may know of the device that a plan is made for. Plain data that no
+// measurement changes: equal targets give equal plans on every machine.
+#pragma once
+
+#include "base/layout.h"
+#include "ir/fusion_limits.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon
+{
+
+struct TargetLimits
+{
+    int64_t alignment{64}; //!< Bytes that each tensor in the arena is aligned to.
+};
+
+//! What estimates are made from. Times are of one thread, or of the whole device where it has no threads of ours.
+struct TargetRates
+{
+    double startMicroseconds{0.5};             //!< Of one step.
+    double multiplicationsPerMicrosecond{1e3}; //!< Each with its addition, in float32.
+    double bytesPerMicrosecond{1e3};           //!< Read or written by a kernel that does little else.
+    TypeSet fastTypes;                         //!< Element types that it multiplies faster than float32.
+    bool hasTf32{false};                       //!< It multiplies float32 rounded to TF32 faster.
+};
+
+//! What copying a tensor into another layout costs.
+struct ReorderCosts
+{
+    double startMicroseconds{1.0};
+    double bytesPerMicrosecond{1e3}; //!< Of those read and of those written.
+};
+
+struct Target
+{
+    std::string device;       //!< Kind of device, as the plan's program names it: "cpu".
+    std::string architecture; //!< What machine code for it is made for: "x86-64", "sm_90".
+    TargetLimits limits;
+    TargetRates rates;
+    ReorderCosts reorder;
+    //! Layouts that connected nodes are moved to together: chains of cheap layers would stay behind otherwise.
+    std::vector<Layout> layouts{Layout::kLinear};
+    FusionLimits fusion;
+};
+
+} // namespace tenon

@@ -1,0 +1,27 @@
+// cpuTarget: what plans for the CPU are made for. Fixed numbers of a typical core: a plan must not depend on the machine
+// that builds it.
+#include "backends/cpu/cpu.h"
+
+namespace tenon
+{
+
+Target cpuTarget()
+{
+    Target target;
+    target.device = "cpu";
+    target.architecture = "x86-64";
+    target.limits.alignment = 64; // A cache line, and the widest vector.
+    target.rates = {.startMicroseconds = 0.5, .multiplicationsPerMicrosecond = 5e4, .bytesPerMicrosecond = 8e3};
+    target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
+    target.layouts = {Layout::kLinear, Layout::kChannelsLast};
+    TypeSet const real{DType::kFLOAT};
+    target.fusion = {.epilogueSteps = 4,
+        .epilogueTypes = real,
+        .attentionTypes = real,
+        .projectionTypes = real,
+        .pointwiseInputs = 8,
+        .pointwiseOperations = 48};
+    return target;
+}
+
+} // namespace tenon

@@ -1,0 +1,22 @@
+// FusionLimits: what rules that make one step out of several layers must know of the device that runs the step.
+#pragma once
+
+#include "base/type_set.h"
+
+#include <cstddef>
+
+namespace tenon
+{
+
+//! Default-made: nothing is fused that a device must have a kernel for.
+struct FusionLimits
+{
+    size_t epilogueSteps{0};       //!< That one convolution or matrix product applies to what it writes.
+    TypeSet epilogueTypes;         //!< Of what it writes.
+    TypeSet attentionTypes;        //!< Of q, k and v.
+    TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
+    size_t pointwiseInputs{0};     //!< Tensors that one pointwise step reads.
+    size_t pointwiseOperations{0}; //!< Operations and operands in its expression.
+};
+
+} // namespace tenon
