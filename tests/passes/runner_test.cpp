@@ -144,6 +144,7 @@ double secondsToOptimize(Graph (*make)(int32_t), int32_t count, size_t most, std
     {
         Graph graph = make(count);
         OptimizeOptions options;
+        options.limits = generousLimits();
         options.disabled = disabled;
         options.verify = false;
         double const start = secondsWorked();

@@ -144,7 +144,11 @@ TEST(Plan, O1_whatLiesOutsideOfTheSectionsCountsToo)
     for (bool const hasCode : {false, true})
     {
         if (hasCode)
-            plan->code.push_back({"code", sha256(code), code.size(), code.data(), nullptr});
+            plan->code.push_back({.name = "code",
+                .target = "x86-64",
+                .sha256 = sha256(code),
+                .bytes = code.size(),
+                .data = code.data()});
         Bytes whole = written(*plan);
         PlanHeader header;
         std::memcpy(&header, whole.data(), sizeof(header));
