@@ -257,7 +257,7 @@ Slot const kStrideCreatorSlots[]{
     {"const char* getPluginNamespace() const", code(rawNameSpace)},
 };
 
-struct Creator
+struct StrideCreator
 {
     Code const* table;
 };
@@ -266,7 +266,7 @@ struct Creator
 void* strideCreator()
 {
     static Table<9> const kTable{kStrideCreatorSlots};
-    static Creator creator{kTable.slots};
+    static StrideCreator creator{kTable.slots};
     return &creator;
 }
 
