@@ -65,8 +65,8 @@ extern "C"
     TENON_CALL TenonHostStatus tenonHostGetStream(void* stream, TenonHostStream* properties) TENON_NOEXCEPT;
     //! Waits for all work of the stream. TENON_HOST_FAILED: some of it failed.
     TENON_CALL TenonHostStatus tenonHostSynchronizeStream(void* stream) TENON_NOEXCEPT;
-    //! Waits for the work that stands in the stream, or in all streams, as long as `mayContinue` says so, which ends the
-    //! waiting and not the work. Failures stay for those who synchronize, and so do the errors of captures.
+    //! Waits for the work that stands in the stream, or in all streams, as long as `mayContinue` says so, which ends
+    //! the waiting and not the work. Failures stay for those who synchronize, and so do the errors of captures.
     //! \return TENON_HOST_NOT_READY: `mayContinue` said no.
     TENON_CALL TenonHostStatus tenonHostAwaitStream(
         void* stream, TenonContinueCheck mayContinue, void* user) TENON_NOEXCEPT;

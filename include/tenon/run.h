@@ -13,8 +13,8 @@ extern "C"
     //! Asked every 20 ms or so on the caller's thread, until the call returns; the work may go on. 0 ends the run.
     typedef int32_t (*TenonContinueCheck)(void* user);
 
-    //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when `mayContinue`
-    //! says so. The outputs of a run that was ended are not defined; the context can run again.
+    //! Runs as IExecutionContext::executeV2 does, or without `bindings` as enqueueV3 does, and ends early when
+    //! `mayContinue` says so. The outputs of a run that was ended are not defined; the context can run again.
     //! \param context an nvinfer1::IExecutionContext. \param stream as for enqueueV3; 0 with `bindings`.
     //! \param bindings an address per I/O tensor; null: the addresses that were set.
     //! \return 1; 0 after a report to the context's logger and recorder.

@@ -9,8 +9,8 @@
 namespace tenon
 {
 
-//! Waits until `isDone` says so, as long as `mayContinue`, asked every kCheckInterval, says yes; false: it said no. Late
-//! by an eighth of the time at most.
+//! Waits until `isDone` says so, as long as `mayContinue`, asked every kCheckInterval, says yes; false: it said no.
+//! Late by an eighth of the time at most.
 template <typename IsDone>
 bool pollWhile(IsDone const& isDone, ContinueCheck const& mayContinue)
 {

@@ -43,8 +43,8 @@ bool spinWhile(std::atomic<uint32_t> const& word, uint32_t old, SpinTime time) n
 }
 } // namespace
 
-// Where others use the CPUs, too, a thread that spins may keep away the very thread that it waits for: measured beside 14
-// busy processes on two CPUs, a hand-over took 14 µs asleep and four times the spin time otherwise.
+// Where others use the CPUs, too, a thread that spins may keep away the very thread that it waits for: measured beside
+// 14 busy processes on two CPUs, a hand-over took 14 µs asleep and four times the spin time otherwise.
 SpinTime SpinHistory::next(SpinTime most) noexcept
 {
     mIsLong = mToSkip == 0;

@@ -10,8 +10,8 @@ namespace tenon
 
 using SpinTime = std::chrono::microseconds;
 
-//! Whether spinning was worth it for a thread: after each time that it spun in vain it spins briefly only, the next 2, 4
-//! … 64 times.
+//! Whether spinning was worth it for a thread: after each time that it spun in vain it spins briefly only, the next 2,
+//! 4 … 64 times.
 class SpinHistory
 {
   public:

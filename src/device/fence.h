@@ -30,9 +30,9 @@ class RunListener
 {
   public:
     virtual ~RunListener() = default;
-    //! Called once for a run, on any thread, as soon as the device knows, and before the fence is over. It may report the
-    //! failure and write over results on the host; it releases nothing, waits for nothing and calls no device. What it
-    //! answers stays with the stream until the next synchronize or query.
+    //! Called once for a run, on any thread, as soon as the device knows, and before the fence is over. It may report
+    //! the failure and write over results on the host; it releases nothing, waits for nothing and calls no device. What
+    //! it answers stays with the stream until the next synchronize or query.
     virtual Error failed(RunFailure const& failure) = 0;
 };
 

@@ -80,8 +80,8 @@ struct Call
     void* stream{nullptr};      //!< For kernels whose work is the user's code.
 };
 
-//! A kernel made ready for given shapes, in the form that its own device runs. Immutable: runs of several contexts share
-//! it.
+//! A kernel made ready for given shapes, in the form that its own device runs. Immutable: runs of several contexts
+//! share it.
 class Prepared
 {
   public:

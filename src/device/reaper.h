@@ -1,5 +1,5 @@
-// Reaper: lets go of objects on a thread of its own, for those who hear of an end where nothing may be released or waited
-// for: in a stream's work, and in callbacks of a driver.
+// Reaper: lets go of objects on a thread of its own, for those who hear of an end where nothing may be released or
+// waited for: in a stream's work, and in callbacks of a driver.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// The pipeline: which rules run together, in which order: a table for every device, and one with limits from the target.
+// The pipeline: which rules run together, in which order: a table for every device, and one with limits from the
+// target.
 #include "passes/rules.h"
 
 namespace tenon

@@ -15,8 +15,9 @@ enum class PlanSection : uint32_t
 {
     kMetadata = 1, //!< FlatBuffers, schema plan.fbs.
     kWeights = 2,  //!< Starts at a page, each weight at a multiple of kWeightAlignment.
-    kCode =
-        3, //!< What steps run beside the device's own kernels, each entry at a multiple of kWeightAlignment; only where there is some.
+    //! What steps run beside the device's own kernels, each entry at a multiple of kWeightAlignment; only where there
+    //! is some.
+    kCode = 3,
 };
 
 struct PlanHeader

@@ -108,7 +108,8 @@ class KernelBuilder
         return made;
     }
 
-    //! Tells what has been finished since, waiting for something when this thread has nothing to build; false: cancelled.
+    //! Tells what has been finished since, waiting for something when this thread has nothing to build; false:
+    //! cancelled.
     bool report(std::function<bool()> const& afterNode)
     {
         size_t finished{0};

@@ -26,8 +26,8 @@ struct KernelRequest
     int32_t threads{1};
 };
 
-//! Whatever the number of threads, the kernels are the same, and of several errors the first node's is told. `afterNode`
-//! is called on this thread once per choice; false cancels.
+//! Whatever the number of threads, the kernels are the same, and of several errors the first node's is told.
+//! `afterNode` is called on this thread once per choice; false cancels.
 Result<Kernels> buildKernels(KernelRequest const& request, std::function<bool()> const& afterNode);
 
 } // namespace tenon::planner

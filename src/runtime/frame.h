@@ -31,7 +31,7 @@ struct Frame final : public RunListener
     void* scratch{nullptr};
     void* stream{nullptr};
 
-    // ---- in use by work that goes on, while the context may have exchanged them; given back by settle() ---------------
+    // ---- in use by work that goes on, while the context may have exchanged them; given back by settle()
     std::shared_ptr<DeviceMemory> arenaMemory;
     std::shared_ptr<DeviceMemory> scratchMemory;
     std::shared_ptr<StepObserver const> timer;
@@ -63,8 +63,8 @@ struct Frame final : public RunListener
     ContextState& mContext; //!< Waits for its frames before it goes, or is kept by `capturedFrom`.
 };
 
-//! What a recording holds of a run that was captured. The frame's end is the context's and its memory's, so that it comes
-//! where such may be released, wherever the recording's does.
+//! What a recording holds of a run that was captured. The frame's end is the context's and its memory's, so that it
+//! comes where such may be released, wherever the recording's does.
 std::shared_ptr<void const> keeperOf(std::shared_ptr<Frame> frame);
 
 //! What the user is told of a run that failed: the layer, and the class of errors that only running shows (B8).

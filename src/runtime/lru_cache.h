@@ -48,8 +48,8 @@ class LruCache
         std::scoped_lock const lock{mMutex};
         return mEntries.empty() ? nullptr : mEntries.front().value;
     }
-    //! Keeps the value that stands already when another thread was faster, and gives the one that counts. `bytes` is what
-    //! the value takes, about.
+    //! Keeps the value that stands already when another thread was faster, and gives the one that counts. `bytes` is
+    //! what the value takes, about.
     Ptr insert(ShapeKey key, Ptr value, size_t bytes)
     {
         std::list<Entry> evicted; // Freed behind the lock: they may be large.

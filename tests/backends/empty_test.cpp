@@ -1,5 +1,5 @@
-// Layers whose outputs have no element though their operands count 2^40 rows or matrices: neither memory nor time goes by
-// that count.
+// Layers whose outputs have no element though their operands count 2^40 rows or matrices: neither memory nor time goes
+// by that count.
 #include "backends/cpu/cpu.h"
 #include "backends/ref/ref.h"
 #include "layers/matrix_multiply.h"

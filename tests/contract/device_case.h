@@ -1,5 +1,5 @@
-// DeviceCase: a device that the contract is tried on, and what a test needs to hold its streams and to capture them, which
-// is not in the interface: programs do it through the device's own run-time library.
+// DeviceCase: a device that the contract is tried on, and what a test needs to hold its streams and to capture them,
+// which is not in the interface: programs do it through the device's own run-time library.
 #pragma once
 
 #include "backend/backend_table.h"

@@ -18,9 +18,9 @@ class KernelGate
     static void awaitKernel();
 };
 
-//! Kernels: add(a, b), scale(a; factor, or the first byte of the code it is given), nonzero(a) → indices and their number, negate(a) of int32,
-//! shape_values(values), fail(a) which always fails when run, wait(a) which copies when the gate is open. All but
-//! nonzero work in place.
+//! Kernels: add(a, b), scale(a; factor, or the first byte of the code it is given), nonzero(a) → indices and their
+//! number, negate(a) of int32, shape_values(values), fail(a) which always fails when run, wait(a) which copies when the
+//! gate is open. All but nonzero work in place.
 class ToyDevice final : public HostDevice
 {
   public:

@@ -1,5 +1,5 @@
-// cpuTarget: what plans for the CPU are made for. Fixed numbers of a typical core: a plan must not depend on the machine
-// that builds it.
+// cpuTarget: what plans for the CPU are made for. Fixed numbers of a typical core: a plan must not depend on the
+// machine that builds it.
 #include "backends/cpu/cpu.h"
 
 namespace tenon

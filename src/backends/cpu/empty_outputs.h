@@ -1,4 +1,5 @@
-// EmptyOutputs: a step that gives no element at all has nothing to do, however many rows or matrices its operands count.
+// EmptyOutputs: a step that gives no element at all has nothing to do, however many rows or matrices its operands
+// count.
 #pragma once
 
 #include "device/kernel.h"
@@ -6,7 +7,8 @@
 namespace tenon::cpu
 {
 
-//! Loads a kernel of a layer; it is prepared only where some output has elements, or where the plan expects values of it.
+//! Loads a kernel of a layer; it is prepared only where some output has elements, or where the plan expects values of
+//! it.
 Result<std::unique_ptr<Kernel>> loadForElements(KernelFactory load, KernelSource const& source);
 
 } // namespace tenon::cpu

@@ -11,8 +11,8 @@ namespace tenon
 
 //! Candidate "reference" for every kind of layer: linear layouts, a high cost. Appended to every backend.
 std::span<Candidate const> refCandidates() noexcept;
-//! Kernels in plain memory: "reference", and those of the planner's own steps, which every device has to have: "reorder",
-//! "shape_values" and "debug_tensor". A device that runs host code looks here for what its own table lacks.
+//! Kernels in plain memory: "reference", and those of the planner's own steps, which every device has to have:
+//! "reorder", "shape_values" and "debug_tensor". A device that runs host code looks here for what its own table lacks.
 std::span<KernelEntry const> refKernels() noexcept;
 
 //! The backend of TENON_DEVICE=ref.
