@@ -49,7 +49,7 @@ def saved(request: pytest.FixtureRequest) -> Iterator[Saved]:
 
 
 def test_agrees_with_onnxruntime(saved: Saved, model_errors: dict[str, dict]) -> None:
-    model, session = saved
+    model, session = saved.model, saved.session
     reference = references.ort_session(model.path)
     ratios = {at(shapes): largest_ratio(model, shapes, session, reference) for shapes in model.shapes}
     ratios[f"{at(model.shapes[0])} again"] = largest_ratio(model, model.shapes[0], session, reference)
