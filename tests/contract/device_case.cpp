@@ -7,8 +7,6 @@
 #include "layers/assertion.h"
 #include "layers/element_wise.h"
 
-#include <random>
-
 namespace tenon::test
 {
 
@@ -193,16 +191,6 @@ std::vector<int32_t> Listener::steps() const
 {
     std::scoped_lock const lock{mMutex};
     return mSteps;
-}
-
-std::vector<float> randomValues(size_t count, uint32_t seed)
-{
-    std::mt19937 source{seed};
-    std::normal_distribution<float> normal;
-    std::vector<float> values(count);
-    for (float& value : values)
-        value = normal(source);
-    return values;
 }
 
 } // namespace tenon::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend_table.h"
+#include "support/device.h"
 
 #include <gtest/gtest.h>
 
@@ -142,7 +143,5 @@ class Listener final : public RunListener
     mutable std::mutex mMutex;
     std::vector<int32_t> mSteps;
 };
-
-std::vector<float> randomValues(size_t count, uint32_t seed);
 
 } // namespace tenon::test

@@ -62,7 +62,7 @@ TEST_P(Memory, copiesKeepEveryByte)
     for (void* const stream : streamsOf(mStream))
         for (size_t const count : {1, 17, 4096, 100'003})
         {
-            std::vector<float> const values = randomValues(count, static_cast<uint32_t>(count));
+            std::vector<float> const values = randomFloats(count, static_cast<uint32_t>(count));
             size_t const bytes = count * sizeof(float);
             DeviceMemoryOf const a{mDevice, bytes};
             DeviceMemoryOf const b{mDevice, bytes};
@@ -87,11 +87,11 @@ TEST_P(Memory, copiesOfNothingTouchNoAddress)
 TEST_P(Memory, aCopyComesAfterWhatStandsInItsStream)
 {
     constexpr size_t kCount{1000};
-    std::vector<float> const a = randomValues(kCount, 1);
-    std::vector<float> const b = randomValues(kCount, 2);
+    std::vector<float> const a = randomFloats(kCount, 1);
+    std::vector<float> const b = randomFloats(kCount, 2);
     DeviceMemoryOf const first{mDevice, a};
     DeviceMemoryOf const second{mDevice, b};
-    DeviceMemoryOf const sum{mDevice, randomValues(kCount, 3)};
+    DeviceMemoryOf const sum{mDevice, randomFloats(kCount, 3)};
     Step step = sumOf(GetParam(), kCount);
     Launch const launch = step.launch({first.data(), second.data()}, {sum.data()}, 0);
     auto const fence = mDevice.makeFence();

@@ -16,8 +16,8 @@ class Chain
 {
   public:
     Chain(DeviceCase const& device, size_t length, uint32_t seed)
-        : x{randomValues(kCount, seed)},
-          y{randomValues(kCount, seed + 1)},
+        : x{randomFloats(kCount, seed)},
+          y{randomFloats(kCount, seed + 1)},
           step{sumOf(device, kCount)}
     {
         Device& own = device.device();
@@ -26,7 +26,7 @@ class Chain
         for (size_t i = 0; i < length; ++i)
         {
             void const* const from = mMemory.back()->data();
-            mMemory.push_back(std::make_unique<DeviceMemoryOf>(own, randomValues(kCount, kBefore)));
+            mMemory.push_back(std::make_unique<DeviceMemoryOf>(own, randomFloats(kCount, kBefore)));
             launches.push_back(step.launch({from, mY->data()}, {mMemory.back()->data()}, static_cast<int32_t>(10 + i)));
         }
     }
@@ -51,7 +51,7 @@ class Chain
     //! Whether nobody has written where step `at` does.
     bool isUntouched(size_t at) const
     {
-        return mMemory[at + 1]->read(kCount) == randomValues(kCount, kBefore);
+        return mMemory[at + 1]->read(kCount) == randomFloats(kCount, kBefore);
     }
 
     std::vector<float> x;

@@ -79,8 +79,8 @@ TEST_P(Streams, aStreamWaitsForAnEventOfAnother)
 {
     constexpr size_t kCount{257};
     void* const other = *mDevice.createStream();
-    DeviceMemoryOf const a{mDevice, randomValues(kCount, 4)};
-    std::vector<float> const before = randomValues(kCount, 5);
+    DeviceMemoryOf const a{mDevice, randomFloats(kCount, 4)};
+    std::vector<float> const before = randomFloats(kCount, 5);
     DeviceMemoryOf const out{mDevice, before};
     Step step = sumOf(GetParam(), kCount);
     Launch const launch = step.launch({a.data(), a.data()}, {out.data()}, 0);
