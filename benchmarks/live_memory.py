@@ -8,8 +8,6 @@ reshapes share their input's memory, as any planner would have it.
 import collections
 import pathlib
 
-import openvino
-
 Shapes = dict[str, tuple[int, ...]]  # Input name to shape.
 
 VIEWS = {"Reshape", "Squeeze", "Unsqueeze", "ShapeOf"}
@@ -28,6 +26,8 @@ def bytes_of(port) -> int:
 
 def live_memory(path: pathlib.Path, shapes: Shapes) -> tuple[int, int]:
     """Bytes of weights, and bytes of the largest sum of tensors alive at one operator."""
+    import openvino
+
     model = openvino.Core().read_model(path)
     model.reshape({name: list(shape) for name, shape in shapes.items()})
     operators = model.get_ordered_ops()

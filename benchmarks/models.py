@@ -56,7 +56,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=pathlib.Path, metavar="OUT", help="write all numbers there too")
     parser.add_argument("--peers-only", action="store_true", help="leave Tenon out")
     parser.add_argument("--no-memory", action="store_true", help="leave resident memory out")
+    labels = [peer.label for peer in peers.PEERS]
+    parser.add_argument(
+        "--peers", nargs="+", choices=labels, default=labels, metavar="PEER", help=f"default: {' '.join(labels)}"
+    )
     options = parser.parse_args()
+    options.peers = [peer for peer in peers.PEERS if peer.label in options.peers]
     unknown = [name for name in options.models if name not in TIMED]
     if unknown:
         parser.error(f"no such model: {', '.join(unknown)}; there are {', '.join(TIMED)}")
@@ -67,7 +72,7 @@ def measure(model: Model, options: argparse.Namespace) -> Row:
     feed = references.inputs(model, model.timed, 0)
     shape = " ".join("x".join(map(str, s)) for s in dict.fromkeys(model.timed.values()))
     row = Row(model.name, shape, {}, [])
-    engines = {peer.label: peer(model.path, feed, options.threads) for peer in peers.PEERS}
+    engines = {peer.label: peer(model.path, feed, options.threads) for peer in options.peers}
     names = list(engines)
     if not options.peers_only:
         engines = {"tenon": tenon_engine(model, feed, row, options)} | engines
@@ -135,7 +140,7 @@ def cpu_model() -> str:
 
 
 def versions(options: argparse.Namespace) -> str:
-    known = [f"{peer.label} {peer.version()}" for peer in peers.PEERS]
+    known = [f"{peer.label} {peer.version()}" for peer in options.peers]
     if not options.peers_only:
         import contestant
 

@@ -54,11 +54,6 @@ Result<Done> checkDims(Dims const& dims, int64_t least, std::string_view what)
     return Done{};
 }
 
-std::vector<int64_t> extentsOf(Dims const& dims)
-{
-    return {dims.d, dims.d + std::clamp(dims.nbDims, 0, +Dims::MAX_DIMS)};
-}
-
 std::string show(Dims const& dims)
 {
     return tenon::show(dims);

@@ -1,6 +1,7 @@
 // Conversions between what the public calls take and what the layers' fields hold.
 #pragma once
 
+#include "base/dims.h"
 #include "base/result.h"
 #include "ir/type.h"
 
@@ -47,7 +48,6 @@ Dims dimsOf(std::vector<int64_t> const& extents) noexcept;
 Result<Done> checkRank(Dims const& dims, int32_t least, std::string_view what);
 //! Rank in [0, 8] and no extent below `least`.
 Result<Done> checkDims(Dims const& dims, int64_t least, std::string_view what);
-std::vector<int64_t> extentsOf(Dims const& dims);
 std::string show(Dims const& dims);
 bool equalDims(Dims const& a, Dims const& b) noexcept;
 //! `rank` times the same extent.

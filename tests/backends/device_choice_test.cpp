@@ -1,6 +1,6 @@
 // TENON_DEVICE: kinds and numbers of devices, and why one cannot be had.
-#include "api/builder.h"
-#include "api/device_choice.h"
+#include "api/build/builder.h"
+#include "backend/device_choice.h"
 #include "backends/cpu/cpu.h"
 #include "backends/ref/ref.h"
 #include "base/isa.h"
@@ -14,8 +14,6 @@ namespace tenon::test
 
 namespace
 {
-using api::chooseDevice;
-using api::DeviceChoice;
 
 Result<int32_t> two()
 {

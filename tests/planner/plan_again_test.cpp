@@ -1,6 +1,6 @@
 // The portable graph is portable in fact: plans of the CPU are read back, and planned again for another device, where
 // they compute the same.
-#include "api/plan_again.h"
+#include "api/build/plan_again.h"
 #include "backends/ref/ref.h"
 #include "ir/text.h"
 #include "layers/attention.h"
@@ -32,7 +32,7 @@ BackendEntry const& entryOf(std::string_view name)
     return *std::ranges::find(allBackends(), name, &BackendEntry::name);
 }
 
-api::DeviceChoice choiceOf(BackendEntry const& entry)
+DeviceChoice choiceOf(BackendEntry const& entry)
 {
     return {&entry, 0, &entry.device(0), "the test says so"};
 }

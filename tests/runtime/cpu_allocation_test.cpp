@@ -1,5 +1,5 @@
 // Plans of real layers on the CPU: runs after the first of a shape allocate nothing, on any thread.
-#include "api/cuda_engine.h"
+#include "api/run/cuda_engine.h"
 #include "runtime/allocation_count.h"
 #include "support/cpu_networks.h"
 #include "support/device.h"

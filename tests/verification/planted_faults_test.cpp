@@ -1,6 +1,7 @@
 // Planted faults: one wrong thing in the program of a real plan, and verification names the layer that it is in.
-#include "api/verification.h"
+#include "api/run/cuda_engine.h"
 #include "backend/layer_args.h"
+#include "inspect/verification.h"
 #include "layers/convolution.h"
 #include "layers/matrix_multiply.h"
 #include "support/cpu_networks.h"
@@ -65,18 +66,20 @@ class PlantedFault : public testing::Test
         std::unique_ptr<nvinfer1::ICudaEngine> const engine{
             runtime->deserializeCudaEngine((*blob).data(), (*blob).size())};
         ASSERT_NE(engine, nullptr) << messages.errors;
-        Result<api::VerifyReport> verified = api::verifyEngine(api::CudaEngine::of(*engine), {}, {});
+        api::CudaEngine const& own = api::CudaEngine::of(*engine);
+        Result<inspect::VerifyReport> verified =
+            inspect::verifyEngine(own.sharedEngine(), *own.device().backend, {}, {});
         ASSERT_TRUE(verified) << verified.error().message;
         report = *std::move(verified);
         ASSERT_EQ(report.steps.size(), plan.programs.at(0).steps.size());
-        for (api::VerifiedStep const& step : report.steps)
+        for (inspect::VerifiedStep const& step : report.steps)
             EXPECT_TRUE(step.why.empty()) << step.name << " was not compared: " << step.why;
     }
 
     void expectAllRight()
     {
         verify();
-        for (api::VerifiedStep const& step : report.steps)
+        for (inspect::VerifiedStep const& step : report.steps)
             EXPECT_TRUE(step.ok) << step.name << " is off by " << step.worst << " tolerances";
         EXPECT_FALSE(report.first);
     }
@@ -94,7 +97,7 @@ class PlantedFault : public testing::Test
     }
 
     Plan plan;
-    api::VerifyReport report;
+    inspect::VerifyReport report;
     KeptMessages messages;
 
   private:

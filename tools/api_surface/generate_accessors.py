@@ -211,7 +211,7 @@ def main():
     args = parser.parse_args()
     interfaces = read_interfaces(args.slots)
     layers = read_layers(args.layers)
-    overrides, classes = read_overrides([*sorted(glob.glob(os.path.join(args.api, "*.h"))), *args.beside])
+    overrides, classes = read_overrides([*sorted(glob.glob(os.path.join(args.api, "**", "*.h"), recursive=True)), *args.beside])
     accessors, plain, done = write_layers(interfaces, layers, overrides, classes)
     write_if_changed(os.path.join(args.out, "not_implemented.h"), write_missing(interfaces))
     includes = "".join(f'#include "layers/{header}"\n' for header in sorted({each[0] for each in layers.values()}))

@@ -1,6 +1,6 @@
 // C functions: version, knobs, devices, and the list of calls that are not implemented.
 #include "api/c/texts.h"
-#include "api/device_choice.h"
+#include "backend/device_choice.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "tenon/device.h"

@@ -1,6 +1,6 @@
 // C functions: runs and shape tensors by binding index.
 #include "api/boundary.h"
-#include "api/execution_context.h"
+#include "api/run/execution_context.h"
 #include "tenon/bindings.h"
 
 #include <algorithm>

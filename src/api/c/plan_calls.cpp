@@ -1,10 +1,11 @@
 // C functions: loading, inspecting and verifying plans.
 #include "api/c/texts.h"
-#include "api/inspection.h"
-#include "api/network.h"
-#include "api/plugin_list.h"
-#include "api/runtime.h"
-#include "api/verification.h"
+#include "api/network/network.h"
+#include "api/network/network_json.h"
+#include "api/run/runtime.h"
+#include "inspect/plan_json.h"
+#include "inspect/plugin_list.h"
+#include "inspect/verification.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"
 #include "tenon/verify.h"
@@ -23,7 +24,7 @@ using Json = nlohmann::ordered_json;
 Result<std::string> inspectBlob(ByteView blob, std::shared_ptr<void const> owner)
 {
     Plan const plan = TENON_TRY(readPlan(blob, std::move(owner)));
-    return planJson(plan, static_cast<int64_t>(blob.size()));
+    return inspect::planJson(plan, static_cast<int64_t>(blob.size()));
 }
 
 //! JSON has no infinities.
@@ -32,7 +33,7 @@ Json numberOf(double value)
     return std::isfinite(value) ? Json(value) : Json(std::to_string(value));
 }
 
-std::string reportJson(VerifyReport const& report)
+std::string reportJson(inspect::VerifyReport const& report)
 {
     Json json;
     json["ok"] = !report.first.has_value();
@@ -42,21 +43,21 @@ std::string reportJson(VerifyReport const& report)
             {"output", report.first->output}, {"index", report.first->index}, {"got", numberOf(report.first->got)},
             {"want", numberOf(report.first->want)}};
     json["steps"] = Json::array();
-    for (VerifiedStep const& step : report.steps)
+    for (inspect::VerifiedStep const& step : report.steps)
         json["steps"].push_back(
             {{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()}, {"why", step.why},
                 {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-Result<std::vector<VerifyInput>> givenInputs(TenonInput const* inputs, int32_t count)
+Result<std::vector<inspect::VerifyInput>> givenInputs(TenonInput const* inputs, int32_t count)
 {
-    std::vector<VerifyInput> given;
+    std::vector<inspect::VerifyInput> given;
     for (int32_t i = 0; i < count; ++i)
     {
         if (inputs[i].name == nullptr || inputs[i].rank < 0 || inputs[i].rank > Dims::MAX_DIMS)
             return badArgument("input {} has no name or a rank of {}", i, inputs[i].rank);
-        VerifyInput input{inputs[i].name, inputs[i].data, {}};
+        inspect::VerifyInput input{inputs[i].name, inputs[i].data, {}};
         if (inputs[i].shape != nullptr)
             input.shape = dimsOf(std::vector<int64_t>(inputs[i].shape, inputs[i].shape + inputs[i].rank));
         given.push_back(std::move(input));
@@ -95,7 +96,7 @@ TenonText tenonInspectEngine(void const* engine, TenonText* problem) noexcept
 {
     return textOrProblem(problem, [&]() -> Result<std::string> {
         CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-        return planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
+        return inspect::planJson(own.engine().plan(), static_cast<int64_t>(own.planBytes()));
     });
 }
 
@@ -108,7 +109,8 @@ TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
 
 TenonText tenonInspectPlugins(TenonText* problem) noexcept
 {
-    return textOrProblem(problem, []() -> Result<std::string> { return pluginsJson(globalRegistry().plugins()); });
+    return textOrProblem(
+        problem, []() -> Result<std::string> { return inspect::pluginsJson(globalRegistry().plugins()); });
 }
 
 void* tenonDeserializeFile(void* runtime, char const* path) noexcept
@@ -138,11 +140,11 @@ TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t coun
     TenonText* problem) noexcept
 {
     return textOrProblem(problem, [&]() -> Result<std::string> {
-        VerifyOptions wanted;
+        inspect::VerifyOptions wanted;
         if (options != nullptr)
             wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
-        std::vector<VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
+        std::vector<inspect::VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
         CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
-        return reportJson(TENON_TRY(verifyEngine(own, given, wanted)));
+        return reportJson(TENON_TRY(inspect::verifyEngine(own.sharedEngine(), *own.device().backend, given, wanted)));
     });
 }

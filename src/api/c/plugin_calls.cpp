@@ -1,6 +1,6 @@
 // C functions: bodies of plugins for the CPU, and what callbacks say.
 #include "api/c/texts.h"
-#include "api/plugin_registry.h"
+#include "api/plugins/plugin_registry.h"
 #include "plugins/cpu_body.h"
 #include "plugins/failure.h"
 

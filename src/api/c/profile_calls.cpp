@@ -1,5 +1,5 @@
 // C functions: bounds of optimization profiles.
-#include "api/optimization_profile.h"
+#include "api/build/optimization_profile.h"
 #include "tenon/profile.h"
 
 #include <algorithm>

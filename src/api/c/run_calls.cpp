@@ -1,6 +1,6 @@
 // C functions: runs that can be ended, and what they need.
 #include "api/boundary.h"
-#include "api/execution_context.h"
+#include "api/run/execution_context.h"
 #include "tenon/run.h"
 
 int32_t tenonRun(

@@ -2,12 +2,12 @@
 #include "api/faces/face_calls.h"
 
 #include "api/boundary.h"
-#include "api/builder.h"
+#include "api/build/builder.h"
 #include "api/generation.h"
 #include "api/global_logger.h"
-#include "api/plugin_registry.h"
-#include "api/runtime.h"
-#include "api/stock_plugins.h"
+#include "api/plugins/plugin_registry.h"
+#include "api/plugins/stock_plugins.h"
+#include "api/run/runtime.h"
 #include "base/knobs.h"
 
 #include <atomic>

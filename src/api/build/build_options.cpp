@@ -1,0 +1,167 @@
+// The options by kind: types, engines of another kind, refitting and streaming, pools, and what only GPUs have.
+#include "api/build/build_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+struct FlagNote
+{
+    BuilderFlag flag;
+    char const* name;
+    char const* consequence; //!< Instead of what was asked for, and why.
+};
+
+constexpr FlagNote kTypes[]{
+    {BuilderFlag::kFP16, "kFP16", ""},
+    {BuilderFlag::kINT8, "kINT8", ""},
+    {BuilderFlag::kBF16, "kBF16", ""},
+    {BuilderFlag::kFP8, "kFP8", ""},
+    {BuilderFlag::kINT4, "kINT4", ""},
+    {BuilderFlag::kFP4, "kFP4", ""},
+};
+
+constexpr FlagNote kNotYet[]{
+    {BuilderFlag::kREFIT, "kREFIT",
+        "refitting is not implemented: the plan's weights are those of the network for good, "
+        "ICudaEngine::isRefittable answers false"},
+    {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL",
+        "refitting is not implemented: the plan's weights are those of the network for good, "
+        "ICudaEngine::isRefittable answers false"},
+    {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL",
+        "refitting is not implemented: no weights can be marked as refittable, ICudaEngine::isRefittable answers "
+        "false"},
+    {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN",
+        "stripping is not implemented: the plan holds all its weights and is as large as without the flag"},
+    {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING",
+        "weight streaming is not implemented: all weights stay in memory, budgets cannot be set"},
+    {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE",
+        "compatibility with other versions is not implemented: the plan is made for this version of Tenon"},
+    {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE",
+        "independence is not implemented: the last bits of an entry of a batch may depend on the batch's size"},
+    {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
+        "reorders next to inputs and outputs may stay: in the CPU's own memory they are part of the computation"},
+    {BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, "kERROR_ON_TIMING_CACHE_MISS",
+        "on the CPU tactics are chosen by estimate and none is timed, so that no time can be missing"},
+    {BuilderFlag::kEDITABLE_TIMING_CACHE, "kEDITABLE_TIMING_CACHE",
+        "on the CPU tactics are chosen by estimate and there is no timing cache"},
+    {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY", "the build's memory is not monitored"},
+};
+
+struct PoolNote
+{
+    MemoryPoolType pool;
+    char const* name;
+    char const* consequence;
+};
+
+constexpr char const* kNoPool{"this device does not have the pool"};
+
+constexpr PoolNote kPoolNotes[]{
+    {MemoryPoolType::kWORKSPACE, "kWORKSPACE",
+        "the limit holds for custom layers; on the CPU scratch is memory of the process, and our own kernels take the "
+        "little that they need"},
+    {MemoryPoolType::kDLA_MANAGED_SRAM, "kDLA_MANAGED_SRAM", kNoPool},
+    {MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM", kNoPool},
+    {MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM", kNoPool},
+    {MemoryPoolType::kTACTIC_DRAM, "kTACTIC_DRAM",
+        "the limit has no effect: on the CPU only tactics of custom layers are timed, on memory of the process"},
+    {MemoryPoolType::kTACTIC_SHARED_MEMORY, "kTACTIC_SHARED_MEMORY", kNoPool},
+};
+
+Result<Done> checkKind(BuilderConfig const& config)
+{
+    BuilderConfig::Settings const& settings = config.settings();
+    if (settings.capability != EngineCapability::kSTANDARD)
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "IBuilderConfig::setEngineCapability({}): only kSTANDARD can be built",
+            settings.capability == EngineCapability::kSAFETY ? "kSAFETY" : "kDLA_STANDALONE");
+    if (config.has(BuilderFlag::kSAFETY_SCOPE))
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "BuilderFlag::kSAFETY_SCOPE: nothing checks a network against the restrictions of safety");
+    if (settings.platform != RuntimePlatform::kSAME_AS_BUILD)
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "IBuilderConfig::setRuntimePlatform(kWINDOWS_AMD64): plans can be built for this platform only");
+    if (config.has(BuilderFlag::kREFIT_INDIVIDUAL)
+        && (config.has(BuilderFlag::kREFIT) || config.has(BuilderFlag::kREFIT_IDENTICAL)))
+        return badConfig("BuilderFlag::kREFIT_INDIVIDUAL excludes kREFIT and kREFIT_IDENTICAL");
+    return Done{};
+}
+
+Result<Done> checkPluginLibraries(BuilderConfig const& config)
+{
+    for (std::string const& path : config.settings().pluginsToSerialize)
+    {
+        std::error_code problem;
+        if (!std::filesystem::exists(path, problem))
+            return badArgument("IBuilderConfig::setPluginsToSerialize: there is no library '{}'", path);
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "IBuilderConfig::setPluginsToSerialize: storing library '{}' in the plan is not implemented", path);
+    }
+    return Done{};
+}
+
+//! Without kGPU_FALLBACK a layer for DLA must run there.
+Result<Done> checkDeviceTypes(Log const& log, BuilderConfig const& config)
+{
+    BuilderConfig::Settings const& settings = config.settings();
+    auto const layers = std::count_if(settings.deviceTypes.begin(), settings.deviceTypes.end(),
+        [](auto const& each) { return each.second == DeviceType::kDLA; });
+    if (settings.defaultDeviceType != DeviceType::kDLA && layers == 0)
+        return Done{};
+    std::string const what = settings.defaultDeviceType == DeviceType::kDLA
+        ? "IBuilderConfig::setDefaultDeviceType(kDLA)"
+        : fmt::format("IBuilderConfig::setDeviceType(kDLA) for {} layers", layers);
+    if (!config.has(BuilderFlag::kGPU_FALLBACK))
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "{}: this device has no DLA; BuilderFlag::kGPU_FALLBACK lets the layers run without", what);
+    log.warning(what + ": this device has no DLA, its layers run as all others (kGPU_FALLBACK)");
+    return Done{};
+}
+
+void warnOfTypes(Log const& log, BuilderConfig const& config)
+{
+    std::string names;
+    bool const isOffered = config.has(BuilderFlag::kFP16) || config.has(BuilderFlag::kBF16);
+    for (FlagNote const& each : kTypes)
+        if (config.has(each.flag))
+            names += (names.empty() ? "BuilderFlag::" : ", ") + std::string{each.name};
+    if (config.settings().calibrator != nullptr)
+        names += (names.empty() ? "" : ", ") + std::string{"the calibrator"};
+    if (!names.empty())
+        log.warning(names + ": in this release weakly typed layers compute in the types that the network gives them"
+            + (isOffered ? "; only custom layers are offered the reduced ones" : ""));
+}
+} // namespace
+
+Result<Done> checkOptions(Log const& log, BuilderConfig const& config)
+{
+    TENON_TRY(checkKind(config));
+    TENON_TRY(checkPluginLibraries(config));
+    TENON_TRY(checkDeviceTypes(log, config));
+    warnOfTypes(log, config);
+    for (FlagNote const& each : kNotYet)
+        if (config.has(each.flag))
+            log.warning(fmt::format("BuilderFlag::{}: {}", each.name, each.consequence));
+    for (PoolNote const& each : kPoolNotes)
+        if (config.settings().poolLimits.contains(static_cast<int32_t>(each.pool)))
+        {
+            std::string const note =
+                fmt::format("IBuilderConfig::setMemoryPoolLimit({}): {}", each.name, each.consequence);
+            // Nearly every program sets the workspace, and misses nothing: no warning.
+            each.pool == MemoryPoolType::kWORKSPACE ? log.info(note) : log.warning(note);
+        }
+    if (config.settings().hardwareCompatibility != HardwareCompatibilityLevel::kNONE)
+        log.warning(
+            "IBuilderConfig::setHardwareCompatibilityLevel: no effect on the CPU: the levels are about GPUs, and "
+            "a plan runs on every CPU whose instructions it was built for");
+    return Done{};
+}
+
+} // namespace tenon::api

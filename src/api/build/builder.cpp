@@ -1,0 +1,339 @@
+// Builder: from network and configuration to a plan.
+#include "api/build/builder.h"
+
+#include "api/boundary.h"
+#include "api/build/build_options.h"
+#include "api/build/progress_adapter.h"
+#include "api/host_memory.h"
+#include "api/lowering/precision.h"
+#include "api/plugins/plugin_registry.h"
+#include "api/run/cuda_engine.h"
+
+#include "base/knobs.h"
+#include "passes/runner.h"
+#include "planner/planner.h"
+
+#include <chrono>
+#include <map>
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+constexpr char const* kBuildPhase{"Building Engine"};
+
+double secondsSince(std::chrono::steady_clock::time_point start)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+//! VERBOSE: each decision; INFO: one line of counts.
+void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
+{
+    std::map<std::string, int32_t> counts;
+    for (PlanDecision const& decision : decisions)
+    {
+        ++counts[decision.kind];
+        log.verbose(fmt::format("[layer '{}'] {}: {}", decision.layer, decision.kind, decision.text));
+    }
+    std::string line;
+    for (auto const& [kind, count] : counts)
+        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", kind, count);
+    log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
+}
+
+//! From this optimization level on, custom layers choose by time (docs/PLUGINS.md).
+constexpr int32_t kTimedLevel{4};
+
+GraphRequest graphRequest(BuilderConfig const& config, Device* device)
+{
+    auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
+    BuilderConfig::Settings const& settings = config.settings();
+    GraphRequest request;
+    request.profiles = settings.profiles;
+    request.mayUseHalf = has(settings.flags, BuilderFlag::kFP16);
+    request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
+    request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
+    request.timedOn = settings.optimizationLevel >= kTimedLevel ? device : nullptr;
+    if (device != nullptr)
+        request.device = device->name();
+    request.averageRuns = settings.avgTimingIterations;
+    request.leastRuns = settings.minTimingIterations;
+    auto const limit = settings.poolLimits.find(static_cast<int32_t>(MemoryPoolType::kWORKSPACE));
+    if (limit != settings.poolLimits.end())
+        request.mostWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
+    return request;
+}
+
+//! A stream with work of its own. 0 and 1 are the calling thread, which a build leaves as it is: the use of them would
+//! wait for all blocking streams and spoil their captures.
+bool isQueue(void const* stream) noexcept
+{
+    return reinterpret_cast<uintptr_t>(stream) > 1;
+}
+
+//! Waits until the work that stands in the profile stream is over. A failure of it stays with the stream, for those
+//! whose work it is: nothing of the build ran there.
+Result<Done> awaitProfileStream(Device& device, BuilderConfig const& config)
+{
+    void* const stream = config.settings().profileStream;
+    if (!isQueue(stream) || !device.checkStream(stream))
+        return Done{}; // The build has said so, or the stream went meanwhile, and with it its work.
+    RunFailure failure;
+    auto const over = device.run({}, {.stream = stream}, failure);
+    if (!over)
+        return Error{over.error()}.in("profile stream");
+    return Done{};
+}
+
+//! Fences a build call, which is done with the profile stream when it returns, whatever became of the build (G9).
+template <typename Made, typename Work>
+Made fencedBuild(Device& device, INetworkDefinition& network, IBuilderConfig& config, char const* call, Made failure,
+    Work&& work) noexcept
+{
+    Log const& log = Network::of(network).reporting().log();
+    Made const made = fenced(log, call, failure, std::forward<Work>(work));
+    fencedDone(log, call, [&] { return awaitProfileStream(device, BuilderConfig::of(config)); });
+    return made;
+}
+
+} // namespace
+
+Builder::Builder(ILogger& logger, DeviceChoice device)
+    : mReporting{&logger},
+      mDevice{std::move(device)}
+{
+    mReporting.log().info(describe(mDevice));
+}
+
+Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const* address) const
+{
+    for (auto const& profile : mProfiles)
+        if (profile.get() == address)
+            return profile.get();
+    return badArgument("the optimization profile at {} is not one of this builder's: another builder made it, or the "
+                       "builder that made it is gone",
+        static_cast<void const*>(address));
+}
+
+Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
+{
+    auto const start = std::chrono::steady_clock::now();
+    Log const& log = network.reporting().log();
+    bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
+    ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
+    progress.phaseStart(kBuildPhase, "", 3);
+    void* const profileStream = config.settings().profileStream;
+    Result<Done> stream = isQueue(profileStream) ? mDevice.device->checkStream(profileStream) : Done{};
+    if (!stream)
+        return std::move(stream).error().in("profile stream");
+    TENON_TRY(checkOptions(log, config));
+    TENON_TRY(checkPrecisions(network, config));
+    Target const target = mDevice.target();
+    GraphRequest request = graphRequest(config, mDevice.device);
+    request.architecture = target.architecture;
+    request.registry = &mPlugins.plugins();
+    NetworkGraph written = TENON_TRY(network.toGraph(request));
+    if (!progress.stepComplete(kBuildPhase, 0))
+        return cancelled();
+
+    Decisions decisions = std::move(written.decisions);
+    OptimizeOptions optimizing;
+    optimizing.limits = target.fusion;
+    optimizing.fusion = switchOf(Knob::kFusion, true);
+    optimizing.decisions = &decisions;
+    optimizing.progress = &progress;
+    optimizing.progressParent = kBuildPhase;
+    optimizing.log = &log;
+    TENON_TRY(optimize(written.graph, optimizing));
+    if (!progress.stepComplete(kBuildPhase, 1))
+        return cancelled();
+
+    PlanOptions planning;
+    planning.networkName = network.name();
+    planning.io = std::move(written.io);
+    planning.profiles = std::move(written.profiles);
+    planning.batch = network.batch();
+    int32_t const most = mMaxThreads;
+    planning.threads = most > 0 ? most : mDevice.device->hostThreads();
+    planning.plugins = std::move(written.plugins);
+    planning.code = std::move(written.code);
+    planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
+    planning.networkLayers = network.getNbLayers();
+    planning.decisions = std::move(decisions);
+    planning.progress = &progress;
+    planning.progressParent = kBuildPhase;
+    planning.log = &log;
+    Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    plan.debugsUnfused = network.debugsUnfused();
+    if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
+        plan.notes = network.notes();
+    if (!progress.stepComplete(kBuildPhase, 2))
+        return cancelled();
+    progress.phaseFinish(kBuildPhase);
+    logDecisions(log, plan.decisions);
+    log.info(fmt::format("network '{}': {} layers became {} steps in {:.2f} s", network.name(), network.getNbLayers(),
+        plan.programs.front().steps.size(), secondsSince(start)));
+    return plan;
+}
+
+Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config)
+{
+    Plan const plan = TENON_TRY(makePlan(Network::of(network), BuilderConfig::of(config)));
+    Bytes bytes = TENON_TRY(writePlan(plan));
+    mReporting.log().info(fmt::format("plan: {:.1f} MiB", static_cast<double>(bytes.size()) / (1 << 20)));
+    return bytes;
+}
+
+bool Builder::platformHasFastFp16() const noexcept
+{
+    return mDevice.target().rates.fastTypes.has(DType::kHALF);
+}
+
+bool Builder::platformHasFastInt8() const noexcept
+{
+    return mDevice.target().rates.fastTypes.has(DType::kINT8);
+}
+
+bool Builder::platformHasTf32() const noexcept
+{
+    return mDevice.target().rates.hasTf32;
+}
+
+int32_t Builder::getMaxDLABatchSize() const noexcept
+{
+    return 0;
+}
+
+int32_t Builder::getNbDLACores() const noexcept
+{
+    return 0;
+}
+
+void Builder::setGpuAllocator(IGpuAllocator* allocator) noexcept
+{
+    mAllocator = allocator;
+}
+
+IBuilderConfig* Builder::createBuilderConfig() noexcept
+{
+    using Made = IBuilderConfig*;
+    return fenced(mReporting.log(), "IBuilder::createBuilderConfig", Made{nullptr},
+        [&] { return makeHandle<IBuilderConfig, BuilderConfig>(shared_from_this()); });
+}
+
+INetworkDefinition* Builder::createNetworkV2(uint32_t flags) noexcept
+{
+    using Made = INetworkDefinition*;
+    return fenced(mReporting.log(), "IBuilder::createNetworkV2", Made{nullptr},
+        [&] { return makeHandle<INetworkDefinition, Network>(shared_from_this(), flags); });
+}
+
+IOptimizationProfile* Builder::createOptimizationProfile() noexcept
+{
+    using Made = IOptimizationProfile*;
+    return fenced(mReporting.log(), "IBuilder::createOptimizationProfile", Made{nullptr}, [&] {
+        mProfiles.push_back(std::make_unique<OptimizationProfile>(mReporting));
+        return Made{mProfiles.back().get()};
+    });
+}
+
+void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept
+{
+    mReporting.setRecorder(recorder);
+}
+
+IErrorRecorder* Builder::getErrorRecorder() const noexcept
+{
+    return mReporting.recorder();
+}
+
+void Builder::reset() noexcept
+{
+    mMaxThreads = 0;
+    mMaxBatch.reset();
+    mAllocator = nullptr;
+}
+
+IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept
+{
+    using Made = IHostMemory*;
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildSerializedNetwork", Made{nullptr},
+        [&]() -> Result<Made> { return makeHandle<IHostMemory, HostMemory>(TENON_TRY(build(network, config))); });
+}
+
+bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
+{
+    return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
+        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config), nullptr)));
+        return Done{};
+    });
+}
+
+ILogger* Builder::getLogger() const noexcept
+{
+    return mReporting.log().logger();
+}
+
+void Builder::setMaxBatchSize(int32_t batchSize) noexcept
+{
+    if (batchSize < 1)
+        mReporting.log().error(badArgument("IBuilder::setMaxBatchSize: {} is below 1", batchSize));
+    else
+        mMaxBatch = batchSize;
+}
+
+int32_t Builder::getMaxBatchSize() const noexcept
+{
+    return mMaxBatch.value_or(1);
+}
+
+bool Builder::setMaxThreads(int32_t maxThreads) noexcept
+{
+    if (maxThreads < 1)
+        return mReporting.fail(badArgument("IBuilder::setMaxThreads: {} is below 1", maxThreads));
+    mMaxThreads = maxThreads;
+    return true;
+}
+
+int32_t Builder::getMaxThreads() const noexcept
+{
+    return std::max(mMaxThreads.load(), 1);
+}
+
+IPluginRegistry& Builder::getPluginRegistry() noexcept
+{
+    return mPlugins;
+}
+
+ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept
+{
+    using Made = ICudaEngine*;
+    auto const make = [&]() -> Result<Made> {
+        auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
+        LoadRequest request{
+            *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
+        request.allowsHostCode = true; // It comes from this very build.
+        return TENON_TRY(loadEngine(request));
+    };
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildEngineWithConfig", Made{nullptr}, make);
+}
+
+bool Builder::buildSerializedNetworkToStream(
+    INetworkDefinition& network, IBuilderConfig& config, IStreamWriter& writer) noexcept
+{
+    auto const write = [&]() -> Result<bool> {
+        Bytes const bytes = TENON_TRY(build(network, config));
+        auto const size = static_cast<int64_t>(bytes.size());
+        int64_t const written = writer.write(bytes.data(), size);
+        if (written != size)
+            return errorOf(ErrorCode::kFAILED_EXECUTION, "the stream writer took {} of {} bytes", written, size);
+        return true;
+    };
+    return fencedBuild(*mDevice.device, network, config, "IBuilder::buildSerializedNetworkToStream", false, write);
+}
+
+} // namespace tenon::api

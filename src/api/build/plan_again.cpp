@@ -1,0 +1,132 @@
+// planAgain: reading back, undoing what the device does not take, optimizing, planning.
+#include "api/build/plan_again.h"
+
+#include "backend/reference_offer.h"
+#include "base/knobs.h"
+#include "base/trace.h"
+#include "layers/layer_table.h"
+#include "layers/plugin.h"
+#include "passes/runner.h"
+#include "planner/planner.h"
+#include "planner/read_graph.h"
+#include "plugins/registry.h"
+#include "runtime/needed_plugins.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tenon::api
+{
+
+namespace
+{
+//! The backend whose program packed the weights; null: this build has none that the plan names.
+BackendEntry const* packerOf(Plan const& plan)
+{
+    for (Program const& program : plan.programs)
+        for (BackendEntry const& entry : allBackends())
+            if (entry.name == program.device)
+                return &entry;
+    return nullptr;
+}
+
+std::string devicesOf(Plan const& plan)
+{
+    std::string names;
+    for (Program const& program : plan.programs)
+        names += (names.empty() ? "'" : ", '") + program.device + "'";
+    return names.empty() ? "none" : names;
+}
+
+//! The layer of a node; of a custom layer with its object, which answers for the shapes.
+Result<LayerPtr> layerOf(PlanNode const& node, PluginSource const* plugins)
+{
+    LayerPtr layer = TENON_TRY(loadLayer(node.layer, node.fields));
+    CustomLayer const* const stored = as<CustomLayer>(*layer);
+    if (stored == nullptr)
+        return layer;
+    if (stored->kernel || plugins == nullptr)
+        return badConfig("plugin {} {}: build the plan on the device that it shall run on", stored->identity().show(),
+            stored->kernel ? "was compiled for the device that the plan was built for" : "has no registry here");
+    auto const& registry = static_cast<plugins::Registry const&>(*plugins); // The one source that there is.
+    CustomLayer custom = *stored;
+    custom.live = TENON_TRY(registry.restore(custom.identity(), node.name, custom.stored));
+    return makeLayer(std::move(custom));
+}
+
+//! Whether a device runs a node by a kernel of its own.
+class Taken
+{
+  public:
+    Taken(Backend const& backend, Target const& target, std::vector<int64_t> typical)
+        : mBackend{backend},
+          mTarget{target},
+          mTypical{std::move(typical)}
+    {
+    }
+    bool operator()(Graph const& graph, Node const& node) const
+    {
+        Offers const offers = mBackend.offers({&graph, &node, mTypical, &mTarget});
+        return std::ranges::any_of(offers.accepted, [](Offer const& offer) { return !isReference(offer); });
+    }
+
+  private:
+    Backend const& mBackend;
+    Target const& mTarget;
+    std::vector<int64_t> mTypical;
+};
+
+PlanOptions optionsOf(Plan const& stored)
+{
+    PlanOptions options;
+    options.networkName = stored.networkName;
+    options.io = stored.io;
+    options.profiles = stored.profiles;
+    options.plugins = stored.plugins;
+    options.code = stored.code;
+    options.profilingVerbosity = stored.profilingVerbosity;
+    options.networkLayers = stored.networkLayers;
+    options.batch = stored.batch;
+    return options;
+}
+} // namespace
+
+Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSource const* plugins, Log const& log)
+{
+    TraceScope const traced{"load", "Planning Again"};
+    auto const start = std::chrono::steady_clock::now();
+    log.info(fmt::format("the plan holds programs for {} and none for device '{}': it is planned again",
+        devicesOf(stored), device.device->name()));
+    BackendEntry const* const packer = packerOf(stored);
+    TENON_TRY(checkPlugins(stored, plugins));
+    auto const layer = [&](PlanNode const& node) { return layerOf(node, plugins); };
+    Graph graph = TENON_TRY(readGraph(stored, {layer, packer == nullptr ? nullptr : packer->unpack}));
+    Backend const backend = device.backend->backend();
+    Target const target = device.target();
+    PlanOptions planning = optionsOf(stored);
+    OptimizeOptions optimizing;
+    optimizing.limits = target.fusion;
+    optimizing.fusion = switchOf(Knob::kFusion, true);
+    optimizing.decisions = &planning.decisions;
+    optimizing.log = &log;
+    std::function<bool(Graph const&, Node const&)> taken; // Fusing asks nobody.
+    optimizing.spares = Taken{backend, target, TENON_TRY(symbolValues(graph, planning, 0, ProfilePoint::kOpt))};
+    TENON_TRY(undoFusions(graph, optimizing));
+    std::swap(optimizing.spares, taken);
+    TENON_TRY(optimize(graph, optimizing));
+    std::swap(optimizing.spares, taken);
+    TENON_TRY(undoFusions(graph, optimizing)); // Of what is fused for every device.
+    planning.threads = device.device->hostThreads();
+    planning.log = &log;
+    Plan plan = TENON_TRY(makePlan(graph, backend, target, std::move(planning)));
+    plan.notes = stored.notes;
+    plan.debugsUnfused = stored.debugsUnfused;
+    for (PlanDecision const& decision : plan.decisions)
+        log.verbose(fmt::format("[layer '{}'] {}: {}", decision.layer, decision.kind, decision.text));
+    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
+    log.info(fmt::format("network '{}': {} steps for device '{}' in {:.2f} s", plan.networkName,
+        plan.programs.front().steps.size(), device.device->name(), spent.count()));
+    return plan;
+}
+
+} // namespace tenon::api

@@ -1,0 +1,261 @@
+// Layers with calls that no field stands behind: weights that become operands, tensors in place of static operands.
+#pragma once
+
+#include "api/network/layer_base.h"
+
+#include "api/layer_accessors.inc"
+
+namespace tenon::api
+{
+
+//! Kernel and bias of a convolution or deconvolution: weights, or the tensors at inputs 1 and 2 in their place.
+class KernelOperands
+{
+  public:
+    nvinfer1::Weights kernel{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    nvinfer1::Weights bias{nvinfer1::DataType::kFLOAT, nullptr, 0};
+
+    //! Operands x, kernel, bias. `maps` and `kernelSize` give the kernel's extents; the remaining one is `inner`:
+    //! channels per group in position 1 (convolution) or channels in position 0 (deconvolution).
+    Result<std::vector<Operand>> operands(
+        LayerBase const& layer, int64_t first, Dims const& kernelSize, bool isDeconvolution) const;
+};
+
+class ConvolutionLayer final : public ConvolutionAccessors
+{
+  public:
+    using ConvolutionAccessors::ConvolutionAccessors;
+    KernelOperands weights;
+
+    Result<std::vector<Operand>> operands() const override
+    {
+        return weights.operands(*this, mFields.nbOutputMaps, mFields.kernelSize, false);
+    }
+    void setKernelWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getKernelWeights() const noexcept override;
+    void setBiasWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getBiasWeights() const noexcept override;
+};
+
+class DeconvolutionLayer final : public DeconvolutionAccessors
+{
+  public:
+    using DeconvolutionAccessors::DeconvolutionAccessors;
+    KernelOperands weights;
+
+    Result<std::vector<Operand>> operands() const override;
+    void setKernelWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getKernelWeights() const noexcept override;
+    void setBiasWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getBiasWeights() const noexcept override;
+};
+
+class FullyConnectedLayer final : public FullyConnectedAccessors
+{
+  public:
+    using FullyConnectedAccessors::FullyConnectedAccessors;
+    nvinfer1::Weights kernel{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    nvinfer1::Weights bias{nvinfer1::DataType::kFLOAT, nullptr, 0};
+
+    Result<std::vector<Operand>> operands() const override;
+    void setKernelWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getKernelWeights() const noexcept override;
+    void setBiasWeights(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getBiasWeights() const noexcept override;
+};
+
+class ScaleLayer final : public ScaleAccessors
+{
+  public:
+    using ScaleAccessors::ScaleAccessors;
+    nvinfer1::Weights shift{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    nvinfer1::Weights scale{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    nvinfer1::Weights power{nvinfer1::DataType::kFLOAT, nullptr, 0};
+
+    LayerPtr fieldsAsLayer() const override;
+    Result<std::vector<Operand>> operands() const override;
+    void setShift(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getShift() const noexcept override;
+    void setScale(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getScale() const noexcept override;
+    void setPower(nvinfer1::Weights value) noexcept override;
+    nvinfer1::Weights getPower() const noexcept override;
+
+  private:
+    //! That many factors are those of one sample's elements.
+    bool isPerSample(int64_t count) const;
+    //! The extents that weights of the mode have, broadcast to the input; an error when `count` does not fit.
+    Result<std::vector<int64_t>> extentsFor(int64_t count, std::string_view what) const;
+};
+
+//! A tensor whose contents the user gave. No node of the graph: its output is a constant.
+class ConstantLayer final : public nvinfer1::IConstantLayer, public missing::ConstantLayer, public LayerBase
+{
+  public:
+    ConstantLayer(Network& network, Dims const& dimensions, nvinfer1::Weights weights);
+    nvinfer1::ILayer* layerFront() noexcept override
+    {
+        return this;
+    }
+    LayerPtr fieldsAsLayer() const override
+    {
+        return nullptr;
+    }
+    Result<std::shared_ptr<Constant const>> constantContents() const override;
+    void setWeights(nvinfer1::Weights weights) noexcept override;
+    nvinfer1::Weights getWeights() const noexcept override;
+    void setDimensions(Dims const& dimensions) noexcept override;
+    Dims getDimensions() const noexcept override;
+
+  protected:
+    void notImplemented(char const* call) const noexcept override
+    {
+        LayerBase::notImplemented(call);
+    }
+
+  private:
+    Dims mDimensions;
+    nvinfer1::Weights mWeights;
+};
+
+class ShuffleLayer final : public ShuffleAccessors
+{
+  public:
+    using ShuffleAccessors::ShuffleAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+    void setFirstTranspose(nvinfer1::Permutation const& permutation) noexcept override;
+    nvinfer1::Permutation const& getFirstTranspose() const noexcept override;
+    void setSecondTranspose(nvinfer1::Permutation const& permutation) noexcept override;
+    nvinfer1::Permutation const& getSecondTranspose() const noexcept override;
+
+  private:
+    nvinfer1::Permutation mFirst{{0, 1, 2, 3, 4, 5, 6, 7}};
+    nvinfer1::Permutation mSecond{{0, 1, 2, 3, 4, 5, 6, 7}};
+};
+
+class SliceLayer final : public SliceAccessors
+{
+  public:
+    using SliceAccessors::SliceAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b101110;
+    }
+};
+
+class FillLayer final : public FillAccessors
+{
+  public:
+    using FillAccessors::FillAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b1;
+    }
+    void setAlpha(double alpha) noexcept override;
+    void setBeta(double beta) noexcept override;
+    void setAlphaInt64(int64_t alpha) noexcept override;
+    void setBetaInt64(int64_t beta) noexcept override;
+
+  private:
+    void setIsInt64(bool isInt64) noexcept;
+};
+
+class ResizeLayer final : public ResizeAccessors
+{
+  public:
+    using ResizeAccessors::ResizeAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+    void setScales(float const* scales, int32_t nbScales) noexcept override;
+    int32_t getScales(int32_t size, float* scales) const noexcept override;
+};
+
+class MatrixMultiplyLayer final : public MatrixMultiplyAccessors
+{
+  public:
+    using MatrixMultiplyAccessors::MatrixMultiplyAccessors;
+
+    void setOperation(int32_t index, nvinfer1::MatrixOperation op) noexcept override;
+    nvinfer1::MatrixOperation getOperation(int32_t index) const noexcept override;
+};
+
+//! Layers whose second input is an axis or a count, which shapes follow from.
+class TopKLayer final : public TopKAccessors
+{
+  public:
+    using TopKAccessors::TopKAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+};
+
+class SqueezeLayer final : public SqueezeAccessors
+{
+  public:
+    using SqueezeAccessors::SqueezeAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+};
+
+class UnsqueezeLayer final : public UnsqueezeAccessors
+{
+  public:
+    using UnsqueezeAccessors::UnsqueezeAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+};
+
+class CumulativeLayer final : public CumulativeAccessors
+{
+  public:
+    using CumulativeAccessors::CumulativeAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b10;
+    }
+    bool setOperation(nvinfer1::CumulativeOperation op) noexcept override;
+};
+
+class OneHotLayer final : public OneHotAccessors
+{
+  public:
+    using OneHotAccessors::OneHotAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b100;
+    }
+};
+
+class AssertionLayer final : public AssertionAccessors
+{
+  public:
+    using AssertionAccessors::AssertionAccessors;
+
+    uint32_t shapeOperands() const noexcept override
+    {
+        return 0b1;
+    }
+};
+
+} // namespace tenon::api
+
+#include "api/layer_classes.inc"

@@ -1,0 +1,193 @@
+// Network: types and shapes of its tensors, brought up to date from the first edited layer on.
+#include "api/boundary.h"
+#include "api/network/network.h"
+#include "api/network/operand_views.h"
+#include "layers/with_batch.h"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+namespace tenon::api
+{
+
+namespace
+{
+constexpr int64_t kMostShapeValues{64};
+constexpr int32_t kBatchSource{-1}; //!< No input: the batch that the dims leave out.
+} // namespace
+
+void Network::infer() noexcept
+{
+    fencedDone(mReporting.log(), "INetworkDefinition", [&]() -> Result<Done> {
+        if (std::exchange(mInferredImplicit, isImplicit()) != isImplicit())
+            edited(nullptr);
+        if (mInputsStale)
+            for (size_t i = 0; i < mInputs.size(); ++i)
+                inferInput(*mInputs[i], static_cast<int32_t>(i));
+        mInputsStale = false;
+        while (mFirstStale < mOrder.size())
+        {
+            LayerBase& layer = *mOrder[mFirstStale++];
+            Result<Done> const done = inferLayer(layer);
+            if (!done)
+                mReporting.log().error(done.error());
+        }
+        return Done{};
+    });
+}
+
+void Network::inferInput(Tensor& tensor, int32_t position)
+{
+    Tensor::Inferred& inferred = tensor.inferred;
+    inferred = {.valid = true,
+        .type = {tensor.declaredType(), {}},
+        .contents = {},
+        .constant = {},
+        .isShared = tensor.isBroadcast};
+    Dims const& dims = tensor.declared();
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        inferred.type.shape.push_back(dims.d[i] >= 0
+                ? ShapeExpr{dims.d[i]}
+                : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
+    std::optional<std::vector<int64_t>> const extents = staticExtents(inferred.type.shape);
+    bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMostShapeValues;
+    bool const isReal = tensor.declaredType() == DType::kFLOAT;
+    if (!isShort || (isFloating(tensor.declaredType()) && !isReal))
+        return;
+    inferred.contents.emplace();
+    for (int64_t i = 0; i < volumeOf(*extents); ++i)
+    {
+        int32_t const id =
+            mSymbols.find(SymbolKind::kInputValue, position, static_cast<int32_t>(i), {}, {INT64_MIN, INT64_MAX});
+        mSymbols.at(id).isReal = isReal;
+        inferred.contents->push_back(isReal ? realSymbol(id) : ShapeExpr::symbol(id));
+    }
+}
+
+Result<std::vector<TensorType>> Network::inferSamples(
+    LayerBase& layer, Layer const& fields, SampleInputs const& samples)
+{
+    ShapeExpr const batch = ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, kBatchSource, 0));
+    WithBatch const form = TENON_TRY(withBatch(fields, samples));
+    std::vector<Input> inputs;
+    std::list<TensorType> types;
+    for (int32_t i = 0; i < samples.in.size(); ++i)
+    {
+        BatchUse const use = form.use(static_cast<size_t>(i));
+        inputs.push_back(use == BatchUse::kDropped ? Input{} : samples.in[i]);
+        if (!samples.in.has(i) || use == BatchUse::kShared || use == BatchUse::kDropped)
+            continue;
+        types.push_back(samples.in.type(i));
+        bool const isOne = use == BatchUse::kBroadcast && !samples.varies(i);
+        types.back().shape.insert(types.back().shape.begin(), isOne ? ShapeExpr{1} : batch);
+        inputs.back() = {&types.back(), nullptr, nullptr, samples.in[i].name};
+    }
+    Inputs const in{std::move(inputs), layer.name(), &mSymbols, layer.firstValue};
+    std::vector<TensorType> found = TENON_TRY(form.layer->infer(in));
+    found.resize(std::min(found.size(), static_cast<size_t>(layer.outputCount())));
+    for (size_t i = 0; i < found.size(); ++i)
+    {
+        Shape& shape = found[i].shape;
+        layer.output(static_cast<int32_t>(i)).inferred.isShared = shape.front() == ShapeExpr{1};
+        shape.erase(shape.begin());
+    }
+    return found;
+}
+
+Result<Done> Network::inferLayer(LayerBase& layer)
+{
+    for (int32_t i = 0; i < layer.outputCount(); ++i)
+        layer.output(i).inferred = {};
+    for (Tensor const* input : layer.inputs())
+        if (input != nullptr && !input->inferred.valid)
+            return Done{}; // Its own layer has said what is wrong.
+    std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
+    if (constant != nullptr)
+    {
+        layer.output(0).inferred = {.valid = true,
+            .type = {constant->dtype, shapeOf(constant->extents)},
+            .contents = {},
+            .constant = constant,
+            .isShared = true};
+        return Done{};
+    }
+    OperandViews const views{TENON_TRY(layer.operands())};
+    Inputs const in{views.inputs(), layer.name(), &mSymbols, layer.firstValue};
+    LayerPtr const fields = layer.fieldsAsLayer();
+    bool const isShared = std::ranges::count(views.varying(), true) == 0;
+    for (int32_t i = 0; i < layer.outputCount(); ++i)
+        layer.output(i).inferred.isShared = isShared;
+    layer.lacksBatch = !mIsMadeExplicit && lacksBatch(*fields, in);
+    bool const asSamples = isImplicit() ? frontIsBatch(*fields) : layer.lacksBatch && frontIsBatch(*fields);
+    std::vector<TensorType> found =
+        TENON_TRY(asSamples ? inferSamples(layer, *fields, {in, views.varying()}) : fields->infer(in));
+    std::optional<Shape> contents = asSamples ? std::nullopt : fields->contents(in);
+    for (int32_t i = 0; i < layer.outputCount() && i < static_cast<int32_t>(found.size()); ++i)
+    {
+        Tensor::Inferred& inferred = layer.output(i).inferred;
+        inferred.type = std::move(found[static_cast<size_t>(i)]);
+        inferred.type.dtype = layer.outputType(i).value_or(inferred.type.dtype);
+        inferred.valid = true;
+    }
+    if (contents && !isDeep(*contents) && layer.outputCount() > 0) // Deep ones are data, as in the graph.
+        layer.output(0).inferred.contents = std::move(contents);
+    return Done{};
+}
+
+void Network::findShapeReads()
+{
+    if (!mShapeReadsStale)
+        return;
+    mShapeReadsStale = false;
+    mShapeReads.clear();
+    std::vector<Tensor const*> open;
+    for (auto const& layer : mLayers)
+        for (size_t i = 0; i < layer->inputs().size(); ++i)
+            if (((layer->shapeOperands() >> i) & 1U) != 0 && layer->inputs()[i] != nullptr)
+                open.push_back(layer->inputs()[i]);
+    for (Tensor const* output : mOutputs)
+        if (output->isMarkedForShapes)
+            open.push_back(output);
+    while (!open.empty())
+    {
+        Tensor const* tensor = open.back();
+        open.pop_back();
+        if (!mShapeReads.insert(tensor).second || tensor->producer() == nullptr)
+            continue;
+        LayerBase const& producer = *tensor->producer();
+        if (producer.kind() == "Shape" || producer.kind() == "NonZero")
+            continue; // Their inputs are data: only extents matter, or their values are known after running.
+        for (Tensor const* input : producer.inputs())
+            if (input != nullptr)
+                open.push_back(input);
+    }
+}
+
+bool Network::isReadForShapes(Tensor const& tensor)
+{
+    findShapeReads();
+    return mShapeReads.contains(&tensor);
+}
+
+bool Network::isReadAsData(Tensor const& tensor)
+{
+    if (tensor.isMarkedOutput)
+        return true;
+    bool isRead = isReadForShapes(tensor);
+    for (auto const& layer : mLayers)
+    {
+        bool const isShapePart = layer->outputCount() > 0 && mShapeReads.contains(&layer->output(0));
+        for (size_t i = 0; i < layer->inputs().size(); ++i)
+        {
+            if (layer->inputs()[i] != &tensor)
+                continue;
+            if (((layer->shapeOperands() >> i) & 1U) == 0 && !isShapePart && layer->kind() != "Shape")
+                return true;
+            isRead = true;
+        }
+    }
+    return !isRead; // What nothing reads yet counts as data; what only has its extents read is neither (rule D4).
+}
+
+} // namespace tenon::api

@@ -1,0 +1,425 @@
+// CudaEngine: queries by name, with the answers that the API gives for names it does not know.
+#include "api/run/cuda_engine.h"
+
+#include "api/boundary.h"
+#include "api/build/plan_again.h"
+#include "api/host_memory.h"
+#include "api/run/engine_inspector.h"
+#include "api/run/execution_context.h"
+#include "api/run/runtime_config.h"
+#include "base/trace.h"
+#include "plan/lookup.h"
+
+namespace tenon::api
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+constexpr char const* kLinearText{"row-major linear"};
+}
+
+Result<ICudaEngine*> loadEngine(LoadRequest const& request)
+{
+    TraceScope const traced{"load", "Loading Engine"};
+    auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));
+    bool const isMade = programFor(*plan, request.device.device->name()) != nullptr;
+    if (!isMade)
+        plan = std::make_shared<Plan>(
+            TENON_TRY(planAgain(*plan, request.device, request.plugins, request.reporting.log())));
+    EngineOptions options;
+    options.device = request.device.device;
+    options.log = request.reporting.log();
+    options.allocator = request.allocator;
+    options.threads = request.threads;
+    options.plugins = request.plugins;
+    options.allowsHostCode = request.allowsHostCode;
+    options.parent = request.parent;
+    std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
+    return makeHandle<ICudaEngine, CudaEngine>(
+        std::move(engine), request.device, request.reporting, request.owner, isMade ? request.blob : ByteView{});
+}
+
+CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
+    std::shared_ptr<void const> blobOwner, ByteView blob)
+    : mEngine{std::move(engine)},
+      mDevice{std::move(device)},
+      mReporting{std::make_shared<Reporting>(parent)},
+      mBlobOwner{std::move(blobOwner)},
+      mBlob{blob},
+      mDebugTensors{mEngine->plan(), mEngine->program()}
+{
+    for (int32_t profile = 0; profile < mEngine->profileCount(); ++profile)
+        for (int32_t io = 0; io < mEngine->ioCount(); ++io)
+        {
+            mBindingNames.push_back(mEngine->io(io).name + (profile == 0 ? "" : fmt::format(" [profile {}]", profile)));
+            if (mEngine->hasNarrowValues(io, profile))
+                narrowValues(profile, io);
+        }
+}
+
+CudaEngine::~CudaEngine()
+{
+    mReporting->setRecorder(nullptr); // Others may have it still.
+}
+
+void CudaEngine::narrowValues(int32_t profile, int32_t io)
+{
+    for (Select const select : {Select::kMIN, Select::kOPT, Select::kMAX})
+        if (auto const values = mEngine->profileValues(mEngine->io(io).name.c_str(), profile, select))
+            mNarrowValues[profile * mEngine->ioCount() + io][static_cast<size_t>(select)].assign(
+                values->begin(), values->end()); // checkPlan has seen that they fit.
+}
+
+ICudaEngine* CudaEngine::getPImpl() noexcept
+{
+    return &front();
+}
+
+int32_t CudaEngine::getNbLayers() const noexcept
+{
+    return mEngine->layerCount();
+}
+
+IHostMemory* CudaEngine::serialize() const noexcept
+{
+    using Made = IHostMemory*;
+    return fenced(mReporting->log(), "ICudaEngine::serialize", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Plan> const changed = TENON_TRY(mEngine->changedPlan());
+        if (changed == nullptr && !mBlob.empty())
+            return makeHandle<IHostMemory, HostMemory>(mBlob, mBlobOwner);
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(changed ? *changed : mEngine->plan())));
+    });
+}
+
+ISerializationConfig* CudaEngine::createSerializationConfig() noexcept
+{
+    using Made = ISerializationConfig*;
+    return fenced(mReporting->log(), "ICudaEngine::createSerializationConfig", Made{nullptr},
+        [&] { return makeHandle<ISerializationConfig, SerializationConfig>(mReporting); });
+}
+
+IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const noexcept
+{
+    // Plans hold no lean runtime, and what refits them is in them always: of the flags only one takes something away.
+    if (!config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS))
+        return serialize();
+    mReporting->fail(errorOf(ErrorCode::kINVALID_CONFIG,
+        "ICudaEngine::serializeWithConfig: kEXCLUDE_WEIGHTS is for engines that were built with kREFIT, "
+        "kREFIT_IDENTICAL or kREFIT_INDIVIDUAL, and engine '{}' was not",
+        getName()));
+    return nullptr;
+}
+
+IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
+{
+    using Made = IRuntimeConfig*;
+    return fenced(mReporting->log(), "ICudaEngine::createRuntimeConfig", Made{nullptr},
+        [&] { return makeHandle<IRuntimeConfig, RuntimeConfig>(mReporting); });
+}
+
+IExecutionContext* CudaEngine::createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config)
+{
+    using Made = IExecutionContext*;
+    return fenced(mReporting->log(), "ICudaEngine::createExecutionContext", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Context> context = TENON_TRY(Context::create(mEngine, strategy));
+        return makeHandle<IExecutionContext, ExecutionContext>(
+            shared_from_this(), std::move(context), std::move(config));
+    });
+}
+
+IExecutionContext* CudaEngine::createExecutionContext(Strategy strategy) noexcept
+{
+    return createContext(strategy, nullptr);
+}
+
+IExecutionContext* CudaEngine::createExecutionContextWithoutDeviceMemory() noexcept
+{
+    return createContext(Strategy::kUSER_MANAGED, nullptr);
+}
+
+IExecutionContext* CudaEngine::createExecutionContextWithRuntimeConfig(IRuntimeConfig* runtimeConfig) noexcept
+{
+    if (runtimeConfig == nullptr)
+        return createContext(Strategy::kSTATIC, nullptr);
+    std::shared_ptr<RuntimeConfig> config = RuntimeConfig::of(*runtimeConfig).shared_from_this();
+    Strategy const strategy = config->getExecutionContextAllocationStrategy();
+    return createContext(strategy, std::move(config));
+}
+
+size_t CudaEngine::getDeviceMemorySize() const noexcept
+{
+    return static_cast<size_t>(getDeviceMemorySizeV2());
+}
+
+int64_t CudaEngine::getDeviceMemorySizeV2() const noexcept
+{
+    return fenced(mReporting->log(), "ICudaEngine::getDeviceMemorySizeV2", int64_t{0},
+        [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(); });
+}
+
+size_t CudaEngine::getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept
+{
+    return static_cast<size_t>(getDeviceMemorySizeForProfileV2(profileIndex));
+}
+
+int64_t CudaEngine::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept
+{
+    return fenced(mReporting->log(), "ICudaEngine::getDeviceMemorySizeForProfileV2", int64_t{0},
+        [&]() -> Result<int64_t> { return mEngine->deviceMemorySize(profileIndex); });
+}
+
+bool CudaEngine::isRefittable() const noexcept
+{
+    return false;
+}
+
+char const* CudaEngine::getName() const noexcept
+{
+    return mEngine->name().c_str();
+}
+
+int32_t CudaEngine::getNbOptimizationProfiles() const noexcept
+{
+    return mEngine->profileCount();
+}
+
+int32_t CudaEngine::find(char const* call, char const* tensorName) const noexcept
+{
+    return fenced(mReporting->log(), call, int32_t{-1}, [&] { return mEngine->ioOf(tensorName); });
+}
+
+int32_t CudaEngine::find(char const* call, char const* tensorName, int32_t profileIndex) const noexcept
+{
+    return fenced(mReporting->log(), call, int32_t{-1}, [&]() -> Result<int32_t> {
+        TENON_TRY(mEngine->checkProfile(profileIndex));
+        return mEngine->ioOf(tensorName);
+    });
+}
+
+int64_t const* CudaEngine::getProfileTensorValuesV2(
+    char const* tensorName, int32_t profileIndex, Select select) const noexcept
+{
+    int32_t const io = find("ICudaEngine::getProfileTensorValuesV2", tensorName, profileIndex);
+    if (io < 0 || mEngine->hasNarrowValues(io, profileIndex))
+        return nullptr;
+    Result<std::span<int64_t const>> const values = mEngine->profileValues(tensorName, profileIndex, select);
+    return values && !(*values).empty() ? (*values).data() : nullptr; // Null for tensors that have none (P5).
+}
+
+int32_t const* CudaEngine::narrowValues(int32_t io, int32_t profileIndex, Select select) const
+{
+    if (io < 0)
+        return nullptr;
+    auto const which = static_cast<size_t>(select);
+    auto const found = mNarrowValues.find(profileIndex * mEngine->ioCount() + io);
+    bool const known = which <= 2 && found != mNarrowValues.end() && !found->second[which].empty();
+    return known ? found->second[which].data() : nullptr;
+}
+
+int32_t const* CudaEngine::getProfileTensorValues(
+    char const* tensorName, int32_t profileIndex, Select select) const noexcept
+{
+    return narrowValues(find("ICudaEngine::getProfileTensorValues", tensorName, profileIndex), profileIndex, select);
+}
+
+EngineCapability CudaEngine::getEngineCapability() const noexcept
+{
+    return EngineCapability::kSTANDARD;
+}
+
+void CudaEngine::setErrorRecorder(IErrorRecorder* recorder) noexcept
+{
+    mReporting->setRecorder(recorder);
+    mEngine->log().setRecorder(referenceTo(recorder)); // Its contexts and loads report meanwhile.
+}
+
+IErrorRecorder* CudaEngine::getErrorRecorder() const noexcept
+{
+    return mReporting->recorder();
+}
+
+uint32_t CudaEngine::getTacticSources() const noexcept
+{
+    return 0; // None of the libraries that the bits name takes part.
+}
+
+ProfilingVerbosity CudaEngine::getProfilingVerbosity() const noexcept
+{
+    return static_cast<ProfilingVerbosity>(mEngine->plan().profilingVerbosity);
+}
+
+IEngineInspector* CudaEngine::createEngineInspector() const noexcept
+{
+    using Made = IEngineInspector*;
+    return fenced(mReporting->log(), "ICudaEngine::createEngineInspector", Made{nullptr},
+        [&] { return makeHandle<IEngineInspector, EngineInspector>(shared_from_this()); });
+}
+
+Dims CudaEngine::getTensorShape(char const* tensorName) const noexcept
+{
+    int32_t const io = find("ICudaEngine::getTensorShape", tensorName);
+    return io < 0 ? kInvalidDims : dimsOfSample(mEngine->io(io).dims);
+}
+
+DataType CudaEngine::getTensorDataType(char const* tensorName) const noexcept
+{
+    int32_t const io = find("ICudaEngine::getTensorDataType", tensorName);
+    return io < 0 ? DataType::kFLOAT : mEngine->io(io).dtype;
+}
+
+TensorLocation CudaEngine::getTensorLocation(char const* tensorName) const noexcept
+{
+    int32_t const io = find("ICudaEngine::getTensorLocation", tensorName);
+    return io >= 0 && mEngine->io(io).isShape ? TensorLocation::kHOST : TensorLocation::kDEVICE;
+}
+
+bool CudaEngine::isShapeInferenceIO(char const* tensorName) const noexcept
+{
+    int32_t const io = find("ICudaEngine::isShapeInferenceIO", tensorName);
+    return io >= 0 && mEngine->io(io).isShape;
+}
+
+TensorIOMode CudaEngine::getTensorIOMode(char const* tensorName) const noexcept
+{
+    int32_t const io = find("ICudaEngine::getTensorIOMode", tensorName);
+    if (io < 0)
+        return TensorIOMode::kNONE;
+    return mEngine->io(io).isInput ? TensorIOMode::kINPUT : TensorIOMode::kOUTPUT;
+}
+
+void CudaEngine::warnOfProfiles(char const* call, char const* tensorName) const
+{
+    if (mEngine->profileCount() > 1 && mEngine->findIO(tensorName) >= 0)
+        mReporting->log().warning(fmt::format(
+            "ICudaEngine::{}: the engine has {} profiles; this answers for profile 0", call, mEngine->profileCount()));
+}
+
+int32_t CudaEngine::getTensorBytesPerComponent(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorBytesPerComponent", tensorName);
+    return getTensorBytesPerComponentV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorComponentsPerElement(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorComponentsPerElement", tensorName);
+    return getTensorComponentsPerElementV2(tensorName, 0);
+}
+
+TensorFormat CudaEngine::getTensorFormat(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorFormat", tensorName);
+    return getTensorFormatV2(tensorName, 0);
+}
+
+char const* CudaEngine::getTensorFormatDesc(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorFormatDesc", tensorName);
+    return getTensorFormatDescV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorVectorizedDim(char const* tensorName) const noexcept
+{
+    warnOfProfiles("getTensorVectorizedDim", tensorName);
+    return getTensorVectorizedDimV2(tensorName, 0);
+}
+
+int32_t CudaEngine::getTensorBytesPerComponentV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    find("ICudaEngine::getTensorBytesPerComponent", tensorName, profileIndex);
+    return -1; // Every I/O tensor is linear (rule P3).
+}
+
+int32_t CudaEngine::getTensorComponentsPerElementV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    find("ICudaEngine::getTensorComponentsPerElement", tensorName, profileIndex);
+    return -1;
+}
+
+TensorFormat CudaEngine::getTensorFormatV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    find("ICudaEngine::getTensorFormat", tensorName, profileIndex);
+    return TensorFormat::kLINEAR;
+}
+
+char const* CudaEngine::getTensorFormatDescV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    return find("ICudaEngine::getTensorFormatDesc", tensorName, profileIndex) >= 0 ? kLinearText : "";
+}
+
+int32_t CudaEngine::getTensorVectorizedDimV2(char const* tensorName, int32_t profileIndex) const noexcept
+{
+    find("ICudaEngine::getTensorVectorizedDim", tensorName, profileIndex);
+    return -1;
+}
+
+Result<Dims> CudaEngine::profileShape(char const* tensorName, int32_t profileIndex, Select select) const
+{
+    return dimsOfSample(TENON_TRY(mEngine->profileShape(tensorName, profileIndex, select)));
+}
+
+Dims CudaEngine::getProfileShape(char const* tensorName, int32_t profileIndex, Select select) const noexcept
+{
+    return fenced(mReporting->log(), "ICudaEngine::getProfileShape", kInvalidDims,
+        [&] { return profileShape(tensorName, profileIndex, select); });
+}
+
+int32_t CudaEngine::getNbIOTensors() const noexcept
+{
+    return mEngine->ioCount();
+}
+
+char const* CudaEngine::getIOTensorName(int32_t index) const noexcept
+{
+    if (index >= 0 && index < mEngine->ioCount())
+        return mEngine->io(index).name.c_str();
+    mReporting->log().error(badArgument("ICudaEngine::getIOTensorName: there is no I/O tensor {}", index));
+    return nullptr;
+}
+
+HardwareCompatibilityLevel CudaEngine::getHardwareCompatibilityLevel() const noexcept
+{
+    return HardwareCompatibilityLevel::kNONE;
+}
+
+int32_t CudaEngine::getNbAuxStreams() const noexcept
+{
+    return 0;
+}
+
+bool CudaEngine::isDebugTensor(char const* name) const noexcept
+{
+    return mDebugTensors.find(name) >= 0;
+}
+
+std::string CudaEngine::profiledName(int32_t step) const
+{
+    return getProfilingVerbosity() == ProfilingVerbosity::kNONE
+        ? std::to_string(step)
+        : mEngine->program().steps.at(static_cast<size_t>(step)).name;
+}
+
+int64_t CudaEngine::getStreamableWeightsSize() const noexcept
+{
+    return 0;
+}
+
+int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
+{
+    if (stat == EngineStat::kTOTAL_WEIGHTS_SIZE)
+        return mEngine->weightBytes();
+    if (stat != EngineStat::kSTRIPPED_WEIGHTS_SIZE)
+        mReporting->fail(
+            badArgument("ICudaEngine::getEngineStat: statistic {} does not exist", static_cast<int32_t>(stat)));
+    return -1; // The plan is not stripped (rule P9).
+}
+
+char const* CudaEngine::getAliasedInputTensor(char const* tensorName) const noexcept
+{
+    find("ICudaEngine::getAliasedInputTensor", tensorName);
+    return nullptr;
+}
+
+} // namespace tenon::api

@@ -1,0 +1,254 @@
+// StepReference: operands of a step as host tensors, and the layer's plain loops on them.
+#include "inspect/step_reference.h"
+
+#include "layers/convolution.h"
+#include "layers/deconvolution.h"
+#include "layers/layer_table.h"
+#include "layers/matrix_multiply.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::inspect
+{
+
+namespace
+{
+Result<Done> checkOutput(TensorType const& made, TensorArg const& given, SymbolTable const& symbols, size_t position)
+{
+    bool fits = made.shape.size() == given.extents.size();
+    for (size_t k = 0; fits && k < given.extents.size(); ++k)
+    {
+        ShapeExpr const& extent = made.shape[k];
+        fits = extent.isConstant() ? *extent.constant() == given.extents[k]
+                                   : given.extents[k] <= extent.range(symbols).max;
+    }
+    if (!fits)
+        return badArgument("output {} has extents {}, but the layer makes {}", position, tenon::show(given.extents),
+            tenon::show(made.shape));
+    return Done{};
+}
+
+//! A plan may lie: the layer's rules accept the operands and make what the step made, before its loops trust them.
+Result<Done> checkOperands(Layer const& layer, HostTensors const& in, ObservedStep const& step)
+{
+    constexpr int64_t kMostReals{256}; // Scales and the like; larger ones are data.
+    std::vector<TensorType> types(in.size());
+    std::vector<std::shared_ptr<Constant const>> constants(in.size());
+    std::vector<Input> views(in.size());
+    for (size_t i = 0; i < in.size(); ++i)
+    {
+        if (in[i] == nullptr)
+            continue;
+        types[i] = {in[i]->dtype, shapeOf(in[i]->extents)};
+        if (!in[i]->isReal() || in[i]->count() <= kMostReals)
+            constants[i] = in[i]->toConstant();
+        views[i] = {&types[i], nullptr, constants[i].get(), "?"};
+    }
+    SymbolTable symbols;
+    std::vector<TensorType> const made = TENON_TRY(layer.infer(Inputs{std::move(views), step.step->name, &symbols, 0}));
+    if (made.size() != step.outputs.size())
+        return badArgument("the step gives {} outputs where the layer makes {}", step.outputs.size(), made.size());
+    for (size_t i = 0; i < made.size(); ++i)
+        TENON_TRY(checkOutput(made[i], step.outputs[i], symbols, i));
+    return Done{};
+}
+} // namespace
+
+namespace
+{
+HostTensor linearOnHost(TensorArg const& arg, void const* data)
+{
+    if (arg.layout == Layout::kLinear || arg.extents.size() < 3)
+        return HostTensor::fromBytes(arg.dtype, arg.extents, data);
+    int64_t const batch = arg.extents[0];
+    int64_t const channels = arg.extents[1];
+    int64_t const spatial = volumeOf({arg.extents.begin() + 2, arg.extents.end()});
+    int64_t const elements = arg.bytes() / std::max<int64_t>(bytesOf(arg.dtype, 1), 1);
+    HostTensor const stored = HostTensor::fromBytes(arg.dtype, {elements}, data);
+    HostTensor linear{arg.dtype, arg.extents};
+    ElementOrder const order = elementOrder(arg.layout, channels, spatial);
+    for (int64_t n = 0; n < batch; ++n)
+        for (int64_t c = 0; c < channels; ++c)
+            for (int64_t s = 0; s < spatial; ++s)
+            {
+                int64_t const from = order.offset(n, c, s);
+                int64_t const to = (n * channels + c) * spatial + s;
+                if (linear.isReal())
+                    linear.reals[static_cast<size_t>(to)] = stored.reals[static_cast<size_t>(from)];
+                else
+                    linear.integers[static_cast<size_t>(to)] = stored.integers[static_cast<size_t>(from)];
+            }
+    return linear;
+}
+} // namespace
+
+Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data)
+{
+    if (device.usesHostMemory())
+        return linearOnHost(arg, data);
+    auto const bytes = static_cast<size_t>(std::max<int64_t>(arg.bytes(), 0));
+    std::vector<uint8_t> copy(std::max<size_t>(bytes, 1));
+    TENON_TRY(device.copyToHost(copy.data(), data, bytes, kApartStream));
+    return linearOnHost(arg, copy.data());
+}
+
+std::string StepReference::layerOf(ObservedStep const& step) const
+{
+    if (isCopy(step))
+        return step.step->name;
+    std::string names;
+    for (std::string const& origin : mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode)).origins)
+        names += (names.empty() ? "" : " + ") + origin;
+    return names;
+}
+
+Result<HostTensor> StepReference::weight(int32_t index)
+{
+    auto const known = mWeights.find(index);
+    if (known != mWeights.end())
+        return known->second;
+    PlanWeight const& stored = mPlan.weights.at(static_cast<size_t>(index));
+    HostTensor host;
+    if (stored.packing.empty())
+        host = HostTensor::fromBytes(stored.dtype, stored.extents, stored.data);
+    else
+        host = HostTensor::fromConstant(
+            *TENON_TRY(mBackend.unpack(stored.packing, stored.extents, stored.data, stored.bytes)));
+    return mWeights.emplace(index, std::move(host)).first->second;
+}
+
+Result<std::optional<HostTensor>> StepReference::operand(
+    PlanNode const& node, ObservedStep const& step, size_t i, bool flat)
+{
+    int32_t const value = node.inputs[i];
+    if (value < 0)
+        return std::optional<HostTensor>{};
+    int32_t const weightIndex = mPlan.graph.values.at(static_cast<size_t>(value)).weight;
+    if (weightIndex >= 0)
+        return std::optional{TENON_TRY(weight(weightIndex))};
+    bool const reaches = i < step.inputs.size() && (step.inputs[i].present || !step.inputs[i].extents.empty());
+    if (!reaches)
+        return badArgument("operand {} of the layer does not reach the step", i);
+    TensorArg const& arg = step.inputs[i];
+    if (step.inputData[i] != nullptr)
+        return std::optional{TENON_TRY(linearTensor(mDevice, arg, step.inputData[i]))};
+    // Not read as data: the extents are the values of a shape tensor.
+    auto const count = static_cast<int64_t>(arg.extents.size());
+    HostTensor host{arg.dtype, flat ? std::vector<int64_t>{count} : std::vector<int64_t>{}};
+    for (int64_t k = 0; k < host.count(); ++k)
+        host.setInteger(k, arg.extents[static_cast<size_t>(k)]);
+    return std::optional{std::move(host)};
+}
+
+Result<std::vector<HostTensor>> StepReference::copied(ObservedStep const& step)
+{
+    if (step.inputs.size() != 1 || step.outputs.size() != 1)
+        return badArgument("a copy has {} inputs and {} outputs", step.inputs.size(), step.outputs.size());
+    TensorArg const& from = step.inputs[0];
+    std::vector<HostTensor> result;
+    if (step.inputData[0] != nullptr)
+        result.push_back(TENON_TRY(linearTensor(mDevice, from, step.inputData[0])));
+    else // The extents are the values of a shape tensor.
+    {
+        HostTensor& values = result.emplace_back(step.outputs[0].dtype, step.outputs[0].extents);
+        if (values.count() != static_cast<int64_t>(from.extents.size()))
+            return badArgument("{} values for {} elements", from.extents.size(), values.count());
+        for (int64_t i = 0; i < values.count(); ++i)
+            values.setInteger(i, from.extents[static_cast<size_t>(i)]);
+    }
+    return result;
+}
+
+Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step)
+{
+    if (isCopy(step))
+        return copied(step);
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    LayerPtr const layer = TENON_TRY(loadLayer(node.layer, node.fields));
+    return evaluate(step, *layer, false);
+}
+
+namespace
+{
+//! How much a step of an epilogue can enlarge a difference.
+float steepness(EpilogueStep const& step)
+{
+    switch (step.kind)
+    {
+    case EpilogueKind::kLeakyRelu:
+    case EpilogueKind::kElu: return std::max(1.0F, std::abs(step.alpha));
+    case EpilogueKind::kHardSigmoid:
+    case EpilogueKind::kLinear: return std::abs(step.alpha);
+    case EpilogueKind::kHardSwish: return 1.0F + 6.0F * std::abs(step.alpha); // Its gate is 1 where x is large.
+    case EpilogueKind::kSilu:
+    case EpilogueKind::kGeluErf:
+    case EpilogueKind::kGeluTanh: return 1.2F;
+    default: return 1.0F;
+    }
+}
+
+//! The same sums for magnitudes: what is not linear becomes its steepest line.
+template <typename L>
+LayerPtr forMagnitudes(Layer const& layer)
+{
+    L const* fields = as<L>(layer);
+    if (fields == nullptr)
+        return nullptr;
+    L changed = *fields;
+    for (EpilogueStep& step : changed.epilogue.steps)
+        if (step.kind != EpilogueKind::kAdd && step.kind != EpilogueKind::kMultiply)
+            step = {EpilogueKind::kLinear, steepness(step),
+                step.kind == EpilogueKind::kLinear ? std::abs(step.beta) : 0.0F};
+    if constexpr (requires { changed.alpha; })
+        changed.alpha = std::abs(changed.alpha);
+    return makeLayer(std::move(changed));
+}
+} // namespace
+
+std::optional<HostTensor> StepReference::magnitudes(ObservedStep const& step)
+{
+    if (isCopy(step))
+        return std::nullopt;
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    if (!layer)
+        return std::nullopt;
+    for (auto const& change :
+        {&forMagnitudes<Convolution>, &forMagnitudes<Deconvolution>, &forMagnitudes<MatrixMultiply>})
+        if (LayerPtr const changed = change(**layer))
+        {
+            Result<std::vector<HostTensor>> sums = evaluate(step, *changed, true);
+            return sums ? std::optional{std::move((*sums).front())} : std::nullopt;
+        }
+    return std::nullopt;
+}
+
+Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes)
+{
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    std::optional<Error> first;
+    for (bool const flat : {true, false}) // Values of one element may be of rank 1 or 0: the layer knows.
+    {
+        std::vector<std::optional<HostTensor>> held;
+        for (size_t i = 0; i < node.inputs.size(); ++i)
+            held.push_back(TENON_TRY(operand(node, step, i, flat)));
+        HostTensors inputs;
+        for (auto const& each : held)
+            inputs.push_back(each ? &*each : nullptr);
+        for (auto& each : held)
+            if (magnitudes && each)
+                for (double& real : each->reals)
+                    real = std::abs(real);
+        Result<Done> const fits = checkOperands(layer, inputs, step);
+        Result<std::vector<HostTensor>> result =
+            fits ? layer.reference(inputs) : Result<std::vector<HostTensor>>{fits.error()};
+        if (result)
+            return result;
+        if (!first)
+            first = std::move(result).error();
+    }
+    return *std::move(first);
+}
+
+} // namespace tenon::inspect

@@ -1,0 +1,53 @@
+// StepReference: what a step of a program should have computed, by the plain loops of its layer in the portable graph.
+#pragma once
+
+#include "backend/backend_table.h"
+#include "ir/host_tensor.h"
+#include "plan/plan.h"
+#include "runtime/context.h"
+
+#include <map>
+
+namespace tenon::inspect
+{
+
+//! A tensor in any layout as a row-major host tensor.
+Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
+
+class StepReference
+{
+  public:
+    StepReference(Plan const& plan, BackendEntry const& backend, Device& device)
+        : mPlan{plan},
+          mBackend{backend},
+          mDevice{device}
+    {
+    }
+    //! True for steps that stand for no layer: they copy into another layout, or write values of a shape tensor.
+    static bool isCopy(ObservedStep const& step) noexcept
+    {
+        return step.step->graphNode < 0;
+    }
+    //! User-level names of the step's node; the step's own name for a copy.
+    std::string layerOf(ObservedStep const& step) const;
+    //! The layer's reference on what the step read, or what a copy had to copy. Fields and weights come from the
+    //! portable graph.
+    Result<std::vector<HostTensor>> evaluate(ObservedStep const& step);
+    //! For layers that sum products: the sums of the products' magnitudes, as far as they reach the output. No sum is
+    //! rounded better than in proportion to these, however small it is itself. None for other layers.
+    std::optional<HostTensor> magnitudes(ObservedStep const& step);
+
+  private:
+    Result<std::vector<HostTensor>> evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes);
+    Result<std::vector<HostTensor>> copied(ObservedStep const& step);
+    //! Operand i of the node; none when it is absent. `flat` says how a short operand of known values is shaped.
+    Result<std::optional<HostTensor>> operand(PlanNode const& node, ObservedStep const& step, size_t i, bool flat);
+    Result<HostTensor> weight(int32_t index);
+
+    Plan const& mPlan;
+    BackendEntry const& mBackend;
+    Device& mDevice;
+    std::map<int32_t, HostTensor> mWeights;
+};
+
+} // namespace tenon::inspect
