@@ -35,6 +35,9 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kImplicitBatch, "TENON_IMPLICIT_BATCH", "switch", "off",
         "Networks made without kEXPLICIT_BATCH have an implicit batch."},
     KnobInfo{Knob::kFusion, "TENON_FUSION", "switch", "on", "Off: every layer is a step of its own."},
+    KnobInfo{Knob::kTactics, "TENON_TACTICS", "text", "estimate on cpu below optimization level 4",
+        "How builds choose among kernels: by estimate, the same on every machine, or by time, measured on the device.",
+        "estimate time"},
 };
 
 struct Values

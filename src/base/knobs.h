@@ -23,6 +23,7 @@ enum class Knob : uint8_t
     kPluginTrace,
     kImplicitBatch,
     kFusion,
+    kTactics,
 };
 
 struct KnobInfo

@@ -20,14 +20,16 @@ struct KernelRequest
     Graph const& graph;
     Backend const& backend;
     Target const& target;
-    Choices const& choices;
-    Needed const& needed;
     std::span<int64_t const> typical;
     int32_t threads{1};
 };
 
-//! Whatever the number of threads, the kernels are the same, and of several errors the first node's is told.
-//! `afterNode` is called on this thread once per choice; false cancels.
-Result<Kernels> buildKernels(KernelRequest const& request, std::function<bool()> const& afterNode);
+//! One kernel; what is thrown meanwhile becomes an error that names the layer.
+Result<KernelSpec> buildKernel(KernelRequest const& request, Node const& node, Offer const& offer);
+
+//! Those of the offers that are selected. Whatever the number of threads, the kernels are the same, and of several
+//! errors the first node's is told. `afterNode` is called on this thread once per choice; false cancels.
+Result<Kernels> buildKernels(
+    KernelRequest const& request, Choices const& choices, Needed const& needed, std::function<bool()> const& afterNode);
 
 } // namespace tenon::planner

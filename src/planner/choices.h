@@ -57,10 +57,15 @@ bool hasKnownContents(Value const& value);
 //! Contents of a shape operand that are known, from the value or from a short integer constant.
 std::optional<Shape> knownContents(Value const& value);
 
-//! Takes for each node the offer that makes the sum of kernel and reorder costs small.
-void selectOffers(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices);
+//! What the selection weighs beside the costs of the offers, in the same unit.
+struct SeamCosts
+{
+    std::vector<double> reorder; //!< By ValueId: microseconds of a copy into another layout.
+    bool isMeasured{false};      //!< Else these and the offers' own are estimates.
+};
+SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int64_t const> typical);
 
-//! Estimated microseconds of copying a tensor into another layout.
-double reorderCost(Target const& target, TensorType const& type, std::span<int64_t const> typical);
+//! Takes for each node the offer that makes the sum of kernel and reorder costs small.
+void selectOffers(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices);
 
 } // namespace tenon::planner

@@ -10,6 +10,7 @@
 #include "planner/portable_graph.h"
 #include "planner/program_writer.h"
 #include "planner/symbols.h"
+#include "planner/time_offers.h"
 
 namespace tenon
 {
@@ -17,6 +18,7 @@ namespace tenon
 namespace
 {
 constexpr char const* kOffersPhase{"Choosing kernels"};
+constexpr char const* kTimingPhase{"Timing kernels"};
 constexpr char const* kBuildPhase{"Building kernels"};
 
 //! A phase of the user's progress monitor; finishes it on every way out.
@@ -94,6 +96,17 @@ Result<planner::Choices> collectOffers(Graph const& graph, Backend const& backen
     return choices;
 }
 
+Result<Done> timeOffers(planner::KernelRequest const& kernels, PlanOptions const& options, planner::Choices& choices,
+    planner::SeamCosts& seams)
+{
+    std::optional<Phase> phase;
+    planner::TrialListener const listener{.start = [&](size_t trials) { phase.emplace(options, kTimingPhase, trials); },
+        .afterTrial = [&] { return phase->advance(); }};
+    PlanTiming const& timing = options.timing;
+    return planner::timeOffers(
+        {kernels, *timing.device, timing.rounds, timing.runs, options.threads}, choices, seams, listener);
+}
+
 Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
     planner::Weights& weights, planner::CodeTable& code, Decisions& decisions)
 {
@@ -101,9 +114,9 @@ Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions c
     std::vector<PlanSymbol> symbols =
         TENON_TRY(planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
     Phase phase{options, kBuildPhase, source.choices.all().size()};
-    planner::Kernels kernels = TENON_TRY(planner::buildKernels(
-        {source.graph, source.backend, source.target, source.choices, source.needed, source.typical, options.threads},
-        [&] { return phase.advance(); }));
+    planner::Kernels kernels =
+        TENON_TRY(planner::buildKernels({source.graph, source.backend, source.target, source.typical, options.threads},
+            source.choices, source.needed, [&] { return phase.advance(); }));
     planner::ProgramWriter writer{
         source, std::move(symbols), std::move(registers), std::move(kernels), weights, code, decisions};
     Program program = TENON_TRY(writer.write());
@@ -147,7 +160,10 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     TENON_TRY(checkOptions(graph, options));
     std::vector<int64_t> const typical = TENON_TRY(symbolValues(graph, options, 0, ProfilePoint::kOpt));
     planner::Choices choices = TENON_TRY(collectOffers(graph, backend, target, options, typical));
-    planner::selectOffers(graph, target, typical, choices);
+    planner::SeamCosts seams = planner::estimateSeams(graph, target, typical);
+    if (options.timing.device != nullptr)
+        TENON_TRY(timeOffers({graph, backend, target, typical, options.threads}, options, choices, seams));
+    planner::selectOffers(graph, target, seams, choices);
     planner::Needed const needed = planner::findNeeded(graph, choices);
     planner::GraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
@@ -155,8 +171,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(TENON_TRY(writeProgram(
-        {graph, backend, target, choices, needed, ids, options.io, typical}, options, weights, code, decisions)));
+    plan.programs.push_back(
+        TENON_TRY(writeProgram({graph, backend, target, choices, seams, needed, ids, options.io, typical}, options,
+            weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
     numberIO(graph, ids, options.io);

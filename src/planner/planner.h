@@ -5,12 +5,21 @@
 #include "backend/candidate.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "device/device.h"
 #include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
 
 namespace tenon
 {
+
+//! How the offers of a plan are timed.
+struct PlanTiming
+{
+    Device* device{nullptr}; //!< Null: they are not, estimates decide.
+    int32_t rounds{1};       //!< Of which the fastest counts.
+    int32_t runs{1};         //!< Per round, at least.
+};
 
 struct PlanOptions
 {
@@ -25,7 +34,8 @@ struct PlanOptions
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0}; //!< Layers that the user's network has.
     PlanBatch batch;
-    int32_t threads{1};  //!< That build kernels side by side; the plan does not depend on it.
+    int32_t threads{1}; //!< That build kernels side by side, and that kernels are timed with.
+    PlanTiming timing;
     Decisions decisions; //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};
     std::string progressParent;
@@ -33,7 +43,7 @@ struct PlanOptions
 };
 
 //! Symbols of kind kInputExtent and kInputValue have as `source` the position of the input in Graph::inputs().
-//! Same graph, backend, target and options give the same plan, bit for bit.
+//! Where estimates decide, same graph, backend, target and options give the same plan, bit for bit.
 Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& target, PlanOptions options);
 
 //! Values of all symbols at one point of a profile, as ShapeExpr::evaluate takes them; kData symbols take their upper

@@ -185,8 +185,8 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
         .candidate = spec.kernel});
     note("reorder", name,
-        fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs (about {:.1f} us)",
-            nameOf(from), nameOf(layout), reorderCost(mSource.target, mGraph.typeOf(value), mSource.typical)));
+        fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs ({} {:.1f} us)",
+            nameOf(from), nameOf(layout), costWord(), mSource.seams.reorder[static_cast<size_t>(value)]));
     return target;
 }
 
@@ -273,8 +273,8 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     mProgram.steps.push_back(std::move(step));
     if (choice.offers.size() > 1)
         note("tactic", node.name,
-            fmt::format("{} of {} offers: {} (about {:.1f} us)", choice.selected + 1, choice.offers.size(),
-                offer.candidate, offer.cost));
+            fmt::format("{} of {} offers: {} ({} {:.1f} us)", choice.selected + 1, choice.offers.size(),
+                offer.candidate, costWord(), offer.cost));
     return Done{};
 }
 
@@ -428,8 +428,8 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
         target.graphValue = isUnwritten ? target.graphValue : -1;
         if (isUnwritten && layout != Layout::kLinear)
             note("reorder", output.name,
-                fmt::format("{} to linear: an output of the network (about {:.1f} us)", nameOf(layout),
-                    reorderCost(mSource.target, mGraph.typeOf(output.value), mSource.typical)));
+                fmt::format("{} to linear: an output of the network ({} {:.1f} us)", nameOf(layout), costWord(),
+                    mSource.seams.reorder[static_cast<size_t>(output.value)]));
     }
     step.outputs = {addTensor(std::move(target))};
     if (isUnwritten && value.constant == nullptr)

@@ -23,6 +23,7 @@ struct ProgramSource
     Backend const& backend;
     Target const& target;
     Choices const& choices;
+    SeamCosts const& seams;
     Needed const& needed;
     GraphIds const& ids;
     std::vector<PlanIO> const& io;
@@ -60,6 +61,10 @@ class ProgramWriter
     int32_t addTensor(PlanTensor tensor);
     PlanTensor describe(ValueId value, PlanTensorKind kind, Layout layout);
     void note(std::string kind, std::string layer, std::string text);
+    char const* costWord() const noexcept
+    {
+        return mSource.seams.isMeasured ? "measured" : "about";
+    }
 
     ProgramSource const& mSource;
     Graph const& mGraph;

@@ -1,4 +1,4 @@
-// Selection by cost: each node takes an offer so that kernels and the reorders between them cost little together.
+// Selection: each node takes an offer so that kernels and the reorders between them cost little together.
 //
 // The sum is improved from the cheapest offer of each node on by two moves until neither helps: one node takes another
 // offer, or a connected group of nodes goes over to one layout (chains of cheap layers between two convolutions would
@@ -28,13 +28,13 @@ struct Use
 class Selector
 {
   public:
-    Selector(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices)
+    Selector(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices)
         : mGraph{graph},
           mTarget{target},
           mChoices{choices.all()},
           mProducer(graph.valueCount(), -1),
           mUses(graph.valueCount()),
-          mReorder(graph.valueCount(), 0.0)
+          mReorder{seams.reorder}
     {
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
@@ -45,9 +45,6 @@ class Selector
                 if (isPlaced(node.inputs[k]))
                     mUses[static_cast<size_t>(node.inputs[k])].push_back({i, k});
         }
-        for (size_t v = 0; v < mReorder.size(); ++v)
-            if (!mUses[v].empty() || graph.isOutput(static_cast<ValueId>(v)))
-                mReorder[v] = reorderCost(target, graph.typeOf(static_cast<ValueId>(v)), typical);
     }
 
     void run()
@@ -232,14 +229,28 @@ class Selector
     std::vector<Choice>& mChoices;
     std::vector<int32_t> mProducer;
     std::vector<std::vector<Use>> mUses;
-    std::vector<double> mReorder;
+    std::vector<double> const& mReorder;
 };
 } // namespace
 
-double reorderCost(Target const& target, TensorType const& type, std::span<int64_t const> typical)
+SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int64_t const> typical)
 {
-    double const moved = 2.0 * static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));
-    return target.reorder.startMicroseconds + moved / target.reorder.bytesPerMicrosecond;
+    SeamCosts costs{std::vector<double>(graph.valueCount(), 0.0)};
+    auto const add = [&](ValueId value) {
+        double& cost = costs.reorder[static_cast<size_t>(value)];
+        if (cost > 0.0 || graph.constantOf(value) != nullptr)
+            return;
+        TensorType const& type = graph.typeOf(value);
+        double const moved = 2.0 * static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));
+        cost = target.reorder.startMicroseconds + moved / target.reorder.bytesPerMicrosecond;
+    };
+    for (NodeId const id : graph.order())
+        for (ValueId const input : graph.node(id).inputs)
+            if (input != kNone)
+                add(input);
+    for (GraphOutput const& output : graph.outputs())
+        add(output.value);
+    return costs;
 }
 
 bool hasKnownContents(Value const& value)
@@ -264,9 +275,9 @@ std::optional<Shape> knownContents(Value const& value)
     return Inputs{{input}, value.name}.values(0);
 }
 
-void selectOffers(Graph const& graph, Target const& target, std::span<int64_t const> typical, Choices& choices)
+void selectOffers(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices)
 {
-    Selector{graph, target, typical, choices}.run();
+    Selector{graph, target, seams, choices}.run();
 }
 
 } // namespace tenon::planner

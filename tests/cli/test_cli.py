@@ -229,6 +229,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_SPIN", "-1", "whole number from 0"),
         ("TENON_LOG", "bogus", "error, warning, info or verbose"),
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
+        ("TENON_TACTICS", "luck", "estimate or time"),
         ("TENON_CACHE_DIR", "cache", "not in this release"),
         ("TENON_IMPLICIT_BATCH", "perhaps", "1, on, true, yes, 0, off, false or no"),
     ],
@@ -249,11 +250,36 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
         ("TENON_THREADS", "1"),
         ("TENON_SPIN", "0"),
         ("TENON_FUSION", "off"),
+        ("TENON_TACTICS", "time"),
         ("TENON_IMPLICIT_BATCH", "1"),
     ],
 )
 def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
     assert tenon("run", plan, **{variable: value}).stderr == ""
+
+
+def test_a_knob_has_tactics_chosen_by_time(tmp_path: pathlib.Path) -> None:
+    weights = np.random.default_rng(1).standard_normal((32, 16, 3, 3)).astype(np.float32)
+    ends = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 24, 24]),
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 32, 22, 22]),
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], "conv")],
+        "one",
+        ends[:1],
+        ends[1:],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = tmp_path / "conv.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    for tactics, word in (("estimate", "about"), ("time", "measured")):
+        plan = tmp_path / f"{tactics}.plan"
+        tenon("build", model, "-o", plan, TENON_TACTICS=tactics)
+        decisions = json.loads(tenon("inspect", plan, "--json").stdout)["decisions"]
+        (text,) = [each["text"] for each in decisions if each["kind"] == "tactic"]
+        assert f"({word} " in text
+        assert tenon("verify", plan).returncode == 0
 
 
 def test_a_knob_keeps_every_layer_a_step_of_its_own(tmp_path: pathlib.Path) -> None:

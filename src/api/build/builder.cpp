@@ -45,10 +45,18 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
     log.info("decisions: " + (line.empty() ? std::string{"none"} : line));
 }
 
-//! From this optimization level on, custom layers choose by time (docs/PLUGINS.md).
+//! From this optimization level on, tactics are chosen by time on every device (docs/PLUGINS.md for custom layers).
 constexpr int32_t kTimedLevel{4};
 
-GraphRequest graphRequest(BuilderConfig const& config, Device* device)
+//! TENON_TACTICS, else the level, else the custom of the device's kind.
+bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
+{
+    if (std::optional<std::string> const wanted = textOf(Knob::kTactics); wanted && !problemOf(Knob::kTactics))
+        return *wanted == "time";
+    return config.settings().optimizationLevel >= kTimedLevel || device.backend->choosesByTime;
+}
+
+GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTimed)
 {
     auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
     BuilderConfig::Settings const& settings = config.settings();
@@ -57,7 +65,7 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device)
     request.mayUseHalf = has(settings.flags, BuilderFlag::kFP16);
     request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
     request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
-    request.timedOn = settings.optimizationLevel >= kTimedLevel ? device : nullptr;
+    request.timedOn = isTimed ? device : nullptr;
     if (device != nullptr)
         request.device = device->name();
     request.averageRuns = settings.avgTimingIterations;
@@ -133,7 +141,8 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     TENON_TRY(checkOptions(log, config));
     TENON_TRY(checkPrecisions(network, config));
     Target const target = mDevice.target();
-    GraphRequest request = graphRequest(config, mDevice.device);
+    bool const isTimed = choosesByTime(mDevice, config);
+    GraphRequest request = graphRequest(config, mDevice.device, isTimed);
     request.architecture = target.architecture;
     request.registry = &mPlugins.plugins();
     NetworkGraph written = TENON_TRY(network.toGraph(request));
@@ -167,6 +176,9 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.progress = &progress;
     planning.progressParent = kBuildPhase;
     planning.log = &log;
+    if (isTimed)
+        planning.timing = {
+            mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations};
     Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     plan.debugsUnfused = network.debugsUnfused();
     if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
@@ -268,7 +280,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
     return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {
-        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config), nullptr)));
+        TENON_TRY(Network::of(network).toGraph(graphRequest(BuilderConfig::of(config), nullptr, false)));
         return Done{};
     });
 }

@@ -1,0 +1,375 @@
+// timeOffers: trials by key, built side by side a few at a time, measured one after the other.
+#include "planner/time_offers.h"
+
+#include "base/step_role.h"
+#include "device/measure.h"
+#include "planner/guarded.h"
+#include "planner/side_by_side.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tenon::planner
+{
+
+namespace
+{
+constexpr size_t kWave{16};      //!< Kernels built at a time: their packed constants are in memory together.
+constexpr int32_t kLeastRuns{4}; //!< A single run tells little on a machine that does other things, too.
+
+struct Trial
+{
+    size_t choice;
+    size_t offer;
+    std::string key;
+    std::optional<KernelSpec> kernel;
+    std::optional<Error> failure;
+    double microseconds{0.0};
+};
+
+//! What two steps must have in common to take the same time.
+class KeyWriter
+{
+  public:
+    void add(std::string_view text)
+    {
+        mKey += text;
+        mKey += '\0';
+    }
+    void add(int64_t number)
+    {
+        mKey += std::to_string(number);
+        mKey += ' ';
+    }
+    void add(DType dtype, Layout layout, std::vector<int64_t> const& extents)
+    {
+        add(static_cast<int64_t>(dtype));
+        add(static_cast<int64_t>(layout));
+        add(static_cast<int64_t>(extents.size()));
+        for (int64_t const extent : extents)
+            add(extent);
+    }
+    std::string take()
+    {
+        return std::move(mKey);
+    }
+
+  private:
+    std::string mKey;
+};
+
+class OfferTimer
+{
+  public:
+    OfferTimer(TimingRequest const& request, Choices& choices)
+        : mRequest{request},
+          mGraph{request.kernels.graph},
+          mChoices{choices.all()}
+    {
+        for (int32_t id = 0; id < mGraph.symbols().size(); ++id)
+            if (Symbol const& symbol = mGraph.symbols().at(id); symbol.kind == SymbolKind::kData)
+                mTelling.insert(symbol.source);
+        collect();
+    }
+
+    size_t trials() const noexcept
+    {
+        return mTrials.size();
+    }
+
+    Result<Done> run(std::function<bool()> const& afterTrial)
+    {
+        for (size_t first = 0; first < mTrials.size(); first += kWave)
+            TENON_TRY(runWave(std::span{mTrials}.subspan(first, std::min(kWave, mTrials.size() - first)), afterTrial));
+        for (Choice& choice : mChoices)
+            TENON_TRY(settle(choice));
+        return Done{};
+    }
+
+  private:
+    bool isTimed(Choice const& choice) const
+    {
+        Node const& node = mGraph.node(choice.node);
+        bool const tells = !node.outputs.empty() && mTelling.contains(node.outputs.front());
+        return !tells && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
+    }
+
+    void collect()
+    {
+        for (size_t i = 0; i < mChoices.size(); ++i)
+        {
+            if (!isTimed(mChoices[i]))
+                continue;
+            for (size_t k = 0; k < mChoices[i].offers.size(); ++k)
+                if (!mChoices[i].offers[k].isView)
+                {
+                    std::string key = keyOf(mChoices[i], mChoices[i].offers[k]);
+                    if (mByKey.try_emplace(key, mTrials.size()).second)
+                        mTrials.push_back({i, k, std::move(key), {}, {}});
+                }
+        }
+    }
+
+    std::string keyOf(Choice const& choice, Offer const& offer) const
+    {
+        Node const& node = mGraph.node(choice.node);
+        KeyWriter key;
+        key.add(node.layer->name());
+        Bytes const fields = node.layer->stored();
+        key.add({reinterpret_cast<char const*>(fields.data()), fields.size()});
+        key.add(offer.candidate);
+        key.add(offer.tactic);
+        for (size_t i = 0; i < node.inputs.size(); ++i)
+        {
+            TensorArg const arg = inputArg(node, offer, i);
+            key.add(arg.present ? 1 : 0);
+            key.add(mGraph.constantOf(node.inputs[i]) != nullptr ? 1 : 0);
+            key.add(arg.dtype, arg.layout, arg.extents);
+        }
+        for (size_t i = 0; i < node.outputs.size(); ++i)
+        {
+            TensorArg const arg = tensorArg(node.outputs[i], offer.outputs[i]);
+            key.add(arg.dtype, arg.layout, arg.extents);
+        }
+        return key.take();
+    }
+
+    TensorArg tensorArg(ValueId value, Layout layout) const
+    {
+        TensorType const& type = mGraph.typeOf(value);
+        TensorArg arg{type.dtype, layout, {}, true, mGraph.value(value).name};
+        for (ShapeExpr const& extent : type.shape)
+            arg.extents.push_back(extent.evaluate(mRequest.kernels.typical));
+        return arg;
+    }
+
+    //! As a step of a program gets it: of an operand that it does not read, it sees the values as extents.
+    TensorArg inputArg(Node const& node, Offer const& offer, size_t i) const
+    {
+        ValueId const input = node.inputs[i];
+        TensorArg const absent{DType::kFLOAT, Layout::kLinear, {}, false};
+        if (input == kNone)
+            return absent;
+        bool const isConstant = mGraph.constantOf(input) != nullptr;
+        if (!offer.isUnread(i))
+            return tensorArg(input, isConstant ? Layout::kLinear : offer.inputs[i]);
+        std::optional<Shape> const contents = knownContents(mGraph.value(input));
+        if (!contents || hasReal(*contents))
+            return absent;
+        TensorArg values{mGraph.typeOf(input).dtype, Layout::kLinear, {}, false, mGraph.value(input).name};
+        for (ShapeExpr const& value : *contents)
+            values.extents.push_back(value.evaluate(mRequest.kernels.typical));
+        return values;
+    }
+
+    Result<Done> runWave(std::span<Trial> wave, std::function<bool()> const& afterTrial)
+    {
+        TENON_TRY(sideBySide({.count = wave.size(),
+            .threads = mRequest.kernels.threads,
+            .work = [&](size_t index) -> Result<Done> {
+                Trial& trial = wave[index];
+                Choice const& choice = mChoices[trial.choice];
+                auto kernel = buildKernel(mRequest.kernels, mGraph.node(choice.node), choice.offers[trial.offer]);
+                if (kernel)
+                    trial.kernel = *std::move(kernel);
+                else
+                    trial.failure = std::move(kernel).error();
+                return Done{};
+            },
+            .afterPiece = [] { return true; }}));
+        for (Trial& trial : wave)
+        {
+            if (!trial.failure)
+            {
+                Result<Done> timed = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
+                    trial.microseconds = TENON_TRY(timeOf(trial));
+                    return Done{};
+                });
+                if (!timed)
+                    trial.failure = std::move(timed).error();
+            }
+            trial.kernel.reset();
+            if (!afterTrial())
+                return cancelled();
+        }
+        return Done{};
+    }
+
+    Result<double> timeOf(Trial const& trial) const
+    {
+        Choice const& choice = mChoices[trial.choice];
+        Node const& node = mGraph.node(choice.node);
+        Offer const& offer = choice.offers[trial.offer];
+        KernelSpec const& spec = *trial.kernel;
+        Bytes const fields = node.layer->stored();
+        KernelSource source{.kernel = spec.kernel,
+            .args = spec.args,
+            .weights = {},
+            .outputs = node.outputs.size(),
+            .layer = node.name,
+            .fields = fields};
+        MadeCode const* const code = std::get_if<MadeCode>(&spec.code);
+        CodeArg made;
+        if (code != nullptr)
+            made = {code->name, code->form, code->target, *code->bytes};
+        source.code = code == nullptr ? nullptr : &made;
+        std::vector<TensorArg> inputs;
+        std::vector<TensorArg> outputs;
+        TrialOperands operands{mRequest.device};
+        for (size_t i = 0; i < node.inputs.size(); ++i)
+        {
+            inputs.push_back(inputArg(node, offer, i));
+            source.weights.push_back(weightArg(node, spec, i));
+            if (source.weights.back().data != nullptr && inputs.back().present)
+                TENON_TRY(operands.addConstant(
+                    {static_cast<uint8_t const*>(source.weights.back().data), source.weights.back().bytes}));
+            else
+                TENON_TRY(operands.addInput(inputs.back()));
+        }
+        for (size_t i = 0; i < node.outputs.size(); ++i)
+        {
+            outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i]));
+            TENON_TRY(operands.addOutput(outputs.back()));
+        }
+        return timeOf(source, inputs, outputs, operands);
+    }
+
+    Result<double> timeOf(KernelSource const& source, std::span<TensorArg const> inputs,
+        std::span<TensorArg const> outputs, TrialOperands& operands) const
+    {
+        std::unique_ptr<Kernel> const kernel = TENON_TRY(mRequest.device.load(source));
+        auto const prepared = TENON_TRY(kernel->prepare(inputs, outputs, mRequest.hostThreads));
+        Launch const launch = TENON_TRY(operands.launch(*prepared));
+        return measure(mRequest.device, {&launch, 1},
+            {.rounds = mRequest.rounds,
+                .runs = std::max(mRequest.runs, kLeastRuns),
+                .hostThreads = mRequest.hostThreads});
+    }
+
+    WeightArg weightArg(Node const& node, KernelSpec const& spec, size_t i) const
+    {
+        Constant const* const constant = mGraph.constantOf(node.inputs[i]);
+        if (constant == nullptr)
+            return {};
+        for (PackedWeight const& packed : spec.packed)
+            if (packed.input == static_cast<int32_t>(i))
+                return {packed.data->data, packed.bytes, constant->dtype, constant->extents, packed.packing};
+        return {constant->data, static_cast<size_t>(constant->bytes()), constant->dtype, constant->extents, {}};
+    }
+
+    //! Times in place of estimates; what failed drops out.
+    Result<Done> settle(Choice& choice) const
+    {
+        if (!isTimed(choice))
+            return Done{};
+        std::vector<Offer> kept;
+        Error const* failure{nullptr};
+        for (Offer& offer : choice.offers)
+        {
+            if (!offer.isView)
+            {
+                Trial const& trial = mTrials[mByKey.at(keyOf(choice, offer))];
+                if (trial.failure)
+                {
+                    failure = &*trial.failure;
+                    choice.refused.push_back({offer.candidate, "its trial failed: " + failure->message});
+                    continue;
+                }
+                offer.cost = trial.microseconds;
+            }
+            kept.push_back(std::move(offer));
+        }
+        if (kept.empty())
+            return Error{*failure}.in(fmt::format("[layer '{}']", mGraph.node(choice.node).name));
+        choice.offers = std::move(kept);
+        return Done{};
+    }
+
+    TimingRequest const& mRequest;
+    Graph const& mGraph;
+    std::vector<Choice>& mChoices;
+    std::set<ValueId> mTelling; //!< First outputs of nodes whose results only running tells.
+    std::vector<Trial> mTrials;
+    std::map<std::string, size_t> mByKey;
+};
+
+//! Copies into another layout, once per type and extents.
+class SeamTimer
+{
+  public:
+    SeamTimer(TimingRequest const& request, SeamCosts& seams)
+        : mRequest{request},
+          mSeams{seams}
+    {
+        for (Layout const layout : request.kernels.target.layouts)
+            if (layout != Layout::kLinear && mOther == Layout::kLinear)
+                mOther = layout;
+        for (size_t i = 0; mOther != Layout::kLinear && i < mSeams.reorder.size(); ++i)
+            if (mSeams.reorder[i] > 0.0)
+                mCopies[copyOf(i)].push_back(i);
+    }
+
+    size_t trials() const noexcept
+    {
+        return mCopies.size();
+    }
+
+    Result<Done> run(std::function<bool()> const& afterTrial)
+    {
+        for (auto const& [copy, values] : mCopies)
+        {
+            Result<double> const time = timeOf(copy);
+            for (size_t const value : values)
+                mSeams.reorder[value] = time ? *time : mSeams.reorder[value]; // No such copy: the estimate stays.
+            if (!afterTrial())
+                return cancelled();
+        }
+        mSeams.isMeasured = true;
+        return Done{};
+    }
+
+  private:
+    using Copy = std::pair<DType, std::vector<int64_t>>;
+
+    Copy copyOf(size_t value) const
+    {
+        TensorType const& type = mRequest.kernels.graph.typeOf(static_cast<ValueId>(value));
+        Copy copy{type.dtype, {}};
+        for (ShapeExpr const& extent : type.shape)
+            copy.second.push_back(extent.evaluate(mRequest.kernels.typical));
+        return copy;
+    }
+
+    Result<double> timeOf(Copy const& copy) const
+    {
+        TensorArg const from{copy.first, Layout::kLinear, copy.second};
+        TensorArg const to{copy.first, mOther, copy.second};
+        KernelSpec const spec = mRequest.kernels.backend.reorder();
+        KernelSource const source{.kernel = spec.kernel, .args = spec.args, .weights = {{}}, .layer = "reorder"};
+        std::unique_ptr<Kernel> const kernel = TENON_TRY(mRequest.device.load(source));
+        auto const prepared = TENON_TRY(kernel->prepare({&from, 1}, {&to, 1}, mRequest.hostThreads));
+        TrialOperands operands{mRequest.device};
+        TENON_TRY(operands.addInput(from));
+        TENON_TRY(operands.addOutput(to));
+        Launch const launch = TENON_TRY(operands.launch(*prepared));
+        return measure(mRequest.device, {&launch, 1}, {.runs = kLeastRuns, .hostThreads = mRequest.hostThreads});
+    }
+
+    TimingRequest const& mRequest;
+    SeamCosts& mSeams;
+    Layout mOther{Layout::kLinear};              //!< The first of the target's that is another.
+    std::map<Copy, std::vector<size_t>> mCopies; //!< Values by what copying them takes.
+};
+} // namespace
+
+Result<Done> timeOffers(TimingRequest const& request, Choices& choices, SeamCosts& seams, TrialListener const& listener)
+{
+    OfferTimer offers{request, choices};
+    SeamTimer copies{request, seams};
+    listener.start(offers.trials() + copies.trials());
+    TENON_TRY(offers.run(listener.afterTrial));
+    return copies.run(listener.afterTrial);
+}
+
+} // namespace tenon::planner

@@ -1,0 +1,278 @@
+// Selection by time: offers are measured on a device whose clock the test sets, and what it tells decides.
+#include "planner/planner.h"
+
+#include "device/host/host_device.h"
+#include "device/host/host_kernel.h"
+#include "ir/text.h"
+#include "layers/layer_text.h"
+#include "planner/fake_backend.h"
+#include "planner/graph_options.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+namespace tenon::test
+{
+
+namespace
+{
+using testing::HasSubstr;
+
+//! What kernels of the name take, and which of them cannot be prepared.
+struct TrialClock
+{
+    std::map<std::string, double, std::less<>> microseconds;
+    std::string broken;
+    std::map<std::string, int32_t, std::less<>> loads;
+    int32_t runs{0};
+};
+
+class TrialStep final : public HostPrepared
+{
+  public:
+    explicit TrialStep(double microseconds)
+        : time{microseconds}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const&, Lane const&) const override
+    {
+        return Done{};
+    }
+    double time;
+};
+
+class TrialKernel final : public Kernel
+{
+  public:
+    TrialKernel(TrialClock& clock, std::string name)
+        : mClock{clock},
+          mName{std::move(name)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const>, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        if (mName == mClock.broken)
+            return badConfig("this machine lacks what it needs");
+        std::string const layout = outputs[0].layout == Layout::kLinear ? "" : "!";
+        return std::shared_ptr<Prepared const>{std::make_shared<TrialStep>(mClock.microseconds.at(mName + layout))};
+    }
+
+  private:
+    TrialClock& mClock;
+    std::string mName;
+};
+
+class TrialDevice final : public HostDevice
+{
+  public:
+    explicit TrialDevice(TrialClock& clock)
+        : mClock{clock}
+    {
+    }
+    std::string_view name() const noexcept override
+    {
+        return "fake";
+    }
+    std::string describe() const override
+    {
+        return "device whose kernels take what the test says";
+    }
+    size_t alignment() const noexcept override
+    {
+        return 64;
+    }
+    void* allocate(size_t bytes) noexcept override
+    {
+        return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    }
+    void release(void* memory) noexcept override
+    {
+        std::free(memory);
+    }
+    Result<std::unique_ptr<Kernel>> load(KernelSource const& source) const override
+    {
+        ++mClock.loads[std::string{source.kernel}];
+        return std::unique_ptr<Kernel>{std::make_unique<TrialKernel>(mClock, std::string{source.kernel})};
+    }
+    int32_t hostThreads() const noexcept override
+    {
+        return 1;
+    }
+    Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure&) override
+    {
+        for (Launch const& launch : launches)
+        {
+            ++mClock.runs;
+            (*options.observer)(launch, static_cast<TrialStep const&>(*launch.prepared).time);
+        }
+        return Done{};
+    }
+
+  private:
+    TrialClock& mClock;
+};
+
+using Answer = std::variant<std::vector<Offer>, Refusal>;
+
+Offer trialOffer(Problem const& problem, Layout layout, double estimate)
+{
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), layout);
+    offer.outputs.assign(problem.node->outputs.size(), layout);
+    offer.cost = estimate;
+    return offer;
+}
+
+template <int32_t estimate>
+Answer linearOnly(Problem const& problem)
+{
+    return std::vector{trialOffer(problem, Layout::kLinear, estimate)};
+}
+
+//! Much better in the other layout, it believes.
+Answer bothLayouts(Problem const& problem)
+{
+    return std::vector{trialOffer(problem, Layout::kLinear, 1000.0), trialOffer(problem, Layout::kChannelsLast, 1.0)};
+}
+
+Result<KernelSpec> buildTrial(Problem const&, Offer const& offer)
+{
+    return KernelSpec{.kernel = offer.candidate};
+}
+
+Backend twoCandidates()
+{
+    return {"fake",
+        {{"Unary", "believed", &linearOnly<1>, &buildTrial}, {"Unary", "underrated", &linearOnly<100>, &buildTrial}}};
+}
+
+constexpr char const* kTimedChain{R"(
+input %x : float32[2,16,8,8]
+%a = Unary(%x) {Operation=0}
+%b = Unary(%a) {Operation=0}
+%c = Unary(%b) {Operation=0}
+output %c
+)"};
+
+class TimedSelection : public testing::Test
+{
+  public:
+    Result<Plan> plan(Backend const& backend, bool isTimed)
+    {
+        Result<Graph> graph = parseGraph(kTimedChain, parseLayer);
+        EXPECT_TRUE(graph) << graph.error().message;
+        PlanOptions options = optionsFor(*graph);
+        options.progress = progress;
+        if (isTimed)
+            options.timing.device = &device;
+        return makePlan(*graph, backend, fakeTarget(), std::move(options));
+    }
+    static std::string candidates(Plan const& plan)
+    {
+        std::string all;
+        for (PlanStep const& step : plan.programs.front().steps)
+            all += (all.empty() ? "" : " ") + step.candidate;
+        return all;
+    }
+
+    TrialClock clock{{{"believed", 50.0}, {"underrated", 5.0}, {"reorder!", 3.0}}, {}, {}};
+    TrialDevice device{clock};
+    Progress* progress{nullptr};
+};
+
+TEST_F(TimedSelection, whatTheDeviceTakesDecidesAgainstTheEstimate)
+{
+    Result<Plan> const estimated = plan(twoCandidates(), false);
+    ASSERT_TRUE(estimated) << estimated.error().message;
+    EXPECT_EQ(candidates(*estimated), "believed believed believed");
+    EXPECT_EQ(clock.runs, 0);
+    Result<Plan> const timed = plan(twoCandidates(), true);
+    ASSERT_TRUE(timed) << timed.error().message;
+    EXPECT_EQ(candidates(*timed), "underrated underrated underrated");
+    bool isTold{false};
+    for (PlanDecision const& decision : timed->decisions)
+        isTold = isTold || decision.text.find("underrated (measured 5.0 us)") != std::string::npos;
+    EXPECT_TRUE(isTold);
+}
+
+TEST_F(TimedSelection, likeStepsAreMeasuredOnce)
+{
+    ASSERT_TRUE(plan(twoCandidates(), true));
+    EXPECT_EQ(clock.loads["believed"], 1);
+    EXPECT_EQ(clock.loads["underrated"], 1);
+}
+
+TEST_F(TimedSelection, offersThatCannotRunDropOut)
+{
+    clock.broken = "underrated";
+    Result<Plan> const timed = plan(twoCandidates(), true);
+    ASSERT_TRUE(timed) << timed.error().message;
+    EXPECT_EQ(candidates(*timed), "believed believed believed");
+}
+
+TEST_F(TimedSelection, whereNoneRunsTheErrorSaysWhy)
+{
+    clock.broken = "believed";
+    Backend const backend{"fake",
+        {{"Unary", "believed", &linearOnly<1>, &buildTrial}, {"Unary", "believed", &linearOnly<2>, &buildTrial}}};
+    Result<Plan> const timed = plan(backend, true);
+    ASSERT_FALSE(timed);
+    EXPECT_THAT(timed.error().message, HasSubstr("[layer 'a']"));
+    EXPECT_THAT(timed.error().message, HasSubstr("this machine lacks what it needs"));
+}
+
+TEST_F(TimedSelection, aSingleOfferIsNotMeasured)
+{
+    ASSERT_TRUE(plan({"fake", {{"Unary", "believed", &linearOnly<1>, &buildTrial}}}, true));
+    EXPECT_EQ(clock.loads["believed"], 0);
+}
+
+TEST_F(TimedSelection, copiesIntoOtherLayoutsAreWeighedAsMeasured)
+{
+    Backend const backend{"fake", {{"Unary", "either", &bothLayouts, &buildTrial}}};
+    clock.microseconds = {{"either", 10.0}, {"either!", 4.0}, {"reorder!", 3.0}};
+    Result<Plan> const cheap = plan(backend, true); // Three steps gain 18, two copies cost 6.
+    ASSERT_TRUE(cheap) << cheap.error().message;
+    EXPECT_EQ(candidates(*cheap), "reorder either either either reorder");
+    clock.microseconds["reorder!"] = 30.0;
+    Result<Plan> const dear = plan(backend, true);
+    ASSERT_TRUE(dear) << dear.error().message;
+    EXPECT_EQ(candidates(*dear), "either either either");
+}
+
+TEST_F(TimedSelection, aMonitorThatHasEnoughEndsTheTrials)
+{
+    class Impatient final : public Progress
+    {
+      public:
+        void phaseStart(std::string const& phase, std::string const&, int32_t steps) override
+        {
+            if (phase == "Timing kernels")
+                announced = steps;
+        }
+        bool stepComplete(std::string const& phase, int32_t) override
+        {
+            return phase != "Timing kernels" || ++seen < 2;
+        }
+        void phaseFinish(std::string const&) override {}
+        int32_t announced{0};
+        int32_t seen{0};
+    } impatient;
+    progress = &impatient;
+    Result<Plan> const timed = plan(twoCandidates(), true);
+    ASSERT_FALSE(timed);
+    EXPECT_THAT(timed.error().message, HasSubstr("cancelled"));
+    EXPECT_EQ(impatient.announced, 3); // Two offers, and copies of the one shape.
+    EXPECT_EQ(impatient.seen, 2);
+}
+} // namespace
+
+} // namespace tenon::test
