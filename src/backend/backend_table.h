@@ -23,7 +23,7 @@ struct BackendEntry
     Device& (*device)(int32_t index);
     //! The row-major form of a weight that a plan for these devices stores packed.
     Result<std::shared_ptr<Constant const>> (*unpack)(
-        std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes);
+        std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
 };
 
 //! In order of preference. Defined beside the backends.

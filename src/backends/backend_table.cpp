@@ -47,7 +47,7 @@ Device& refDeviceWithPlugins()
 }
 
 Result<std::shared_ptr<Constant const>> refusePacking(
-    std::string_view packing, std::vector<int64_t>, void const*, size_t)
+    std::string_view packing, DType, std::vector<int64_t>, void const*, size_t)
 {
     return badArgument("the reference backend packs no weights, but one is packed as '{}'", packing);
 }

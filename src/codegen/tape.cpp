@@ -129,13 +129,11 @@ class Lowering
                 return tapeKindOf(typeOf(operand));
         return tapeKindOf(typeOf(*operands.begin()));
     }
-    //! Results in half precision are rounded as if stored.
+    //! Integers wrap as if stored; real numbers stay floats until a cast or the end of the tape rounds them.
     void finish(size_t i, int32_t row)
     {
         DType const type = mTypes[i].dtype;
-        if (type == DType::kHALF || type == DType::kBF16)
-            row = emit({.op = TapeOp::kRoundTo, .type = type, .a = row});
-        else if (type == DType::kINT32 || type == DType::kINT8 || type == DType::kUINT8)
+        if (type == DType::kINT32 || type == DType::kINT8 || type == DType::kUINT8)
             row = emit({.op = TapeOp::kNarrow, .type = type, .a = row});
         mRow[i] = row;
     }
@@ -185,6 +183,8 @@ class Lowering
             finish(i, row);
         else
             finish(i, emit({.op = kOps[static_cast<size_t>(from)][static_cast<size_t>(to)], .a = row}));
+        if (node.dtype == DType::kHALF || node.dtype == DType::kBF16)
+            mRow[i] = emit({.op = TapeOp::kRoundTo, .type = node.dtype, .a = mRow[i]});
         return Done{};
     }
 

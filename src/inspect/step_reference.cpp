@@ -114,7 +114,7 @@ Result<HostTensor> StepReference::weight(int32_t index)
         host = HostTensor::fromBytes(stored.dtype, stored.extents, stored.data);
     else
         host = HostTensor::fromConstant(
-            *TENON_TRY(mBackend.unpack(stored.packing, stored.extents, stored.data, stored.bytes)));
+            *TENON_TRY(mBackend.unpack(stored.packing, stored.dtype, stored.extents, stored.data, stored.bytes)));
     return mWeights.emplace(index, std::move(host)).first->second;
 }
 

@@ -150,7 +150,7 @@ class GraphReader
                 Constant{weight.dtype, weight.extents, weight.data, weight.owner ? weight.owner : mPlan.blob});
         else if (mParts.unpack != nullptr)
         {
-            auto unpacked = mParts.unpack(weight.packing, weight.extents, weight.data, weight.bytes);
+            auto unpacked = mParts.unpack(weight.packing, weight.dtype, weight.extents, weight.data, weight.bytes);
             if (!unpacked)
                 return std::move(unpacked).error().in(fmt::format("weight '{}'", weight.name));
             constant = *std::move(unpacked);

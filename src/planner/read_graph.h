@@ -15,7 +15,7 @@ struct GraphParts
     std::function<Result<LayerPtr>(PlanNode const& node)> layer;
     //! The row-major form of a packed weight. Null: none can be unpacked.
     Result<std::shared_ptr<Constant const>> (*unpack)(
-        std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes){nullptr};
+        std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes){nullptr};
 };
 
 //! Inputs stand in the order of the plan's. Types and symbols come from inputs, profiles and the layers' own rules; an

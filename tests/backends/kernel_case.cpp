@@ -315,9 +315,27 @@ HostTensor randomTensor(std::vector<int64_t> extents, double low, double high, D
     return tensor;
 }
 
-void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance)
+namespace
 {
-    Case instance{std::move(layer), std::move(operands), tolerance};
+//! The same operands with float32 ones rounded to another type; none where no operand has float32.
+std::vector<Operand> operandsOf(DType type, std::vector<Operand> operands)
+{
+    bool isAny{false};
+    for (Operand& operand : operands)
+    {
+        if (operand.isAbsent || operand.tensor.dtype != DType::kFLOAT)
+            continue;
+        isAny = true;
+        HostTensor rounded{type, operand.tensor.extents};
+        for (int64_t i = 0; i < rounded.count(); ++i)
+            rounded.set(i, operand.tensor.real(i));
+        operand.tensor = std::move(rounded);
+    }
+    return isAny ? operands : std::vector<Operand>{};
+}
+
+void expectInstance(Case& instance, std::string_view candidate)
+{
     if (backendUnderTest().name != "cpu")
         return instance.run(candidate);
     for (Isa const isa : {Isa::kAvx2, Isa::kAvx512})
@@ -330,6 +348,26 @@ void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_vi
             break;
     }
     capIsa(Isa::kAmx);
+}
+} // namespace
+
+void expectKernels(
+    LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance, Types types)
+{
+    Case instance{layer, operands, tolerance};
+    expectInstance(instance, candidate);
+    if (types == Types::kFloatOnly || backendUnderTest().name != "cpu")
+        return;
+    constexpr std::pair<DType, Tolerance> kHalves[]{{DType::kHALF, {1e-3, 2.5e-3}}, {DType::kBF16, {1e-2, 2e-2}}};
+    for (auto const& [type, rounded] : kHalves)
+    {
+        std::vector<Operand> const converted = operandsOf(type, operands);
+        if (converted.empty())
+            return;
+        SCOPED_TRACE(nameOf(type));
+        Case half{layer, converted, rounded};
+        expectInstance(half, candidate);
+    }
 }
 
 } // namespace tenon::test

@@ -1,5 +1,5 @@
 // KernelCase: one layer with random operands, run by every offer of the backend under test (on the CPU at every
-// instruction set) and compared with the layer's own reference.
+// instruction set and in every type of real numbers) and compared with the layer's own reference.
 #pragma once
 
 #include "ir/graph.h"
@@ -42,12 +42,21 @@ struct Tolerance
     double relative{1e-4};
 };
 
-//! Fails when no offer stands besides the reference, or any of them differs. `candidate`: the one that must be offered.
-void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {});
-template <typename L>
-void expectKernels(L layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {})
+//! Whether a case is run in half precision, too, where the CPU is under test: kernels take all types of real numbers.
+enum class Types : uint8_t
 {
-    expectKernels(makeLayer(std::move(layer)), std::move(operands), candidate, tolerance);
+    kAll,
+    kFloatOnly, //!< The layer names float32 in its own fields, or the values mean something in float32 alone.
+};
+
+//! Fails when no offer stands besides the reference, or any of them differs. `candidate`: the one that must be offered.
+void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {},
+    Types types = Types::kAll);
+template <typename L>
+void expectKernels(L layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance = {},
+    Types types = Types::kAll)
+{
+    expectKernels(makeLayer(std::move(layer)), std::move(operands), candidate, tolerance, types);
 }
 
 } // namespace tenon::test

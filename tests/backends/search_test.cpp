@@ -138,7 +138,7 @@ TEST(CpuOneHot, axesTypesAndIndicesOutOfRange)
 
 TEST(CpuFill, rangesByFieldsAndByInputs)
 {
-    for (DType const type : kNumbers)
+    for (DType const type : {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT32, DType::kINT64})
     {
         SCOPED_TRACE(nameOf(type));
         Fill fields{.dimensions = {1, {300}}, .alpha = -3.0, .beta = 2.0, .toType = type};
@@ -147,14 +147,14 @@ TEST(CpuFill, rangesByFieldsAndByInputs)
         expectKernels(whole, {}, "rows");
         Fill plain{.dimensions = {3, {4, 5, 33}}, .toType = type};
         expectKernels(plain,
-            {absent(), input(randomTensor({}, -9.0, 9.0, type)), input(randomTensor({3}, -9.0, 9.0, type))}, "rows");
+            {absent(), input(randomTensor({}, -9.0, 9.0, type)), input(randomTensor({3}, -9.0, 9.0, type))}, "rows", {}, Types::kFloatOnly);
         expectKernels(plain,
             {weight(integers({2}, {6, 50})), input(randomTensor({}, -9.0, 9.0, type)),
                 input(randomTensor({2}, -9.0, 9.0, type))},
-            "rows");
+            "rows", {}, Types::kFloatOnly);
         Fill scalar{.dimensions = {0, {}}, .toType = type};
         expectKernels(
-            scalar, {absent(), input(randomTensor({}, 1.0, 9.0, type)), input(HostTensor{type, {0}})}, "rows");
+            scalar, {absent(), input(randomTensor({}, 1.0, 9.0, type)), input(HostTensor{type, {0}})}, "rows", {}, Types::kFloatOnly);
     }
     Fill fractions{.dimensions = {1, {1000}}, .alpha = 0.1, .beta = -0.37, .toType = DType::kINT32};
     expectKernels(fractions, {}, "rows");

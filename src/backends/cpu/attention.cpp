@@ -69,12 +69,15 @@ struct AttentionForm
     {
         return panelsOf(k.extents[2]) * kPanel;
     }
-    int64_t laneFloats() const
+    //! With `areWidened`, also the rows of q and of the result of a block.
+    int64_t laneFloats(bool areWidened) const
     {
-        return keyFloats() + valueFloats() + blockRows * scoreStride();
+        int64_t const widened = areWidened ? blockRows * (k.extents[3] + v.extents[3]) + 2 * kPanel : 0;
+        return (keyFloats() + valueFloats() + blockRows * scoreStride() + widened) / kPanel * kPanel;
     }
 };
 
+template <typename T>
 class PreparedAttention final : public HostPrepared
 {
   public:
@@ -90,7 +93,7 @@ class PreparedAttention final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return static_cast<size_t>(mForm.laneFloats() * mThreads) * sizeof(float);
+        return static_cast<size_t>(laneFloats() * mThreads) * sizeof(float);
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
@@ -100,7 +103,7 @@ class PreparedAttention final : public HostPrepared
         Lane const mine{lane.index, lanes, nullptr, nullptr};
         int64_t const heads = mForm.q.extents[0] * mForm.q.extents[1];
         int64_t const rows = mForm.q.extents[2];
-        float* const scratch = static_cast<float*>(call.scratch) + lane.index * mForm.laneFloats();
+        float* const scratch = static_cast<float*>(call.scratch) + lane.index * laneFloats();
         // Whole heads per lane when that is even; else every lane takes some rows of each head.
         if (heads % lanes == 0 || heads >= 8 * lanes)
         {
@@ -116,10 +119,14 @@ class PreparedAttention final : public HostPrepared
     }
 
   private:
+    int64_t laneFloats() const
+    {
+        return mForm.laneFloats(!kIsFloat<T>);
+    }
     void runHead(Call const& call, float* scratch, int64_t number, int64_t first, int64_t last) const
     {
         AttentionForm const& f = mForm;
-        IsaFunctions const& isa = isaFunctions();
+        StorageFunctions<T> const& isa = storageFunctions<T>();
         int64_t const batch = number / f.q.extents[1];
         int64_t const head = number % f.q.extents[1];
         int64_t const shared = head * f.k.extents[1] / f.q.extents[1];
@@ -130,44 +137,89 @@ class PreparedAttention final : public HostPrepared
         int64_t const length = f.k.extents[2];
         int64_t const columns = f.v.extents[3];
         bool const isTurned = f.k.strides[3] == 1;
-        isa.packColumns(static_cast<float const*>(call.inputs[1]) + f.k.at(batch, shared),
+        isa.packColumns(static_cast<T const*>(call.inputs[1]) + f.k.at(batch, shared),
             isTurned ? f.k.strides[2] : f.k.strides[3], isTurned, depth, length, 0, panelsOf(length), keys);
-        isa.packColumns(static_cast<float const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false,
+        isa.packColumns(static_cast<T const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false,
             length, columns, 0, panelsOf(columns), values);
-        constexpr float kInfinity{std::numeric_limits<float>::infinity()};
+        float* const queries = scores + f.blockRows * f.scoreStride();
+        Block block;
+        block.keys = keys;
+        block.values = values;
+        block.scores = scores;
         for (int64_t row = first; row < last; row += f.blockRows)
         {
-            int64_t const count = std::min(f.blockRows, last - row);
-            Gemm product;
-            product.low = -kInfinity;
-            product.high = kInfinity;
-            product.rows = count;
-            product.columns = length;
-            product.length = depth;
-            product.a = static_cast<float const*>(call.inputs[0]) + f.q.at(batch, head, row);
-            product.aStride = f.q.strides[2];
-            product.b = keys;
-            product.c = scores;
-            product.cStride = f.scoreStride();
-            product.alpha = mLayer.scale;
-            isa.runGemm(product, {0, count, 0, panelsOf(length)});
-            isa.runAttentionRows(rowsOf(call, scores, batch, head, row), count);
-            product.columns = columns;
-            product.length = length;
-            product.a = scores;
-            product.aStride = f.scoreStride();
-            product.b = values;
-            product.c = static_cast<float*>(call.outputs[0]) + f.out.at(batch, head, row);
-            product.cStride = f.out.strides[2];
-            product.alpha = 1.0F;
-            isa.runGemm(product, {0, count, 0, panelsOf(columns)});
+            block.rows = std::min(f.blockRows, last - row);
+            T const* const q = static_cast<T const*>(call.inputs[0]) + f.q.at(batch, head, row);
+            T* const out = static_cast<T*>(call.outputs[0]) + f.out.at(batch, head, row);
+            AttentionRows<T> const weights = rowsOf(call, scores, batch, head, row);
+            if constexpr (kIsFloat<T>)
+            {
+                block.q = q;
+                block.qStride = f.q.strides[2];
+                block.out = out;
+                block.outStride = f.out.strides[2];
+                runBlock(block, weights);
+            }
+            else
+            {
+                isa.widenRows(q, f.q.strides[2], block.rows, depth, queries);
+                block.q = queries;
+                block.qStride = depth;
+                block.out = queries + f.blockRows * depth + kPanel;
+                block.outStride = columns;
+                runBlock(block, weights);
+                isa.narrowRows(block.out, block.rows, columns, out, f.out.strides[2]);
+            }
         }
     }
 
-    AttentionRows rowsOf(Call const& call, float* scores, int64_t batch, int64_t head, int64_t row) const
+    //! Some rows of q against one head's keys and values, all floats.
+    struct Block
+    {
+        int64_t rows{0};
+        float const* keys{nullptr};
+        float const* values{nullptr};
+        float* scores{nullptr};
+        float const* q{nullptr};
+        int64_t qStride{0};
+        float* out{nullptr};
+        int64_t outStride{0};
+    };
+
+    void runBlock(Block const& block, AttentionRows<T> const& weights) const
     {
         AttentionForm const& f = mForm;
-        AttentionRows rows;
+        StorageFunctions<float> const& isa = storageFunctions<float>();
+        constexpr float kInfinity{std::numeric_limits<float>::infinity()};
+        Gemm<float> product;
+        product.low = -kInfinity;
+        product.high = kInfinity;
+        product.rows = block.rows;
+        product.columns = f.k.extents[2];
+        product.length = f.k.extents[3];
+        product.a = block.q;
+        product.aStride = block.qStride;
+        product.b = block.keys;
+        product.c = block.scores;
+        product.cStride = f.scoreStride();
+        product.alpha = mLayer.scale;
+        isa.runGemm(product, {0, block.rows, 0, panelsOf(product.columns)}, nullptr);
+        storageFunctions<T>().runAttentionRows(weights, block.rows);
+        product.columns = f.v.extents[3];
+        product.length = f.k.extents[2];
+        product.a = block.scores;
+        product.aStride = f.scoreStride();
+        product.b = block.values;
+        product.c = block.out;
+        product.cStride = block.outStride;
+        product.alpha = 1.0F;
+        isa.runGemm(product, {0, block.rows, 0, panelsOf(product.columns)}, nullptr);
+    }
+
+    AttentionRows<T> rowsOf(Call const& call, float* scores, int64_t batch, int64_t head, int64_t row) const
+    {
+        AttentionForm const& f = mForm;
+        AttentionRows<T> rows;
         rows.scores = scores;
         rows.stride = f.scoreStride();
         rows.keys = f.k.extents[2];
@@ -184,7 +236,7 @@ class PreparedAttention final : public HostPrepared
         if (f.isKeep)
             rows.keep = static_cast<uint8_t const*>(call.inputs[3]) + at;
         else
-            rows.mask = static_cast<float const*>(call.inputs[3]) + at;
+            rows.mask = static_cast<T const*>(call.inputs[3]) + at;
         return rows;
     }
 
@@ -206,10 +258,10 @@ class AttentionKernel final : public Kernel
     {
         TENON_TRY(mKernel.check(inputs, outputs));
         for (size_t i = 0; i < 3; ++i)
-            if (!isFloats(inputs, i, Layout::kLinear))
-                return badArgument("operand {} is not linear floats", i);
-        if (!isFloats(outputs, 0, Layout::kLinear))
-            return badArgument("its output is not linear floats");
+            if (!isReal(inputs, i, Layout::kLinear))
+                return badArgument("operand {} is not linear real numbers", i);
+        if (!isReal(outputs, 0, Layout::kLinear))
+            return badArgument("its output is not linear real numbers");
         AttentionForm form;
         form.q = viewOf(mLayer.q, inputs[0].extents);
         form.k = viewOf(mLayer.k, inputs[1].extents);
@@ -223,7 +275,7 @@ class AttentionKernel final : public Kernel
         if (isPresent(inputs, 3))
         {
             TensorArg const& mask = inputs[3];
-            if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != DType::kFLOAT))
+            if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != inputs[0].dtype))
                 return badArgument("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
             form.hasMask = true;
             form.isKeep = mask.dtype == DType::kBOOL;
@@ -234,7 +286,9 @@ class AttentionKernel final : public Kernel
         int64_t const rows =
             std::max(kScoreBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kScoreRowGrain, int64_t{1});
         form.blockRows = std::min(rows * kScoreRowGrain, std::max<int64_t>(form.q.extents[2], 1));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedAttention>(mLayer, form, threads)};
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
+            return std::shared_ptr<Prepared const>{std::make_shared<PreparedAttention<T>>(mLayer, form, threads)};
+        });
     }
 
   private:
@@ -257,8 +311,8 @@ Result<std::unique_ptr<Kernel>> loadAttention(KernelSource const& source)
 std::variant<std::vector<Offer>, Refusal> offerAttention(Problem const& problem)
 {
     auto const& layer = problem.fields<Attention>();
-    if (problem.input(0).dtype != DType::kFLOAT)
-        return refuse("blocks", "only float");
+    if (!kRealTypes.has(problem.input(0).dtype))
+        return refuse("blocks", "only float32, float16 and bfloat16");
     if (layer.q.axes[3] != 3 || (layer.k.axes[3] != 3 && layer.k.axes[2] != 3) || layer.v.axes[3] != 3
         || layer.outputAxes[3] != 3)
         return refuse("blocks", "columns of an operand are not dense");

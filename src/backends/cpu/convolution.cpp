@@ -70,15 +70,19 @@ Staging stage(Geometry& g)
     return s;
 }
 
+//! Scratch memory: what each lane's products need, and staged lines.
+template <typename T>
 class PreparedConvolution final : public HostPrepared
 {
   public:
     PreparedConvolution(
-        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool isLinear)
+        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool isLinear,
+        int32_t threads)
         : mLoaded{std::move(loaded)},
           mGeometry{geometry},
           mEpilogue{std::move(epilogue)},
           mIsLinear{isLinear},
+          mThreads{std::max(threads, 1)},
           mInHeight{geometry.window.inHeight},
           mInWidth{geometry.window.inWidth}
     {
@@ -86,8 +90,8 @@ class PreparedConvolution final : public HostPrepared
         if (wantsStaging(mGeometry))
             mStaging = stage(mGeometry);
         else
-            mZeros.resize(static_cast<size_t>(mGeometry.channels), 0.0F);
-        mGeometry.window.zeros = mZeros.data();
+            mZeros.resize(static_cast<size_t>(mGeometry.channels), T{});
+        mLaneFloats = gemmScratch<T>(mDepth);
     }
     bool isCollective() const noexcept override
     {
@@ -95,27 +99,32 @@ class PreparedConvolution final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(float)
-                               : 0;
+        return static_cast<size_t>(mThreads * mLaneFloats) * sizeof(float)
+            + (mStaging.isUsed ? static_cast<size_t>(mGeometry.images * mGeometry.window.imageStride) * sizeof(T) : 0);
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         Geometry const& g = mGeometry;
-        auto const* x = static_cast<float const*>(call.inputs[0]);
+        auto const* x = static_cast<T const*>(call.inputs[0]);
+        auto* const scratch = static_cast<float*>(call.scratch);
         if (mStaging.isUsed)
         {
-            auto* const staged = static_cast<float*>(call.scratch);
+            auto* const staged = reinterpret_cast<T*>(scratch + mThreads * mLaneFloats);
             copyLines(x, staged, lane);
             lane.barrier();
             x = staged;
         }
-        BoundEpilogue epilogue = mEpilogue.bind(call);
+        // Where lanes need memory, more of them than were prepared for have none.
+        int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
+        if (lane.index >= lanes)
+            return Done{};
+        BoundEpilogue<T> epilogue = mEpilogue.bind<T>(call);
         int64_t const maps = g.maps / g.groups;
         int64_t const channels = g.channels / g.groups;
-        auto const* bias = static_cast<float const*>(call.inputs[2 < mInputs ? 2 : 0]);
+        auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
         for (int64_t group = 0; group < g.groups; ++group)
         {
-            Gemm gemm;
+            Gemm<T> gemm;
             gemm.rows = g.images * g.window.outHeight * g.window.outWidth;
             gemm.columns = maps;
             gemm.segments = mStaging.isUsed ? g.window.kernelHeight : g.window.kernelHeight * g.window.kernelWidth;
@@ -123,12 +132,14 @@ class PreparedConvolution final : public HostPrepared
             gemm.a = x + group * channels;
             gemm.aStride = g.channels;
             gemm.window = g.isDirect ? nullptr : &g.window;
-            gemm.b = mLoaded->weights.data() + group * packedSize(mDepth, maps);
-            gemm.c = static_cast<float*>(call.outputs[0]) + group * maps;
+            gemm.zeros = mZeros.data();
+            gemm.setPanels(mLoaded->weights.template data<T>() + group * packedSize(mDepth, maps));
+            gemm.c = static_cast<T*>(call.outputs[0]) + group * maps;
             gemm.cStride = g.maps;
             gemm.bias = mHasBias ? bias + group * maps : nullptr;
             epilogue.putInto(gemm);
-            isaFunctions().runGemm(gemm, shareOf(gemm, lane.index, lane.count));
+            storageFunctions<T>().runGemm(
+                gemm, shareOf(gemm, lane.index, lanes), scratch + lane.index * mLaneFloats);
             epilogue.advanceColumns(maps);
         }
         return Done{};
@@ -141,29 +152,29 @@ class PreparedConvolution final : public HostPrepared
 
   private:
     //! Copies this lane's lines between their margins.
-    void copyLines(float const* x, float* staged, Lane const& lane) const
+    void copyLines(T const* x, T* staged, Lane const& lane) const
     {
         Geometry const& g = mGeometry;
         auto const [first, last] = lane.part(g.images * mStaging.height);
-        auto const lineBytes = static_cast<size_t>(g.window.lineStride) * sizeof(float);
+        auto const lineBytes = static_cast<size_t>(g.window.lineStride) * sizeof(T);
         for (int64_t at = first; at < last; ++at)
         {
             int64_t const image = at / mStaging.height;
             int64_t const y = at % mStaging.height - mStaging.top;
-            float* const line = staged + at * g.window.lineStride;
-            std::memset(line, 0, lineBytes);
+            T* const line = staged + at * g.window.lineStride;
+            std::memset(static_cast<void*>(line), 0, lineBytes);
             if (y < 0 || y >= mInHeight)
                 continue;
-            float* const to = line + mStaging.left * g.channels;
+            T* const to = line + mStaging.left * g.channels;
             if (!mIsLinear)
             {
                 std::memcpy(to, x + (image * mInHeight + y) * mInWidth * g.channels,
-                    static_cast<size_t>(mInWidth * g.channels) * sizeof(float));
+                    static_cast<size_t>(mInWidth * g.channels) * sizeof(T));
                 continue;
             }
             for (int64_t c = 0; c < g.channels; ++c)
             {
-                float const* const from = x + ((image * g.channels + c) * mInHeight + y) * mInWidth;
+                T const* const from = x + ((image * g.channels + c) * mInHeight + y) * mInWidth;
                 for (int64_t i = 0; i < mInWidth; ++i)
                     to[i * g.channels + c] = from[i];
             }
@@ -174,13 +185,15 @@ class PreparedConvolution final : public HostPrepared
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
     bool mIsLinear;
-    bool mHasBias{false};
-    size_t mInputs{0};
+    int32_t mThreads;
     int64_t mInHeight;
     int64_t mInWidth;
     int64_t mDepth{0};
+    int64_t mLaneFloats{0};
+    bool mHasBias{false};
+    size_t mInputs{0};
     Staging mStaging;
-    std::vector<float> mZeros;
+    std::vector<T> mZeros;
 };
 
 class ConvolutionKernel final : public Kernel
@@ -206,10 +219,10 @@ class ConvolutionKernel final : public Kernel
         if (wantsStaging(geometry) && !canStage(geometry))
             return badArgument("its padding is larger than any memory");
         bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
-        if (x.dtype != DType::kFLOAT || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
+        if (!kRealTypes.has(x.dtype) || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
             return badArgument("its input is {}", nameOf(x.layout));
         bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
-        if (y.dtype != DType::kFLOAT || blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
+        if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
             return badArgument("its output is {}", nameOf(y.layout));
         if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
             return badArgument("its kernel has more than {} taps", kMostSegments);
@@ -218,10 +231,13 @@ class ConvolutionKernel final : public Kernel
         GemmEpilogue epilogue =
             TENON_TRY(GemmEpilogue::make(mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
         if (wantsWinograd(mLoaded->layer, geometry))
-            return prepareWinograd(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2), threads);
-        auto prepared = std::make_shared<PreparedConvolution>(mLoaded, geometry, std::move(epilogue), isLinear);
-        prepared->setBias(isPresent(inputs, 2), inputs.size());
-        return std::shared_ptr<Prepared const>{std::move(prepared)};
+            return prepareWinograd(mLoaded, x.dtype, geometry, std::move(epilogue), isPresent(inputs, 2), threads);
+        return withStorage(x.dtype, [&]<typename T>(T) {
+            auto prepared =
+                std::make_shared<PreparedConvolution<T>>(mLoaded, geometry, std::move(epilogue), isLinear, threads);
+            prepared->setBias(isPresent(inputs, 2), inputs.size());
+            return std::shared_ptr<Prepared const>{std::move(prepared)};
+        });
     }
 
   private:
@@ -246,8 +262,8 @@ std::optional<std::string> whyNot(Problem const& problem)
 {
     auto const& layer = problem.fields<Convolution>();
     TensorType const& x = problem.input(0);
-    if (x.dtype != DType::kFLOAT)
-        return "only float";
+    if (!kRealTypes.has(x.dtype))
+        return "only float32, float16 and bfloat16";
     if (x.rank() != 3 && x.rank() != 4)
         return "only 1-D and 2-D";
     Constant const* const kernel = problem.constant(1);

@@ -17,6 +17,7 @@ struct LoadedDepthwise
     PackedOperand weights;
 };
 
+template <typename T>
 class PreparedDepthwise final : public HostPrepared
 {
   public:
@@ -26,9 +27,8 @@ class PreparedDepthwise final : public HostPrepared
           mGeometry{geometry},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
-          mZeros(static_cast<size_t>(geometry.channels), 0.0F)
+          mZeros(static_cast<size_t>(geometry.channels), T{})
     {
-        mGeometry.window.zeros = mZeros.data();
     }
     bool isCollective() const noexcept override
     {
@@ -36,23 +36,19 @@ class PreparedDepthwise final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        BoundEpilogue const epilogue = mEpilogue.bind(call);
-        Depthwise work;
+        BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
+        Depthwise<T> work;
         work.window = mGeometry.window;
         work.images = mGeometry.images;
         work.channels = mGeometry.channels;
-        work.in = static_cast<float const*>(call.inputs[0]);
-        work.kernel = mLoaded->weights.data();
-        work.out = static_cast<float*>(call.outputs[0]);
-        work.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
-        work.residual = epilogue.residual;
-        work.residualStride = epilogue.residualStride;
-        work.low = epilogue.low;
-        work.high = epilogue.high;
-        work.steps = epilogue.steps.data();
-        work.stepCount = epilogue.stepCount;
+        work.zeros = mZeros.data();
+        work.in = static_cast<T const*>(call.inputs[0]);
+        work.kernel = mLoaded->weights.template data<T>();
+        work.out = static_cast<T*>(call.outputs[0]);
+        work.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
+        epilogue.putInto(work);
         auto const [first, last] = lane.part(mGeometry.images * mGeometry.window.outHeight);
-        isaFunctions().runDepthwise(work, first, last);
+        storageFunctions<T>().runDepthwise(work, first, last);
         return Done{};
     }
 
@@ -61,7 +57,7 @@ class PreparedDepthwise final : public HostPrepared
     Geometry mGeometry;
     GemmEpilogue mEpilogue;
     bool mHasBias;
-    std::vector<float> mZeros;
+    std::vector<T> mZeros;
 };
 
 class DepthwiseKernel final : public Kernel
@@ -77,8 +73,8 @@ class DepthwiseKernel final : public Kernel
         LayerKernel const& kernel = mLoaded->kernel;
         TENON_TRY(kernel.check(inputs, outputs));
         TensorArg const& y = outputs[0];
-        if (!isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return badArgument("its operands are not channels-last floats");
+        if (!isReal(inputs, 0, Layout::kChannelsLast) || !isReal(outputs, 0, Layout::kChannelsLast))
+            return badArgument("its operands are not channels-last real numbers");
         Convolution const& layer = mLoaded->layer;
         if (layer.nbGroups != inputs[0].extents[1] || layer.nbGroups != y.extents[1])
             return badArgument("it is not depthwise");
@@ -89,8 +85,10 @@ class DepthwiseKernel final : public Kernel
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =
             TENON_TRY(GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<PreparedDepthwise>(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
+            return std::shared_ptr<Prepared const>{
+                std::make_shared<PreparedDepthwise<T>>(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
+        });
     }
 
   private:
@@ -112,8 +110,8 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
 {
     auto const& layer = problem.fields<Convolution>();
     TensorType const& x = problem.input(0);
-    if (x.dtype != DType::kFLOAT || (x.rank() != 3 && x.rank() != 4))
-        return refuse("depthwise", "only float, 1-D and 2-D");
+    if (!kRealTypes.has(x.dtype) || (x.rank() != 3 && x.rank() != 4))
+        return refuse("depthwise", "only float32, float16 and bfloat16, 1-D and 2-D");
     if (!isDepthwise(layer, x))
         return refuse("depthwise", "not one kernel per channel");
     if (problem.constant(1) == nullptr)

@@ -22,6 +22,7 @@ constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's trans
 constexpr int64_t kTileRowGrain{12};
 constexpr float kUnclamped{std::numeric_limits<float>::infinity()};
 
+template <typename T>
 class PreparedWinograd final : public HostPrepared
 {
   public:
@@ -30,11 +31,11 @@ class PreparedWinograd final : public HostPrepared
         : mLoaded{std::move(loaded)},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
-          mZeros(static_cast<size_t>(g.channels), 0.0F),
-          mKernel{mLoaded->transformed(g.channels, g.maps)}
+          mZeros(static_cast<size_t>(g.channels), T{}),
+          mKernel{mLoaded->transformed<T>(g.channels, g.maps)}
     {
         mTiles.window = g.window;
-        mTiles.window.zeros = mZeros.data();
+        mTiles.zeros = mZeros.data();
         mTiles.channels = g.channels;
         mTiles.maps = g.maps;
         mTiles.tilesY = (g.window.outHeight + kTileOut - 1) / kTileOut;
@@ -57,17 +58,12 @@ class PreparedWinograd final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        BoundEpilogue const epilogue = mEpilogue.bind(call);
-        WinogradTiles tiles = mTiles;
-        tiles.in = static_cast<float const*>(call.inputs[0]);
-        tiles.out = static_cast<float*>(call.outputs[0]);
-        tiles.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
-        tiles.residual = epilogue.residual;
-        tiles.residualStride = epilogue.residualStride;
-        tiles.low = epilogue.low;
-        tiles.high = epilogue.high;
-        tiles.steps = epilogue.steps.data();
-        tiles.stepCount = epilogue.stepCount;
+        BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
+        WinogradTiles<T> tiles = mTiles;
+        tiles.in = static_cast<T const*>(call.inputs[0]);
+        tiles.out = static_cast<T*>(call.outputs[0]);
+        tiles.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
+        epilogue.putInto(tiles);
         auto* const scratch = static_cast<float*>(call.scratch);
         // More lanes than were prepared for have no memory.
         int64_t const lanes = std::min<int64_t>(lane.count, mMostLanes);
@@ -86,7 +82,7 @@ class PreparedWinograd final : public HostPrepared
   private:
     void multiply(float const* in, float* out, int64_t tiles, int64_t stride, GemmShare const& share) const
     {
-        Gemm gemm;
+        Gemm<float> gemm;
         gemm.rows = tiles;
         gemm.columns = mTiles.maps;
         gemm.length = mTiles.channels;
@@ -99,13 +95,13 @@ class PreparedWinograd final : public HostPrepared
             gemm.a = in + part * stride * mTiles.channels;
             gemm.b = mKernel + part * packedSize(mTiles.channels, mTiles.maps);
             gemm.c = out + part * stride * mTiles.maps;
-            isaFunctions().runGemm(gemm, share);
+            storageFunctions<float>().runGemm(gemm, share, nullptr);
         }
     }
     //! Each lane takes blocks of its own.
-    void runApart(WinogradTiles const& tiles, float* scratch, Lane const& lane) const
+    void runApart(WinogradTiles<T> const& tiles, float* scratch, Lane const& lane) const
     {
-        IsaFunctions const& isa = isaFunctions();
+        StorageFunctions<T> const& isa = storageFunctions<T>();
         float* const in = scratch + lane.index * mBlock * kTileParts * (mTiles.channels + mTiles.maps);
         float* const out = in + mBlock * kTileParts * mTiles.channels;
         auto const [first, last] = lane.part(mCount);
@@ -118,9 +114,9 @@ class PreparedWinograd final : public HostPrepared
         }
     }
     //! Few tiles: lanes share the transform, then each makes some of the maps, so that weights are read once.
-    void runTogether(WinogradTiles const& tiles, float* scratch, Lane const& lane) const
+    void runTogether(WinogradTiles<T> const& tiles, float* scratch, Lane const& lane) const
     {
-        IsaFunctions const& isa = isaFunctions();
+        StorageFunctions<T> const& isa = storageFunctions<T>();
         float* const in = scratch;
         float* const out = in + mCount * kTileParts * mTiles.channels;
         auto const [firstTile, lastTile] = lane.part(mCount);
@@ -137,22 +133,23 @@ class PreparedWinograd final : public HostPrepared
     std::shared_ptr<LoadedConvolution const> mLoaded;
     GemmEpilogue mEpilogue;
     bool mHasBias;
-    std::vector<float> mZeros;
+    std::vector<T> mZeros;
     float const* mKernel;
-    WinogradTiles mTiles;
+    WinogradTiles<T> mTiles;
     int64_t mCount{0};
     int64_t mBlock{0};
     int64_t mMostLanes{1};
 };
 } // namespace
 
+template <typename T>
 float const* LoadedConvolution::transformed(int64_t channels, int64_t maps) const
 {
     std::call_once(mOnce, [&] {
         auto const size = static_cast<size_t>(kTileParts * packedSize(channels, maps));
         mTransformed = std::shared_ptr<float[]>(
             new (std::align_val_t{64}) float[size], [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
-        isaFunctions().winogradKernel(weights.data(), channels, panelsOf(maps), mTransformed.get());
+        storageFunctions<T>().winogradKernel(weights.data<T>(), channels, panelsOf(maps), mTransformed.get());
     });
     return mTransformed.get();
 }
@@ -167,12 +164,15 @@ bool wantsWinograd(Convolution const& layer, Geometry const& g)
         && g.channels * g.maps <= kMostWeights && g.images * tiles >= kLeastTiles;
 }
 
-Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded,
+Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,
     Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads)
 {
-    auto prepared = std::make_shared<PreparedWinograd>(std::move(loaded), geometry, std::move(epilogue), hasBias);
-    prepared->setThreads(threads);
-    return std::shared_ptr<Prepared const>{std::move(prepared)};
+    return withStorage(type, [&]<typename T>(T) {
+        auto prepared =
+            std::make_shared<PreparedWinograd<T>>(std::move(loaded), geometry, std::move(epilogue), hasBias);
+        prepared->setThreads(threads);
+        return std::shared_ptr<Prepared const>{std::move(prepared)};
+    });
 }
 
 } // namespace tenon::cpu

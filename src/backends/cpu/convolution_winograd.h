@@ -18,6 +18,7 @@ struct LoadedConvolution
     PackedOperand weights;
 
     //! kTileParts packed matrices; made by the first caller.
+    template <typename T>
     float const* transformed(int64_t channels, int64_t maps) const;
 
   private:
@@ -28,7 +29,8 @@ struct LoadedConvolution
 //! 3 × 3 kernels of stride 1 whose transformed weights stay small, on images of more than a few tiles.
 bool wantsWinograd(Convolution const& layer, Geometry const& geometry);
 
-Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded,
+//! `type`: of the tensors and weights.
+Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,
     Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads);
 
 } // namespace tenon::cpu

@@ -19,8 +19,8 @@ Target cpuTarget();
 Device& cpuDevice();
 //! Kernels that the device looks up after its own table; for whoever joins backends, before the first plan is loaded.
 void addCpuKernels(std::span<KernelEntry const> kernels);
-//! The row-major form of a float weight that a plan stores packed.
+//! The row-major form of a weight that a plan stores packed.
 Result<std::shared_ptr<Constant const>> unpackCpuWeight(
-    std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes);
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
 
 } // namespace tenon

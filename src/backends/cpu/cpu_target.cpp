@@ -14,7 +14,7 @@ Target cpuTarget()
     target.rates = {.startMicroseconds = 0.5, .multiplicationsPerMicrosecond = 5e4, .bytesPerMicrosecond = 8e3};
     target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};
-    TypeSet const real{DType::kFLOAT};
+    TypeSet const real{DType::kFLOAT, DType::kHALF, DType::kBF16};
     target.fusion = {.epilogueSteps = 4,
         .epilogueTypes = real,
         .attentionTypes = real,

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/storage_numbers.h"
 #include "ir/host_tensor.h"
 #include "layers/positions.h"
 
@@ -17,14 +18,14 @@ constexpr int64_t kBlock{64};
 
 bool canAccumulate(DType type)
 {
-    return type == DType::kFLOAT || type == DType::kINT32 || type == DType::kINT64;
+    return kRealTypes.has(type) || type == DType::kINT32 || type == DType::kINT64;
 }
 
 std::variant<std::vector<Offer>, Refusal> offersOfCumulative(Problem const& problem)
 {
     DType const type = problem.input(0).dtype;
     if (!canAccumulate(type))
-        return refuse("lanes", fmt::format("takes float32, int32 and int64, this is {}", nameOf(type)));
+        return refuse("lanes", fmt::format("takes real numbers, int32 and int64, this is {}", nameOf(type)));
     if (problem.constant(1) == nullptr)
         return refuse("lanes", "the axis is no constant");
     return std::vector<Offer>{{.candidate = "lanes",
@@ -43,7 +44,7 @@ template <typename Element>
 class CumulativeStep final : public HostPrepared
 {
   public:
-    using Sum = std::conditional_t<std::is_floating_point_v<Element>, double, uint64_t>; // Integers wrap.
+    using Sum = std::conditional_t<std::is_integral_v<Element>, uint64_t, double>; // Integers wrap.
 
     CumulativeStep(Cumulative layer, Lanes lanes)
         : mLayer{layer},
@@ -79,8 +80,17 @@ class CumulativeStep final : public HostPrepared
             for (int64_t i = 0; i < width; ++i)
             {
                 Sum const before = sums[i];
-                sums[i] += static_cast<Sum>(x[at + i]); // Read before it is written: they may be one memory.
-                out[at + i] = static_cast<Element>(mLayer.exclusive ? before : sums[i]);
+                // Read before it is written: they may be one memory.
+                if constexpr (std::is_integral_v<Element>)
+                {
+                    sums[i] += static_cast<Sum>(x[at + i]);
+                    out[at + i] = static_cast<Element>(mLayer.exclusive ? before : sums[i]);
+                }
+                else
+                {
+                    sums[i] += numberOf(x[at + i]);
+                    out[at + i] = storedAs<Element>(mLayer.exclusive ? before : sums[i]);
+                }
             }
         }
     }
@@ -112,6 +122,8 @@ class CumulativeKernel final : public Kernel
         switch (x.dtype)
         {
         case DType::kFLOAT: return std::make_shared<CumulativeStep<float> const>(mLayer, lanes);
+        case DType::kHALF: return std::make_shared<CumulativeStep<Half> const>(mLayer, lanes);
+        case DType::kBF16: return std::make_shared<CumulativeStep<Bfloat> const>(mLayer, lanes);
         case DType::kINT32: return std::make_shared<CumulativeStep<int32_t> const>(mLayer, lanes);
         default: return std::make_shared<CumulativeStep<int64_t> const>(mLayer, lanes);
         }

@@ -19,7 +19,7 @@ struct LoadedDeconvolution
     LayerKernel kernel;
     Deconvolution layer;
     PackedOperand weights;
-    std::vector<float> bias; //!< Once per column of the kernel; empty: none.
+    Bytes bias; //!< In the layer's type, once per column of the kernel; empty: none.
 };
 
 struct DeconvolutionForm
@@ -33,41 +33,53 @@ struct DeconvolutionForm
     int64_t kernelWidth{1};
 };
 
+template <typename T>
 class PreparedDeconvolution final : public HostPrepared
 {
   public:
     PreparedDeconvolution(
-        std::shared_ptr<LoadedDeconvolution const> loaded, DeconvolutionForm form, GemmEpilogue epilogue)
+        std::shared_ptr<LoadedDeconvolution const> loaded, DeconvolutionForm form, GemmEpilogue epilogue,
+        int32_t threads)
         : mLoaded{std::move(loaded)},
           mForm{form},
-          mEpilogue{std::move(epilogue)}
+          mEpilogue{std::move(epilogue)},
+          mThreads{std::max(threads, 1)}
     {
     }
     bool isCollective() const noexcept override
     {
         return true;
     }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(mThreads * gemmScratch<T>(mForm.channels)) * sizeof(float);
+    }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         DeconvolutionForm const& f = mForm;
-        BoundEpilogue const epilogue = mEpilogue.bind(call);
-        Gemm gemm;
+        // Where lanes need memory, more of them than were prepared for have none.
+        int32_t const lanes = kIsFloat<T> ? lane.count : std::min(lane.count, mThreads);
+        if (lane.index >= lanes)
+            return Done{};
+        float* const scratch = static_cast<float*>(call.scratch) + lane.index * gemmScratch<T>(f.channels);
+        BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
+        Gemm<T> gemm;
         gemm.rows = f.width;
         gemm.columns = f.kernelWidth * f.maps;
         gemm.length = f.channels;
         gemm.aStride = f.channels;
         gemm.cStride = gemm.columns;
-        gemm.bias = mLoaded->bias.empty() ? nullptr : mLoaded->bias.data();
+        gemm.bias = mLoaded->bias.empty() ? nullptr : reinterpret_cast<T const*>(mLoaded->bias.data());
         epilogue.putInto(gemm);
-        auto const [first, last] = lane.part(f.images * f.height);
+        auto const [first, last] = Lane{lane.index, lanes, nullptr, nullptr}.part(f.images * f.height);
         GemmShare const all{0, gemm.rows, 0, panelsOf(gemm.columns)};
         for (int64_t line = first; line < last; ++line)
             for (int64_t y = 0; y < f.kernelHeight; ++y)
             {
-                gemm.a = static_cast<float const*>(call.inputs[0]) + line * f.width * f.channels;
-                gemm.b = mLoaded->weights.data() + y * packedSize(f.channels, gemm.columns);
-                gemm.c = static_cast<float*>(call.outputs[0]) + (line * f.kernelHeight + y) * f.width * gemm.columns;
-                isaFunctions().runGemm(gemm, all);
+                gemm.a = static_cast<T const*>(call.inputs[0]) + line * f.width * f.channels;
+                gemm.setPanels(mLoaded->weights.template data<T>() + y * packedSize(f.channels, gemm.columns));
+                gemm.c = static_cast<T*>(call.outputs[0]) + (line * f.kernelHeight + y) * f.width * gemm.columns;
+                storageFunctions<T>().runGemm(gemm, all, scratch);
             }
         return Done{};
     }
@@ -76,6 +88,7 @@ class PreparedDeconvolution final : public HostPrepared
     std::shared_ptr<LoadedDeconvolution const> mLoaded;
     DeconvolutionForm mForm;
     GemmEpilogue mEpilogue;
+    int32_t mThreads;
 };
 
 //! Why windows overlap or leave gaps; none when they tile the output.
@@ -102,12 +115,12 @@ class DeconvolutionKernel final : public Kernel
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
     {
         LayerKernel const& kernel = mLoaded->kernel;
         TENON_TRY(kernel.check(inputs, outputs));
-        if (!isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return badArgument("its operands are not channels-last floats");
+        if (!isReal(inputs, 0, Layout::kChannelsLast) || !isReal(outputs, 0, Layout::kChannelsLast))
+            return badArgument("its operands are not channels-last real numbers");
         std::vector<int64_t> const x = asImage(inputs[0].extents);
         std::vector<int64_t> const y = asImage(outputs[0].extents);
         Window const w = mLoaded->layer.window();
@@ -119,8 +132,10 @@ class DeconvolutionKernel final : public Kernel
             axes.push_back(static_cast<int32_t>(i));
         GemmEpilogue epilogue = TENON_TRY(
             GemmEpilogue::make(mLoaded->layer.epilogue, Deconvolution::kFirstExtra, inputs, outputs[0], axes));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<PreparedDeconvolution>(mLoaded, form, std::move(epilogue))};
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
+            return std::shared_ptr<Prepared const>{
+                std::make_shared<PreparedDeconvolution<T>>(mLoaded, form, std::move(epilogue), threads)};
+        });
     }
 
   private:
@@ -137,13 +152,14 @@ Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
     loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kDeconvolutionPacking));
     if (LoadedWeight const& bias = loaded->kernel.weight(2); bias.isConstant())
     {
-        auto const* from = static_cast<float const*>(bias.arg.data);
+        auto const* from = static_cast<uint8_t const*>(bias.arg.data);
         int64_t const maps = loaded->layer.nbOutputMaps;
-        if (bias.arg.dtype != DType::kFLOAT || !bias.packing.empty() || volumeOf(bias.arg.extents) != maps
-            || bias.arg.bytes < static_cast<size_t>(maps) * sizeof(float))
-            return badArgument("its bias is not {} floats", maps);
+        auto const bytes = static_cast<size_t>(tenon::bytesOf(bias.arg.dtype, maps));
+        if (bias.arg.dtype != loaded->kernel.weight(1).arg.dtype || !bias.packing.empty()
+            || volumeOf(bias.arg.extents) != maps || bias.arg.bytes < bytes)
+            return badArgument("its bias is not {} numbers of the kernel's type", maps);
         for (int64_t i = 0; i < loaded->layer.window().size.back(); ++i)
-            loaded->bias.insert(loaded->bias.end(), from, from + maps);
+            loaded->bias.insert(loaded->bias.end(), from, from + bytes);
     }
     return std::unique_ptr<Kernel>{std::make_unique<DeconvolutionKernel>(std::move(loaded))};
 }
@@ -151,8 +167,8 @@ Result<std::unique_ptr<Kernel>> loadDeconvolution(KernelSource const& source)
 std::variant<std::vector<Offer>, Refusal> offerDeconvolution(Problem const& problem)
 {
     auto const& layer = problem.fields<Deconvolution>();
-    if (problem.input(0).dtype != DType::kFLOAT)
-        return refuse("lines", "only float");
+    if (!kRealTypes.has(problem.input(0).dtype))
+        return refuse("lines", "only float32, float16 and bfloat16");
     if (std::optional<std::string> why = whyNot(layer))
         return refuse("lines", *std::move(why));
     if (problem.constant(1) == nullptr || (problem.hasInput(2) && problem.constant(2) == nullptr))

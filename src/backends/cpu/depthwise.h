@@ -6,20 +6,22 @@
 namespace tenon::cpu
 {
 
+template <typename T>
 struct Depthwise
 {
-    GemmWindow window; //!< Strides of the input; `zeros` has `channels` floats.
+    GemmWindow window;       //!< Strides of the input.
+    T const* zeros{nullptr}; //!< As many as there are channels: what lies outside of the image.
     int64_t images{0};
     int64_t channels{0};
-    float const* in{nullptr};
-    float const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels]
-    float* out{nullptr};          //!< Dense.
-    float const* bias{nullptr};
-    float const* residual{nullptr};
+    T const* in{nullptr};
+    T const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels]
+    T* out{nullptr};          //!< Dense.
+    T const* bias{nullptr};
+    T const* residual{nullptr};
     int64_t residualStride{0};
     float low{0.0F};
     float high{0.0F};
-    GemmStep const* steps{nullptr};
+    GemmStep<T> const* steps{nullptr};
     int64_t stepCount{0};
 };
 

@@ -3,12 +3,13 @@
 
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/simd_math.h"
+#include "backends/cpu/simd_storage.h"
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
 template <EpilogueKind Kind>
-TENON_INLINE F16 applyActivation(GemmStep const& step, F16 x)
+TENON_INLINE F16 applyActivation(StepForm const& step, F16 x)
 {
     F16 const alpha = splat(step.alpha);
     F16 const beta = splat(step.beta);
@@ -29,28 +30,30 @@ TENON_INLINE F16 applyActivation(GemmStep const& step, F16 x)
     }
 }
 
-TENON_INLINE F16 loadStrided(float const* p, int64_t stride, int64_t count)
+template <typename T>
+TENON_INLINE F16 loadStrided(T const* p, int64_t stride, int64_t count)
 {
     alignas(64) float lanes[kLanes]{};
     for (int64_t i = 0; i < count; ++i)
-        lanes[i] = p[i * stride];
+        lanes[i] = toFloat(p[i * stride]);
     return load(lanes);
 }
 
-TENON_INLINE F16 loadExtra(GemmStep const& step, int64_t row, int64_t column, int64_t count)
+template <typename T>
+TENON_INLINE F16 loadExtra(GemmStep<T> const& step, int64_t row, int64_t column, int64_t count)
 {
-    float const* const from = step.extra + (step.rowOffsets != nullptr ? step.rowOffsets[row] : row * step.rowStride);
+    T const* const from = step.extra + (step.rowOffsets != nullptr ? step.rowOffsets[row] : row * step.rowStride);
     if (step.columnStride == 0)
-        return splat(*from);
+        return splat(toFloat(*from));
     if (step.columnStride == 1)
         return count == kLanes ? load(from + column) : load(from + column, firstLanes(count));
     return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
 //! V vectors of one row through all steps; the last vector has `last` lanes.
-template <int V>
+template <int V, typename T>
 TENON_INLINE void applyToVectors(
-    GemmStep const* steps, int64_t count, float* c, int64_t row, int64_t column, int64_t last)
+    GemmStep<T> const* steps, int64_t count, float* c, int64_t row, int64_t column, int64_t last)
 {
     F16 x[V];
 #pragma GCC unroll 4
@@ -58,7 +61,7 @@ TENON_INLINE void applyToVectors(
         x[v] = last == kLanes ? load(c + v * kLanes) : load(c + v * kLanes, firstLanes(last));
     for (int64_t i = 0; i < count; ++i)
     {
-        GemmStep const& step = steps[i];
+        GemmStep<T> const& step = steps[i];
         // Each kind has a loop of its own, so that constants stay in registers and vectors overlap.
         switch (step.kind)
         {
@@ -100,7 +103,8 @@ TENON_INLINE void applyToVectors(
 }
 
 //! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them.
-static __attribute__((noinline)) void applySteps(GemmStep const* steps, int64_t count, float* c, int64_t stride,
+template <typename T>
+static __attribute__((noinline)) void applySteps(GemmStep<T> const* steps, int64_t count, float* c, int64_t stride,
     int64_t row, int64_t rows, int64_t column, int64_t columns)
 {
     for (int64_t r = 0; r < rows; ++r, c += stride)

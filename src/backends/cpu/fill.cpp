@@ -4,6 +4,7 @@
 #include "backends/cpu/copy_step.h"
 #include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/storage_numbers.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@ using nvinfer1::FillOperation;
 
 bool canFill(DType type)
 {
-    return type == DType::kFLOAT || type == DType::kINT32 || type == DType::kINT64;
+    return kRealTypes.has(type) || type == DType::kINT32 || type == DType::kINT64;
 }
 
 std::variant<std::vector<Offer>, Refusal> offersOfFill(Problem const& problem)
@@ -27,7 +28,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfFill(Problem const& problem)
     if (layer.operation != FillOperation::kLINSPACE)
         return refuse("rows", "it fills with random numbers");
     if (!canFill(layer.toType))
-        return refuse("rows", fmt::format("makes float32, int32 and int64, this is {}", nameOf(layer.toType)));
+        return refuse("rows", fmt::format("makes real numbers, int32 and int64, this is {}", nameOf(layer.toType)));
     bool const hasExtents = !problem.node->inputs.empty() && problem.hasInput(0);
     if (hasExtents && !hasKnownContents(problem, 0))
         return refuse("rows", "the output's extents are known only when it runs");
@@ -47,11 +48,21 @@ Result<KernelSpec> buildFill(Problem const& problem, Offer const& offer)
 template <typename Element>
 Element elementOf(double value)
 {
-    if constexpr (std::is_floating_point_v<Element>)
-        return static_cast<Element>(value);
+    if constexpr (!std::is_integral_v<Element>)
+        return storedAs<Element>(value);
     else
         return static_cast<Element>(
             std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -0x1p63, 0x1.fffffffffffffp62)));
+}
+
+//! A number of an input as one that sums are made in.
+template <typename Number, typename Element>
+Number given(Element element)
+{
+    if constexpr (std::is_integral_v<Element>)
+        return static_cast<Number>(element);
+    else
+        return numberOf(element);
 }
 
 //! `Number` is what sums are made in: double, or unsigned integers where all is whole.
@@ -78,10 +89,10 @@ class FillStep final : public HostPrepared
         Number start{mStart};
         if (mSteps >= 0)
         {
-            start = static_cast<Number>(static_cast<Element const*>(call.inputs[1])[0]);
-            auto const* given = static_cast<Element const*>(call.inputs[2]);
+            start = given<Number>(static_cast<Element const*>(call.inputs[1])[0]);
+            auto const* perAxis = static_cast<Element const*>(call.inputs[2]);
             for (size_t axis = 0; axis < mExtents.size(); ++axis)
-                steps[axis] = static_cast<Number>(given[mSteps > 1 ? axis : 0]);
+                steps[axis] = given<Number>(perAxis[mSteps > 1 ? axis : 0]);
         }
         auto* out = static_cast<Element*>(call.outputs[0]);
         int64_t const length = mExtents.empty() ? 1 : mExtents.back();
@@ -128,10 +139,10 @@ class FillStep final : public HostPrepared
 template <typename Element>
 std::shared_ptr<Prepared const> stepOf(Fill const& layer, std::vector<int64_t> extents, int64_t steps)
 {
-    bool const isExact = !std::is_floating_point_v<Element> && (steps >= 0 || layer.alphaBetaInt64);
-    if (isExact)
-        return std::make_shared<FillStep<Element, uint64_t> const>(
-            std::move(extents), static_cast<uint64_t>(layer.alphaInt64), static_cast<uint64_t>(layer.betaInt64), steps);
+    if constexpr (std::is_integral_v<Element>)
+        if (steps >= 0 || layer.alphaBetaInt64)
+            return std::make_shared<FillStep<Element, uint64_t> const>(std::move(extents),
+                static_cast<uint64_t>(layer.alphaInt64), static_cast<uint64_t>(layer.betaInt64), steps);
     double const start = layer.alphaBetaInt64 ? static_cast<double>(layer.alphaInt64) : layer.alpha;
     double const step = layer.alphaBetaInt64 ? static_cast<double>(layer.betaInt64) : layer.beta;
     return std::make_shared<FillStep<Element, double> const>(std::move(extents), start, step, steps);
@@ -152,7 +163,7 @@ class FillKernel final : public Kernel
         TensorArg const& out = outputs[0];
         if (out.layout != Layout::kLinear || !canFill(out.dtype) || mLayer.operation != FillOperation::kLINSPACE
             || out.extents.size() > nvinfer1::Dims::MAX_DIMS)
-            return badArgument("the kernel of Fill makes row-major, evenly spaced float32, int32 or int64");
+            return badArgument("the kernel of Fill makes row-major, evenly spaced real numbers, int32 or int64");
         int64_t steps{-1};
         if (isPresent(inputs, 2))
         {
@@ -164,6 +175,8 @@ class FillKernel final : public Kernel
         switch (out.dtype)
         {
         case DType::kFLOAT: return stepOf<float>(mLayer, out.extents, steps);
+        case DType::kHALF: return stepOf<Half>(mLayer, out.extents, steps);
+        case DType::kBF16: return stepOf<Bfloat>(mLayer, out.extents, steps);
         case DType::kINT32: return stepOf<int32_t>(mLayer, out.extents, steps);
         default: return stepOf<int64_t>(mLayer, out.extents, steps);
         }

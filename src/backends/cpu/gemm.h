@@ -2,6 +2,7 @@
 // products and, with rows taken from windows of a channels-last image, of convolutions.
 #pragma once
 
+#include "backends/cpu/storage.h"
 #include "layers/epilogue.h"
 
 #include <cstdint>
@@ -21,15 +22,21 @@ inline constexpr int64_t packedSize(int64_t depth, int64_t columns) noexcept
     return panelsOf(columns) * kPanel * depth;
 }
 
-//! One epilogue step with its operand, an element of which is extra[row offset + column · columnStride].
-struct GemmStep
+//! One epilogue step, the same in every run.
+struct StepForm
 {
     EpilogueKind kind{EpilogueKind::kRelu};
     float alpha{0.0F};
     float beta{0.0F};
-    float const* extra{nullptr};
     int64_t rowStride{0};
     int64_t columnStride{0};
+};
+
+//! A step with its operand, an element of which is extra[row offset + column · columnStride].
+template <typename T>
+struct GemmStep : StepForm
+{
+    T const* extra{nullptr};
     int32_t const* rowOffsets{nullptr}; //!< Per row instead of row · rowStride, when set.
 };
 
@@ -48,36 +55,62 @@ struct GemmWindow
     int64_t dilationX{1};
     int64_t padTop{0};
     int64_t padLeft{0};
-    int64_t imageStride{0}; //!< Floats from image to image, row to row, pixel to pixel.
+    int64_t imageStride{0}; //!< Elements from image to image, row to row, pixel to pixel.
     int64_t lineStride{0};
     int64_t pixelStride{0};
-    float const* zeros{nullptr}; //!< As many as a segment is long: what lies outside of the image.
 };
 
 //! Most segments of one row.
 inline constexpr int64_t kMostSegments{64};
 
+//! Operands and result are stored as T; products and sums are floats.
+template <typename T>
 struct Gemm
 {
     int64_t rows{0};
     int64_t columns{0};
     int64_t segments{1}; //!< Parts of one row of a that lie apart: one per position of the kernel.
     int64_t length{0};   //!< Elements of a segment; the depth is segments · length.
-    float const* a{nullptr};
-    int64_t aStride{0}; //!< Floats from row to row, without a window.
+    T const* a{nullptr};
+    int64_t aStride{0}; //!< Elements from row to row, without a window.
     GemmWindow const* window{nullptr};
-    float const* b{nullptr}; //!< Panels: [columns / 16][depth][16].
-    float* c{nullptr};
+    T const* zeros{nullptr};   //!< With a window: as many as a segment is long, for what lies outside of the image.
+    float const* b{nullptr};   //!< Panels: [columns / 16][depth][16].
+    T const* stored{nullptr};  //!< When b is null: panels that become floats block by block.
+    T* c{nullptr};
     int64_t cStride{0};
     float alpha{1.0F};
-    float const* bias{nullptr};     //!< Per column.
-    float const* residual{nullptr}; //!< Added behind the bias; may be c itself.
+    T const* bias{nullptr};     //!< Per column.
+    T const* residual{nullptr}; //!< Added behind the bias; may be c itself.
     int64_t residualStride{0};
     float low; //!< The sum is clamped to [low, high] ...
     float high;
-    GemmStep const* steps{nullptr}; //!< ... before these run.
+    GemmStep<T> const* steps{nullptr}; //!< ... before these run.
     int64_t stepCount{0};
+
+    void setPanels(T const* panels) noexcept
+    {
+        if constexpr (kIsFloat<T>)
+            b = panels;
+        else
+            stored = panels;
+    }
 };
+
+//! Most rows and vectors of columns that a tile has on any instruction set.
+inline constexpr int64_t kMostTileRows{12};
+inline constexpr int64_t kMostTileVectors{4};
+
+//! Floats of memory that a lane needs for a product of this depth, a whole number of cache lines: where T is no float,
+//! the rows of a tile and, unless b is given, the panels of a block stand there as floats.
+template <typename T>
+constexpr int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept
+{
+    if (kIsFloat<T>)
+        return 0;
+    int64_t const columns = hasPanels ? 0 : kMostTileVectors * kPanel;
+    return ((kMostTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
+}
 
 //! How lanes share a product.
 struct GemmShare
@@ -87,6 +120,11 @@ struct GemmShare
     int64_t firstPanel{0};
     int64_t lastPanel{0};
 };
-GemmShare shareOf(Gemm const& gemm, int32_t lane, int32_t lanes) noexcept;
+GemmShare shareOf(int64_t rows, int64_t columns, int64_t depth, int32_t lane, int32_t lanes) noexcept;
+template <typename T>
+GemmShare shareOf(Gemm<T> const& gemm, int32_t lane, int32_t lanes) noexcept
+{
+    return shareOf(gemm.rows, gemm.columns, gemm.segments * gemm.length, lane, lanes);
+}
 
 } // namespace tenon::cpu

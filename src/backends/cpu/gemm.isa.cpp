@@ -18,7 +18,7 @@ struct Fetch
 
 struct Tile
 {
-    Gemm const& gemm;
+    Gemm<float> const& gemm;
     float const* const* rows; //!< [active segments][rows of the tile]
     uint8_t const* active;    //!< Segments that are not all zeros, ascending.
     int64_t activeCount;
@@ -39,7 +39,7 @@ struct Sums
 template <int R, int V, bool Half>
 TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
 {
-    Gemm const& g = tile.gemm;
+    Gemm<float> const& g = tile.gemm;
     int64_t const column = tile.panel * kPanel;
     float* const c = g.c + tile.row * g.cStride + column;
     float const* const residual = g.residual == nullptr ? nullptr : g.residual + tile.row * g.residualStride + column;
@@ -80,7 +80,7 @@ template <int R, int V, bool Half>
 __attribute__((noinline)) void runTile(Tile const& tile)
 {
     constexpr int kWhole{Sums<R, V, Half>::kWhole};
-    Gemm const& g = tile.gemm;
+    Gemm<float> const& g = tile.gemm;
     Sums<R, V, Half> sums;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
@@ -155,18 +155,18 @@ constexpr TileSet kTiles[]{tileSet<1, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2,
 constexpr int64_t kMostVectors{1};
 constexpr TileSet kTiles[]{tileSet<1, 6, 5, 4, 3, 2, 1>()};
 #endif
-constexpr int32_t kMostRows{12};
-
 //! The rows of one tile.
+template <typename T>
 struct Located
 {
-    float const* pointers[kMostSegments * kMostRows];
+    T const* pointers[kMostSegments * kMostTileRows];
     uint8_t active[kMostSegments];
     int64_t activeCount;
 };
 
 //! Pointers to the segments of rows [row, row + count); segments that lie outside for all of them are left out.
-void locateRows(Gemm const& g, int64_t row, int32_t count, Located& located)
+template <typename T>
+void locateRows(Gemm<T> const& g, int64_t row, int32_t count, Located<T>& located)
 {
     if (g.window == nullptr)
     {
@@ -181,9 +181,9 @@ void locateRows(Gemm const& g, int64_t row, int32_t count, Located& located)
     int64_t const image = row / pixels;
     int64_t const y = (row - image * pixels) / w.outWidth;
     int64_t const x = row - image * pixels - y * w.outWidth;
-    int64_t tops[kMostRows];
-    int64_t lefts[kMostRows];
-    float const* bases[kMostRows];
+    int64_t tops[kMostTileRows];
+    int64_t lefts[kMostTileRows];
+    T const* bases[kMostTileRows];
     for (int64_t r = 0, atX = x, atY = y, at = image; r < count; ++r)
     {
         tops[r] = atY * w.strideY - w.padTop;
@@ -200,7 +200,7 @@ void locateRows(Gemm const& g, int64_t row, int32_t count, Located& located)
         }
     }
     located.activeCount = 0;
-    float const** to = located.pointers;
+    T const** to = located.pointers;
     for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
         for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
         {
@@ -211,7 +211,7 @@ void locateRows(Gemm const& g, int64_t row, int32_t count, Located& located)
                 int64_t const inX = lefts[r] + kx * w.dilationX;
                 bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight)
                     && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
-                to[r] = isInside ? bases[r] + inY * w.lineStride + inX * w.pixelStride : w.zeros;
+                to[r] = isInside ? bases[r] + inY * w.lineStride + inX * w.pixelStride : g.zeros;
                 isAny = isAny || isInside;
             }
             if (!isAny)
@@ -231,14 +231,109 @@ int64_t blockWidth(int64_t left)
     return 4;
 }
 
-void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t width)
+//! One block of panels of a product that is not stored in floats: what its tiles read becomes floats in scratch memory,
+//! what they make is rounded when all steps are done.
+template <typename T>
+class WidenedBlock
+{
+  public:
+    WidenedBlock(Gemm<T> const& g, int64_t panel, int64_t width, float* scratch)
+        : mStored{g},
+          mColumn{panel * kPanel},
+          mRows{scratch}
+    {
+        int64_t const depth = g.segments * g.length;
+        int64_t const left = g.columns - mColumn;
+        mCount = left < width * kPanel ? left : width * kPanel;
+        mBlock.columns = mCount;
+        mBlock.segments = g.segments;
+        mBlock.length = g.length;
+        mBlock.alpha = g.alpha;
+        mBlock.low = g.low;
+        mBlock.high = g.high;
+        mBlock.c = mSums;
+        mBlock.cStride = kWide;
+        float* const panels = scratch + kMostTileRows * depth + kPanel;
+        if (g.b == nullptr)
+            widenRow(g.stored + mColumn * depth, panels, width * kPanel * depth);
+        mBlock.b = g.b == nullptr ? panels : g.b + mColumn * depth;
+        if (g.bias != nullptr)
+        {
+            widenRow(g.bias + mColumn, mBias, mCount);
+            mBlock.bias = mBias;
+        }
+    }
+    void run(TileFunction function, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
+    {
+        Gemm<T> const& g = mStored;
+        float* to = mRows;
+        float const* pointers[kMostSegments * kMostTileRows];
+        for (int64_t i = 0; i < located.activeCount * count; ++i, to += g.length)
+        {
+            pointers[i] = to;
+            widenRow(located.pointers[i], to, g.length);
+        }
+        mBlock.residual = nullptr;
+        if (g.residual != nullptr)
+        {
+            for (int64_t r = 0; r < count; ++r)
+                widenRow(g.residual + (row + r) * g.residualStride + mColumn, mSums + r * kWide, mCount);
+            mBlock.residual = mSums;
+            mBlock.residualStride = kWide;
+        }
+        function(Tile{mBlock, pointers, located.active, located.activeCount, 0, 0, fetch});
+        if (g.stepCount > 0)
+            applySteps(g.steps, g.stepCount, mSums, kWide, row, count, mColumn, mCount);
+        for (int64_t r = 0; r < count; ++r)
+            narrowRow(mSums + r * kWide, g.c + (row + r) * g.cStride + mColumn, mCount);
+    }
+
+  private:
+    static constexpr int64_t kWide{kMostTileVectors * kPanel};
+
+    Gemm<T> const& mStored;
+    Gemm<float> mBlock{};
+    int64_t mColumn;
+    int64_t mCount{0};
+    float* mRows;
+    alignas(64) float mSums[kMostTileRows * kWide]; //!< Before a tile runs: what it adds.
+    alignas(64) float mBias[kWide];
+};
+
+//! Floats are used where they lie.
+template <>
+class WidenedBlock<float>
+{
+  public:
+    WidenedBlock(Gemm<float> const& g, int64_t panel, int64_t, float*)
+        : mGemm{g},
+          mPanel{panel}
+    {
+    }
+    void run(TileFunction function, Located<float> const& located, int64_t row, int32_t, Fetch fetch)
+    {
+        function(Tile{mGemm, located.pointers, located.active, located.activeCount, row, mPanel, fetch});
+    }
+
+  private:
+    Gemm<float> const& mGemm;
+    int64_t mPanel;
+};
+
+template <typename T>
+void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
     TileSet const& set = kTiles[width - 1];
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
     TileFunction const* const functions = set.functions[end <= kLanes / 2 ? 1 : 0];
-    Located located;
+    WidenedBlock<T> block{g, panel, width, scratch};
+    Located<T> located;
     int64_t const depth = g.segments * g.length;
-    char const* const next = reinterpret_cast<char const*>(g.b + (panel + width) * kPanel * depth);
+    int64_t const nextAt = (panel + width) * kPanel * depth;
+    bool const isFloats = g.b != nullptr;
+    char const* const next =
+        isFloats ? reinterpret_cast<char const*>(g.b + nextAt) : reinterpret_cast<char const*>(g.stored + nextAt);
+    int64_t const nextStep = kPanel * static_cast<int64_t>(isFloats ? sizeof(float) : sizeof(T));
     bool const hasNext = panel + width < share.lastPanel;
     int64_t tiles{0};
     int32_t kind{0};
@@ -250,31 +345,33 @@ void runBlock(Gemm const& g, GemmShare const& share, int64_t panel, int64_t widt
         // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
         Fetch fetch{reinterpret_cast<char const*>(&located), 0};
         if (hasNext && tiles < width)
-            fetch = {next + tiles * depth * 64, 64};
+            fetch = {next + tiles * depth * nextStep, nextStep};
         else if (panel == share.firstPanel && g.window == nullptr)
             fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
-                set.sizes[kind] * static_cast<int64_t>(sizeof(float))};
-        functions[kind](Tile{g, located.pointers, located.active, located.activeCount, row, panel, fetch});
+                set.sizes[kind] * static_cast<int64_t>(sizeof(T))};
+        block.run(functions[kind], located, row, set.sizes[kind], fetch);
         row += set.sizes[kind];
     }
 }
 
 //! Every block of panels reads all rows of a pass: they must stay in the second cache, unless passes over b cost more.
-int64_t rowsPerPass(Gemm const& g, GemmShare const& share)
+template <typename T>
+int64_t rowsPerPass(Gemm<T> const& g, GemmShare const& share)
 {
     constexpr int64_t kGrain{24}; // A multiple of the tiles' heights.
     constexpr int64_t kLeastRows{96};
-    constexpr int64_t kPassFloats{int64_t{80} << 10};
+    constexpr int64_t kPassElements{(int64_t{320} << 10) / static_cast<int64_t>(sizeof(T))};
     int64_t const length = g.length > 0 ? g.length : 1; // Sums of nothing are zeros, and are written too.
     int64_t const perRow = g.window == nullptr ? length : length * g.window->strideY * g.window->strideX;
-    int64_t const fitting = kPassFloats / perRow / kGrain * kGrain;
+    int64_t const fitting = kPassElements / perRow / kGrain * kGrain;
     int64_t const rows = share.lastRow - share.firstRow;
     int64_t const step = fitting < kLeastRows ? kLeastRows : fitting;
     return rows <= 2 * step ? (rows > 0 ? rows : 1) : step;
 }
 } // namespace
 
-void runGemm(Gemm const& gemm, GemmShare const& share)
+template <typename T>
+void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
 {
     int64_t const step = rowsPerPass(gemm, share);
     for (int64_t row = share.firstRow; row < share.lastRow; row += step)
@@ -285,13 +382,14 @@ void runGemm(Gemm const& gemm, GemmShare const& share)
         for (int64_t panel = share.firstPanel; panel < share.lastPanel;)
         {
             int64_t const width = blockWidth(share.lastPanel - panel);
-            runBlock(gemm, part, panel, width);
+            runBlock(gemm, part, panel, width, scratch);
             panel += width;
         }
     }
 }
 
-void packColumns(float const* b, int64_t stride, bool isTransposed, int64_t depth, int64_t columns, int64_t firstPanel,
+template <typename T>
+void packColumns(T const* b, int64_t stride, bool isTransposed, int64_t depth, int64_t columns, int64_t firstPanel,
     int64_t lastPanel, float* packed)
 {
     for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
@@ -318,5 +416,11 @@ void packColumns(float const* b, int64_t stride, bool isTransposed, int64_t dept
         }
     }
 }
+
+#define TENON_ROW(T)                                                                                                   \
+    template void runGemm(Gemm<T> const&, GemmShare const&, float*);                                                   \
+    template void packColumns(T const*, int64_t, bool, int64_t, int64_t, int64_t, int64_t, float*)
+TENON_FOR_EACH_STORAGE(TENON_ROW);
+#undef TENON_ROW
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -9,18 +9,13 @@ namespace tenon::cpu
 namespace
 {
 constexpr float kInfinity{std::numeric_limits<float>::infinity()};
-
-bool takesExtra(EpilogueKind kind)
-{
-    return kind == EpilogueKind::kAdd || kind == EpilogueKind::kMultiply;
-}
 } // namespace
 
 Result<Done> GemmEpilogue::addExtra(
-    GemmStep& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes)
+    StepForm& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes)
 {
-    if (extra.dtype != DType::kFLOAT || extra.extents.size() != output.extents.size() || blockOf(extra.layout) != 1)
-        return badArgument("an extra operand of the epilogue is not a float tensor of the output's rank");
+    if (extra.dtype != output.dtype || extra.extents.size() != output.extents.size() || blockOf(extra.layout) != 1)
+        return badArgument("an extra operand of the epilogue is not of the output's type and rank");
     std::vector<int64_t> const strides = stridesIn(extra.layout, extra.extents);
     auto const strideOf = [&](int32_t axis) {
         auto const a = static_cast<size_t>(axis);
@@ -67,7 +62,7 @@ Result<GemmEpilogue> GemmEpilogue::make(Epilogue const& epilogue, size_t firstEx
     for (size_t i = 0; i < epilogue.steps.size(); ++i)
     {
         EpilogueStep const& step = epilogue.steps[i];
-        GemmStep made{.kind = step.kind, .alpha = step.alpha, .beta = step.beta};
+        StepForm made{.kind = step.kind, .alpha = step.alpha, .beta = step.beta};
         bool const isFirst = result.mSteps.empty();
         bool const isUnclamped = result.mLow == -kInfinity && result.mHigh == kInfinity;
         if (takesExtra(step.kind))
@@ -100,28 +95,6 @@ Result<GemmEpilogue> GemmEpilogue::make(Epilogue const& epilogue, size_t firstEx
     if (result.mSteps.size() > kMostSteps)
         return badArgument("an epilogue of {} steps", result.mSteps.size());
     return result;
-}
-
-BoundEpilogue GemmEpilogue::bind(Call const& call) const noexcept
-{
-    BoundEpilogue bound;
-    bound.low = mLow;
-    bound.high = mHigh;
-    if (mHasResidual)
-    {
-        bound.residual = static_cast<float const*>(call.inputs[mResidualInput]);
-        bound.residualStride = mResidualStride;
-    }
-    for (size_t i = 0; i < mSteps.size(); ++i)
-    {
-        bound.steps[i] = mSteps[i];
-        if (takesExtra(mSteps[i].kind))
-            bound.steps[i].extra = static_cast<float const*>(call.inputs[mInputs[i]]);
-        if (!mOffsets[i].empty())
-            bound.steps[i].rowOffsets = mOffsets[i].data();
-    }
-    bound.stepCount = static_cast<int64_t>(mSteps.size());
-    return bound;
 }
 
 std::vector<std::pair<int32_t, int32_t>> inPlaceOf(Problem const& problem, Epilogue const& epilogue, size_t firstExtra)

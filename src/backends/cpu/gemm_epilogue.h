@@ -13,14 +13,15 @@ namespace tenon::cpu
 
 inline constexpr size_t kMostSteps{8};
 
-//! Steps bound to the addresses of one run.
+//! Steps bound to the addresses of one run, where tensors are stored as T.
+template <typename T>
 struct BoundEpilogue
 {
-    float const* residual{nullptr};
+    T const* residual{nullptr};
     int64_t residualStride{0};
     float low;
     float high;
-    std::array<GemmStep, kMostSteps> steps;
+    std::array<GemmStep<T>, kMostSteps> steps;
     int64_t stepCount{0};
 
     //! Makes row `rows` the first one.
@@ -30,7 +31,7 @@ struct BoundEpilogue
             residual += rows * residualStride;
         for (int64_t i = 0; i < stepCount; ++i)
         {
-            GemmStep& step = steps[static_cast<size_t>(i)];
+            GemmStep<T>& step = steps[static_cast<size_t>(i)];
             if (step.rowOffsets != nullptr)
                 step.rowOffsets += rows;
             else if (step.extra != nullptr)
@@ -44,19 +45,20 @@ struct BoundEpilogue
             residual += columns;
         for (int64_t i = 0; i < stepCount; ++i)
         {
-            GemmStep& step = steps[static_cast<size_t>(i)];
+            GemmStep<T>& step = steps[static_cast<size_t>(i)];
             if (step.extra != nullptr)
                 step.extra += columns * step.columnStride;
         }
     }
-    void putInto(Gemm& gemm) const noexcept
+    template <typename Work>
+    void putInto(Work& work) const noexcept
     {
-        gemm.residual = residual;
-        gemm.residualStride = residualStride;
-        gemm.low = low;
-        gemm.high = high;
-        gemm.steps = steps.data();
-        gemm.stepCount = stepCount;
+        work.residual = residual;
+        work.residualStride = residualStride;
+        work.low = low;
+        work.high = high;
+        work.steps = steps.data();
+        work.stepCount = stepCount;
     }
 };
 
@@ -66,18 +68,44 @@ class GemmEpilogue
     //! `axes`: the output's axes in memory order; the last of them are the columns, the others make the rows.
     static Result<GemmEpilogue> make(Epilogue const& epilogue, size_t firstExtra, std::span<TensorArg const> inputs,
         TensorArg const& output, std::vector<int32_t> const& axes);
-    BoundEpilogue bind(Call const& call) const noexcept;
+    //! T: what the output, and so every operand, is stored as.
+    template <typename T>
+    BoundEpilogue<T> bind(Call const& call) const noexcept
+    {
+        BoundEpilogue<T> bound;
+        bound.low = mLow;
+        bound.high = mHigh;
+        if (mHasResidual)
+        {
+            bound.residual = static_cast<T const*>(call.inputs[mResidualInput]);
+            bound.residualStride = mResidualStride;
+        }
+        for (size_t i = 0; i < mSteps.size(); ++i)
+        {
+            static_cast<StepForm&>(bound.steps[i]) = mSteps[i];
+            if (takesExtra(mSteps[i].kind))
+                bound.steps[i].extra = static_cast<T const*>(call.inputs[mInputs[i]]);
+            if (!mOffsets[i].empty())
+                bound.steps[i].rowOffsets = mOffsets[i].data();
+        }
+        bound.stepCount = static_cast<int64_t>(mSteps.size());
+        return bound;
+    }
 
   private:
+    static bool takesExtra(EpilogueKind kind) noexcept
+    {
+        return kind == EpilogueKind::kAdd || kind == EpilogueKind::kMultiply;
+    }
     Result<Done> addExtra(
-        GemmStep& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes);
+        StepForm& step, TensorArg const& extra, TensorArg const& output, std::vector<int32_t> const& axes);
 
     bool mHasResidual{false};
     size_t mResidualInput{0};
     int64_t mResidualStride{0};
     float mLow{0.0F};
     float mHigh{0.0F};
-    std::vector<GemmStep> mSteps;
+    std::vector<StepForm> mSteps;
     std::vector<size_t> mInputs; //!< Of each step.
     std::vector<std::vector<int32_t>> mOffsets;
 };

@@ -4,6 +4,8 @@
 
 #include "backend/check_shapes.h"
 #include "backend/layer_args.h"
+#include "backends/cpu/storage.h"
+#include "base/type_set.h"
 #include "layers/layer_table.h"
 
 #include <string>
@@ -55,10 +57,25 @@ class LayerKernel
     std::vector<LoadedWeight> mWeights;
 };
 
-//! An operand is there and floats in this layout.
-inline bool isFloats(std::span<TensorArg const> args, size_t i, Layout layout)
+//! Types of real numbers that kernels compute with, in float.
+inline constexpr TypeSet kRealTypes{DType::kFLOAT, DType::kHALF, DType::kBF16};
+
+//! visit(T{}), T being what tensors of a real type are stored as.
+template <typename Visit>
+auto withStorage(DType type, Visit const& visit)
 {
-    return i < args.size() && args[i].present && args[i].dtype == DType::kFLOAT && args[i].layout == layout;
+    switch (type)
+    {
+    case DType::kHALF: return visit(Half{});
+    case DType::kBF16: return visit(Bfloat{});
+    default: return visit(float{});
+    }
+}
+
+//! An operand is there and holds real numbers in this layout.
+inline bool isReal(std::span<TensorArg const> args, size_t i, Layout layout)
+{
+    return i < args.size() && args[i].present && kRealTypes.has(args[i].dtype) && args[i].layout == layout;
 }
 inline bool isPresent(std::span<TensorArg const> args, size_t i)
 {

@@ -107,20 +107,25 @@ struct LoadedProduct
     std::optional<PackedOperand> weights;
 };
 
+//! Scratch memory: packed matrices of b, what each lane's products need, and turned matrices of a.
+template <typename T>
 class PreparedProduct final : public HostPrepared
 {
   public:
-    PreparedProduct(std::shared_ptr<LoadedProduct const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias)
+    PreparedProduct(std::shared_ptr<LoadedProduct const> loaded, Shapes shapes, GemmEpilogue epilogue, bool hasBias,
+        int32_t threads)
         : mLoaded{std::move(loaded)},
           mShapes{std::move(shapes)},
           mEpilogue{std::move(epilogue)},
-          mHasBias{hasBias}
+          mHasBias{hasBias},
+          mThreads{std::max(threads, 1)}
     {
         if (!mLoaded->weights)
             mPackedFloats =
                 packedSize(mShapes.depth, mShapes.columns) * static_cast<int64_t>(mShapes.batch.packed.size());
         if (mShapes.isTransposedA)
-            mTurnedFloats = mShapes.rows * mShapes.depth * static_cast<int64_t>(mShapes.batch.a.size());
+            mTurnedElements = mShapes.rows * mShapes.depth * static_cast<int64_t>(mShapes.batch.a.size());
+        mLaneFloats = gemmScratch<T>(mShapes.depth, !mLoaded->weights);
     }
     bool isCollective() const noexcept override
     {
@@ -128,18 +133,31 @@ class PreparedProduct final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return static_cast<size_t>(mPackedFloats + mTurnedFloats) * sizeof(float);
+        return static_cast<size_t>(mPackedFloats + mThreads * mLaneFloats) * sizeof(float)
+            + static_cast<size_t>(mTurnedElements) * sizeof(T);
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         auto* const packed = static_cast<float*>(call.scratch);
-        float* const turned = packed + mPackedFloats;
+        float* const scratch = packed + mPackedFloats;
+        T* const turned = reinterpret_cast<T*>(scratch + mThreads * mLaneFloats);
         if (mPackedFloats > 0)
-            packB(static_cast<float const*>(call.inputs[1]), packed, lane);
-        if (mTurnedFloats > 0)
-            turnA(static_cast<float const*>(call.inputs[0]), turned, lane);
-        if (mPackedFloats + mTurnedFloats > 0)
+            packB(static_cast<T const*>(call.inputs[1]), packed, lane);
+        if (mTurnedElements > 0)
+            turnA(static_cast<T const*>(call.inputs[0]), turned, lane);
+        if (mPackedFloats + mTurnedElements > 0)
             lane.barrier();
+        // Where lanes need memory, more of them than were prepared for have none.
+        int32_t const lanes = mLaneFloats == 0 ? lane.count : std::min(lane.count, mThreads);
+        if (lane.index < lanes)
+            multiply(
+                call, packed, turned, scratch + lane.index * mLaneFloats, Lane{lane.index, lanes, nullptr, nullptr});
+        return Done{};
+    }
+
+  private:
+    void multiply(Call const& call, float const* packed, T const* turned, float* scratch, Lane const& lane) const
+    {
         auto const matrices = static_cast<int64_t>(mShapes.batch.a.size());
         // Whole matrices per lane when that is even, else each matrix is shared.
         bool const isWhole =
@@ -147,36 +165,35 @@ class PreparedProduct final : public HostPrepared
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
         for (int64_t i = first; i < last; ++i)
         {
-            Gemm const gemm = product(call, i, packed, turned);
-            BoundEpilogue bound = mEpilogue.bind(call);
+            Gemm<T> whole = product(call, i, packed, turned);
+            BoundEpilogue<T> bound = mEpilogue.bind<T>(call);
             bound.advance(i * mShapes.rows);
-            Gemm whole = gemm;
             bound.putInto(whole);
-            isaFunctions().runGemm(whole, isWhole ? shareOf(whole, 0, 1) : shareOf(whole, lane.index, lane.count));
+            GemmShare const share = isWhole ? shareOf(whole, 0, 1) : shareOf(whole, lane.index, lane.count);
+            storageFunctions<T>().runGemm(whole, share, scratch);
         }
-        return Done{};
     }
-
-  private:
-    Gemm product(Call const& call, int64_t i, float const* packed, float const* turned) const
+    Gemm<T> product(Call const& call, int64_t i, float const* packed, T const* turned) const
     {
         auto const at = static_cast<size_t>(i);
-        Gemm gemm;
+        Gemm<T> gemm;
         gemm.rows = mShapes.rows;
         gemm.columns = mShapes.columns;
         gemm.length = mShapes.depth;
         gemm.aStride = mShapes.depth;
-        gemm.a = mTurnedFloats > 0 ? turned + i * mShapes.rows * mShapes.depth
-                                   : static_cast<float const*>(call.inputs[0]) + mShapes.batch.a[at];
-        gemm.b = mLoaded->weights ? mLoaded->weights->data()
-                                  : packed + mShapes.batch.b[at] * packedSize(mShapes.depth, mShapes.columns);
-        gemm.c = static_cast<float*>(call.outputs[0]) + i * mShapes.rows * mShapes.columns;
+        gemm.a = mTurnedElements > 0 ? turned + i * mShapes.rows * mShapes.depth
+                                     : static_cast<T const*>(call.inputs[0]) + mShapes.batch.a[at];
+        if (mLoaded->weights)
+            gemm.setPanels(mLoaded->weights->template data<T>());
+        else
+            gemm.b = packed + mShapes.batch.b[at] * packedSize(mShapes.depth, mShapes.columns);
+        gemm.c = static_cast<T*>(call.outputs[0]) + i * mShapes.rows * mShapes.columns;
         gemm.cStride = mShapes.columns;
         gemm.alpha = mLoaded->layer.alpha;
-        gemm.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
+        gemm.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
         return gemm;
     }
-    void packB(float const* b, float* packed, Lane const& lane) const
+    void packB(T const* b, float* packed, Lane const& lane) const
     {
         int64_t const panels = panelsOf(mShapes.columns);
         auto const [first, last] = lane.part(panels * static_cast<int64_t>(mShapes.batch.packed.size()));
@@ -186,19 +203,19 @@ class PreparedProduct final : public HostPrepared
             int64_t const matrix = at / panels;
             int64_t const panel = at - matrix * panels;
             int64_t const end = std::min(panels, panel + last - at);
-            isaFunctions().packColumns(b + mShapes.batch.packed[static_cast<size_t>(matrix)], stride,
+            storageFunctions<T>().packColumns(b + mShapes.batch.packed[static_cast<size_t>(matrix)], stride,
                 mShapes.isTransposedB, mShapes.depth, mShapes.columns, panel, end,
                 packed + matrix * packedSize(mShapes.depth, mShapes.columns));
             at += end - panel;
         }
     }
-    void turnA(float const* a, float* turned, Lane const& lane) const
+    void turnA(T const* a, T* turned, Lane const& lane) const
     {
         for (size_t i = 0; i < mShapes.batch.a.size(); ++i)
         {
             auto const [first, last] = lane.part(mShapes.rows, 16);
-            float* const to = turned + static_cast<int64_t>(i) * mShapes.rows * mShapes.depth + first * mShapes.depth;
-            isaFunctions().transposeFloats(
+            T* const to = turned + static_cast<int64_t>(i) * mShapes.rows * mShapes.depth + first * mShapes.depth;
+            storageFunctions<T>().transposeElements(
                 a + mShapes.batch.a[i] + first, mShapes.rows, mShapes.depth, last - first, to, mShapes.depth);
         }
     }
@@ -207,8 +224,10 @@ class PreparedProduct final : public HostPrepared
     Shapes mShapes;
     GemmEpilogue mEpilogue;
     bool mHasBias;
+    int32_t mThreads;
     int64_t mPackedFloats{0};
-    int64_t mTurnedFloats{0};
+    int64_t mTurnedElements{0};
+    int64_t mLaneFloats{0};
 };
 
 //! Why the layer cannot be served, whatever its operands.
@@ -228,15 +247,15 @@ class ProductKernel final : public Kernel
     {
     }
     Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
     {
         LayerKernel const& kernel = mLoaded->kernel;
         TENON_TRY(kernel.check(inputs, outputs));
         for (size_t i : {size_t{0}, size_t{1}})
-            if (!isFloats(inputs, i, Layout::kLinear))
-                return badArgument("operand {} is not linear floats", i);
-        if (!isFloats(outputs, 0, Layout::kLinear))
-            return badArgument("its output is not linear floats");
+            if (!isReal(inputs, i, Layout::kLinear))
+                return badArgument("operand {} is not linear real numbers", i);
+        if (!isReal(outputs, 0, Layout::kLinear))
+            return badArgument("its output is not linear real numbers");
         if (std::optional<std::string> const why = whyNot(mLoaded->layer))
             return badArgument("{}", *why);
         Shapes shapes = TENON_TRY(shapesOf(mLoaded->layer, inputs[0], inputs[1]));
@@ -246,8 +265,10 @@ class ProductKernel final : public Kernel
             axes.push_back(static_cast<int32_t>(i));
         GemmEpilogue epilogue = TENON_TRY(
             GemmEpilogue::make(mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<PreparedProduct>(mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2))};
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
+            return std::shared_ptr<Prepared const>{std::make_shared<PreparedProduct<T>>(
+                mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2), threads)};
+        });
     }
 
   private:
@@ -279,8 +300,8 @@ Result<std::unique_ptr<Kernel>> loadProduct(KernelSource const& source)
 std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
 {
     auto const& layer = problem.fields<MatrixMultiply>();
-    if (problem.input(0).dtype != DType::kFLOAT)
-        return refuse("panels", "only float");
+    if (!kRealTypes.has(problem.input(0).dtype))
+        return refuse("panels", "only float32, float16 and bfloat16");
     if (std::optional<std::string> why = whyNot(layer))
         return refuse("panels", *std::move(why));
     Offer offer;

@@ -16,8 +16,8 @@ namespace
 struct NormForm
 {
     bool isGroups{false};
-    NormRows rows;
-    NormGroups groups;
+    NormRows<float> rows; //!< Of whatever the tensors are stored as, but for the addresses.
+    NormGroups<float> groups;
     int64_t images{0};
     int64_t items{0}; //!< Rows, or groups of one image.
 };
@@ -101,7 +101,7 @@ class FormFinder
         int64_t const channels = mX.extents[1];
         // Without groups each channel is one.
         int64_t const count = mLayer.nbGroups > 1 ? mLayer.nbGroups : channels;
-        NormRows& r = form.rows;
+        NormRows<float>& r = form.rows;
         int64_t const perRow = channels / std::max<int64_t>(count, 1);
         r.length = perRow * pixels;
         r.segment = pixels;
@@ -119,7 +119,7 @@ class FormFinder
         if (!perGroup || (mLogicalParameters[1] == 1 && mX.extents[1] != 1))
             return std::nullopt;
         form.isGroups = true;
-        NormGroups& g = form.groups;
+        NormGroups<float>& g = form.groups;
         g.pixels = product(mX.extents, 2, mRank);
         g.channels = mX.extents[1];
         g.groupChannels = mLayer.nbGroups > 1 ? g.channels / mLayer.nbGroups : 1;
@@ -146,7 +146,7 @@ class FormFinder
             mLogicalParameters.begin(), mLogicalParameters.end(), [](int64_t extent) { return extent != 1; });
         if (mX.layout != Layout::kLinear && wide > 1)
             return std::nullopt;
-        NormRows& r = form.rows;
+        NormRows<float>& r = form.rows;
         r.length = product(mExtents, first, mRank);
         r.segment = r.length;
         r.elementStep = 1;
@@ -163,6 +163,7 @@ class FormFinder
     std::vector<int64_t> mLogicalParameters;
 };
 
+template <typename T>
 class PreparedNorm final : public HostPrepared
 {
   public:
@@ -177,21 +178,21 @@ class PreparedNorm final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        NormForm form = mForm;
-        auto const bind = [&](auto& part) {
-            part.in = static_cast<float const*>(call.inputs[0]);
-            part.scale = static_cast<float const*>(call.inputs[1]);
-            part.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) : nullptr;
-            part.out = static_cast<float*>(call.outputs[0]);
+        NormForm const& form = mForm;
+        auto const bind = [&](auto part) {
+            part.in = static_cast<T const*>(call.inputs[0]);
+            part.scale = static_cast<T const*>(call.inputs[1]);
+            part.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
+            part.out = static_cast<T*>(call.outputs[0]);
+            return part;
         };
         if (!form.isGroups)
         {
-            bind(form.rows);
             auto const [first, last] = lane.part(form.items);
-            isaFunctions().runNormRows(form.rows, first, last);
+            storageFunctions<T>().runNormRows(bind(rowsOf(form.rows)), first, last);
             return Done{};
         }
-        bind(form.groups);
+        NormGroups<T> const groups = bind(groupsOf(form.groups));
         int64_t const size = form.groups.groupChannels;
         int64_t const most = std::max<int64_t>(kMostNormChannels / size, 1);
         auto const [first, last] = lane.part(form.images * form.items);
@@ -200,13 +201,34 @@ class PreparedNorm final : public HostPrepared
             int64_t const image = at / form.items;
             int64_t const group = at - image * form.items;
             int64_t const end = std::min({form.items, group + last - at, group + most});
-            isaFunctions().runNormGroups(form.groups, image, group * size, end * size);
+            storageFunctions<T>().runNormGroups(groups, image, group * size, end * size);
             at += end - group;
         }
         return Done{};
     }
 
   private:
+    static NormRows<T> rowsOf(NormRows<float> const& form)
+    {
+        return {.length = form.length,
+            .segment = form.segment,
+            .period = form.period,
+            .rowStep = form.rowStep,
+            .segmentStep = form.segmentStep,
+            .elementStep = form.elementStep,
+            .epsilon = form.epsilon,
+            .isRms = form.isRms};
+    }
+    static NormGroups<T> groupsOf(NormGroups<float> const& form)
+    {
+        return {.pixels = form.pixels,
+            .channels = form.channels,
+            .groupChannels = form.groupChannels,
+            .isPerGroup = form.isPerGroup,
+            .epsilon = form.epsilon,
+            .isRms = form.isRms};
+    }
+
     NormForm mForm;
     bool mHasBias;
 };
@@ -224,14 +246,16 @@ class NormKernel final : public Kernel
     {
         TENON_TRY(mKernel.check(inputs, outputs));
         TensorArg const& x = inputs[0];
-        if (blockOf(x.layout) != 1 || !isFloats(inputs, 0, x.layout) || !isFloats(outputs, 0, x.layout))
-            return badArgument("its operands are not floats of one layout");
+        if (blockOf(x.layout) != 1 || !isReal(inputs, 0, x.layout) || !isReal(outputs, 0, x.layout))
+            return badArgument("its operands are not real numbers of one layout");
         if (isPresent(inputs, 2) && inputs[2].extents != inputs[1].extents)
             return badArgument("scale and bias have different extents");
         std::optional<NormForm> const form = FormFinder{mLayer, x, inputs[1].extents}.find();
         if (!form)
             return badArgument("no kernel for these axes");
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedNorm>(*form, isPresent(inputs, 2))};
+        return withStorage(x.dtype, [&]<typename T>(T) {
+            return std::shared_ptr<Prepared const>{std::make_shared<PreparedNorm<T>>(*form, isPresent(inputs, 2))};
+        });
     }
 
   private:
@@ -248,8 +272,8 @@ Result<std::unique_ptr<Kernel>> loadNorm(KernelSource const& source)
 
 std::variant<std::vector<Offer>, Refusal> offerNorm(Problem const& problem)
 {
-    if (problem.input(0).dtype != DType::kFLOAT)
-        return refuse("rows", "only float");
+    if (!kRealTypes.has(problem.input(0).dtype))
+        return refuse("rows", "only float32, float16 and bfloat16");
     if (problem.hasInput(2) && !(problem.input(1).shape == problem.input(2).shape))
         return refuse("rows", "scale and bias have different shapes");
     std::vector<Offer> offers;
@@ -258,7 +282,7 @@ std::variant<std::vector<Offer>, Refusal> offerNorm(Problem const& problem)
         if (layout == Layout::kChannelsLast && problem.input(0).rank() < 3)
             continue;
         // Which form fits does not depend on the extents at hand, as long as they are not 1.
-        TensorArg const x{DType::kFLOAT, layout, problem.typicalExtents(problem.input(0))};
+        TensorArg const x{problem.input(0).dtype, layout, problem.typicalExtents(problem.input(0))};
         if (!FormFinder{problem.fields<Normalization>(), x, problem.typicalExtents(problem.input(1))}.find())
             continue;
         Offer offer;

@@ -19,6 +19,27 @@ int64_t panelPosition(int64_t depth, int64_t k, int64_t column)
 {
     return (column / kPanel * depth + k) * kPanel + column % kPanel;
 }
+
+//! Bytes of so many elements of a real type.
+size_t packedBytes(DType type, int64_t elements)
+{
+    return static_cast<size_t>(tenon::bytesOf(type, elements));
+}
+
+std::shared_ptr<void> packedMemory(size_t bytes)
+{
+    return {::operator new(bytes, std::align_val_t{64}), [](void* p) { ::operator delete(p, std::align_val_t{64}); }};
+}
+
+//! copy(pointer of the elements' own width, the same): they are only moved.
+template <typename Copy>
+void copyElements(DType type, void const* from, void* to, Copy const& copy)
+{
+    if (bitsOf(type) == 16)
+        copy(static_cast<uint16_t const*>(from), static_cast<uint16_t*>(to));
+    else
+        copy(static_cast<uint32_t const*>(from), static_cast<uint32_t*>(to));
+}
 } // namespace
 
 std::vector<int64_t> asImage(std::vector<int64_t> extents)
@@ -116,61 +137,66 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
                 }
 }
 
-void Packing::pack(std::vector<int64_t> const& extents, float const* plain, float* packed) const
+void Packing::pack(DType type, std::vector<int64_t> const& extents, void const* plain, void* packed) const
 {
-    std::memset(packed, 0, static_cast<size_t>(size(extents)) * sizeof(float));
-    forEach(extents, [&](int64_t position) { packed[position] = *plain++; });
+    std::memset(packed, 0, packedBytes(type, size(extents)));
+    copyElements(type, plain, packed, [&](auto const* from, auto* to) {
+        forEach(extents, [&](int64_t position) { to[position] = *from++; });
+    });
 }
 
-void Packing::unpack(std::vector<int64_t> const& extents, float const* packed, float* plain) const
+void Packing::unpack(DType type, std::vector<int64_t> const& extents, void const* packed, void* plain) const
 {
-    forEach(extents, [&](int64_t position) { *plain++ = packed[position]; });
+    copyElements(type, packed, plain, [&](auto const* from, auto* to) {
+        forEach(extents, [&](int64_t position) { *to++ = from[position]; });
+    });
 }
 
 Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing const& packing)
 {
     int64_t const size = packing.size(constant.extents);
-    if (constant.dtype != DType::kFLOAT || size < 0)
+    if (!kRealTypes.has(constant.dtype) || size < 0)
         return errorOf(ErrorCode::kINTERNAL_ERROR, "weight {} cannot be packed as {}", input, packing.name());
-    auto memory = std::shared_ptr<float[]>(new (std::align_val_t{64}) float[static_cast<size_t>(size)],
-        [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
-    packing.pack(constant.extents, static_cast<float const*>(constant.data), memory.get());
+    size_t const bytes = packedBytes(constant.dtype, size);
+    std::shared_ptr<void> const memory = packedMemory(bytes);
+    packing.pack(constant.dtype, constant.extents, constant.data, memory.get());
     auto data = std::make_shared<Constant>(Constant{constant.dtype, constant.extents, memory.get(), memory});
-    return PackedWeight{input, packing.name(), std::move(data), static_cast<size_t>(size) * sizeof(float)};
+    return PackedWeight{input, packing.name(), std::move(data), bytes};
 }
 
 Result<PackedOperand> PackedOperand::load(LayerKernel const& kernel, size_t input, Packing const& packing)
 {
     LoadedWeight const& weight = kernel.weight(input);
+    DType const type = weight.arg.dtype;
     int64_t const size = packing.size(weight.arg.extents);
-    if (!weight.isConstant() || weight.arg.dtype != DType::kFLOAT || size < 0)
+    if (!weight.isConstant() || !kRealTypes.has(type) || size < 0)
         return badArgument("operand {} is not a constant that can be packed as '{}'", input, packing.name());
+    size_t const bytes = packedBytes(type, size);
     PackedOperand operand;
     if (weight.packing == packing.name())
     {
-        if (weight.arg.bytes < static_cast<size_t>(size) * sizeof(float))
-            return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, size * 4);
-        operand.mData = static_cast<float const*>(weight.arg.data);
+        if (weight.arg.bytes < bytes)
+            return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, bytes);
+        operand.mData = weight.arg.data;
         return operand;
     }
-    std::vector<float> plain;
-    auto const* from = static_cast<float const*>(weight.arg.data);
-    auto const count = static_cast<size_t>(volumeOf(weight.arg.extents));
+    Bytes plain;
+    void const* from = weight.arg.data;
+    size_t const plainBytes = packedBytes(type, volumeOf(weight.arg.extents));
     if (!weight.packing.empty())
     {
         Packing const stored = TENON_TRY(packingOf(weight.packing));
         int64_t const storedSize = stored.size(weight.arg.extents);
-        if (storedSize < 0 || weight.arg.bytes < static_cast<size_t>(storedSize) * sizeof(float))
+        if (storedSize < 0 || weight.arg.bytes < packedBytes(type, storedSize))
             return badArgument("weight {} does not have the size of packing '{}'", input, weight.packing);
-        plain.resize(count);
-        stored.unpack(weight.arg.extents, from, plain.data());
+        plain.resize(plainBytes);
+        stored.unpack(type, weight.arg.extents, from, plain.data());
         from = plain.data();
     }
-    else if (weight.arg.bytes < count * sizeof(float))
-        return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, count * 4);
-    operand.mOwned = std::shared_ptr<float[]>(new (std::align_val_t{64}) float[static_cast<size_t>(size)],
-        [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
-    packing.pack(weight.arg.extents, from, operand.mOwned.get());
+    else if (weight.arg.bytes < plainBytes)
+        return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, plainBytes);
+    operand.mOwned = packedMemory(bytes);
+    packing.pack(type, weight.arg.extents, from, operand.mOwned.get());
     operand.mData = operand.mOwned.get();
     return operand;
 }
@@ -181,15 +207,14 @@ namespace tenon
 {
 
 Result<std::shared_ptr<Constant const>> unpackCpuWeight(
-    std::string_view packing, std::vector<int64_t> extents, void const* data, size_t bytes)
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
 {
     cpu::Packing const stored = TENON_TRY(cpu::packingOf(packing));
     int64_t const size = stored.size(extents);
-    if (size < 0 || bytes < static_cast<size_t>(size) * sizeof(float))
+    if (!cpu::kRealTypes.has(type) || size < 0 || bytes < cpu::packedBytes(type, size))
         return badArgument("a weight of {} bytes does not have the size of packing '{}'", bytes, packing);
-    std::shared_ptr<Constant const> plain = makeConstant(DType::kFLOAT, std::move(extents), nullptr);
-    auto* to = static_cast<float*>(const_cast<void*>(plain->data)); // Fresh memory of our own.
-    stored.unpack(plain->extents, static_cast<float const*>(data), to);
+    std::shared_ptr<Constant const> plain = makeConstant(type, std::move(extents), nullptr);
+    stored.unpack(type, plain->extents, data, const_cast<void*>(plain->data)); // Fresh memory of our own.
     return plain;
 }
 

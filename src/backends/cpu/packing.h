@@ -11,7 +11,7 @@
 namespace tenon::cpu
 {
 
-//! Forms of float matrices, all in panels of 16 columns, [columns / 16][depth][16], padded with zeros:
+//! Forms of matrices of real numbers, all in panels of 16 columns, [columns / 16][depth][16], padded with zeros:
 //!   "columns16"       [depth][columns]
 //!   "columns16t"      [columns][depth]
 //!   "convolution16/g" [g·maps][channels][y][x]: g matrices of depth y·x·channels (in this order) and `maps` columns
@@ -32,11 +32,11 @@ struct Packing
     int64_t groups{1};
 
     std::string name() const;
-    //! Floats of the packed form; −1 when the extents do not fit it.
+    //! Elements of the packed form; −1 when the extents do not fit it.
     int64_t size(std::vector<int64_t> const& extents) const;
     //! Both buffers have the right size. Undoing goes from `packed` to `plain`.
-    void pack(std::vector<int64_t> const& extents, float const* plain, float* packed) const;
-    void unpack(std::vector<int64_t> const& extents, float const* packed, float* plain) const;
+    void pack(DType type, std::vector<int64_t> const& extents, void const* plain, void* packed) const;
+    void unpack(DType type, std::vector<int64_t> const& extents, void const* packed, void* plain) const;
 
   private:
     template <typename Visit>
@@ -54,19 +54,21 @@ Result<Packing> packingOf(std::string_view name);
 //! A constant in the packed form, for KernelSpec.
 Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing const& packing);
 
-//! A constant operand as a kernel wants it: the stored memory when it is packed that way, else a copy packed at load.
+//! A constant operand of a real type as a kernel wants it: the stored memory when it is packed that way, else a copy packed at load.
 class PackedOperand
 {
   public:
     static Result<PackedOperand> load(LayerKernel const& kernel, size_t input, Packing const& packing);
-    float const* data() const noexcept
+    //! T: what elements of the constant's type are stored as.
+    template <typename T>
+    T const* data() const noexcept
     {
-        return mData;
+        return static_cast<T const*>(mData);
     }
 
   private:
-    float const* mData{nullptr};
-    std::shared_ptr<float[]> mOwned;
+    void const* mData{nullptr};
+    std::shared_ptr<void> mOwned;
 };
 
 } // namespace tenon::cpu

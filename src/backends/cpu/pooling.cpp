@@ -16,8 +16,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfPooling(Problem const& problem
 {
     Pooling const& layer = problem.fields<Pooling>();
     TensorType const& type = problem.output();
-    if (type.dtype != DType::kFLOAT || type.rank() != 4)
-        return refuse("channels-last", fmt::format("takes float32 images of rank 4, this is {}", type.show()));
+    if (!kRealTypes.has(type.dtype) || type.rank() != 4)
+        return refuse(
+            "channels-last", fmt::format("takes images of rank 4 and real numbers, this is {}", type.show()));
     if (layer.poolingType == PoolingType::kMAX_AVERAGE_BLEND)
         return refuse("channels-last", "does not blend maximum and average");
     Window const window = layer.window();
@@ -34,10 +35,11 @@ Result<KernelSpec> buildPooling(Problem const& problem, Offer const& offer)
     return KernelSpec{"pooling", encodeLayerArgs(problem, offer), {}};
 }
 
+template <typename T>
 class PoolingStep final : public HostPrepared
 {
   public:
-    PoolingStep(Pool pool, int64_t lines)
+    PoolingStep(Pool<T> pool, int64_t lines)
         : mPool{pool},
           mLines{lines}
     {
@@ -48,16 +50,16 @@ class PoolingStep final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        Pool pool = mPool;
-        pool.in = static_cast<float const*>(call.inputs[0]);
-        pool.out = static_cast<float*>(call.outputs[0]);
+        Pool<T> pool = mPool;
+        pool.in = static_cast<T const*>(call.inputs[0]);
+        pool.out = static_cast<T*>(call.outputs[0]);
         auto const [first, last] = lane.part(mLines);
-        isaFunctions().runPool(pool, first, last);
+        storageFunctions<T>().runPool(pool, first, last);
         return Done{};
     }
 
   private:
-    Pool mPool;
+    Pool<T> mPool;
     int64_t mLines;
 };
 
@@ -74,14 +76,23 @@ class PoolingKernel final : public Kernel
         TENON_TRY(mKernel.check(inputs, outputs));
         Pooling const* layer = as<Pooling>(mKernel.layer());
         if (layer == nullptr || layer->windowSize.nbDims != 2 || layer->poolingType == PoolingType::kMAX_AVERAGE_BLEND
-            || !isFloats(inputs, 0, Layout::kChannelsLast) || !isFloats(outputs, 0, Layout::kChannelsLast))
-            return badArgument("the pooling kernel takes channels-last float32 images");
-        std::vector<int64_t> const& in = inputs[0].extents;
-        std::vector<int64_t> const& out = outputs[0].extents;
-        Window const window = layer->window();
+            || !isReal(inputs, 0, Layout::kChannelsLast) || !isReal(outputs, 0, Layout::kChannelsLast))
+            return badArgument("the pooling kernel takes channels-last images of real numbers");
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
+            return std::make_shared<PoolingStep<T> const>(
+                poolOf<T>(*layer, inputs[0].extents, outputs[0].extents),
+                outputs[0].extents[0] * outputs[0].extents[2]);
+        });
+    }
+
+  private:
+    template <typename T>
+    static Pool<T> poolOf(Pooling const& layer, std::vector<int64_t> const& in, std::vector<int64_t> const& out)
+    {
+        Window const window = layer.window();
         WindowPadding const vertical = window.padding(0, in[2]);
         WindowPadding const horizontal = window.padding(1, in[3]);
-        Pool const pool{.channels = in[1],
+        return {.channels = in[1],
             .inHeight = in[2],
             .inWidth = in[3],
             .outHeight = out[2],
@@ -94,12 +105,10 @@ class PoolingKernel final : public Kernel
             .left = horizontal.pre,
             .bottom = vertical.post,
             .right = horizontal.post,
-            .isAverage = layer->poolingType == PoolingType::kAVERAGE,
-            .countsPadding = !layer->averageCountExcludesPadding};
-        return std::make_shared<PoolingStep const>(pool, out[0] * out[2]);
+            .isAverage = layer.poolingType == PoolingType::kAVERAGE,
+            .countsPadding = !layer.averageCountExcludesPadding};
     }
 
-  private:
     LayerKernel mKernel;
 };
 

@@ -67,8 +67,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
     Reduce const& layer = problem.fields<Reduce>();
     TensorType const& in = problem.input(0);
     auto const rank = static_cast<size_t>(in.rank());
-    if (in.dtype != DType::kFLOAT || problem.output().dtype != DType::kFLOAT)
-        return refuse("neighbours", "takes float32 only");
+    if (!kRealTypes.has(in.dtype) || problem.output().dtype != in.dtype)
+        return refuse("neighbours", "takes float32, float16 and bfloat16 only");
     std::vector<Offer> offers;
     for (Layout const from : {Layout::kLinear, Layout::kChannelsLast})
     {
@@ -90,10 +90,11 @@ Result<KernelSpec> buildReduce(Problem const& problem, Offer const& offer)
     return KernelSpec{"reduce", encodeLayerArgs(problem, offer), {}};
 }
 
+template <typename T>
 class ReduceStep final : public HostPrepared
 {
   public:
-    ReduceStep(Reduction reduction, int64_t outer)
+    ReduceStep(Reduction<T> reduction, int64_t outer)
         : mReduction{reduction},
           mOuter{outer}
     {
@@ -105,19 +106,19 @@ class ReduceStep final : public HostPrepared
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
         constexpr int64_t kGrain{64}; // Columns go four vectors at a time.
-        Reduction r = mReduction;
-        r.in = static_cast<float const*>(call.inputs[0]);
-        r.out = static_cast<float*>(call.outputs[0]);
+        Reduction<T> r = mReduction;
+        r.in = static_cast<T const*>(call.inputs[0]);
+        r.out = static_cast<T*>(call.outputs[0]);
         bool const cutsColumns = mOuter < lane.count && r.inner > 1;
         auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, mOuter} : lane.part(mOuter);
         auto const [firstInner, lastInner] =
             cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
-        isaFunctions().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
+        storageFunctions<T>().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
         return Done{};
     }
 
   private:
-    Reduction mReduction;
+    Reduction<T> mReduction;
     int64_t mOuter;
 };
 
@@ -133,19 +134,21 @@ class ReduceKernel final : public Kernel
     {
         TENON_TRY(mKernel.check(inputs, outputs));
         Reduce const* layer = as<Reduce>(mKernel.layer());
-        if (layer == nullptr || inputs[0].dtype != DType::kFLOAT || blockOf(inputs[0].layout) != 1)
-            return badArgument("the reduce kernel takes float32 in unblocked layouts");
+        if (layer == nullptr || !kRealTypes.has(inputs[0].dtype) || blockOf(inputs[0].layout) != 1)
+            return badArgument("the reduce kernel takes real numbers in unblocked layouts");
         std::vector<int64_t> const& in = inputs[0].extents;
         std::optional<Around> const axes = around(layer->reduceAxes, inputs[0].layout, in.size());
         std::vector<Layout> const layouts = outputLayouts(*layer, inputs[0].layout, in.size());
         if (!axes || std::find(layouts.begin(), layouts.end(), outputs[0].layout) == layouts.end())
             return badArgument("the reduced axes lie apart in memory, or the output's layout does not follow");
         int64_t const length = productOf(in, axes->reduced);
-        Reduction const reduction{.kind = kindOf(layer->operation),
-            .length = length,
-            .inner = productOf(in, axes->inner),
-            .factor = layer->operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
-        return std::make_shared<ReduceStep const>(reduction, productOf(in, axes->outer));
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
+            Reduction<T> const reduction{.kind = kindOf(layer->operation),
+                .length = length,
+                .inner = productOf(in, axes->inner),
+                .factor = layer->operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
+            return std::make_shared<ReduceStep<T> const>(reduction, productOf(in, axes->outer));
+        });
     }
 
   private:

@@ -12,7 +12,8 @@ namespace tenon::cpu
 
 namespace
 {
-//! Per image, a matrix of channels by pixels becomes its transpose, or the other way round.
+//! Per image, a matrix of channels by pixels becomes its transpose, or the other way round. T has the size of an element.
+template <typename T>
 class PreparedTurn final : public HostPrepared
 {
   public:
@@ -28,17 +29,17 @@ class PreparedTurn final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        auto const* from = static_cast<float const*>(call.inputs[0]);
-        auto* to = static_cast<float*>(call.outputs[0]);
+        auto const* from = static_cast<T const*>(call.inputs[0]);
+        auto* to = static_cast<T*>(call.outputs[0]);
         // Lanes share the longer side.
         bool const byRows = mRows >= mColumns;
         auto const [first, last] = lane.part(byRows ? mRows : mColumns, 16);
         for (int64_t i = 0; i < mImages; ++i, from += mRows * mColumns, to += mRows * mColumns)
             if (byRows)
-                isaFunctions().transposeFloats(
+                storageFunctions<T>().transposeElements(
                     from + first * mColumns, mColumns, last - first, mColumns, to + first, mRows);
             else
-                isaFunctions().transposeFloats(from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
+                storageFunctions<T>().transposeElements(from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
         return Done{};
     }
 
@@ -149,14 +150,14 @@ class ReorderKernel final : public Kernel
                     "from {} to {} at rank {}", nameOf(in.layout), nameOf(out.layout), in.extents.size());
             return std::shared_ptr<Prepared const>{std::make_shared<PreparedRegroup>(in, out)};
         }
-        if (in.layout != out.layout && in.extents.size() >= 3 && bitsOf(in.dtype) == 32)
+        if (in.layout != out.layout && in.extents.size() >= 3
+            && (bitsOf(in.dtype) == 32 || bitsOf(in.dtype) == 16))
         {
             int64_t const pixels = volumeOf({in.extents.begin() + 2, in.extents.end()});
             bool const toLast = out.layout == Layout::kChannelsLast;
             int64_t const channels = in.extents[1];
             if (pixels != 1 && channels != 1)
-                return std::shared_ptr<Prepared const>{std::make_shared<PreparedTurn>(
-                    in.extents[0], toLast ? channels : pixels, toLast ? pixels : channels)};
+                return turn(bitsOf(in.dtype), in.extents[0], toLast ? channels : pixels, toLast ? pixels : channels);
         }
         std::vector<int64_t> const from = stridesIn(in.layout, in.extents);
         std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
@@ -165,6 +166,14 @@ class ReorderKernel final : public Kernel
             axes.push_back({in.extents[i], from[i], to[i]});
         return std::shared_ptr<Prepared const>{
             std::make_shared<PreparedCopy>(StridedCopy{bitsOf(in.dtype) / 8, std::move(axes)})};
+    }
+
+  private:
+    static std::shared_ptr<Prepared const> turn(int32_t bits, int64_t images, int64_t rows, int64_t columns)
+    {
+        if (bits == 16)
+            return std::make_shared<PreparedTurn<Half>>(images, rows, columns);
+        return std::make_shared<PreparedTurn<float>>(images, rows, columns);
     }
 };
 

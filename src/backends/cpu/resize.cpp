@@ -17,8 +17,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfResize(Problem const& problem)
 {
     Shape const& in = problem.input(0).shape;
     TensorType const& out = problem.output();
-    if (out.dtype != DType::kFLOAT || out.rank() != 4)
-        return refuse("spatial", fmt::format("takes float32 images of rank 4, this is {}", out.show()));
+    if (!kRealTypes.has(out.dtype) || out.rank() != 4)
+        return refuse("spatial", fmt::format("takes images of rank 4 and real numbers, this is {}", out.show()));
     if (!(in[0] == out.shape[0]) || !(in[1] == out.shape[1]))
         return refuse("spatial", "images or channels are resized too");
     bool const hasDims = problem.node->inputs.size() > 1 && problem.hasInput(1);
@@ -59,10 +59,12 @@ struct AxisTaps
     }
 };
 
+//! Scratch memory: a line of floats per lane, whole vectors long.
+template <typename T>
 class ResizeStep final : public HostPrepared
 {
   public:
-    ResizeStep(Resampling geometry, int64_t images, AxisTaps rows, AxisTaps columns, int32_t threads)
+    ResizeStep(Resampling<T> geometry, int64_t images, AxisTaps rows, AxisTaps columns, int32_t threads)
         : mGeometry{geometry},
           mImages{images},
           mRows{std::move(rows)},
@@ -72,7 +74,7 @@ class ResizeStep final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        return static_cast<size_t>(mThreads * mGeometry.inWidth) * sizeof(float);
+        return static_cast<size_t>(mThreads * lineFloats()) * sizeof(float);
     }
     bool isCollective() const noexcept override
     {
@@ -80,22 +82,29 @@ class ResizeStep final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
-        Resampling r = mGeometry;
+        Resampling<T> r = mGeometry;
         r.rowTaps = mRows.width;
         r.columnTaps = mColumns.width;
         r.rows = mRows.index.data();
         r.rowWeights = mRows.weight.data();
         r.columns = mColumns.index.data();
         r.columnWeights = mColumns.weight.data();
-        r.in = static_cast<float const*>(call.inputs[0]);
-        r.out = static_cast<float*>(call.outputs[0]);
+        r.in = static_cast<T const*>(call.inputs[0]);
+        r.out = static_cast<T*>(call.outputs[0]);
         auto const [first, last] = lane.part(mImages * r.outHeight);
-        isaFunctions().runResampling(r, first, last, static_cast<float*>(call.scratch) + lane.index * r.inWidth);
+        storageFunctions<T>().runResampling(
+            r, first, last, static_cast<float*>(call.scratch) + lane.index * lineFloats());
         return Done{};
     }
 
   private:
-    Resampling mGeometry;
+    int64_t lineFloats() const noexcept
+    {
+        constexpr int64_t kVector{16};
+        return (mGeometry.inWidth + kVector - 1) / kVector * kVector;
+    }
+
+    Resampling<T> mGeometry;
     int64_t mImages;
     AxisTaps mRows;
     AxisTaps mColumns;
@@ -117,22 +126,24 @@ class ResizeKernel final : public Kernel
         Layout const layout = inputs[0].layout;
         std::vector<int64_t> const& in = inputs[0].extents;
         std::vector<int64_t> const& out = outputs[0].extents;
-        if (layer == nullptr || blockOf(layout) != 1 || !isFloats(inputs, 0, layout) || !isFloats(outputs, 0, layout)
+        if (layer == nullptr || blockOf(layout) != 1 || !isReal(inputs, 0, layout) || !isReal(outputs, 0, layout)
             || in.size() != 4 || in[0] != out[0] || in[1] != out[1])
-            return badArgument("the resize kernel takes float32 images whose spatial axes alone are resized");
+            return badArgument("the resize kernel takes images of real numbers whose spatial axes alone are resized");
         constexpr int64_t kFar{1 << 24};
         if (std::max({in[2], in[3], out[2], out[3]}) > kFar)
             return badArgument("a spatial extent of more than {}", kFar);
         if (volumeOf(in) == 0 && volumeOf(out) != 0)
             return badArgument("an empty image cannot be resized");
         bool const isLinear = layout == Layout::kLinear;
-        Resampling const geometry{.channels = isLinear ? 1 : in[1],
-            .inHeight = in[2],
-            .inWidth = in[3],
-            .outHeight = out[2],
-            .outWidth = out[3]};
-        return std::make_shared<ResizeStep const>(geometry, isLinear ? in[0] * in[1] : in[0],
-            AxisTaps{layer->tapsOf(2, in[2], out[2])}, AxisTaps{layer->tapsOf(3, in[3], out[3])}, threads);
+        return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
+            Resampling<T> const geometry{.channels = isLinear ? 1 : in[1],
+                .inHeight = in[2],
+                .inWidth = in[3],
+                .outHeight = out[2],
+                .outWidth = out[3]};
+            return std::make_shared<ResizeStep<T> const>(geometry, isLinear ? in[0] * in[1] : in[0],
+                AxisTaps{layer->tapsOf(2, in[2], out[2])}, AxisTaps{layer->tapsOf(3, in[3], out[3])}, threads);
+        });
     }
 
   private:

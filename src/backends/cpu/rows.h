@@ -1,4 +1,5 @@
-// Rows: what softmax, normalization and attention hand to the code that is compiled once per instruction set.
+// Rows: what softmax, normalization and attention hand to the code that is compiled once per instruction set, for
+// tensors stored as T.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,18 @@ namespace tenon::cpu
 {
 
 //! Softmax of in[o][l][i] over l.
+template <typename T>
 struct SoftMaxRows
 {
     int64_t length{1};
     int64_t inner{1};
-    float const* in{nullptr};
-    float* out{nullptr};
+    T const* in{nullptr};
+    T* out{nullptr};
 };
 
 //! Rows of dense elements, each with a mean and a variance of its own. A row is cut into segments of equal length;
 //! element j of segment s of row r is scaled by scale[(r mod period) · rowStep + s · segmentStep + j · elementStep].
+template <typename T>
 struct NormRows
 {
     int64_t length{1};
@@ -27,13 +30,14 @@ struct NormRows
     int64_t elementStep{0}; //!< 0 or 1.
     float epsilon{0.0F};
     bool isRms{false};
-    float const* in{nullptr};
-    float const* scale{nullptr};
-    float const* bias{nullptr}; //!< May be null.
-    float* out{nullptr};
+    T const* in{nullptr};
+    T const* scale{nullptr};
+    T const* bias{nullptr}; //!< May be null.
+    T* out{nullptr};
 };
 
 //! Channels-last images: a mean and a variance per image and group of channels.
+template <typename T>
 struct NormGroups
 {
     int64_t pixels{0};
@@ -42,21 +46,22 @@ struct NormGroups
     bool isPerGroup{false}; //!< Scale and bias have one element per group, not per channel.
     float epsilon{0.0F};
     bool isRms{false};
-    float const* in{nullptr};
-    float const* scale{nullptr};
-    float const* bias{nullptr};
-    float* out{nullptr};
+    T const* in{nullptr};
+    T const* scale{nullptr};
+    T const* bias{nullptr};
+    T* out{nullptr};
 };
 //! Channels of one call of runNormGroups; a group may be this wide, a lane takes several calls.
 inline constexpr int64_t kMostNormChannels{4096};
 
 //! Rows of scores that become weights: softmax(score + mask).
+template <typename T>
 struct AttentionRows
 {
     float* scores{nullptr}; //!< Dense rows of `stride` floats.
     int64_t stride{0};
     int64_t keys{0};
-    float const* mask{nullptr};   //!< Added; of the first row.
+    T const* mask{nullptr};   //!< Added; of the first row.
     uint8_t const* keep{nullptr}; //!< Or: what may be attended to.
     int64_t maskRowStride{0};
     int64_t maskColumnStride{0};

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/simd_math.h"
+#include "backends/cpu/simd_storage.h"
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
@@ -11,7 +12,8 @@ namespace
 {
 constexpr float kInfinity{__builtin_inff()};
 
-float largestOf(float const* row, int64_t n)
+template <typename T>
+float largestOf(T const* row, int64_t n)
 {
     F16 most = splat(-kInfinity);
     int64_t i = 0;
@@ -19,12 +21,13 @@ float largestOf(float const* row, int64_t n)
         most = max(most, load(row + i));
     float result = largest(most);
     for (; i < n; ++i)
-        result = row[i] > result ? row[i] : result;
+        result = toFloat(row[i]) > result ? toFloat(row[i]) : result;
     return result;
 }
 
 //! to = exp(row − most); the sum of all.
-float exponentials(float const* row, float* to, int64_t n, float most)
+template <typename T>
+float exponentials(T const* row, float* to, int64_t n, float most)
 {
     F16 const peak = splat(most);
     F16 total = zero();
@@ -49,33 +52,47 @@ float exponentials(float const* row, float* to, int64_t n, float most)
     return result;
 }
 
-void scaleBy(float* row, int64_t n, float factor)
+template <typename T>
+void scaleBy(float const* row, T* to, int64_t n, float factor)
 {
     F16 const f = splat(factor);
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
-        store(row + i, load(row + i) * f);
+        store(to + i, load(row + i) * f);
     if (i < n)
-        store(row + i, load(row + i, firstLanes(n - i)) * f, firstLanes(n - i));
+        store(to + i, load(row + i, firstLanes(n - i)) * f, firstLanes(n - i));
+}
+
+//! Where the floats between input and result stand: in the result's own memory, if that holds floats.
+template <typename T>
+float* floatsOf(T* out, float* scratch)
+{
+    if constexpr (kIsFloat<T>)
+        return out;
+    else
+        return scratch;
 }
 
 //! Sixteen neighbouring lanes, each along a strided axis.
-void softMaxColumns(float const* in, float* out, int64_t length, int64_t stride, int64_t count)
+template <typename T>
+void softMaxColumns(T const* in, T* out, int64_t length, int64_t stride, int64_t count, float* scratch)
 {
     Mask const m = firstLanes(count);
     F16 most = splat(-kInfinity);
     for (int64_t l = 0; l < length; ++l)
         most = max(most, load(in + l * stride, m));
+    float* const between = floatsOf(out, scratch);
+    int64_t const step = kIsFloat<T> ? stride : kLanes;
     F16 total = zero();
     for (int64_t l = 0; l < length; ++l)
     {
         F16 const e = exp(load(in + l * stride, m) - most);
-        store(out + l * stride, e, m);
+        store(between + l * step, e, m);
         total = total + e;
     }
     F16 const factor = splat(1.0F) / total;
     for (int64_t l = 0; l < length; ++l)
-        store(out + l * stride, load(out + l * stride, m) * factor, m);
+        store(out + l * stride, load(between + l * step, m) * factor, m);
 }
 
 struct Moments
@@ -84,7 +101,8 @@ struct Moments
     float factor; //!< 1 / standard deviation
 };
 
-Moments momentsOf(float const* row, int64_t n, float epsilon, bool isRms)
+template <typename T>
+Moments momentsOf(T const* row, int64_t n, float epsilon, bool isRms)
 {
     float mean{0.0F};
     if (!isRms)
@@ -116,12 +134,13 @@ Moments momentsOf(float const* row, int64_t n, float epsilon, bool isRms)
     }
     float squares = sum((total[0] + total[1]) + (total[2] + total[3]));
     for (; i < n; ++i)
-        squares += (row[i] - mean) * (row[i] - mean);
+        squares += (toFloat(row[i]) - mean) * (toFloat(row[i]) - mean);
     return {mean, 1.0F / __builtin_sqrtf(squares / static_cast<float>(n) + epsilon)};
 }
 
 //! to = (row − mean) · factor · scale + bias, scale and bias per element.
-void normalizeElements(float const* row, float* to, int64_t n, Moments const& m, float const* scale, float const* bias)
+template <typename T>
+void normalizeElements(T const* row, T* to, int64_t n, Moments const& m, T const* scale, T const* bias)
 {
     F16 const mean = splat(m.mean);
     F16 const factor = splat(m.factor);
@@ -141,7 +160,8 @@ void normalizeElements(float const* row, float* to, int64_t n, Moments const& m,
 }
 
 //! to = (row − mean) · a + b: with the difference first, values close to the mean keep their digits.
-void linear(float const* row, float* to, int64_t n, float mean, float a, float b)
+template <typename T>
+void linear(T const* row, T* to, int64_t n, float mean, float a, float b)
 {
     F16 const middle = splat(mean);
     F16 const factor = splat(a);
@@ -154,15 +174,18 @@ void linear(float const* row, float* to, int64_t n, float mean, float a, float b
 }
 } // namespace
 
-void runSoftMax(SoftMaxRows const& rows, int64_t first, int64_t last)
+template <typename T>
+void runSoftMax(SoftMaxRows<T> const& rows, int64_t first, int64_t last, float* scratch)
 {
     if (rows.inner == 1)
     {
         for (int64_t r = first; r < last; ++r)
         {
-            float const* const in = rows.in + r * rows.length;
-            float* const out = rows.out + r * rows.length;
-            scaleBy(out, rows.length, 1.0F / exponentials(in, out, rows.length, largestOf(in, rows.length)));
+            T const* const in = rows.in + r * rows.length;
+            T* const out = rows.out + r * rows.length;
+            float* const between = floatsOf(out, scratch);
+            float const total = exponentials(in, between, rows.length, largestOf(in, rows.length));
+            scaleBy(between, out, rows.length, 1.0F / total);
         }
         return;
     }
@@ -172,16 +195,18 @@ void runSoftMax(SoftMaxRows const& rows, int64_t first, int64_t last)
         int64_t const column = at % blocks * kLanes;
         int64_t const offset = at / blocks * rows.length * rows.inner + column;
         int64_t const left = rows.inner - column;
-        softMaxColumns(rows.in + offset, rows.out + offset, rows.length, rows.inner, left < kLanes ? left : kLanes);
+        softMaxColumns(
+            rows.in + offset, rows.out + offset, rows.length, rows.inner, left < kLanes ? left : kLanes, scratch);
     }
 }
 
-void runNormRows(NormRows const& rows, int64_t first, int64_t last)
+template <typename T>
+void runNormRows(NormRows<T> const& rows, int64_t first, int64_t last)
 {
     for (int64_t r = first; r < last; ++r)
     {
-        float const* const in = rows.in + r * rows.length;
-        float* const out = rows.out + r * rows.length;
+        T const* const in = rows.in + r * rows.length;
+        T* const out = rows.out + r * rows.length;
         Moments const m = momentsOf(in, rows.length, rows.epsilon, rows.isRms);
         int64_t at = r % rows.period * rows.rowStep;
         for (int64_t j = 0; j < rows.length; j += rows.segment, at += rows.segmentStep)
@@ -192,8 +217,8 @@ void runNormRows(NormRows const& rows, int64_t first, int64_t last)
                     in + j, out + j, rows.segment, m, rows.scale + at, rows.bias == nullptr ? nullptr : rows.bias + at);
                 continue;
             }
-            linear(in + j, out + j, rows.segment, m.mean, m.factor * rows.scale[at],
-                rows.bias == nullptr ? 0.0F : rows.bias[at]);
+            linear(in + j, out + j, rows.segment, m.mean, m.factor * toFloat(rows.scale[at]),
+                rows.bias == nullptr ? 0.0F : toFloat(rows.bias[at]));
         }
     }
 }
@@ -201,8 +226,9 @@ void runNormRows(NormRows const& rows, int64_t first, int64_t last)
 namespace
 {
 //! Sums of x − shift and of its square per channel, over all pixels; in blocks, so that float sums stay exact enough.
+template <typename T>
 void sumChannels(
-    NormGroups const& g, float const* in, int64_t channels, float const* shift, double* sums, double* squares)
+    NormGroups<T> const& g, T const* in, int64_t channels, float const* shift, double* sums, double* squares)
 {
     constexpr int64_t kBlock{128};
     for (int64_t c = 0; c < channels; c += kLanes)
@@ -235,7 +261,8 @@ void sumChannels(
 }
 } // namespace
 
-void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int64_t lastChannel)
+template <typename T>
+void runNormGroups(NormGroups<T> const& g, int64_t image, int64_t firstChannel, int64_t lastChannel)
 {
     alignas(64) float factor[kMostNormChannels];
     alignas(64) float addend[kMostNormChannels];
@@ -245,12 +272,12 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
     int64_t const channels = lastChannel - firstChannel;
     if (g.pixels == 0)
         return;
-    float const* const in = g.in + image * g.pixels * g.channels + firstChannel;
-    float* const out = g.out + image * g.pixels * g.channels + firstChannel;
+    T const* const in = g.in + image * g.pixels * g.channels + firstChannel;
+    T* const out = g.out + image * g.pixels * g.channels + firstChannel;
     // The first pixel is close enough to the mean to keep the difference of squares exact. All channels of a group
     // share one shift, so that their sums can be added.
     for (int64_t c = 0; c < channels; ++c)
-        factor[c] = g.isRms ? 0.0F : in[c / g.groupChannels * g.groupChannels];
+        factor[c] = g.isRms ? 0.0F : toFloat(in[c / g.groupChannels * g.groupChannels]);
     sumChannels(g, in, channels, factor, sums, squares);
     auto const count = static_cast<double>(g.pixels * g.groupChannels);
     for (int64_t c = 0; c < channels; c += g.groupChannels)
@@ -270,8 +297,8 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
         {
             int64_t const channel = firstChannel + c + j;
             int64_t const at = g.isPerGroup ? channel / g.groupChannels : channel;
-            double const f = inverse * static_cast<double>(g.scale[at]);
-            addend[c + j] = g.bias == nullptr ? 0.0F : g.bias[at];
+            double const f = inverse * static_cast<double>(toFloat(g.scale[at]));
+            addend[c + j] = g.bias == nullptr ? 0.0F : toFloat(g.bias[at]);
             means[c + j] = static_cast<float>(mean);
             sums[c + j] = f;
         }
@@ -293,7 +320,19 @@ void runNormGroups(NormGroups const& g, int64_t image, int64_t firstChannel, int
         }
 }
 
-void runAttentionRows(AttentionRows const& rows, int64_t count)
+namespace
+{
+//! Rows of scores are whole vectors long.
+template <typename T>
+void addRow(T const* from, float* to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += kLanes)
+        store(to + i, load(to + i) + (n - i < kLanes ? load(from + i, firstLanes(n - i)) : load(from + i)));
+}
+} // namespace
+
+template <typename T>
+void runAttentionRows(AttentionRows<T> const& rows, int64_t count)
 {
     for (int64_t r = 0; r < count; ++r)
     {
@@ -308,13 +347,12 @@ void runAttentionRows(AttentionRows const& rows, int64_t count)
         }
         if (rows.mask != nullptr)
         {
-            float const* const mask = rows.mask + r * rows.maskRowStride;
+            T const* const mask = rows.mask + r * rows.maskRowStride;
             if (rows.maskColumnStride == 1)
-                for (int64_t j = 0; j < n; ++j)
-                    row[j] += mask[j];
+                addRow(mask, row, n);
             else
                 for (int64_t j = 0; j < n; ++j)
-                    row[j] += mask[j * rows.maskColumnStride];
+                    row[j] += toFloat(mask[j * rows.maskColumnStride]);
         }
         if (rows.keep != nullptr)
         {
@@ -334,8 +372,32 @@ void runAttentionRows(AttentionRows const& rows, int64_t count)
             for (int64_t j = 0; j < rows.keys; ++j)
                 row[j] = __builtin_nanf("");
         else
-            scaleBy(row, n, 1.0F / total);
+            scaleBy(row, row, n, 1.0F / total);
     }
 }
+
+template <typename T>
+void widenRows(T const* from, int64_t stride, int64_t rows, int64_t columns, float* to)
+{
+    for (int64_t r = 0; r < rows; ++r)
+        widenRow(from + r * stride, to + r * columns, columns);
+}
+
+template <typename T>
+void narrowRows(float const* from, int64_t rows, int64_t columns, T* to, int64_t stride)
+{
+    for (int64_t r = 0; r < rows; ++r)
+        narrowRow(from + r * columns, to + r * stride, columns);
+}
+
+#define TENON_ROW(T)                                                                                                   \
+    template void runSoftMax(SoftMaxRows<T> const&, int64_t, int64_t, float*);                                         \
+    template void runNormRows(NormRows<T> const&, int64_t, int64_t);                                                   \
+    template void runNormGroups(NormGroups<T> const&, int64_t, int64_t, int64_t);                                      \
+    template void runAttentionRows(AttentionRows<T> const&, int64_t);                                                  \
+    template void widenRows(T const*, int64_t, int64_t, int64_t, float*);                                              \
+    template void narrowRows(float const*, int64_t, int64_t, T*, int64_t)
+TENON_FOR_EACH_STORAGE(TENON_ROW);
+#undef TENON_ROW
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

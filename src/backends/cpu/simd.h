@@ -202,13 +202,14 @@ struct Mask
 {
     __m256i lo;
     __m256i hi;
+    int64_t count;
 };
 
 TENON_INLINE Mask firstLanes(int64_t n)
 {
     alignas(32) static constexpr int32_t kOn[32]{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     return {_mm256_loadu_si256(reinterpret_cast<__m256i const*>(kOn + 16 - n)),
-        _mm256_loadu_si256(reinterpret_cast<__m256i const*>(kOn + 24 - n))};
+        _mm256_loadu_si256(reinterpret_cast<__m256i const*>(kOn + 24 - n)), n};
 }
 TENON_INLINE F16 load(float const* p)
 {

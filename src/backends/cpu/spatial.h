@@ -1,4 +1,5 @@
-// Spatial: what pooling, reduction and resizing hand to the code that is compiled once per instruction set.
+// Spatial: what pooling, reduction and resizing of elements stored as T hand to the code that is compiled once per
+// instruction set.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@ namespace tenon::cpu
 {
 
 //! Two-dimensional pooling of channels-last images.
+template <typename T>
 struct Pool
 {
     int64_t channels{0};
@@ -24,8 +26,8 @@ struct Pool
     int64_t right{0};
     bool isAverage{false};
     bool countsPadding{false}; //!< Averages divide by the padded window, clipped to the padded image.
-    float const* in{nullptr};
-    float* out{nullptr};
+    T const* in{nullptr};
+    T* out{nullptr};
 };
 
 enum class ReductionKind : uint8_t
@@ -37,17 +39,19 @@ enum class ReductionKind : uint8_t
 };
 
 //! out[o][i] = factor · reduction over r of in[o][r][i].
+template <typename T>
 struct Reduction
 {
     ReductionKind kind{ReductionKind::kSum};
     int64_t length{1}; //!< r
     int64_t inner{1};  //!< i
     float factor{1.0F};
-    float const* in{nullptr};
-    float* out{nullptr};
+    T const* in{nullptr};
+    T* out{nullptr};
 };
 
 //! Two-dimensional resizing: output line y reads input lines rows[y·rowTaps …] with their weights, and so do columns.
+template <typename T>
 struct Resampling
 {
     int64_t channels{1}; //!< Channels-last; 1: each plane is an image of its own.
@@ -61,8 +65,8 @@ struct Resampling
     float const* rowWeights{nullptr};
     int32_t const* columns{nullptr};
     float const* columnWeights{nullptr};
-    float const* in{nullptr};
-    float* out{nullptr};
+    T const* in{nullptr};
+    T* out{nullptr};
 };
 
 } // namespace tenon::cpu

@@ -2,7 +2,7 @@
 #include "backends/cpu/spatial.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/simd.h"
+#include "backends/cpu/simd_storage.h"
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
@@ -39,7 +39,8 @@ struct PoolWindow
     float factor;
 };
 
-PoolWindow poolWindow(Pool const& pool, int64_t y, int64_t x)
+template <typename T>
+PoolWindow poolWindow(Pool<T> const& pool, int64_t y, int64_t x)
 {
     int64_t const top = y * pool.strideHeight - pool.top;
     int64_t const left = x * pool.strideWidth - pool.left;
@@ -56,8 +57,8 @@ PoolWindow poolWindow(Pool const& pool, int64_t y, int64_t x)
     return window;
 }
 
-template <bool kAverage>
-void poolPosition(Pool const& pool, PoolWindow const& window, float const* image, float* out)
+template <bool kAverage, typename T>
+void poolPosition(Pool<T> const& pool, PoolWindow const& window, T const* image, T* out)
 {
     for (int64_t c = 0; c < pool.channels; c += kLanes)
     {
@@ -76,12 +77,13 @@ void poolPosition(Pool const& pool, PoolWindow const& window, float const* image
 }
 } // namespace
 
-void runPool(Pool const& pool, int64_t first, int64_t last)
+template <typename T>
+void runPool(Pool<T> const& pool, int64_t first, int64_t last)
 {
     for (int64_t line = first; line < last; ++line)
     {
-        float const* image = pool.in + line / pool.outHeight * pool.inHeight * pool.inWidth * pool.channels;
-        float* out = pool.out + line * pool.outWidth * pool.channels;
+        T const* image = pool.in + line / pool.outHeight * pool.inHeight * pool.inWidth * pool.channels;
+        T* out = pool.out + line * pool.outWidth * pool.channels;
         for (int64_t x = 0; x < pool.outWidth; ++x, out += pool.channels)
         {
             PoolWindow const window = poolWindow(pool, line % pool.outHeight, x);
@@ -134,8 +136,8 @@ float joinLanes(F16 value)
     return lanes[0];
 }
 
-template <ReductionKind kKind>
-float reduceRow(float const* in, int64_t length)
+template <ReductionKind kKind, typename T>
+float reduceRow(T const* in, int64_t length)
 {
     F16 value[4];
     for (F16& each : value)
@@ -150,14 +152,14 @@ float reduceRow(float const* in, int64_t length)
     for (; i < length; ++i)
     {
         float one[kLanes];
-        store(one, join<kKind>(splat(result), splat(in[i])), firstLanes(1));
+        store(one, join<kKind>(splat(result), splat(toFloat(in[i]))), firstLanes(1));
         result = one[0];
     }
     return result;
 }
 
-template <ReductionKind kKind>
-void reduceColumns(Reduction const& r, float const* in, float* out, int64_t first, int64_t last)
+template <ReductionKind kKind, typename T>
+void reduceColumns(Reduction<T> const& r, T const* in, T* out, int64_t first, int64_t last)
 {
     constexpr int64_t kWide{4 * kLanes};
     for (int64_t at = first; at < last;)
@@ -180,22 +182,23 @@ void reduceColumns(Reduction const& r, float const* in, float* out, int64_t firs
     }
 }
 
-template <ReductionKind kKind>
-void reduceAs(Reduction const& r, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, int64_t lastInner)
+template <ReductionKind kKind, typename T>
+void reduceAs(Reduction<T> const& r, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, int64_t lastInner)
 {
     for (int64_t outer = firstOuter; outer < lastOuter; ++outer)
     {
-        float const* in = r.in + outer * r.length * r.inner;
-        float* out = r.out + outer * r.inner;
+        T const* in = r.in + outer * r.length * r.inner;
+        T* out = r.out + outer * r.inner;
         if (r.inner == 1)
-            *out = reduceRow<kKind>(in, r.length) * r.factor;
+            setFloat(*out, reduceRow<kKind>(in, r.length) * r.factor);
         else
             reduceColumns<kKind>(r, in, out, firstInner, lastInner);
     }
 }
 } // namespace
 
-void runReduction(Reduction const& r, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, int64_t lastInner)
+template <typename T>
+void runReduction(Reduction<T> const& r, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, int64_t lastInner)
 {
     switch (r.kind)
     {
@@ -212,7 +215,8 @@ void runReduction(Reduction const& r, int64_t firstOuter, int64_t lastOuter, int
 
 namespace
 {
-void resampleChannels(Resampling const& r, float const* image, int64_t y, float* out)
+template <typename T>
+void resampleChannels(Resampling<T> const& r, T const* image, int64_t y, T* out)
 {
     for (int64_t x = 0; x < r.outWidth; ++x, out += r.channels)
         for (int64_t c = 0; c < r.channels; c += kLanes)
@@ -222,31 +226,39 @@ void resampleChannels(Resampling const& r, float const* image, int64_t y, float*
             for (int64_t i = y * r.rowTaps; i < (y + 1) * r.rowTaps; ++i)
                 for (int64_t j = x * r.columnTaps; j < (x + 1) * r.columnTaps; ++j)
                 {
-                    float const* from = image + (int64_t{r.rows[i]} * r.inWidth + r.columns[j]) * r.channels + c;
+                    T const* from = image + (int64_t{r.rows[i]} * r.inWidth + r.columns[j]) * r.channels + c;
                     value = fma(load(from, mask), splat(r.rowWeights[i] * r.columnWeights[j]), value);
                 }
             store(out + c, value, mask);
         }
 }
 
+//! line = from · weight, or that added to it; a line has a vector of room behind it.
+template <bool kIsFirst, typename T>
+void addTap(T const* from, int64_t width, float weight, float* line)
+{
+    F16 const factor = splat(weight);
+    for (int64_t x = 0; x < width; x += kLanes)
+    {
+        F16 const in = width - x < kLanes ? load(from + x, firstLanes(width - x)) : load(from + x);
+        store(line + x, kIsFirst ? in * factor : load(line + x) + in * factor);
+    }
+}
+
 //! First the lines, into `line`, then the columns.
-void resamplePlane(Resampling const& r, float const* plane, int64_t y, float* out, float* __restrict line)
+template <typename T>
+void resamplePlane(Resampling<T> const& r, T const* plane, int64_t y, T* out, float* __restrict line)
 {
     int64_t const tap = y * r.rowTaps;
-    float const* __restrict from = plane + int64_t{r.rows[tap]} * r.inWidth;
-    for (int64_t x = 0; x < r.inWidth; ++x)
-        line[x] = from[x] * r.rowWeights[tap];
+    addTap<true>(plane + int64_t{r.rows[tap]} * r.inWidth, r.inWidth, r.rowWeights[tap], line);
     for (int64_t i = tap + 1; i < tap + r.rowTaps; ++i)
-    {
-        from = plane + int64_t{r.rows[i]} * r.inWidth;
-        for (int64_t x = 0; x < r.inWidth; ++x)
-            line[x] += from[x] * r.rowWeights[i];
-    }
+        addTap<false>(plane + int64_t{r.rows[i]} * r.inWidth, r.inWidth, r.rowWeights[i], line);
     if (r.columnTaps == 2)
     {
         for (int64_t x = 0; x < r.outWidth; ++x)
-            out[x] = line[r.columns[2 * x]] * r.columnWeights[2 * x]
-                + line[r.columns[2 * x + 1]] * r.columnWeights[2 * x + 1];
+            setFloat(out[x],
+                line[r.columns[2 * x]] * r.columnWeights[2 * x]
+                    + line[r.columns[2 * x + 1]] * r.columnWeights[2 * x + 1]);
         return;
     }
     for (int64_t x = 0; x < r.outWidth; ++x)
@@ -254,22 +266,30 @@ void resamplePlane(Resampling const& r, float const* plane, int64_t y, float* ou
         float value{0.0F};
         for (int64_t j = x * r.columnTaps; j < (x + 1) * r.columnTaps; ++j)
             value += line[r.columns[j]] * r.columnWeights[j];
-        out[x] = value;
+        setFloat(out[x], value);
     }
 }
 } // namespace
 
-void runResampling(Resampling const& r, int64_t first, int64_t last, float* scratch)
+template <typename T>
+void runResampling(Resampling<T> const& r, int64_t first, int64_t last, float* scratch)
 {
     for (int64_t line = first; line < last; ++line)
     {
-        float const* image = r.in + line / r.outHeight * r.inHeight * r.inWidth * r.channels;
-        float* out = r.out + line * r.outWidth * r.channels;
+        T const* image = r.in + line / r.outHeight * r.inHeight * r.inWidth * r.channels;
+        T* out = r.out + line * r.outWidth * r.channels;
         if (r.channels == 1)
             resamplePlane(r, image, line % r.outHeight, out, scratch);
         else
             resampleChannels(r, image, line % r.outHeight, out);
     }
 }
+
+#define TENON_ROW(T)                                                                                                   \
+    template void runPool(Pool<T> const&, int64_t, int64_t);                                                           \
+    template void runReduction(Reduction<T> const&, int64_t, int64_t, int64_t, int64_t);                               \
+    template void runResampling(Resampling<T> const&, int64_t, int64_t, float*)
+TENON_FOR_EACH_STORAGE(TENON_ROW);
+#undef TENON_ROW
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

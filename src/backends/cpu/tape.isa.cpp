@@ -1,6 +1,7 @@
 // The tape machine: each step runs over a row of elements in the nearest cache before the next one starts.
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/simd_math.h"
+#include "backends/cpu/simd_storage.h"
 #include "backends/cpu/tape_run.h"
 
 extern "C"
@@ -36,8 +37,8 @@ TENON_INLINE int64_t padded(int64_t n)
 }
 
 //! Rows of our own are whole vectors long; operands and the output may end inside of one.
-template <typename Apply>
-TENON_INLINE void map1(float const* a, float* to, int64_t n, Apply const& apply)
+template <typename From, typename Apply>
+TENON_INLINE void map1(From const* a, float* to, int64_t n, Apply const& apply)
 {
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
@@ -66,26 +67,6 @@ TENON_INLINE void binary(TapeStep const& step, float const* a, float const* b, f
         return map2(a, b, to, n, apply);
     F16 const value = splat(static_cast<float>(step.value));
     map1(a, to, n, [&](F16 x) { return apply(x, value); });
-}
-
-float halfToReal(uint16_t bits)
-{
-    return _cvtsh_ss(bits);
-}
-uint16_t realToHalf(float x)
-{
-    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
-}
-float bitsToReal(uint32_t bits)
-{
-    return __builtin_bit_cast(float, bits);
-}
-uint16_t realToBfloat(float x)
-{
-    auto const bits = __builtin_bit_cast(uint32_t, x);
-    if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
-        return static_cast<uint16_t>((bits >> 16) | 0x40U);
-    return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
 
 void runLibrary(ExprOp function, float const* a, float* to, int64_t n)
@@ -194,12 +175,24 @@ void narrow(DType type, int64_t const* a, int64_t* to, int64_t n)
                                       : a[i];
 }
 
+template <typename T>
+void roundAs(float const* a, float* to, int64_t n)
+{
+    alignas(64) T stored[kLanes];
+    map1(a, to, n, [&](F16 x) {
+        store(stored, x);
+        return load(stored);
+    });
+}
+
 void roundTo(DType type, float const* a, float* to, int64_t n)
 {
-    for (int64_t i = 0; i < n; ++i)
-        to[i] = type == DType::kHALF ? halfToReal(realToHalf(a[i]))
-            : type == DType::kBF16   ? bitsToReal(static_cast<uint32_t>(realToBfloat(a[i])) << 16)
-                                     : a[i];
+    switch (type)
+    {
+    case DType::kHALF: return roundAs<Half>(a, to, n);
+    case DType::kBF16: return roundAs<Bfloat>(a, to, n);
+    default: return map1(a, to, n, [](F16 x) { return x; });
+    }
 }
 
 //! Towards zero; what no 64-bit integer can hold goes to the nearest that one can, NaN to 0.
@@ -472,14 +465,17 @@ void readPiece(void const* data, DType type, int64_t offset, int64_t stride, voi
     auto* const real = static_cast<float*>(row);
     auto* const integer = static_cast<int64_t*>(row);
     auto const widen = [](auto x) { return static_cast<int64_t>(x); };
+    auto const readReal = [&](auto const* from) {
+        if (stride == 1)
+            map1(from + offset, real + at, n, [](F16 x) { return x; });
+        else
+            read(from, real, [](auto x) { return toFloat(x); });
+    };
     switch (type)
     {
-    case DType::kFLOAT: read(static_cast<float const*>(data), real, [](float x) { return x; }); break;
-    case DType::kHALF: read(static_cast<uint16_t const*>(data), real, halfToReal); break;
-    case DType::kBF16:
-        read(static_cast<uint16_t const*>(data), real,
-            [](uint16_t x) { return bitsToReal(static_cast<uint32_t>(x) << 16); });
-        break;
+    case DType::kFLOAT: readReal(static_cast<float const*>(data)); break;
+    case DType::kHALF: readReal(static_cast<Half const*>(data)); break;
+    case DType::kBF16: readReal(static_cast<Bfloat const*>(data)); break;
     case DType::kINT8: read(static_cast<int8_t const*>(data), integer, widen); break;
     case DType::kUINT8: read(static_cast<uint8_t const*>(data), integer, widen); break;
     case DType::kINT32: read(static_cast<int32_t const*>(data), integer, widen); break;
@@ -497,9 +493,9 @@ void writeRow(void const* row, DType type, void* out, int64_t at, int64_t n)
     auto const* const integer = static_cast<int64_t const*>(row);
     switch (type)
     {
-    case DType::kFLOAT: map1(real, static_cast<float*>(out) + at, n, [](F16 x) { return x; }); break;
-    case DType::kHALF: convert(real, static_cast<uint16_t*>(out) + at, n, realToHalf); break;
-    case DType::kBF16: convert(real, static_cast<uint16_t*>(out) + at, n, realToBfloat); break;
+    case DType::kFLOAT: narrowRow(real, static_cast<float*>(out) + at, n); break;
+    case DType::kHALF: narrowRow(real, static_cast<Half*>(out) + at, n); break;
+    case DType::kBF16: narrowRow(real, static_cast<Bfloat*>(out) + at, n); break;
     case DType::kINT8:
         convert(integer, static_cast<int8_t*>(out) + at, n, [](int64_t x) { return static_cast<int8_t>(x); });
         break;

@@ -4,6 +4,7 @@
 #include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/storage_numbers.h"
 #include "layers/positions.h"
 
 #include <algorithm>
@@ -16,14 +17,14 @@ namespace
 {
 bool canSort(DType type)
 {
-    return type == DType::kFLOAT || type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64;
+    return kRealTypes.has(type) || type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64;
 }
 
 std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
 {
     TensorType const& x = problem.input(0);
     if (!canSort(x.dtype))
-        return refuse("lanes", fmt::format("takes float32 and integers, this is {}", nameOf(x.dtype)));
+        return refuse("lanes", fmt::format("takes real numbers and integers, this is {}", nameOf(x.dtype)));
     bool const hasCount = problem.node->inputs.size() > 1 && problem.hasInput(1);
     if (hasCount && !hasKnownContents(problem, 1))
         return refuse("lanes", "k is known only when it runs");
@@ -64,7 +65,10 @@ bool isBefore(Element a, Element b, bool largest)
     if constexpr (std::is_floating_point_v<Element>)
         if (std::isnan(a) || std::isnan(b))
             return std::isnan(a) != std::isnan(b) && std::isnan(a) == largest;
-    return largest ? a > b : a < b;
+    if constexpr (kIsHalfPrecision<Element>)
+        return largest ? rankOf(a) > rankOf(b) : rankOf(a) < rankOf(b);
+    else
+        return largest ? a > b : a < b;
 }
 
 template <typename Element, typename Index>
@@ -175,7 +179,7 @@ class TopKKernel final : public Kernel
         bool const isLinear =
             x.layout == Layout::kLinear && outputs[0].layout == Layout::kLinear && outputs[1].layout == Layout::kLinear;
         if (!isLinear || !canSort(x.dtype))
-            return badArgument("the kernel of TopK takes row-major float32 or integers");
+            return badArgument("the kernel of TopK takes row-major real numbers or integers");
         auto const axis = static_cast<size_t>(mLayer.axis());
         Lanes const lanes{x.extents, axis};
         TopKPlan const plan{.outer = lanes.outer,
@@ -189,6 +193,8 @@ class TopKKernel final : public Kernel
         switch (x.dtype)
         {
         case DType::kFLOAT: return stepOf<float>(indices, plan, threads);
+        case DType::kHALF: return stepOf<Half>(indices, plan, threads);
+        case DType::kBF16: return stepOf<Bfloat>(indices, plan, threads);
         case DType::kINT8: return stepOf<int8_t>(indices, plan, threads);
         case DType::kINT32: return stepOf<int32_t>(indices, plan, threads);
         default: return stepOf<int64_t>(indices, plan, threads);

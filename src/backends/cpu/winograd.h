@@ -13,21 +13,23 @@ inline constexpr int64_t kTileIn{4};  //!< Input pixels that it reads per side.
 inline constexpr int64_t kTileParts{kTileIn * kTileIn};
 
 //! Tiles are counted in the order image, line, column.
+template <typename T>
 struct WinogradTiles
 {
     GemmWindow window;
+    T const* zeros{nullptr}; //!< As many as there are channels: what lies outside of the image.
     int64_t channels{0};
     int64_t maps{0};
     int64_t tilesY{0};
     int64_t tilesX{0};
-    float const* in{nullptr};
-    float* out{nullptr};
-    float const* bias{nullptr};
-    float const* residual{nullptr};
+    T const* in{nullptr};
+    T* out{nullptr};
+    T const* bias{nullptr};
+    T const* residual{nullptr};
     int64_t residualStride{0};
     float low{0.0F};
     float high{0.0F};
-    GemmStep const* steps{nullptr};
+    GemmStep<T> const* steps{nullptr};
     int64_t stepCount{0};
 };
 

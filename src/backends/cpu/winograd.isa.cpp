@@ -43,15 +43,22 @@ struct TilePlace
     int64_t image;
     int64_t y; //!< First output line and column.
     int64_t x;
+    int64_t height; //!< Output pixels that lie inside.
+    int64_t width;
 };
 
-TilePlace placeOf(WinogradTiles const& w, int64_t tile)
+template <typename T>
+TilePlace placeOf(WinogradTiles<T> const& w, int64_t tile)
 {
     int64_t const perImage = w.tilesY * w.tilesX;
     int64_t const image = tile / perImage;
     int64_t const rest = tile - image * perImage;
-    int64_t const y = rest / w.tilesX;
-    return {image, y * kTileOut, (rest - y * w.tilesX) * kTileOut};
+    int64_t const line = rest / w.tilesX;
+    int64_t const y = line * kTileOut;
+    int64_t const x = (rest - line * w.tilesX) * kTileOut;
+    int64_t const height = w.window.outHeight - y;
+    int64_t const width = w.window.outWidth - x;
+    return {image, y, x, height < kTileOut ? height : kTileOut, width < kTileOut ? width : kTileOut};
 }
 
 //! The four output pixels of a tile from its sixteen sums: Aᵀ m A.
@@ -73,14 +80,15 @@ TENON_INLINE void outputTransform(F16 const (&m)[kTileIn][kTileIn], F16 (&y)[kTi
 }
 } // namespace
 
-void winogradKernel(float const* packed, int64_t channels, int64_t panels, float* transformed)
+template <typename T>
+void winogradKernel(T const* packed, int64_t channels, int64_t panels, float* transformed)
 {
     int64_t const depth = 9 * channels;
     int64_t const part = channels * panels * kPanel;
     for (int64_t panel = 0; panel < panels; ++panel)
         for (int64_t c = 0; c < channels; ++c)
         {
-            float const* const from = packed + (panel * depth + c) * kPanel;
+            T const* const from = packed + (panel * depth + c) * kPanel;
             F16 t[kTileIn][3];
             F16 const half = splat(0.5F);
             for (int64_t x = 0; x < 3; ++x)
@@ -106,14 +114,15 @@ void winogradKernel(float const* packed, int64_t channels, int64_t panels, float
         }
 }
 
-void winogradInput(WinogradTiles const& w, int64_t first, int64_t last, float* to, int64_t partStride)
+template <typename T>
+void winogradInput(WinogradTiles<T> const& w, int64_t first, int64_t last, float* to, int64_t partStride)
 {
     GemmWindow const& g = w.window;
     for (int64_t tile = first; tile < last; ++tile, to += w.channels)
     {
         TilePlace const place = placeOf(w, tile);
-        float const* pixels[kTileIn][kTileIn];
-        float const* const image = w.in + place.image * g.imageStride;
+        T const* pixels[kTileIn][kTileIn];
+        T const* const image = w.in + place.image * g.imageStride;
         for (int64_t y = 0; y < kTileIn; ++y)
             for (int64_t x = 0; x < kTileIn; ++x)
             {
@@ -121,7 +130,7 @@ void winogradInput(WinogradTiles const& w, int64_t first, int64_t last, float* t
                 int64_t const inX = place.x - g.padLeft + x;
                 bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(g.inHeight)
                     && static_cast<uint64_t>(inX) < static_cast<uint64_t>(g.inWidth);
-                pixels[y][x] = isInside ? image + inY * g.lineStride + inX * g.pixelStride : g.zeros;
+                pixels[y][x] = isInside ? image + inY * g.lineStride + inX * g.pixelStride : w.zeros;
             }
         for (int64_t c = 0; c < w.channels; c += kLanes)
         {
@@ -149,56 +158,92 @@ void winogradInput(WinogradTiles const& w, int64_t first, int64_t last, float* t
     }
 }
 
-void winogradOutput(WinogradTiles const& w, int64_t first, int64_t last, float const* from, int64_t partStride,
+//! One tile of some maps to `to`, whose pixels are `pixelStride` and whose lines are `lineStride` elements apart.
+template <typename T, typename To>
+TENON_INLINE void outputTile(WinogradTiles<T> const& w, TilePlace const& place, float const* from, int64_t partStride,
+    int64_t c, int64_t count, To* to, int64_t lineStride, int64_t pixelStride)
+{
+    GemmWindow const& g = w.window;
+    int64_t const row = (place.image * g.outHeight + place.y) * g.outWidth + place.x;
+    bool const isCut = count < kLanes;
+    Mask const mask = firstLanes(isCut ? count : kLanes);
+    F16 m[kTileIn][kTileIn];
+#pragma GCC unroll 4
+    for (int y = 0; y < kTileIn; ++y)
+#pragma GCC unroll 4
+        for (int x = 0; x < kTileIn; ++x)
+        {
+            float const* const p = from + (y * kTileIn + x) * partStride + c;
+            m[y][x] = isCut ? load(p, mask) : load(p);
+        }
+    F16 sums[kTileOut][kTileOut];
+    outputTransform(m, sums);
+    F16 const low = splat(w.low);
+    F16 const high = splat(w.high);
+    F16 const bias = w.bias == nullptr ? zero() : isCut ? load(w.bias + c, mask) : load(w.bias + c);
+    for (int64_t y = 0; y < place.height; ++y)
+        for (int64_t x = 0; x < place.width; ++x)
+        {
+            F16 value = sums[y][x] + bias;
+            if (w.residual != nullptr)
+            {
+                T const* const r = w.residual + (row + y * g.outWidth + x) * w.residualStride + c;
+                value = value + (isCut ? load(r, mask) : load(r));
+            }
+            value = min(high, max(low, value));
+            To* const p = to + y * lineStride + x * pixelStride;
+            if (isCut)
+                store(p, value, mask);
+            else
+                store(p, value);
+        }
+}
+
+//! The same with all steps, while the sums are floats, to the output.
+template <typename T>
+TENON_INLINE void finishTile(WinogradTiles<T> const& w, TilePlace const& place, float const* from, int64_t partStride,
+    int64_t c, int64_t count)
+{
+    GemmWindow const& g = w.window;
+    int64_t const row = (place.image * g.outHeight + place.y) * g.outWidth + place.x;
+    T* const out = w.out + row * w.maps + c;
+    if (kIsFloat<T> || w.stepCount == 0)
+        return outputTile(w, place, from, partStride, c, count, out, g.outWidth * w.maps, w.maps);
+    alignas(64) float pixels[kTileOut][kTileOut * kLanes];
+    outputTile(w, place, from, partStride, c, count, pixels[0], kTileOut * kLanes, kLanes);
+    for (int64_t y = 0; y < place.height; ++y)
+    {
+        applySteps(w.steps, w.stepCount, pixels[y], kLanes, row + y * g.outWidth, place.width, c, count);
+        for (int64_t x = 0; x < place.width; ++x)
+            narrowRow(pixels[y] + x * kLanes, out + (y * g.outWidth + x) * w.maps, count);
+    }
+}
+
+template <typename T>
+void winogradOutput(WinogradTiles<T> const& w, int64_t first, int64_t last, float const* from, int64_t partStride,
     int64_t firstMap, int64_t lastMap)
 {
     GemmWindow const& g = w.window;
-    F16 const low = splat(w.low);
-    F16 const high = splat(w.high);
     for (int64_t tile = first; tile < last; ++tile, from += w.maps)
     {
         TilePlace const place = placeOf(w, tile);
-        int64_t const row = (place.image * g.outHeight + place.y) * g.outWidth + place.x;
-        int64_t const height = g.outHeight - place.y < kTileOut ? g.outHeight - place.y : kTileOut;
-        int64_t const width = g.outWidth - place.x < kTileOut ? g.outWidth - place.x : kTileOut;
         for (int64_t c = firstMap; c < lastMap; c += kLanes)
+            finishTile(w, place, from, partStride, c, lastMap - c < kLanes ? lastMap - c : kLanes);
+        if constexpr (kIsFloat<T>) // All maps of a pixel at once.
         {
-            bool const isCut = lastMap - c < kLanes;
-            Mask const mask = firstLanes(isCut ? lastMap - c : kLanes);
-            F16 m[kTileIn][kTileIn];
-#pragma GCC unroll 4
-            for (int y = 0; y < kTileIn; ++y)
-#pragma GCC unroll 4
-                for (int x = 0; x < kTileIn; ++x)
-                {
-                    float const* const p = from + (y * kTileIn + x) * partStride + c;
-                    m[y][x] = isCut ? load(p, mask) : load(p);
-                }
-            F16 sums[kTileOut][kTileOut];
-            outputTransform(m, sums);
-            F16 const bias = w.bias == nullptr ? zero() : isCut ? load(w.bias + c, mask) : load(w.bias + c);
-            for (int64_t y = 0; y < height; ++y)
-                for (int64_t x = 0; x < width; ++x)
-                {
-                    int64_t const at = row + y * g.outWidth + x;
-                    F16 value = sums[y][x] + bias;
-                    if (w.residual != nullptr)
-                    {
-                        float const* const r = w.residual + at * w.residualStride + c;
-                        value = value + (isCut ? load(r, mask) : load(r));
-                    }
-                    value = min(high, max(low, value));
-                    if (isCut)
-                        store(w.out + at * w.maps + c, value, mask);
-                    else
-                        store(w.out + at * w.maps + c, value);
-                }
-        }
-        if (w.stepCount > 0)
-            for (int64_t y = 0; y < height; ++y)
+            int64_t const row = (place.image * g.outHeight + place.y) * g.outWidth + place.x;
+            for (int64_t y = 0; y < (w.stepCount > 0 ? place.height : 0); ++y)
                 applySteps(w.steps, w.stepCount, w.out + (row + y * g.outWidth) * w.maps + firstMap, w.maps,
-                    row + y * g.outWidth, width, firstMap, lastMap - firstMap);
+                    row + y * g.outWidth, place.width, firstMap, lastMap - firstMap);
+        }
     }
 }
+
+#define TENON_ROW(T)                                                                                                   \
+    template void winogradKernel(T const*, int64_t, int64_t, float*);                                                  \
+    template void winogradInput(WinogradTiles<T> const&, int64_t, int64_t, float*, int64_t);                           \
+    template void winogradOutput(WinogradTiles<T> const&, int64_t, int64_t, float const*, int64_t, int64_t, int64_t)
+TENON_FOR_EACH_STORAGE(TENON_ROW);
+#undef TENON_ROW
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE
