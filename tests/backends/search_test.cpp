@@ -147,14 +147,15 @@ TEST(CpuFill, rangesByFieldsAndByInputs)
         expectKernels(whole, {}, "rows");
         Fill plain{.dimensions = {3, {4, 5, 33}}, .toType = type};
         expectKernels(plain,
-            {absent(), input(randomTensor({}, -9.0, 9.0, type)), input(randomTensor({3}, -9.0, 9.0, type))}, "rows", {}, Types::kFloatOnly);
+            {absent(), input(randomTensor({}, -9.0, 9.0, type)), input(randomTensor({3}, -9.0, 9.0, type))}, "rows", {},
+            Types::kFloatOnly);
         expectKernels(plain,
             {weight(integers({2}, {6, 50})), input(randomTensor({}, -9.0, 9.0, type)),
                 input(randomTensor({2}, -9.0, 9.0, type))},
             "rows", {}, Types::kFloatOnly);
         Fill scalar{.dimensions = {0, {}}, .toType = type};
-        expectKernels(
-            scalar, {absent(), input(randomTensor({}, 1.0, 9.0, type)), input(HostTensor{type, {0}})}, "rows", {}, Types::kFloatOnly);
+        expectKernels(scalar, {absent(), input(randomTensor({}, 1.0, 9.0, type)), input(HostTensor{type, {0}})}, "rows",
+            {}, Types::kFloatOnly);
     }
     Fill fractions{.dimensions = {1, {1000}}, .alpha = 0.1, .beta = -0.37, .toType = DType::kINT32};
     expectKernels(fractions, {}, "rows");

@@ -2,6 +2,7 @@
 #include "support/cpu_networks.h"
 
 #include "api/faces/face_calls.h"
+#include "ir/host_tensor.h"
 #include "support/device.h"
 
 #include <cmath>
@@ -25,9 +26,11 @@ Dims dimsOf(std::vector<int64_t> const& extents)
 }
 } // namespace
 
-CpuNetwork::CpuNetwork()
-    : mBuilder{static_cast<IBuilder*>(tenonFaceCreateInferBuilder(&mMessages, NV_TENSORRT_VERSION))},
-      mNetwork{mBuilder->createNetworkV2(0)}
+CpuNetwork::CpuNetwork(DataType type)
+    : mType{type},
+      mBuilder{static_cast<IBuilder*>(tenonFaceCreateInferBuilder(&mMessages, NV_TENSORRT_VERSION))},
+      mNetwork{mBuilder->createNetworkV2(
+          type == DataType::kFLOAT ? 0U : 1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))}
 {
 }
 
@@ -36,16 +39,19 @@ Tensor& CpuNetwork::input(char const* name, List low, List best, List high)
     mBounds.push_back({name, dimsOf(low), dimsOf(best), dimsOf(high)});
     for (size_t i = 0; i < low.size(); ++i)
         best[i] = low[i] == high[i] ? low[i] : -1;
-    return *mNetwork->addInput(name, DataType::kFLOAT, dimsOf(best));
+    return *mNetwork->addInput(name, mType, dimsOf(best));
 }
 
 Weights CpuNetwork::weights(int64_t count, float scale)
 {
-    auto const seed = static_cast<uint32_t>(mFloats.size() + 1);
-    std::vector<float>& values = mFloats.emplace_back(randomFloats(static_cast<size_t>(count), seed));
-    for (float& value : values)
-        value *= scale;
-    return {DataType::kFLOAT, values.data(), count};
+    auto const seed = static_cast<uint32_t>(mReals.size() + 1);
+    HostTensor values{mType, {count}};
+    std::vector<float> const random = randomFloats(static_cast<size_t>(count), seed);
+    for (int64_t i = 0; i < count; ++i)
+        values.set(i, static_cast<double>(random[static_cast<size_t>(i)] * scale));
+    Bytes& stored = mReals.emplace_back(static_cast<size_t>(bytesOf(mType, count)));
+    values.toBytes(stored.data());
+    return {mType, stored.data(), count};
 }
 
 Tensor& CpuNetwork::floats(List const& extents, float scale)
@@ -166,9 +172,9 @@ std::unique_ptr<IRuntime> cpuRuntime(ILogger& logger)
     return std::unique_ptr<IRuntime>{static_cast<IRuntime*>(tenonFaceCreateInferRuntime(&logger, NV_TENSORRT_VERSION))};
 }
 
-Bytes planOf(CpuCase const& one)
+Bytes planOf(CpuCase const& one, DataType type)
 {
-    CpuNetwork net;
+    CpuNetwork net{type};
     one.write(net);
     return net.build();
 }
@@ -207,7 +213,7 @@ void depthwise(CpuNetwork& net)
     Tensor& gate = net.activation(second, ActivationType::kHARD_SIGMOID, 0.2F, 0.5F);
     Tensor& third = net.convolution("deeper", net.binary(second, gate, Ewise::kPROD), 20, 20, {5, 2, 2, 20});
     IDeconvolutionLayer* up = net.get().addDeconvolutionNd(
-        third, 6, dimsOf({2, 2}), Weights{DataType::kFLOAT, nullptr, 0}, Weights{DataType::kFLOAT, nullptr, 0});
+        third, 6, dimsOf({2, 2}), Weights{net.type(), nullptr, 0}, Weights{net.type(), nullptr, 0});
     up->setInput(1, net.floats({20, 6, 2, 2}, 0.3F));
     up->setStrideNd(dimsOf({2, 2}));
     net.output(*up->getOutput(0), "y");
@@ -329,7 +335,7 @@ void searches(CpuNetwork& net)
     Tensor& marks = *net.get().addOneHot(largest, net.floats({2}), net.integers({}, {6}), 2)->getOutput(0);
     ISliceLayer* padded = net.get().addSlice(x, dimsOf({0, 0, -2}), dimsOf({2, 4, 10}), dimsOf({1, 1, 1}));
     padded->setMode(SampleMode::kREFLECT);
-    IFillLayer* ramp = net.get().addFill(dimsOf({}), FillOperation::kLINSPACE, DataType::kFLOAT);
+    IFillLayer* ramp = net.get().addFill(dimsOf({}), FillOperation::kLINSPACE, net.type());
     ramp->setInput(0, *net.get().addShape(x)->getOutput(0));
     ramp->setInput(1, net.floats({}));
     ramp->setInput(2, net.floats({3}));

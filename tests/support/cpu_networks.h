@@ -26,7 +26,8 @@ class KeptMessages final : public nvinfer1::ILogger
     std::string errors;
 };
 
-//! A builder with one network. Weights are random and live as long as it; calls return the new layer's output.
+//! A builder with one network, whose real numbers are all of one type. Weights are random and live as long
+//! as it; calls return the new layer's output.
 class CpuNetwork
 {
   public:
@@ -41,7 +42,11 @@ class CpuNetwork
         int64_t groups{1};
     };
 
-    CpuNetwork();
+    explicit CpuNetwork(nvinfer1::DataType type = nvinfer1::DataType::kFLOAT);
+    nvinfer1::DataType type() const noexcept
+    {
+        return mType;
+    }
     nvinfer1::INetworkDefinition& get() noexcept
     {
         return *mNetwork;
@@ -75,10 +80,11 @@ class CpuNetwork
     };
     nvinfer1::Weights weights(int64_t count, float scale);
 
+    nvinfer1::DataType mType;
     KeptMessages mMessages;
     std::unique_ptr<nvinfer1::IBuilder> mBuilder;
     std::unique_ptr<nvinfer1::INetworkDefinition> mNetwork;
-    std::deque<std::vector<float>> mFloats;
+    std::deque<Bytes> mReals;
     std::deque<std::vector<int64_t>> mIntegers;
     std::vector<Bounds> mBounds;
 };
@@ -91,7 +97,7 @@ struct CpuCase
 
 //! Networks that between them use every kernel of the CPU backend.
 std::span<CpuCase const> cpuCases() noexcept;
-Bytes planOf(CpuCase const& one);
+Bytes planOf(CpuCase const& one, nvinfer1::DataType type = nvinfer1::DataType::kFLOAT);
 
 //! A runtime of the CPU device.
 std::unique_ptr<nvinfer1::IRuntime> cpuRuntime(nvinfer1::ILogger& logger);

@@ -139,8 +139,8 @@ class PreparedAttention final : public HostPrepared
         bool const isTurned = f.k.strides[3] == 1;
         isa.packColumns(static_cast<T const*>(call.inputs[1]) + f.k.at(batch, shared),
             isTurned ? f.k.strides[2] : f.k.strides[3], isTurned, depth, length, 0, panelsOf(length), keys);
-        isa.packColumns(static_cast<T const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false,
-            length, columns, 0, panelsOf(columns), values);
+        isa.packColumns(static_cast<T const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false, length,
+            columns, 0, panelsOf(columns), values);
         float* const queries = scores + f.blockRows * f.scoreStride();
         Block block;
         block.keys = keys;

@@ -75,9 +75,8 @@ template <typename T>
 class PreparedConvolution final : public HostPrepared
 {
   public:
-    PreparedConvolution(
-        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool isLinear,
-        int32_t threads)
+    PreparedConvolution(std::shared_ptr<LoadedConvolution const> loaded, Geometry const& geometry,
+        GemmEpilogue epilogue, bool isLinear, int32_t threads)
         : mLoaded{std::move(loaded)},
           mGeometry{geometry},
           mEpilogue{std::move(epilogue)},
@@ -138,8 +137,7 @@ class PreparedConvolution final : public HostPrepared
             gemm.cStride = g.maps;
             gemm.bias = mHasBias ? bias + group * maps : nullptr;
             epilogue.putInto(gemm);
-            storageFunctions<T>().runGemm(
-                gemm, shareOf(gemm, lane.index, lanes), scratch + lane.index * mLaneFloats);
+            storageFunctions<T>().runGemm(gemm, shareOf(gemm, lane.index, lanes), scratch + lane.index * mLaneFloats);
             epilogue.advanceColumns(maps);
         }
         return Done{};

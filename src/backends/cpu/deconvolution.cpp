@@ -37,9 +37,8 @@ template <typename T>
 class PreparedDeconvolution final : public HostPrepared
 {
   public:
-    PreparedDeconvolution(
-        std::shared_ptr<LoadedDeconvolution const> loaded, DeconvolutionForm form, GemmEpilogue epilogue,
-        int32_t threads)
+    PreparedDeconvolution(std::shared_ptr<LoadedDeconvolution const> loaded, DeconvolutionForm form,
+        GemmEpilogue epilogue, int32_t threads)
         : mLoaded{std::move(loaded)},
           mForm{form},
           mEpilogue{std::move(epilogue)},

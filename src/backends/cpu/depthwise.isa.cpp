@@ -118,15 +118,15 @@ __attribute__((noinline)) void runPixels(DepthwiseTile<T> const& tile)
 constexpr int32_t kSizes[]{12, 8, 7, 4, 2, 1};
 #define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
     {                                                                                                                  \
-        &runPixels<12, K, S, T>, &runPixels<8, K, S, T>, &runPixels<7, K, S, T>, &runPixels<4, K, S, T>, &runPixels<2, K, S, T>,      \
-            &runPixels<1, K, S, T>                                                                                        \
+        &runPixels<12, K, S, T>, &runPixels<8, K, S, T>, &runPixels<7, K, S, T>, &runPixels<4, K, S, T>,               \
+            &runPixels<2, K, S, T>, &runPixels<1, K, S, T>                                                             \
     }
 #else
 constexpr int32_t kSizes[]{6, 4, 3, 2, 1, 1};
 #define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
     {                                                                                                                  \
-        &runPixels<6, K, S, T>, &runPixels<4, K, S, T>, &runPixels<3, K, S, T>, &runPixels<2, K, S, T>, &runPixels<1, K, S, T>,       \
-            &runPixels<1, K, S, T>                                                                                        \
+        &runPixels<6, K, S, T>, &runPixels<4, K, S, T>, &runPixels<3, K, S, T>, &runPixels<2, K, S, T>,                \
+            &runPixels<1, K, S, T>, &runPixels<1, K, S, T>                                                             \
     }
 #endif
 constexpr int64_t kMostPointers{kMostSegments * 12};
@@ -155,8 +155,8 @@ template <typename T>
 struct Line
 {
     T const* base; //!< Image of the line.
-    int64_t top;       //!< Input line of the first tap.
-    int64_t row;       //!< First output pixel of the line.
+    int64_t top;   //!< Input line of the first tap.
+    int64_t row;   //!< First output pixel of the line.
 };
 
 //! Pixels [x, x + kSizes[kind]) of one line.

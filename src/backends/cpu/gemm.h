@@ -74,9 +74,9 @@ struct Gemm
     T const* a{nullptr};
     int64_t aStride{0}; //!< Elements from row to row, without a window.
     GemmWindow const* window{nullptr};
-    T const* zeros{nullptr};   //!< With a window: as many as a segment is long, for what lies outside of the image.
-    float const* b{nullptr};   //!< Panels: [columns / 16][depth][16].
-    T const* stored{nullptr};  //!< When b is null: panels that become floats block by block.
+    T const* zeros{nullptr};  //!< With a window: as many as a segment is long, for what lies outside of the image.
+    float const* b{nullptr};  //!< Panels: [columns / 16][depth][16].
+    T const* stored{nullptr}; //!< When b is null: panels that become floats block by block.
     T* c{nullptr};
     int64_t cStride{0};
     float alpha{1.0F};

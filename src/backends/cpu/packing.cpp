@@ -28,7 +28,7 @@ size_t packedBytes(DType type, int64_t elements)
 
 std::shared_ptr<void> packedMemory(size_t bytes)
 {
-    return {::operator new(bytes, std::align_val_t{64}), [](void* p) { ::operator delete(p, std::align_val_t{64}); }};
+    return {::operator new (bytes, std::align_val_t{64}), [](void* p) { ::operator delete (p, std::align_val_t{64}); }};
 }
 
 //! copy(pointer of the elements' own width, the same): they are only moved.
@@ -140,16 +140,14 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
 void Packing::pack(DType type, std::vector<int64_t> const& extents, void const* plain, void* packed) const
 {
     std::memset(packed, 0, packedBytes(type, size(extents)));
-    copyElements(type, plain, packed, [&](auto const* from, auto* to) {
-        forEach(extents, [&](int64_t position) { to[position] = *from++; });
-    });
+    copyElements(type, plain, packed,
+        [&](auto const* from, auto* to) { forEach(extents, [&](int64_t position) { to[position] = *from++; }); });
 }
 
 void Packing::unpack(DType type, std::vector<int64_t> const& extents, void const* packed, void* plain) const
 {
-    copyElements(type, packed, plain, [&](auto const* from, auto* to) {
-        forEach(extents, [&](int64_t position) { *to++ = from[position]; });
-    });
+    copyElements(type, packed, plain,
+        [&](auto const* from, auto* to) { forEach(extents, [&](int64_t position) { *to++ = from[position]; }); });
 }
 
 Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing const& packing)

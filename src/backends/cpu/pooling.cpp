@@ -17,8 +17,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfPooling(Problem const& problem
     Pooling const& layer = problem.fields<Pooling>();
     TensorType const& type = problem.output();
     if (!kRealTypes.has(type.dtype) || type.rank() != 4)
-        return refuse(
-            "channels-last", fmt::format("takes images of rank 4 and real numbers, this is {}", type.show()));
+        return refuse("channels-last", fmt::format("takes images of rank 4 and real numbers, this is {}", type.show()));
     if (layer.poolingType == PoolingType::kMAX_AVERAGE_BLEND)
         return refuse("channels-last", "does not blend maximum and average");
     Window const window = layer.window();
@@ -79,8 +78,7 @@ class PoolingKernel final : public Kernel
             || !isReal(inputs, 0, Layout::kChannelsLast) || !isReal(outputs, 0, Layout::kChannelsLast))
             return badArgument("the pooling kernel takes channels-last images of real numbers");
         return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
-            return std::make_shared<PoolingStep<T> const>(
-                poolOf<T>(*layer, inputs[0].extents, outputs[0].extents),
+            return std::make_shared<PoolingStep<T> const>(poolOf<T>(*layer, inputs[0].extents, outputs[0].extents),
                 outputs[0].extents[0] * outputs[0].extents[2]);
         });
     }

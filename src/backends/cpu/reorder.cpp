@@ -39,7 +39,8 @@ class PreparedTurn final : public HostPrepared
                 storageFunctions<T>().transposeElements(
                     from + first * mColumns, mColumns, last - first, mColumns, to + first, mRows);
             else
-                storageFunctions<T>().transposeElements(from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
+                storageFunctions<T>().transposeElements(
+                    from + first, mColumns, mRows, last - first, to + first * mRows, mRows);
         return Done{};
     }
 
@@ -150,8 +151,7 @@ class ReorderKernel final : public Kernel
                     "from {} to {} at rank {}", nameOf(in.layout), nameOf(out.layout), in.extents.size());
             return std::shared_ptr<Prepared const>{std::make_shared<PreparedRegroup>(in, out)};
         }
-        if (in.layout != out.layout && in.extents.size() >= 3
-            && (bitsOf(in.dtype) == 32 || bitsOf(in.dtype) == 16))
+        if (in.layout != out.layout && in.extents.size() >= 3 && (bitsOf(in.dtype) == 32 || bitsOf(in.dtype) == 16))
         {
             int64_t const pixels = volumeOf({in.extents.begin() + 2, in.extents.end()});
             bool const toLast = out.layout == Layout::kChannelsLast;

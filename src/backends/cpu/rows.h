@@ -61,7 +61,7 @@ struct AttentionRows
     float* scores{nullptr}; //!< Dense rows of `stride` floats.
     int64_t stride{0};
     int64_t keys{0};
-    T const* mask{nullptr};   //!< Added; of the first row.
+    T const* mask{nullptr};       //!< Added; of the first row.
     uint8_t const* keep{nullptr}; //!< Or: what may be attended to.
     int64_t maskRowStride{0};
     int64_t maskColumnStride{0};

@@ -88,8 +88,7 @@ TENON_INLINE __m256i narrowBfloats(F16 x)
     __m512i const rounded =
         _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF))), 16);
     __m512i const quiet = _mm512_or_si512(upper, _mm512_set1_epi32(0x40));
-    return _mm512_cvtepi32_epi16(
-        _mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(x.v, x.v, _CMP_UNORD_Q), quiet));
+    return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(x.v, x.v, _CMP_UNORD_Q), quiet));
 }
 TENON_INLINE __m256i narrowAny(F16 x)
 {

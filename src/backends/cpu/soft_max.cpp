@@ -75,8 +75,7 @@ class SoftMaxKernel final : public Kernel
         int64_t const length = x.extents.at(axis);
         int64_t const inner = stridesIn(x.layout, x.extents)[axis];
         int64_t const lanes = volumeOf(x.extents) / std::max<int64_t>(length, 1);
-        int64_t const items =
-            inner <= 1 ? lanes : lanes / inner * ((inner + kSoftMaxBlock - 1) / kSoftMaxBlock);
+        int64_t const items = inner <= 1 ? lanes : lanes / inner * ((inner + kSoftMaxBlock - 1) / kSoftMaxBlock);
         return withStorage(x.dtype, [&]<typename T>(T) {
             SoftMaxRows<T> const rows{.length = length, .inner = std::max<int64_t>(inner, 1)};
             return std::shared_ptr<Prepared const>{std::make_shared<PreparedSoftMax<T>>(rows, items, threads)};

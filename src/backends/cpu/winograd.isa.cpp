@@ -201,8 +201,8 @@ TENON_INLINE void outputTile(WinogradTiles<T> const& w, TilePlace const& place, 
 
 //! The same with all steps, while the sums are floats, to the output.
 template <typename T>
-TENON_INLINE void finishTile(WinogradTiles<T> const& w, TilePlace const& place, float const* from, int64_t partStride,
-    int64_t c, int64_t count)
+TENON_INLINE void finishTile(
+    WinogradTiles<T> const& w, TilePlace const& place, float const* from, int64_t partStride, int64_t c, int64_t count)
 {
     GemmWindow const& g = w.window;
     int64_t const row = (place.image * g.outHeight + place.y) * g.outWidth + place.x;
