@@ -12,7 +12,7 @@ namespace tenon
 
 struct BackendEntry
 {
-    std::string_view name;    //!< Kind of its devices: "cpu". The second one is named "cpu:1".
+    std::string_view name;     //!< Kind of its devices: "cpu". The second one is named "cpu:1".
     bool isOnlyByName{false};  //!< Never taken unless TENON_DEVICE names it.
     bool choosesByTime{false}; //!< Unless told otherwise, builds measure their tactics rather than estimate them.
     //! How many of its devices can be used, at least one; an error that says why there is none.

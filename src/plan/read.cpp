@@ -253,24 +253,16 @@ class Reader
     uint64_t mBudget;
     uint64_t mSpent{0};
 };
-
-//! A copy at an aligned address.
-std::shared_ptr<uint8_t> alignedCopy(ByteView bytes)
-{
-    constexpr std::align_val_t kPage{kPlanPage};
-    auto* const data = static_cast<uint8_t*>(::operator new(bytes.size(), kPage));
-    std::shared_ptr<uint8_t> copy{data, [](uint8_t* memory) { ::operator delete(memory, kPage); }};
-    std::memcpy(data, bytes.data(), bytes.size());
-    return copy;
-}
 } // namespace
 
 Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
 {
     if (blob.size() >= sizeof(PlanHeader) && reinterpret_cast<uintptr_t>(blob.data()) % kAlignment != 0)
     {
-        auto const copy = alignedCopy(blob);
-        return readPlan({copy.get(), blob.size()}, copy);
+        std::shared_ptr<PlanMemory> const copy = copyPlan(blob);
+        if (copy == nullptr)
+            return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of the plan", blob.size());
+        return readPlan(copy->bytes(), copy);
     }
     PlanSections const sections = TENON_TRY(openPlan(blob));
     fb::Verifier verifier{sections.metadata.data(), sections.metadata.size(), kMaxDepth, kMaxTables};

@@ -1,12 +1,11 @@
 // readPlanFile: a plan file in memory of our own. A mapping of the file would change with it, and end the process where
 // the file has become shorter (docs/decisions/0016-plans-are-read.md).
-#include "plan/chunks.h"
 #include "plan/plan.h"
+#include "plan/plan_memory.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,18 +22,6 @@ struct File
     {
         if (number >= 0)
             close(number);
-    }
-};
-
-//! Memory of whole pages, writable until it is filled.
-struct Pages
-{
-    void* data{nullptr};
-    size_t bytes{0};
-    ~Pages()
-    {
-        if (data != nullptr)
-            munmap(data, bytes);
     }
 };
 
@@ -66,18 +53,6 @@ int readAt(int file, uint8_t* to, size_t count, size_t offset)
     }
     return 0;
 }
-
-Result<std::shared_ptr<Pages>> pagesFor(size_t bytes, std::string const& path)
-{
-    // Populated at once: all of it is written anyway, and one walk costs less than a fault per page.
-    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (data == MAP_FAILED)
-        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of '{}'", bytes, path);
-    auto pages = std::make_shared<Pages>();
-    pages->data = data;
-    pages->bytes = bytes;
-    return pages;
-}
 } // namespace
 
 Result<PlanFile> readPlanFile(std::string const& path)
@@ -94,19 +69,19 @@ Result<PlanFile> readPlanFile(std::string const& path)
     if (status.st_size == 0)
         return badArgument("'{}' is empty", path);
     auto const bytes = static_cast<size_t>(status.st_size);
-    std::shared_ptr<Pages> const pages = TENON_TRY(pagesFor(bytes, path));
-    auto* const first = static_cast<uint8_t*>(pages->data);
+    std::shared_ptr<PlanMemory> const memory = PlanMemory::make(bytes);
+    if (memory == nullptr)
+        return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of '{}'", bytes, path);
     std::atomic<int> problem{0};
-    forEachChunk(bytes, [&](size_t offset, size_t count) {
-        if (int const failed = readAt(file.number, first + offset, count, offset); failed != 0)
+    memory->fill([&](uint8_t* to, size_t first, size_t count) {
+        if (int const failed = readAt(file.number, to, count, first); failed != 0)
             problem = failed;
     });
     if (problem == ENODATA)
         return badArgument("'{}' became shorter while it was read", path);
     if (problem != 0)
         return badArgument("cannot read '{}': {}", path, std::strerror(problem));
-    mprotect(pages->data, bytes, PROT_READ); // Nobody writes from here on; who does should be found out.
-    return PlanFile{{first, bytes}, pages};
+    return PlanFile{memory->bytes(), memory};
 }
 
 } // namespace tenon

@@ -6,6 +6,7 @@
 #include "api/plugins/plugin_registry.h"
 #include "base/explanation.h"
 #include "plan/format.h"
+#include "plan/plan_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -98,9 +99,10 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, size_t size) noexc
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (blob == nullptr || size == 0)
             return badArgument("{} bytes at {} are no plan", size, blob);
-        auto const* first = static_cast<uint8_t const*>(blob);
-        auto copy = std::make_shared<Bytes const>(first, first + size); // The user may free the blob (rule O2).
-        return load(*copy, copy);
+        auto const copy = copyPlan({static_cast<uint8_t const*>(blob), size}); // The user may free it (rule O2).
+        if (copy == nullptr)
+            return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of the plan", size);
+        return load(copy->bytes(), copy);
     });
 }
 

@@ -121,10 +121,12 @@ class PreparedConvolution final : public HostPrepared
         int64_t const maps = g.maps / g.groups;
         int64_t const channels = g.channels / g.groups;
         auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
+        int64_t const rows = g.images * g.window.outHeight * g.window.outWidth;
+        GemmShare const share = shareOf(rows, maps, lane.index, lanes);
         for (int64_t group = 0; group < g.groups; ++group)
         {
             Gemm<T> gemm;
-            gemm.rows = g.images * g.window.outHeight * g.window.outWidth;
+            gemm.rows = rows;
             gemm.columns = maps;
             gemm.segments = mStaging.isUsed ? g.window.kernelHeight : g.window.kernelHeight * g.window.kernelWidth;
             gemm.length = mDepth / gemm.segments;
@@ -137,7 +139,7 @@ class PreparedConvolution final : public HostPrepared
             gemm.cStride = g.maps;
             gemm.bias = mHasBias ? bias + group * maps : nullptr;
             epilogue.putInto(gemm);
-            storageFunctions<T>().runGemm(gemm, shareOf(gemm, lane.index, lanes), scratch + lane.index * mLaneFloats);
+            storageFunctions<T>().runGemm(gemm, share, scratch + lane.index * mLaneFloats);
             epilogue.advanceColumns(maps);
         }
         return Done{};

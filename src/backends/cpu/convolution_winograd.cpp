@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <new>
 
 namespace tenon::cpu
 {
@@ -146,12 +145,11 @@ template <typename T>
 float const* LoadedConvolution::transformed(int64_t channels, int64_t maps) const
 {
     std::call_once(mOnce, [&] {
-        auto const size = static_cast<size_t>(kTileParts * packedSize(channels, maps));
-        mTransformed = std::shared_ptr<float[]>(
-            new (std::align_val_t{64}) float[size], [](float* p) { ::operator delete[](p, std::align_val_t{64}); });
-        storageFunctions<T>().winogradKernel(weights.data<T>(), channels, panelsOf(maps), mTransformed.get());
+        mTransformed = packedMemory(static_cast<size_t>(kTileParts * packedSize(channels, maps)) * sizeof(float));
+        storageFunctions<T>().winogradKernel(
+            weights.data<T>(), channels, panelsOf(maps), static_cast<float*>(mTransformed.get()));
     });
-    return mTransformed.get();
+    return static_cast<float const*>(mTransformed.get());
 }
 
 bool wantsWinograd(Convolution const& layer, Geometry const& g)

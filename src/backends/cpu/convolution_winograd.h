@@ -23,7 +23,7 @@ struct LoadedConvolution
 
   private:
     mutable std::once_flag mOnce;
-    mutable std::shared_ptr<float[]> mTransformed;
+    mutable std::shared_ptr<void> mTransformed;
 };
 
 //! 3 × 3 kernels of stride 1 whose transformed weights stay small, on images of more than a few tiles.

@@ -5,6 +5,7 @@
 #include "base/cpus.h"
 #include "base/isa.h"
 #include "base/knobs.h"
+#include "base/large_memory.h"
 #include "base/team.h"
 #include "device/host/added_kernels.h"
 #include "device/host/host_device.h"
@@ -13,9 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <optional>
-#include <sys/mman.h>
 
 namespace tenon
 {
@@ -23,7 +22,6 @@ namespace tenon
 namespace
 {
 constexpr size_t kAlignment{64};
-constexpr size_t kHugePage{size_t{2} << 20};
 
 using Clock = std::chrono::steady_clock;
 
@@ -144,12 +142,7 @@ class CpuDevice final : public HostDevice
     }
     void* allocate(size_t bytes) noexcept override
     {
-        size_t const alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-        void* memory =
-            std::aligned_alloc(alignment, (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment);
-        if (memory != nullptr && bytes >= kHugePage)
-            madvise(memory, bytes, MADV_HUGEPAGE); // Only a hint.
-        return memory;
+        return allocateLarge(bytes);
     }
     void release(void* memory) noexcept override
     {

@@ -1,7 +1,8 @@
-// Depthwise: tiles of some pixels by sixteen channels; an input vector is loaded once for all taps of its line.
+// Depthwise: tiles of some pixels by a register of channels; an input vector is loaded once for all taps of its line.
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/epilogue_steps.h"
 #include "backends/cpu/isa_functions.h"
+#include "backends/cpu/simd_register.h"
 
 #include <iterator>
 
@@ -28,16 +29,16 @@ inline constexpr int kColumns{(P - 1) * S + K};
 
 template <int P, int K, int S, typename T>
 TENON_INLINE void addLine(
-    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, F16 (&sum)[P])
+    T const* const* columns, T const* kernel, int64_t channels, int64_t c, bool isCut, Mask mask, Register (&sum)[P])
 {
-    F16 k[K];
+    Register k[K];
 #pragma GCC unroll 8
     for (int t = 0; t < K; ++t)
-        k[t] = isCut ? load(kernel + t * channels, mask) : load(kernel + t * channels);
+        k[t] = isCut ? loadRegister(kernel + t * channels, mask) : loadRegister(kernel + t * channels);
 #pragma GCC unroll 32
     for (int i = 0; i < kColumns<P, K, S>; ++i)
     {
-        F16 const x = isCut ? load(columns[i] + c, mask) : load(columns[i] + c);
+        Register const x = isCut ? loadRegister(columns[i] + c, mask) : loadRegister(columns[i] + c);
 #pragma GCC unroll 8
         for (int t = 0; t < K; ++t)
             if (i >= t && (i - t) % S == 0 && (i - t) / S < P)
@@ -45,15 +46,17 @@ TENON_INLINE void addLine(
     }
 }
 
-//! Sums of P pixels and sixteen channels, `count` of which are wanted, to where `to` stands.
+//! Sums of P pixels and a register of channels, `count` of which are wanted, to where `to` stands.
 template <int P, int K, int S, typename T>
 TENON_INLINE void runChannels(DepthwiseTile<T> const& tile, int64_t c, int64_t count, float* to, int64_t toStride)
 {
     Depthwise<T> const& d = tile.work;
-    bool const isCut = count != kLanes;
+    bool const isCut = count != kRegister;
     Mask const mask = firstLanes(count);
-    F16 const bias = d.bias == nullptr ? zero() : isCut ? load(d.bias + c, mask) : load(d.bias + c);
-    F16 sum[P];
+    Register const bias = d.bias == nullptr ? splatRegister(0.0F)
+        : isCut                             ? loadRegister(d.bias + c, mask)
+                                            : loadRegister(d.bias + c);
+    Register sum[P];
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p)
         sum[p] = bias;
@@ -65,16 +68,16 @@ TENON_INLINE void runChannels(DepthwiseTile<T> const& tile, int64_t c, int64_t c
         columns += kColumns<P, K, S>;
         kernel += K * d.channels;
     }
-    F16 const low = splat(d.low);
-    F16 const high = splat(d.high);
+    Register const low = splatRegister(d.low);
+    Register const high = splatRegister(d.high);
 #pragma GCC unroll 16
     for (int p = 0; p < P; ++p)
     {
-        F16 x = sum[p];
+        Register x = sum[p];
         if (d.residual != nullptr)
         {
             T const* const r = d.residual + (tile.row + p) * d.residualStride + c;
-            x = x + (isCut ? load(r, mask) : load(r));
+            x = x + (isCut ? loadRegister(r, mask) : loadRegister(r));
         }
         x = min(high, max(low, x));
         if (isCut)
@@ -92,12 +95,15 @@ TENON_INLINE void finishChannels(DepthwiseTile<T> const& tile, int64_t c, int64_
     T* const out = d.out + tile.row * d.channels + c;
     if constexpr (kIsFloat<T>)
         return runChannels<P, K, S>(tile, c, count, out, d.channels);
-    alignas(64) float sums[P * kLanes];
-    runChannels<P, K, S>(tile, c, count, sums, kLanes);
+    alignas(64) float sums[P * kRegister];
+    runChannels<P, K, S>(tile, c, count, sums, kRegister);
     if (d.stepCount > 0)
-        applySteps(d.steps, d.stepCount, sums, kLanes, tile.row, P, c, count);
+        applySteps(d.steps, d.stepCount, sums, kRegister, tile.row, P, c, count);
     for (int64_t p = 0; p < P; ++p)
-        narrowRow(sums + p * kLanes, out + p * d.channels, count);
+        if (count == kRegister)
+            store(out + p * d.channels, loadRegister(sums + p * kRegister));
+        else
+            narrowRow(sums + p * kRegister, out + p * d.channels, count);
 }
 
 template <int P, int K, int S, typename T>
@@ -105,8 +111,8 @@ __attribute__((noinline)) void runPixels(DepthwiseTile<T> const& tile)
 {
     Depthwise<T> const& d = tile.work;
     int64_t c = 0;
-    for (; c + kLanes <= d.channels; c += kLanes)
-        finishChannels<P, K, S>(tile, c, kLanes);
+    for (; c + kRegister <= d.channels; c += kRegister)
+        finishChannels<P, K, S>(tile, c, kRegister);
     if (c < d.channels)
         finishChannels<P, K, S>(tile, c, d.channels - c);
     if constexpr (kIsFloat<T>) // A whole row at once.
@@ -122,10 +128,10 @@ constexpr int32_t kSizes[]{12, 8, 7, 4, 2, 1};
             &runPixels<2, K, S, T>, &runPixels<1, K, S, T>                                                             \
     }
 #else
-constexpr int32_t kSizes[]{6, 4, 3, 2, 1, 1};
+constexpr int32_t kSizes[]{8, 7, 4, 2, 1, 1}; // With five taps and an element of the input, fourteen registers.
 #define TENON_DEPTHWISE_SIZES(K, S)                                                                                    \
     {                                                                                                                  \
-        &runPixels<6, K, S, T>, &runPixels<4, K, S, T>, &runPixels<3, K, S, T>, &runPixels<2, K, S, T>,                \
+        &runPixels<8, K, S, T>, &runPixels<7, K, S, T>, &runPixels<4, K, S, T>, &runPixels<2, K, S, T>,                \
             &runPixels<1, K, S, T>, &runPixels<1, K, S, T>                                                             \
     }
 #endif

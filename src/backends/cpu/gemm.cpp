@@ -2,28 +2,50 @@
 #include "backends/cpu/gemm.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon::cpu
 {
 
-GemmShare shareOf(int64_t rows, int64_t columns, int64_t length, int32_t lane, int32_t lanes) noexcept
+namespace
 {
-    constexpr int64_t kRowGrain{12};
+constexpr int64_t kRowGrain{12};
+
+//! Cycles of the lane with most to do when lanes stand in `across` columns and `lanes / across` rows: its products, and
+//! what it reads that others read too: a part of b when rows are shared (it comes from memory), one of a when columns are
+//! (it comes from a cache). Up to the depth, which all have in common.
+int64_t costOfGrid(int64_t rows, int64_t panels, int64_t across, int64_t down)
+{
+    int64_t const grains = (rows + kRowGrain - 1) / kRowGrain;
+    int64_t const ownRows = std::min((grains + down - 1) / down * kRowGrain, rows);
+    int64_t const ownPanels = (panels + across - 1) / across;
+    int64_t const ofB = down > 1 ? ownPanels * kPanel * 2 : 0;
+    int64_t const ofA = across > 1 ? ownRows / 2 : 0;
+    return ownRows * ownPanels + ofB + ofA;
+}
+} // namespace
+
+GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes) noexcept
+{
     int64_t const panels = panelsOf(columns);
     if (lanes <= 1)
         return {0, rows, 0, panels};
+    int64_t across{1};
+    int64_t least{std::numeric_limits<int64_t>::max()};
+    for (int64_t wide = 1; wide <= std::min<int64_t>(lanes, panels); ++wide)
+        if (int64_t const cost = costOfGrid(rows, panels, wide, lanes / wide); cost < least)
+        {
+            least = cost;
+            across = wide;
+        }
+    int64_t const down = lanes / across;
+    int64_t const x = lane % across;
+    int64_t const y = lane / across;
+    if (y >= down) // The grid leaves some lanes over.
+        return {0, 0, 0, 0};
     int64_t const grains = (rows + kRowGrain - 1) / kRowGrain;
-    // Cycles of the lane with most to do, and what it reads that the others read too: the whole of b when rows are
-    // shared (it comes from memory), the whole of a when columns are (it comes from a cache).
-    auto const depth = static_cast<double>(length);
-    double const byRows = static_cast<double>(std::min((grains + lanes - 1) / lanes * kRowGrain, rows) * panels) * depth
-        + static_cast<double>(columns) * depth * 2.0;
-    double const byColumns =
-        static_cast<double>((panels + lanes - 1) / lanes * rows) * depth + static_cast<double>(rows) * depth * 0.5;
-    if (byRows <= byColumns)
-        return {std::min(grains * lane / lanes * kRowGrain, rows),
-            std::min(grains * (lane + 1) / lanes * kRowGrain, rows), 0, panels};
-    return {0, rows, panels * lane / lanes, panels * (lane + 1) / lanes};
+    return {std::min(grains * y / down * kRowGrain, rows), std::min(grains * (y + 1) / down * kRowGrain, rows),
+        panels * x / across, panels * (x + 1) / across};
 }
 
 } // namespace tenon::cpu

@@ -120,11 +120,6 @@ struct GemmShare
     int64_t firstPanel{0};
     int64_t lastPanel{0};
 };
-GemmShare shareOf(int64_t rows, int64_t columns, int64_t depth, int32_t lane, int32_t lanes) noexcept;
-template <typename T>
-GemmShare shareOf(Gemm<T> const& gemm, int32_t lane, int32_t lanes) noexcept
-{
-    return shareOf(gemm.rows, gemm.columns, gemm.segments * gemm.length, lane, lanes);
-}
+GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes) noexcept;
 
 } // namespace tenon::cpu

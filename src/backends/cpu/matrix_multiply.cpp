@@ -163,13 +163,14 @@ class PreparedProduct final : public HostPrepared
         bool const isWhole =
             lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
+        GemmShare const share =
+            shareOf(mShapes.rows, mShapes.columns, isWhole ? 0 : lane.index, isWhole ? 1 : lane.count);
         for (int64_t i = first; i < last; ++i)
         {
             Gemm<T> whole = product(call, i, packed, turned);
             BoundEpilogue<T> bound = mEpilogue.bind<T>(call);
             bound.advance(i * mShapes.rows);
             bound.putInto(whole);
-            GemmShare const share = isWhole ? shareOf(whole, 0, 1) : shareOf(whole, lane.index, lane.count);
             storageFunctions<T>().runGemm(whole, share, scratch);
         }
     }

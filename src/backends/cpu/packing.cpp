@@ -3,9 +3,12 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/gemm.h"
+#include "base/large_memory.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace tenon::cpu
 {
@@ -26,11 +29,6 @@ size_t packedBytes(DType type, int64_t elements)
     return static_cast<size_t>(tenon::bytesOf(type, elements));
 }
 
-std::shared_ptr<void> packedMemory(size_t bytes)
-{
-    return {::operator new (bytes, std::align_val_t{64}), [](void* p) { ::operator delete (p, std::align_val_t{64}); }};
-}
-
 //! copy(pointer of the elements' own width, the same): they are only moved.
 template <typename Copy>
 void copyElements(DType type, void const* from, void* to, Copy const& copy)
@@ -41,6 +39,14 @@ void copyElements(DType type, void const* from, void* to, Copy const& copy)
         copy(static_cast<uint32_t const*>(from), static_cast<uint32_t*>(to));
 }
 } // namespace
+
+std::shared_ptr<void> packedMemory(size_t bytes)
+{
+    void* const memory = allocateLarge(bytes);
+    if (memory == nullptr)
+        throw std::bad_alloc{};
+    return {memory, std::free};
+}
 
 std::vector<int64_t> asImage(std::vector<int64_t> extents)
 {

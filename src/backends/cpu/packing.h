@@ -43,6 +43,9 @@ struct Packing
     void forEach(std::vector<int64_t> const& extents, Visit const& visit) const;
 };
 
+//! Memory for packed weights.
+std::shared_ptr<void> packedMemory(size_t bytes);
+
 //! Extents of a 1-D image or kernel as those of a 2-D one whose height is 1.
 std::vector<int64_t> asImage(std::vector<int64_t> extents);
 

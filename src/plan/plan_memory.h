@@ -1,0 +1,54 @@
+// PlanMemory: what a plan's bytes stand in while engines run them: pages of our own, large ones where the system has them.
+#pragma once
+
+#include "base/bytes.h"
+#include "plan/chunks.h"
+
+#include <memory>
+
+namespace tenon
+{
+
+class PlanMemory
+{
+  public:
+    //! Null when there is no memory.
+    static std::shared_ptr<PlanMemory> make(size_t bytes);
+    ~PlanMemory();
+    PlanMemory(PlanMemory const&) = delete;
+    PlanMemory& operator=(PlanMemory const&) = delete;
+
+    //! Calls `write(to, first, count)` for each piece, from several threads when there are many; then nobody may write
+    //! any more, and who does is found out.
+    template <typename Write>
+    void fill(Write const& write)
+    {
+        forEachChunk(mSize, [&](size_t first, size_t count) {
+            touch(first, count);
+            write(mData + first, first, count);
+        });
+        seal();
+    }
+    ByteView bytes() const noexcept
+    {
+        return {mData, mSize};
+    }
+
+  private:
+    PlanMemory(uint8_t* data, size_t size) noexcept
+        : mData{data},
+          mSize{size}
+    {
+    }
+    //! Pages of a piece that is about to be written, in one walk instead of a fault for each.
+    void touch(size_t first, size_t count) noexcept;
+    void seal() noexcept;
+
+    uint8_t* mData;
+    size_t mSize;
+};
+
+//! A copy of a plan; null when there is no memory.
+std::shared_ptr<PlanMemory> copyPlan(ByteView plan);
+
+} // namespace tenon

@@ -1,0 +1,43 @@
+// How lanes share a product: every element of the result is made once, and many lanes get about the same.
+#include "backends/cpu/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tenon::cpu
+{
+
+TEST(GemmShare, everyPanelOfEveryRowBelongsToOneLane)
+{
+    for (int64_t const rows : {1, 5, 12, 49, 196, 400})
+        for (int64_t const columns : {1, 16, 17, 96, 320})
+            for (int32_t lanes = 1; lanes <= 17; ++lanes)
+            {
+                std::vector<int> owners(static_cast<size_t>(rows * panelsOf(columns)), 0);
+                for (int32_t lane = 0; lane < lanes; ++lane)
+                {
+                    GemmShare const share = shareOf(rows, columns, lane, lanes);
+                    for (int64_t row = share.firstRow; row < share.lastRow; ++row)
+                        for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
+                            ++owners[static_cast<size_t>(row * panelsOf(columns) + panel)];
+                }
+                EXPECT_EQ(std::ranges::count(owners, 1), std::ssize(owners))
+                    << rows << " rows, " << columns << " columns, " << lanes << " lanes";
+            }
+}
+
+//! 196 pixels by 96 channels, as in the middle of a mobile net: by panels alone six lanes of sixteen would work.
+TEST(GemmShare, fewPanelsAreSharedByRowsToo)
+{
+    int64_t most{0};
+    for (int32_t lane = 0; lane < 16; ++lane)
+    {
+        GemmShare const share = shareOf(196, 96, lane, 16);
+        most = std::max(most, (share.lastRow - share.firstRow) * (share.lastPanel - share.firstPanel));
+    }
+    EXPECT_LE(most, 2 * 196 * 6 / 16);
+}
+
+} // namespace tenon::cpu
