@@ -1,7 +1,6 @@
-// Gemm: the tiles. A tile keeps its sums in registers over the whole depth; columns come packed, rows from where they
-// lie.
+// Gemm: blocks of panels that are multiplied with one tile of rows after the other.
 #include "backends/cpu/gemm.h"
-#include "backends/cpu/epilogue_steps.h"
+#include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa_functions.h"
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
@@ -9,152 +8,6 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 
 namespace
 {
-//! What is brought into the second cache meanwhile: `step` bytes per element of depth.
-struct Fetch
-{
-    char const* from;
-    int64_t step;
-};
-
-struct Tile
-{
-    Gemm<float> const& gemm;
-    float const* const* rows; //!< [active segments][rows of the tile]
-    uint8_t const* active;    //!< Segments that are not all zeros, ascending.
-    int64_t activeCount;
-    int64_t row;
-    int64_t panel;
-    Fetch fetch;
-};
-
-//! Sums of R rows and V vectors of columns; with `Half` the last vector has eight columns at most.
-template <int R, int V, bool Half>
-struct Sums
-{
-    static constexpr int kWhole{V - (Half ? 1 : 0)};
-    F16 whole[R][kWhole == 0 ? 1 : kWhole];
-    F8 half[Half ? R : 1];
-};
-
-template <int R, int V, bool Half>
-TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
-{
-    Gemm<float> const& g = tile.gemm;
-    int64_t const column = tile.panel * kPanel;
-    float* const c = g.c + tile.row * g.cStride + column;
-    float const* const residual = g.residual == nullptr ? nullptr : g.residual + tile.row * g.residualStride + column;
-    F16 const low = splat(g.low);
-    F16 const high = splat(g.high);
-    F16 const alpha = splat(g.alpha);
-    Mask const mask = firstLanes(last);
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v)
-    {
-        bool const isCut = v == V - 1 && (Half || last != kLanes);
-        F16 bias = zero();
-        if (g.bias != nullptr)
-            bias = isCut ? load(g.bias + column + v * kLanes, mask) : load(g.bias + column + v * kLanes);
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r)
-        {
-            F16 const sum = v < Sums<R, V, Half>::kWhole ? sums.whole[r][v] : widen(sums.half[r]);
-            F16 x = fma(sum, alpha, bias);
-            if (residual != nullptr)
-            {
-                float const* const p = residual + r * g.residualStride + v * kLanes;
-                x = x + (isCut ? load(p, mask) : load(p));
-            }
-            x = min(high, max(low, x));
-            float* const p = c + r * g.cStride + v * kLanes;
-            if (isCut)
-                store(p, x, mask);
-            else
-                store(p, x);
-        }
-    }
-    if (g.stepCount > 0)
-        applySteps(g.steps, g.stepCount, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
-}
-
-template <int R, int V, bool Half>
-__attribute__((noinline)) void runTile(Tile const& tile)
-{
-    constexpr int kWhole{Sums<R, V, Half>::kWhole};
-    Gemm<float> const& g = tile.gemm;
-    Sums<R, V, Half> sums;
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-    {
-#pragma GCC unroll 8
-        for (int v = 0; v < kWhole; ++v)
-            sums.whole[r][v] = zero();
-        if constexpr (Half)
-            sums.half[r] = lowHalf(zero());
-    }
-    int64_t const length = g.length;
-    int64_t const panelStride = g.segments * length * kPanel;
-    float const* const panel = g.b + tile.panel * panelStride;
-    float const* const* rows = tile.rows;
-    char const* ahead = tile.fetch.from;
-    int64_t const aheadStep = tile.fetch.step;
-    for (int64_t s = 0; s < tile.activeCount; ++s, rows += R)
-    {
-        float const* b = panel + tile.active[s] * length * kPanel;
-        float const* a[R];
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r)
-            a[r] = rows[r];
-        for (int64_t k = 0; k < length; ++k)
-        {
-            F16 column[kWhole == 0 ? 1 : kWhole];
-            F8 lastColumn;
-#pragma GCC unroll 8
-            for (int v = 0; v < kWhole; ++v)
-                column[v] = load(b + v * panelStride);
-            if constexpr (Half)
-                lastColumn = load8(b + kWhole * panelStride);
-            b += kPanel;
-            _mm_prefetch(ahead, _MM_HINT_T1);
-            ahead += aheadStep;
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r)
-            {
-                F16 const element = splat(a[r][k]);
-#pragma GCC unroll 8
-                for (int v = 0; v < kWhole; ++v)
-                    sums.whole[r][v] = fma(element, column[v], sums.whole[r][v]);
-                if constexpr (Half)
-                    sums.half[r] = fma(lowHalf(element), lastColumn, sums.half[r]);
-            }
-        }
-    }
-    int64_t const end = g.columns - (tile.panel + V - 1) * kPanel;
-    finish<R, V, Half>(tile, sums, end < kLanes ? end : kLanes);
-}
-
-using TileFunction = void (*)(Tile const&);
-
-//! Tiles of V vectors: as many rows as fit the registers, and the sizes that remainders are put together from.
-struct TileSet
-{
-    int32_t sizes[6];
-    TileFunction functions[2][6]; //!< Whole, and with half a vector at the end.
-};
-
-template <int V, int... R>
-constexpr TileSet tileSet()
-{
-    return {{R...}, {{&runTile<R, V, false>...}, {&runTile<R, V, true>...}}};
-}
-
-#ifdef __AVX512F__
-constexpr int64_t kMostVectors{4};
-constexpr TileSet kTiles[]{tileSet<1, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2, 1>(), tileSet<3, 8, 6, 4, 2, 1>(),
-    tileSet<4, 6, 5, 4, 3, 2, 1>()};
-#else
-constexpr int64_t kMostVectors{1};
-constexpr TileSet kTiles[]{tileSet<1, 6, 5, 4, 3, 2, 1>()};
-#endif
 //! The rows of one tile.
 template <typename T>
 struct Located
@@ -221,11 +74,24 @@ void locateRows(Gemm<T> const& g, int64_t row, int32_t count, Located<T>& locate
         }
 }
 
+//! Tiles of one height side by side: as many as a block of `width` panels takes.
+struct TileRow
+{
+    int64_t width;
+    TileFunction whole; //!< All but the last.
+    TileFunction last;
+};
+
+//! Panels of a block, more than a tile has where its rows become floats first: these serve all of them.
+template <typename T>
+inline constexpr int64_t kBlockVectors{kIsFloat<T> ? kMostVectors : kMostTileVectors};
+
 //! Vectors of the next block when `left` panels are left: blocks of four, the rest in even parts.
+template <typename T>
 int64_t blockWidth(int64_t left)
 {
     if (kMostVectors == 1 || left <= 3)
-        return left < kMostVectors ? left : kMostVectors;
+        return left < kBlockVectors<T> ? left : kBlockVectors<T>;
     if (left == 5 || left == 6)
         return 3;
     return 4;
@@ -237,7 +103,8 @@ template <typename T>
 class WidenedBlock
 {
   public:
-    WidenedBlock(Gemm<T> const& g, int64_t panel, int64_t width, float* scratch)
+    //! `isFew`: panels stay as they are stored, for tiles of few rows.
+    WidenedBlock(Gemm<T> const& g, int64_t panel, int64_t width, float* scratch, bool isFew)
         : mStored{g},
           mColumn{panel * kPanel},
           mRows{scratch}
@@ -254,16 +121,17 @@ class WidenedBlock
         mBlock.c = mSums;
         mBlock.cStride = kWide;
         float* const panels = scratch + kMostTileRows * depth + kPanel;
-        if (g.b == nullptr)
+        if (g.b == nullptr && !isFew)
             widenRow(g.stored + mColumn * depth, panels, width * kPanel * depth);
         mBlock.b = g.b == nullptr ? panels : g.b + mColumn * depth;
+        mPanels = isFew ? static_cast<void const*>(g.stored + mColumn * depth) : mBlock.b;
         if (g.bias != nullptr)
         {
             widenRow(g.bias + mColumn, mBias, mCount);
             mBlock.bias = mBias;
         }
     }
-    void run(TileFunction function, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
+    void run(TileRow const& tiles, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
     {
         Gemm<T> const& g = mStored;
         float* to = mRows;
@@ -281,7 +149,12 @@ class WidenedBlock
             mBlock.residual = mSums;
             mBlock.residualStride = kWide;
         }
-        function(Tile{mBlock, pointers, located.active, located.activeCount, 0, 0, fetch});
+        for (int64_t panel = 0; panel < tiles.width; panel += kMostVectors)
+        {
+            TileFunction const function = panel + kMostVectors < tiles.width ? tiles.whole : tiles.last;
+            function(Tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch});
+            fetch.step = 0;
+        }
         if (g.stepCount > 0)
             applySteps(g.steps, g.stepCount, mSums, kWide, row, count, mColumn, mCount);
         for (int64_t r = 0; r < count; ++r)
@@ -296,6 +169,7 @@ class WidenedBlock
     int64_t mColumn;
     int64_t mCount{0};
     float* mRows;
+    void const* mPanels{nullptr};
     alignas(64) float mSums[kMostTileRows * kWide]; //!< Before a tile runs: what it adds.
     alignas(64) float mBias[kWide];
 };
@@ -305,14 +179,14 @@ template <>
 class WidenedBlock<float>
 {
   public:
-    WidenedBlock(Gemm<float> const& g, int64_t panel, int64_t, float*)
+    WidenedBlock(Gemm<float> const& g, int64_t panel, int64_t, float*, bool)
         : mGemm{g},
           mPanel{panel}
     {
     }
-    void run(TileFunction function, Located<float> const& located, int64_t row, int32_t, Fetch fetch)
+    void run(TileRow const& tiles, Located<float> const& located, int64_t row, int32_t, Fetch fetch)
     {
-        function(Tile{mGemm, located.pointers, located.active, located.activeCount, row, mPanel, fetch});
+        tiles.last(Tile{mGemm, mGemm.b, located.pointers, located.active, located.activeCount, row, mPanel, fetch});
     }
 
   private:
@@ -321,12 +195,22 @@ class WidenedBlock<float>
 };
 
 template <typename T>
+TileSet const& tilesOf(int64_t vectors, bool isFew)
+{
+    if constexpr (!kIsFloat<T>)
+        if (isFew)
+            return kFewTiles<T>[vectors - 1];
+    return kTiles[vectors - 1];
+}
+
+template <typename T>
 void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
-    TileSet const& set = kTiles[width - 1];
+    bool const isFew = g.b == nullptr && share.lastRow - share.firstRow <= kFewRows;
+    TileSet const& set = tilesOf<T>(width < kMostVectors ? width : kMostVectors, isFew);
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
-    TileFunction const* const functions = set.functions[end <= kLanes / 2 ? 1 : 0];
-    WidenedBlock<T> block{g, panel, width, scratch};
+    bool const endsInHalf = end <= kLanes / 2;
+    WidenedBlock<T> block{g, panel, width, scratch, isFew};
     Located<T> located;
     int64_t const depth = g.segments * g.length;
     int64_t const nextAt = (panel + width) * kPanel * depth;
@@ -349,7 +233,8 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
         else if (panel == share.firstPanel && g.window == nullptr)
             fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
                 set.sizes[kind] * static_cast<int64_t>(sizeof(T))};
-        block.run(functions[kind], located, row, set.sizes[kind], fetch);
+        TileRow const side{width, set.functions[0][kind], set.functions[endsInHalf ? 1 : 0][kind]};
+        block.run(side, located, row, set.sizes[kind], fetch);
         row += set.sizes[kind];
     }
 }
@@ -381,7 +266,7 @@ void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
         part.lastRow = share.lastRow - row < step ? share.lastRow : row + step;
         for (int64_t panel = share.firstPanel; panel < share.lastPanel;)
         {
-            int64_t const width = blockWidth(share.lastPanel - panel);
+            int64_t const width = blockWidth<T>(share.lastPanel - panel);
             runBlock(gemm, part, panel, width, scratch);
             panel += width;
         }
