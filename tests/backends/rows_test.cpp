@@ -26,6 +26,10 @@ TEST(CpuNormalization, layerNorm)
                     weight(randomTensor({1, 1, width}))},
                 "rows");
         }
+    Normalization const longRows{.axes = 2}; // Longer than what half-precision rows become floats in at once.
+    expectKernels(longRows,
+        {input(randomTensor({2, 5000}, -2.0, 3.0)), weight(randomTensor({1, 5000})), input(randomTensor({1, 5000}))},
+        "rows");
     Normalization const wide{.axes = 6};
     expectKernels(wide, {input(randomTensor({3, 9, 20})), weight(randomTensor({1, 9, 20})), absent()}, "rows");
     Normalization const channels{.axes = 2};

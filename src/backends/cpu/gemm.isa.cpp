@@ -134,13 +134,11 @@ class WidenedBlock
     void run(TileRow const& tiles, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
     {
         Gemm<T> const& g = mStored;
-        float* to = mRows;
+        int64_t const segments = located.activeCount * count;
         float const* pointers[kMostSegments * kMostTileRows];
-        for (int64_t i = 0; i < located.activeCount * count; ++i, to += g.length)
-        {
-            pointers[i] = to;
-            widenRow(located.pointers[i], to, g.length);
-        }
+        for (int64_t i = 0; i < segments; ++i)
+            pointers[i] = mRows + i * g.length;
+        widenSegments(located.pointers, segments, g.length, mRows);
         mBlock.residual = nullptr;
         if (g.residual != nullptr)
         {

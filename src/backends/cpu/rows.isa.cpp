@@ -139,8 +139,8 @@ Moments momentsOf(T const* row, int64_t n, float epsilon, bool isRms)
 }
 
 //! to = (row − mean) · factor · scale + bias, scale and bias per element.
-template <typename T>
-void normalizeElements(T const* row, T* to, int64_t n, Moments const& m, T const* scale, T const* bias)
+template <typename From, typename T>
+void normalizeElements(From const* row, T* to, int64_t n, Moments const& m, T const* scale, T const* bias)
 {
     F16 const mean = splat(m.mean);
     F16 const factor = splat(m.factor);
@@ -160,8 +160,8 @@ void normalizeElements(T const* row, T* to, int64_t n, Moments const& m, T const
 }
 
 //! to = (row − mean) · a + b: with the difference first, values close to the mean keep their digits.
-template <typename T>
-void linear(T const* row, T* to, int64_t n, float mean, float a, float b)
+template <typename From, typename T>
+void linear(From const* row, T* to, int64_t n, float mean, float a, float b)
 {
     F16 const middle = splat(mean);
     F16 const factor = splat(a);
@@ -200,26 +200,44 @@ void runSoftMax(SoftMaxRows<T> const& rows, int64_t first, int64_t last, float* 
     }
 }
 
+namespace
+{
+//! One row, from floats to where the result is stored.
+template <typename From, typename T>
+void normalizeRow(NormRows<T> const& rows, int64_t r, From const* in)
+{
+    T* const out = rows.out + r * rows.length;
+    Moments const m = momentsOf(in, rows.length, rows.epsilon, rows.isRms);
+    int64_t at = r % rows.period * rows.rowStep;
+    for (int64_t j = 0; j < rows.length; j += rows.segment, at += rows.segmentStep)
+    {
+        if (rows.elementStep != 0)
+        {
+            normalizeElements(
+                in + j, out + j, rows.segment, m, rows.scale + at, rows.bias == nullptr ? nullptr : rows.bias + at);
+            continue;
+        }
+        linear(in + j, out + j, rows.segment, m.mean, m.factor * toFloat(rows.scale[at]),
+            rows.bias == nullptr ? 0.0F : toFloat(rows.bias[at]));
+    }
+}
+} // namespace
+
 template <typename T>
 void runNormRows(NormRows<T> const& rows, int64_t first, int64_t last)
 {
+    constexpr int64_t kMostWidened{4096}; // Floats of a row that is read three times.
+    alignas(64) float widened[kIsFloat<T> ? 1 : kMostWidened + kLanes];
     for (int64_t r = first; r < last; ++r)
     {
         T const* const in = rows.in + r * rows.length;
-        T* const out = rows.out + r * rows.length;
-        Moments const m = momentsOf(in, rows.length, rows.epsilon, rows.isRms);
-        int64_t at = r % rows.period * rows.rowStep;
-        for (int64_t j = 0; j < rows.length; j += rows.segment, at += rows.segmentStep)
+        if (kIsFloat<T> || rows.length > kMostWidened)
         {
-            if (rows.elementStep != 0)
-            {
-                normalizeElements(
-                    in + j, out + j, rows.segment, m, rows.scale + at, rows.bias == nullptr ? nullptr : rows.bias + at);
-                continue;
-            }
-            linear(in + j, out + j, rows.segment, m.mean, m.factor * toFloat(rows.scale[at]),
-                rows.bias == nullptr ? 0.0F : toFloat(rows.bias[at]));
+            normalizeRow(rows, r, in);
+            continue;
         }
+        widenRow(in, widened, rows.length);
+        normalizeRow(rows, r, static_cast<float const*>(widened));
     }
 }
 

@@ -212,6 +212,35 @@ TENON_INLINE void widenRow(T const* from, float* to, int64_t n)
         store(to + i, load(from + i, firstLanes(n - i)));
 }
 
+TENON_INLINE void widenFour(float const* from, float* to)
+{
+    _mm_storeu_ps(to, _mm_loadu_ps(from));
+}
+TENON_INLINE void widenFour(Half const* from, float* to)
+{
+    _mm_storeu_ps(to, _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<__m128i const*>(from))));
+}
+TENON_INLINE void widenFour(Bfloat const* from, float* to)
+{
+    __m128i const wide = _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<__m128i const*>(from)));
+    _mm_storeu_ps(to, _mm_castsi128_ps(_mm_slli_epi32(wide, 16)));
+}
+
+//! Rows of n elements as floats, one behind the other; a vector behind the last one may be overwritten.
+template <typename T>
+TENON_INLINE void widenSegments(T const* const* from, int64_t count, int64_t n, float* to)
+{
+    if (n < kLanes && n % 4 == 0) // A few channels of a group: without masks.
+    {
+        for (int64_t r = 0; r < count; ++r)
+            for (int64_t i = 0; i < n; i += 4, to += 4)
+                widenFour(from[r] + i, to);
+        return;
+    }
+    for (int64_t r = 0; r < count; ++r, to += n)
+        widenRow(from[r], to, n);
+}
+
 //! Floats as elements, exactly so many.
 template <typename T>
 TENON_INLINE void narrowRow(float const* from, T* to, int64_t n)
