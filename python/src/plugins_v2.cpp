@@ -115,7 +115,7 @@ class PyPluginV2Ext : public PyBatchless<IPluginV2Ext, 1>
     {
         WithGil const gil;
         if (!hasOverride(self(), "get_output_data_type"))
-            return count > 0 ? types[0] : DataType::kFLOAT; // J9
+            return count > 0 && index >= 0 && index < getNbOutputs() ? types[0] : DataType::kFLOAT; // J9
         return valueOr(callOverride(self(), "get_output_data_type", true, index, listOf(types, count)),
             static_cast<DataType>(kFailed), "get_output_data_type");
     }

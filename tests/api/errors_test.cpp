@@ -390,11 +390,14 @@ TEST_F(Errors, B9_setMaxThreadsRefusesLessThanOneAndAnswersOneUntilSet)
     EXPECT_EQ(runtime->getMaxThreads(), 1);
     EXPECT_FALSE(builder->setMaxThreads(0));
     EXPECT_FALSE(runtime->setMaxThreads(-3));
+    EXPECT_EQ(recorder.getNbErrors(), 2);
     EXPECT_EQ(recorder.getErrorCode(0), ErrorCode::kINVALID_ARGUMENT);
     EXPECT_EQ(recorder.getErrorCode(1), ErrorCode::kINVALID_ARGUMENT);
     EXPECT_TRUE(builder->setMaxThreads(2));
     EXPECT_TRUE(runtime->setMaxThreads(2));
-    EXPECT_EQ(builder->getMaxThreads(), 2);
+    EXPECT_FALSE(builder->setMaxThreads(INT32_MIN));
+    EXPECT_FALSE(runtime->setMaxThreads(0));
+    EXPECT_EQ(builder->getMaxThreads(), 2) << "what is refused changes nothing";
     EXPECT_EQ(runtime->getMaxThreads(), 2);
     builder->setErrorRecorder(nullptr);
     runtime->setErrorRecorder(nullptr);

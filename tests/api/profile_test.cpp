@@ -34,6 +34,18 @@ TEST_F(Profile, F1_everyDynamicInputNeedsMinOptMaxInOrder)
     EXPECT_EQ(config->addOptimizationProfile(profile), 0);
 }
 
+TEST_F(Profile, F1_aDynamicInputThatAProfileLeavesOutFailsTheBuildByName)
+{
+    ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({-1, 4}));
+    ITensor* const other = network->addInput("other", DataType::kFLOAT, dims({-1, 4}));
+    network->markOutput(*network->addElementWise(*x, *other, ElementWiseOperation::kSUM)->getOutput(0));
+    for (auto const select : {OptProfileSelector::kMIN, OptProfileSelector::kOPT, OptProfileSelector::kMAX})
+        ASSERT_TRUE(profile->setDimensions("x", select, dims({2, 4})));
+    ASSERT_EQ(config->addOptimizationProfile(profile), 0) << "a profile knows no network";
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "'other'"), 1) << logger.errors();
+}
+
 TEST_F(Profile, F1_kMinMayBeZero)
 {
     convRelu.add(*network, dims({-1, 3, 8, 10}));

@@ -41,12 +41,8 @@ TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
         damaged[generator() % damaged.size()] ^= static_cast<uint8_t>(1U << generator() % 8);
         std::unique_ptr<ICudaEngine> const loaded{load(damaged)};
         refused += loaded == nullptr ? 1 : 0;
-        if (loaded == nullptr)
-            continue;
-        std::unique_ptr<IExecutionContext> const run{loaded->createExecutionContext()};
-        runAndCompare(*run, 1, 8, i); // Only bytes between sections, which nobody reads, may differ.
     }
-    EXPECT_GE(refused, 25);
+    EXPECT_EQ(refused, 50) << "every bit counts, whatever part of the plan it is in";
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "deserializeCudaEngine"), refused + 5);
     std::unique_ptr<ICudaEngine> const again{load(whole)};
     ASSERT_NE(again, nullptr);

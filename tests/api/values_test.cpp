@@ -128,6 +128,25 @@ TEST_F(Values, A7_namesAreCopiedAndLimitedTo4096Bytes)
     // Names of weights come with refitting.
 }
 
+TEST_F(Values, A7_everyNameIsCopied)
+{
+    ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({2}));
+    ILayer* const layer = network->addUnary(*x, UnaryOperation::kEXP);
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    std::string name = "a name that is too long to lie within the text itself";
+    std::string const given = name;
+    x->setName(name.c_str());
+    layer->setName(name.c_str());
+    layer->setMetadata(name.c_str());
+    network->setName(name.c_str());
+    context->setName(name.c_str());
+    name.assign(name.size(), '-');
+    for (char const* const kept :
+        {x->getName(), layer->getName(), layer->getMetadata(), network->getName(), context->getName()})
+        EXPECT_EQ(kept, given);
+}
+
 TEST_F(Values, A7_namesOfContextsAndInProfiles)
 {
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();

@@ -1080,3 +1080,17 @@ def test_I_a_creator_without_a_name_is_refused(printed: Printed) -> None:
 
     assert not trt.get_plugin_registry().register_creator(Nameless(), "")
     assert "the creator has no name" in printed()
+
+
+def test_J9_without_an_override_outputs_have_the_type_of_the_first_input() -> None:
+    class Plain(trt.IPluginV2Ext):
+        def __init__(self) -> None:
+            trt.IPluginV2Ext.__init__(self)
+            self.num_outputs = 2
+
+    plugin = Plain()
+    for index in range(2):
+        assert plugin.get_output_data_type(index, [trt.int32, trt.float16]) == trt.int32
+        assert plugin.get_output_data_type(index, []) == trt.float32
+    for index in (-1, 2, 1000):
+        assert plugin.get_output_data_type(index, [trt.int32]) == trt.float32, "no output"
