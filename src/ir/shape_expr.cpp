@@ -32,7 +32,6 @@ constexpr size_t kMostFactors{64};  // nor are powers beyond this one.
 constexpr int32_t kMostDepth{3000}; // Then operations throw: walks over expressions, and destroying them, go as deep.
 
 // ---- one object for equal parts
-// --------------------------------------------------------------------------------------------------------------
 
 size_t mixed(size_t seed, size_t value) noexcept
 {
@@ -162,7 +161,6 @@ Interned<T>& interned()
 }
 
 // ---- order
-// -----------------------------------------------------------------------------------------------------------------
 
 //! Equal parts are one object, so that only one path is followed down to the first difference.
 std::strong_ordering compare(Atom const& x, Atom const& y) noexcept

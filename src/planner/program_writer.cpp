@@ -82,7 +82,6 @@ void ProgramWriter::note(std::string kind, std::string layer, std::string text)
 }
 
 // ---- tensors
-// ---------------------------------------------------------------------------------------------------------
 
 PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Layout layout)
 {
@@ -242,7 +241,6 @@ int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight)
 }
 
 // ---- steps
-// -----------------------------------------------------------------------------------------------------------
 
 Result<Done> ProgramWriter::addNode(Choice const& choice)
 {

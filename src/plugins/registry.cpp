@@ -240,7 +240,6 @@ void Registry::setSearchesParent(bool enabled)
 }
 
 // ---- libraries
-// -------------------------------------------------------------------------------------------------------
 
 Result<void*> Registry::load(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder)
 {
@@ -276,7 +275,6 @@ Result<Done> Registry::unload(void* handle)
 }
 
 // ---- resources
-// -------------------------------------------------------------------------------------------------------
 
 Registry::Kept::Kept(IPluginResource* clone) noexcept
     : mClone{clone}
@@ -342,7 +340,6 @@ Result<Done> Registry::release(std::string const& key)
 }
 
 // ---- plugins of a plan
-// -----------------------------------------------------------------------------------------------
 
 namespace
 {

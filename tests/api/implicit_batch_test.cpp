@@ -269,7 +269,7 @@ TEST_F(ImplicitBatch, extentsOfRunTimeAreRefusedByName)
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "input 'x'"), 1) << logger.errors();
 }
 
-// ---- layers ------------------------------------------------------------------------------------------------------
+// ---- layers
 
 TEST_F(ImplicitBatch, shufflesSlicesAndReductionsKeepTheBatchInFront)
 {
@@ -489,7 +489,7 @@ TEST_F(ImplicitBatch, fullyConnectedTakesTheLastThreeAxesAsOneVector)
     runAll(*engine, 5 * 24, 5 * 7, expected);
 }
 
-// ---- whole networks ------------------------------------------------------------------------------------------------
+// ---- whole networks
 
 using tenon::test::BatchMode;
 using tenon::test::EraNetwork;

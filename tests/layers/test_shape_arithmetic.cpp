@@ -413,7 +413,6 @@ TEST_F(ShapeArithmetic, E24_scalesThatOverflowAreRefused)
 }
 
 // ---- expressions
-// -------------------------------------------------------------------------------------------------------------
 
 //! One of the steps that read their operand twice: its text doubles each time.
 ShapeExpr doubled(ShapeExpr const& x)
