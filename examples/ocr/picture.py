@@ -14,12 +14,15 @@ def annotate(page: Image.Image, boxes: list, lines: list[str], path: pathlib.Pat
     left = page.convert("RGB").resize((page.width * scale, page.height * scale), Image.Resampling.LANCZOS)
     font = ImageFont.load_default(TEXT_SIZE)
     right = listing(lines, font, left.height)
-    picture = Image.new("RGB", (left.width + right.width, max(left.height, right.height)), "white")
-    picture.paste(left, (0, 0))
-    picture.paste(right, (left.width, 0))
+    # A number stands above and left of its frame, which may begin at the page's edge.
+    margin, top = int(font.getlength(str(len(boxes)))) + TEXT_SIZE // 2, 2 * TEXT_SIZE
+    size = (margin + left.width + right.width, max(top + left.height, right.height))
+    picture = Image.new("RGB", size, "white")
+    picture.paste(left, (margin, top))
+    picture.paste(right, (margin + left.width, 0))
     draw = ImageDraw.Draw(picture)
     for number, box in enumerate(boxes, 1):
-        corners = [(x * scale, y * scale) for x, y in box]
+        corners = [(margin + x * scale, top + y * scale) for x, y in box]
         draw.polygon(corners, outline=INK, width=2)
         draw.text(corners[0], str(number), fill=INK, font=font, anchor="rs")
     path.parent.mkdir(parents=True, exist_ok=True)

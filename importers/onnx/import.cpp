@@ -73,7 +73,10 @@ bool Import::run()
 {
     Reasons::Listening const listening{mNetwork.reasons, mNetwork.api};
     size_t const errorsBefore = mErrors.size();
-    if (guarded(-1, [this] { readOpsets(); }))
+    if (guarded(-1, [this] {
+            checkFormat();
+            readOpsets();
+        }))
     {
         importGraph();
     }
@@ -100,12 +103,33 @@ void Import::importGraph()
     markOutputs();
 }
 
+//! Newer formats may mean something else by the same fields, as ONNX Runtime has it, too.
+void Import::checkFormat() const
+{
+    constexpr int64_t kNewest{13}; // Of the releases up to the one that brought opset 24.
+    ::onnx::ModelProto const& proto = mModel.proto();
+    if (!proto.has_ir_version())
+    {
+        fail(ErrorCode::kINVALID_GRAPH, "the model does not say which version of the format (IR) it has");
+    }
+    if (proto.ir_version() > kNewest)
+    {
+        fail(ErrorCode::kUNSUPPORTED_GRAPH,
+            fmt::format("version {} of the format (IR); {} is the newest that is known", proto.ir_version(), kNewest));
+    }
+}
+
 void Import::readOpsets()
 {
     for (auto const& opset : mModel.proto().opset_import())
     {
         if (isStandard(opset.domain()))
         {
+            if (opset.version() < 1)
+            {
+                fail(
+                    ErrorCode::kINVALID_GRAPH, fmt::format("opset {} does not exist; the first is 1", opset.version()));
+            }
             mOpset = std::max(mOpset, opset.version());
         }
     }

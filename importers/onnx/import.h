@@ -44,6 +44,7 @@ class Import
     template <typename Step>
     bool guarded(int node, Step const& step);
     void importGraph();
+    void checkFormat() const;
     void readOpsets();
     void sortNodes();
     void addInputs();

@@ -1,6 +1,8 @@
 // The parser's messages to the user's logger.
 #pragma once
 
+#include "own_calls.h"
+
 #include "NvInfer.h"
 
 #include <set>
@@ -19,7 +21,7 @@ class Log
 
     void operator()(nvinfer1::ILogger::Severity severity, std::string const& text) const
     {
-        mLogger->log(severity, ("[onnx] " + text).c_str());
+        mLogger->log(severity, shownMessage("[onnx] " + text).c_str());
     }
     //! Once per text.
     void warnOnce(std::string const& text)

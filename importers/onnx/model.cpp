@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include "failure.h"
+#include "own_calls.h"
 
 #include <algorithm>
 #include <charconv>
@@ -76,6 +77,19 @@ DataType typeOfOnnx(int32_t onnxType)
     fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("data type {} is not supported", name));
 }
 
+namespace
+{
+
+[[noreturn]] void failAsNoModel(std::span<char const> bytes, std::string const& path, std::string const& otherwise)
+{
+    std::string const kind = kindOfFile(bytes);
+    fail(ErrorCode::kMODEL_DESERIALIZE_FAILED,
+        fmt::format("{} bytes{} are {}", bytes.size(), path.empty() ? "" : " of '" + path + "'",
+            kind.empty() ? otherwise : "not an ONNX model but " + kind));
+}
+
+} // namespace
+
 Model::Model(Warn warn)
     : mWarn{std::move(warn)}
 {
@@ -101,14 +115,13 @@ void Model::parse(std::span<char const> bytes, std::string const& path)
     if (!slim || slim->bytes.size() > static_cast<size_t>(INT32_MAX)
         || !mProto->ParseFromArray(slim->bytes.data(), static_cast<int>(slim->bytes.size())))
     {
-        fail(ErrorCode::kMODEL_DESERIALIZE_FAILED,
-            fmt::format("{} bytes{} are not an ONNX model", bytes.size(), path.empty() ? "" : " of '" + path + "'"));
+        failAsNoModel(bytes, path, "not an ONNX model");
     }
     mPath = path;
     mRawData = std::move(slim->rawData);
     if (!mProto->has_graph())
     {
-        fail(ErrorCode::kMODEL_DESERIALIZE_FAILED, "the model has no graph");
+        failAsNoModel(bytes, path, "a model without a graph"); // Any few bytes may be a message without known fields.
     }
     mRawData.resize(static_cast<size_t>(mProto->graph().initializer_size()));
 }

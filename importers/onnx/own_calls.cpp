@@ -54,4 +54,17 @@ std::string missingPlugin(nvinfer1::IPluginRegistry const& registry, std::string
     return textFrom(give, &registry, type.c_str(), version.c_str(), nameSpace.c_str());
 }
 
+std::string kindOfFile(std::span<char const> bytes)
+{
+    static auto const give = lookUp<char* (*)(void const*, size_t, int32_t)>("tenonKindOfFile");
+    return textFrom(give, static_cast<void const*>(bytes.data()), bytes.size(), int32_t{1});
+}
+
+std::string shownMessage(std::string const& message)
+{
+    static auto const give = lookUp<char* (*)(char const*, int32_t)>("tenonShown");
+    std::string const text = textFrom(give, message.c_str(), int32_t{0});
+    return text.empty() ? message : text;
+}
+
 } // namespace tenon::onnx

@@ -3,6 +3,7 @@
 
 #include "NvInferRuntime.h"
 
+#include <span>
 #include <string>
 
 namespace tenon::onnx
@@ -17,5 +18,11 @@ std::string takeExplanation();
 //! Why the registry has no creator of these names, and what comes closest; empty when nobody knows.
 std::string missingPlugin(nvinfer1::IPluginRegistry const& registry, std::string const& type,
     std::string const& version, std::string const& nameSpace);
+
+//! A message for people to see: nothing in it steers a terminal, and nothing is endless. As it is when nobody knows how.
+std::string shownMessage(std::string const& message);
+
+//! What the bytes of a file are that is no ONNX model, and what to do about it; empty when nobody knows.
+std::string kindOfFile(std::span<char const> bytes);
 
 } // namespace tenon::onnx

@@ -19,6 +19,10 @@ extern "C"
         int64_t const* shape; //!< Null: the kOPT shape of profile 0.
     } TenonInput;
 
+    //! Asked after each step, in the thread of the call or another one, with how many steps of how many are done; 0 ends
+    //! the verification, which then has a problem and no report.
+    typedef int32_t (*TenonVerifyProgress)(void* user, int32_t done, int32_t steps);
+
     typedef struct TenonVerifyOptions
     {
         //! Tolerance |a − b| ≤ absolute + relative · |b|. Both 0: those of the element type, and for sums of products
@@ -27,6 +31,8 @@ extern "C"
         double relative;
         uint32_t seed;      //!< For random inputs.
         int32_t firstsOnly; //!< Not 0: stop at the first step that diverges.
+        TenonVerifyProgress progress; //!< May be null.
+        void* user;                   //!< Of `progress`.
     } TenonVerifyOptions;
 
     //! Runs the engine once; after each step evaluates its layer with plain loops in double on the step's own inputs
@@ -37,8 +43,10 @@ extern "C"
     //!   {"ok": bool,
     //!    "first_divergence": null or {"step", "layer", "output", "index", "got", "want"},
     //!    "steps": [{"name", "layer", "compared": bool, "why": text, "ok": bool, "max_error",
-    //!               "worst": error in units of its tolerance}]}
-    //! "why" tells why a step was not compared.
+    //!               "worst": error in units of its tolerance}],
+    //!    "indices_out_of_range": [{"step", "layer", "tensor", "index", "value", "extent"}]}
+    //! "why" tells why a step was not compared. An index of a Gather layer that is out of range gives 0, as the API
+    //! wants it, and is an error of the model or of its inputs as a rule: of each step the first one is listed.
     TENON_CALL TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t count,
         TenonVerifyOptions const* options, TenonText* problem) TENON_NOEXCEPT;
 

@@ -1,4 +1,5 @@
 // Tenon's own calls (include/tenon) and free functions of the module. Their JSON texts are parsed in tenon/_extras.py.
+#include "interruptible.h"
 #include "memory.h"
 
 #include "tenon/tenon.h"
@@ -78,14 +79,20 @@ std::string verify(
             shapes.push_back(value.cast<std::vector<int64_t>>());
         list.push_back({names.back().c_str(), data, static_cast<int32_t>(shapes.back().size()), shapes.back().data()});
     }
-    TenonVerifyOptions const options{absolute, relative, seed, firstOnly ? 1 : 0};
+    Signals signals;
+    auto const goOn = [](void* user, int32_t, int32_t) { return Signals::mayContinue(user); };
+    TenonVerifyOptions const options{absolute, relative, seed, firstOnly ? 1 : 0, goOn, &signals};
     TenonText problem{nullptr};
     TenonText text{nullptr};
     {
         WithoutGil const released;
         text = tenonVerify(&engine, list.data(), static_cast<int32_t>(list.size()), &options, &problem);
     }
-    return textOf(text, problem);
+    if (text != nullptr)
+        return textOf(text, problem);
+    std::string const why = take(problem);
+    signals.raiseCaught();
+    throw std::runtime_error(why);
 }
 } // namespace
 

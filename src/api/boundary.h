@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "base/out_of_memory.h"
 #include "base/result.h"
 
 #include <exception>
@@ -47,6 +48,11 @@ T fenced(Log const& log, char const* call, T failure, Work&& work) noexcept
         }
         else
             return outcome;
+    }
+    catch (OutOfMemory const& problem)
+    {
+        detail::reportFailure(
+            log, call, ErrorCode::kFAILED_ALLOCATION, (std::string{"out of memory: "} + problem.what()).c_str());
     }
     catch (std::bad_alloc const&)
     {

@@ -38,6 +38,8 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kTactics, "TENON_TACTICS", "text", "estimate on cpu below optimization level 4",
         "How builds choose among kernels: by estimate, the same on every machine, or by time, measured on the device.",
         "estimate time"},
+    KnobInfo{Knob::kCheckIndices, "TENON_CHECK_INDICES", "switch", "off",
+        "Every run warns of indices of Gather layers that are out of range, which give 0 in silence otherwise."},
 };
 
 struct Values

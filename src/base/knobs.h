@@ -24,6 +24,7 @@ enum class Knob : uint8_t
     kImplicitBatch,
     kFusion,
     kTactics,
+    kCheckIndices,
 };
 
 struct KnobInfo

@@ -3,10 +3,9 @@
 
 #include "base/held_back.h"
 #include "base/knobs.h"
+#include "base/shown.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <string_view>
 #include <utility>
 
 namespace tenon
@@ -30,23 +29,6 @@ int32_t echoedSeverity()
     return level;
 }
 
-//! What recorders have room for. The middle is left out: the call stands at the start, the cause at the end.
-std::string shortened(std::string const& message)
-{
-    constexpr auto kLimit = static_cast<size_t>(nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
-    constexpr std::string_view kGap{" ... "};
-    constexpr size_t kStart{kLimit / 3};
-    if (message.size() <= kLimit)
-        return message;
-    auto const isInside = [&](size_t at) { return (static_cast<unsigned char>(message[at]) & 0xC0U) == 0x80U; };
-    size_t start{kStart};
-    while (start > 0 && isInside(start)) // Never half of a character.
-        --start;
-    size_t end = message.size() - (kLimit - kStart - kGap.size());
-    while (end < message.size() && isInside(end))
-        ++end;
-    return message.substr(0, start).append(kGap).append(message, end);
-}
 thread_local std::string const* gReported{nullptr};
 } // namespace
 
@@ -59,10 +41,14 @@ void Log::log(Severity severity, std::string const& message) const noexcept
 {
     if (HeldBack* const waiting = HeldBack::current())
         return waiting->add([copy = *this, severity, message] { copy.log(severity, message); });
-    if (static_cast<int32_t>(severity) <= echoedSeverity())
-        std::fprintf(stderr, "[tenon] %s\n", message.c_str());
+    bool const isEchoed = static_cast<int32_t>(severity) <= echoedSeverity();
+    if (!isEchoed && mLogger == nullptr)
+        return;
+    std::string const shown = shownMessage(message);
+    if (isEchoed)
+        std::fprintf(stderr, "[tenon] %s\n", shown.c_str());
     if (mLogger != nullptr)
-        mLogger->log(severity, message.c_str());
+        mLogger->log(severity, shown.c_str());
 }
 
 void Log::error(Error const& error) const noexcept
@@ -71,8 +57,11 @@ void Log::error(Error const& error) const noexcept
         return waiting->add([copy = *this, error] { copy.error(error); });
     if (Recorder const recorder = mRecorder.get(); recorder != nullptr)
     {
-        std::string const* const outer = std::exchange(gReported, &error.message);
-        recorder->reportError(error.code, shortened(error.message).c_str());
+        // What recorders have room for: the call stands at the start, the cause at the end.
+        constexpr auto kLimit = static_cast<size_t>(nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
+        std::string const shown = shownMessage(error.message);
+        std::string const* const outer = std::exchange(gReported, &shown);
+        recorder->reportError(error.code, withoutMiddle(shown, kLimit, " ... ").c_str());
         gReported = outer;
     }
     bool const ours = error.code == ErrorCode::kINTERNAL_ERROR;

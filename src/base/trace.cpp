@@ -2,13 +2,12 @@
 #include "base/trace.h"
 
 #include "base/knobs.h"
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <optional>
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -39,29 +38,6 @@ std::string processName()
     }
     name[std::strcspn(name, "\n")] = '\0';
     return name;
-}
-
-//! Bytes of the UTF-8 character that the text begins with; 0: it begins with none.
-size_t lengthOfCharacter(std::string_view text) noexcept
-{
-    auto const first = static_cast<unsigned char>(text.front());
-    size_t const bytes = first < 0x80   ? 1
-        : first >= 0xC2 && first < 0xE0 ? 2
-        : (first & 0xF0) == 0xE0        ? 3
-        : first >= 0xF0 && first < 0xF5 ? 4
-                                        : 0;
-    if (bytes == 0 || bytes > text.size())
-        return 0;
-    uint32_t code = bytes == 1 ? first : first & (0xFFU >> (bytes + 1));
-    for (size_t i = 1; i < bytes; ++i)
-    {
-        auto const next = static_cast<unsigned char>(text[i]);
-        if ((next & 0xC0) != 0x80)
-            return 0;
-        code = code << 6 | (next & 0x3FU);
-    }
-    bool const isShort = (bytes == 3 && code < 0x800) || (bytes == 4 && (code < 0x10000 || code > 0x10FFFF));
-    return isShort || (code >= 0xD800 && code < 0xE000) ? 0 : bytes;
 }
 
 std::string withProcess(std::string path)
@@ -115,6 +91,36 @@ Trace* Trace::active() noexcept
     return trace;
 }
 
+namespace
+{
+struct TraceProblem
+{
+    std::mutex mutex;
+    std::optional<std::string> text;
+
+    static TraceProblem& first()
+    {
+        static auto& problem = *new TraceProblem; // Spans may still come from destructors of statics.
+        return problem;
+    }
+};
+} // namespace
+
+std::optional<std::string> Trace::problem()
+{
+    std::scoped_lock const lock{TraceProblem::first().mutex};
+    return TraceProblem::first().text;
+}
+
+void Trace::noteProblem(std::string const& text)
+{
+    std::scoped_lock const lock{TraceProblem::first().mutex};
+    if (TraceProblem::first().text)
+        return;
+    TraceProblem::first().text = text;
+    std::fprintf(stderr, "[tenon] %s\n", text.c_str());
+}
+
 Trace::Trace(std::string path)
     : mPath{std::move(path)}
 {
@@ -135,7 +141,7 @@ void Trace::open()
     mFile = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (mFile < 0)
     {
-        std::fprintf(stderr, "[tenon] TENON_TRACE: '%s' cannot be written: %s\n", path.c_str(), std::strerror(errno));
+        noteProblem(fmt::format("TENON_TRACE: '{}' cannot be written: {}", path, std::strerror(errno)));
         return;
     }
     mSize = 0;
@@ -203,7 +209,12 @@ void Trace::write()
         ssize_t const written =
             ::pwrite(mFile, mKept.data() + done, mKept.size() - done, mSize + static_cast<int64_t>(done));
         if (written <= 0 && errno != EINTR)
-            break; // A full disk: these spans are lost, and the next ones take their place.
+        {
+            // A full disk: these spans are lost, and the next ones take their place.
+            noteProblem(fmt::format("TENON_TRACE: '{}' lacks what could not be written: {}", withProcess(mPath),
+                written < 0 ? std::strerror(errno) : "the file takes no more"));
+            break;
+        }
         done += written > 0 ? static_cast<size_t>(written) : 0;
     }
     if (done == mKept.size())

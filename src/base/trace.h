@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,10 @@ class Trace
   public:
     //! Null unless TENON_TRACE is set. In its value %p stands for the number of the process.
     static Trace* active() noexcept;
+    //! Why the first file that is not whole is so, be it this one or that of the calls of plugins; none: all are.
+    static std::optional<std::string> problem();
+    //! Says so on standard error, once per process.
+    static void noteProblem(std::string const& text);
 
     explicit Trace(std::string path);
     ~Trace();

@@ -1,8 +1,11 @@
 // StepReference: operands of a step as host tensors, and the layer's plain loops on them.
 #include "inspect/step_reference.h"
 
+#include "base/shown.h"
+
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
+#include "layers/gather.h"
 #include "layers/layer_table.h"
 #include "layers/matrix_multiply.h"
 
@@ -222,6 +225,35 @@ std::optional<HostTensor> StepReference::magnitudes(ObservedStep const& step)
             return sums ? std::optional{std::move((*sums).front())} : std::nullopt;
         }
     return std::nullopt;
+}
+
+std::string IndexOutOfRange::show() const
+{
+    return fmt::format("[layer '{}', tensor '{}'] the index {} at position {} is out of range: the axis has extent {}, "
+                       "and the API gives 0 for it",
+        shownName(layer), shownName(tensor), value, position, extent);
+}
+
+std::optional<IndexOutOfRange> StepReference::indexOutOfRange(ObservedStep const& step)
+{
+    if (isCopy(step))
+        return std::nullopt;
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    if (node.layer != Gather::kName || node.inputs.size() != 2 || node.inputs[0] < 0 || node.inputs[1] < 0)
+        return std::nullopt;
+    Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    Result<std::optional<HostTensor>> const indices = operand(node, step, 1, true);
+    int32_t const weight = mPlan.graph.values.at(static_cast<size_t>(node.inputs[0])).weight;
+    bool const hasData = weight >= 0 || !step.inputs.empty();
+    if (!layer || !indices || !*indices || !hasData)
+        return std::nullopt; // What is wrong with the plan shows where the step is evaluated.
+    std::vector<int64_t> const& data =
+        weight >= 0 ? mPlan.weights.at(static_cast<size_t>(weight)).extents : step.inputs[0].extents;
+    std::optional<Gather::Outside> const outside = as<Gather>(**layer)->firstOutside(data, **indices);
+    if (!outside)
+        return std::nullopt;
+    return IndexOutOfRange{step.index, layerOf(step), mPlan.graph.values.at(static_cast<size_t>(node.inputs[1])).name,
+        outside->position, outside->value, outside->extent};
 }
 
 Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes)

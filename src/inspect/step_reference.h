@@ -14,6 +14,20 @@ namespace tenon::inspect
 //! A tensor in any layout as a row-major host tensor.
 Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data);
 
+//! An index of a Gather layer that picks nothing: the API gives 0 for it (rule E4).
+struct IndexOutOfRange
+{
+    int32_t step{-1};
+    std::string layer;
+    std::string tensor;  //!< That holds the index.
+    int64_t position{0}; //!< Of the index in it.
+    int64_t value{0};
+    int64_t extent{0}; //!< Of the axis that it should lie on.
+
+    //! "[layer 'x', tensor 'ids'] index 100 at position 3 …".
+    std::string show() const;
+};
+
 class StepReference
 {
   public:
@@ -36,6 +50,8 @@ class StepReference
     //! For layers that sum products: the sums of the products' magnitudes, as far as they reach the output. No sum is
     //! rounded better than in proportion to these, however small it is itself. None for other layers.
     std::optional<HostTensor> magnitudes(ObservedStep const& step);
+    //! The first one of a step that stands for a Gather layer.
+    std::optional<IndexOutOfRange> indexOutOfRange(ObservedStep const& step);
 
   private:
     Result<std::vector<HostTensor>> evaluate(ObservedStep const& step, Layer const& layer, bool magnitudes);

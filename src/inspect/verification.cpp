@@ -3,6 +3,7 @@
 
 #include "base/dims.h"
 #include "base/half.h"
+#include "base/out_of_memory.h"
 #include "inspect/step_reference.h"
 #include "plan/lookup.h"
 #include "runtime/context.h"
@@ -134,14 +135,19 @@ class Verifier
             mOutputs[io].setDevice(mEngine.device());
             TENON_TRY(context->setOutputAllocator(mEngine.io(io).name.c_str(), &mOutputs[io]));
         }
-        bool stopped{false};
+        bool isOver{false};
+        bool isCancelled{false};
+        auto const steps = static_cast<int32_t>(mEngine.program().steps.size());
         Observer const observer = [&](ObservedStep const& step) {
             mReport.steps.push_back(compareFenced(step));
-            stopped = mOptions.firstOnly && mReport.first.has_value();
-            return !stopped;
+            isOver = mOptions.firstOnly && mReport.first.has_value();
+            isCancelled = mOptions.progress && !mOptions.progress(static_cast<int32_t>(mReport.steps.size()), steps);
+            return !isOver && !isCancelled;
         };
         Result<Done> ran = context->runObserved(observer, true);
-        if (!ran && !stopped)
+        if (isCancelled)
+            return errorOf(ErrorCode::kUNSPECIFIED_ERROR, "the verification was cancelled");
+        if (!ran && !isOver)
             return std::move(ran).error();
         return std::move(mReport);
     }
@@ -188,7 +194,19 @@ class Verifier
 
     Result<Buffer> contentsFor(int32_t io, nvinfer1::Dims64 const& shape, std::mt19937& generator)
     {
-        PlanIO const& tensor = mEngine.io(io);
+        try
+        {
+            return made(mEngine.io(io), shape, generator);
+        }
+        catch (OutOfMemory const& problem)
+        {
+            return errorOf(
+                ErrorCode::kFAILED_ALLOCATION, "[tensor '{}'] out of memory: {}", mEngine.io(io).name, problem.what());
+        }
+    }
+
+    Result<Buffer> made(PlanIO const& tensor, nvinfer1::Dims64 const& shape, std::mt19937& generator)
+    {
         if (!tensor.isShape)
             return randomContents(tensor.dtype, extentsOf(shape), generator);
         std::span<int64_t const> const values =
@@ -227,6 +245,8 @@ class Verifier
             verified.why = "a custom layer: only its author's code knows what it computes";
             return verified;
         }
+        if (std::optional<IndexOutOfRange> index = mReference.indexOutOfRange(step))
+            mReport.indices.push_back(*std::move(index));
         Result<std::vector<HostTensor>> const wanted = mReference.evaluate(step);
         if (!wanted)
         {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "backend/backend_table.h"
+#include "inspect/step_reference.h"
 #include "runtime/engine.h"
 
+#include <functional>
 #include <vector>
 
 namespace tenon::inspect
@@ -22,6 +24,7 @@ struct VerifyOptions
     double relative{0.0};
     uint32_t seed{1};
     bool firstOnly{false};
+    std::function<bool(int32_t done, int32_t steps)> progress{}; //!< Asked after each step; false ends it.
 };
 
 struct Divergence
@@ -46,6 +49,7 @@ struct VerifiedStep
 
 struct VerifyReport
 {
+    std::vector<IndexOutOfRange> indices; //!< Of each step the first one.
     std::vector<VerifiedStep> steps;
     std::optional<Divergence> first;
 };

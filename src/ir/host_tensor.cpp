@@ -2,7 +2,9 @@
 #include "ir/host_tensor.h"
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/half.h"
+#include "base/out_of_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,10 +61,23 @@ HostTensor::HostTensor(DType type, std::vector<int64_t> extentsOfTensor)
       extents{std::move(extentsOfTensor)}
 {
     auto const size = static_cast<size_t>(count());
-    if (isReal())
-        reals.resize(size);
-    else
-        integers.resize(size);
+    auto const failure = [&] {
+        return OutOfMemory{fmt::format("{} bytes for the {} values of a tensor of shape {} that is computed on the host",
+            size * sizeof(double), size, tenon::show(extents))};
+    };
+    if (size > SIZE_MAX / sizeof(double) || !isToBeHad(size * sizeof(double)))
+        throw failure();
+    try
+    {
+        if (isReal())
+            reals.resize(size);
+        else
+            integers.resize(size);
+    }
+    catch (std::bad_alloc const&)
+    {
+        throw failure();
+    }
 }
 
 void HostTensor::set(int64_t index, double value)

@@ -172,6 +172,22 @@ void gatherPositions(Gather const& gather, HostTensor const& data, HostTensor co
 }
 } // namespace
 
+std::optional<Gather::Outside> Gather::firstOutside(
+    std::vector<int64_t> const& data, HostTensor const& indices) const
+{
+    bool const isPositions = mode == GatherMode::kND;
+    int64_t const depth = isPositions && !indices.extents.empty() ? indices.extents.back() : 1;
+    int32_t const first = isPositions ? nbElementWiseDims : gatherAxis;
+    for (int64_t i = 0; i < indices.count(); ++i)
+    {
+        auto const axis = static_cast<size_t>(first + i % depth);
+        int64_t const value = indices.integer(i);
+        if (axis < data.size() && wrappedIndex(value, data[axis]) < 0)
+            return Outside{i, value, data[axis]};
+    }
+    return std::nullopt;
+}
+
 Result<std::vector<HostTensor>> Gather::reference(HostTensors const& in) const
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));

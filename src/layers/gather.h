@@ -30,6 +30,15 @@ struct Gather
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+
+    //! An index that picks nothing.
+    struct Outside
+    {
+        int64_t position; //!< Among the indices.
+        int64_t value;
+        int64_t extent; //!< Of the axis that it should lie on.
+    };
+    std::optional<Outside> firstOutside(std::vector<int64_t> const& data, HostTensor const& indices) const;
 };
 
 } // namespace tenon

@@ -1,6 +1,7 @@
 // The outer form of a plan file.
 #include "plan/format.h"
 
+#include "base/file_kind.h"
 #include "plan/checksum.h"
 
 #include <algorithm>
@@ -43,16 +44,23 @@ struct Opened
     std::vector<PlanSectionEntry> table;
 };
 
+//! "; it is a ZIP archive: …", where that is known.
+std::string kindOf(ByteView blob)
+{
+    std::string const kind = kindOfFile(blob, false);
+    return kind.empty() ? kind : "; it is " + kind;
+}
+
 Result<Opened> readHeader(ByteView blob)
 {
     ByteReader in{blob};
     Opened opened;
     if (blob.size() < sizeof(PlanHeader))
-        return badArgument("not a plan: {} bytes are fewer than its header has", blob.size());
+        return badArgument("not a plan: {} bytes are fewer than its header has{}", blob.size(), kindOf(blob));
     TENON_TRY(in.raw(opened.header));
     PlanHeader const& header = opened.header;
     if (std::memcmp(header.magic, kPlanMagic, sizeof(kPlanMagic)) != 0)
-        return badArgument("not a plan: it does not begin with TENONPLN");
+        return badArgument("not a plan: it does not begin with TENONPLN{}", kindOf(blob));
     if (header.format != kPlanFormat)
         return errorOf(ErrorCode::kINVALID_CONFIG,
             "plan format {} cannot be read by this release, which reads format {}: build the plan again", header.format,

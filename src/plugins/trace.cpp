@@ -2,6 +2,7 @@
 #include "plugins/trace.h"
 
 #include "base/knobs.h"
+#include "base/trace.h"
 #include "plugins/callbacks.h"
 #include "plugins/formats.h"
 
@@ -64,8 +65,9 @@ class TraceFile
   private:
     void put(std::string const& text)
     {
-        std::fputs(text.c_str(), mFile);
-        std::fflush(mFile);
+        if (std::fputs(text.c_str(), mFile) < 0 || std::fflush(mFile) != 0)
+            Trace::noteProblem(fmt::format("TENON_PLUGIN_TRACE: '{}' lacks calls that could not be written: {}",
+                textOf(Knob::kPluginTrace).value_or(""), std::strerror(errno)));
     }
     TraceFile()
     {
@@ -73,8 +75,8 @@ class TraceFile
         {
             mFile = std::fopen(path->c_str(), "a");
             if (mFile == nullptr)
-                std::fprintf(stderr, "[tenon] TENON_PLUGIN_TRACE: '%s' cannot be opened: %s\n", path->c_str(),
-                    std::strerror(errno));
+                Trace::noteProblem(
+                    fmt::format("TENON_PLUGIN_TRACE: '{}' cannot be opened: {}", *path, std::strerror(errno)));
         }
     }
 

@@ -127,10 +127,11 @@ Result<Done> Context::setInputShape(char const* name, Dims const& dims)
     {
         int64_t const fixed = io.dims.d[i];
         if (dims.d[i] < 0 || (fixed >= 0 && dims.d[i] != fixed))
-            return badArgument("input '{}': {} does not fit {}", name, listOf(dims), listOf(io.dims));
+            return badArgument("input '{}': {} does not fit {}: axis {} has extent {}, not {}", name, listOf(dims),
+                listOf(io.dims), i, fixed >= 0 ? std::to_string(fixed) : "0 or more", dims.d[i]);
         if (bounds != nullptr && (dims.d[i] < bounds->min.d[i] || dims.d[i] > bounds->max.d[i]))
-            return badArgument("input '{}': {} is outside profile {}, which goes from {} to {}", name, listOf(dims),
-                profile(), listOf(bounds->min), listOf(bounds->max));
+            return badArgument("input '{}': {} is outside profile {}, which goes from {} to {}: see axis {}", name,
+                listOf(dims), profile(), listOf(bounds->min), listOf(bounds->max), i);
     }
     TENON_TRY(mState->checkNamed(index, dims));
     mState->set[asSize(index)] = dims;

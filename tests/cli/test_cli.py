@@ -52,19 +52,6 @@ def save(path: pathlib.Path, layers: int = 1, width: int = 8) -> list[np.ndarray
     return weights
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    path = tmp_path_factory.mktemp("cli") / "small.onnx"
-    save(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def plan(model: pathlib.Path) -> pathlib.Path:
-    tenon("build", model, "--shapes", RANGE, "--quiet")
-    return model.with_suffix(".plan")
-
-
 def test_version_and_help() -> None:
     assert tenon("--version").stdout.startswith("tenon 0.1.0 (TensorRT API 10.16.")
     text = tenon("--help").stdout
@@ -252,6 +239,7 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
         ("TENON_FUSION", "off"),
         ("TENON_TACTICS", "time"),
         ("TENON_IMPLICIT_BATCH", "1"),
+        ("TENON_CHECK_INDICES", "1"),
     ],
 )
 def test_knobs_with_effect_give_no_warning(variable: str, value: str, plan: pathlib.Path) -> None:
@@ -418,13 +406,12 @@ def test_interrupted_bench_ends_at_once(plan: pathlib.Path, tmp_path: pathlib.Pa
 
 
 class OnTerminal:
-    """A build whose standard error is a terminal, and what it writes there, piece by piece with the time."""
+    """The program with a terminal for its standard error, and what it writes there, piece by piece with the time."""
 
-    def __init__(self, path: pathlib.Path, width: int) -> None:
+    def __init__(self, command: list[str]) -> None:
         self._leader, follower = pty.openpty()
         self.started = time.monotonic()
-        command = [str(PROGRAM), "build", str(path), "--shapes", f"x=1x{width}:8x{width}:64x{width}"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower)
+        self.process = subprocess.Popen([str(PROGRAM), *command], stdout=subprocess.DEVNULL, stderr=follower)
         os.close(follower)
         self.pieces: list[tuple[float, str]] = []
 
@@ -449,10 +436,14 @@ class OnTerminal:
         return next(moment for (moment, _), upto in zip(self.pieces, ends, strict=True) if upto >= end)
 
 
+def built(path: pathlib.Path, width: int) -> list[str]:
+    return ["build", str(path), "--shapes", f"x=1x{width}:8x{width}:64x{width}"]
+
+
 def test_progress_bar_estimates_the_rest_of_the_whole_build(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "deep.onnx"
     save(path, layers=60, width=1024)
-    terminal = OnTerminal(path, 1024)
+    terminal = OnTerminal(built(path, 1024))
     for _ in terminal.pieces_until_closed():
         pass
     assert terminal.process.wait(timeout=PATIENCE) == 0
@@ -481,7 +472,7 @@ def test_interruption_on_a_terminal_has_a_line_of_its_own(tmp_path: pathlib.Path
     path = tmp_path / "deep.onnx"
     save(path, layers=60, width=1024)
     for _ in range(10):  # A machine that stands still may send the signal when all is done.
-        terminal = OnTerminal(path, 1024)
+        terminal = OnTerminal(built(path, 1024))
         for _ in terminal.pieces_until_closed():
             if "Building kernels" in terminal.text:
                 terminal.process.send_signal(signal.SIGINT)

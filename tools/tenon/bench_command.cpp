@@ -1,6 +1,8 @@
 // tenon bench: latency of a plan or model.
 #include "commands.h"
+#include "interruption.h"
 #include "session.h"
+#include "texts.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,33 +37,62 @@ double at(std::vector<double> const& sorted, double part)
     return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
 }
 
+//! Below this many runs no part of a hundred lies behind the 99th.
+constexpr size_t kRunsOfTail{100};
+
+void printJson(std::vector<double> const& times, double loadMilliseconds)
+{
+    Json json{{"runs", times.size()}, {"min_ms", times.front()}, {"median_ms", at(times, 0.5)},
+        {"max_ms", times.back()}, {"p99_ms", nullptr}, {"load_ms", loadMilliseconds}, {"rss_mib", residentMebibytes()}};
+    if (times.size() >= kRunsOfTail)
+        json["p99_ms"] = at(times, 0.99);
+    std::printf("%s\n", json.dump().c_str());
+}
+
+//! What the number of runs bears: of one its time, of a few the extremes.
+void printText(std::vector<double> const& times, double loadMilliseconds)
+{
+    constexpr size_t kRunsOfMedian{4};
+    if (times.size() == 1)
+        std::printf("1 run: %.3f ms", times.front());
+    else
+        std::printf("%zu runs: min %.3f ms", times.size(), times.front());
+    if (times.size() >= kRunsOfMedian)
+        std::printf(", median %.3f ms", at(times, 0.5));
+    if (times.size() >= kRunsOfTail)
+        std::printf(", 99%% %.3f ms", at(times, 0.99));
+    else if (times.size() > 1)
+        std::printf(", max %.3f ms", times.back());
+    std::printf("; load %.1f ms; resident %.1f MiB%s\n", loadMilliseconds, residentMebibytes(),
+        times.size() < kRunsOfMedian ? "; --seconds gives more runs" : "");
+}
+
 int bench(BenchOptions const& options, Common const& common)
 {
     using Clock = std::chrono::steady_clock;
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
+    Session session{options.path, shapes, common, logger};
     session.prepare(shapes, 0);
-    for (int32_t i = 0; i < options.warmup && !gInterrupted; ++i)
-        session.run();
     std::vector<double> times;
-    auto const start = Clock::now();
-    while (!gInterrupted
-        && (times.empty() || std::chrono::duration<double>(Clock::now() - start).count() < options.seconds))
     {
-        auto const before = Clock::now();
-        session.run();
-        times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - before).count());
+        ProgressBar bar{!common.quiet, "Warming up"};
+        for (int32_t i = 0; i < options.warmup && !gInterrupted; ++i)
+            session.run();
+        auto const start = Clock::now();
+        for (double spent{0.0}; !gInterrupted && (times.empty() || spent < options.seconds);)
+        {
+            bar.advance("Measuring", spent / options.seconds);
+            auto const before = Clock::now();
+            session.run();
+            times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - before).count());
+            spent = std::chrono::duration<double>(Clock::now() - start).count();
+        }
     }
     if (gInterrupted)
         return kInterruptedStatus;
     std::sort(times.begin(), times.end());
-    char const* format = options.json
-        ? "{\"runs\": %zu, \"min_ms\": %.4f, \"median_ms\": %.4f, \"p99_ms\": %.4f, \"load_ms\": "
-          "%.2f, \"rss_mib\": %.1f}\n"
-        : "%zu runs: min %.3f ms, median %.3f ms, 99%% %.3f ms; load %.1f ms; resident %.1f MiB\n";
-    std::printf(format, times.size(), times.front(), at(times, 0.5), at(times, 0.99), session.loadMilliseconds(),
-        residentMebibytes());
+    options.json ? printJson(times, session.loadMilliseconds()) : printText(times, session.loadMilliseconds());
     return 0;
 }
 } // namespace

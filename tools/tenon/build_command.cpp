@@ -1,5 +1,7 @@
 // tenon build: an ONNX model becomes a plan.
 #include "commands.h"
+#include "files.h"
+#include "interruption.h"
 #include "session.h"
 
 #include <cstdio>
@@ -29,7 +31,7 @@ int build(BuildOptions const& options, Common const& common)
     Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
     Shapes const shapes = parseShapes(options.shapes);
-    ProgressBar bar{!common.quiet};
+    BuildProgress bar{!common.quiet};
     auto const plan = buildPlan(options.model, shapes, common.threads, logger, bar);
     if (gInterrupted)
         return kInterruptedStatus;

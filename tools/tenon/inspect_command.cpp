@@ -21,13 +21,18 @@ struct InspectOptions
 
 std::string textOf(Json const& value)
 {
-    return value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+    return value.is_string() ? shownName(value.get<std::string>()) : value.is_null() ? "" : value.dump();
+}
+
+std::string sentenceOf(Json const& value)
+{
+    return shownMessage(value.get<std::string>());
 }
 
 std::string shapeOf(Json const& extents)
 {
     if (extents.is_string())
-        return extents.get<std::string>();
+        return textOf(extents);
     std::string text;
     for (Json const& extent : extents)
         text += (text.empty() ? "" : "x") + (extent == -1 ? "?" : extent.dump());
@@ -57,7 +62,7 @@ void printProfiles(Json const& plan)
             std::printf(": activations up to %.1f MiB", mebibytes(plan["activation_bytes_per_profile"][number]));
         std::printf("\n");
         for (auto const& [name, range] : profile.items())
-            std::printf("  %s: %s to %s, best at %s\n", name.c_str(), shapeOf(range["min"]).c_str(),
+            std::printf("  %s: %s to %s, best at %s\n", shownName(name).c_str(), shapeOf(range["min"]).c_str(),
                 shapeOf(range["max"]).c_str(), shapeOf(range["opt"]).c_str());
         ++number;
     }
@@ -88,10 +93,10 @@ void printDecisions(Json const& decisions, bool all)
     {
         std::string const kind = textOf(decision["kind"]);
         if (all)
-            std::printf(
-                "  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(), textOf(decision["text"]).c_str());
+            std::printf("  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(),
+                sentenceOf(decision["text"]).c_str());
         else
-            ++kinds[kind][kind == "tactic" ? "(--decisions lists them)" : textOf(decision["text"])];
+            ++kinds[kind][kind == "tactic" ? "(--decisions lists them)" : sentenceOf(decision["text"])];
     }
     for (auto const& [kind, reasons] : kinds)
         for (auto const& [reason, count] : reasons)
@@ -102,7 +107,7 @@ void printDecisions(Json const& decisions, bool all)
 std::string titleOf(Json const& json, std::string const& path)
 {
     std::string const name = textOf(json["name"]);
-    return "'" + std::filesystem::path(path).filename().string() + "'"
+    return "'" + shownName(std::filesystem::path(path).filename().string()) + "'"
         + (name.empty() ? "" : " (network '" + name + "')");
 }
 
@@ -193,7 +198,9 @@ void addInspect(CLI::App& app, Common const& common, int& status)
     command->add_flag("--json", options->json, "Print everything as JSON");
     command->add_flag("--decisions", options->decisions, "List each decision with its layer");
     command->footer(
-        R"(Of a plan: inputs and outputs, profiles with their memory, each step with its kernel and layout, how often which
+        R"(Example:
+  tenon inspect model.plan --decisions
+Of a plan: inputs and outputs, profiles with their memory, each step with its kernel and layout, how often which
 fusion or refusal happened and why, and the plugins it needs. Plugins need not be present.)");
     command->callback([options, &common, &status] { status = inspect(*options, common); });
 }

@@ -64,18 +64,26 @@ int api()
 
 void addKnobs(CLI::App& app, int& status)
 {
-    app.add_subcommand("knobs", "List the environment variables that Tenon reads")->callback([&status] {
-        status = knobs();
-    });
-    app.add_subcommand("devices", "List the devices, and which one a build or run would take and why")
-        ->callback([&status] { status = devices(); });
+    CLI::App* list = app.add_subcommand("knobs", "List the environment variables that Tenon reads");
+    list->footer(R"(Example:
+  TENON_THREADS=2 tenon knobs     what is set, and what that means
+Variables are read once per process.)");
+    list->callback([&status] { status = knobs(); });
+    CLI::App* names =
+        app.add_subcommand("devices", "List the devices, and which one a build or run would take and why");
+    names->footer(R"(Example:
+  TENON_DEVICE=ref tenon devices
+Exit status 1: none can be used.)");
+    names->callback([&status] { status = devices(); });
 }
 
 void addApi(CLI::App& app, int& status)
 {
-    app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet")->callback([&status] {
-        status = api();
-    });
+    CLI::App* list = app.add_subcommand("api", "List the calls of the TensorRT API that are not implemented yet");
+    list->footer(R"(Example:
+  tenon api | grep INetworkDefinition
+One call a line, sorted; how many they are goes to standard error.)");
+    list->callback([&status] { status = api(); });
 }
 
 } // namespace tenon::cli

@@ -1,9 +1,11 @@
 // The command line program: options that all subcommands share, signals, and exit statuses.
 #include "commands.h"
-#include "session.h"
+#include "interruption.h"
+#include "progress_bar.h"
+#include "texts.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -25,13 +27,6 @@ constexpr char const* kExamples = R"(Examples:
   tenon plugin check libpad.so      a library of custom layers, without a network
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The environment's switches: tenon knobs.)";
-
-//! The first Ctrl-C asks builds and loops to stop cleanly; the second one ends the program at once.
-extern "C" void onInterrupt(int)
-{
-    gInterrupted = true;
-    std::signal(SIGINT, SIG_DFL);
-}
 
 std::string versionText()
 {
@@ -64,6 +59,93 @@ void loadPlugins(std::vector<std::string> const& paths)
     }
 }
 
+//! Letters to insert, leave out, change, or exchange with the next.
+size_t distanceOf(std::string const& a, std::string const& b)
+{
+    std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
+    for (size_t i = 0; i <= a.size(); ++i)
+        for (size_t j = 0; j <= b.size(); ++j)
+        {
+            if (i == 0 || j == 0)
+            {
+                distance[i][j] = i + j;
+                continue;
+            }
+            size_t const change = a[i - 1] == b[j - 1] ? 0 : 1;
+            distance[i][j] =
+                std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, distance[i - 1][j - 1] + change});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
+        }
+    return distance[a.size()][b.size()];
+}
+
+//! " Did you mean 'x'?", where one of the names is near or begins like it; else nothing.
+std::string suggestion(std::string const& word, std::vector<std::string> const& names)
+{
+    constexpr size_t kMaxWord{64};
+    std::string nearest;
+    size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
+    for (std::string const& name : names)
+    {
+        size_t const distance = word.size() > kMaxWord    ? least
+            : word.size() > 1 && name.rfind(word, 0) == 0 ? 0
+                                                          : distanceOf(word, name);
+        if (distance < least)
+        {
+            least = distance;
+            nearest = name;
+        }
+    }
+    return nearest.empty() ? "" : " Did you mean '" + nearest + "'?";
+}
+
+std::vector<std::string> commandsOf(CLI::App const& app)
+{
+    std::vector<std::string> names;
+    for (CLI::App const* command : app.get_subcommands(nullptr))
+        names.push_back(command->get_name());
+    return names;
+}
+
+std::vector<std::string> optionsOf(CLI::App const& app)
+{
+    std::vector<std::string> names;
+    for (CLI::Option const* option : app.get_options())
+        for (std::string const& name : option->get_lnames())
+            names.push_back("--" + name);
+    return names;
+}
+
+//! The innermost command that was named, and all whose options hold for it.
+CLI::App const& innermost(CLI::App const& app, std::vector<std::string>& options)
+{
+    std::vector<std::string> const own = optionsOf(app);
+    options.insert(options.end(), own.begin(), own.end());
+    std::vector<CLI::App*> const named = app.get_subcommands();
+    return named.empty() ? app : innermost(*named.back(), options);
+}
+
+//! What stands on the command line and nobody knows; empty: that is not what is wrong.
+std::string unknownWord(CLI::App const& app)
+{
+    std::vector<std::string> const unknown = app.remaining(true);
+    if (unknown.empty())
+        return {};
+    std::string const word = unknown.front().substr(0, unknown.front().find('='));
+    std::vector<std::string> options;
+    CLI::App const& command = innermost(app, options);
+    std::string const path = &command == &app ? "" : " " + command.get_name();
+    std::vector<std::string> const commands = commandsOf(command);
+    if (word.front() == '-')
+        return "there is no option '" + word + "'" + (path.empty() ? "" : " of" + path) + "."
+            + suggestion(word, options);
+    if (!commands.empty())
+        return "there is no command '" + word + "'" + (path.empty() ? "" : " of" + path) + "."
+            + suggestion(word, commands);
+    return {};
+}
+
 int parse(CLI::App& app, int argc, char** argv)
 {
     try
@@ -72,10 +154,9 @@ int parse(CLI::App& app, int argc, char** argv)
     }
     catch (CLI::ParseError const& error)
     {
-        std::vector<std::string> const unknown = app.remaining();
-        if (app.get_subcommands().empty() && !unknown.empty() && unknown.front().front() != '-')
+        if (std::string const unknown = unknownWord(app); error.get_exit_code() != 0 && !unknown.empty())
         {
-            std::fprintf(stderr, "tenon: there is no command '%s'; see tenon --help\n", unknown.front().c_str());
+            std::fprintf(stderr, "tenon: %s See tenon --help\n", shownMessage(unknown).c_str());
             return kUsageStatus;
         }
         return app.exit(error) == 0 ? 0 : kUsageStatus;
@@ -92,13 +173,18 @@ int guarded(CLI::App& app, int argc, char** argv, int& status)
     }
     catch (std::invalid_argument const& error) // A value on the command line that makes no sense.
     {
-        std::fprintf(stderr, "tenon: %s\n", error.what());
+        std::fprintf(stderr, "tenon: %s\n", shownMessage(error.what()).c_str());
         return kUsageStatus;
+    }
+    catch (std::bad_alloc const&)
+    {
+        std::fprintf(stderr, "tenon: out of memory\n");
+        return 1;
     }
     catch (std::exception const& error)
     {
         if (!gInterrupted)
-            std::fprintf(stderr, "tenon: %s\n", error.what());
+            std::fprintf(stderr, "tenon: %s\n", shownMessage(error.what()).c_str());
         return 1;
     }
 }
@@ -106,7 +192,7 @@ int guarded(CLI::App& app, int argc, char** argv, int& status)
 
 int main(int argc, char** argv)
 {
-    std::signal(SIGINT, onInterrupt);
+    listenForInterruption();
     CLI::App app{"Tenon builds ONNX models into plans, runs, measures, explains and checks them.", "tenon"};
     app.set_version_flag("--version", versionText);
     app.footer(kExamples);
@@ -134,10 +220,10 @@ int main(int argc, char** argv)
     bool const isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (!isWritten)
         std::fprintf(stderr, "tenon: what was to be printed could not be written: %s\n", std::strerror(errno));
+    bool const isTraced = take(tenonTraceProblem()).empty(); // The library has said what is wrong.
     if (!gInterrupted)
-        return isWritten || result != 0 ? result : 1;
-    ProgressBar::clearLine();
-    std::fprintf(stderr, "tenon: interrupted\n");
+        return (isWritten && isTraced) || result != 0 ? result : 1;
+    sayInterrupted();
     return kInterruptedStatus;
 }
 

@@ -1,7 +1,8 @@
 // Npy: reading and writing. The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "npy.h"
 
-#include "session.h"
+#include "files.h"
+#include "shapes.h"
 
 #include <array>
 #include <cstring>
@@ -105,7 +106,7 @@ void writeNpy(std::string const& path, DataType type, nvinfer1::Dims const& dims
     auto const length = static_cast<uint16_t>(header.size());
     file.append(reinterpret_cast<char const*>(&length), 2);
     file += header;
-    file.append(static_cast<char const*>(data), bytesOf(type, dims));
+    file.append(static_cast<char const*>(data), bytesOf(type, dims).value_or(0));
     writeFile(path, file.data(), file.size());
 }
 

@@ -294,12 +294,20 @@ void addPlugin(CLI::App& app, Common const& common, int& status)
 {
     CLI::App* group = app.add_subcommand("plugin", "Check, list and trace custom layers");
     group->require_subcommand(1);
+    group->footer(R"(Examples:
+  tenon plugin check libpad.so --creator CircPad:1
+  tenon plugin list stock
+  tenon plugin trace model.plan
+More on each: tenon plugin check --help)");
     addCheck(*group, common, status);
     auto library = std::make_shared<std::string>();
     auto json = std::make_shared<bool>(false);
     CLI::App* lists = group->add_subcommand("list", "List the creators of a library, or the stock plugins");
     lists->add_option("library", *library, "A shared library of plugins, or: stock, as without any");
     lists->add_flag("--json", *json, "Print everything as JSON");
+    lists->footer(R"(Example:
+  tenon plugin list libpad.so
+A line for each creator: name, version, namespace, generation, and the fields that it takes.)");
     lists->callback([library, json, &status] { status = list(*library, *json); });
     auto output = std::make_shared<std::string>("/dev/stderr");
     CLI::App* traces = group->add_subcommand("trace", "Run a program and write down each call that plugins get");

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "npy.h"
 #include "session.h"
+#include "texts.h"
 
 #include <algorithm>
 #include <bit>
@@ -49,8 +50,8 @@ std::optional<double> elementAt(nvinfer1::DataType type, char const* data, size_
 
 void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, char const* data)
 {
-    std::printf("%s: %s", name, show(dims).c_str());
-    size_t const count = elementsOf(dims);
+    std::printf("%s: %s", shownName(name).c_str(), show(dims).c_str());
+    size_t const count = elementsOf(dims).value_or(0);
     if (count > 0 && elementAt(type, data, 0))
     {
         double low{INFINITY};
@@ -72,7 +73,7 @@ int run(RunOptions const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
+    Session session{options.path, shapes, common, logger};
     GivenInputs const inputs = readInputs(options.inputs);
     checkInputs(inputs, session.engine(), options.seed.has_value());
     session.prepare(shapes, options.seed.value_or(0), inputs);

@@ -1,5 +1,6 @@
 // tenon verify: each step of a plan against the reference, on the values that really reach it.
 #include "commands.h"
+#include "interruption.h"
 #include "npy.h"
 #include "session.h"
 #include "texts.h"
@@ -60,6 +61,15 @@ std::string stepName(Json const& report, Json const& step)
                             : step.get<std::string>();
 }
 
+void printIndices(Json const& report)
+{
+    for (Json const& each : report["indices_out_of_range"])
+        std::printf("index out of range: layer '%s', tensor '%s': %s at position %s of an axis of extent %s; the API "
+                    "gives 0 for it\n",
+            shownName(each["layer"].get<std::string>()).c_str(), shownName(each["tensor"].get<std::string>()).c_str(),
+            each["value"].dump().c_str(), each["index"].dump().c_str(), each["extent"].dump().c_str());
+}
+
 void printSteps(Json const& report, bool verbose)
 {
     size_t compared{0};
@@ -84,19 +94,20 @@ void printSteps(Json const& report, bool verbose)
                     : isCompared ? "ok"
                                  : "-",
                 isCompared && step["max_error"].is_number() ? step["max_error"].get<double>() : 0.0,
-                step["name"].get<std::string>().c_str());
+                shownName(step["name"].get<std::string>()).c_str());
     }
     std::printf("%zu of %zu steps compared with the reference", compared, report["steps"].size());
     if (own > 0)
         std::printf(" (%zu run the reference itself)", own);
     if (!worstStep.empty())
-        std::printf("; nearest to its tolerance: '%s' at %.3f of it", worstStep.c_str(), worst);
+        std::printf("; nearest to its tolerance: '%s' at %.3f of it", shownName(worstStep).c_str(), worst);
     std::printf("\n");
+    printIndices(report);
     Json const& first = report["first_divergence"];
     if (first.is_null())
         return;
-    std::string const step = stepName(report, first["step"]);
-    std::string const layer = first["layer"].get<std::string>();
+    std::string const step = shownName(stepName(report, first["step"]));
+    std::string const layer = shownName(first["layer"].get<std::string>());
     std::printf("first divergence: step '%s'%s, output %s, element %s: got %s, want %s\n", step.c_str(),
         layer == step ? "" : (" (layer '" + layer + "')").c_str(), first["output"].dump().c_str(),
         first["index"].dump().c_str(), first["got"].dump().c_str(), first["want"].dump().c_str());
@@ -106,7 +117,7 @@ int verify(VerifyOptions const& options, Common const& common)
 {
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
-    Session session{options.path, shapes, common.threads, logger, common.allowsCode};
+    Session session{options.path, shapes, common, logger};
     session.checkShapes(shapes);
     GivenInputs const given = readInputs(options.inputs);
     checkInputs(given, session.engine(), options.seed.has_value());
@@ -117,8 +128,19 @@ int verify(VerifyOptions const& options, Common const& common)
     if (options.isExact && verify.absolute == 0.0 && verify.relative == 0.0)
         verify.absolute = std::numeric_limits<double>::denorm_min(); // Two zeros would stand for the standard.
     TenonText problem{nullptr};
-    TenonText const text =
-        tenonVerify(&session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
+    TenonText text{nullptr};
+    {
+        ProgressBar bar{!common.quiet, "Comparing steps"};
+        verify.user = &bar;
+        verify.progress = [](void* shown, int32_t done, int32_t steps) {
+            static_cast<ProgressBar*>(shown)->advance("Comparing steps", static_cast<double>(done) / steps);
+            return gInterrupted ? 0 : 1;
+        };
+        text = tenonVerify(
+            &session.engine(), inputs.list.data(), static_cast<int32_t>(inputs.list.size()), &verify, &problem);
+    }
+    if (gInterrupted)
+        return kInterruptedStatus;
     Json const report = parsed(text, problem);
     if (options.json)
         std::printf("%s\n", report.dump(2).c_str());
@@ -146,9 +168,12 @@ void addVerify(CLI::App& app, Common const& common, int& status)
     command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
     command->add_flag("--json", options->json, "Print everything as JSON");
     command->footer(
-        R"(The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
+        R"(Example:
+  tenon verify model.plan --input input=picture.npy
+The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
-output differs by more than atol + rtol * |reference|; -v lists all steps. Where neither is given, a sum of products may
+output differs by more than atol + rtol * |reference|; -v lists all steps. Indices of Gather layers that are out of range
+are named and make no difference to the status: the API gives 0 for them. Where neither is given, a sum of products may
 beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
 rounding.)");
     command->callback([options, command, &common, &status] {

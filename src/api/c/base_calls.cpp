@@ -1,8 +1,11 @@
 // C functions: version, knobs, devices, and the list of calls that are not implemented.
 #include "api/c/texts.h"
 #include "backend/device_choice.h"
+#include "base/file_kind.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/shown.h"
+#include "base/trace.h"
 #include "tenon/device.h"
 
 #include <nlohmann/json.hpp>
@@ -73,6 +76,31 @@ TenonText tenonReportedError() noexcept
 {
     std::string const* const message = tenon::Log::reported();
     return message == nullptr ? nullptr : textOf(*message);
+}
+
+TenonText tenonShown(char const* text, int32_t isName) noexcept
+{
+    if (text == nullptr)
+        return nullptr;
+    return textOrProblem(nullptr, [&]() -> tenon::Result<std::string> {
+        return isName != 0 ? tenon::shownName(text) : tenon::shownMessage(text);
+    });
+}
+
+TenonText tenonKindOfFile(void const* bytes, size_t size, int32_t wantsModel) noexcept
+{
+    return textOrProblem(nullptr, [&]() -> tenon::Result<std::string> {
+        std::string kind = tenon::kindOfFile({static_cast<uint8_t const*>(bytes), size}, wantsModel != 0);
+        if (kind.empty())
+            return tenon::badArgument("nothing known");
+        return kind;
+    });
+}
+
+TenonText tenonTraceProblem() noexcept
+{
+    std::optional<std::string> const problem = tenon::Trace::problem();
+    return problem ? textOf(tenon::shownMessage(*problem)) : nullptr;
 }
 
 TenonText tenonNotImplemented() noexcept

@@ -47,6 +47,10 @@ std::string reportJson(inspect::VerifyReport const& report)
         json["steps"].push_back(
             {{"name", step.name}, {"layer", step.layer}, {"compared", step.why.empty()}, {"why", step.why},
                 {"ok", step.ok}, {"max_error", numberOf(step.maxError)}, {"worst", numberOf(step.worst)}});
+    json["indices_out_of_range"] = Json::array();
+    for (inspect::IndexOutOfRange const& index : report.indices)
+        json["indices_out_of_range"].push_back({{"step", index.step}, {"layer", index.layer}, {"tensor", index.tensor},
+            {"index", index.position}, {"value", index.value}, {"extent", index.extent}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -142,7 +146,11 @@ TenonText tenonVerify(void const* engine, TenonInput const* inputs, int32_t coun
     return textOrProblem(problem, [&]() -> Result<std::string> {
         inspect::VerifyOptions wanted;
         if (options != nullptr)
-            wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0};
+            wanted = {options->absolute, options->relative, options->seed, options->firstsOnly != 0, {}};
+        if (options != nullptr && options->progress != nullptr)
+            wanted.progress = [options](int32_t done, int32_t steps) {
+                return options->progress(options->user, done, steps) != 0;
+            };
         std::vector<inspect::VerifyInput> const given = TENON_TRY(givenInputs(inputs, count));
         CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
         return reportJson(TENON_TRY(inspect::verifyEngine(own.sharedEngine(), *own.device().backend, given, wanted)));

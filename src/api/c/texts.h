@@ -4,6 +4,7 @@
 #include "tenon/base.h"
 
 #include "base/result.h"
+#include "base/shown.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -33,12 +34,12 @@ TenonText textOrProblem(TenonText* problem, Work&& work) noexcept
         if (text)
             return textOf(*text);
         if (problem != nullptr)
-            *problem = textOf(text.error().message);
+            *problem = textOf(shownMessage(text.error().message));
     }
     catch (std::exception const& failure)
     {
         if (problem != nullptr)
-            *problem = textOf(failure.what());
+            *problem = textOf(shownMessage(failure.what()));
     }
     return nullptr;
 }

@@ -1,7 +1,7 @@
 // RunWatch: settings of a context, and what they make of one run.
 #include "api/run/run_watch.h"
 
-#include "inspect/step_reference.h"
+#include "base/knobs.h"
 #include "layers/debug_tensor.h"
 #include "runtime/device_memory.h"
 
@@ -50,7 +50,7 @@ std::shared_ptr<StepObserver const> timerFor(std::shared_ptr<LayerTimes> times)
 }
 } // namespace
 
-// ---- LayerTimes --------------------------------------------------------------------------------------------------
+// ---- LayerTimes
 
 void LayerTimes::note(size_t step, float milliseconds)
 {
@@ -71,7 +71,7 @@ Result<std::vector<float>> LayerTimes::all() const
                     : "it failed");
 }
 
-// ---- WatchedRun --------------------------------------------------------------------------------------------------
+// ---- WatchedRun
 
 WatchedRun::WatchedRun(CudaEngine const& engine, Context& context, WatchSettings const& settings, void* stream)
     : mEngine{engine},
@@ -80,6 +80,8 @@ WatchedRun::WatchedRun(CudaEngine const& engine, Context& context, WatchSettings
       mStream{stream},
       mTrace{settings.verbosity == ProfilingVerbosity::kNONE ? nullptr : Trace::active()}
 {
+    if (settings.checksIndices)
+        mReference.emplace(engine.engine().plan(), *engine.device().backend, engine.engine().device());
 }
 
 WatchedRun::~WatchedRun()
@@ -102,6 +104,8 @@ bool WatchedRun::see(ObservedStep const& step) noexcept
             profileStep(step);
         if (mSettings.debugSync)
             mContext.log().info(fmt::format("[layer '{}'] ran in {:.1f} us", step.step->name, step.microseconds));
+        if (mReference)
+            checkIndices(step);
         if (mSettings.listener != nullptr)
             seen = debugStep(step);
     }
@@ -143,6 +147,12 @@ void WatchedRun::profileStep(ObservedStep const& step)
         times->note(static_cast<size_t>(step.index), milliseconds);
     else
         mSettings.profiler->reportLayerTime(mEngine.profiledName(step.index).c_str(), milliseconds);
+}
+
+void WatchedRun::checkIndices(ObservedStep const& step)
+{
+    if (std::optional<inspect::IndexOutOfRange> const index = mReference->indexOutOfRange(step))
+        mContext.log().warning(index->show());
 }
 
 Result<Done> WatchedRun::debugStep(ObservedStep const& step)
@@ -206,13 +216,14 @@ Result<Done> WatchedRun::tell(std::string const& name, TensorArg const& arg, voi
     return Done{};
 }
 
-// ---- RunWatch ----------------------------------------------------------------------------------------------------
+// ---- RunWatch
 
 RunWatch::RunWatch(CudaEngine const& engine)
     : mEngine{engine}
 {
     mSettings.verbosity = engine.getProfilingVerbosity();
     mSettings.debugStates.assign(engine.debugTensors().size(), 0);
+    mSettings.checksIndices = switchOf(Knob::kCheckIndices, false);
 }
 
 void RunWatch::setProfiler(IProfiler* profiler)
@@ -288,13 +299,14 @@ bool RunWatch::hasObserver(bool isCapturing, bool isExecute) const noexcept
         return true;
     if (isCapturing) // What a recording does later has no place in a trace, nor in enqueue's own report.
         return false;
-    return (mSettings.debugSync && isExecute) || (mSettings.profiler != nullptr && mSettings.emitsProfile)
+    return mSettings.checksIndices || (mSettings.debugSync && isExecute)
+        || (mSettings.profiler != nullptr && mSettings.emitsProfile)
         || (mSettings.verbosity != Verbosity::kNONE && Trace::active() != nullptr);
 }
 
 Result<Done> RunWatch::run(Context& context, RunRequest request)
 {
-    bool const mayWatch = mSettings.profiler != nullptr || Trace::active() != nullptr;
+    bool const mayWatch = mSettings.profiler != nullptr || mSettings.checksIndices || Trace::active() != nullptr;
     bool const isCapturing = mayWatch && context.engine().device().isCapturing(request.stream);
     std::shared_ptr<LayerTimes> times;
     if (mSettings.profiler != nullptr && (!mSettings.emitsProfile || isCapturing))
@@ -323,6 +335,7 @@ Result<Done> RunWatch::runWatched(Context& context, RunRequest request, std::sha
     watched.times = std::move(times);
     Observer const observer = [&](ObservedStep const& step) { return watched.see(step); };
     request.observer = &observer;
+    request.keepInputs = settings.checksIndices;
     Result<Done> done = context.run(request);
     if (!done && watched.failure())
         return *std::move(watched.failure());

@@ -1,8 +1,10 @@
-// RunWatch: who looks at the runs of a context: profiler, debug listener, trace, the log of debug_sync.
+// RunWatch: who looks at the runs of a context: profiler, debug listener, trace, the log of debug_sync, the check of
+// indices.
 #pragma once
 
 #include "api/run/cuda_engine.h"
 #include "base/trace.h"
+#include "inspect/step_reference.h"
 #include "runtime/context.h"
 
 #include <mutex>
@@ -41,6 +43,7 @@ struct WatchSettings
     std::vector<uint8_t> debugStates; //!< By DebugTensors' positions.
     bool debugsUnfused{false};
     bool debugSync{false};
+    bool checksIndices{false};
 };
 
 //! One run that somebody looks at step by step; it is over when its call returns.
@@ -67,6 +70,7 @@ class WatchedRun
     std::string contextText() const;
     void traceStep(ObservedStep const& step, Clock::time_point end);
     void profileStep(ObservedStep const& step);
+    void checkIndices(ObservedStep const& step);
     Result<Done> debugStep(ObservedStep const& step);
     Result<Done> debugUnfused(ObservedStep const& step);
     Result<Done> tell(std::string const& name, TensorArg const& arg, void const* data);
@@ -78,6 +82,7 @@ class WatchedRun
     Trace* mTrace; //!< Null: none is wanted.
     Clock::time_point mStart{};
     Clock::time_point mLast{};
+    std::optional<inspect::StepReference> mReference; //!< Where indices are checked.
     std::optional<Error> mFailure;
 };
 

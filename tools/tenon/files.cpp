@@ -1,0 +1,93 @@
+// Files: reading, writing aside, and writing through.
+#include "files.h"
+
+#include "interruption.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace tenon::cli
+{
+
+std::vector<char> readFile(std::string const& path)
+{
+    std::ifstream file{path, std::ios::binary | std::ios::ate};
+    if (!file)
+        throw std::runtime_error("cannot read '" + path + "': " + std::strerror(errno));
+    auto const size = static_cast<int64_t>(file.tellg());
+    if (size < 0)
+        throw std::runtime_error("cannot read '" + path + "': it is no plain file");
+    std::vector<char> bytes;
+    try
+    {
+        bytes.resize(static_cast<size_t>(size));
+    }
+    catch (std::exception const&)
+    {
+        throw std::runtime_error("cannot read '" + path + "': no memory for its " + std::to_string(size) + " bytes");
+    }
+    file.seekg(0);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
+}
+
+bool isWrittenThrough(std::string const& path)
+{
+    // Names of open files, too: one that is replaced is no longer the file that is open.
+    if (path.starts_with("/dev/") || path.starts_with("/proc/"))
+        return true;
+    std::error_code problem;
+    std::filesystem::file_status const status = std::filesystem::status(path, problem);
+    return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+namespace
+{
+void writeTo(std::string const& path, void const* data, size_t size)
+{
+    constexpr size_t kPiece{size_t{1} << 22}; // An interruption is heard between pieces only.
+    std::ofstream file{path, std::ios::binary};
+    auto const* const bytes = static_cast<char const*>(data);
+    for (size_t at = 0; at < size && file && !gInterrupted; at += kPiece)
+        file.write(bytes + at, static_cast<std::streamsize>(std::min(kPiece, size - at)));
+    if (gInterrupted)
+        throw std::runtime_error("interrupted"); // The program says so itself.
+    if (!file.flush())
+        throw std::runtime_error("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+//! The file behind links, whether it is there yet or not.
+std::filesystem::path targetOf(std::filesystem::path path)
+{
+    constexpr int32_t kMostLinks{40}; // As many as the system follows.
+    for (int32_t i = 0; i < kMostLinks && std::filesystem::is_symlink(path); ++i)
+        path = path.parent_path() / std::filesystem::read_symlink(path);
+    return path;
+}
+} // namespace
+
+void writeFile(std::string const& path, void const* data, size_t size)
+{
+    if (isWrittenThrough(path))
+        return writeTo(path, data, size);
+    std::string const target = targetOf(path).string();
+    std::string const aside = target + ".part";
+    HalfWritten const goesOnInterruption{aside};
+    try
+    {
+        writeTo(aside, data, size);
+    }
+    catch (std::runtime_error const&)
+    {
+        std::error_code problem;
+        std::filesystem::remove(aside, problem);
+        throw;
+    }
+    std::filesystem::rename(aside, target);
+}
+
+} // namespace tenon::cli

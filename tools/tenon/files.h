@@ -1,0 +1,18 @@
+// Files: read as a whole, and written so that they are whole or absent.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tenon::cli
+{
+
+//! Whether `path` is written through: a pipe, a device, or another thing in the place of a file.
+bool isWrittenThrough(std::string const& path);
+//! Writes beside the file that `path` names and renames, so that it is whole or absent; what is no file is written
+//! through. Throws std::runtime_error.
+void writeFile(std::string const& path, void const* data, size_t size);
+std::vector<char> readFile(std::string const& path);
+
+} // namespace tenon::cli

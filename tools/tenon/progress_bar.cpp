@@ -1,0 +1,102 @@
+// ProgressBar: drawing, and what the phases of a build are of the whole.
+#include "progress_bar.h"
+
+#include "interruption.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+#include <unistd.h>
+
+namespace tenon::cli
+{
+
+namespace
+{
+std::atomic<bool> gBarStands{false};
+
+//! The part of the way from file to plan that a phase of the build covers: medians over the models of the tests.
+//! Reading the file comes before, writing the plan behind.
+struct Part
+{
+    std::string_view phase;
+    double from;
+    double to;
+};
+constexpr double kBuilt{0.67};
+constexpr std::array kParts{
+    Part{"Optimizing", 0.25, 0.28}, Part{"Choosing kernels", 0.28, 0.285}, Part{"Building kernels", 0.285, kBuilt}};
+} // namespace
+
+ProgressBar::ProgressBar(bool isWanted, std::string const& label)
+    : mStart{std::chrono::steady_clock::now()},
+      mIsShown{isWanted && isatty(STDERR_FILENO) != 0}
+{
+    advance(label, 0.0);
+}
+
+ProgressBar::~ProgressBar()
+{
+    clearLine();
+}
+
+void ProgressBar::clearLine() noexcept
+{
+    constexpr std::string_view kClear{"\r\033[K"};
+    if (gBarStands.exchange(false)) [[maybe_unused]]
+        ssize_t const written = ::write(STDERR_FILENO, kClear.data(), kClear.size());
+}
+
+void ProgressBar::advance(std::string const& label, double share)
+{
+    bool const isSeen = mShare > 0.0 && static_cast<int>(share * 1000) == static_cast<int>(mShare * 1000);
+    bool const isNew = label != mLabel || !isSeen;
+    mShare = std::max(mShare, std::min(share, 1.0));
+    mLabel = label;
+    // Work of many short steps is not slowed by its bar; one that a message took away comes back.
+    if (mIsShown && (isNew || !gBarStands))
+        draw();
+}
+
+void ProgressBar::draw()
+{
+    constexpr double kWidth{30.0};
+    std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - mStart;
+    std::string const bar(static_cast<size_t>(mShare * kWidth), '#');
+    gBarStands = true;
+    std::fprintf(stderr, "\r\033[K%-20s [%-30s] %3.0f%%", mLabel.c_str(), bar.c_str(), mShare * 100);
+    if (mShare > 0.0)
+        std::fprintf(stderr, "  about %.1f s left", spent.count() * (1.0 - mShare) / mShare);
+}
+
+BuildProgress::BuildProgress(bool isWanted)
+    : mBar{isWanted, "Reading the model"}
+{
+}
+
+void BuildProgress::phaseStart(char const* phase, char const*, int32_t steps) noexcept
+{
+    mSteps[phase] = std::max(steps, 1);
+    for (Part const& part : kParts)
+        if (part.phase == phase)
+            mBar.advance(phase, part.from);
+}
+
+bool BuildProgress::stepComplete(char const* phase, int32_t step) noexcept
+{
+    for (Part const& part : kParts)
+        if (part.phase == phase)
+            mBar.advance(phase, part.from + (part.to - part.from) * std::min(1.0, (step + 1.0) / mSteps[phase]));
+    return !gInterrupted;
+}
+
+void BuildProgress::phaseFinish(char const* phase) noexcept
+{
+    mSteps.erase(phase);
+    if (mSteps.empty()) // The outermost phase.
+        mBar.advance("Writing the plan", kBuilt);
+}
+
+} // namespace tenon::cli
