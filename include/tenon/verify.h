@@ -29,8 +29,8 @@ extern "C"
         //! beside them 16 · 2^-24 of the sum of the products' magnitudes, as rounding is in proportion to these.
         double absolute;
         double relative;
-        uint32_t seed;      //!< For random inputs.
-        int32_t firstsOnly; //!< Not 0: stop at the first step that diverges.
+        uint32_t seed;                //!< For random inputs.
+        int32_t firstsOnly;           //!< Not 0: stop at the first step that diverges.
         TenonVerifyProgress progress; //!< May be null.
         void* user;                   //!< Of `progress`.
     } TenonVerifyOptions;

@@ -62,8 +62,9 @@ HostTensor::HostTensor(DType type, std::vector<int64_t> extentsOfTensor)
 {
     auto const size = static_cast<size_t>(count());
     auto const failure = [&] {
-        return OutOfMemory{fmt::format("{} bytes for the {} values of a tensor of shape {} that is computed on the host",
-            size * sizeof(double), size, tenon::show(extents))};
+        return OutOfMemory{
+            fmt::format("{} bytes for the {} values of a tensor of shape {} that is computed on the host",
+                size * sizeof(double), size, tenon::show(extents))};
     };
     if (size > SIZE_MAX / sizeof(double) || !isToBeHad(size * sizeof(double)))
         throw failure();

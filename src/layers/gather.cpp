@@ -172,8 +172,7 @@ void gatherPositions(Gather const& gather, HostTensor const& data, HostTensor co
 }
 } // namespace
 
-std::optional<Gather::Outside> Gather::firstOutside(
-    std::vector<int64_t> const& data, HostTensor const& indices) const
+std::optional<Gather::Outside> Gather::firstOutside(std::vector<int64_t> const& data, HostTensor const& indices) const
 {
     bool const isPositions = mode == GatherMode::kND;
     int64_t const depth = isPositions && !indices.extents.empty() ? indices.extents.back() : 1;
