@@ -65,6 +65,11 @@ extern "C"
 
     //! Inside an enqueue() that is told no number of inputs and outputs (V2, V2Ext, V2IOExt): true, and the numbers.
     TENON_CALL bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) TENON_NOEXCEPT;
+
+    //! For handlers of SIGSEGV and its like, which may call this: which plugin the present thread is in, as
+    //! "enqueue of plugin 'CircPad' version '1'", as much as there is room for. The length; 0: it is in none that an
+    //! engine runs or a build asks about types and formats.
+    TENON_CALL size_t tenonInnermostPlugin(char* text, size_t room) TENON_NOEXCEPT;
 }
 
 #endif // TENON_PLUGIN_H

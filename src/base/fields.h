@@ -49,7 +49,6 @@ constexpr void forEachField(Visit&& visit)
 }
 
 // ---- storage
-// ---------------------------------------------------------------------------------------------------------
 
 //! Nesting and element limits keep a hostile plan from exhausting the stack or the memory.
 inline constexpr int32_t kMaxFieldDepth{16};
@@ -234,7 +233,6 @@ Result<Done> load(ByteReader& in, T& value, int32_t depth)
 }
 
 // ---- equality, hash, print
-// -------------------------------------------------------------------------------------------
 
 template <HasFields S>
 Bytes stored(S const& value)

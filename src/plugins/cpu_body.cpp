@@ -2,6 +2,7 @@
 #include "plugins/cpu_body.h"
 
 #include "plugins/failure.h"
+#include "plugins/in_callback.h"
 #include "plugins/module.h"
 
 #include <algorithm>
@@ -183,6 +184,8 @@ bool isTiming() noexcept
 Result<Done> runOnHost(
     CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work)
 {
+    InCallback const inside{body == nullptr ? callbackOf(Ask::kRun, plugin.identity().generation) : "the CPU body",
+        plugin.identity()};
     if (body == nullptr)
         return plugin.run(work);
     auto const in = static_cast<size_t>(inputs);

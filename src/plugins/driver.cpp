@@ -3,6 +3,7 @@
 
 #include "plugins/failure.h"
 #include "plugins/formats.h"
+#include "plugins/in_callback.h"
 
 #include "NvInferRuntimeBase.h"
 
@@ -133,6 +134,7 @@ class Negotiation
         }
         ++mQuestions;
         answer.isKnown = true;
+        InCallback const inside{Ask::kAccepts, mPlugin.identity()};
         answer.isAccepted = mPlugin.accepts(static_cast<int32_t>(position), mPorts);
         if (answer.isAccepted)
         {
@@ -271,6 +273,7 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishO
     };
     for (Ports const& ports : profiles)
     {
+        InCallback const inside{Ask::kConfigure, copy->identity()};
         TENON_TRY(copy->configure(ports));
         result.tactics = TENON_TRY(copy->tactics());
         if (!sizesLate)
@@ -285,8 +288,10 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishO
     {
         if (sizesLate)
             TENON_TRY(grow(ports));
+        InCallback const inside{Ask::kReshape, copy->identity()};
         TENON_TRY(copy->reshape(atOptimum(ports, options.dataExtents)));
     }
+    InCallback const inside{Ask::kStore, copy->identity()};
     result.stored = TENON_TRY(copy->stored());
     result.metadata = copy->metadata();
     return result;

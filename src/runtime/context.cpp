@@ -87,7 +87,7 @@ void Context::setThreads(int32_t threads)
     mState->threads = threads > 0 ? threads : mState->engine.threads;
 }
 
-// ---- shapes ------------------------------------------------------------------------------------------------------
+// ---- shapes
 
 int32_t Context::profile() const noexcept
 {
@@ -232,7 +232,7 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
     return bytes;
 }
 
-// ---- addresses ---------------------------------------------------------------------------------------------------
+// ---- addresses
 
 Result<Done> Context::setTensorAddress(char const* name, void* data)
 {
@@ -291,7 +291,7 @@ nvinfer1::IOutputAllocator* Context::outputAllocator(char const* name) const noe
     return index < 0 ? nullptr : mState->allocators[asSize(index)];
 }
 
-// ---- memory ------------------------------------------------------------------------------------------------------
+// ---- memory
 
 MemoryStrategy Context::strategy() const noexcept
 {
@@ -342,7 +342,7 @@ nvinfer1::IGpuAllocator* Context::temporaryAllocator() const noexcept
     return mState->temporary;
 }
 
-// ---- running -----------------------------------------------------------------------------------------------------
+// ---- running
 
 Result<Done> Context::setInputConsumedEvent(void* event)
 {

@@ -61,7 +61,7 @@ class Context
     std::string const& name() const noexcept;
     void setThreads(int32_t threads); //!< 0: the engine's.
 
-    // ---- shapes --------------------------------------------------------------------------------------------------
+    // ---- shapes
     int32_t profile() const noexcept;
     //! Forgets the shapes of all dynamic inputs (Q3).
     Result<Done> setProfile(int32_t index, void* stream = nullptr);
@@ -87,7 +87,7 @@ class Context
     //! Upper bound in bytes for the input shapes at hand (Q17); with `bindings`, for a run with those addresses.
     Result<int64_t> maxOutputSize(char const* name, void* const* bindings = nullptr) const;
 
-    // ---- addresses -----------------------------------------------------------------------------------------------
+    // ---- addresses
     Result<Done> setTensorAddress(char const* name, void* data);
     Result<Done> setInputAddress(char const* name, void const* data);
     Result<Done> setOutputAddress(char const* name, void* data);
@@ -96,7 +96,7 @@ class Context
     Result<Done> setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator);
     nvinfer1::IOutputAllocator* outputAllocator(char const* name) const noexcept;
 
-    // ---- memory --------------------------------------------------------------------------------------------------
+    // ---- memory
     MemoryStrategy strategy() const noexcept;
     //! Only for kUSER_MANAGED. Without `bytes`: as many as the engine asks for over all profiles.
     Result<Done> setDeviceMemory(void* memory, std::optional<int64_t> bytes);
@@ -105,7 +105,7 @@ class Context
     Result<Done> setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator); //!< For scratch; null: the engine's.
     nvinfer1::IGpuAllocator* temporaryAllocator() const noexcept;
 
-    // ---- running -------------------------------------------------------------------------------------------------
+    // ---- running
     //! Checks the event; runs record it from now on when they have read their inputs. Null: none.
     Result<Done> setInputConsumedEvent(void* event);
     void* inputConsumedEvent() const noexcept;

@@ -42,11 +42,11 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     nvinfer1::IGpuAllocator* temporary{nullptr};
     void* consumed{nullptr}; //!< Event of the user's.
 
-    // ---- of runs that go on -----------------------------------------------------------------------------------------
+    // ---- of runs that go on
     std::atomic<bool> hasFailed{false}; //!< One of them, after its call had returned.
     std::atomic<int32_t> recordings{0}; //!< Frames of captures.
 
-    // ---- of the run at hand: the user's callbacks may ask the context, and must not touch this -----
+    // ---- of the run at hand: the user's callbacks may ask the context, and must not touch this
     std::atomic<bool> isRunning{false}; //!< From the call of a run to its return, not while its work goes on.
     ShapeKey key;
     ShapeKey tailKey;
@@ -59,7 +59,7 @@ struct ContextState : public std::enable_shared_from_this<ContextState>
     std::vector<uint8_t> given; //!< Per output: its allocator has been asked in this run.
     std::vector<std::shared_ptr<Frame>> frames;
 
-    // ---- kernels that keep state for this context ------------------------------------------------------------------
+    // ---- kernels that keep state for this context
     std::unique_ptr<ContextAllocator> allocator;
     RecorderSlot recorder;                                        //!< The context's, for custom layers to ask for.
     std::vector<std::unique_ptr<Attached>> attached;              //!< By step; empty: no step has any.

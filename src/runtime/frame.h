@@ -23,7 +23,7 @@ struct Frame final : public RunListener
     std::vector<void*> outputs;
     std::vector<int64_t> produced;
 
-    // ---- what the pointers were written for ------------------------------------------------------------------------
+    // ---- what the pointers were written for
     std::shared_ptr<PreparedRun const> run;
     std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
     std::vector<void*> io;                                  //!< Where each I/O tensor is read or written.

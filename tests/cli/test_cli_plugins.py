@@ -259,6 +259,22 @@ def test_libraries_may_register_themselves(tmp_path: pathlib.Path) -> None:
     assert "CircPadV3" in tenon("inspect", tmp_path / "self.plan").stdout
 
 
+@pytest.mark.parametrize(
+    "op, fault, died, callback",
+    [
+        ("FaultyV3", "crash", signal.SIGSEGV, "enqueue"),
+        ("FaultyDynamic", "crash", signal.SIGSEGV, "enqueue"),
+        ("FaultyV3", "throw", signal.SIGABRT, "onShapeChange"),
+    ],
+)
+def test_a_crash_names_the_plugin(op: str, fault: str, died: signal.Signals, callback: str, tmp_path: pathlib.Path):
+    model = one_node(tmp_path / "faulty.onnx", op, plugin_version="1", scale=2.5)
+    plan = tmp_path / "faulty.plan"
+    tenon("build", model, "-o", plan, "--plugins", FAULTY)
+    message = tenon("run", plan, "--plugins", FAULTY, status=-died, FAULTY=fault).stderr
+    assert f"the program dies ({died.name}) in {callback} of plugin '{op}' version '1'" in message
+
+
 @pytest.mark.parametrize("library", ["own", "same"])
 def test_libraries_may_register_themselves_and_export_as_well(library: str, tmp_path: pathlib.Path) -> None:
     model = one_node(tmp_path / "both.onnx", "Pad1")

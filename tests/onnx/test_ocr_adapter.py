@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples" 
 
 import fit
 from networks import CLASSIFIER, DETECTOR, NETWORKS, RECOGNIZER
+from picture import INK, annotate
 
 LONG_LINE = "The quick brown fox jumps over the lazy dog while engines read plans, one row at a time"
 
@@ -124,3 +125,12 @@ def test_fit_stays_within_the_profile(network, shape, calls, fitted) -> None:
     assert [s[0] for s in seen] == calls
     assert {s[2:] for s in seen} == {fitted}
     assert np.allclose(result, np.arange(shape[0]))
+
+
+def test_numbers_at_the_edge_of_the_page_are_whole(tmp_path: pathlib.Path) -> None:
+    def inked(x: int, y: int, name: str) -> int:
+        box = [(x, y), (x + 40, y), (x + 40, y + 20), (x, y + 20)]
+        annotate(Image.new("RGB", (600, 600), "white"), [box] * 12, ["line"] * 12, tmp_path / name)
+        return int((np.asarray(Image.open(tmp_path / name)) == INK).all(axis=2).sum())
+
+    assert inked(0, 0, "corner.png") == inked(300, 300, "middle.png") > 0

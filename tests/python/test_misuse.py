@@ -151,6 +151,45 @@ def test_X3_control_c_during_a_run_is_a_keyboard_interrupt_at_the_next_step(call
     assert done.stdout == "interrupted True\nTrue True\nTrue\nTrue\n", (done.stdout, done.stderr)
 
 
+VERIFIED = """
+import os, signal, threading, time
+import numpy as np, small, tenon, tensorrt as trt
+
+builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+network = builder.create_network()
+value = network.add_input("x", trt.float32, (128, 128))
+w = network.add_constant((128, 128), np.eye(128, dtype=np.float32)).get_output(0)
+for _ in range(100):
+    value = network.add_matrix_multiply(value, trt.MatrixOperation.NONE, w, trt.MatrixOperation.NONE).get_output(0)
+    value = network.add_softmax(value).get_output(0)
+network.mark_output(value)
+engine = builder.build_engine_with_config(network, builder.create_builder_config())
+start, spent = time.monotonic(), time.process_time()
+assert tenon.verify(engine)["ok"]
+whole, work = time.monotonic() - start, time.process_time() - spent
+shares = []
+for _ in range(20):  # The signal may be late, and come when all is done.
+    strikes = threading.Timer(0.1 * whole, lambda: os.kill(os.getpid(), signal.SIGINT))
+    spent = time.process_time()  # Not the clock's: other programs may hold this one up.
+    try:
+        strikes.start()
+        tenon.verify(engine)
+        strikes.join()
+        shares.append("not interrupted")
+    except KeyboardInterrupt:
+        shares.append((time.process_time() - spent) / work)
+        if shares[-1] < 0.7:
+            break
+print("interrupted", shares[-1] < 0.7 or shares)
+print(tenon.verify(engine)["ok"])
+"""
+
+
+def test_control_c_ends_a_verification_at_the_next_step() -> None:
+    done = small.script(VERIFIED)
+    assert done.stdout == "interrupted True\nTrue\n", (done.stdout, done.stderr)
+
+
 def test_the_module_of_plugins_has_two_names() -> None:
     one, other = importlib.import_module("tensorrt.plugin"), importlib.import_module("tenon.plugin")
     for name in ["register", "impl", "aot_impl", "autotune", "TensorDesc", "KernelLaunchParams", "op"]:

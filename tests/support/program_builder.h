@@ -30,7 +30,7 @@ class ProgramBuilder
         mPlan.profiles.resize(1);
     }
 
-    // ---- shape program ----
+    // ---- shape program
     Reg constant(int64_t value)
     {
         return instruction(PlanShapeOp::kConstant, {}, {}, value);
@@ -40,7 +40,7 @@ class ProgramBuilder
         return instruction(op, a, b, 0);
     }
 
-    // ---- I/O ----
+    // ---- I/O
     //! −1 extents become symbols, bounded by `min` and `max` in profile 0.
     int32_t input(std::string const& name, std::vector<int64_t> const& extents, int64_t min = 1, int64_t max = 16,
         DType dtype = DType::kFLOAT)
@@ -87,7 +87,7 @@ class ProgramBuilder
         return tensor(PlanTensorKind::kIO, io, dtype, extents, name);
     }
 
-    // ---- tensors and steps ----
+    // ---- tensors and steps
     int32_t activation(std::vector<Reg> const& extents, DType dtype = DType::kFLOAT)
     {
         return tensor(PlanTensorKind::kActivation, -1, dtype, extents, "t" + std::to_string(mProgram.tensors.size()));

@@ -1,5 +1,6 @@
 // The command line program: options that all subcommands share, signals, and exit statuses.
 #include "commands.h"
+#include "crash.h"
 #include "interruption.h"
 #include "progress_bar.h"
 #include "texts.h"
@@ -193,6 +194,7 @@ int guarded(CLI::App& app, int argc, char** argv, int& status)
 int main(int argc, char** argv)
 {
     listenForInterruption();
+    listenForCrashes();
     CLI::App app{"Tenon builds ONNX models into plans, runs, measures, explains and checks them.", "tenon"};
     app.set_version_flag("--version", versionText);
     app.footer(kExamples);

@@ -3,6 +3,7 @@
 #include "api/plugins/plugin_registry.h"
 #include "plugins/cpu_body.h"
 #include "plugins/failure.h"
+#include "plugins/in_callback.h"
 
 bool tenonSetCpuBody(char const* type, char const* version, char const* nameSpace, tenon::CpuBody body) noexcept
 try
@@ -25,6 +26,11 @@ bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) noexcept
     *nbInputs = inputs;
     *nbOutputs = outputs;
     return true;
+}
+
+size_t tenonInnermostPlugin(char* text, size_t room) noexcept
+{
+    return text == nullptr ? 0 : tenon::plugins::InCallback::describe(text, room);
 }
 
 void tenonExplainFailure(char const* why) noexcept

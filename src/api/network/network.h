@@ -63,7 +63,6 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     ~Network() override;
 
     // ---- for tensors, layers and the builder
-    // --------------------------------------------------------------------------
     Reporting const& reporting() const noexcept
     {
         return mReporting;
@@ -117,7 +116,6 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
     // ---- slots
-    // --------------------------------------------------------------------------------------------------------
     ITensor* addInput(char const* name, nvinfer1::DataType type, Dims const& dimensions) noexcept override;
     void markOutput(ITensor& tensor) noexcept override;
     void unmarkOutput(ITensor& tensor) noexcept override;

@@ -2,6 +2,7 @@
 #include "backends/plugin/object.h"
 
 #include "plugins/driver.h"
+#include "plugins/in_callback.h"
 #include "plugins/registry.h"
 
 #include <algorithm>
@@ -38,8 +39,10 @@ Result<plugins::PluginPtr> objectOf(CustomLayer const& fields, KernelSource cons
     if (source.plugins == nullptr)
         return badConfig("there is no registry to make plugin {} with", fields.identity().show());
     auto const& registry = static_cast<plugins::Registry const&>(*source.plugins);
+    plugins::Identity const identity = fields.identity();
+    plugins::InCallback const inside{plugins::Ask::kRestore, identity};
     plugins::PluginPtr plugin =
-        TENON_TRY(registry.restore(fields.identity(), std::string{source.layer}, fields.stored));
+        TENON_TRY(registry.restore(identity, std::string{source.layer}, fields.stored));
     if (int32_t const count = plugin->outputCount(); // 0: an object for running only, which has no such call.
         count != static_cast<int32_t>(source.outputs) && (count != 0 || plugin->v2() != nullptr))
         return badConfig("plugin {} had {} outputs when the plan was built; what the creator made of what the plan "
@@ -84,6 +87,7 @@ Result<Done> ContextObject::reshape(std::span<TensorArg const> inputs, std::span
     for (plugins::Port const& port : ports.all)
         mDescs.push_back(port.desc);
     mTakeOvers = mFacts->ports.takeOvers(outputs);
+    plugins::InCallback const inside{plugins::Ask::kReshape, mPlugin->identity()};
     TENON_TRY(mPlugin->reshape(ports));
     return checkWorkspace(ports);
 }
@@ -112,6 +116,7 @@ Result<EngineObject> EngineObject::restore(KernelSource const& source)
     auto facts = std::make_shared<ObjectFacts>(TENON_TRY(factsOf(source)));
     plugins::PluginPtr plugin = TENON_TRY(objectOf(facts->ports.fields, source));
     TENON_TRY(askAgain(*plugin, facts->ports));
+    plugins::InCallback const inside{plugins::Ask::kInitialize, plugin->identity()};
     TENON_TRY(plugin->initialize());
     facts->workspace = TENON_TRY(workspaceIn(*plugin, facts->ports));
     facts->ports.fields.stored.clear(); // The object has it now.
@@ -120,6 +125,7 @@ Result<EngineObject> EngineObject::restore(KernelSource const& source)
 
 Result<ContextObject> EngineObject::attach(ContextResources const& resources)
 {
+    plugins::InCallback const inside{plugins::Ask::kAttach, mPlugin->identity()};
     plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
     TENON_TRY(copy->setTactic(mFacts->ports.fields.tactic));
     return ContextObject{mFacts, std::move(copy)};

@@ -115,7 +115,7 @@ inline constexpr int32_t kCapabilityRuntime{2};
 inline constexpr int32_t kVerbose{4};
 inline constexpr int32_t kVersion{(3 << 24) | 101600}; // The upper byte: V2DynamicExt.
 
-// ---- tables of functions ------------------------------------------------------------------------------------------
+// ---- tables of functions
 
 using Code = void (*)();
 
