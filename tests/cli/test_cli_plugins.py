@@ -299,5 +299,5 @@ def test_a_trace_that_cannot_be_opened_is_told(padded: pathlib.Path, tmp_path: p
     nowhere = tmp_path / "none" / "calls.txt"
     refused = tenon("plugin", "trace", "-o", nowhere, padded, "--plugins", PAD, status=1).stderr
     assert f"'{nowhere}' cannot be opened: No such file or directory" in refused
-    told = tenon("run", padded, "--plugins", PAD, TENON_PLUGIN_TRACE=str(nowhere)).stderr
+    told = tenon("run", padded, "--plugins", PAD, TENON_PLUGIN_TRACE=str(nowhere), status=1).stderr
     assert told.count(f"TENON_PLUGIN_TRACE: '{nowhere}' cannot be opened: No such file or directory") == 1
