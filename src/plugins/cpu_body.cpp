@@ -184,8 +184,8 @@ bool isTiming() noexcept
 Result<Done> runOnHost(
     CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work)
 {
-    InCallback const inside{body == nullptr ? callbackOf(Ask::kRun, plugin.identity().generation) : "the CPU body",
-        plugin.identity()};
+    InCallback const inside{
+        body == nullptr ? callbackOf(Ask::kRun, plugin.identity().generation) : "the CPU body", plugin.identity()};
     if (body == nullptr)
         return plugin.run(work);
     auto const in = static_cast<size_t>(inputs);

@@ -41,8 +41,7 @@ Result<plugins::PluginPtr> objectOf(CustomLayer const& fields, KernelSource cons
     auto const& registry = static_cast<plugins::Registry const&>(*source.plugins);
     plugins::Identity const identity = fields.identity();
     plugins::InCallback const inside{plugins::Ask::kRestore, identity};
-    plugins::PluginPtr plugin =
-        TENON_TRY(registry.restore(identity, std::string{source.layer}, fields.stored));
+    plugins::PluginPtr plugin = TENON_TRY(registry.restore(identity, std::string{source.layer}, fields.stored));
     if (int32_t const count = plugin->outputCount(); // 0: an object for running only, which has no such call.
         count != static_cast<int32_t>(source.outputs) && (count != 0 || plugin->v2() != nullptr))
         return badConfig("plugin {} had {} outputs when the plan was built; what the creator made of what the plan "
