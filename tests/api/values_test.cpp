@@ -130,10 +130,10 @@ TEST_F(Values, A7_namesAreCopiedAndLimitedTo4096Bytes)
 
 TEST_F(Values, A7_everyNameIsCopied)
 {
-    ITensor* const x = network->addInput("x", DataType::kFLOAT, dims({2}));
-    ILayer* const layer = network->addUnary(*x, UnaryOperation::kEXP);
     std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    ITensor* const x = network->getInput(0);
+    ILayer* const layer = network->getLayer(0);
     std::string name = "a name that is too long to lie within the text itself";
     std::string const given = name;
     x->setName(name.c_str());
