@@ -42,9 +42,7 @@ std::string known(std::span<BackendEntry const> backends)
 
 DeviceChoice chosen(BackendEntry const& entry, int32_t index, std::string reason)
 {
-    Device& device = entry.device(index);
-    registerDevice(&device);
-    return {&entry, index, &device, std::move(reason)};
+    return {&entry, index, &entry.device(index), std::move(reason)};
 }
 
 Result<DeviceChoice> chooseByName(std::span<BackendEntry const> backends, std::string const& wanted)
