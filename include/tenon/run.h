@@ -33,6 +33,15 @@ extern "C"
     //! \return 1; 0 with nothing changed, after a report to the context's logger and recorder.
     TENON_CALL int32_t tenonSetDeviceMemory(void* context, void* memory, int64_t bytes) TENON_NOEXCEPT;
 
+    //! For how long a thread that waits for other threads of a run spins before it sleeps: in the runs of contexts that
+    //! are made with the config from now on.
+    //! \param config an nvinfer1::IRuntimeConfig. \param microseconds 0: not at all; -1: as TENON_SPIN says.
+    //! \return 1; 0 with nothing changed, after a report to the engine's logger and recorder.
+    TENON_CALL int32_t tenonSetSpin(void* config, int64_t microseconds) TENON_NOEXCEPT;
+
+    //! What tenonSetSpin has set; -1 at first.
+    TENON_CALL int64_t tenonGetSpin(void const* config) TENON_NOEXCEPT;
+
     //! Whether an I/O tensor of an engine with an implicit batch has one copy for all samples.
     //! \param engine an nvinfer1::ICudaEngine.
     TENON_CALL int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) TENON_NOEXCEPT;

@@ -53,6 +53,11 @@ class Team
     {
         return mBarrier.count();
     }
+    //! For barriers between some of the lanes.
+    SpinTime spin() const noexcept
+    {
+        return mLease.spin;
+    }
     //! Calls work(context, lane, barrier) on all lanes at once, this thread as lane 0; returns when all have returned.
     //! In a process forked off since the team was made it is this thread alone, with a barrier of one.
     void run(Work work, void* context) noexcept;

@@ -21,6 +21,11 @@ struct Launch
     size_t outputCount{0};
     //! An operand is a shape tensor of the network's, which lives on the host; all others are memory of the device.
     bool touchesHost{false};
+    //! Steps of different streams may run side by side from one fence to the next. In the order of the list is right,
+    //! too, for devices that do one after the other. 0 is the run's own stream, others are auxiliary ones.
+    int32_t stream{0};
+    bool isFence{false}; //!< All earlier steps are over before this one and all behind it begin.
+    float cost{0.0F};    //!< Estimated microseconds on one thread of the host; 0: next to none.
 };
 
 //! Called after each step when a run is observed (profiling, debugging, verification); false stops the run.
@@ -42,6 +47,7 @@ struct RunOptions
 {
     void* stream{nullptr};
     int32_t hostThreads{0}; //!< For what runs on the host; 0: the device's default.
+    int64_t spin{-1};       //!< Microseconds for which its threads spin when they wait; −1: the device's default.
     StepObserver const* observer{nullptr};
     ContinueCheck const* mayContinue{nullptr}; //!< Asked before the first step and between steps.
     //! One of this device's. Null: the run returns when its work is done. Else it may return before; launches, and all
@@ -118,9 +124,5 @@ class Device
     //! True while work for the stream is recorded, to run whenever the recording is launched.
     virtual bool isCapturing(void const* stream) const noexcept = 0;
 };
-
-//! Devices of this process by name; null when there is none of the name. Filled by api from the backends' tables.
-Device* findDevice(std::string_view name) noexcept;
-void registerDevice(Device* device);
 
 } // namespace tenon

@@ -13,9 +13,14 @@ struct Placed
 {
     int64_t begin;
     int64_t end;
-    int32_t first;
-    int32_t last;
+    ArenaBlock life;
 };
+
+bool liveTogether(ArenaBlock const& a, ArenaBlock const& b) noexcept
+{
+    bool const areBeside = a.region >= 0 && a.region == b.region && a.stream != b.stream;
+    return areBeside || (a.first <= b.last && b.first <= a.last);
+}
 
 //! Start of the tightest gap of at least `bytes` between those blocks of `placed`, sorted by begin, that live together
 //! with `block`.
@@ -26,7 +31,7 @@ int64_t bestFit(std::vector<Placed> const& placed, ArenaBlock const& block, int6
     int64_t edge{0};
     for (Placed const& other : placed)
     {
-        if (other.first > block.last || block.first > other.last)
+        if (!liveTogether(other.life, block))
             continue;
         int64_t const slack = other.begin - edge - bytes;
         if (slack >= 0 && slack < bestSlack)
@@ -58,7 +63,7 @@ ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
         int64_t const begin = bestFit(placed, block, bytes);
         layout.offsets[i] = begin;
         layout.bytes = std::max(layout.bytes, begin + bytes);
-        Placed const mine{begin, begin + bytes, block.first, block.last};
+        Placed const mine{begin, begin + bytes, block};
         placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                           [](Placed const& a, Placed const& b) { return a.begin < b.begin; }),
             mine);

@@ -13,6 +13,9 @@ struct ArenaBlock
     int64_t bytes{0};
     int32_t first{0}; //!< Step that writes it first.
     int32_t last{0};  //!< Last step that touches it, ≥ first.
+    //! Where all that touches it is one stream's in one split region: no block of another stream there may overlap.
+    int32_t region{-1};
+    int32_t stream{0};
 };
 
 struct ArenaLayout

@@ -4,6 +4,7 @@
 #include "base/real_op.h"
 #include "plan/check.h"
 #include "plan/lookup.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 
@@ -25,7 +26,9 @@ class BlockPlanner
     BlockPlanner(Plan const& plan, Program const& program, bool share)
         : mPlan{plan},
           mProgram{program},
-          mShare{share}
+          mShare{share},
+          mRegions{regionsOf(program)},
+          mRegionOf{regionOfSteps(mRegions)}
     {
         for (size_t i = 0; i < program.tensors.size(); ++i)
             mRoots.push_back(rootOf(program, static_cast<int32_t>(i)));
@@ -39,10 +42,30 @@ class BlockPlanner
             for (size_t i = 0; i < step.outputs.size(); ++i)
                 addOutput(step, static_cast<int32_t>(i));
         addStaging();
+        for (size_t i = 0; i < mResult.blocks.size(); ++i)
+            settleStreams(mResult.blocks[i], mTouches[i]);
         return std::move(mResult);
     }
 
   private:
+    //! Which streams touch some memory.
+    struct Streams
+    {
+        static constexpr int32_t kNobody{-1};
+        static constexpr int32_t kSeveral{-2};
+        int32_t one{kNobody}; //!< The only one.
+
+        void add(int32_t stream) noexcept
+        {
+            if (stream != kNobody)
+                one = one == kNobody || one == stream ? stream : kSeveral;
+        }
+        void add(Streams const& others) noexcept
+        {
+            add(others.one);
+        }
+    };
+
     int32_t root(int32_t tensor) const
     {
         return mRoots[asSize(tensor)];
@@ -52,15 +75,42 @@ class BlockPlanner
     void findLives()
     {
         mLives.assign(mProgram.tensors.size(), {0, -1, -1});
+        mStreamsOf.resize(mProgram.tensors.size());
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
             auto const step = static_cast<int32_t>(i);
             for (int32_t const input : mProgram.steps[i].inputs)
                 if (input >= 0)
+                {
                     mLives[asSize(root(input))].last = step;
+                    mStreamsOf[asSize(root(input))].add(mProgram.steps[i].stream);
+                }
             for (int32_t const output : mProgram.steps[i].outputs)
+            {
                 mLives[asSize(root(output))] = {0, step, step};
+                mStreamsOf[asSize(root(output))].add(mProgram.steps[i].stream);
+            }
         }
+    }
+
+    //! A block that lives in one split region for one stream says so; others live to the ends of such regions, where
+    //! steps of other streams run beside those that touch them.
+    void settleStreams(ArenaBlock& block, Streams const& streams) const
+    {
+        if (block.first < 0)
+            return;
+        int32_t const from = mRegionOf[asSize(block.first)];
+        int32_t const to = mRegionOf[asSize(block.last)];
+        if (from == to && mRegions[asSize(from)].isSplit && streams.one >= 0)
+        {
+            block.region = from;
+            block.stream = streams.one;
+            return;
+        }
+        if (mRegions[asSize(from)].isSplit)
+            block.first = mRegions[asSize(from)].first;
+        if (mRegions[asSize(to)].isSplit)
+            block.last = mRegions[asSize(to)].last - 1;
     }
 
     void addOutput(PlanStep const& step, int32_t position)
@@ -68,14 +118,16 @@ class BlockPlanner
         int32_t const tensor = root(step.outputs[asSize(position)]);
         if (mProgram.tensors[asSize(tensor)].kind != PlanTensorKind::kActivation)
             return;
-        ArenaBlock const& life = mLives[asSize(tensor)];
+        ArenaBlock const life = mLives[asSize(tensor)];
         int32_t block = mShare ? inheritedBlock(step, position) : -1;
         if (block < 0)
         {
             block = static_cast<int32_t>(mResult.blocks.size());
             mResult.blocks.push_back(life);
             mResult.members.emplace_back();
+            mTouches.emplace_back();
         }
+        mTouches[asSize(block)].add(mStreamsOf[asSize(tensor)]);
         mResult.blocks[asSize(block)].last = std::max(mResult.blocks[asSize(block)].last, life.last);
         mResult.members[asSize(block)].push_back(tensor);
         mResult.blockOf[asSize(tensor)] = block;
@@ -110,6 +162,7 @@ class BlockPlanner
             mResult.stagingOf[io] = static_cast<int32_t>(mResult.blocks.size());
             mResult.blocks.push_back({0, writer, writer});
             mResult.members.push_back({tensor});
+            mTouches.emplace_back().add(mProgram.steps[asSize(writer)].stream);
         }
     }
 
@@ -118,7 +171,11 @@ class BlockPlanner
     bool mShare;
     BlockPlan mResult;
     std::vector<int32_t> mRoots;
-    std::vector<ArenaBlock> mLives; //!< By root.
+    std::vector<ArenaBlock> mLives;  //!< By root.
+    std::vector<Streams> mStreamsOf; //!< By root.
+    std::vector<Streams> mTouches;   //!< By block.
+    std::vector<Region> mRegions;
+    std::vector<int32_t> mRegionOf; //!< By step.
 };
 
 //! Most bytes that a tensor can take; −1 when there is no sensible bound.

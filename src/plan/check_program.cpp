@@ -3,6 +3,7 @@
 
 #include "base/real_op.h"
 #include "plan/lookup.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 #include <numeric>
@@ -94,6 +95,7 @@ class Checker
                 return std::move(checked).error().in("step '" + mProgram.steps[i].name + "'");
         }
         TENON_TRY(checkInPlace());
+        TENON_TRY(checkStreams(mProgram));
         return checkOutputs();
     }
 

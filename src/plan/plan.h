@@ -145,6 +145,7 @@ struct Plan
     bool debugsUnfused{false};   //!< Every tensor that a step writes can be debugged, under the program's name for it.
     int32_t profilingVerbosity{0};
     int64_t networkLayers{0};
+    int32_t maxAuxStreams{-1}; //!< As the user has set it; −1: not at all. Programs that are planned later keep to it.
     PlanBatch batch;
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
     std::shared_ptr<void const> blob;      //!< Keeps that memory alive; null while building.

@@ -108,6 +108,10 @@ struct PlanStep
     std::string candidate;         //!< "rows", "depthwise", "reference", …
     int64_t tactic{0};
     int32_t code{-1}; //!< Position among the plan's code of what the step runs; −1: the device's own kernels alone.
+    //! Steps of different streams may run side by side from one fence to the next; 0 is the run's own.
+    int32_t stream{0};
+    bool isFence{false}; //!< Begins when all earlier steps are over.
+    float cost{0.0F};    //!< Estimated microseconds at the typical shape, on one thread of the host; 0: next to none.
 };
 
 struct Program

@@ -53,6 +53,7 @@ class Reader
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();
         plan.batch = {static_cast<PlanBatchMode>(x.batch_mode()), x.max_batch()};
+        plan.maxAuxStreams = x.max_aux_streams();
         plan.memoryPerProfile = listOf(x.memory_per_profile());
         plan.code =
             TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
@@ -230,6 +231,9 @@ class Reader
         step.candidate = textOf(x.candidate());
         step.tactic = x.tactic();
         step.code = x.code();
+        step.stream = x.stream();
+        step.isFence = x.is_fence();
+        step.cost = x.cost();
         return step;
     }
 

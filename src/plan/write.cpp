@@ -100,7 +100,7 @@ class Writer
                                                 });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
-            static_cast<uint8_t>(plan.batch.mode), plan.batch.most));
+            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 
@@ -210,8 +210,8 @@ class Writer
         auto const produces = mOut.CreateVector(x.produces);
         auto const name = text(x.name);
         auto const candidate = text(x.candidate);
-        return stored::CreateStep(
-            mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate, x.tactic, x.code);
+        return stored::CreateStep(mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate,
+            x.tactic, x.code, x.stream, x.isFence, x.cost);
     }
     fb::Offset<stored::Program> write(Program const& x)
     {

@@ -2,6 +2,7 @@
 #include "planner/in_place.h"
 
 #include "plan/check.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 #include <set>
@@ -32,7 +33,9 @@ class InPlace
   public:
     explicit InPlace(Program& program)
         : mProgram{program},
-          mLast{lastReads(program)}
+          mLast{lastReads(program)},
+          mRegions{regionsOf(program)},
+          mRegionOf{regionOfSteps(mRegions)}
     {
     }
     void settle(int32_t index)
@@ -69,7 +72,7 @@ class InPlace
         bool const same = to.kind == PlanTensorKind::kActivation
             && tensorAt(mProgram, root).kind == PlanTensorKind::kActivation && to.layout == from.layout
             && to.extents == from.extents && bitsOf(to.dtype) == bitsOf(from.dtype);
-        if (!same || mLast[static_cast<size_t>(root)] != index)
+        if (!same || mLast[static_cast<size_t>(root)] != index || isReadBeside(root, index))
             return false;
         // Another operand in the same memory would be read after it was written over.
         return std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t each) {
@@ -77,8 +80,25 @@ class InPlace
         }) == 1;
     }
 
+    //! Whether a step of another stream, which may run at the same time, reads the memory.
+    bool isReadBeside(int32_t root, int32_t index) const
+    {
+        Region const& region = mRegions[static_cast<size_t>(mRegionOf[static_cast<size_t>(index)])];
+        for (int32_t i = region.first; region.isSplit && i < index; ++i)
+        {
+            PlanStep const& step = mProgram.steps[static_cast<size_t>(i)];
+            if (step.stream != mProgram.steps[static_cast<size_t>(index)].stream
+                && std::ranges::any_of(
+                    step.inputs, [&](int32_t each) { return each >= 0 && rootOf(mProgram, each) == root; }))
+                return true;
+        }
+        return false;
+    }
+
     Program& mProgram;
     std::vector<int32_t> mLast;
+    std::vector<Region> mRegions;
+    std::vector<int32_t> mRegionOf;
 };
 } // namespace
 

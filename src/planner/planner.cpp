@@ -9,6 +9,7 @@
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
 #include "planner/program_writer.h"
+#include "planner/streams.h"
 #include "planner/symbols.h"
 #include "planner/time_offers.h"
 
@@ -120,6 +121,7 @@ Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions c
     planner::ProgramWriter writer{
         source, std::move(symbols), std::move(registers), std::move(kernels), weights, code, decisions};
     Program program = TENON_TRY(writer.write());
+    planner::assignStreams(program, options.maxAuxStreams);
     planner::settleInPlace(program);
     return program;
 }
@@ -185,6 +187,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     plan.code = code.take();
     plan.profilingVerbosity = options.profilingVerbosity;
     plan.networkLayers = options.networkLayers;
+    plan.maxAuxStreams = options.maxAuxStreams;
     plan.batch = options.batch;
     for (Decision& decision : decisions)
         plan.decisions.push_back({std::move(decision.kind), std::move(decision.layer), std::move(decision.text)});

@@ -2,7 +2,8 @@
 #include "runtime/context.h"
 
 #include "device/reaper.h"
-#include "runtime/context_state.h"
+#include "runtime/context_runner.h"
+#include "runtime/shape_values.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,14 +23,6 @@ Result<int64_t> memoryOf(Engine const& engine, MemoryStrategy strategy, int32_t 
     }
     return badArgument("unknown memory strategy {}", static_cast<int32_t>(strategy));
 }
-
-std::string listOf(nvinfer1::Dims64 const& dims)
-{
-    std::string text;
-    for (int32_t i = 0; i < std::clamp(dims.nbDims, 0, nvinfer1::Dims64::MAX_DIMS); ++i)
-        text += fmt::format("{}{}", i == 0 ? "" : "x", dims.d[i]);
-    return "[" + text + "]";
-}
 } // namespace
 
 Context::Context(std::shared_ptr<ContextState> state)
@@ -40,18 +33,19 @@ Context::Context(std::shared_ptr<ContextState> state)
 Context::~Context()
 {
     if (!mState->engine.device().isWorking())
-        mState->waitForFrames();
-    else if (mState->hasFramesUnderWay()) // Not here: this thread may be what they wait for.
-        retire(mState, [state = mState.get()] { state->waitForFrames(); });
+        mState->frames.wait();
+    mState->frames.silence();         // The logger may go when this call has returned, and recordings stay.
+    if (mState->frames.areUnderWay()) // Not waited for here: this thread may be what they wait for.
+        retire(mState, [state = mState.get()] { state->frames.wait(); });
 }
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, MemoryStrategy strategy)
 {
     auto state = std::make_shared<ContextState>(std::move(engine), strategy);
     int64_t const bytes = TENON_TRY(memoryOf(*state->owner, strategy, 0));
-    TENON_TRY(state->takeMemory(bytes));
+    TENON_TRY(state->memory.take(bytes));
     if (strategy != MemoryStrategy::kUSER_MANAGED)
-        TENON_TRY(state->attachKernels());
+        TENON_TRY(state->attached.attach());
     return std::unique_ptr<Context>{new Context{std::move(state)}};
 }
 
@@ -67,9 +61,9 @@ Log const& Context::log() const noexcept
 
 void Context::setLog(Log log)
 {
-    mState->recorder.set(log.recorder());
+    mState->attached.setRecorder(log.recorder());
     mState->log = std::move(log);
-    mState->settleFrames();
+    mState->frames.settle();
 }
 
 void Context::setName(char const* name)
@@ -84,14 +78,19 @@ std::string const& Context::name() const noexcept
 
 void Context::setThreads(int32_t threads)
 {
-    mState->threads = threads > 0 ? threads : mState->engine.threads;
+    mState->host.threads = threads > 0 ? threads : mState->engine.threads;
+}
+
+void Context::setSpin(int64_t microseconds)
+{
+    mState->host.spin = microseconds;
 }
 
 // ---- shapes
 
 int32_t Context::profile() const noexcept
 {
-    return mState->profile;
+    return mState->shapes.profile();
 }
 
 Result<Done> Context::setProfile(int32_t index, void* stream)
@@ -99,44 +98,23 @@ Result<Done> Context::setProfile(int32_t index, void* stream)
     TENON_TRY(mState->checkNotRunning());
     TENON_TRY(mState->engine.device().checkStream(stream));
     TENON_TRY(engine().checkProfile(index));
-    if (mState->strategy == MemoryStrategy::kON_PROFILE_CHANGE && index != mState->profile)
+    if (strategy() == MemoryStrategy::kON_PROFILE_CHANGE && index != profile())
     {
-        int64_t const bytes = TENON_TRY(memoryOf(engine(), mState->strategy, index));
-        TENON_TRY(mState->takeMemory(bytes));
+        int64_t const bytes = TENON_TRY(memoryOf(engine(), strategy(), index));
+        TENON_TRY(mState->memory.take(bytes));
+        mState->frames.settle();
     }
-    mState->profile = index;
-    for (size_t i = 0; i < mState->ownValues.size(); ++i)
-        if (std::exchange(mState->ownValues[i], nullptr) != nullptr)
-            mState->addresses[i] = nullptr;
-    for (int32_t i = 0; i < mState->engine.inputs; ++i)
-        mState->set[asSize(i)] = engine().io(i).dims;
-    mState->refreshDims();
+    mState->bindings.forgetOwnValues();
+    mState->shapes.select(index);
     return Done{};
 }
 
 Result<Done> Context::setInputShape(char const* name, Dims const& dims)
 {
     int32_t const index = TENON_TRY(engine().ioOf(name));
-    PlanIO const& io = engine().io(index);
-    if (!io.isInput)
+    if (!engine().io(index).isInput)
         return badArgument("'{}' is an output: its shape follows from the inputs", name);
-    if (dims.nbDims != io.dims.nbDims)
-        return badArgument("input '{}' has rank {}, not {}", name, io.dims.nbDims, dims.nbDims);
-    PlanProfileInput const* const bounds = mState->engine.profileInput(profile(), index);
-    for (int32_t i = 0; i < dims.nbDims; ++i)
-    {
-        int64_t const fixed = io.dims.d[i];
-        if (dims.d[i] < 0 || (fixed >= 0 && dims.d[i] != fixed))
-            return badArgument("input '{}': {} does not fit {}: axis {} has extent {}, not {}", name, listOf(dims),
-                listOf(io.dims), i, fixed >= 0 ? std::to_string(fixed) : "0 or more", dims.d[i]);
-        if (bounds != nullptr && (dims.d[i] < bounds->min.d[i] || dims.d[i] > bounds->max.d[i]))
-            return badArgument("input '{}': {} is outside profile {}, which goes from {} to {}: see axis {}", name,
-                listOf(dims), profile(), listOf(bounds->min), listOf(bounds->max), i);
-    }
-    TENON_TRY(mState->checkNamed(index, dims));
-    mState->set[asSize(index)] = dims;
-    mState->refreshDims();
-    return Done{};
+    return mState->shapes.set(index, dims);
 }
 
 Result<Context::Dims> Context::tensorShape(char const* name) const
@@ -144,7 +122,7 @@ Result<Context::Dims> Context::tensorShape(char const* name) const
     int32_t const index = TENON_TRY(engine().ioOf(name));
     Dims dims = engine().io(index).dims;
     if (engine().io(index).isInput)
-        return mState->dims[asSize(index)];
+        return mState->shapes.dims()[asSize(index)];
     auto const registers = mState->registersNow();
     PlanTensor const& tensor = engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)];
     for (int32_t i = 0; i < dims.nbDims; ++i)
@@ -166,17 +144,14 @@ Result<Context::Dims> Context::tensorStrides(char const* name) const
             return Dims{-1, {}};
         strides.d[i] = stride;
         if (i > 0 && __builtin_mul_overflow(stride, std::max<int64_t>(dims.d[i], 1), &stride))
-            return badArgument("'{}' of {} has strides beyond 64 bits", name, listOf(dims));
+            return badArgument("'{}' has strides beyond 64 bits", name);
     }
     return strides;
 }
 
 bool Context::allInputShapesSet() const noexcept
 {
-    for (size_t i = 0; i < mState->dims.size(); ++i)
-        if (!mState->hasShape(i))
-            return false;
-    return true;
+    return mState->shapes.areSet();
 }
 
 std::vector<char const*> Context::missingInputs() const
@@ -184,8 +159,8 @@ std::vector<char const*> Context::missingInputs() const
     std::vector<char const*> missing;
     for (int32_t i = 0; i < engine().inputCount(); ++i)
     {
-        bool const noValues = engine().io(i).isShape && mState->addresses[asSize(i)] == nullptr;
-        if (!mState->hasShape(asSize(i)) || noValues)
+        bool const noValues = engine().io(i).isShape && mState->bindings.addresses()[asSize(i)] == nullptr;
+        if (!mState->shapes.isSet(asSize(i)) || noValues)
             missing.push_back(engine().io(i).name.c_str());
     }
     return missing;
@@ -201,7 +176,7 @@ Result<std::vector<char const*>> Context::inferShapes()
     for (int32_t i = engine().inputCount(); i < engine().ioCount(); ++i)
     {
         IOFacts const& facts = mState->engine.io[asSize(i)];
-        void* const address = mState->addresses[asSize(i)];
+        void* const address = mState->bindings.addresses()[asSize(i)];
         if (address == nullptr || facts.valuesTensor < 0 || !engine().io(i).isShape)
             continue;
         if (auto const known = argOf(mState->engine, facts.valuesTensor, registers)) // Else only running tells them.
@@ -218,11 +193,10 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
         return badArgument("'{}' is an input", name);
     if (!allInputShapesSet())
         return badArgument("the largest size of '{}' is known once all input shapes are set", name);
-    std::vector<void*> from = mState->addresses;
-    for (size_t i = 0; bindings != nullptr && i < mState->ownValues.size(); ++i)
-        if (mState->ownValues[i] == nullptr)
-            from[i] = bindings[i];
-    auto const registers = mState->registersFor(from);
+    std::vector<void*> from;
+    for (size_t i = 0; i < mState->bindings.addresses().size(); ++i)
+        from.push_back(mState->bindings.addressIn(bindings, i));
+    auto const registers = mState->shapes.registersFor(from);
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
@@ -240,12 +214,9 @@ Result<Done> Context::setTensorAddress(char const* name, void* data)
     AddressUse const use{std::max(bitsOf(engine().io(index).dtype) / 8, 1), engine().io(index).isShape};
     if (auto usable = engine().device().checkAddress(data, use); !usable)
         return std::move(usable).error().in(fmt::format("tensor '{}'", name));
-    if (index < engine().inputCount() && mState->ownValues[asSize(index)] != nullptr)
-    {
+    if (mState->bindings.hasOwnValues(asSize(index)))
         TENON_TRY(mState->checkNotRunning()); // It reads them.
-        mState->ownValues[asSize(index)] = nullptr;
-    }
-    mState->addresses[asSize(index)] = data;
+    mState->bindings.setAddress(asSize(index), data);
     return Done{};
 }
 
@@ -266,13 +237,13 @@ Result<Done> Context::setOutputAddress(char const* name, void* data)
 void const* Context::tensorAddress(char const* name) const noexcept
 {
     int32_t const index = engine().findIO(name);
-    return index < 0 ? nullptr : mState->addresses[asSize(index)];
+    return index < 0 ? nullptr : mState->bindings.addresses()[asSize(index)];
 }
 
 void* Context::outputAddress(char const* name) const noexcept
 {
     int32_t const index = engine().findIO(name);
-    return index < engine().inputCount() ? nullptr : mState->addresses[asSize(index)];
+    return index < engine().inputCount() ? nullptr : mState->bindings.addresses()[asSize(index)];
 }
 
 Result<Done> Context::setOutputAllocator(char const* name, nvinfer1::IOutputAllocator* allocator)
@@ -281,21 +252,21 @@ Result<Done> Context::setOutputAllocator(char const* name, nvinfer1::IOutputAllo
     if (engine().io(index).isInput)
         return badArgument("'{}' is an input; output allocators are for outputs", name);
     TENON_TRY(mState->checkNotRunning());
-    mState->allocators[asSize(index)] = allocator;
+    mState->bindings.setAllocator(asSize(index), allocator);
     return Done{};
 }
 
 nvinfer1::IOutputAllocator* Context::outputAllocator(char const* name) const noexcept
 {
     int32_t const index = engine().findIO(name);
-    return index < 0 ? nullptr : mState->allocators[asSize(index)];
+    return index < 0 ? nullptr : mState->bindings.allocator(asSize(index));
 }
 
 // ---- memory
 
 MemoryStrategy Context::strategy() const noexcept
 {
-    return mState->strategy;
+    return mState->memory.strategy();
 }
 
 Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes)
@@ -303,7 +274,7 @@ Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes
     TENON_TRY(mState->checkNotRunning());
     if (bytes.value_or(0) < 0)
         return badArgument("{} bytes of device memory cannot be", *bytes);
-    if (mState->strategy != MemoryStrategy::kUSER_MANAGED)
+    if (!mState->memory.isUsers())
         return errorOf(
             ErrorCode::kINVALID_STATE, "the context owns its memory: create it with kUSER_MANAGED to set it");
     auto const address = reinterpret_cast<uintptr_t>(memory);
@@ -312,9 +283,8 @@ Result<Done> Context::setDeviceMemory(void* memory, std::optional<int64_t> bytes
             uintptr_t{1} << std::countr_zero(address), engine().device().name(), needed);
     int64_t const size = bytes ? *bytes : TENON_TRY(engine().deviceMemorySize());
     if (memory != nullptr)
-        TENON_TRY(mState->attachKernels());
-    mState->userBytes = size;
-    mState->userMemory = memory;
+        TENON_TRY(mState->attached.attach());
+    mState->memory.give(memory, size);
     return Done{};
 }
 
@@ -322,7 +292,7 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 {
     if (auto const missing = missingInputs(); !missing.empty())
     {
-        bool const hasShape = mState->hasShape(asSize(engine().findIO(missing.front())));
+        bool const hasShape = mState->shapes.isSet(asSize(engine().findIO(missing.front())));
         return errorOf(ErrorCode::kINVALID_STATE, "the {} of input '{}' {} not set", hasShape ? "values" : "shape",
             missing.front(), hasShape ? "are" : "is");
     }
@@ -332,14 +302,13 @@ Result<int64_t> Context::updateDeviceMemorySizeForShapes()
 Result<Done> Context::setTemporaryAllocator(nvinfer1::IGpuAllocator* allocator)
 {
     TENON_TRY(mState->checkNotRunning());
-    mState->scratch = std::make_shared<DeviceMemory>();
-    mState->temporary = allocator;
+    mState->memory.setTemporary(allocator);
     return Done{};
 }
 
 nvinfer1::IGpuAllocator* Context::temporaryAllocator() const noexcept
 {
-    return mState->temporary;
+    return mState->memory.temporary();
 }
 
 // ---- running
@@ -355,6 +324,12 @@ Result<Done> Context::setInputConsumedEvent(void* event)
 void* Context::inputConsumedEvent() const noexcept
 {
     return mState->consumed;
+}
+
+Result<Done> Context::setAuxStreams(std::span<void* const> streams)
+{
+    TENON_TRY(mState->checkNotRunning());
+    return mState->aux.set(streams, engine().auxStreams());
 }
 
 Result<Done> Context::enqueue(void* stream)
@@ -376,12 +351,7 @@ Result<Done> Context::runObserved(Observer const& observer, bool keepInputs)
 
 void Context::awaitTimed(StepObserver const& timer)
 {
-    for (std::shared_ptr<Frame> const& frame : mState->frames)
-        if (frame->timer.get() == &timer)
-        {
-            frame->wait();
-            frame->settle();
-        }
+    mState->frames.awaitTimed(timer);
 }
 
 Result<Done> Context::run(RunRequest const& request)
@@ -389,7 +359,7 @@ Result<Done> Context::run(RunRequest const& request)
     TENON_TRY(mState->engine.device().checkStream(request.stream));
     if (request.consumed != nullptr)
         TENON_TRY(mState->engine.device().checkEvent(request.consumed)); // It was good when it was set.
-    TENON_TRY(mState->checkCaller());
+    TENON_TRY(mState->attached.checkCaller());
     if (mState->isRunning.exchange(true, std::memory_order_acquire))
         return ContextState::isBusy();
     struct End
@@ -400,7 +370,7 @@ Result<Done> Context::run(RunRequest const& request)
             isRunning.store(false, std::memory_order_release);
         }
     } const end{mState->isRunning};
-    return runOnce(*mState, request);
+    return mState->runner->run(request);
 }
 
 } // namespace tenon

@@ -59,7 +59,8 @@ class Context
     void setLog(Log log);
     void setName(char const* name);
     std::string const& name() const noexcept;
-    void setThreads(int32_t threads); //!< 0: the engine's.
+    void setThreads(int32_t threads);   //!< 0: the engine's.
+    void setSpin(int64_t microseconds); //!< −1: the device's own.
 
     // ---- shapes
     int32_t profile() const noexcept;
@@ -109,6 +110,8 @@ class Context
     //! Checks the event; runs record it from now on when they have read their inputs. Null: none.
     Result<Done> setInputConsumedEvent(void* event);
     void* inputConsumedEvent() const noexcept;
+    //! Streams for what runs beside a run's own; those that the engine has no use for are ignored (S6).
+    Result<Done> setAuxStreams(std::span<void* const> streams);
     Result<Done> enqueue(void* stream);
     //! Synchronous, pointers in I/O index order (S7); output allocators are not asked (R1).
     Result<Done> execute(void* const* bindings);

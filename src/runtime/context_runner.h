@@ -1,4 +1,4 @@
-// Run: one run of a context, while its call lasts.
+// ContextRunner: does the runs of a context, one after the other.
 #pragma once
 
 #include "runtime/context_state.h"
@@ -6,31 +6,26 @@
 namespace tenon
 {
 
-class Run
+//! What it needs for a run stays for the next: with the same shapes, running allocates nothing.
+class ContextRunner
 {
   public:
-    Run(ContextState& state, RunRequest const& request)
-        : mState{state},
-          mEngine{state.engine},
-          mRequest{request},
-          mApart{request.observer != nullptr && request.keepInputs},
-          mIsCaptured{mEngine.device().isCapturing(request.stream)},
-          mMark{request.consumed}
-    {
-    }
-    Result<Done> run();
+    explicit ContextRunner(ContextState& state);
+    ContextRunner(ContextRunner const&) = delete;
+    ContextRunner& operator=(ContextRunner const&) = delete;
+
+    Result<Done> run(RunRequest const& request);
 
   private:
     // ---- What the run has and where.
+    void begin(RunRequest const& request);
     Result<Done> runAll();
     //! The error of a run that was ended while it waited for earlier work.
     static Error dropped();
     //! After a failure under way: whoever waits for the inputs goes on, and the outputs are made unusable.
     void giveUp();
     Result<Done> takeAddresses();
-    void* addressOf(size_t io) const;
-    Result<Done> takeArena();
-    Result<Done> takeScratch(size_t bytes);
+    Result<Done> selectRun();
     //! A frame that no work uses. Recordings get one of their own.
     Result<Done> takeFrame();
     void startValues();
@@ -38,15 +33,21 @@ class Run
     Result<Done> selectTail(size_t index);
     //! Whether the call may return before the steps have run: nobody watches them, and they tell no sizes (R3).
     bool mayGoOn(Segment segment) const;
+    std::span<void* const> inputs() const noexcept
+    {
+        return {mIO.data(), asSize(mEngine.inputs)};
+    }
     nvinfer1::IOutputAllocator* allocatorOf(size_t io) const
     {
-        return mRequest.bindings != nullptr ? nullptr : mState.allocators[io];
+        return mRequest->bindings != nullptr ? nullptr : mState.bindings.allocator(io);
     }
 
     // ---- Pointers of the steps, and their launches.
     //! Pointers of the first segment are written again only when something has moved.
     bool isStale() const;
     void writePointers(Segment segment, PreparedTail const& tail);
+    //! Whether an output lies where an input does.
+    bool writesInputs() const;
     Result<RunEnd> launch(Segment segment, PreparedTail const& tail, bool mayGoOn);
     //! Steps of the segment, and the mark behind the last that reads an input.
     Result<RunEnd> launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn);
@@ -56,10 +57,6 @@ class Run
     //! Takes the values that the segment's last step tells, and all registers that follow from them.
     Result<Done> learn(Segment segment);
     Result<Done> learnStep(int32_t index);
-    Attached* attached(int32_t step) const
-    {
-        return mState.attached.empty() ? nullptr : mState.attached[asSize(step)].get();
-    }
     void* address(Slot const& slot) const
     {
         switch (slot.from)
@@ -73,21 +70,18 @@ class Run
     }
     void* blockAddress(int32_t block) const
     {
-        return static_cast<char*>(mArena) + mState.run->offsets[asSize(block)];
+        return static_cast<char*>(mArena) + mRun->offsets[asSize(block)];
     }
     //! An output of unknown size goes to the arena until its allocator can be asked for the true size.
     void* ioAddress(size_t io) const
     {
         IOFacts const& facts = mEngine.io[io];
-        if (facts.staging >= 0 && mState.given[io] == 0 && allocatorOf(io) != nullptr)
+        if (facts.staging >= 0 && mGiven[io] == 0 && allocatorOf(io) != nullptr)
             return blockAddress(mApart ? facts.stagingApart : facts.staging);
-        return mState.now[io];
+        return mIO[io];
     }
 
-    // ---- What the user's objects are told and asked.
-    //! Custom layers hear of new shapes, profiles and addresses of network inputs before they run, and not without
-    //! need (K3, L13).
-    Result<Done> reshapeAttached(size_t index, Segment segment, PreparedTail const& tail);
+    // ---- What the user's objects are asked.
     //! Custom layers are told of other shapes when nothing runs them, now or later.
     Result<Done> awaitAttached() const;
     //! Rule R3: outputs whose extents are known once step `after` has run get their memory.
@@ -100,14 +94,25 @@ class Run
 
     ContextState& mState;
     EngineState const& mEngine;
-    RunRequest const& mRequest;
-    bool mApart;
-    bool mIsCaptured;
-    void* mMark; //!< Event to record when the inputs have been read; null: there is none, or it is recorded.
+
+    // ---- Of the latest run.
+    ShapeKey mKey;
+    ShapeKey mTailKey;
+    std::shared_ptr<PreparedRun const> mRun;
+    std::vector<std::shared_ptr<PreparedTail const>> mTails; //!< By segment; [0] is unused.
+    std::vector<Span> mSymbols;
+    std::vector<Span> mRegisters;
+    std::vector<uint8_t> mKnown; //!< Per symbol.
+    std::vector<void*> mIO;      //!< Address of each I/O tensor.
+    std::vector<uint8_t> mGiven; //!< Per output: its allocator has been asked.
+
+    // ---- Of the run at hand.
+    RunRequest const* mRequest{nullptr};
+    bool mApart{false};
+    bool mIsCaptured{false};
+    void* mMark{nullptr}; //!< Event to record when the inputs have been read; null: there is none, or it is recorded.
     bool mHasLaunched{false};
     std::shared_ptr<Frame> mFrame;
-    bool mMoved{false};   //!< Custom layers have not heard of this run's shapes and addresses.
-    bool mIsOther{false}; //!< More than addresses.
     void* mArena{nullptr};
 };
 

@@ -86,6 +86,11 @@ int32_t Engine::layerCount() const noexcept
     return static_cast<int32_t>(mState->program->steps.size());
 }
 
+int32_t Engine::auxStreams() const noexcept
+{
+    return mState->auxStreams;
+}
+
 int32_t Engine::ioCount() const noexcept
 {
     return static_cast<int32_t>(mState->plan->io.size());

@@ -57,6 +57,7 @@ class Engine : public std::enable_shared_from_this<Engine>
     int32_t threads() const noexcept;         //!< Of a run, as resolved.
     std::string const& name() const noexcept; //!< The network's.
     int32_t layerCount() const noexcept;      //!< Steps of the program (P8).
+    int32_t auxStreams() const noexcept;      //!< Beside a run's own, that its steps are spread over.
 
     // ---- I/O tensors: inputs, then outputs, each in network order (P6)
     int32_t ioCount() const noexcept;

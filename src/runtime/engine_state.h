@@ -103,6 +103,7 @@ struct EngineState
     std::vector<Slot> inputSlots;
     std::vector<Slot> outputSlots;
     int32_t inputsReadUntil{0}; //!< Position of the first step from which on none reads an input of the network.
+    int32_t auxStreams{0};      //!< Beside a run's own, that steps are spread over.
     size_t produced{0};         //!< Room for values that steps produce, over all steps.
 
     //! Computed when first asked for, one per profile.

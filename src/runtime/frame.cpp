@@ -45,7 +45,8 @@ Frame::Frame(ContextState& context)
             {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
                 produced.data() + slots.firstProduced},
             static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size(),
-            touchesHost(engine, engine.program->steps[i])});
+            touchesHost(engine, engine.program->steps[i]), 0, engine.program->steps[i].isFence,
+            engine.program->steps[i].cost});
     }
 }
 
@@ -61,22 +62,16 @@ Error failedRun(EngineState const& engine, RunFailure failure)
 Frame::~Frame()
 {
     if (capturedFrom != nullptr)
-        capturedFrom->recordings.fetch_sub(1);
-}
-
-void Frame::startCapture()
-{
-    capturedFrom = mContext.shared_from_this();
-    capturedFrom->recordings.fetch_add(1);
+        capturedFrom->frames.dropRecording();
 }
 
 void Frame::start(std::shared_ptr<StepObserver const> timerOfRun)
 {
-    arenaMemory = mContext.memory;
-    scratchMemory = mContext.scratch;
+    arenaMemory = mContext.memory.activations();
+    scratchMemory = mContext.memory.scratch();
     timer = std::move(timerOfRun);
-    ownValues = mContext.ownValues;
-    log = mContext.log;
+    ownValues = mContext.bindings.ownValues();
+    setLog(mContext.log);
 }
 
 void Frame::settle()
@@ -87,14 +82,30 @@ void Frame::settle()
     scratchMemory.reset();
     timer.reset();
     std::ranges::fill(ownValues, nullptr);
-    log = Log{};
+    setLog(Log{});
+}
+
+void Frame::silence()
+{
+    std::scoped_lock const lock{mReporting};
+    mLog = Log{nullptr, mLog.recorder()};
+}
+
+void Frame::setLog(Log const& log)
+{
+    std::scoped_lock const lock{mReporting};
+    mLog = log;
 }
 
 Error Frame::failed(RunFailure const& failure)
 {
     Error error = failedRun(mContext.engine, failure);
-    mContext.hasFailed.store(true);
-    log.error(error);
+    mContext.frames.noteFailure();
+    {
+        std::scoped_lock const lock{mReporting};
+        Log const log = mLog; // The logger may silence the frame.
+        log.error(error);
+    }
     poisonOutputs(
         mContext.engine, io, tails.empty() || tails.back() == nullptr ? run->head.registers : tails.back()->registers);
     return error;

@@ -1,16 +1,15 @@
 // Frame: the pointers of all steps of one run, which must last until its work is over, however late that is.
 #pragma once
 
-#include "runtime/device_memory.h"
-#include "runtime/engine_state.h"
+#include "runtime/bindings.h"
+#include "runtime/context_memory.h"
+
+#include <mutex>
 
 namespace tenon
 {
 
 struct ContextState;
-
-//! Values of a shape tensor, in the form of its type.
-using OwnValues = std::shared_ptr<std::vector<std::byte> const>;
 
 //! A context has as many as it has runs under way.
 struct Frame final : public RunListener
@@ -36,15 +35,12 @@ struct Frame final : public RunListener
     std::shared_ptr<DeviceMemory> scratchMemory;
     std::shared_ptr<StepObserver const> timer;
     std::vector<OwnValues> ownValues;
-    Log log; //!< As it was when the run began.
     std::unique_ptr<Fence> fence;
-    //! Set for a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
+    //! Of a run that was captured: the recording keeps all that it needs, and the frame serves for it alone.
     std::shared_ptr<ContextState> capturedFrom;
 
     //! Before a new run whose work may go on.
     void start(std::shared_ptr<StepObserver const> timerOfRun);
-    //! The frame serves a recording from now on, and nothing else.
-    void startCapture();
     bool isUnderWay() const
     {
         return !fence->isOver();
@@ -56,11 +52,17 @@ struct Frame final : public RunListener
     }
     //! Gives back what the run used, if it is over.
     void settle();
+    //! No logger hears of the run when this has returned; the recorder, which is referred to, still does.
+    void silence();
 
     Error failed(RunFailure const& failure) override;
 
   private:
-    ContextState& mContext; //!< Waits for its frames before it goes, or is kept by `capturedFrom`.
+    void setLog(Log const& log);
+
+    ContextState& mContext;          //!< Waits for its frames before it goes, or is kept by `capturedFrom`.
+    std::recursive_mutex mReporting; //!< While a failure is reported: the user's logger may destroy the context.
+    Log mLog;                        //!< As it was when the run began.
 };
 
 //! What a recording holds of a run that was captured. The frame's end is the context's and its memory's, so that it

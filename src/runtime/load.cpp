@@ -3,6 +3,7 @@
 
 #include "plan/check.h"
 #include "plan/lookup.h"
+#include "plan/regions.h"
 #include "runtime/needed_plugins.h"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ class Loader
         takeBlocks();
         makeSlots();
         findRead();
+        findStreams();
         TENON_TRY(checkPlugins(mPlan, mEngine.options.plugins));
         TENON_TRY(checkCode());
         TENON_TRY(loadWeights());
@@ -162,6 +164,16 @@ class Loader
         for (PlanSymbol const& symbol : mProgram.symbols)
             if (symbol.kind == PlanSymbolKind::kInputValue)
                 mEngine.io[asSize(symbol.source)].isRead = true;
+    }
+
+    void findStreams()
+    {
+        for (PlanStep const& step : mProgram.steps)
+            mEngine.auxStreams = std::max(mEngine.auxStreams, step.stream);
+        // Where streams part, inputs have been read when they meet again.
+        for (Region const& region : regionsOf(mProgram))
+            if (region.isSplit && mEngine.inputsReadUntil > region.first)
+                mEngine.inputsReadUntil = std::max(mEngine.inputsReadUntil, region.last);
     }
 
     //! Which weights the program reads; others are there for the portable graph alone.

@@ -141,17 +141,34 @@ class StepPreparer
     bool mApart;
 };
 
+using ScratchByStream = decltype(PreparedTail::scratchAt);
+
+//! Steps of one stream follow each other and share theirs.
+void placeScratch(ScratchByStream const& bytes, size_t alignment, PreparedTail& tail)
+{
+    for (size_t i = 0; i < bytes.size(); ++i)
+    {
+        tail.scratchAt[i] = tail.scratch;
+        if (bytes[i] > 0)
+            tail.scratch = (tail.scratch + alignment - 1) / alignment * alignment + bytes[i];
+        tail.scratchAt[i] = tail.scratch - bytes[i];
+    }
+}
+
 Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, size_t segment, bool apart,
     PreparedTail const* former, PreparedTail& tail)
 {
     StepPreparer preparer{engine, run, tail.registers, apart};
+    ScratchByStream scratchOf{};
     auto const [first, last] = engine.segments[segment];
     for (int32_t i = first; i < last; ++i)
     {
         PreparedStep const* const same = former == nullptr ? nullptr : &former->steps[asSize(i - first)];
         tail.steps.push_back(TENON_TRY(preparer.prepare(i, same)));
-        tail.scratch = std::max(tail.scratch, tail.steps.back().prepared->scratchBytes());
+        size_t& most = scratchOf[asSize(engine.program->steps[asSize(i)].stream)];
+        most = std::max(most, tail.steps.back().prepared->scratchBytes());
     }
+    placeScratch(scratchOf, engine.device().alignment(), tail);
     return Done{};
 }
 
@@ -268,19 +285,17 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
 }
 
 Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engine, ShapeKey key, PreparedRun const& run,
-    size_t segment, std::span<uint8_t const> known, std::span<Span const> symbols, bool apart)
+    TailShapes const& shapes, std::shared_ptr<PreparedTail const> former)
 {
     auto tail = std::make_shared<PreparedTail>();
     tail->key = std::move(key);
-    tail->registers = evaluateAll(engine, symbols, DataSymbols::kAtBound, known);
-    PreparedTail const* former{nullptr};
-    auto const latest = engine.tails.latest();
-    bool const same = latest != nullptr && latest->segment == segment && latest->threads == run.threads;
-    if (same)
-        former = latest.get();
-    tail->segment = segment;
+    tail->registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, shapes.known);
+    tail->segment = shapes.segment;
     tail->threads = run.threads;
-    TENON_TRY(prepareSteps(engine, run, segment, apart, former, *tail));
+    if (former == nullptr)
+        former = engine.tails.latest();
+    bool const isUsable = former != nullptr && former->segment == tail->segment && former->threads == tail->threads;
+    TENON_TRY(prepareSteps(engine, run, shapes.segment, shapes.apart, isUsable ? former.get() : nullptr, *tail));
     return std::shared_ptr<PreparedTail const>{std::move(tail)};
 }
 

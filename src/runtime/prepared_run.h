@@ -4,10 +4,13 @@
 #include "device/device.h"
 #include "plan/arena.h"
 #include "plan/plan.h"
+#include "plan/regions.h"
 #include "plan/register_values.h"
 #include "runtime/lru_cache.h"
 
 #include "NvInferRuntimeBase.h"
+
+#include <array>
 
 namespace tenon
 {
@@ -28,7 +31,8 @@ struct PreparedTail
     ShapeKey key;                //!< Of tails.
     std::vector<Span> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
     std::vector<PreparedStep> steps;
-    size_t scratch{0};
+    size_t scratch{0};                                  //!< Bytes for all streams.
+    std::array<size_t, kMaxAuxStreams + 1> scratchAt{}; //!< Where each stream's begins.
     size_t segment{0};
     int32_t threads{1};
 
@@ -60,9 +64,19 @@ struct RunShapes
 
 Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine, ShapeKey key, RunShapes const& shapes);
 
-//! The segment after values became known: `known` has one entry per symbol, `registers` their values.
+//! What has become known before a later segment.
+struct TailShapes
+{
+    size_t segment{0};
+    std::span<uint8_t const> known; //!< Per symbol.
+    std::span<Span const> symbols;
+    bool apart{false};
+};
+
+//! The segment for these values. Steps whose extents are those of `former`, another tail of the segment, share with it.
+//! Null: with the latest of the engine's, where that is one.
 Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engine, ShapeKey key, PreparedRun const& run,
-    size_t segment, std::span<uint8_t const> known, std::span<Span const> symbols, bool apart);
+    TailShapes const& shapes, std::shared_ptr<PreparedTail const> former);
 
 //! All registers for symbols at hand.
 std::vector<Span> evaluateAll(

@@ -1,16 +1,17 @@
-// Run: the pointers of its steps, and their launches.
-#include "runtime/run.h"
+// ContextRunner: the pointers of its steps, and their launches.
+#include "runtime/context_runner.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace tenon
 {
 
-bool Run::isStale() const
+bool ContextRunner::isStale() const
 {
-    if (mFrame->run != mState.run || mFrame->arena != mArena || mFrame->scratch != mState.scratch->data()
-        || mFrame->stream != mRequest.stream || mEngine.segments.size() > 1)
+    if (mFrame->run != mRun || mFrame->arena != mArena || mFrame->scratch != mState.memory.scratch()->data()
+        || mFrame->stream != mRequest->stream || mEngine.segments.size() > 1)
         return true;
     for (size_t i = 0; i < mFrame->io.size(); ++i)
         if (mFrame->io[i] != ioAddress(i)) // With an allocator, an output may go elsewhere than to its address.
@@ -18,8 +19,36 @@ bool Run::isStale() const
     return false;
 }
 
-void Run::writePointers(Segment segment, PreparedTail const& tail)
+//! The order of steps decides then what is read, and streams would have none.
+bool ContextRunner::writesInputs() const
 {
+    auto const bytesOfIO = [&](size_t io) {
+        PlanTensor const& tensor = mEngine.program->tensors[asSize(mEngine.io[io].tensor)];
+        std::array<int64_t, nvinfer1::Dims64::MAX_DIMS> extents{};
+        size_t const rank = std::min(tensor.extents.size(), extents.size());
+        for (size_t i = 0; i < rank; ++i)
+            extents[i] = std::max<int64_t>(mRegisters[asSize(tensor.extents[i])].hi, 0);
+        int64_t const bytes = bytesOf(tensor.dtype, tensor.layout, std::span<int64_t const>{extents.data(), rank});
+        return bytes < 0 ? UINTPTR_MAX / 4 : static_cast<uintptr_t>(bytes);
+    };
+    auto const inputCount = asSize(mEngine.inputs);
+    for (size_t out = inputCount; out < mIO.size(); ++out)
+        for (size_t in = 0; in < inputCount; ++in)
+        {
+            if (mEngine.io[in].tensor < 0 || mIO[in] == nullptr || mIO[out] == nullptr)
+                continue;
+            auto const from = reinterpret_cast<uintptr_t>(mIO[in]);
+            auto const to = reinterpret_cast<uintptr_t>(ioAddress(out));
+            if (from < to + bytesOfIO(out) && to < from + bytesOfIO(in))
+                return true;
+        }
+    return false;
+}
+
+void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
+{
+    bool const isInPlace = mEngine.auxStreams > 0 && writesInputs();
+    auto* const scratch = static_cast<char*>(mState.memory.scratch()->data());
     for (int32_t i = segment.first; i < segment.last; ++i)
     {
         PlanStep const& step = mEngine.program->steps[asSize(i)];
@@ -29,28 +58,29 @@ void Run::writePointers(Segment segment, PreparedTail const& tail)
         for (size_t j = slots.firstOutput; j < slots.firstOutput + step.outputs.size(); ++j)
             mFrame->outputs[j] = address(mEngine.outputSlots[j]);
         Launch& launch = mFrame->launches[asSize(i)];
-        launch.prepared =
-            attached(i) != nullptr ? &attached(i)->prepared() : tail.steps[asSize(i - segment.first)].prepared.get();
-        launch.call.scratch = mState.scratch->data();
-        launch.call.stream = mRequest.stream;
+        launch.prepared = mState.attached.of(i) != nullptr ? &mState.attached.of(i)->prepared()
+                                                           : tail.steps[asSize(i - segment.first)].prepared.get();
+        launch.stream = isInPlace ? 0 : step.stream;
+        launch.call.scratch = scratch + tail.scratchAt[asSize(step.stream)];
+        launch.call.stream = mRequest->stream;
     }
-    mFrame->run = mState.run;
-    mFrame->tails = mState.tails;
-    mFrame->stream = mRequest.stream;
+    mFrame->run = mRun;
+    mFrame->tails = mTails;
+    mFrame->stream = mRequest->stream;
     mFrame->arena = mArena;
-    mFrame->scratch = mState.scratch->data();
+    mFrame->scratch = mState.memory.scratch()->data();
     for (size_t i = 0; i < mFrame->io.size(); ++i)
         mFrame->io[i] = ioAddress(i);
 }
 
-Result<RunEnd> Run::launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
+Result<RunEnd> ContextRunner::launch(Segment segment, PreparedTail const& tail, bool mayGoOn)
 {
     if (mayGoOn)
-        mFrame->start(mRequest.timer);
+        mFrame->start(mRequest->timer);
     return launchParts(segment, tail, mayGoOn);
 }
 
-Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
+Result<RunEnd> ContextRunner::launchParts(Segment segment, PreparedTail const& tail, bool mayGoOn)
 {
     int32_t cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
     if (mIsCaptured && cut > segment.first)
@@ -68,19 +98,20 @@ Result<RunEnd> Run::launchParts(Segment segment, PreparedTail const& tail, bool 
     return end;
 }
 
-Result<Done> Run::mark()
+Result<Done> ContextRunner::mark()
 {
-    TENON_TRY(mEngine.device().recordEvent(mMark, mRequest.stream));
+    TENON_TRY(mEngine.device().recordEvent(mMark, mRequest->stream));
     mMark = nullptr;
     return Done{};
 }
 
-Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
+Result<RunEnd> ContextRunner::launchPart(Segment part, int32_t first, PreparedTail const& tail, bool mayGoOn)
 {
-    RunOptions options{.stream = mRequest.stream,
-        .hostThreads = mState.threads,
-        .observer = mRequest.timer.get(),
-        .mayContinue = mRequest.mayContinue,
+    RunOptions options{.stream = mRequest->stream,
+        .hostThreads = mState.host.threads,
+        .spin = mState.host.spin,
+        .observer = mRequest->timer.get(),
+        .mayContinue = mRequest->mayContinue,
         .listener = mFrame.get(),
         .isContinued = part.first > first};
     if (mayGoOn && mIsCaptured)
@@ -89,7 +120,7 @@ Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& 
         options.fence = mFrame->fence.get();
     StepObserver observe;
     bool stopped{false};
-    if (mRequest.observer != nullptr)
+    if (mRequest->observer != nullptr)
     {
         observe = [&](Launch const& each, double microseconds) {
             stopped = !tell(each, tail.steps[asSize(each.step - first)], microseconds);
@@ -115,7 +146,7 @@ Result<RunEnd> Run::launchPart(Segment part, int32_t first, PreparedTail const& 
     return failedRun(mEngine, std::move(failure));
 }
 
-bool Run::tell(Launch const& launch, PreparedStep const& step, double microseconds)
+bool ContextRunner::tell(Launch const& launch, PreparedStep const& step, double microseconds)
 {
     PlanStep const& stored = mEngine.program->steps[asSize(launch.step)];
     ObservedStep seen{launch.step, &stored, step.inputs, step.outputs, {launch.call.inputs, step.inputs.size()},
@@ -124,21 +155,21 @@ bool Run::tell(Launch const& launch, PreparedStep const& step, double microsecon
     if (!stored.produces.empty() && learnStep(launch.step))
     {
         for (int32_t const output : stored.outputs)
-            if (auto arg = argOf(mEngine, output, mState.registers))
+            if (auto arg = argOf(mEngine, output, mRegisters))
                 outputs.push_back(*std::move(arg));
         seen.outputs = outputs;
     }
-    return (*mRequest.observer)(seen);
+    return (*mRequest->observer)(seen);
 }
 
-Result<Done> Run::learn(Segment segment)
+Result<Done> ContextRunner::learn(Segment segment)
 {
     if (segment.first == segment.last || mEngine.program->steps[asSize(segment.last - 1)].produces.empty())
         return Done{};
     return learnStep(segment.last - 1);
 }
 
-Result<Done> Run::learnStep(int32_t index)
+Result<Done> ContextRunner::learnStep(int32_t index)
 {
     Program const& program = *mEngine.program;
     PlanStep const& step = program.steps[asSize(index)];
@@ -146,14 +177,14 @@ Result<Done> Run::learnStep(int32_t index)
     {
         auto const symbol = asSize(step.produces[i]);
         int64_t const value = mFrame->produced[mEngine.stepSlots[asSize(index)].firstProduced + i];
-        int64_t const bound = mState.registers[asSize(program.symbols[symbol].upper)].hi;
+        int64_t const bound = mRegisters[asSize(program.symbols[symbol].upper)].hi;
         if (value < 0 || value > std::max<int64_t>(bound, 0))
             return errorOf(ErrorCode::kFAILED_EXECUTION, "{} tells the extent {}, which is not within [0, {}]",
                 stepLabel(mEngine, index), value, bound);
-        mState.registers[symbol] = {value, value};
-        mState.known[symbol] = 1;
+        mRegisters[symbol] = {value, value};
+        mKnown[symbol] = 1;
     }
-    evaluate(program, mEngine.order, DataSymbols::kAtBound, mState.known, mState.registers);
+    evaluate(program, mEngine.order, DataSymbols::kAtBound, mKnown, mRegisters);
     return Done{};
 }
 

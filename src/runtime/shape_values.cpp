@@ -1,4 +1,7 @@
-// Context: values of shape tensors, given and asked for by copy.
+// Values of shape tensors: in memory, and as a context is given them and asked for them by copy.
+#include "runtime/shape_values.h"
+
+#include "base/real_op.h"
 #include "runtime/context_state.h"
 
 #include <algorithm>
@@ -6,6 +9,35 @@
 
 namespace tenon
 {
+
+int64_t shapeValue(PlanIO const& io, void const* data, int32_t index) noexcept
+{
+    switch (io.dtype)
+    {
+    case DType::kINT64: return static_cast<int64_t const*>(data)[index];
+    case DType::kINT32: return static_cast<int32_t const*>(data)[index];
+    case DType::kINT8: return static_cast<int8_t const*>(data)[index];
+    case DType::kUINT8: return static_cast<uint8_t const*>(data)[index];
+    case DType::kFLOAT: return realBits(static_cast<double>(static_cast<float const*>(data)[index]));
+    default: return static_cast<uint8_t const*>(data)[index] != 0 ? 1 : 0;
+    }
+}
+
+void writeShapeValues(PlanIO const& io, void* data, std::span<int64_t const> values, bool real) noexcept
+{
+    for (size_t i = 0; i < values.size(); ++i)
+        if (io.dtype == DType::kINT64)
+            static_cast<int64_t*>(data)[i] = values[i];
+        else if (io.dtype == DType::kINT32)
+            static_cast<int32_t*>(data)[i] = static_cast<int32_t>(values[i]);
+        else if (io.dtype == DType::kINT8 || io.dtype == DType::kUINT8)
+            static_cast<uint8_t*>(data)[i] = static_cast<uint8_t>(values[i]);
+        else if (io.dtype == DType::kBOOL)
+            static_cast<uint8_t*>(data)[i] = values[i] != 0 ? 1 : 0;
+        else if (io.dtype == DType::kFLOAT)
+            static_cast<float*>(data)[i] =
+                real ? static_cast<float>(fromRealBits(values[i])) : static_cast<float>(values[i]);
+}
 
 namespace
 {
@@ -43,10 +75,7 @@ Result<Done> Context::setShapeValues(int32_t io, std::span<int64_t const> values
                 values[i], bounds->minValues[i], bounds->maxValues[i], profile());
     }
     TENON_TRY(mState->checkNotRunning()); // Its steps may read the values that these replace.
-    auto own = std::make_shared<std::vector<std::byte>>(std::max<size_t>(values.size(), 1) * sizeof(int64_t));
-    writeShapeValues(tensor, own->data(), values, false);
-    mState->addresses[asSize(io)] = own->data(); // Never written, as no input is.
-    mState->ownValues[asSize(io)] = std::move(own);
+    mState->bindings.setOwnValues(asSize(io), values);
     return Done{};
 }
 
@@ -60,7 +89,7 @@ Result<std::vector<int64_t>> Context::shapeValues(int32_t io) const
     std::vector<int64_t> values;
     if (tensor.isInput)
     {
-        void const* const data = mState->addresses[asSize(io)];
+        void const* const data = mState->bindings.addresses()[asSize(io)];
         if (data == nullptr)
             return errorOf(ErrorCode::kINVALID_STATE, "the values of shape tensor '{}' are not set", tensor.name);
         for (size_t i = 0; i < valueCount(tensor); ++i)
@@ -81,7 +110,7 @@ Result<std::vector<int64_t>> Context::shapeValues(int32_t io) const
 bool Context::allShapeValuesSet() const noexcept
 {
     for (int32_t i = 0; i < engine().inputCount(); ++i)
-        if (engine().io(i).isShape && mState->addresses[asSize(i)] == nullptr)
+        if (engine().io(i).isShape && mState->bindings.addresses()[asSize(i)] == nullptr)
             return false;
     return true;
 }

@@ -1,8 +1,13 @@
 // Rules O3, O5, O8, O10 to O12, Q24 and DLA: what runtime, engine and their configurations hold, and what they refuse.
 #include "fixture.h"
 
+#include "tenon/run.h"
+
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <map>
+#include <thread>
 
 namespace apitest
 {
@@ -113,6 +118,45 @@ TEST_F(RuntimeOptions, O8_flagsOfASerialization)
         ASSERT_EQ(same->size(), plain->size());
         EXPECT_EQ(std::memcmp(same->data(), plain->data(), plain->size()), 0);
     }
+}
+
+namespace
+{
+double processorSeconds()
+{
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+} // namespace
+
+TEST_F(RuntimeOptions, aContextSpinsForAsLongAsItsRuntimeConfigSays)
+{
+    convRelu.add(*network, dims({1, 3, 64, 10}));
+    runtime->setMaxThreads(2);
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    DeviceArray<float> const x{randomFloats(3 * 64 * 10, 1)};
+    DeviceArray<float> const y{4 * 64 * 10};
+    std::unique_ptr<IRuntimeConfig> const chosen{engine->createRuntimeConfig()};
+    EXPECT_EQ(tenonGetSpin(chosen.get()), -1);
+    auto const secondsBehindARun = [&](int64_t microseconds) {
+        EXPECT_EQ(tenonSetSpin(chosen.get(), microseconds), 1);
+        EXPECT_EQ(tenonGetSpin(chosen.get()), microseconds);
+        std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext(chosen.get())};
+        EXPECT_EQ(tenonSetSpin(chosen.get(), 77), 1); // For later contexts only.
+        EXPECT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+        EXPECT_TRUE(runToEnd(*context));
+        double const before = processorSeconds();
+        std::this_thread::sleep_for(std::chrono::milliseconds{400});
+        return processorSeconds() - before;
+    };
+    EXPECT_LT(secondsBehindARun(0), 0.01);       // The other lane sleeps,
+    EXPECT_GT(secondsBehindARun(500'000), 0.03); // or spins on, however little of a CPU it gets.
+    recorder.clear();
+    EXPECT_EQ(tenonSetSpin(chosen.get(), -2), 0);
+    EXPECT_EQ(tenonGetSpin(chosen.get()), 77);
+    ASSERT_EQ(recorder.getNbErrors(), 1);
+    EXPECT_NE(std::string{recorder.getErrorDesc(0)}.find("-2 microseconds"), std::string::npos);
 }
 
 TEST_F(RuntimeOptions, Q24_aContextHasTheRuntimeConfigThatItWasMadeWith)

@@ -190,11 +190,22 @@ def test_G3_auxiliary_streams_are_limited_from_above(logger: small.Recorder) -> 
     config.max_aux_streams = -2
     assert config.max_aux_streams == -1
     assert logger.errors().count("setMaxAuxStreams: -2 is negative") == 1
-    for most in (0, 3):
+    # The sum of three chains of convolutions: two of them can run beside the first.
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (1, 8, 24, 24))
+    ends = []
+    for _ in range(3):
+        last = x
+        for _ in range(8):
+            last = network.add_convolution_nd(last, 8, (3, 3), np.ones((8, 8, 3, 3), np.float32)).get_output(0)
+        ends.append(last)
+    total = network.add_elementwise(ends[0], ends[1], trt.ElementWiseOperation.SUM).get_output(0)
+    network.mark_output(network.add_elementwise(total, ends[2], trt.ElementWiseOperation.SUM).get_output(0))
+    for most, given in ((0, 0), (1, 1), (5, 2), (-1, 2)):
         config.max_aux_streams = most
         assert config.max_aux_streams == most
         plan = builder.build_serialized_network(network, config)
-        assert trt.Runtime(logger).deserialize_cuda_engine(plan).num_aux_streams <= most
+        assert trt.Runtime(logger).deserialize_cuda_engine(plan).num_aux_streams == given, most
 
 
 @pytest.mark.parametrize("stream", [0, 1])

@@ -172,6 +172,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
     planning.code = std::move(written.code);
     planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
     planning.networkLayers = network.getNbLayers();
+    planning.maxAuxStreams = config.settings().maxAuxStreams;
     planning.decisions = std::move(decisions);
     planning.progress = &progress;
     planning.progressParent = kBuildPhase;

@@ -86,6 +86,7 @@ PlanOptions optionsOf(Plan const& stored)
     options.code = stored.code;
     options.profilingVerbosity = stored.profilingVerbosity;
     options.networkLayers = stored.networkLayers;
+    options.maxAuxStreams = stored.maxAuxStreams;
     options.batch = stored.batch;
     return options;
 }

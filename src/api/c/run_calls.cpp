@@ -1,6 +1,7 @@
 // C functions: runs that can be ended, and what they need.
 #include "api/boundary.h"
 #include "api/run/execution_context.h"
+#include "api/run/runtime_config.h"
 #include "tenon/run.h"
 
 int32_t tenonRun(
@@ -60,4 +61,17 @@ int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) noexcept
     CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
     int32_t const io = own.engine().findIO(tensor);
     return own.isImplicit() && io >= 0 && own.engine().io(io).dims.d[0] == 1 ? 1 : 0;
+}
+
+int32_t tenonSetSpin(void* config, int64_t microseconds) noexcept
+{
+    using tenon::api::RuntimeConfig;
+    RuntimeConfig& own = RuntimeConfig::of(*static_cast<nvinfer1::IRuntimeConfig*>(config));
+    auto const work = [&] { return own.setSpin(microseconds); };
+    return tenon::api::fencedDone(own.reporting().log(), "tenonSetSpin", work) ? 1 : 0;
+}
+
+int64_t tenonGetSpin(void const* config) noexcept
+{
+    return tenon::api::RuntimeConfig::of(*static_cast<nvinfer1::IRuntimeConfig const*>(config)).spin();
 }

@@ -386,7 +386,7 @@ HardwareCompatibilityLevel CudaEngine::getHardwareCompatibilityLevel() const noe
 
 int32_t CudaEngine::getNbAuxStreams() const noexcept
 {
-    return 0;
+    return mEngine->auxStreams();
 }
 
 bool CudaEngine::isDebugTensor(char const* name) const noexcept

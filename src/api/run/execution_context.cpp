@@ -19,6 +19,8 @@ ExecutionContext::ExecutionContext(
       mWatch{*mEngine}
 {
     mContext->setLog(mReporting.log());
+    if (mConfig != nullptr)
+        mContext->setSpin(mConfig->spin());
     if (Result<Done> const set = mEngine->isImplicit() ? setBatch(mEngine->getMaxBatchSize()) : Done{}; !set)
         mReporting.log().error(set.error());
 }
@@ -258,15 +260,8 @@ void ExecutionContext::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams
     fencedDone(mReporting.log(), "IExecutionContext::setAuxStreams", [&]() -> Result<Done> {
         if (nbStreams < 0 || (auxStreams == nullptr && nbStreams > 0))
             return badArgument("{} of {} streams", auxStreams == nullptr ? "a null array" : "an array", nbStreams);
-        for (int32_t i = 0; i < nbStreams; ++i)
-        {
-            TENON_TRY(mContext->engine().device().checkStream(auxStreams[i]));
-            if (reinterpret_cast<uintptr_t>(auxStreams[i]) <= 1)
-                return badArgument("auxiliary stream {} is the default stream", i);
-            if (std::find(auxStreams, auxStreams + i, auxStreams[i]) != auxStreams + i)
-                return badArgument("auxiliary stream {} occurs twice", i);
-        }
-        return Done{}; // Extra streams are ignored (rule S6), and engines for hosts have none.
+        std::vector<void*> const streams(auxStreams, auxStreams + nbStreams);
+        return mContext->setAuxStreams(streams);
     });
 }
 

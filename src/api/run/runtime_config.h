@@ -37,10 +37,29 @@ class RuntimeConfig final : public nvinfer1::apiv::VRuntimeConfig,
     {
         return mStrategy;
     }
+    //! Microseconds for which threads of a run spin when they wait for each other; kStandardSpin: TENON_SPIN.
+    Result<Done> setSpin(int64_t microseconds)
+    {
+        if (microseconds < kStandardSpin)
+            return badArgument("{} microseconds cannot be; -1 stands for what TENON_SPIN says", microseconds);
+        mSpin = microseconds;
+        return Done{};
+    }
+    int64_t spin() const noexcept
+    {
+        return mSpin;
+    }
+    Reporting const& reporting() const noexcept
+    {
+        return *mReporting;
+    }
 
   private:
+    static constexpr int64_t kStandardSpin{-1};
+
     std::shared_ptr<Reporting const> mReporting; //!< The engine's: nobody could take the recorder from one of its own.
     Strategy mStrategy{Strategy::kSTATIC};
+    int64_t mSpin{kStandardSpin};
 };
 
 class SerializationConfig final : public nvinfer1::apiv::VSerializationConfig,

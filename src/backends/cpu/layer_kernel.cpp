@@ -21,11 +21,9 @@ Result<LayerKernel> LayerKernel::load(KernelSource const& source)
 Result<Done> LayerKernel::check(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const
 {
     std::vector<WeightArg> weights;
-    for (LoadedWeight const& weight : mWeights)
-    {
-        weights.push_back(weight.arg);
-        weights.back().packing = weight.packing;
-    }
+    weights.reserve(mWeights.size());
+    for (LoadedWeight const& weight : mWeights) // Without extents, which would be copies that nobody reads.
+        weights.push_back({weight.arg.data, weight.arg.bytes, weight.arg.dtype, {}, weight.packing});
     return checkShapes({layer(), inputs, outputs, weights, mArgs.unread});
 }
 

@@ -5,6 +5,7 @@
 #include "devices/guarded/guarded_memory.h"
 #include "support/device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -38,6 +39,25 @@ Result<Inside> insideOf(Launch const& launch)
     for (size_t i = 0; i < launch.outputCount; ++i)
         inside.outputs.push_back(TENON_TRY(operandOf(launch.call.outputs[i], "output", i, launch.touchesHost)));
     return inside;
+}
+
+//! Between two fences the streams in the opposite order of the list: a fence that lacks shows in results.
+std::vector<size_t> runningOrder(std::span<Launch const> launches, bool isObserved)
+{
+    std::vector<size_t> order;
+    for (size_t from = 0; from < launches.size();)
+    {
+        size_t to = from + 1;
+        while (to < launches.size() && !launches[to].isFence)
+            ++to;
+        for (size_t i = from; i < to; ++i)
+            order.push_back(i);
+        if (!isObserved) // Who observes steps sees them in the order of the list.
+            std::ranges::stable_sort(order.begin() + static_cast<ptrdiff_t>(from), order.end(), {},
+                [&](size_t at) { return launches[at].stream == 0 ? INT32_MIN : -launches[at].stream; });
+        from = to;
+    }
+    return order;
 }
 } // namespace
 
@@ -98,10 +118,12 @@ Result<Done> GuardedDevice::runNow(std::span<Launch const> launches, RunOptions 
     RunOptions there; // The calling thread does the stream's work, so that `inner` runs at once, too.
     there.stream = kApartStream;
     there.hostThreads = options.hostThreads;
+    there.spin = options.spin;
     there.mayContinue = options.mayContinue;
     StepObserver const* const observer = options.observer;
-    for (Launch const& launch : launches)
+    for (size_t const at : runningOrder(launches, observer != nullptr))
     {
+        Launch const& launch = launches[at];
         auto const found = insideOf(launch);
         if (!found)
         {

@@ -1,0 +1,274 @@
+// Streams of a run on the CPU: groups of lanes, fences, failures. The kernels here would race without fences.
+#include "backend/backend_table.h"
+#include "backends/cpu/side_by_side.h"
+#include "device/host/host_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+namespace tenon
+{
+
+namespace
+{
+using namespace std::chrono_literals;
+using cpu::LaneGroups;
+
+using Work = std::function<Result<Done>(Lane const& lane)>;
+
+class TestKernel final : public HostPrepared
+{
+  public:
+    TestKernel(Work work, bool isCollective)
+        : mWork{std::move(work)},
+          mIsCollective{isCollective}
+    {
+    }
+    bool isCollective() const noexcept override
+    {
+        return mIsCollective;
+    }
+    Result<Done> run(Call const&, Lane const& lane) const override
+    {
+        return mWork(lane);
+    }
+
+  private:
+    Work mWork;
+    bool mIsCollective;
+};
+
+//! Launches for the CPU's device.
+class Steps
+{
+  public:
+    void add(int32_t stream, Work work, bool isFence = false, float cost = 5.0F, bool isCollective = true)
+    {
+        Launch launch;
+        launch.prepared = &mKernels.emplace_back(std::move(work), isCollective);
+        launch.step = static_cast<int32_t>(mLaunches.size());
+        launch.stream = stream;
+        launch.isFence = isFence;
+        launch.cost = cost;
+        mLaunches.push_back(launch);
+    }
+    Result<RunEnd> run(int32_t threads, ContinueCheck const* mayContinue = nullptr)
+    {
+        RunOptions options;
+        options.stream = kApartStream;
+        options.hostThreads = threads;
+        options.mayContinue = mayContinue;
+        failure = {};
+        return allBackends().front().device(0).run(mLaunches, options, failure);
+    }
+
+    RunFailure failure;
+
+  private:
+    std::deque<TestKernel> mKernels;
+    std::vector<Launch> mLaunches;
+};
+
+Result<Done> nothing(Lane const&)
+{
+    return Done{};
+}
+
+//! Lanes of the branch wait here until those of the other have come, too.
+struct Meeting
+{
+    std::atomic<int32_t> arrived{0};
+    std::atomic<bool> isLate{false};
+
+    Work of(int32_t who)
+    {
+        return [this, who](Lane const&) -> Result<Done> {
+            arrived.fetch_or(1 << who);
+            auto const until = std::chrono::steady_clock::now() + 10s;
+            while (arrived.load() != 3 && std::chrono::steady_clock::now() < until)
+                std::this_thread::yield();
+            isLate = isLate || arrived.load() != 3;
+            return Done{};
+        };
+    }
+};
+} // namespace
+
+TEST(TeamRun, S6_branchesOfSmallStepsRunSideBySide)
+{
+    for (int32_t const threads : {2, 3, 4})
+    {
+        Meeting meeting;
+        Steps steps;
+        steps.add(0, nothing);
+        for (int32_t i = 0; i < 5; ++i)
+            steps.add(1, nothing, i == 0);
+        steps.add(1, meeting.of(0));
+        for (int32_t i = 0; i < 5; ++i)
+            steps.add(0, nothing);
+        steps.add(0, meeting.of(1));
+        steps.add(0, nothing, true);
+        ASSERT_TRUE(steps.run(threads));
+        EXPECT_FALSE(meeting.isLate) << threads;
+    }
+}
+
+TEST(TeamRun, S6_fencesHold)
+{
+    constexpr size_t kCount{4096};
+    for (int32_t round = 0; round < 200; ++round)
+    {
+        std::vector<int64_t> a(kCount);
+        std::vector<int64_t> b(kCount);
+        std::vector<int64_t> sum(kCount);
+        auto const add = [](std::vector<int64_t>& to, int64_t amount) -> Work {
+            return [&to, amount](Lane const& lane) -> Result<Done> {
+                auto const [first, last] = lane.part(static_cast<int64_t>(to.size()));
+                for (int64_t i = first; i < last; ++i)
+                    to[static_cast<size_t>(i)] += amount;
+                return Done{};
+            };
+        };
+        auto const join = [&](Lane const& lane) -> Result<Done> {
+            auto const [first, last] = lane.part(static_cast<int64_t>(kCount)); // Backwards: what other lanes wrote.
+            for (int64_t i = first; i < last; ++i)
+            {
+                size_t const at = kCount - 1 - static_cast<size_t>(i);
+                sum[at] = a[at] * 1000 + b[at];
+            }
+            return Done{};
+        };
+        Steps steps;
+        steps.add(0, add(a, 1));
+        steps.add(0, add(b, 1));
+        for (int32_t i = 0; i < 6; ++i)
+            steps.add(1, add(b, 2), i == 0);
+        for (int32_t i = 0; i < 6; ++i)
+            steps.add(0, add(a, 3));
+        steps.add(0, join, true);
+        ASSERT_TRUE(steps.run(2 + round % 3));
+        ASSERT_EQ(sum, std::vector<int64_t>(kCount, 19 * 1000 + 13));
+    }
+}
+
+TEST(TeamRun, aStepThatFailsEndsTheRunAtTheNextFence)
+{
+    for (int32_t const failing : {1, 2})
+        for (int32_t const threads : {1, 2, 4})
+        {
+            std::atomic<int32_t> later{0};
+            auto const fail = [](Lane const& lane) -> Result<Done> {
+                return lane.index == 0 ? Result<Done>{errorOf(ErrorCode::kFAILED_EXECUTION, "as told")} : Done{};
+            };
+            auto const count = [&](Lane const&) -> Result<Done> {
+                ++later;
+                return Done{};
+            };
+            Steps steps;
+            for (int32_t i = 0; i < 8; ++i)
+                steps.add(1, failing == 1 && i == 3 ? Work{fail} : Work{nothing});
+            for (int32_t i = 0; i < 8; ++i)
+                steps.add(0, failing == 2 && i == 3 ? Work{fail} : Work{nothing});
+            steps.add(0, count, true);
+            auto const end = steps.run(threads);
+            ASSERT_FALSE(end);
+            EXPECT_EQ(end.error().message, "as told");
+            EXPECT_EQ(steps.failure.step, failing == 1 ? 3 : 11);
+            EXPECT_EQ(later, 0);
+        }
+}
+
+TEST(TeamRun, aRunIsCancelledInsideABranch)
+{
+    std::atomic<bool> mayGoOn{true};
+    std::atomic<int32_t> later{0};
+    ContinueCheck const ask = [&] { return mayGoOn.load(); };
+    Steps steps;
+    for (int32_t i = 0; i < 8; ++i)
+        steps.add(1, nothing);
+    for (int32_t i = 0; i < 8; ++i)
+        steps.add(0, [&](Lane const&) -> Result<Done> {
+            mayGoOn = false;
+            std::this_thread::sleep_for(30ms);
+            return Done{};
+        });
+    steps.add(
+        0,
+        [&](Lane const&) -> Result<Done> {
+            ++later;
+            return Done{};
+        },
+        true);
+    auto const end = steps.run(2, &ask);
+    ASSERT_FALSE(end);
+    EXPECT_NE(end.error().message.find("cancelled"), std::string::npos);
+    EXPECT_EQ(later, 0);
+}
+
+TEST(TeamRun, whatOneThreadCallsKeepsTheOrderOfTheList)
+{
+    std::vector<int32_t> order; // No lock: side by side this would be a race.
+    auto const note = [&](int32_t which) -> Work {
+        return [&order, which](Lane const& lane) -> Result<Done> {
+            if (lane.index == 0)
+                order.push_back(which);
+            return Done{};
+        };
+    };
+    Steps steps;
+    for (int32_t i = 0; i < 6; ++i)
+        steps.add(1, note(i));
+    for (int32_t i = 6; i < 12; ++i)
+        steps.add(0, note(i), false, 5.0F, i != 11);
+    ASSERT_TRUE(steps.run(4));
+    std::vector<int32_t> wanted(12);
+    std::iota(wanted.begin(), wanted.end(), 0);
+    EXPECT_EQ(order, wanted);
+}
+
+namespace
+{
+std::vector<Launch> launchesOf(std::vector<std::pair<int32_t, float>> const& steps)
+{
+    std::vector<Launch> launches(steps.size());
+    for (size_t i = 0; i < steps.size(); ++i)
+    {
+        launches[i].stream = steps[i].first;
+        launches[i].cost = steps[i].second;
+    }
+    return launches;
+}
+
+std::vector<std::pair<int32_t, float>> twoBranches(int32_t length, float first, float second)
+{
+    std::vector<std::pair<int32_t, float>> steps(static_cast<size_t>(length), {1, first});
+    steps.insert(steps.end(), static_cast<size_t>(length), {0, second});
+    return steps;
+}
+} // namespace
+
+TEST(TeamRun, lanesAreGroupedWhereStepsAreTooSmallForAll)
+{
+    LaneGroups const small = cpu::groupLanes(launchesOf(twoBranches(8, 5.0F, 5.0F)), 2);
+    EXPECT_EQ(small.count, 2);
+    EXPECT_EQ(small.lanes[0] + small.lanes[1], 2);
+    EXPECT_NE(small.ofStream[0], small.ofStream[1]);
+    LaneGroups const many = cpu::groupLanes(launchesOf(twoBranches(8, 30.0F, 10.0F)), 16);
+    EXPECT_EQ(many.count, 2);
+    EXPECT_EQ(many.lanes[0] + many.lanes[1], 16);
+    EXPECT_GT(many.lanes[static_cast<size_t>(many.ofStream[1])], many.lanes[static_cast<size_t>(many.ofStream[0])]);
+}
+
+TEST(TeamRun, lanesStayTogetherWhereThatIsNoSlower)
+{
+    EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(4, 500.0F, 500.0F)), 2).count, 0); // All lanes are busy anyhow.
+    EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(4, 50.0F, 1.0F)), 2).count, 0);    // One would wait.
+    EXPECT_EQ(cpu::groupLanes(launchesOf(twoBranches(8, 5.0F, 5.0F)), 1).count, 0);
+}
+
+} // namespace tenon
