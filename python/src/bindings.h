@@ -24,6 +24,10 @@ namespace tenon::python
 //! Whether the work of all streams is done, or will be; false: the interpreter is ending, and some of it waits for it.
 bool isWorkDone() noexcept;
 
+//! For the interpreter's end, when work of streams goes on behind it: what it may use or report to, such as loggers,
+//! stays for good. With the interpreter's lock.
+void keepAllThatIsLeft() noexcept;
+
 template <typename T, typename... Bases>
 inline constexpr bool kIsOneOf = (std::is_base_of_v<Bases, T> || ...);
 
@@ -34,7 +38,11 @@ struct DeleteReleased
     void operator()(T* object) const
     {
         if (Gate::isClosed() && !isWorkDone())
+        {
+            if (PyGILState_Check() != 0)
+                keepAllThatIsLeft(); // What the object keeps would go without it.
             return;
+        }
         if (PyGILState_Check() != 0)
         {
             WithoutGil const released;

@@ -59,15 +59,25 @@ void finishWork()
             Gate::close();
         }
     } const closing;
+    struct Keeping
+    {
+        bool isNeeded{true};
+        ~Keeping()
+        {
+            if (isNeeded)
+                keepAllThatIsLeft();
+        }
+    } keeping;
     if (Signals::areHandledHere())
     {
         gHasGivenUp = true; // Unless the wait goes to its end.
         awaiting(&tenonHostAwaitAll);
         gHasGivenUp = false;
+        keeping.isNeeded = false;
         return;
     }
     WithoutGil const released;
-    tenonHostAwaitAll(&maySomeBeDone, nullptr);
+    keeping.isNeeded = tenonHostAwaitAll(&maySomeBeDone, nullptr) == TENON_HOST_NOT_READY;
 }
 
 //! What is called with the numbers of the functions that Python puts into streams. Kept for good, as streams are.
@@ -123,6 +133,14 @@ bool isWorkDone() noexcept
         return awaited();
     WithoutGil const released;
     return awaited();
+}
+
+void keepAllThatIsLeft() noexcept
+{
+    py::detail::with_instance_map(nullptr, [](auto& instances) {
+        for (auto const& [address, instance] : instances)
+            Py_INCREF(reinterpret_cast<PyObject*>(instance));
+    });
 }
 
 void bindHostStreams(py::module_& m)

@@ -120,6 +120,21 @@ void bindEngine(py::module_& m)
         py::arg("name"), py::arg("profile_index"));
 }
 
+void bindRuntimeConfig(py::module_& m)
+{
+    using T = IRuntimeConfig;
+    classOf<py::class_<T, Owned<T>>>(m, "IRuntimeConfig")
+        .def_property(
+            "spin_microseconds", [](T const& self) { return tenonGetSpin(&self); },
+            [](T& self, int64_t microseconds) {
+                if (tenonSetSpin(&self, microseconds) == 0)
+                    throw py::value_error(std::to_string(microseconds) + " microseconds cannot be");
+            },
+            "For how long a thread that waits for other threads of a run spins before it sleeps, in runs of contexts "
+            "that are made with the config from now on: 0 is not at all, -1 (at first) what TENON_SPIN says. Tenon's "
+            "own.");
+}
+
 //! Compares the memory of known size with the tensors, whose shapes may have changed since it was given.
 void checkHolders(py::object const& context, bool shapeInputsAlone)
 {
@@ -314,6 +329,7 @@ void bindRunByHand(py::module_& m)
 {
     bindRuntime(m);
     bindEngine(m);
+    bindRuntimeConfig(m);
     bindContext(m);
     bindRunByIndex(m);
 }

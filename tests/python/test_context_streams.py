@@ -335,8 +335,8 @@ thread.start()
     assert done.returncode == 0 and done.stdout == "stopped\n", done.stdout[-500:] + done.stderr[-2000:]
 
 
-def interrupted_at_the_end(text: str, patience: float = small.PATIENCE) -> str:
-    """What a script says that hears Ctrl-C while it waits at its end for the work of its streams."""
+def interrupted_at_the_end(text: str, patience: float = small.PATIENCE) -> tuple[str, int]:
+    """What a script says that hears Ctrl-C while it waits at its end for the work of its streams, and its status."""
     head = "import atexit, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     tail = "\natexit.register(lambda: print('ending', flush=True))"
     here = str(pathlib.Path(small.__file__).resolve().parent)
@@ -357,14 +357,14 @@ def interrupted_at_the_end(text: str, patience: float = small.PATIENCE) -> str:
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=patience)
-        return rest
+        return rest, child.returncode
     finally:
         child.kill()
         child.wait()
 
 
 def test_the_wait_at_the_end_can_be_interrupted() -> None:
-    said = interrupted_at_the_end(
+    said, _ = interrupted_at_the_end(
         UNDER_WAY.replace("time.sleep(0.05)", "time.sleep(2)")
         + "stream = tenon.Stream()\nfor _ in range(30): assert context.execute_async_v3(int(stream))\n"
     )
@@ -373,7 +373,7 @@ def test_the_wait_at_the_end_can_be_interrupted() -> None:
 
 def test_after_an_interrupted_wait_at_the_end_nothing_that_is_left_waits_again() -> None:
     """Work that does not need Python goes on for longer than the test has patience."""
-    said = interrupted_at_the_end(
+    said, _ = interrupted_at_the_end(
         """
 import ctypes, small, tenon, tensorrt as trt
 from host_streams import _HOST
@@ -400,3 +400,52 @@ def test_an_interruption_in_the_last_step_is_not_lost() -> None:
     )
     done = small.script(text)
     assert done.returncode == 0 and done.stdout.endswith("ran\ninterrupted\n"), done.stdout + done.stderr[-2000:]
+
+
+FAILS_LATER = """
+import ctypes, numpy as np, small, tenon, tensorrt as trt
+from host_streams import _HOST
+
+LIBC = ctypes.CDLL(None)
+sleep = ctypes.cast(LIBC.sleep, ctypes.c_void_p)
+assert LIBC.__cxa_atexit(sleep, ctypes.c_void_p(3), None) == 0  # The process goes on without an interpreter.
+
+
+class Logger(trt.ILogger):
+    def __init__(self):
+        trt.ILogger.__init__(self)
+
+    def log(self, severity, message):
+        pass
+
+
+def context():
+    logger = {logger}
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (100, 100))
+    most = network.add_reduce(x, trt.ReduceOperation.MAX, 3, False).get_output(0)
+    zero = network.add_constant((), np.zeros((), np.float32)).get_output(0)
+    above = network.add_elementwise(most, zero, trt.ElementWiseOperation.GREATER).get_output(0)
+    network.add_assertion(above, "as told")
+    y = network.add_identity(x).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    return trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+
+
+context = context()
+for name in ("x", "y"):
+    context.set_tensor_address(name, np.zeros((100, 100), np.float32))
+stream = tenon.Stream()
+assert _HOST.tenonHostSubmit(ctypes.c_void_p(int(stream)), sleep, ctypes.c_void_p(1), None) == 0
+assert context.execute_async_v3(int(stream))
+"""
+
+
+@pytest.mark.parametrize("logger", ["trt.Logger()", "Logger()"])
+def test_a_failure_after_an_interrupted_end_finds_its_logger(logger: str) -> None:
+    said, status = interrupted_at_the_end(FAILS_LATER.format(logger=logger))
+    assert "KeyboardInterrupt" in said and status == 0, (said, status)
+    assert ("as told" in said) is (logger == "trt.Logger()"), said  # Python's cannot be called any more.

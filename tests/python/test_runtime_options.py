@@ -160,3 +160,17 @@ def test_P9_engine_statistics() -> None:
     engine = small.engine(LOGGER)
     assert engine.get_engine_stat(trt.EngineStat.TOTAL_WEIGHTS_SIZE) >= small.WEIGHTS.nbytes
     assert engine.get_engine_stat(trt.EngineStat.STRIPPED_WEIGHTS_SIZE) == -1
+
+
+def test_a_runtime_config_says_for_how_long_threads_spin(logger: small.Recorder) -> None:
+    """Tenon's own; tests/api measures that contexts keep to it."""
+    engine = small.engine(logger)
+    config = engine.create_runtime_config()
+    assert config.spin_microseconds == -1  # What TENON_SPIN says.
+    for microseconds in (0, 250, -1):
+        config.spin_microseconds = microseconds
+        assert config.spin_microseconds == microseconds
+    assert engine.create_execution_context(config) is not None and not logger.errors()
+    with pytest.raises(ValueError, match="-2 microseconds"):
+        config.spin_microseconds = -2
+    assert config.spin_microseconds == -1 and logger.errors().count("tenonSetSpin") == 1
