@@ -85,6 +85,11 @@ class __attribute__((visibility("hidden"))) Gate
         return _Py_IsFinalizing() != 0;
 #endif
     }
+    //! Whether the interpreter has gone, for all but the thread that has ended it.
+    static bool isBehindTheEnd() noexcept
+    {
+        return gIsClosed.load() && Py_IsInitialized() == 0 && !isCloser();
+    }
     //! The interpreter has no use for this thread any more.
     [[noreturn]] static void stay() noexcept
     {
@@ -142,6 +147,8 @@ class __attribute__((visibility("hidden"))) WithGil
     WithGil()
         : mHasEntered{PyGILState_Check() == 0} // Who has the lock may not stay with it.
     {
+        if (Gate::isBehindTheEnd()) // Where every thread is said to have the lock.
+            Gate::stay();
         if (mHasEntered)
             Gate::enter();
         takeOrStay([this] { mHeld.emplace(); });

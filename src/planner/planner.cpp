@@ -173,9 +173,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(
-        TENON_TRY(writeProgram({graph, backend, target, choices, seams, needed, ids, options.io, typical}, options,
-            weights, code, decisions)));
+    plan.programs.push_back(TENON_TRY(
+        writeProgram({graph, backend, target, choices, seams, needed, ids, options.io, typical, options.threads},
+            options, weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
     numberIO(graph, ids, options.io);

@@ -183,7 +183,7 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         .outputs = {target},
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
         .candidate = spec.kernel,
-        .cost = static_cast<float>(reorderCost(mSource.target, mGraph.typeOf(value), mSource.typical))});
+        .cost = storedCost(mSource.seams.reorder[static_cast<size_t>(value)])});
     note("reorder", name,
         fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs ({} {:.1f} us)",
             nameOf(from), nameOf(layout), costWord(), mSource.seams.reorder[static_cast<size_t>(value)]));
@@ -269,7 +269,7 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     step.name = node.name;
     step.candidate = offer.candidate;
     step.tactic = offer.tactic;
-    step.cost = static_cast<float>(std::clamp(offer.cost, 0.0, 1e9));
+    step.cost = storedCost(offer.cost);
     mProgram.steps.push_back(std::move(step));
     if (choice.offers.size() > 1)
         note("tactic", node.name,

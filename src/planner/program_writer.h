@@ -10,6 +10,7 @@
 #include "planner/shape_program.h"
 #include "planner/weights.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -28,6 +29,7 @@ struct ProgramSource
     GraphIds const& ids;
     std::vector<PlanIO> const& io;
     std::span<int64_t const> typical;
+    int32_t threads{1}; //!< That costs were measured with, where they were.
 };
 
 class ProgramWriter
@@ -61,6 +63,12 @@ class ProgramWriter
     int32_t addTensor(PlanTensor tensor);
     PlanTensor describe(ValueId value, PlanTensorKind kind, Layout layout);
     void note(std::string kind, std::string layer, std::string text);
+    //! Of one thread. What was measured on several is taken for their share of it.
+    float storedCost(double microseconds) const noexcept
+    {
+        double const threads = mSource.seams.isMeasured ? static_cast<double>(mSource.threads) : 1.0;
+        return static_cast<float>(std::clamp(microseconds * threads, 0.0, 1e9));
+    }
     char const* costWord() const noexcept
     {
         return mSource.seams.isMeasured ? "measured" : "about";

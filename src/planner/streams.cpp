@@ -13,8 +13,9 @@ namespace tenon::planner
 namespace
 {
 constexpr int32_t kStandardLimit{3};
-//! Microseconds of one thread. A fence costs the threads of a host less than one.
+//! Microseconds of one thread, and what a step counts beside its work: many small ones gain most.
 constexpr float kLeastBranch{20.0F};
+constexpr float kPerStep{2.0F};
 
 constexpr size_t asSize(int32_t index) noexcept
 {
@@ -122,7 +123,7 @@ class StreamPlanner
 
         bool isLong() const noexcept
         {
-            return cost >= kLeastBranch;
+            return cost + kPerStep * static_cast<float>(steps.size()) >= kLeastBranch;
         }
         void take(Branch& other)
         {
