@@ -18,7 +18,7 @@ constexpr std::array kKnobs{
         "Threads of a run, unless setMaxThreads says otherwise."},
     KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "100",
         "Microseconds for which a thread that waits for other threads of a run spins before it sleeps, and after a run "
-        "for the next; 0: not at all."},
+        "for the next, unless the runtime config of the context says otherwise; 0: not at all."},
     KnobInfo{Knob::kIsa, "TENON_ISA", "text", "what the machine has",
         "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx; this release has "
         "kernels for avx2 and avx512, and takes those of avx512 under every wider one.",

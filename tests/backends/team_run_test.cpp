@@ -47,7 +47,7 @@ class TestKernel final : public HostPrepared
 class Steps
 {
   public:
-    void add(int32_t stream, Work work, bool isFence = false, float cost = 5.0F, bool isCollective = true)
+    void add(int32_t stream, Work work, bool isFence = false, float cost = 2.0F, bool isCollective = true)
     {
         Launch launch;
         launch.prepared = &mKernels.emplace_back(std::move(work), isCollective);
@@ -224,7 +224,7 @@ TEST(TeamRun, whatOneThreadCallsKeepsTheOrderOfTheList)
     for (int32_t i = 0; i < 6; ++i)
         steps.add(1, note(i));
     for (int32_t i = 6; i < 12; ++i)
-        steps.add(0, note(i), false, 5.0F, i != 11);
+        steps.add(0, note(i), false, 2.0F, i != 11);
     ASSERT_TRUE(steps.run(4));
     std::vector<int32_t> wanted(12);
     std::iota(wanted.begin(), wanted.end(), 0);

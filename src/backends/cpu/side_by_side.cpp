@@ -19,7 +19,7 @@ struct Work
 using Works = std::array<Work, kMostGroups>;
 
 //! Microseconds of a step on some lanes: its share of the work, a barrier, and what it costs that other lanes have made
-//! the operands and that shares are uneven. Measured for decision 20, and set low: in doubt steps run as ever.
+//! the operands and that shares are uneven. Measured for decision 21, and set low: in doubt steps run as ever.
 float stepTime(float cost, int32_t lanes) noexcept
 {
     constexpr float kUneven{0.2F};
@@ -83,7 +83,7 @@ size_t regionLength(std::span<Launch const> launches) noexcept
 
 LaneGroups groupLanes(std::span<Launch const> region, int32_t lanes) noexcept
 {
-    constexpr float kEnough{0.85F};
+    constexpr float kEnough{0.88F};
     Works streams{};
     Work all;
     for (Launch const& launch : region)
