@@ -1,4 +1,4 @@
-// AuxStreams: the user's streams that work of a context may be spread over, and the fences between them and a run's own.
+// AuxStreams: the user's streams that work of a context may be spread over, and the fences between them and the run's.
 #pragma once
 
 #include "device/device.h"

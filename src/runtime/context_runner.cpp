@@ -1,5 +1,5 @@
-// ContextRunner: addresses, memory, pointers of all steps, then the segments one after the other. The last may go on when
-// the call has returned.
+// ContextRunner: addresses, memory, pointers of all steps, then the segments one after the other. The last may go on
+// when the call has returned.
 #include "runtime/context_runner.h"
 
 #include <algorithm>
