@@ -1,6 +1,7 @@
 // evaluate: the value of an expression, node by node over whole tensors, in double and 64-bit integers.
 #include "ir/evaluate.h"
 
+#include "base/cancellation.h"
 #include "ir/layer.h"
 
 #include <algorithm>
@@ -390,6 +391,7 @@ class Evaluation
     {
         for (size_t i = 0; i < mExpr.nodes.size(); ++i)
         {
+            cancellationPoint();
             compute(i);
             mWeak.push_back(isWeak(mExpr.nodes[i], mTypes[i].dtype));
         }

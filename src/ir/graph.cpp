@@ -1,6 +1,7 @@
 // Graph: building, reading, and the primitive edits that patches are made of.
 #include "ir/graph.h"
 
+#include "base/cancellation.h"
 #include "base/check.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ ValueId Graph::addInput(std::string name, TensorType type)
 {
     auto const id = static_cast<ValueId>(mValues.size());
     mValues.push_back({.id = id, .name = std::move(name), .type = std::move(type)});
-    mReaders.emplace_back();
+    mUses.emplace_back();
     mInputs.push_back(id);
     return id;
 }
@@ -23,18 +24,18 @@ ValueId Graph::addConstant(std::string name, std::shared_ptr<Constant const> con
     auto const id = static_cast<ValueId>(mValues.size());
     TensorType type{constant->dtype, shapeOf(constant->extents)};
     mValues.push_back({.id = id, .name = std::move(name), .type = std::move(type), .constant = std::move(constant)});
-    mReaders.emplace_back();
+    mUses.emplace_back();
     return id;
 }
 
-Result<NodeId> Graph::addNode(
-    LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins)
+Result<NodeId> Graph::addNode(LayerPtr layer, std::string name, std::vector<ValueId> inputs, Origins origins)
 {
-    return insertNode(mOrder.size(), std::move(layer), std::move(name), std::move(inputs), std::move(origins));
+    return insertNode(kNone, std::move(layer), std::move(name), std::move(inputs), std::move(origins));
 }
 
 void Graph::markOutput(ValueId value, std::string name)
 {
+    mOutputsOf[value].push_back(mOutputs.size());
     mOutputs.push_back({std::move(name), value});
 }
 
@@ -107,8 +108,9 @@ Result<Facts> factsOf(Layer const& layer, Inputs const& in)
 } // namespace
 
 Result<NodeId> Graph::insertNode(
-    size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins)
+    NodeId at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, Origins origins)
 {
+    cancellationPoint();
     auto const firstOutput = static_cast<ValueId>(mValues.size());
     auto const id = static_cast<NodeId>(mNodes.size());
     Inputs const in = inputsOf(inputs, name, firstOutput);
@@ -125,7 +127,7 @@ Result<NodeId> Graph::insertNode(
     node->id = id;
     node->layer = std::move(layer);
     node->name = std::move(name);
-    node->origins = origins.empty() ? std::vector<std::string>{node->name} : std::move(origins);
+    node->origins = origins.empty() ? Origins{{node->name}} : std::move(origins);
     node->inputs = std::move(inputs);
     for (size_t i = 0; i < types.size(); ++i)
     {
@@ -136,22 +138,43 @@ Result<NodeId> Graph::insertNode(
             .type = std::move(types[i]),
             .producer = id,
             .outputIndex = static_cast<int32_t>(i)});
-        mReaders.emplace_back();
+        mUses.emplace_back();
         node->outputs.push_back(valueId);
     }
     if (contents && !node->outputs.empty())
         mValues[static_cast<size_t>(node->outputs.front())].contents = std::move(contents);
-    for (ValueId const input : node->inputs)
-        if (input != kNone)
-            mReaders[static_cast<size_t>(input)].push_back(id);
+    mPlaces.emplace_back(node->inputs.size(), 0);
+    for (size_t i = 0; i < node->inputs.size(); ++i)
+        if (node->inputs[i] != kNone)
+            addUse(node->inputs[i], {id, static_cast<int32_t>(i)});
     mNodes.push_back(std::move(node));
-    mOrder.insert(mOrder.begin() + static_cast<std::ptrdiff_t>(at), id);
+    mOrder.insertBefore(at, id);
     return id;
+}
+
+void Graph::addUse(ValueId value, Use use)
+{
+    std::vector<Use>& uses = mUses[static_cast<size_t>(value)];
+    mPlaces[static_cast<size_t>(use.node)][static_cast<size_t>(use.operand)] = static_cast<int32_t>(uses.size());
+    uses.push_back(use);
+}
+
+//! The last read takes the place of the one that goes.
+void Graph::removeUse(ValueId value, Use use) noexcept
+{
+    std::vector<Use>& uses = mUses[static_cast<size_t>(value)];
+    int32_t const place = mPlaces[static_cast<size_t>(use.node)][static_cast<size_t>(use.operand)];
+    Use const last = uses.back();
+    uses[static_cast<size_t>(place)] = last;
+    mPlaces[static_cast<size_t>(last.node)][static_cast<size_t>(last.operand)] = place;
+    uses.pop_back();
 }
 
 std::vector<NodeId> Graph::readers(ValueId value) const
 {
-    std::vector<NodeId> found = mReaders.at(static_cast<size_t>(value));
+    std::vector<NodeId> found;
+    for (Use const& use : uses(value))
+        found.push_back(use.node);
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
@@ -159,14 +182,13 @@ std::vector<NodeId> Graph::readers(ValueId value) const
 
 int32_t Graph::readerCount(ValueId value) const
 {
-    auto const asOutput =
-        std::count_if(mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
-    return static_cast<int32_t>(mReaders.at(static_cast<size_t>(value)).size() + static_cast<size_t>(asOutput));
+    auto const asOutput = mOutputsOf.find(value);
+    return static_cast<int32_t>(uses(value).size() + (asOutput == mOutputsOf.end() ? 0 : asOutput->second.size()));
 }
 
 bool Graph::isOutput(ValueId value) const noexcept
 {
-    return std::any_of(mOutputs.begin(), mOutputs.end(), [&](GraphOutput const& each) { return each.value == value; });
+    return mOutputsOf.contains(value);
 }
 
 Node const* Graph::producerOf(ValueId value) const
@@ -178,46 +200,40 @@ Node const* Graph::producerOf(ValueId value) const
 
 void Graph::replaceReads(ValueId from, ValueId to)
 {
-    for (NodeId const reader : mReaders[static_cast<size_t>(from)])
+    for (Use const& use : mUses[static_cast<size_t>(from)])
     {
-        Node& node = *mNodes[static_cast<size_t>(reader)];
-        for (ValueId& input : node.inputs)
-            if (input == from)
-            {
-                input = to;
-                mReaders[static_cast<size_t>(to)].push_back(reader);
-                break; // Each entry of mReaders stands for one operand.
-            }
+        mNodes[static_cast<size_t>(use.node)]->inputs[static_cast<size_t>(use.operand)] = to;
+        addUse(to, use);
     }
-    mReaders[static_cast<size_t>(from)].clear();
-    for (GraphOutput& output : mOutputs)
-        if (output.value == from)
-            output.value = to;
+    mUses[static_cast<size_t>(from)].clear();
+    auto const asOutput = mOutputsOf.extract(from);
+    if (asOutput.empty())
+        return;
+    for (size_t const position : asOutput.mapped())
+    {
+        mOutputs[position].value = to;
+        mOutputsOf[to].push_back(position);
+    }
 }
 
 void Graph::truncate(Size const& size)
 {
     mNodes.resize(size.nodes);
     mValues.resize(size.values);
-    mReaders.resize(size.values);
+    mUses.resize(size.values);
+    mPlaces.resize(size.nodes);
     mSymbols.truncate(size.symbols);
 }
 
 void Graph::eraseNode(NodeId id)
 {
     Node const& node = *mNodes[static_cast<size_t>(id)];
-    for (ValueId const input : node.inputs)
-    {
-        if (input == kNone)
-            continue;
-        auto& readers = mReaders[static_cast<size_t>(input)];
-        auto const at = std::find(readers.rbegin(), readers.rend(), id); // What is erased is mostly near the end.
-        if (at != readers.rend())
-            readers.erase(std::next(at).base());
-    }
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != kNone)
+            removeUse(node.inputs[i], {id, static_cast<int32_t>(i)});
     for (ValueId const output : node.outputs)
         mValues[static_cast<size_t>(output)].producer = kNone;
-    mOrder.erase(std::next(std::find(mOrder.rbegin(), mOrder.rend(), id)).base());
+    mOrder.erase(id);
     mNodes[static_cast<size_t>(id)].reset();
 }
 

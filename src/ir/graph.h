@@ -2,18 +2,20 @@
 #pragma once
 
 #include "ir/layer.h"
+#include "ir/node_order.h"
+#include "ir/origins.h"
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tenon
 {
 
 using ValueId = int32_t;
-using NodeId = int32_t;
-inline constexpr int32_t kNone{-1};
 
 struct Value
 {
@@ -30,9 +32,9 @@ struct Node
 {
     NodeId id{kNone};
     LayerPtr layer;
-    std::string name;                 //!< The user's layer name; fused nodes join theirs with " + ".
-    std::vector<std::string> origins; //!< User-level layers that this node carries out.
-    std::vector<ValueId> inputs;      //!< kNone: optional input that is absent.
+    std::string name;            //!< The user's layer name; fused nodes join theirs with " + ".
+    Origins origins;             //!< User-level layers that this node carries out.
+    std::vector<ValueId> inputs; //!< kNone: optional input that is absent.
     std::vector<ValueId> outputs;
 
     ValueId input(size_t i) const noexcept
@@ -43,6 +45,13 @@ struct Node
     {
         return outputs.at(i);
     }
+};
+
+//! One read of a value.
+struct Use
+{
+    NodeId node{kNone};
+    int32_t operand{0};
 };
 
 struct GraphOutput
@@ -58,8 +67,7 @@ class Graph
     ValueId addInput(std::string name, TensorType type);
     ValueId addConstant(std::string name, std::shared_ptr<Constant const> constant);
     //! Infers types; errors name the layer.
-    Result<NodeId> addNode(
-        LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins = {});
+    Result<NodeId> addNode(LayerPtr layer, std::string name, std::vector<ValueId> inputs, Origins origins = {});
     void markOutput(ValueId value, std::string name);
     void rename(ValueId value, std::string name)
     {
@@ -72,7 +80,7 @@ class Graph
     }
 
     // Reading.
-    std::vector<NodeId> const& order() const noexcept
+    NodeOrder const& order() const noexcept
     {
         return mOrder;
     }
@@ -92,6 +100,11 @@ class Graph
     {
         return id >= 0 && static_cast<size_t>(id) < mNodes.size() && mNodes[static_cast<size_t>(id)] != nullptr;
     }
+    //! Ids of nodes are below this one; new nodes take them from here on.
+    NodeId nodeIdEnd() const noexcept
+    {
+        return static_cast<NodeId>(mNodes.size());
+    }
     std::vector<ValueId> const& inputs() const noexcept
     {
         return mInputs;
@@ -108,7 +121,12 @@ class Graph
     {
         return mSymbols;
     }
-    //! Nodes that read a value, each once, in order.
+    //! Reads of a value by nodes, in no order: a node that reads it twice stands twice.
+    std::span<Use const> uses(ValueId value) const
+    {
+        return mUses.at(static_cast<size_t>(value));
+    }
+    //! Nodes that read a value, each once, by id.
     std::vector<NodeId> readers(ValueId value) const;
     //! Number of reads of a value: by nodes (each operand counts) and as graph outputs.
     int32_t readerCount(ValueId value) const;
@@ -136,11 +154,11 @@ class Graph
 
   private:
     friend class Patch;
-    friend Result<Done> applyPatch(Graph& graph, class Patch const& patch);
-    friend bool removeDeadNodes(Graph& graph);
-    //! Infers and inserts before position `at` of the order.
+    friend class PatchApplication;
+    friend class DeadNodes;
+    //! Infers and inserts before the node `at`; kNone: at the end.
     Result<NodeId> insertNode(
-        size_t at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, std::vector<std::string> origins);
+        NodeId at, LayerPtr layer, std::string name, std::vector<ValueId> inputs, Origins origins);
     //! How much there is of all that insertNode and addConstant append, to forget what a failed edit made.
     struct Size
     {
@@ -155,13 +173,17 @@ class Graph
     void truncate(Size const& size);
     void replaceReads(ValueId from, ValueId to);
     void eraseNode(NodeId id);
+    void addUse(ValueId value, Use use);
+    void removeUse(ValueId value, Use use) noexcept;
 
     std::vector<std::unique_ptr<Node>> mNodes; //!< Null: erased. Ids stay valid.
     std::vector<Value> mValues;
-    std::vector<std::vector<NodeId>> mReaders; //!< Per value; a node stands once per operand.
-    std::vector<NodeId> mOrder;
+    std::vector<std::vector<Use>> mUses;       //!< By value.
+    std::vector<std::vector<int32_t>> mPlaces; //!< By node and operand: where the read stands in mUses.
+    NodeOrder mOrder;
     std::vector<ValueId> mInputs;
     std::vector<GraphOutput> mOutputs;
+    std::unordered_map<ValueId, std::vector<size_t>> mOutputsOf; //!< Positions in mOutputs.
     SymbolTable mSymbols;
 };
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 namespace tenon
 {
@@ -48,88 +47,160 @@ std::string joinedName(Graph const& graph, std::vector<NodeId> const& covered)
     return name;
 }
 
-//! Each once, in order.
-std::vector<std::string> joinedOrigins(Graph const& graph, std::vector<NodeId> const& covered)
+Origins joinedOrigins(Graph const& graph, std::vector<NodeId> const& covered)
 {
-    std::vector<std::string> origins;
-    std::unordered_set<std::string_view> known;
+    std::vector<Origins> parts;
     for (NodeId const id : covered)
-        for (std::string const& origin : graph.node(id).origins)
-            if (known.insert(origin).second)
-                origins.push_back(origin);
-    return origins;
+        parts.push_back(graph.node(id).origins);
+    return Origins::join(parts);
 }
 } // namespace
 
-Result<Done> applyPatch(Graph& graph, Patch const& patch)
+//! Erases what nobody reads, from where reads have ended backwards.
+class DeadNodes
 {
-    std::map<ValueId, ValueId> ids; // From the patch's ids to the graph's.
-    auto const resolved = [&](ValueId id) { return id >= Patch::kFirstNew ? ids.at(id) : id; };
-    auto const at = std::find(graph.mOrder.begin(), graph.mOrder.end(), patch.mAnchor);
-    TENON_ENSURE(at != graph.mOrder.end(), "the anchor of a patch is gone");
-    auto position = static_cast<size_t>(at - graph.mOrder.begin());
-    std::vector<NodeId> const covered = patch.mCovered.empty() ? std::vector{patch.mAnchor} : patch.mCovered;
-    std::string const name = joinedName(graph, covered);
-    std::vector<std::string> const origins = joinedOrigins(graph, covered);
-    Graph::Size const before = graph.size();
-    for (Patch::NewConstant const& constant : patch.mConstants)
-        ids[constant.id] = graph.addConstant(constant.name, constant.constant);
-    std::vector<NodeId> added;
-    auto const undo = [&](Error error) {
-        for (size_t i = added.size(); i-- > 0;)
-            graph.eraseNode(added[i]);
-        graph.truncate(before); // Constants, values and symbols too.
-        return std::move(error).in(fmt::format("rewriting '{}'", name));
-    };
-    for (Patch::NewNode const& fresh : patch.mNodes)
+  public:
+    explicit DeadNodes(Graph& graph)
+        : mGraph{graph}
     {
-        std::vector<ValueId> inputs;
-        for (ValueId const input : fresh.inputs)
-            inputs.push_back(input == kNone ? kNone : resolved(input));
-        // Several new nodes for one old one are told apart by a number; the last one keeps the plain name.
-        bool const last = &fresh == &patch.mNodes.back();
-        std::string const own = last ? name : fmt::format("{} [{}]", name, added.size());
-        Result<NodeId> id = graph.insertNode(position, fresh.layer, own, std::move(inputs), origins);
-        if (!id)
-            return undo(std::move(id).error());
-        added.push_back(*id);
-        ++position;
-        for (size_t i = 0; i < fresh.outputs; ++i)
-            ids[fresh.first + static_cast<ValueId>(i)] = graph.node(*id).output(i);
     }
-    for (auto const& [from, to] : patch.mReplacements)
-        if (graph.typeOf(from) != graph.typeOf(resolved(to)))
-            return undo(errorOf(ErrorCode::kINTERNAL_ERROR, "tensor '{}' of type {} would become {}",
-                graph.value(from).name, graph.typeOf(from).show(), graph.typeOf(resolved(to)).show()));
-    for (auto const& [from, to] : patch.mReplacements)
+    //! The nodes that made what erased ones read.
+    std::vector<NodeId> const& remove(std::vector<NodeId> candidates)
     {
-        Value& kept = graph.mValues[static_cast<size_t>(resolved(to))];
-        Value const& gone = graph.value(from);
-        if (to >= Patch::kFirstNew && kept.constant == nullptr)
-            kept.name = gone.name; // Messages go on speaking of the user's tensor.
-        if (!kept.contents && gone.contents)
-            kept.contents = gone.contents;
-        graph.replaceReads(from, resolved(to));
+        while (!candidates.empty())
+        {
+            NodeId const id = candidates.back();
+            candidates.pop_back();
+            if (!mGraph.isAlive(id) || !isDead(mGraph.node(id)))
+                continue;
+            for (ValueId const input : mGraph.node(id).inputs)
+                if (Node const* const producer = mGraph.producerOf(input))
+                {
+                    candidates.push_back(producer->id);
+                    mBefore.push_back(producer->id);
+                }
+            mGraph.eraseNode(id);
+        }
+        return mBefore;
     }
-    removeDeadNodes(graph);
-    return Done{};
+
+  private:
+    bool isDead(Node const& node) const
+    {
+        return !node.layer->hasSideEffects()
+            && std::ranges::none_of(node.outputs, [&](ValueId value) { return mGraph.readerCount(value) > 0; });
+    }
+
+    Graph& mGraph;
+    std::vector<NodeId> mBefore;
+};
+
+class PatchApplication
+{
+  public:
+    PatchApplication(Graph& graph, Patch const& patch)
+        : mGraph{graph},
+          mPatch{patch},
+          mBefore{graph.size()}
+    {
+    }
+
+    Result<std::vector<NodeId>> run()
+    {
+        TENON_ENSURE(mGraph.isAlive(mPatch.mAnchor), "the anchor of a patch is gone");
+        std::vector<NodeId> const covered = mPatch.mCovered.empty() ? std::vector{mPatch.mAnchor} : mPatch.mCovered;
+        mName = joinedName(mGraph, covered);
+        for (Patch::NewConstant const& constant : mPatch.mConstants)
+            mIds[constant.id] = mGraph.addConstant(constant.name, constant.constant);
+        Result<Done> added = addNodes(joinedOrigins(mGraph, covered));
+        if (added)
+            added = checkTypes();
+        if (!added)
+        {
+            undo();
+            return std::move(added).error().in(fmt::format("rewriting '{}'", mName));
+        }
+        replace();
+        std::vector<NodeId> const lessRead = DeadNodes{mGraph}.remove(mTouched);
+        mTouched.insert(mTouched.end(), lessRead.begin(), lessRead.end());
+        return std::move(mTouched);
+    }
+
+  private:
+    ValueId resolved(ValueId id) const
+    {
+        return id >= Patch::kFirstNew ? mIds.at(id) : id;
+    }
+
+    Result<Done> addNodes(Origins const& origins)
+    {
+        for (Patch::NewNode const& fresh : mPatch.mNodes)
+        {
+            std::vector<ValueId> inputs;
+            for (ValueId const input : fresh.inputs)
+                inputs.push_back(input == kNone ? kNone : resolved(input));
+            // Several new nodes for one old one are told apart by a number; the last one keeps the plain name.
+            bool const last = &fresh == &mPatch.mNodes.back();
+            std::string const own = last ? mName : fmt::format("{} [{}]", mName, mTouched.size());
+            NodeId const id =
+                TENON_TRY(mGraph.insertNode(mPatch.mAnchor, fresh.layer, own, std::move(inputs), origins));
+            mTouched.push_back(id);
+            for (size_t i = 0; i < fresh.outputs; ++i)
+                mIds[fresh.first + static_cast<ValueId>(i)] = mGraph.node(id).output(i);
+        }
+        return Done{};
+    }
+
+    Result<Done> checkTypes() const
+    {
+        for (auto const& [from, to] : mPatch.mReplacements)
+            if (mGraph.typeOf(from) != mGraph.typeOf(resolved(to)))
+                return errorOf(ErrorCode::kINTERNAL_ERROR, "tensor '{}' of type {} would become {}",
+                    mGraph.value(from).name, mGraph.typeOf(from).show(), mGraph.typeOf(resolved(to)).show());
+        return Done{};
+    }
+
+    //! Of constants, values and symbols too.
+    void undo()
+    {
+        for (size_t i = mTouched.size(); i-- > 0;)
+            mGraph.eraseNode(mTouched[i]);
+        mGraph.truncate(mBefore);
+    }
+
+    void replace()
+    {
+        for (auto const& [from, to] : mPatch.mReplacements)
+        {
+            Value& kept = mGraph.mValues[static_cast<size_t>(resolved(to))];
+            Value const& gone = mGraph.value(from);
+            if (to >= Patch::kFirstNew && kept.constant == nullptr)
+                kept.name = gone.name; // Messages go on speaking of the user's tensor.
+            if (!kept.contents && gone.contents)
+                kept.contents = gone.contents;
+            for (NodeId const producer : {kept.producer, gone.producer})
+                if (producer != kNone)
+                    mTouched.push_back(producer);
+            mGraph.replaceReads(from, resolved(to));
+        }
+    }
+
+    Graph& mGraph;
+    Patch const& mPatch;
+    Graph::Size mBefore;
+    std::string mName;
+    std::map<ValueId, ValueId> mIds; //!< From the patch's ids to the graph's.
+    std::vector<NodeId> mTouched;    //!< New nodes first.
+};
+
+Result<std::vector<NodeId>> applyPatch(Graph& graph, Patch const& patch)
+{
+    return PatchApplication{graph, patch}.run();
 }
 
-bool removeDeadNodes(Graph& graph)
+void removeDeadNodes(Graph& graph)
 {
-    bool any{false};
-    for (size_t i = graph.mOrder.size(); i-- > 0;)
-    {
-        NodeId const id = graph.mOrder[i];
-        Node const& node = graph.node(id);
-        bool const read = std::any_of(
-            node.outputs.begin(), node.outputs.end(), [&](ValueId value) { return graph.readerCount(value) > 0; });
-        if (read || node.layer->hasSideEffects())
-            continue;
-        graph.eraseNode(id);
-        any = true;
-    }
-    return any;
+    static_cast<void>(DeadNodes{graph}.remove({graph.order().begin(), graph.order().end()}));
 }
 
 } // namespace tenon

@@ -50,7 +50,7 @@ class Patch
     }
 
   private:
-    friend Result<Done> applyPatch(Graph& graph, Patch const& patch);
+    friend class PatchApplication;
     struct NewNode
     {
         LayerPtr layer;
@@ -73,11 +73,13 @@ class Patch
     ValueId mNext{kFirstNew};
 };
 
-//! Makes the edit; nothing changes when an error is returned. Nodes left without readers go (removeDeadNodes).
-Result<Done> applyPatch(Graph& graph, Patch const& patch);
+//! Makes the edit; nothing changes when an error is returned. Nodes that it leaves without readers go. Answers with the
+//! nodes around the edit, in no order, some of them gone perhaps: new ones, those that make what is read now, and those
+//! that make what is read less often. Its time goes by the edit, not by the graph.
+Result<std::vector<NodeId>> applyPatch(Graph& graph, Patch const& patch);
 
-//! Erases nodes whose outputs nobody reads, unless they have side effects; true when there was one.
-bool removeDeadNodes(Graph& graph);
+//! Erases nodes whose outputs nobody reads, unless they have side effects.
+void removeDeadNodes(Graph& graph);
 
 //! Why a rule did not apply; an empty reason means "not my kind of node" and is not logged.
 struct Skip

@@ -7,10 +7,12 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tenon
@@ -180,14 +182,14 @@ class SymbolTable
     {
         return static_cast<int32_t>(mSymbols.size());
     }
+    //! The symbols of a source, by their index.
+    std::vector<int32_t> ofSource(SymbolKind kind, int32_t source) const;
     //! Forgets all but the first symbols.
-    void truncate(int32_t size)
-    {
-        mSymbols.resize(static_cast<size_t>(size));
-    }
+    void truncate(int32_t size);
 
   private:
     std::vector<Symbol> mSymbols;
+    std::map<std::tuple<SymbolKind, int32_t, int32_t>, int32_t> mIds; //!< By kind, source and index.
 };
 
 } // namespace tenon

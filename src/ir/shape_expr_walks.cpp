@@ -412,14 +412,25 @@ ShapeExpr ShapeExpr::replace(int32_t symbol, ShapeExpr const& with) const
 
 int32_t SymbolTable::find(SymbolKind kind, int32_t source, int32_t index, std::string name, Range range)
 {
-    for (int32_t id = 0; id < size(); ++id)
-    {
-        Symbol const& each = at(id);
-        if (each.kind == kind && each.source == source && each.index == index)
-            return id;
-    }
-    mSymbols.push_back({kind, source, index, std::move(name), range, {}});
-    return size() - 1;
+    auto const [known, isNew] = mIds.try_emplace({kind, source, index}, size());
+    if (isNew)
+        mSymbols.push_back({kind, source, index, std::move(name), range, {}});
+    return known->second;
+}
+
+std::vector<int32_t> SymbolTable::ofSource(SymbolKind kind, int32_t source) const
+{
+    std::vector<int32_t> found;
+    for (auto at = mIds.lower_bound({kind, source, INT32_MIN});
+         at != mIds.end() && std::get<0>(at->first) == kind && std::get<1>(at->first) == source; ++at)
+        found.push_back(at->second);
+    return found;
+}
+
+void SymbolTable::truncate(int32_t size)
+{
+    for (; this->size() > size; mSymbols.pop_back())
+        mIds.erase({mSymbols.back().kind, mSymbols.back().source, mSymbols.back().index});
 }
 
 } // namespace tenon

@@ -1,6 +1,8 @@
 // verify: the checks one by one.
 #include "ir/verify.h"
 
+#include "base/cancellation.h"
+
 #include <set>
 
 namespace tenon
@@ -24,6 +26,7 @@ class Verifier
             mMade[static_cast<size_t>(input)] = true;
         for (NodeId const id : mGraph.order())
         {
+            cancellationPoint();
             if (!mGraph.isAlive(id))
                 return broken("node {} is in the order but erased", id);
             TENON_TRY(checkNode(mGraph.node(id)));

@@ -1,6 +1,8 @@
 // Matrix products over contiguous doubles, in blocks of rows and columns that stay in registers.
 #include "layers/contiguous_math.h"
 
+#include "base/cancellation.h"
+
 #include <algorithm>
 
 namespace tenon
@@ -44,29 +46,32 @@ inline __attribute__((always_inline)) void edge(
 }
 } // namespace
 
-// The loader picks the widest clone that the machine runs.
+// The loader picks the widest clone that the machine runs. Nothing is thrown through one: the compiler gives clones with
+// options of their own no way for exceptions.
 #if !defined(__SANITIZE_THREAD__) // Choosing a clone would run before the sanitizer is ready.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 #endif
-void multiplyAdd(
-    double* c, double const* a, double const* b, int64_t m, int64_t k, int64_t n)
+static void
+addColumns(
+    double* c, double const* a, double const* right, int64_t m, int64_t depth, int64_t k, int64_t n, int64_t columns)
+{
+    int64_t i{0};
+    for (; columns == kColumns && i + kRows <= m; i += kRows)
+        block<kRows>(c + i * n, a + i * k, right, depth, k, n);
+    for (; columns == kColumns && i < m; ++i)
+        block<1>(c + i * n, a + i * k, right, depth, k, n);
+    for (; i < m; ++i)
+        edge(c + i * n, a + i * k, right, depth, n, columns);
+}
+
+void multiplyAdd(double* c, double const* a, double const* b, int64_t m, int64_t k, int64_t n)
 {
     for (int64_t p = 0; p < k; p += kDepth)
-    {
-        int64_t const depth = std::min(kDepth, k - p);
         for (int64_t j = 0; j < n; j += kColumns)
         {
-            int64_t const columns = std::min(kColumns, n - j);
-            double const* right = b + p * n + j;
-            int64_t i{0};
-            for (; columns == kColumns && i + kRows <= m; i += kRows)
-                block<kRows>(c + i * n + j, a + i * k + p, right, depth, k, n);
-            for (; columns == kColumns && i < m; ++i)
-                block<1>(c + i * n + j, a + i * k + p, right, depth, k, n);
-            for (; i < m; ++i)
-                edge(c + i * n + j, a + i * k + p, right, depth, n, columns);
+            cancellationPoint();
+            addColumns(c + j, a + p, b + p * n + j, m, std::min(kDepth, k - p), k, n, std::min(kColumns, n - j));
         }
-    }
 }
 
 void transposeInto(double* to, double const* from, int64_t rows, int64_t columns)

@@ -1,6 +1,7 @@
 // Positions: walking over tensors, and picking elements, for references that move data.
 #pragma once
 
+#include "base/cancellation.h"
 #include "ir/host_tensor.h"
 
 #include <vector>
@@ -14,8 +15,10 @@ void forEachPosition(std::vector<int64_t> const& extents, Visit&& visit)
 {
     std::vector<int64_t> at(extents.size(), 0);
     int64_t const count = volumeOf(extents);
+    CancellationCounter counter;
     for (int64_t linear = 0; linear < count; ++linear)
     {
+        counter.next();
         visit(linear, static_cast<std::vector<int64_t> const&>(at));
         for (size_t axis = extents.size(); axis-- > 0;)
         {
@@ -67,9 +70,13 @@ struct Lanes
     template <typename Visit>
     void forEach(Visit&& visit) const
     {
+        CancellationCounter counter;
         for (int64_t o = 0; o < outer; ++o)
             for (int64_t i = 0; i < inner; ++i)
+            {
+                counter.next();
                 visit(o * length * inner + i);
+            }
     }
 };
 

@@ -203,9 +203,7 @@ Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& 
     bool const kTurned = scores.operation1 == Matrix::kTRANSPOSE;
     bool const vTurned = values.operation1 == Matrix::kTRANSPOSE;
     Patch patch{graph, node};
-    std::sort(parts->nodes.begin(), parts->nodes.end(),
-        [&](NodeId a, NodeId b) { return positionOf(graph, a) < positionOf(graph, b); });
-    patch.covers(parts->nodes);
+    patch.covers(inOrder(graph, parts->nodes));
     Operand const q = operandOf(graph, patch, parts->scores->input(0), qTurned ? 3 : 2, qTurned ? 2 : 3);
     Operand const k = operandOf(graph, patch, parts->scores->input(1), kTurned ? 2 : 3, kTurned ? 3 : 2);
     Operand const v = operandOf(graph, patch, parts->values->input(1), vTurned ? 3 : 2, vTurned ? 2 : 3);

@@ -55,9 +55,7 @@ Patch fused(Graph const& graph, Node const& anchor, Node const& producer, Epilog
         inputs.resize(std::max<size_t>(inputs.size(), 3), kNone); // Extras follow the bias.
         inputs.push_back(extra);
     }
-    std::sort(covered.begin(), covered.end(),
-        [&](NodeId a, NodeId b) { return positionOf(graph, a) < positionOf(graph, b); });
-    patch.covers(std::move(covered));
+    patch.covers(inOrder(graph, std::move(covered)));
     patch.replace(anchor.output(), patch.add(withStep(producer, step), std::move(inputs)));
     return patch;
 }
@@ -92,8 +90,8 @@ class ActivationRegion
                 continue;
             if (mGraph.isOutput(value))
                 return false;
-            for (NodeId const reader : mGraph.readers(value))
-                if (mNodes.count(reader) == 0)
+            for (Use const& use : mGraph.uses(value))
+                if (mNodes.count(use.node) == 0)
                     return false;
         }
         return true;
@@ -186,7 +184,7 @@ Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLim
             || graph.constantOf(node.input(1 - i)) != nullptr)
             continue;
         // Of two convolutions the later one takes the sum: the other's result exists by then.
-        if (!best || positionOf(graph, producer->id) > positionOf(graph, graph.producerOf(node.input(*best))->id))
+        if (!best || graph.order().isBefore(graph.producerOf(node.input(*best))->id, producer->id))
             best = i;
     }
     if (!best)

@@ -1,4 +1,5 @@
 // merge-equal-nodes (common subexpressions): of nodes that compute the same, the first stays.
+#include "base/cancellation.h"
 #include "layers/fill.h"
 #include "passes/rules.h"
 
@@ -123,6 +124,7 @@ Rewrite mergeEqualNodes(Graph const& graph, Node const& node)
     bool any{false};
     for (NodeId const id : graph.order())
     {
+        cancellationPoint();
         Node const& later = graph.node(id);
         Node const* earlier = merger.earlier(later);
         if (earlier == nullptr)

@@ -191,9 +191,7 @@ Rewrite recognizeLayerNorm(Graph const& graph, Node const& node)
     norm.rms = pattern.rms;
     norm.v2 = true;
     Patch patch{graph, node};
-    std::sort(pattern.nodes.begin(), pattern.nodes.end(),
-        [&](NodeId a, NodeId b) { return positionOf(graph, a) < positionOf(graph, b); });
-    patch.covers(pattern.nodes);
+    patch.covers(inOrder(graph, pattern.nodes));
     ValueId const ones = patch.constant(node.name + " scale", filled(graph.typeOf(pattern.x).dtype, extents, 1.0));
     patch.replace(node.output(), patch.add(norm, {pattern.x, ones}));
     return patch;

@@ -10,8 +10,10 @@ Node const* onlyReader(Graph const& graph, ValueId value)
 {
     if (graph.isOutput(value))
         return nullptr;
-    std::vector<NodeId> const readers = graph.readers(value);
-    return readers.size() == 1 ? &graph.node(readers.front()) : nullptr;
+    std::span<Use const> const uses = graph.uses(value);
+    if (uses.empty() || std::ranges::any_of(uses, [&](Use const& use) { return use.node != uses.front().node; }))
+        return nullptr;
+    return &graph.node(uses.front().node);
 }
 
 std::optional<double> splatOf(Graph const& graph, ValueId value)
@@ -51,9 +53,10 @@ Inputs operandsOf(Graph const& graph, Node const& node)
     return Inputs{graph.viewsOf(node.inputs), node.name};
 }
 
-size_t positionOf(Graph const& graph, NodeId node)
+std::vector<NodeId> inOrder(Graph const& graph, std::vector<NodeId> nodes)
 {
-    return static_cast<size_t>(std::find(graph.order().begin(), graph.order().end(), node) - graph.order().begin());
+    std::ranges::sort(nodes, [&](NodeId a, NodeId b) { return graph.order().isBefore(a, b); });
+    return nodes;
 }
 
 std::shared_ptr<Constant const> splat(DType dtype, size_t rank, double value)

@@ -77,8 +77,8 @@ std::optional<double> scalarOf(Graph const& graph, ValueId value);
 std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node);
 //! A node's operands as its layer's rules see them.
 Inputs operandsOf(Graph const& graph, Node const& node);
-//! Where a node stands in the order.
-size_t positionOf(Graph const& graph, NodeId node);
+//! In the order of the graph.
+std::vector<NodeId> inOrder(Graph const& graph, std::vector<NodeId> nodes);
 //! A constant of one element.
 std::shared_ptr<Constant const> splat(DType dtype, size_t rank, double value);
 //! The same data under other extents.

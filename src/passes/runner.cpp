@@ -1,8 +1,10 @@
 // The runner: rows of the pipeline to their fixpoints.
 #include "passes/runner.h"
 
+#include "base/cancellation.h"
 #include "ir/verify.h"
 #include "passes/rule.h"
+#include "passes/surroundings.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +18,10 @@ namespace tenon
 
 namespace
 {
-constexpr int32_t kMostRounds{64}; // Rules that undo each other must not hang a build.
+// Rules that undo each other must not hang a build: so often may the graph be gone through, and nodes that a patch made
+// be rewritten, and what comes of that.
+constexpr int32_t kMaxSweeps{64};
+constexpr uint8_t kMaxRewrites{64};
 constexpr char const* kPhase{"Optimizing"};
 
 std::string_view wordFor(RuleKind kind)
@@ -41,11 +46,13 @@ class Runner
 
     Result<Done> runRow(PassRow const& row)
     {
+        removeDeadNodes(mGraph);
         auto const start = std::chrono::steady_clock::now();
         int64_t const before = mPatches;
         mCounts.clear();
-        for (int32_t round = 0; round < kMostRounds; ++round)
-            if (!TENON_TRY(runRound(row)))
+        mRewrites.clear();
+        for (int32_t sweep = 0; sweep < kMaxSweeps; ++sweep)
+            if (!TENON_TRY(runSweep(row)))
                 break;
         if (mOptions.observer && mPatches != before)
             mOptions.observer(row.name, mGraph);
@@ -75,7 +82,6 @@ class Runner
   private:
     Result<Done> runRows(std::span<PassRow const> rows)
     {
-        removeDeadNodes(mGraph);
         for (size_t i = 0; i < rows.size(); ++i)
         {
             TENON_TRY(runRow(rows[i]));
@@ -97,29 +103,49 @@ class Runner
         return rule.kind == RuleKind::kFuse || rule.kind == RuleKind::kUndo;
     }
 
-    //! One walk over the nodes as they stood at its start; true when something changed.
-    Result<bool> runRound(PassRow const& row)
+    //! All nodes, then, as long as something changes, those around the changes; false when all stayed as it was.
+    Result<bool> runSweep(PassRow const& row)
     {
-        bool changed{false};
-        std::vector<NodeId> const order = mGraph.order();
-        for (NodeId const id : order)
-            for (Rule const& rule : row.rules)
-            {
-                if (!mGraph.isAlive(id) || mPatches == mOptions.mostPatches)
-                    break;
-                if (isOn(rule))
-                    changed = TENON_TRY(tryFenced(rule, id)) || changed;
-            }
-        return changed;
+        std::vector<Rule const*> rules;
+        for (Rule const& rule : row.rules)
+            if (isOn(rule))
+                rules.push_back(&rule);
+        int64_t const before = mPatches;
+        std::vector<NodeId> nodes{mGraph.order().begin(), mGraph.order().end()};
+        while (!nodes.empty())
+        {
+            mTouched.clear();
+            for (NodeId const id : nodes)
+                TENON_TRY(visit(rules, id));
+            nodes = passes::surroundings(mGraph, mTouched);
+        }
+        return mPatches != before;
+    }
+
+    Result<Done> visit(std::vector<Rule const*> const& rules, NodeId id)
+    {
+        for (Rule const* const rule : rules)
+        {
+            if (!mGraph.isAlive(id) || mPatches == mOptions.mostPatches || rewritesOf(id) >= kMaxRewrites)
+                break;
+            cancellationPoint();
+            TENON_TRY(tryFenced(*rule, id));
+        }
+        return Done{};
+    }
+
+    uint8_t rewritesOf(NodeId id) const
+    {
+        return static_cast<size_t>(id) < mRewrites.size() ? mRewrites[static_cast<size_t>(id)] : uint8_t{0};
     }
 
     //! A rule that throws ends the build, not the process; the graph may be half edited then.
-    Result<bool> tryFenced(Rule const& rule, NodeId id)
+    Result<Done> tryFenced(Rule const& rule, NodeId id)
     {
-        std::string const name = mGraph.node(id).name;
         try
         {
-            return tryRule(rule, id);
+            tryRule(rule, id);
+            return Done{};
         }
         catch (std::bad_alloc const&)
         {
@@ -127,6 +153,7 @@ class Runner
         }
         catch (std::exception const& problem)
         {
+            std::string const name = mGraph.isAlive(id) ? mGraph.node(id).name : "?";
             return errorOf(
                 ErrorCode::kINTERNAL_ERROR, "[layer '{}'] rule '{}' failed: {}", name, rule.name, problem.what());
         }
@@ -139,30 +166,27 @@ class Runner
         return std::get<TargetRule>(rule.apply)(mGraph, node, mOptions.limits);
     }
 
-    bool tryRule(Rule const& rule, NodeId id)
+    void tryRule(Rule const& rule, NodeId id)
     {
         Node const& node = mGraph.node(id);
         Rewrite const rewrite = ask(rule, node);
         if (auto const* skipped = std::get_if<Skip>(&rewrite))
-        {
-            noteSkip(rule, node, skipped->reason);
-            return false;
-        }
+            return noteSkip(rule, node, skipped->reason);
         if (mOptions.spares && mOptions.spares(mGraph, node))
-            return false;
+            return;
         std::string const name = node.name;
-        Result<Done> applied = applyPatch(mGraph, std::get<Patch>(rewrite));
-        if (!applied)
-        {
-            // A rule that proposes what does not fit loses its chance; the graph is as it was.
-            noteSkip(rule, node, applied.error().message);
-            return false;
-        }
+        NodeId const firstNew = mGraph.nodeIdEnd();
+        Result<std::vector<NodeId>> const applied = applyPatch(mGraph, std::get<Patch>(rewrite));
+        if (!applied) // A rule that proposes what does not fit loses its chance; the graph is as it was.
+            return noteSkip(rule, node, applied.error().message);
+        auto const rewrites = static_cast<uint8_t>(rewritesOf(id) + 1);
+        mRewrites.resize(static_cast<size_t>(mGraph.nodeIdEnd()), 0);
+        std::fill(mRewrites.begin() + firstNew, mRewrites.end(), rewrites);
+        mTouched.insert(mTouched.end(), applied->begin(), applied->end());
         ++mPatches;
         ++mCounts[rule.name];
         if (isNoted(rule))
             note(wordFor(rule.kind), name, std::string{rule.name});
-        return true;
     }
 
     void noteSkip(Rule const& rule, Node const& node, std::string const& reason)
@@ -194,6 +218,8 @@ class Runner
     Graph& mGraph;
     OptimizeOptions const& mOptions;
     int64_t mPatches{0};
+    std::vector<NodeId> mTouched;   //!< By patches since the last selection of nodes.
+    std::vector<uint8_t> mRewrites; //!< By node: how many patches led to it, each from what the one before made.
     std::map<std::string_view, int32_t> mCounts;
     std::set<std::tuple<std::string_view, std::string, std::string>> mSkips;
 };

@@ -1,8 +1,15 @@
-// Arena: offsets by size, largest first, with best fit.
+// Arena: offsets by size, largest first, with best fit; of very many blocks, by time.
 #include "plan/arena.h"
 
+#include "base/cancellation.h"
+
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <queue>
+#include <set>
+#include <utility>
 
 namespace tenon
 {
@@ -43,10 +50,103 @@ int64_t bestFit(std::vector<Placed> const& placed, ArenaBlock const& block, int6
     }
     return best < 0 ? edge : best;
 }
+int64_t rounded(int64_t bytes, int64_t alignment)
+{
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+//! Memory that is taken and given back as time goes on: the tightest gap is taken, neighbouring gaps become one.
+class Sweep
+{
+  public:
+    int64_t take(int64_t bytes)
+    {
+        auto const tightest = mBySize.lower_bound({bytes, 0});
+        bool const fits = tightest != mBySize.end();
+        // What is free below the top is part of what is added to it.
+        int64_t const begin = fits                             ? tightest->second
+            : !mGaps.empty() && mGaps.rbegin()->second == mTop ? mGaps.rbegin()->first
+                                                               : mTop;
+        int64_t const end = begin < mTop ? mGaps.at(begin) : mTop;
+        if (begin < mTop)
+            erase(begin, end);
+        if (begin + bytes < end)
+            insert(begin + bytes, end);
+        mTop = std::max(mTop, begin + bytes);
+        return begin;
+    }
+    void give(int64_t begin, int64_t end)
+    {
+        auto const next = mGaps.lower_bound(begin);
+        if (next != mGaps.end() && next->first == end)
+        {
+            end = next->second;
+            erase(next->first, end);
+        }
+        auto const behind = mGaps.lower_bound(begin);
+        if (behind != mGaps.begin() && std::prev(behind)->second == begin)
+        {
+            begin = std::prev(behind)->first;
+            erase(begin, std::prev(behind)->second);
+        }
+        insert(begin, end);
+    }
+    int64_t top() const
+    {
+        return mTop;
+    }
+
+  private:
+    void insert(int64_t begin, int64_t end)
+    {
+        mGaps.emplace(begin, end);
+        mBySize.emplace(end - begin, begin);
+    }
+    void erase(int64_t begin, int64_t end)
+    {
+        mGaps.erase(begin);
+        mBySize.erase({end - begin, begin});
+    }
+
+    std::map<int64_t, int64_t> mGaps;              //!< Begin and end.
+    std::set<std::pair<int64_t, int64_t>> mBySize; //!< Size and begin.
+    int64_t mTop{0};
+};
+
+//! In the order of time: n · log n, with some more memory than by size.
+ArenaLayout layOutByTime(std::span<ArenaBlock const> blocks, int64_t alignment)
+{
+    ArenaLayout layout;
+    layout.offsets.assign(blocks.size(), 0);
+    std::vector<size_t> order(blocks.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return std::pair{blocks[i].first, -blocks[i].bytes}; });
+    Sweep sweep;
+    using Alive = std::pair<int32_t, size_t>; // The last step of a block, and the block.
+    std::priority_queue<Alive, std::vector<Alive>, std::greater<>> alive;
+    for (size_t const i : order)
+    {
+        cancellationPoint();
+        for (; !alive.empty() && alive.top().first < blocks[i].first; alive.pop())
+        {
+            size_t const gone = alive.top().second;
+            sweep.give(layout.offsets[gone], layout.offsets[gone] + rounded(blocks[gone].bytes, alignment));
+        }
+        if (blocks[i].bytes <= 0)
+            continue;
+        layout.offsets[i] = sweep.take(rounded(blocks[i].bytes, alignment));
+        alive.emplace(std::max(blocks[i].last, blocks[i].first), i);
+    }
+    layout.bytes = sweep.top();
+    return layout;
+}
 } // namespace
 
 ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
 {
+    constexpr size_t kMaxBySize{4096}; // Each block is compared with all that are placed.
+    if (blocks.size() > kMaxBySize)
+        return layOutByTime(blocks, alignment);
     ArenaLayout layout;
     layout.offsets.assign(blocks.size(), 0);
     std::vector<size_t> order(blocks.size());
@@ -59,7 +159,7 @@ ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
         ArenaBlock const& block = blocks[i];
         if (block.bytes <= 0)
             break;
-        int64_t const bytes = (block.bytes + alignment - 1) / alignment * alignment;
+        int64_t const bytes = rounded(block.bytes, alignment);
         int64_t const begin = bestFit(placed, block, bytes);
         layout.offsets[i] = begin;
         layout.bytes = std::max(layout.bytes, begin + bytes);

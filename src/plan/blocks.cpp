@@ -1,6 +1,7 @@
 // Blocks: liveness over the static list of steps, sizes over intervals of extents.
 #include "plan/blocks.h"
 
+#include "base/cancellation.h"
 #include "base/real_op.h"
 #include "plan/check.h"
 #include "plan/lookup.h"
@@ -39,8 +40,11 @@ class BlockPlanner
         findLives();
         mResult.blockOf.assign(mProgram.tensors.size(), -1);
         for (PlanStep const& step : mProgram.steps)
+        {
+            cancellationPoint();
             for (size_t i = 0; i < step.outputs.size(); ++i)
                 addOutput(step, static_cast<int32_t>(i));
+        }
         addStaging();
         for (size_t i = 0; i < mResult.blocks.size(); ++i)
             settleStreams(mResult.blocks[i], mTouches[i]);
@@ -211,6 +215,7 @@ Result<std::vector<ArenaBlock>> sizedBlocks(
     int64_t total{0};
     for (size_t i = 0; i < blocks.size(); ++i)
     {
+        cancellationPoint();
         for (int32_t const member : plan.members[i])
         {
             PlanTensor const& tensor = program.tensors[asSize(member)];

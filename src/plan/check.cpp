@@ -102,6 +102,8 @@ Result<Done> checkProfiles(Plan const& plan)
             TENON_TRY(checkProfileInput(plan, input));
             if (!seen.insert(input.io).second)
                 return badArgument("a profile bounds input {} twice", input.io);
+            if (*seen.rbegin() != input.io) // Lookups go by the order.
+                return badArgument("a profile bounds input {} behind input {}", input.io, *seen.rbegin());
         }
         for (size_t i = 0; i < plan.io.size(); ++i)
         {

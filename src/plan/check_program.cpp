@@ -1,6 +1,7 @@
 // checkProgram: registers, tensors and steps of one device's program fit each other.
 #include "plan/check.h"
 
+#include "base/cancellation.h"
 #include "base/real_op.h"
 #include "plan/lookup.h"
 #include "plan/regions.h"
@@ -90,6 +91,7 @@ class Checker
         TENON_TRY(checkTensors());
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
+            cancellationPoint();
             auto checked = checkStep(static_cast<int32_t>(i));
             if (!checked)
                 return std::move(checked).error().in("step '" + mProgram.steps[i].name + "'");
@@ -102,13 +104,14 @@ class Checker
   private:
     Result<Done> checkSizes() const
     {
-        constexpr size_t kMost{1 << 17}; // Far above any network; laying out memory takes the square of it.
-        if (mProgram.symbols.size() > kMost || mProgram.shapes.size() > kMost || mProgram.tensors.size() > kMost
-            || mProgram.steps.size() > kMost)
+        constexpr size_t kMax{1 << 20}; // Far above any network.
+        if (mProgram.symbols.size() > kMax || mProgram.shapes.size() > kMax || mProgram.tensors.size() > kMax
+            || mProgram.steps.size() > kMax)
             return badArgument("the program is larger than any network");
         for (PlanSymbol const& symbol : mProgram.symbols)
             if (symbol.name.size() > kMaxTextBytes)
                 return badArgument("a symbol's name is too long");
+        cancellationPoint();
         for (PlanTensor const& tensor : mProgram.tensors)
             if (tensor.name.size() > kMaxTextBytes)
                 return badArgument("a tensor's name is too long");
@@ -202,9 +205,8 @@ class Checker
         if (count < 0 || symbol.index >= count)
             return badArgument("a symbol is value {} of input '{}', which has {}", symbol.index, io.name, count);
         for (PlanProfile const& profile : mPlan.profiles)
-            if (std::none_of(profile.inputs.begin(), profile.inputs.end(), [&](PlanProfileInput const& x) {
-                    return x.io == symbol.source && isIndex(symbol.index, x.minValues);
-                }))
+            if (PlanProfileInput const* const bounds = boundsOf(profile, symbol.source);
+                bounds == nullptr || !isIndex(symbol.index, bounds->minValues))
                 return badArgument("a profile has no bounds for value {} of input '{}'", symbol.index, io.name);
         return Done{};
     }

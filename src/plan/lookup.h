@@ -4,6 +4,7 @@
 #include "base/step_role.h"
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace tenon
@@ -21,10 +22,8 @@ inline Program const* programFor(Plan const& plan, std::string_view device) noex
 //! Null: the profile says nothing of the input.
 inline PlanProfileInput const* boundsOf(PlanProfile const& profile, int32_t io) noexcept
 {
-    for (PlanProfileInput const& input : profile.inputs)
-        if (input.io == io)
-            return &input;
-    return nullptr;
+    auto const at = std::ranges::lower_bound(profile.inputs, io, {}, &PlanProfileInput::io);
+    return at != profile.inputs.end() && at->io == io ? &*at : nullptr;
 }
 
 inline StepRole roleOf(PlanStep const& step) noexcept

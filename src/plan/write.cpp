@@ -1,4 +1,5 @@
 // writePlan: the same plan gives the same bytes.
+#include "base/cancellation.h"
 #include "plan/check.h"
 #include "plan/checksum.h"
 #include "plan/format.h"
@@ -125,7 +126,10 @@ class Writer
     {
         std::vector<fb::Offset<Table>> offsets;
         for (T const& value : values)
+        {
+            cancellationPoint();
             offsets.push_back(writeOne(value));
+        }
         return mOut.CreateVector(offsets);
     }
 
@@ -253,7 +257,10 @@ Bytes writeUncheckedPlan(Plan const& plan)
             auto const& [source, places] = *static_cast<Fill*>(context);
             for (size_t i = 0; i < source.weights.size(); ++i)
                 if (places.first[i] && source.weights[i].bytes > 0)
+                {
+                    cancellationPoint();
                     std::memcpy(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
+                }
         },
         &fill, codeSection(plan.code));
 }

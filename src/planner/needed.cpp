@@ -30,8 +30,15 @@ class Walk
         for (NodeId const id : mGraph.order())
             if (mGraph.node(id).layer->hasSideEffects())
                 node(id);
-        while (!mOpen.empty())
+        while (!mOpen.empty() || !mOpenSymbols.empty())
         {
+            if (!mOpenSymbols.empty())
+            {
+                int32_t const id = mOpenSymbols.back();
+                mOpenSymbols.pop_back();
+                source(id);
+                continue;
+            }
             NodeId const id = mOpen.back();
             mOpen.pop_back();
             operands(id);
@@ -89,6 +96,10 @@ class Walk
         if (mNeeded.symbols[static_cast<size_t>(id)])
             return;
         mNeeded.symbols[static_cast<size_t>(id)] = true;
+        mOpenSymbols.push_back(id);
+    }
+    void source(int32_t id)
+    {
         Symbol const& symbol = mGraph.symbols().at(id);
         if (symbol.kind != SymbolKind::kData)
             return;
@@ -96,9 +107,8 @@ class Walk
             node(producer->id);
         shape({symbol.upper});
         // A step tells its values in order: one needs those before it.
-        for (int32_t other = 0; other < mGraph.symbols().size(); ++other)
-            if (Symbol const& each = mGraph.symbols().at(other);
-                each.kind == SymbolKind::kData && each.source == symbol.source && each.index < symbol.index)
+        for (int32_t const other : mGraph.symbols().ofSource(SymbolKind::kData, symbol.source))
+            if (mGraph.symbols().at(other).index < symbol.index)
                 this->symbol(other);
     }
 
@@ -107,6 +117,7 @@ class Walk
     Needed mNeeded;
     std::vector<bool> mSeen;
     std::vector<NodeId> mOpen;
+    std::vector<int32_t> mOpenSymbols;
 };
 } // namespace
 

@@ -142,18 +142,20 @@ Result<Done> checkOptions(Graph const& graph, PlanOptions const& options)
 {
     if (options.profiles.empty())
         return errorOf(ErrorCode::kINTERNAL_ERROR, "a plan needs a profile, be it an empty one");
+    planner::BindingIndex const bindings{options.io};
     for (ValueId const input : graph.inputs())
-        if (planner::findIO(options.io, graph.value(input).name, true) < 0)
+        if (bindings.input(graph.value(input).name) < 0)
             return errorOf(ErrorCode::kINTERNAL_ERROR, "input '{}' is not among the bindings", graph.value(input).name);
     return Done{};
 }
 
 void numberIO(Graph const& graph, planner::GraphIds const& ids, std::vector<PlanIO>& io)
 {
+    planner::BindingIndex const bindings{io};
     for (ValueId const input : graph.inputs())
-        io[static_cast<size_t>(planner::findIO(io, graph.value(input).name, true))].graphValue = ids.value(input);
+        io[static_cast<size_t>(bindings.input(graph.value(input).name))].graphValue = ids.value(input);
     for (GraphOutput const& output : graph.outputs())
-        io[static_cast<size_t>(planner::findIO(io, output.name, false))].graphValue = ids.value(output.value);
+        io[static_cast<size_t>(bindings.output(output.name))].graphValue = ids.value(output.value);
 }
 } // namespace
 

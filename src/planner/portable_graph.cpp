@@ -1,6 +1,8 @@
 // The portable graph: numbering and copying.
 #include "planner/portable_graph.h"
 
+#include "base/cancellation.h"
+
 namespace tenon::planner
 {
 
@@ -40,8 +42,9 @@ PlanGraph portableGraph(Graph const& graph, GraphIds const& ids, Weights& weight
     PlanGraph plan;
     for (NodeId const id : graph.order())
     {
+        cancellationPoint();
         Node const& node = graph.node(id);
-        PlanNode to{std::string{node.layer->name()}, node.layer->stored(), node.name, node.origins, {}, {}};
+        PlanNode to{std::string{node.layer->name()}, node.layer->stored(), node.name, node.origins.names(), {}, {}};
         for (ValueId const input : node.inputs)
             to.inputs.push_back(ids.value(input));
         for (ValueId const output : node.outputs)

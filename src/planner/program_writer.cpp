@@ -2,6 +2,7 @@
 #include "planner/program_writer.h"
 
 #include "backend/reference_offer.h"
+#include "base/cancellation.h"
 #include "base/check.h"
 #include "ir/real_expr.h"
 #include "planner/guarded.h"
@@ -16,6 +17,7 @@ ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol
     std::vector<int32_t> registers, Kernels kernels, Weights& weights, CodeTable& code, Decisions& decisions)
     : mSource{source},
       mGraph{source.graph},
+      mBindings{source.io},
       mKernels{std::move(kernels)},
       mWeights{weights},
       mCode{code},
@@ -33,6 +35,7 @@ Result<Program> ProgramWriter::write()
     placeOutputs();
     for (Choice const* const each : inRunningOrder())
     {
+        cancellationPoint();
         Choice const& choice = *each;
         if (mSource.needed.nodes[static_cast<size_t>(choice.node)])
         {
@@ -105,7 +108,7 @@ void ProgramWriter::addInputs()
     for (ValueId const input : mGraph.inputs())
     {
         PlanTensor tensor = describe(input, PlanTensorKind::kIO, Layout::kLinear);
-        tensor.index = findIO(mSource.io, mGraph.value(input).name, true);
+        tensor.index = mBindings.input(mGraph.value(input).name);
         mTensors[{input, Layout::kLinear}] = addTensor(std::move(tensor));
     }
 }
@@ -120,7 +123,7 @@ void ProgramWriter::placeOutputs()
         if (!followViews(chain) || mTensors.count(chain.back()) != 0)
             continue;
         PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
-        target.index = findIO(mSource.io, output.name, false);
+        target.index = mBindings.output(output.name);
         int32_t const io = addTensor(std::move(target));
         mTensors[chain.front()] = io;
         mWritten.insert(output.name);
@@ -334,11 +337,10 @@ void ProgramWriter::tellSymbols(Node const& node, PlanStep& step)
     if (node.outputs.empty())
         return;
     std::map<int32_t, int32_t> produced; // Position among the values that the step tells -> register.
-    for (int32_t id = 0; id < mGraph.symbols().size(); ++id)
+    for (int32_t const id : mGraph.symbols().ofSource(SymbolKind::kData, node.outputs.front()))
     {
         Symbol const& symbol = mGraph.symbols().at(id);
-        if (symbol.kind != SymbolKind::kData || symbol.source != node.outputs.front()
-            || mRegisters[static_cast<size_t>(id)] < 0)
+        if (mRegisters[static_cast<size_t>(id)] < 0)
             continue;
         int32_t const at = mRegisters[static_cast<size_t>(id)];
         mProgram.symbols[static_cast<size_t>(at)].source = static_cast<int32_t>(mProgram.steps.size());
@@ -370,7 +372,7 @@ Result<Done> ProgramWriter::finishOutputs()
 {
     for (GraphOutput const& output : mGraph.outputs())
     {
-        if (findIO(mSource.io, output.name, false) < 0)
+        if (mBindings.output(output.name) < 0)
             return errorOf(ErrorCode::kINTERNAL_ERROR, "output '{}' is not among the bindings", output.name);
         if (mWritten.count(output.name) == 0)
             writeOutput(output);
@@ -403,7 +405,7 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
 {
     Value const& value = mGraph.value(output.value);
     PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
-    target.index = findIO(mSource.io, output.name, false);
+    target.index = mBindings.output(output.name);
     target.name = output.name;
     PlanStep step;
     bool const isUnwritten = mTensors.count({output.value, Layout::kLinear}) == 0;

@@ -8,6 +8,7 @@
 #include "planner/needed.h"
 #include "planner/portable_graph.h"
 #include "planner/shape_program.h"
+#include "planner/symbols.h"
 #include "planner/weights.h"
 
 #include <algorithm>
@@ -76,6 +77,7 @@ class ProgramWriter
 
     ProgramSource const& mSource;
     Graph const& mGraph;
+    BindingIndex mBindings;
     Kernels mKernels;
     Weights& mWeights;
     CodeTable& mCode;

@@ -5,6 +5,8 @@
 // otherwise stay where no single one gains by moving).
 #include "planner/choices.h"
 
+#include "base/cancellation.h"
+
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -19,7 +21,7 @@ namespace
 constexpr double kLeastGain{1e-6};
 constexpr int32_t kMostRounds{16};
 
-struct Use
+struct OperandRead
 {
     size_t choice;
     size_t operand;
@@ -34,10 +36,12 @@ class Selector
           mChoices{choices.all()},
           mProducer(graph.valueCount(), -1),
           mUses(graph.valueCount()),
+          mWanted(graph.valueCount()),
           mReorder{seams.reorder}
     {
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
+            cancellationPoint();
             Node const& node = graph.node(mChoices[i].node);
             for (ValueId const output : node.outputs)
                 mProducer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
@@ -49,8 +53,11 @@ class Selector
 
     void run()
     {
-        for (Choice& choice : mChoices)
-            choice.selected = cheapest(choice);
+        for (size_t i = 0; i < mChoices.size(); ++i)
+        {
+            mChoices[i].selected = cheapest(mChoices[i]);
+            countWanted(i, 1);
+        }
         for (int32_t round = 0; round < kMostRounds; ++round)
         {
             bool moved = moveSingles();
@@ -84,18 +91,27 @@ class Selector
     //! What reorders of the value cost with the present choices: one per layout that some reader wants and it lacks.
     double valueCost(ValueId value) const
     {
-        std::array<bool, kLayoutCount> wanted{};
-        for (Use const& use : mUses[static_cast<size_t>(value)])
-        {
-            Offer const& offer = mChoices[use.choice].offer();
-            if (!offer.isUnread(use.operand))
-                wanted[static_cast<size_t>(offer.inputs[use.operand])] = true;
-        }
+        std::array<int32_t, kLayoutCount> wanted = mWanted[static_cast<size_t>(value)];
         if (mGraph.isOutput(value))
-            wanted[static_cast<size_t>(Layout::kLinear)] = true;
-        wanted[static_cast<size_t>(producedLayout(value))] = false;
-        return mReorder[static_cast<size_t>(value)]
-            * static_cast<double>(std::count(wanted.begin(), wanted.end(), true));
+            wanted[static_cast<size_t>(Layout::kLinear)] = 1;
+        wanted[static_cast<size_t>(producedLayout(value))] = 0;
+        auto const copies = std::ranges::count_if(wanted, [](int32_t readers) { return readers > 0; });
+        return mReorder[static_cast<size_t>(value)] * static_cast<double>(copies);
+    }
+    //! Adds `change` to the readers in the layouts that the choice reads its operands in.
+    void countWanted(size_t choice, int32_t change)
+    {
+        Offer const& offer = mChoices[choice].offer();
+        Node const& node = mGraph.node(mChoices[choice].node);
+        for (size_t k = 0; k < node.inputs.size(); ++k)
+            if (isPlaced(node.inputs[k]) && !offer.isUnread(k))
+                mWanted[static_cast<size_t>(node.inputs[k])][static_cast<size_t>(offer.inputs[k])] += change;
+    }
+    void select(size_t choice, size_t offer)
+    {
+        countWanted(choice, -1);
+        mChoices[choice].selected = offer;
+        countWanted(choice, 1);
     }
     void addValues(size_t choice, std::set<ValueId>& values) const
     {
@@ -120,7 +136,8 @@ class Selector
         bool any{false};
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
-            Choice& choice = mChoices[i];
+            cancellationPoint();
+            Choice const& choice = mChoices[i];
             if (choice.offers.size() < 2)
                 continue;
             std::set<ValueId> values;
@@ -129,7 +146,7 @@ class Selector
             double bestCost = costAround({i}, values);
             for (size_t k = 0; k < choice.offers.size(); ++k)
             {
-                choice.selected = k;
+                select(i, k);
                 double const cost = costAround({i}, values);
                 if (cost < bestCost - kLeastGain)
                 {
@@ -138,7 +155,7 @@ class Selector
                     any = true;
                 }
             }
-            choice.selected = best;
+            select(i, best);
         }
         return any;
     }
@@ -164,6 +181,7 @@ class Selector
     std::map<size_t, size_t> groupFrom(size_t seed, Layout layout) const
     {
         std::map<size_t, size_t> group; // Choice -> its offer in the layout.
+        std::set<ValueId> seen;
         std::deque<size_t> open{seed};
         while (!open.empty())
         {
@@ -177,9 +195,11 @@ class Selector
             addValues(at, values);
             for (ValueId const value : values)
             {
+                if (!seen.insert(value).second)
+                    continue;
                 if (mProducer[static_cast<size_t>(value)] >= 0)
                     open.push_back(static_cast<size_t>(mProducer[static_cast<size_t>(value)]));
-                for (Use const& use : mUses[static_cast<size_t>(value)])
+                for (OperandRead const& use : mUses[static_cast<size_t>(value)])
                     open.push_back(use.choice);
             }
         }
@@ -198,11 +218,11 @@ class Selector
         }
         double const cost = costAround(nodes, values);
         for (auto const& [choice, offer] : group)
-            mChoices[choice].selected = offer;
+            select(choice, offer);
         if (costAround(nodes, values) < cost - kLeastGain)
             return true;
         for (auto const& [choice, offer] : before)
-            mChoices[choice].selected = offer;
+            select(choice, offer);
         return false;
     }
     bool moveGroups()
@@ -212,6 +232,7 @@ class Selector
         for (size_t i = 0; i < mChoices.size(); ++i)
             for (Layout const layout : mTarget.layouts)
             {
+                cancellationPoint();
                 std::set<size_t>& done = tried[static_cast<size_t>(layout)];
                 if (mChoices[i].offers.size() < 2 || done.count(i) != 0)
                     continue;
@@ -228,7 +249,8 @@ class Selector
     Target const& mTarget;
     std::vector<Choice>& mChoices;
     std::vector<int32_t> mProducer;
-    std::vector<std::vector<Use>> mUses;
+    std::vector<std::vector<OperandRead>> mUses;
+    std::vector<std::array<int32_t, kLayoutCount>> mWanted; //!< By value and layout: reads of the choices at present.
     std::vector<double> const& mReorder;
 };
 } // namespace

@@ -1,7 +1,11 @@
 // sideBySide: threads that take the next piece in order, this one among them.
 #include "planner/side_by_side.h"
 
+#include "base/cancellation.h"
+#include "base/progress.h"
+
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -28,13 +32,12 @@ class SideBySide
         bool mayContinue{true};
         {
             std::vector<std::jthread> others = start();
+            Stop const stopAtEnd{*this}; // Also when this thread leaves early: the others are waited for.
             do
                 mayContinue = report();
             while (mayContinue && beginNext());
             while (mayContinue && isAnyLeft())
                 mayContinue = report();
-            if (!mayContinue)
-                stop();
         } // The others end.
         if (mayContinue && !report())
             mayContinue = false;
@@ -45,6 +48,17 @@ class SideBySide
     }
 
   private:
+    struct Stop
+    {
+        SideBySide& pieces;
+        ~Stop()
+        {
+            std::scoped_lock const lock{pieces.mMutex};
+            pieces.mIsStopped = true;
+            pieces.mIsOver = true;
+        }
+    };
+
     std::vector<std::jthread> start()
     {
         std::vector<std::jthread> others;
@@ -52,16 +66,28 @@ class SideBySide
         try
         {
             while (others.size() + 1 < most)
-                others.emplace_back([this] {
-                    while (beginNext())
-                        continue;
-                });
+                others.emplace_back([this] { workOnAll(); });
         }
         catch (std::system_error const&)
         {
             // Those that there are do all of it.
         }
         return others;
+    }
+
+    //! On a thread of its own: what ends the work early is told by the first thread.
+    void workOnAll()
+    {
+        CancellationScope const scope{[this] { return !mIsOver; }};
+        try
+        {
+            while (beginNext())
+                continue;
+        }
+        catch (Cancelled const&)
+        {
+            return;
+        }
     }
 
     //! False: nothing is left to begin.
@@ -96,7 +122,13 @@ class SideBySide
         {
             std::unique_lock lock{mMutex};
             bool const isBusy = !mIsStopped && mNext < mPieces.count;
-            mChanged.wait(lock, [&] { return isBusy || mFinished > mReported || mFinished == mNext; });
+            auto const hasNews = [&] { return isBusy || mFinished > mReported || mFinished == mNext; };
+            while (!mChanged.wait_for(lock, kCheckInterval, hasNews))
+            {
+                lock.unlock();
+                cancellationPoint();
+                lock.lock();
+            }
             finished = mFinished;
         }
         for (; mReported < finished; ++mReported)
@@ -109,11 +141,6 @@ class SideBySide
         std::scoped_lock const lock{mMutex};
         return mFinished < mNext;
     }
-    void stop()
-    {
-        std::scoped_lock const lock{mMutex};
-        mIsStopped = true;
-    }
 
     Pieces const& mPieces;
     std::vector<std::optional<Error>> mErrors; //!< Each entry is one thread's.
@@ -122,7 +149,8 @@ class SideBySide
     size_t mNext{0};
     size_t mFinished{0};
     size_t mReported{0};
-    bool mIsStopped{false};
+    bool mIsStopped{false};           //!< Nothing more is begun.
+    std::atomic<bool> mIsOver{false}; //!< What has been begun ends early, too.
 };
 } // namespace
 

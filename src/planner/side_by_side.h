@@ -13,7 +13,7 @@ struct Pieces
 {
     size_t count{0};
     int32_t threads{1}; //!< This one among them.
-    //! Called once per piece, in any of the threads; nothing may be thrown.
+    //! Called once per piece, in any of the threads; nothing may be thrown but by cancellation points.
     std::function<Result<Done>(size_t piece)> work;
     //! Called on this thread once per finished piece; false cancels.
     std::function<bool()> afterPiece;

@@ -2,6 +2,7 @@
 #include "planner/symbols.h"
 
 #include "base/real_op.h"
+#include "plan/lookup.h"
 #include "planner/planner.h"
 
 #include <algorithm>
@@ -26,19 +27,15 @@ std::vector<int64_t> const& valuesAt(PlanProfileInput const& input, ProfilePoint
 Result<int64_t> valueAt(std::vector<PlanIO> const& io, PlanProfile const& profile, planner::InputPlace const& place,
     SymbolKind kind, ProfilePoint point)
 {
-    for (PlanProfileInput const& input : profile.inputs)
+    PlanProfileInput const* const input = boundsOf(profile, place.io);
+    if (input != nullptr && kind == SymbolKind::kInputValue)
     {
-        if (input.io != place.io)
-            continue;
-        if (kind == SymbolKind::kInputValue)
-        {
-            std::vector<int64_t> const& values = valuesAt(input, point);
-            if (place.index < static_cast<int32_t>(values.size()))
-                return values[static_cast<size_t>(place.index)];
-        }
-        else if (place.index < dimsAt(input, point).nbDims)
-            return dimsAt(input, point).d[place.index];
+        std::vector<int64_t> const& values = valuesAt(*input, point);
+        if (place.index < static_cast<int32_t>(values.size()))
+            return values[static_cast<size_t>(place.index)];
     }
+    else if (input != nullptr && place.index < dimsAt(*input, point).nbDims)
+        return dimsAt(*input, point).d[place.index];
     std::string const& name = io[static_cast<size_t>(place.io)].name;
     return badConfig("[tensor '{}'] the profile gives no {} {}", name,
         kind == SymbolKind::kInputValue ? "value" : "extent", place.index);
@@ -49,6 +46,7 @@ Result<std::vector<int64_t>> symbolValues(
     Graph const& graph, PlanOptions const& options, size_t profile, ProfilePoint point)
 {
     std::vector<int64_t> values(static_cast<size_t>(graph.symbols().size()), 0);
+    std::vector<std::optional<planner::InputPlace>> const places = planner::placesOfSymbols(graph, options.io);
     for (int32_t id = 0; id < graph.symbols().size(); ++id)
     {
         Symbol const& symbol = graph.symbols().at(id);
@@ -57,7 +55,7 @@ Result<std::vector<int64_t>> symbolValues(
             values[static_cast<size_t>(id)] = symbol.upper.evaluate(values);
             continue;
         }
-        std::optional<planner::InputPlace> const place = planner::placeOf(graph, options.io, id);
+        std::optional<planner::InputPlace> const& place = places[static_cast<size_t>(id)];
         if (!place)
             continue; // Nothing that is left of the network depends on it.
         int64_t const value = TENON_TRY(valueAt(options.io, options.profiles.at(profile), *place, symbol.kind, point));
@@ -69,28 +67,45 @@ Result<std::vector<int64_t>> symbolValues(
 namespace planner
 {
 
-int32_t findIO(std::vector<PlanIO> const& io, std::string_view name, bool isInput)
+BindingIndex::BindingIndex(std::vector<PlanIO> const& io)
 {
     for (size_t i = 0; i < io.size(); ++i)
-        if (io[i].isInput == isInput && io[i].name == name)
-            return static_cast<int32_t>(i);
-    return -1;
+        (io[i].isInput ? mInputs : mOutputs).try_emplace(io[i].name, static_cast<int32_t>(i));
 }
 
-std::optional<InputPlace> placeOf(Graph const& graph, std::vector<PlanIO> const& io, int32_t symbol)
+int32_t BindingIndex::input(std::string_view name) const
 {
-    bool const isValue = graph.symbols().at(symbol).kind == SymbolKind::kInputValue;
+    auto const known = mInputs.find(name);
+    return known == mInputs.end() ? -1 : known->second;
+}
+
+int32_t BindingIndex::output(std::string_view name) const
+{
+    auto const known = mOutputs.find(name);
+    return known == mOutputs.end() ? -1 : known->second;
+}
+
+std::vector<std::optional<InputPlace>> placesOfSymbols(Graph const& graph, std::vector<PlanIO> const& io)
+{
+    BindingIndex const index{io};
+    std::vector<std::optional<InputPlace>> places(static_cast<size_t>(graph.symbols().size()));
+    auto const note = [&](Shape const& list, SymbolKind kind, std::string const& input) {
+        for (size_t i = 0; i < list.size(); ++i)
+        {
+            std::optional<int32_t> const symbol = list[i].asSymbol();
+            if (!symbol || graph.symbols().at(*symbol).kind != kind || places[static_cast<size_t>(*symbol)])
+                continue;
+            places[static_cast<size_t>(*symbol)] = InputPlace{index.input(input), static_cast<int32_t>(i)};
+        }
+    };
     for (ValueId const input : graph.inputs())
     {
         Value const& value = graph.value(input);
-        if (isValue && !value.contents)
-            continue;
-        Shape const& list = isValue ? *value.contents : value.type.shape;
-        for (size_t i = 0; i < list.size(); ++i)
-            if (list[i].asSymbol() == symbol)
-                return InputPlace{findIO(io, value.name, true), static_cast<int32_t>(i)};
+        note(value.type.shape, SymbolKind::kInputExtent, value.name);
+        if (value.contents)
+            note(*value.contents, SymbolKind::kInputValue, value.name);
     }
-    return std::nullopt;
+    return places;
 }
 
 namespace
@@ -114,6 +129,7 @@ Result<std::vector<PlanSymbol>> planSymbols(Graph const& graph, std::vector<Plan
 {
     std::vector<PlanSymbol> symbols;
     registers.assign(static_cast<size_t>(graph.symbols().size()), -1);
+    std::vector<std::optional<InputPlace>> const places = placesOfSymbols(graph, io);
     for (int32_t id = 0; id < graph.symbols().size(); ++id)
     {
         if (!needed[static_cast<size_t>(id)])
@@ -124,7 +140,7 @@ Result<std::vector<PlanSymbol>> planSymbols(Graph const& graph, std::vector<Plan
             symbol.kind = PlanSymbolKind::kData;
         else
         {
-            std::optional<InputPlace> const place = placeOf(graph, io, id);
+            std::optional<InputPlace> const& place = places[static_cast<size_t>(id)];
             if (!place || place->io < 0)
                 return errorOf(ErrorCode::kINTERNAL_ERROR, "no network input tells the extent '{}'", from.name);
             Range const range = TENON_TRY(rangeOver(io, profiles, *place, from.kind));

@@ -94,6 +94,36 @@ void expectNothingToDo(LayerPtr layer, std::vector<std::vector<int64_t>> const& 
     empty.runOn(refBackend(), refDevice(), "reference");
 }
 
+//! Matrices are numbered with 32 bits: more of them are refused before there is a table of them.
+TEST(EmptyOutputs, productsOfTooManyMatricesAreRefused)
+{
+    constexpr int64_t kTooMany{(int64_t{1} << 31) + 1};
+    std::vector<int64_t> const extents{kTooMany, 1, 1};
+    Graph graph;
+    ValueId const a = graph.addInput("a", {DType::kFLOAT, shapeOf({2, 1, 1})});
+    Result<NodeId> const node = graph.addNode(makeLayer(MatrixMultiply{}), "product", {a, a});
+    ASSERT_TRUE(node) << node.error().message;
+    Problem const problem{&graph, &graph.node(*node), {}};
+    for (Offer const& offer : cpuBackend().offers(problem).accepted)
+    {
+        if (offer.candidate != "panels")
+            continue;
+        Result<KernelSpec> const spec = cpuBackend().build(problem, offer);
+        ASSERT_TRUE(spec) << spec.error().message;
+        KernelSource source{.kernel = spec->kernel, .args = spec->args, .weights = {}, .outputs = 1};
+        source.weights.resize(2);
+        auto const kernel = cpuDevice().load(source);
+        ASSERT_TRUE(kernel) << kernel.error().message;
+        TensorArg const arg{DType::kFLOAT, Layout::kLinear, extents};
+        std::vector<TensorArg> const inputs{arg, arg};
+        auto const prepared = (*kernel)->prepare(inputs, {&arg, 1}, 2);
+        ASSERT_FALSE(prepared);
+        EXPECT_NE(prepared.error().message.find("2147483649 matrices"), std::string::npos) << prepared.error().message;
+        return;
+    }
+    FAIL() << "no offer";
+}
+
 TEST(EmptyOutputs, productsOfManyEmptyMatrices)
 {
     expectNothingToDo(makeLayer(MatrixMultiply{}), {{kMany, kMany, 0, 3}, {kMany, kMany, 3, 4}}, "panels");

@@ -181,7 +181,7 @@ TEST(Runner, namesOfWhatBecameOneEndWhereTheyGrowLong)
     EXPECT_TRUE(node.name.starts_with("turn 0 + turn 1 + ")) << node.name;
     EXPECT_TRUE(node.name.ends_with(" + \u2026")) << node.name;
     EXPECT_LT(node.name.size(), 1100U);
-    EXPECT_EQ(node.origins.size(), 1000U);
+    EXPECT_EQ(node.origins.names().size(), 1000U);
 }
 
 TEST(Runner, whatFollowsEqualNodesIsMergedInTheSameWalk)

@@ -64,6 +64,27 @@ TEST(Arena, blocksAliveTogetherNeverOverlap)
     }
 }
 
+//! More than are laid out by size: no two look at each other any more.
+TEST(Arena, manyBlocksAliveTogetherNeverOverlap)
+{
+    std::mt19937 random{19};
+    auto const blocks = randomBlocks(random, 6000, 1000);
+    ArenaLayout const layout = layOut(blocks, 64);
+    for (size_t i = 0; i < blocks.size(); ++i)
+    {
+        ASSERT_EQ(layout.offsets[i] % 64, 0);
+        ASSERT_LE(layout.offsets[i] + blocks[i].bytes, layout.bytes);
+        for (size_t j = i < 16 ? 0 : i - 16; j < i; ++j) // Blocks live for eight steps at most.
+        {
+            bool const together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
+            bool const apart = layout.offsets[i] + blocks[i].bytes <= layout.offsets[j]
+                || layout.offsets[j] + blocks[j].bytes <= layout.offsets[i];
+            ASSERT_TRUE(!together || apart || blocks[i].bytes == 0 || blocks[j].bytes == 0) << i << " and " << j;
+        }
+    }
+    EXPECT_LE(static_cast<double>(layout.bytes), 1.6 * static_cast<double>(peak(blocks)));
+}
+
 TEST(Arena, layoutsAreNearThePeak)
 {
     std::mt19937 random{11};

@@ -42,7 +42,7 @@ output %b
     ValueId const found = patch.add(NonZero{}, {node.input(0)}); // Makes a symbol.
     ValueId const constant = patch.constant("c", numbers());
     patch.replace(node.output(), patch.add(ElementWise{}, {found, constant}));
-    Result<Done> const applied = applyPatch(*graph, patch);
+    Result<std::vector<NodeId>> const applied = applyPatch(*graph, patch);
     ASSERT_FALSE(applied);
     EXPECT_NE(applied.error().message.find("rewriting 'b'"), std::string::npos) << applied.error().message;
     EXPECT_EQ(graph->valueCount(), values);

@@ -266,4 +266,18 @@ TEST(PlanAgain, leavesFusionsThatTheDeviceTakes)
     EXPECT_TRUE(std::ranges::count(layersOf(*again), Attention::kName) > 0);
 }
 
+TEST(PlanAgain, leavesTheCodeOfOtherDevicesBehind)
+{
+    Result<Graph> const graph =
+        parseGraph("input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n", parseLayer);
+    ASSERT_TRUE(graph);
+    Result<Plan> plan = makePlan(*graph, entryOf("cpu").backend(), entryOf("cpu").target(0), optionsFor(*graph));
+    ASSERT_TRUE(plan);
+    uint8_t const code[]{1, 2, 3};
+    plan->code.push_back({.name = "cubin", .target = "sm_90", .bytes = sizeof(code), .data = code});
+    Result<Plan> const again = api::planAgain(*plan, choiceOf(entryOf("ref")), nullptr, Log{});
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_TRUE(again->code.empty()) << "who loads it would need permission for what nothing runs";
+}
+
 } // namespace tenon::test

@@ -9,6 +9,7 @@
 #include "api/plugins/plugin_registry.h"
 #include "api/run/cuda_engine.h"
 
+#include "base/cancellation.h"
 #include "base/knobs.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
@@ -127,13 +128,11 @@ Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const
         static_cast<void const*>(address));
 }
 
-Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
+Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
     auto const start = std::chrono::steady_clock::now();
     Log const& log = network.reporting().log();
-    bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
-    ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
-    progress.phaseStart(kBuildPhase, "", 3);
+    progress.phaseStart(kBuildPhase, "", 4);
     void* const profileStream = config.settings().profileStream;
     Result<Done> stream = isQueue(profileStream) ? mDevice.device->checkStream(profileStream) : Done{};
     if (!stream)
@@ -186,17 +185,35 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config)
         plan.notes = network.notes();
     if (!progress.stepComplete(kBuildPhase, 2))
         return cancelled();
-    progress.phaseFinish(kBuildPhase);
     logDecisions(log, plan.decisions);
     log.info(fmt::format("network '{}': {} layers became {} steps in {:.2f} s", network.name(), network.getNbLayers(),
         plan.programs.front().steps.size(), secondsSince(start)));
     return plan;
 }
 
-Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config)
+Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 {
-    Plan const plan = TENON_TRY(makePlan(Network::of(network), BuilderConfig::of(config)));
+    BuilderConfig const& config = BuilderConfig::of(given);
+    bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
+    ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
+    CancellationScope const scope{[&] { return progress.mayContinue(); }};
+    try
+    {
+        return build(Network::of(network), config, progress);
+    }
+    catch (Cancelled const&)
+    {
+        return cancelled();
+    }
+}
+
+Result<Bytes> Builder::build(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
+{
+    Plan const plan = TENON_TRY(makePlan(network, config, progress));
     Bytes bytes = TENON_TRY(writePlan(plan));
+    if (!progress.stepComplete(kBuildPhase, 3))
+        return cancelled();
+    progress.phaseFinish(kBuildPhase);
     mReporting.log().info(fmt::format("plan: {:.1f} MiB", static_cast<double>(bytes.size()) / (1 << 20)));
     return bytes;
 }

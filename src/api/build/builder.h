@@ -15,6 +15,8 @@
 namespace tenon::api
 {
 
+class ProgressAdapter;
+
 class Builder final : public missing::Builder,
                       public Fronted<nvinfer1::IBuilder, Builder>,
                       public std::enable_shared_from_this<Builder>
@@ -29,7 +31,7 @@ class Builder final : public missing::Builder,
     //! The profile, when this builder made it. Only the address is looked at: it may be that of no object any more.
     Result<OptimizationProfile const*> profileAt(nvinfer1::IOptimizationProfile const* address) const;
     //! The plan as it will be written; weights still point into the user's memory.
-    Result<Plan> makePlan(Network& network, BuilderConfig const& config);
+    Result<Plan> makePlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 
     //! None: nobody has set it, so that networks are explicit unless something else says otherwise.
     std::optional<int32_t> const& maxBatch() const noexcept
@@ -72,6 +74,7 @@ class Builder final : public missing::Builder,
 
   private:
     Result<Bytes> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
+    Result<Bytes> build(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};

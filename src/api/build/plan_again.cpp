@@ -76,6 +76,7 @@ class Taken
     std::vector<int64_t> mTypical;
 };
 
+//! Not its code: that is of the programs that it holds. Custom layers that are code have been refused.
 PlanOptions optionsOf(Plan const& stored)
 {
     PlanOptions options;
@@ -83,7 +84,6 @@ PlanOptions optionsOf(Plan const& stored)
     options.io = stored.io;
     options.profiles = stored.profiles;
     options.plugins = stored.plugins;
-    options.code = stored.code;
     options.profilingVerbosity = stored.profilingVerbosity;
     options.networkLayers = stored.networkLayers;
     options.maxAuxStreams = stored.maxAuxStreams;

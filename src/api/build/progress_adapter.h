@@ -6,6 +6,7 @@
 
 #include "NvInfer.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -30,16 +31,37 @@ class ProgressAdapter final : public Progress
     }
     void phaseStart(std::string const& phase, std::string const& parent, int32_t steps) override
     {
+        finishWait();
+        mAsked = Clock::now();
         mOpen.push_back({phase, Clock::now()});
         if (mMonitor != nullptr)
             mMonitor->phaseStart(phase.c_str(), parent.empty() ? nullptr : parent.c_str(), steps < 1 ? 1 : steps);
     }
     bool stepComplete(std::string const& phase, int32_t step) override
     {
-        return mMonitor == nullptr || mMonitor->stepComplete(phase.c_str(), step);
+        finishWait();
+        mAsked = Clock::now();
+        mMayContinue = mMonitor == nullptr || mMonitor->stepComplete(phase.c_str(), step);
+        return mMayContinue;
+    }
+    //! Asked within a step, from the thread that tells of the steps; false as for a step. A step that takes longer than
+    //! kPatience becomes a phase of its own, which ends with it: the API asks a monitor at the end of steps only.
+    bool mayContinue()
+    {
+        if (mMonitor == nullptr || mOpen.empty() || !mMayContinue || Clock::now() - mAsked < kPatience)
+            return mMayContinue;
+        if (mWaiting.empty())
+        {
+            mWaiting = mOpen.back().name + " (a long step)";
+            mMonitor->phaseStart(mWaiting.c_str(), mOpen.back().name.c_str(), kMaxWaits);
+        }
+        mMayContinue = mWaits == kMaxWaits || mMonitor->stepComplete(mWaiting.c_str(), mWaits++);
+        mAsked = Clock::now();
+        return mMayContinue;
     }
     void phaseFinish(std::string const& phase) override
     {
+        finishWait();
         for (size_t i = mOpen.size(); i-- > 0;)
             if (mOpen[i].name == phase)
             {
@@ -50,12 +72,22 @@ class ProgressAdapter final : public Progress
 
   private:
     using Clock = std::chrono::steady_clock;
+    static constexpr Clock::duration kPatience{std::chrono::milliseconds{50}};
+    static constexpr int32_t kMaxWaits{1'000'000}; // Half a day.
+
     struct Phase
     {
         std::string name;
         Clock::time_point start;
     };
 
+    void finishWait()
+    {
+        if (!mWaiting.empty())
+            mMonitor->phaseFinish(mWaiting.c_str());
+        mWaiting.clear();
+        mWaits = 0;
+    }
     void finish(size_t index)
     {
         Phase const phase = mOpen[index];
@@ -69,6 +101,10 @@ class ProgressAdapter final : public Progress
     nvinfer1::IProgressMonitor* mMonitor;
     Trace* mTrace;
     std::vector<Phase> mOpen;
+    Clock::time_point mAsked{Clock::now()}; //!< When the monitor was last told of something.
+    bool mMayContinue{true};
+    std::string mWaiting; //!< The phase of the long step, when one is open.
+    int32_t mWaits{0};
 };
 
 } // namespace tenon::api

@@ -133,14 +133,13 @@ Result<Done> GraphWriter::checkNames()
     for (auto const* list : {&mNetwork.inputs(), &mNetwork.outputs()})
         for (Tensor const* tensor : *list)
             TENON_TRY(mNetwork.checkUnique(tensor->name(), tensor));
+    std::set<std::string> inputs;
+    for (Tensor const* tensor : mNetwork.inputs())
+        inputs.insert(tensor->name());
     for (OptimizationProfile const* profile : mProfiles)
         for (auto const& [name, bounds] : profile->all())
-        {
-            bool const known = std::any_of(mNetwork.inputs().begin(), mNetwork.inputs().end(),
-                [&, &input = name](Tensor const* tensor) { return tensor->name() == input; });
-            if (!known)
+            if (!inputs.contains(name))
                 return badConfig("an optimization profile names '{}', which is no network input", name);
-        }
     return Done{};
 }
 
@@ -459,7 +458,7 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
 
 Result<NetworkGraph> Network::toGraph(GraphRequest const& request)
 {
-    infer();
+    inferStale();
     return GraphWriter{*this, request}.write();
 }
 

@@ -118,6 +118,8 @@ void LayerBase::setName(char const* name) noexcept
 {
     fencedDone(log(), "ILayer::setName", [&]() -> Result<Done> {
         mName = TENON_TRY(checkedName(name, "a layer"));
+        if (std::ranges::any_of(mOutputs, [](auto const& output) { return output->isNetworkOutput(); }))
+            mNetwork.renamed();
         return Done{};
     });
 }

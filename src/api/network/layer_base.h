@@ -81,6 +81,7 @@ class LayerBase : public missing::Layer
     //! For the network's add… calls: the inputs that the layer starts with, and how many it may grow to (rule C8).
     void start(std::vector<Tensor*> inputs, int32_t mostInputs);
     int32_t ordinal{0};     //!< Position among the layers.
+    size_t place{0};        //!< In the network's order.
     bool lacksBatch{false}; //!< Its inputs have no batch extent: it stands in networks with implicit batch only.
     int32_t firstValue{0};  //!< Number of output 0 among all values of the network: keys of its data-dependent extents.
 

@@ -7,6 +7,7 @@
 #include "base/knobs.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenon::api
 {
@@ -32,13 +33,41 @@ Network::Network(std::shared_ptr<Builder> builder, uint32_t flags)
 
 Network::~Network() = default;
 
-Result<Done> Network::checkUnique(std::string const& name, Tensor const* except) const
+Result<Done> Network::checkUnique(std::string const& name, Tensor const* except)
 {
-    for (auto const* list : {&mInputs, &mOutputs})
-        for (Tensor const* tensor : *list)
-            if (tensor != except && tensor->name() == name)
-                return badArgument("the network already has an input or output named '{}'", name);
+    if (std::exchange(mNamesStale, false))
+    {
+        mNames.clear();
+        for (auto const* list : {&mInputs, &mOutputs})
+            for (Tensor const* tensor : *list)
+                nameAdded(tensor->name());
+    }
+    auto const known = mNames.find(name);
+    bool const isBinding =
+        except != nullptr && !except->isRemoved && (except->isNetworkInput() || except->isNetworkOutput());
+    int32_t const mine = isBinding && except->name() == name ? 1 : 0;
+    if (known != mNames.end() && known->second > mine)
+        return badArgument("the network already has an input or output named '{}'", name);
     return Done{};
+}
+
+void Network::renamed(std::string const& from, std::string const& to)
+{
+    nameAdded(to);
+    nameGone(from);
+}
+
+void Network::nameAdded(std::string const& name)
+{
+    if (!mNamesStale)
+        ++mNames[name];
+}
+
+void Network::nameGone(std::string const& name)
+{
+    auto const known = mNamesStale ? mNames.end() : mNames.find(name);
+    if (known != mNames.end() && --known->second == 0)
+        mNames.erase(known);
 }
 
 nvinfer1::ITensor* Network::addInput(char const* name, DataType type, Dims const& dimensions) noexcept
@@ -52,6 +81,7 @@ nvinfer1::ITensor* Network::addInput(char const* name, DataType type, Dims const
         TENON_TRY(checkDims(dimensions, -1, fmt::format("input '{}'", checked)));
         auto tensor = std::make_unique<Tensor>(*this, nullptr, 0);
         tensor->declare(std::move(checked), type, dimensions);
+        nameAdded(tensor->name());
         mInputs.push_back(tensor.get());
         mInputTensors.push_back(std::move(tensor));
         mInputsStale = true;
@@ -69,6 +99,7 @@ void Network::markOutput(nvinfer1::ITensor& tensor) noexcept
         if (output.isNetworkOutput())
             return badArgument("tensor '{}' is marked as an output already", output.name());
         TENON_TRY(checkUnique(output.name(), &output));
+        nameAdded(output.name());
         output.isMarkedOutput = true;
         mOutputs.push_back(&output);
         return Done{};
@@ -79,9 +110,13 @@ void Network::unmarkOutput(nvinfer1::ITensor& tensor) noexcept
 {
     fencedDone(mReporting.log(), "INetworkDefinition::unmarkOutput", [&]() -> Result<Done> {
         Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
+        bool const wasOutput = output.isNetworkOutput();
         output.isMarkedOutput = false;
-        if (!output.isMarkedForShapes)
+        if (wasOutput && !output.isMarkedForShapes)
+        {
+            nameGone(output.name());
             std::erase(mOutputs, &output);
+        }
         return Done{};
     });
 }
@@ -93,6 +128,7 @@ bool Network::markOutputForShapes(nvinfer1::ITensor& tensor) noexcept
         if (output.isNetworkInput() || output.isNetworkOutput())
             return badArgument("tensor '{}' is an input or output already", output.name());
         TENON_TRY(checkUnique(output.name(), &output));
+        nameAdded(output.name());
         output.isMarkedForShapes = true;
         mOutputs.push_back(&output);
         mShapeReadsStale = true;
@@ -106,6 +142,7 @@ bool Network::unmarkOutputForShapes(nvinfer1::ITensor& tensor) noexcept
         Tensor& output = *TENON_TRY(ownTensors({&tensor})).front();
         if (!output.isMarkedForShapes)
             return badArgument("tensor '{}' is not marked for shapes", output.name());
+        nameGone(output.name());
         output.isMarkedForShapes = false;
         std::erase(mOutputs, &output);
         mShapeReadsStale = true;
@@ -128,6 +165,8 @@ void Network::removeTensor(nvinfer1::ITensor& tensor) noexcept
     }
     std::erase(mDebugTensors, removed);
     std::erase(mInputs, removed); // The object stays: somebody may still hold it.
+    if (!removed->isRemoved)
+        nameGone(removed->name());
     removed->isRemoved = true;
     edited(nullptr);
 }
@@ -231,15 +270,13 @@ void Network::edited(LayerBase const* layer) noexcept
         mFirstStale = 0;
         return;
     }
-    auto const at = std::find(mOrder.begin(), mOrder.end(), layer); // At the end while the network is being built.
-    mFirstStale = std::min(mFirstStale, static_cast<size_t>(at - mOrder.begin()));
+    mFirstStale = std::min(mFirstStale, layer->place);
 }
 
 void Network::rewired(LayerBase& layer)
 {
-    auto const position = [&](LayerBase const* each) { return std::find(mOrder.begin(), mOrder.end(), each); };
     bool const inOrder = std::all_of(layer.inputs().begin(), layer.inputs().end(), [&](Tensor const* input) {
-        return input == nullptr || input->producer() == nullptr || position(input->producer()) < position(&layer);
+        return input == nullptr || input->producer() == nullptr || input->producer()->place < layer.place;
     });
     edited(&layer);
     if (inOrder)
@@ -251,24 +288,44 @@ void Network::rewired(LayerBase& layer)
 
 Result<Done> Network::sortLayers()
 {
-    std::vector<LayerBase*> sorted;
-    std::set<LayerBase const*> done;
-    std::set<LayerBase const*> open;
-    std::function<Result<Done>(LayerBase&)> const visit = [&](LayerBase& layer) -> Result<Done> {
-        if (done.contains(&layer))
-            return Done{};
-        if (!open.insert(&layer).second)
-            return badConfig("layer '{}' reads what follows from its own output", layer.name());
-        for (Tensor const* input : layer.inputs())
-            if (input != nullptr && input->producer() != nullptr)
-                TENON_TRY(visit(*input->producer()));
-        done.insert(&layer);
-        sorted.push_back(&layer);
-        return Done{};
+    enum class State : uint8_t
+    {
+        kNew,
+        kOpen,
+        kDone,
     };
-    for (auto const& layer : mLayers)
-        TENON_TRY(visit(*layer));
+    std::vector<State> states(mLayers.size(), State::kNew); // By ordinal.
+    std::vector<LayerBase*> sorted;
+    for (auto const& first : mLayers)
+    {
+        std::vector<LayerBase*> open{first.get()}; // No recursion: a network may be deeper than the stack.
+        while (!open.empty())
+        {
+            LayerBase* const layer = open.back();
+            State& state = states[static_cast<size_t>(layer->ordinal)];
+            if (state != State::kNew)
+            {
+                open.pop_back();
+                if (std::exchange(state, State::kDone) == State::kOpen)
+                    sorted.push_back(layer);
+                continue;
+            }
+            state = State::kOpen;
+            for (size_t i = layer->inputs().size(); i-- > 0;) // The first operand's layers come first.
+            {
+                Tensor const* const input = layer->inputs()[i];
+                LayerBase* const producer = input == nullptr ? nullptr : input->producer();
+                if (producer == nullptr)
+                    continue;
+                if (states[static_cast<size_t>(producer->ordinal)] == State::kOpen)
+                    return badConfig("layer '{}' reads what follows from its own output", producer->name());
+                open.push_back(producer);
+            }
+        }
+    }
     mOrder = std::move(sorted);
+    for (size_t i = 0; i < mOrder.size(); ++i)
+        mOrder[i]->place = i;
     mFirstStale = 0;
     return Done{};
 }

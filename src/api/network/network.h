@@ -12,7 +12,8 @@
 #include "plugins/registry.h"
 
 #include <functional>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tenon
 {
@@ -73,7 +74,13 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     void rewired(LayerBase& layer);
     //! Brings types and shapes up to date; what is wrong is reported once and leaves its tensors invalid.
     void infer() noexcept;
-    Result<Done> checkUnique(std::string const& name, Tensor const* except) const;
+    Result<Done> checkUnique(std::string const& name, Tensor const* except);
+    //! Names of inputs and outputs change with a tensor's name, or with that of a layer whose outputs have none.
+    void renamed() noexcept
+    {
+        mNamesStale = true;
+    }
+    void renamed(std::string const& from, std::string const& to);
     bool isReadForShapes(Tensor const& tensor);
     bool isReadAsData(Tensor const& tensor);
     std::string const& name() const noexcept
@@ -232,11 +239,14 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         char const* call, std::vector<ITensor const*> inputs, uint32_t axesMask, bool v2) noexcept;
     Result<Done> sortLayers();
 
+    void inferStale();
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
     //! Rules that take the first axis for a batch see one in front of what the samples have.
     Result<std::vector<TensorType>> inferSamples(LayerBase& layer, Layer const& fields, SampleInputs const& samples);
     void findShapeReads();
+    void nameAdded(std::string const& name);
+    void nameGone(std::string const& name);
 
     std::shared_ptr<Builder> mBuilder;
     Reporting mReporting;
@@ -257,7 +267,11 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     size_t mFirstStale{0};
     bool mInputsStale{true};
     bool mShapeReadsStale{true};
-    std::set<Tensor const*> mShapeReads;
+    std::unordered_set<Tensor const*> mShapeReads;
+    std::unordered_set<Tensor const*> mReads;     //!< What layers read, be it for its extents.
+    std::unordered_set<Tensor const*> mDataReads; //!< What layers read as data.
+    bool mNamesStale{false};
+    std::unordered_map<std::string, int32_t> mNames; //!< Of inputs and outputs, unless stale: how many have it.
 };
 
 } // namespace tenon::api

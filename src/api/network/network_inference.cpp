@@ -2,6 +2,7 @@
 #include "api/boundary.h"
 #include "api/network/network.h"
 #include "api/network/operand_views.h"
+#include "base/cancellation.h"
 #include "layers/with_batch.h"
 
 #include <algorithm>
@@ -15,26 +16,36 @@ namespace
 {
 constexpr int64_t kMostShapeValues{64};
 constexpr int32_t kBatchSource{-1}; //!< No input: the batch that the dims leave out.
+
+bool isShapeOperand(LayerBase const& layer, size_t i)
+{
+    return i < 32 && (layer.shapeOperands() >> i & 1U) != 0;
+}
 } // namespace
 
 void Network::infer() noexcept
 {
     fencedDone(mReporting.log(), "INetworkDefinition", [&]() -> Result<Done> {
-        if (std::exchange(mInferredImplicit, isImplicit()) != isImplicit())
-            edited(nullptr);
-        if (mInputsStale)
-            for (size_t i = 0; i < mInputs.size(); ++i)
-                inferInput(*mInputs[i], static_cast<int32_t>(i));
-        mInputsStale = false;
-        while (mFirstStale < mOrder.size())
-        {
-            LayerBase& layer = *mOrder[mFirstStale++];
-            Result<Done> const done = inferLayer(layer);
-            if (!done)
-                mReporting.log().error(done.error());
-        }
+        inferStale();
         return Done{};
     });
+}
+
+void Network::inferStale()
+{
+    if (std::exchange(mInferredImplicit, isImplicit()) != isImplicit())
+        edited(nullptr);
+    if (mInputsStale)
+        for (size_t i = 0; i < mInputs.size(); ++i)
+            inferInput(*mInputs[i], static_cast<int32_t>(i));
+    mInputsStale = false;
+    while (mFirstStale < mOrder.size())
+    {
+        cancellationPoint(); // In a build; it goes on from here when it is asked again.
+        Result<Done> const done = inferLayer(*mOrder[mFirstStale++]);
+        if (!done)
+            mReporting.log().error(done.error());
+    }
 }
 
 void Network::inferInput(Tensor& tensor, int32_t position)
@@ -144,7 +155,7 @@ void Network::findShapeReads()
     std::vector<Tensor const*> open;
     for (auto const& layer : mLayers)
         for (size_t i = 0; i < layer->inputs().size(); ++i)
-            if (((layer->shapeOperands() >> i) & 1U) != 0 && layer->inputs()[i] != nullptr)
+            if (isShapeOperand(*layer, i) && layer->inputs()[i] != nullptr)
                 open.push_back(layer->inputs()[i]);
     for (Tensor const* output : mOutputs)
         if (output->isMarkedForShapes)
@@ -162,6 +173,18 @@ void Network::findShapeReads()
             if (input != nullptr)
                 open.push_back(input);
     }
+    mReads.clear();
+    mDataReads.clear();
+    for (auto const& layer : mLayers)
+    {
+        bool const isShapePart = layer->outputCount() > 0 && mShapeReads.contains(&layer->output(0));
+        for (size_t i = 0; i < layer->inputs().size(); ++i)
+        {
+            mReads.insert(layer->inputs()[i]);
+            if (!isShapeOperand(*layer, i) && !isShapePart && layer->kind() != "Shape")
+                mDataReads.insert(layer->inputs()[i]);
+        }
+    }
 }
 
 bool Network::isReadForShapes(Tensor const& tensor)
@@ -174,20 +197,9 @@ bool Network::isReadAsData(Tensor const& tensor)
 {
     if (tensor.isMarkedOutput)
         return true;
-    bool isRead = isReadForShapes(tensor);
-    for (auto const& layer : mLayers)
-    {
-        bool const isShapePart = layer->outputCount() > 0 && mShapeReads.contains(&layer->output(0));
-        for (size_t i = 0; i < layer->inputs().size(); ++i)
-        {
-            if (layer->inputs()[i] != &tensor)
-                continue;
-            if (((layer->shapeOperands() >> i) & 1U) == 0 && !isShapePart && layer->kind() != "Shape")
-                return true;
-            isRead = true;
-        }
-    }
-    return !isRead; // What nothing reads yet counts as data; what only has its extents read is neither (rule D4).
+    findShapeReads();
+    // What nothing reads yet counts as data; what only has its extents read is neither (rule D4).
+    return mDataReads.contains(&tensor) || (!mReads.contains(&tensor) && !mShapeReads.contains(&tensor));
 }
 
 } // namespace tenon::api

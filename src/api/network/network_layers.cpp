@@ -48,6 +48,7 @@ L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs, int32_t 
     made->firstValue = mValueCount;
     mValueCount += made->outputCount();
     made->start(std::move(inputs), most);
+    made->place = mOrder.size();
     mOrder.push_back(made);
     mLayers.push_back(std::move(layer));
     mShapeReadsStale = true;

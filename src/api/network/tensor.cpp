@@ -55,6 +55,8 @@ void Tensor::setName(char const* name) noexcept
         std::string checked = TENON_TRY(checkedName(name, "a tensor"));
         if (isNetworkInput() || isMarkedOutput)
             TENON_TRY(mNetwork.checkUnique(checked, this));
+        if (!isRemoved && (isNetworkInput() || isNetworkOutput()))
+            mNetwork.renamed(this->name(), checked);
         mName = std::move(checked);
         mIsNamed = true;
         return Done{};

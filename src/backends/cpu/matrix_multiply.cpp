@@ -78,6 +78,9 @@ Result<Shapes> shapesOf(MatrixMultiply const& layer, TensorArg const& a, TensorA
     std::vector<int64_t> all;
     for (size_t i = 0; i < batchA.size(); ++i)
         all.push_back(batchA[i] == 1 ? batchB[i] : batchA[i]);
+    constexpr int64_t kMaxMatrices{INT32_MAX};
+    if (int64_t const most = std::max(volumeOf(all), volumeOf(batchB)); most > kMaxMatrices)
+        return badArgument("it works on {} matrices: {} are the most", most, kMaxMatrices);
     for (int64_t const number : matrixNumbers(batchA, all))
         s.batch.a.push_back(number * s.rows * s.depth);
     for (int64_t const number : matrixNumbers(batchB, all))

@@ -3,6 +3,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/gemm.h"
+#include "base/cancellation.h"
 #include "base/large_memory.h"
 
 #include <charconv>
@@ -120,15 +121,21 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
     {
         std::vector<int64_t> const e = asMatrix(given);
         bool const isTransposed = kind == Kind::kColumnsTransposed;
+        CancellationCounter counter;
         for (int64_t i = 0; i < e[0]; ++i)
             for (int64_t j = 0; j < e[1]; ++j)
+            {
+                counter.next();
                 visit(isTransposed ? panelPosition(e[1], j, i) : panelPosition(e[0], i, j));
+            }
         return;
     }
     std::vector<int64_t> const e = asImage(given);
     int64_t const maps = e[0] / groups;
     int64_t const depth = e[1] * e[2] * e[3];
     for (int64_t i = 0; i < e[0]; ++i)
+    {
+        cancellationPoint();
         for (int64_t j = 0; j < e[1]; ++j)
             for (int64_t y = 0; y < e[2]; ++y)
                 for (int64_t x = 0; x < e[3]; ++x)
@@ -141,6 +148,7 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
                     else
                         visit(i / maps * packedSize(depth, maps) + panelPosition(depth, tap * e[1] + j, i % maps));
                 }
+    }
 }
 
 void Packing::pack(DType type, std::vector<int64_t> const& extents, void const* plain, void* packed) const

@@ -33,9 +33,9 @@ bool HostFence::wait(ContinueCheck const* mayContinue) const
     while (!isDone() && !mChanged.wait_for(lock, kCheckInterval, isDone))
     {
         lock.unlock();
-        bool const goesOn = (*mayContinue)();
+        bool const isGivenUp = !(*mayContinue)();
         lock.lock();
-        if (!goesOn)
+        if (isGivenUp)
             return isDone();
     }
     return true;
