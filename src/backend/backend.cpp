@@ -20,6 +20,7 @@ void ask(Candidate const& candidate, Problem const& problem, Offers& offers)
     for (Offer& offer : std::get<std::vector<Offer>>(answer))
     {
         offer.candidate = candidate.name;
+        offer.place = problem.target != nullptr && problem.target->hasOwnMemory ? candidate.place : Place::kDevice;
         offers.accepted.push_back(std::move(offer));
     }
 }
@@ -32,9 +33,10 @@ bool isSound(Problem const& problem, Offer const& offer)
 }
 } // namespace
 
-Backend& Backend::append(std::span<Candidate const> candidates)
+Backend& Backend::append(std::span<Candidate const> candidates, Place place)
 {
-    mCandidates.insert(mCandidates.end(), candidates.begin(), candidates.end());
+    for (Candidate const& candidate : candidates)
+        mCandidates.emplace_back(candidate).place = place;
     return *this;
 }
 

@@ -75,8 +75,9 @@ struct Offer
     double cost{0.0};            //!< Estimated microseconds at the typical shape, one thread.
     std::vector<std::pair<int32_t, int32_t>> inPlace; //!< (output, input) that may share memory.
     int64_t tactic{0};
-    uint32_t unread{0}; //!< Bit i: input i matters for shapes only and is not read when the step runs.
-    bool isView{false}; //!< Output 0 is input 0's memory under another shape: no kernel runs.
+    uint32_t unread{0};          //!< Bit i: input i matters for shapes only and is not read when the step runs.
+    bool isView{false};          //!< Output 0 is input 0's memory under another shape: no kernel runs.
+    Place place{Place::kDevice}; //!< Of step and operands; the table says it.
 
     bool isUnread(size_t input) const noexcept
     {
@@ -134,6 +135,7 @@ struct Candidate
     std::string_view name;
     std::variant<std::vector<Offer>, Refusal> (*offers)(Problem const& problem);
     Result<KernelSpec> (*build)(Problem const& problem, Offer const& offer);
+    Place place{Place::kDevice}; //!< kHost: for targets with memory of their own, a kernel that the host runs.
 };
 
 inline Refusal refuse(std::string_view candidate, std::string reason)
@@ -155,7 +157,11 @@ class Backend
         return mName;
     }
     //! Candidates that are asked after those that are there, such as the reference's.
-    Backend& append(std::span<Candidate const> candidates);
+    Backend& append(std::span<Candidate const> candidates, Place place = Place::kDevice);
+    std::span<Candidate const> candidates() const noexcept
+    {
+        return mCandidates;
+    }
     //! All offers in order of the table; candidates of the layer's kind first, then those of "*".
     Offers offers(Problem const& problem) const;
     Result<KernelSpec> build(Problem const& problem, Offer const& offer) const;

@@ -12,6 +12,13 @@
 namespace tenon
 {
 
+//! What bringing bytes to another place or into another order costs.
+struct CopyCosts
+{
+    double startMicroseconds{1.0};
+    double bytesPerMicrosecond{1e3};
+};
+
 struct TargetLimits
 {
     int64_t alignment{64}; //!< Bytes that each tensor in the arena is aligned to.
@@ -27,20 +34,16 @@ struct TargetRates
     bool hasTf32{false};                       //!< It multiplies float32 rounded to TF32 faster.
 };
 
-//! What copying a tensor into another layout costs.
-struct ReorderCosts
-{
-    double startMicroseconds{1.0};
-    double bytesPerMicrosecond{1e3}; //!< Of those read and of those written.
-};
-
 struct Target
 {
     std::string device;       //!< Kind of device, as the plan's program names it: "cpu".
     std::string architecture; //!< What machine code for it is made for: "x86-64", "sm_90".
     TargetLimits limits;
     TargetRates rates;
-    ReorderCosts reorder;
+    CopyCosts reorder;  //!< Of a tensor into another layout; bytes are those read and those written.
+    CopyCosts transfer; //!< Of a tensor to the other place, where the device has memory of its own.
+    //! Kernels of the device cannot use memory of the host: places matter.
+    bool hasOwnMemory{false};
     //! Layouts that connected nodes are moved to together: chains of cheap layers would stay behind otherwise.
     std::vector<Layout> layouts{Layout::kLinear};
     FusionLimits fusion;

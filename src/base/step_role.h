@@ -17,6 +17,7 @@ enum class StepRole : uint8_t
     kCompiledPlugin, //!< The same, by code that the plan carries.
     kReorder,        //!< Copies a tensor into another layout, or a value into an output.
     kShapeValues,    //!< Writes values that shape inference knows. Arguments that are not empty: real ones.
+    kTransfer,       //!< Copies a tensor to the other place, as it is.
 };
 
 inline constexpr std::array kKernelsOfRoles{
@@ -25,6 +26,7 @@ inline constexpr std::array kKernelsOfRoles{
     std::pair{StepRole::kCompiledPlugin, std::string_view{"compiled_plugin"}},
     std::pair{StepRole::kReorder, std::string_view{"reorder"}},
     std::pair{StepRole::kShapeValues, std::string_view{"shape_values"}},
+    std::pair{StepRole::kTransfer, std::string_view{"transfer"}},
 };
 
 //! kLayer where the kernel is a layer's own.

@@ -6,6 +6,7 @@
 #include "device/kernel.h"
 
 #include <functional>
+#include <new>
 #include <string_view>
 
 namespace tenon
@@ -19,8 +20,9 @@ struct Launch
     int32_t step{0}; //!< Position in the plan, for messages and observers.
     size_t inputCount{0};
     size_t outputCount{0};
-    //! An operand is a shape tensor of the network's, which lives on the host; all others are memory of the device.
+    //! An operand is in memory of the host: a shape tensor of the network's, or one side of a transfer.
     bool touchesHost{false};
+    Place place{Place::kDevice}; //!< kHost: a kernel of the host, all of its operands and its scratch are there.
     //! Steps of different streams may run side by side from one fence to the next. In the order of the list is right,
     //! too, for devices that do one after the other. 0 is the run's own stream, others are auxiliary ones.
     int32_t stream{0};
@@ -71,6 +73,8 @@ struct AddressUse
 class Device
 {
   public:
+    static constexpr std::align_val_t kHostAlignment{64}; //!< Of memory of the host.
+
     virtual ~Device() = default;
     virtual std::string_view name() const noexcept = 0; //!< "cpu", "ref", "cuda".
     virtual std::string describe() const = 0;           //!< Model and instruction set, for logs.
@@ -86,6 +90,15 @@ class Device
     virtual Result<Done> checkAddress(void const* address, AddressUse const& use) const = 0;
     virtual void* allocate(size_t bytes) noexcept = 0; //!< Null when there is not enough.
     virtual void release(void* memory) noexcept = 0;
+    //! Memory of the host that copies to and from the device are fast with; null when there is not enough.
+    virtual void* allocateHost(size_t bytes) noexcept
+    {
+        return ::operator new(bytes, kHostAlignment, std::nothrow);
+    }
+    virtual void releaseHost(void* memory) noexcept
+    {
+        ::operator delete(memory, kHostAlignment);
+    }
     //! Copies come after what stands in the stream, and are done when they return.
     virtual Result<Done> copyToHost(void* to, void const* from, size_t bytes, void* stream) = 0;
     virtual Result<Done> copyFromHost(void* to, void const* from, size_t bytes, void* stream) = 0;

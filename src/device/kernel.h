@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/code.h"
 #include "base/layout.h"
+#include "base/place.h"
 #include "base/result.h"
 #include "device/plugin_source.h"
 
@@ -27,8 +28,9 @@ struct TensorArg
     DType dtype{DType::kFLOAT};
     Layout layout{Layout::kLinear};
     std::vector<int64_t> extents;
-    bool present{true};         //!< False: optional input that is absent.
-    std::string_view name{"?"}; //!< For messages; the plan keeps it.
+    bool present{true};          //!< False: optional input that is absent.
+    std::string_view name{"?"};  //!< For messages; the plan keeps it.
+    Place place{Place::kDevice}; //!< Where its memory is.
 
     int64_t bytes() const noexcept
     {
@@ -68,6 +70,8 @@ struct KernelSource
     ByteView fields;        //!< The layer's own, from the portable graph; empty: the step belongs to no node.
     PluginSource const* plugins{nullptr}; //!< Null: there are none.
     CodeArg const* code{nullptr};         //!< What the step runs; null: the device's own kernels alone.
+    //! kHost: a kernel of the host, on memory of the host, which the device runs in its turn in the stream.
+    Place place{Place::kDevice};
 };
 
 //! Addresses of one run. Inputs that are constants point at the weight as stored; absent inputs are null.

@@ -82,13 +82,16 @@ Result<std::vector<double>> timesOf(
 TrialOperands::~TrialOperands()
 {
     for (void* const memory : mAll)
-        mDevice.release(memory);
+        if (mPlace == Place::kHost)
+            mDevice.releaseHost(memory);
+        else
+            mDevice.release(memory);
 }
 
 Result<void*> TrialOperands::allocate(size_t bytes)
 {
     size_t const size = std::max<size_t>(bytes, 1); // Never null, for custom layers too (L23).
-    void* const memory = mDevice.allocate(size);
+    void* const memory = mPlace == Place::kHost ? mDevice.allocateHost(size) : mDevice.allocate(size);
     if (memory == nullptr)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for timing it", size);
     mAll.push_back(memory);
@@ -100,8 +103,15 @@ Result<Done> TrialOperands::fill(void* memory, DType dtype, size_t bytes)
     std::vector<uint8_t> block(std::min(bytes, kBlock));
     fillRandomly(block, dtype, mRandom);
     for (size_t at = 0; at < bytes; at += block.size())
-        TENON_TRY(mDevice.copyFromHost(
-            static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at), kApartStream));
+        TENON_TRY(copyIn(static_cast<uint8_t*>(memory) + at, block.data(), std::min(block.size(), bytes - at)));
+    return Done{};
+}
+
+Result<Done> TrialOperands::copyIn(void* to, void const* from, size_t bytes)
+{
+    if (mPlace != Place::kHost)
+        return mDevice.copyFromHost(to, from, bytes, kApartStream);
+    std::memcpy(to, from, bytes);
     return Done{};
 }
 
@@ -121,7 +131,7 @@ Result<Done> TrialOperands::addInput(TensorArg const& arg)
 Result<Done> TrialOperands::addConstant(ByteView contents)
 {
     void* const memory = TENON_TRY(allocate(contents.size()));
-    TENON_TRY(mDevice.copyFromHost(memory, contents.data(), contents.size(), kApartStream));
+    TENON_TRY(copyIn(memory, contents.data(), contents.size()));
     mInputs.push_back(memory);
     return Done{};
 }
@@ -149,6 +159,8 @@ Result<Launch> TrialOperands::launch(Prepared const& prepared, size_t produces)
     launch.call.produced = mProduced.back().data();
     launch.inputCount = mInputs.size();
     launch.outputCount = mOutputs.size();
+    launch.place = mPlace;
+    launch.touchesHost = mPlace == Place::kHost;
     return launch;
 }
 

@@ -8,12 +8,13 @@
 namespace tenon
 {
 
-//! Memory of a device for the operands of one step. Launches point into it: it outlives them, and operands come first.
+//! Memory for the operands of one step, of the device or, for steps that run there, of the host. Launches point into it: it outlives them, and operands come first.
 class TrialOperands
 {
   public:
-    explicit TrialOperands(Device& device)
-        : mDevice{device}
+    explicit TrialOperands(Device& device, Place place = Place::kDevice)
+        : mDevice{device},
+          mPlace{place}
     {
     }
     ~TrialOperands();
@@ -34,8 +35,10 @@ class TrialOperands
   private:
     Result<void*> allocate(size_t bytes);
     Result<Done> fill(void* memory, DType dtype, size_t bytes);
+    Result<Done> copyIn(void* to, void const* from, size_t bytes);
 
     Device& mDevice;
+    Place mPlace;
     std::vector<void*> mAll;
     std::vector<void*> mInputs;
     std::vector<void const*> mInputAddresses;

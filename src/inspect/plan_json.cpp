@@ -43,6 +43,7 @@ Json tensorOf(Program const& program, int32_t index)
     json["type"] = nameOf(tensor.dtype);
     json["shape"] = extentsText(program, tensor);
     json["layout"] = nameOf(tensor.layout);
+    json["place"] = nameOf(tensor.place);
     return json;
 }
 
@@ -72,6 +73,7 @@ Json stepOf(Plan const& plan, Program const& program, size_t index)
     json["kernel"] = step.kernel;
     json["candidate"] = step.candidate;
     json["tactic"] = step.tactic;
+    json["place"] = nameOf(step.place);
     if (step.graphNode >= 0)
     {
         PlanNode const& node = plan.graph.nodes.at(static_cast<size_t>(step.graphNode));

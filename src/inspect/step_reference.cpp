@@ -88,7 +88,7 @@ HostTensor linearOnHost(TensorArg const& arg, void const* data)
 
 Result<HostTensor> linearTensor(Device& device, TensorArg const& arg, void const* data)
 {
-    if (device.usesHostMemory())
+    if (device.usesHostMemory() || arg.place == Place::kHost)
         return linearOnHost(arg, data);
     auto const bytes = static_cast<size_t>(std::max<int64_t>(arg.bytes(), 0));
     std::vector<uint8_t> copy(std::max<size_t>(bytes, 1));

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace tenon
@@ -50,6 +50,7 @@ int64_t bestFit(std::vector<Placed> const& placed, ArenaBlock const& block, int6
     }
     return best < 0 ? edge : best;
 }
+
 int64_t rounded(int64_t bytes, int64_t alignment)
 {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -113,13 +114,28 @@ class Sweep
     int64_t mTop{0};
 };
 
-//! In the order of time: n · log n, with some more memory than by size.
-ArenaLayout layOutByTime(std::span<ArenaBlock const> blocks, int64_t alignment)
+//! Blocks of one stream in a split region live as long as the region does: others run beside it in any order.
+std::vector<ArenaBlock> wholeRegions(std::span<ArenaBlock const> blocks)
 {
-    ArenaLayout layout;
-    layout.offsets.assign(blocks.size(), 0);
-    std::vector<size_t> order(blocks.size());
-    std::iota(order.begin(), order.end(), size_t{0});
+    std::map<int32_t, std::pair<int32_t, int32_t>> spans;
+    for (ArenaBlock const& block : blocks)
+        if (block.region >= 0)
+        {
+            auto const [span, isNew] = spans.try_emplace(block.region, block.first, block.last);
+            span->second = {std::min(span->second.first, block.first), std::max(span->second.second, block.last)};
+        }
+    std::vector<ArenaBlock> whole(blocks.begin(), blocks.end());
+    for (ArenaBlock& block : whole)
+        if (block.region >= 0)
+            std::tie(block.first, block.last) = spans.at(block.region);
+    return whole;
+}
+
+//! In the order of time: n · log n, with some more memory than by size. Answers the bytes that the blocks named take.
+int64_t layOutByTime(
+    std::span<ArenaBlock const> given, std::vector<size_t> order, int64_t alignment, std::vector<int64_t>& offsets)
+{
+    std::vector<ArenaBlock> const blocks = wholeRegions(given);
     std::ranges::stable_sort(order, {}, [&](size_t i) { return std::pair{blocks[i].first, -blocks[i].bytes}; });
     Sweep sweep;
     using Alive = std::pair<int32_t, size_t>; // The last step of a block, and the block.
@@ -130,30 +146,24 @@ ArenaLayout layOutByTime(std::span<ArenaBlock const> blocks, int64_t alignment)
         for (; !alive.empty() && alive.top().first < blocks[i].first; alive.pop())
         {
             size_t const gone = alive.top().second;
-            sweep.give(layout.offsets[gone], layout.offsets[gone] + rounded(blocks[gone].bytes, alignment));
+            sweep.give(offsets[gone], offsets[gone] + rounded(blocks[gone].bytes, alignment));
         }
         if (blocks[i].bytes <= 0)
             continue;
-        layout.offsets[i] = sweep.take(rounded(blocks[i].bytes, alignment));
+        offsets[i] = sweep.take(rounded(blocks[i].bytes, alignment));
         alive.emplace(std::max(blocks[i].last, blocks[i].first), i);
     }
-    layout.bytes = sweep.top();
-    return layout;
+    return sweep.top();
 }
-} // namespace
 
-ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
+//! Largest first, each into the tightest gap that is free for its whole life.
+int64_t layOutBySize(
+    std::span<ArenaBlock const> blocks, std::vector<size_t> order, int64_t alignment, std::vector<int64_t>& offsets)
 {
-    constexpr size_t kMaxBySize{4096}; // Each block is compared with all that are placed.
-    if (blocks.size() > kMaxBySize)
-        return layOutByTime(blocks, alignment);
-    ArenaLayout layout;
-    layout.offsets.assign(blocks.size(), 0);
-    std::vector<size_t> order(blocks.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::ranges::stable_sort(order, std::greater<>{}, [&](size_t i) { return blocks[i].bytes; });
+    int64_t total{0};
     std::vector<Placed> placed; // Sorted by begin.
-    placed.reserve(blocks.size());
+    placed.reserve(order.size());
     for (size_t const i : order)
     {
         ArenaBlock const& block = blocks[i];
@@ -161,12 +171,32 @@ ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
             break;
         int64_t const bytes = rounded(block.bytes, alignment);
         int64_t const begin = bestFit(placed, block, bytes);
-        layout.offsets[i] = begin;
-        layout.bytes = std::max(layout.bytes, begin + bytes);
+        offsets[i] = begin;
+        total = std::max(total, begin + bytes);
         Placed const mine{begin, begin + bytes, block};
         placed.insert(std::upper_bound(placed.begin(), placed.end(), mine,
                           [](Placed const& a, Placed const& b) { return a.begin < b.begin; }),
             mine);
+    }
+    return total;
+}
+} // namespace
+
+ArenaLayout layOut(std::span<ArenaBlock const> blocks, int64_t alignment)
+{
+    constexpr size_t kMaxBySize{4096}; // Each block is compared with all that are placed.
+    ArenaLayout layout;
+    layout.offsets.assign(blocks.size(), 0);
+    for (Place const place : {Place::kDevice, Place::kHost})
+    {
+        std::vector<size_t> members;
+        for (size_t i = 0; i < blocks.size(); ++i)
+            if (blocks[i].place == place)
+                members.push_back(i);
+        bool const isMany = members.size() > kMaxBySize;
+        int64_t const bytes = isMany ? layOutByTime(blocks, std::move(members), alignment, layout.offsets)
+                                     : layOutBySize(blocks, std::move(members), alignment, layout.offsets);
+        (place == Place::kDevice ? layout.bytes : layout.hostBytes) = bytes;
     }
     return layout;
 }

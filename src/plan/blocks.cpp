@@ -128,6 +128,7 @@ class BlockPlanner
         {
             block = static_cast<int32_t>(mResult.blocks.size());
             mResult.blocks.push_back(life);
+            mResult.blocks.back().place = mProgram.tensors[asSize(tensor)].place;
             mResult.members.emplace_back();
             mTouches.emplace_back();
         }
@@ -165,6 +166,7 @@ class BlockPlanner
                 continue;
             mResult.stagingOf[io] = static_cast<int32_t>(mResult.blocks.size());
             mResult.blocks.push_back({0, writer, writer});
+            mResult.blocks.back().place = mProgram.tensors[asSize(tensor)].place;
             mResult.members.push_back({tensor});
             mTouches.emplace_back().add(mProgram.steps[asSize(writer)].stream);
         }

@@ -228,8 +228,9 @@ class Checker
     Result<Done> checkTensor(int32_t index)
     {
         PlanTensor const& tensor = at(mProgram.tensors, index);
-        if (tensor.kind > PlanTensorKind::kView || !isValid(tensor.dtype) || !isValid(tensor.layout))
-            return badArgument("unknown kind, data type or layout");
+        if (tensor.kind > PlanTensorKind::kView || !isValid(tensor.dtype) || !isValid(tensor.layout)
+            || tensor.place > Place::kHost)
+            return badArgument("unknown kind, data type, layout or place");
         bool const values = tensor.kind == PlanTensorKind::kValues;
         if (tensor.extents.size() > (values ? kMaxValues : nvinfer1::Dims64::MAX_DIMS))
             return badArgument("rank {}", tensor.extents.size());
@@ -281,6 +282,8 @@ class Checker
         if (tensor.dtype != io.dtype || tensor.layout != Layout::kLinear
             || static_cast<int64_t>(tensor.extents.size()) != io.dims.nbDims)
             return badArgument("it differs in type, layout or rank from I/O tensor '{}'", io.name);
+        if (tensor.place == Place::kHost && !io.isShape)
+            return badArgument("I/O tensor '{}' is no shape tensor, whose place is the host", io.name);
         for (int32_t const reg : tensor.extents)
             if (io.isInput && at(mKnownAfter, reg) >= 0)
                 return badArgument("an extent of input '{}' depends on data", io.name);
@@ -310,6 +313,8 @@ class Checker
             && !at(mPlan.weights, of.index).packing.empty();
         if (of.kind == PlanTensorKind::kValues || packed)
             return badArgument("it is a view of a tensor that has no plain memory");
+        if (of.place != at(mProgram.tensors, index).place)
+            return badArgument("it is a view of a tensor in another place");
         return Done{};
     }
 
@@ -334,6 +339,35 @@ class Checker
             }
         for (int32_t const output : step.outputs)
             TENON_TRY(checkOutput(output, index));
+        return checkPlaces(step);
+    }
+
+    //! Operands are where the step runs; values have no memory.
+    Result<Done> checkPlaces(PlanStep const& step) const
+    {
+        if (step.place > Place::kHost)
+            return badArgument("unknown place");
+        if (roleOf(step) == StepRole::kTransfer)
+            return checkTransfer(step);
+        for (auto const* const operands : {&step.inputs, &step.outputs})
+            for (int32_t const tensor : *operands)
+                if (tensor >= 0 && at(mProgram.tensors, tensor).kind != PlanTensorKind::kValues
+                    && at(mProgram.tensors, tensor).place != step.place)
+                    return badArgument("it runs on the {}, tensor '{}' is on the {}", nameOf(step.place),
+                        at(mProgram.tensors, tensor).name, nameOf(at(mProgram.tensors, tensor).place));
+        return Done{};
+    }
+
+    Result<Done> checkTransfer(PlanStep const& step) const
+    {
+        if (step.inputs.size() != 1 || step.outputs.size() != 1 || step.inputs[0] < 0 || step.place != Place::kDevice)
+            return badArgument("a transfer brings one tensor across, by the device");
+        PlanTensor const& from = at(mProgram.tensors, step.inputs[0]);
+        PlanTensor const& to = at(mProgram.tensors, step.outputs[0]);
+        if (from.kind == PlanTensorKind::kValues || from.place == to.place || from.layout != to.layout
+            || from.dtype != to.dtype)
+            return badArgument(
+                "a transfer from tensor '{}' to '{}' does not bring it across as it is", from.name, to.name);
         return Done{};
     }
 

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/layout.h"
+#include "base/place.h"
 
 #include <cstdint>
 #include <string>
@@ -93,6 +94,7 @@ struct PlanTensor
     std::vector<int32_t> extents; //!< Registers.
     int32_t graphValue{-1};       //!< Value of the portable graph that it holds; −1: none (a copy in another layout).
     std::string name;
+    Place place{Place::kDevice}; //!< Where its memory is.
 };
 
 struct PlanStep
@@ -112,6 +114,8 @@ struct PlanStep
     int32_t stream{0};
     bool isFence{false}; //!< Begins when all earlier steps are over.
     float cost{0.0F};    //!< Estimated microseconds at the typical shape, on one thread of the host; 0: next to none.
+    //! Where it runs; its operands are there, too. Those of a transfer, which the device does, are on either side.
+    Place place{Place::kDevice};
 };
 
 struct Program

@@ -212,7 +212,8 @@ class Reader
     Result<PlanTensor> read(stored::Tensor const& x)
     {
         return PlanTensor{static_cast<PlanTensorKind>(x.kind()), static_cast<DType>(x.dtype()),
-            static_cast<Layout>(x.layout()), x.index(), listOf(x.extents()), x.graph_value(), textOf(x.name())};
+            static_cast<Layout>(x.layout()), x.index(), listOf(x.extents()), x.graph_value(), textOf(x.name()),
+            static_cast<Place>(x.place())};
     }
 
     Result<PlanStep> read(stored::Step const& x)
@@ -234,6 +235,7 @@ class Reader
         step.stream = x.stream();
         step.isFence = x.is_fence();
         step.cost = x.cost();
+        step.place = static_cast<Place>(x.place());
         return step;
     }
 

@@ -199,7 +199,7 @@ class Writer
         auto const extents = mOut.CreateVector(x.extents);
         auto const name = text(x.name);
         return stored::CreateTensor(mOut, static_cast<uint8_t>(x.kind), static_cast<int32_t>(x.dtype),
-            static_cast<uint8_t>(x.layout), x.index, extents, x.graphValue, name);
+            static_cast<uint8_t>(x.layout), x.index, extents, x.graphValue, name, static_cast<uint8_t>(x.place));
     }
     fb::Offset<stored::Step> write(PlanStep const& x)
     {
@@ -215,7 +215,7 @@ class Writer
         auto const name = text(x.name);
         auto const candidate = text(x.candidate);
         return stored::CreateStep(mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate,
-            x.tactic, x.code, x.stream, x.isFence, x.cost);
+            x.tactic, x.code, x.stream, x.isFence, x.cost, static_cast<uint8_t>(x.place));
     }
     fb::Offset<stored::Program> write(Program const& x)
     {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/candidate.h"
+#include "plan/plan.h"
 
 #include <vector>
 
@@ -57,15 +58,25 @@ bool hasKnownContents(Value const& value);
 //! Contents of a shape operand that are known, from the value or from a short integer constant.
 std::optional<Shape> knownContents(Value const& value);
 
-//! What the selection weighs beside the costs of the offers, in the same unit.
+//! What the selection weighs beside the costs of the offers, in the same unit. By ValueId, in microseconds.
 struct SeamCosts
 {
-    std::vector<double> reorder; //!< By ValueId: microseconds of a copy into another layout.
-    bool isMeasured{false};      //!< Else these and the offers' own are estimates.
+    std::vector<double> reorder;  //!< Of a copy into another layout.
+    std::vector<double> transfer; //!< Of a copy to the other place.
+    bool isMeasured{false};       //!< Else these and the offers' own are estimates.
 };
 SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int64_t const> typical);
 
-//! Takes for each node the offer that makes the sum of kernel and reorder costs small.
-void selectOffers(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices);
+//! Where the network's own tensors are: shape tensors on the host where places matter.
+struct Homes
+{
+    std::vector<Place> inputs;  //!< By ValueId; kDevice for all that are no inputs.
+    std::vector<Place> outputs; //!< By position among Graph::outputs().
+};
+Homes homesOf(Graph const& graph, std::vector<PlanIO> const& io, Target const& target);
+
+//! Takes for each node the offer that makes the sum of kernel, reorder and transfer costs small.
+void selectOffers(
+    Graph const& graph, Target const& target, Homes const& homes, SeamCosts const& seams, Choices& choices);
 
 } // namespace tenon::planner

@@ -167,7 +167,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     planner::SeamCosts seams = planner::estimateSeams(graph, target, typical);
     if (options.timing.device != nullptr)
         TENON_TRY(timeOffers({graph, backend, target, typical, options.threads}, options, choices, seams));
-    planner::selectOffers(graph, target, seams, choices);
+    planner::Homes const homes = planner::homesOf(graph, options.io, target);
+    planner::selectOffers(graph, target, homes, seams, choices);
     planner::Needed const needed = planner::findNeeded(graph, choices);
     planner::GraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
@@ -176,7 +177,7 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
 
     Plan plan;
     plan.programs.push_back(TENON_TRY(
-        writeProgram({graph, backend, target, choices, seams, needed, ids, options.io, typical, options.threads},
+        writeProgram({graph, backend, target, choices, homes, seams, needed, ids, options.io, typical, options.threads},
             options, weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();

@@ -86,15 +86,23 @@ void ProgramWriter::note(std::string kind, std::string layer, std::string text)
 
 // ---- tensors
 
-PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Layout layout)
+PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Form form)
 {
     Value const& from = mGraph.value(value);
     return {.kind = kind,
         .dtype = from.type.dtype,
-        .layout = layout,
+        .layout = form.layout,
         .extents = mShapes.registersOf(from.type.shape),
         .graphValue = mSource.ids.value(value),
-        .name = from.name};
+        .name = from.name,
+        .place = form.place};
+}
+
+ProgramWriter::Form ProgramWriter::producedAs(ValueId value) const
+{
+    auto const produced = mProduced.find(value);
+    return produced != mProduced.end() ? produced->second
+                                       : Form{Layout::kLinear, mSource.homes.inputs[static_cast<size_t>(value)]};
 }
 
 int32_t ProgramWriter::addTensor(PlanTensor tensor)
@@ -107,9 +115,10 @@ void ProgramWriter::addInputs()
 {
     for (ValueId const input : mGraph.inputs())
     {
-        PlanTensor tensor = describe(input, PlanTensorKind::kIO, Layout::kLinear);
+        Form const form = producedAs(input);
+        PlanTensor tensor = describe(input, PlanTensorKind::kIO, form);
         tensor.index = mBindings.input(mGraph.value(input).name);
-        mTensors[{input, Layout::kLinear}] = addTensor(std::move(tensor));
+        mTensors[{input, form}] = addTensor(std::move(tensor));
     }
 }
 
@@ -117,12 +126,14 @@ void ProgramWriter::addInputs()
 //! the node that makes the memory.
 void ProgramWriter::placeOutputs()
 {
-    for (GraphOutput const& output : mGraph.outputs())
+    for (size_t position = 0; position < mGraph.outputs().size(); ++position)
     {
-        std::vector<Key> chain{{output.value, Layout::kLinear}};
+        GraphOutput const& output = mGraph.outputs()[position];
+        Form const form{Layout::kLinear, mSource.homes.outputs[position]};
+        std::vector<Key> chain{{output.value, form}};
         if (!followViews(chain) || mTensors.count(chain.back()) != 0)
             continue;
-        PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
+        PlanTensor target = describe(output.value, PlanTensorKind::kIO, form);
         target.index = mBindings.output(output.name);
         int32_t const io = addTensor(std::move(target));
         mTensors[chain.front()] = io;
@@ -141,43 +152,43 @@ bool ProgramWriter::followViews(std::vector<Key>& chain) const
 {
     for (;;)
     {
-        auto const [value, layout] = chain.back();
+        auto const [value, form] = chain.back();
         Node const* node = mGraph.producerOf(value);
         Choice const* choice =
             node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr : mSource.choices.of(node->id);
-        if (choice == nullptr
-            || choice->offer().outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)) != layout)
+        if (choice == nullptr || choice->offer().place != form.place
+            || choice->offer().outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)) != form.layout)
             return false;
         if (!choice->offer().isView)
             return true;
-        chain.emplace_back(node->input(0), choice->offer().inputs.at(0));
+        chain.emplace_back(node->input(0), Form{choice->offer().inputs.at(0), form.place});
     }
 }
 
-int32_t ProgramWriter::tensorOf(ValueId value, Layout layout)
+int32_t ProgramWriter::tensorOf(ValueId value, Form form)
 {
-    if (auto const known = mTensors.find({value, layout}); known != mTensors.end())
+    if (auto const known = mTensors.find({value, form}); known != mTensors.end())
         return known->second;
     Value const& from = mGraph.value(value);
     if (from.constant != nullptr)
-        return weightTensor(value, mWeights.plain(*from.constant, from.constant, from.name));
-    if (hasKnownContents(from) && mTensors.count({value, Layout::kLinear}) == 0)
-    {
-        int32_t const tensor = materialised(value);
-        return layout == Layout::kLinear ? tensor : reordered(value, layout);
-    }
-    return reordered(value, layout);
+        return weightTensor(value, mWeights.plain(*from.constant, from.constant, from.name), form.place);
+    if (hasKnownContents(from) && form.layout == Layout::kLinear)
+        return materialised(value, form.place);
+    Form const produced = producedAs(value);
+    bool const isAcross =
+        form.place == Place::kHost || (produced.place == Place::kHost && produced.layout == form.layout);
+    return isAcross ? transferred(value, form) : reordered(value, form.layout);
 }
 
+//! The device makes all other layouts.
 int32_t ProgramWriter::reordered(ValueId value, Layout layout)
 {
-    auto const produced = mProduced.find(value);
-    Layout const from = produced == mProduced.end() ? Layout::kLinear : produced->second;
-    int32_t const source = mTensors.at({value, from});
-    PlanTensor copy = describe(value, PlanTensorKind::kActivation, layout);
+    Layout const from = hasKnownContents(mGraph.value(value)) ? Layout::kLinear : producedAs(value).layout;
+    int32_t const source = tensorOf(value, {from, Place::kDevice});
+    PlanTensor copy = describe(value, PlanTensorKind::kActivation, {layout, Place::kDevice});
     copy.graphValue = -1;
     int32_t const target = addTensor(std::move(copy));
-    mTensors[{value, layout}] = target;
+    mTensors[{value, {layout, Place::kDevice}}] = target;
     KernelSpec spec = mSource.backend.reorder();
     std::string const& name = mGraph.value(value).name;
     mProgram.steps.push_back({.kernel = spec.kernel,
@@ -191,6 +202,30 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
         fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs ({} {:.1f} us)",
             nameOf(from), nameOf(layout), costWord(), mSource.seams.reorder[static_cast<size_t>(value)]));
     return target;
+}
+
+//! From the other place, as it is.
+int32_t ProgramWriter::transferred(ValueId value, Form form)
+{
+    Place const other = form.place == Place::kHost ? Place::kDevice : Place::kHost;
+    int32_t const source = tensorOf(value, {form.layout, other});
+    PlanTensor copy = describe(value, PlanTensorKind::kActivation, form);
+    copy.graphValue = -1;
+    int32_t const target = addTensor(std::move(copy));
+    mTensors[{value, form}] = target;
+    std::string const& name = mGraph.value(value).name;
+    addTransfer(source, target, fmt::format("'{}' to the {}", name, nameOf(form.place)));
+    note("transfer", name,
+        fmt::format("to the {}, where a step that reads it runs ({} {:.1f} us)", nameOf(form.place), costWord(),
+            mSource.seams.transfer[static_cast<size_t>(value)]));
+    return target;
+}
+
+void ProgramWriter::addTransfer(int32_t source, int32_t target, std::string name)
+{
+    std::string const kernel{kernelOf(StepRole::kTransfer)};
+    mProgram.steps.push_back(
+        {.kernel = kernel, .inputs = {source}, .outputs = {target}, .name = std::move(name), .candidate = kernel});
 }
 
 int32_t ProgramWriter::valuesTensor(ValueId value, Shape const& contents)
@@ -216,28 +251,33 @@ Bytes valuesArgs(Shape const& contents)
 } // namespace
 
 //! A tensor that a step fills from registers.
-int32_t ProgramWriter::materialised(ValueId value)
+int32_t ProgramWriter::materialised(ValueId value, Place place)
 {
     Value const& from = mGraph.value(value);
     int32_t const values = valuesTensor(value, *from.contents);
-    int32_t const target = addTensor(describe(value, PlanTensorKind::kActivation, Layout::kLinear));
-    mTensors[{value, Layout::kLinear}] = target;
+    Form const form{Layout::kLinear, place};
+    PlanTensor tensor = describe(value, PlanTensorKind::kActivation, form);
+    if (mTensors.contains({value, {Layout::kLinear, place == Place::kHost ? Place::kDevice : Place::kHost}}))
+        tensor.graphValue = -1; // One tensor stands for the value.
+    int32_t const target = addTensor(std::move(tensor));
+    mTensors[{value, form}] = target;
     std::string const kernel{kernelOf(StepRole::kShapeValues)};
     mProgram.steps.push_back({.kernel = kernel,
         .args = valuesArgs(*from.contents),
         .inputs = {values},
         .outputs = {target},
         .name = fmt::format("values of '{}'", from.name),
-        .candidate = kernel});
+        .candidate = kernel,
+        .place = place});
     return target;
 }
 
-int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight)
+int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight, Place place)
 {
-    auto const [at, isNew] = mWeightTensors.try_emplace({weight, mGraph.constantOf(value)->extents}, -1);
+    auto const [at, isNew] = mWeightTensors.try_emplace({weight, mGraph.constantOf(value)->extents, place}, -1);
     if (isNew)
     {
-        PlanTensor tensor = describe(value, PlanTensorKind::kWeight, Layout::kLinear);
+        PlanTensor tensor = describe(value, PlanTensorKind::kWeight, {Layout::kLinear, place});
         tensor.index = weight;
         at->second = addTensor(std::move(tensor));
     }
@@ -273,6 +313,7 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     step.candidate = offer.candidate;
     step.tactic = offer.tactic;
     step.cost = storedCost(offer.cost);
+    step.place = offer.place;
     mProgram.steps.push_back(std::move(step));
     if (choice.offers.size() > 1)
         note("tactic", node.name,
@@ -299,7 +340,7 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
             if (original == nullptr || packed->data == nullptr)
                 return errorOf(ErrorCode::kINTERNAL_ERROR, "candidate '{}' packs operand {}, which is no constant",
                     offer.candidate, i);
-            tensor = weightTensor(input, mWeights.packed(*original, *packed, mGraph.value(input).name));
+            tensor = weightTensor(input, mWeights.packed(*original, *packed, mGraph.value(input).name), offer.place);
         }
         else if (offer.isUnread(i))
         {
@@ -309,7 +350,7 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
                 tensor = valuesTensor(input, *contents);
         }
         else
-            tensor = tensorOf(input, offer.inputs[i]);
+            tensor = tensorOf(input, {offer.inputs[i], offer.place});
         step.inputs.push_back(tensor);
     }
     return Done{};
@@ -321,13 +362,12 @@ void ProgramWriter::addResults(Choice const& choice, PlanStep& step)
     for (size_t i = 0; i < node.outputs.size(); ++i)
     {
         ValueId const output = node.outputs[i];
-        Layout const layout = choice.offer().outputs[i];
-        mProduced[output] = layout;
-        auto known = mTensors.find({output, layout});
+        Form const form{choice.offer().outputs[i], choice.offer().place};
+        mProduced[output] = form;
+        auto known = mTensors.find({output, form});
         if (known == mTensors.end())
-            known =
-                mTensors.emplace(Key{output, layout}, addTensor(describe(output, PlanTensorKind::kActivation, layout)))
-                    .first;
+            known = mTensors.emplace(Key{output, form}, addTensor(describe(output, PlanTensorKind::kActivation, form)))
+                        .first;
         step.outputs.push_back(known->second);
     }
 }
@@ -357,25 +397,26 @@ void ProgramWriter::tellSymbols(Node const& node, PlanStep& step)
 void ProgramWriter::addView(Choice const& choice)
 {
     Node const& node = mGraph.node(choice.node);
-    Layout const layout = choice.offer().outputs.at(0);
-    mProduced[node.output()] = layout;
-    if (mTensors.count({node.output(), layout}) != 0)
+    Form const form{choice.offer().outputs.at(0), choice.offer().place};
+    mProduced[node.output()] = form;
+    if (mTensors.count({node.output(), form}) != 0)
         return; // Placed in the memory of a network output already.
-    int32_t const source = tensorOf(node.input(0), choice.offer().inputs.at(0));
-    PlanTensor view = describe(node.output(), PlanTensorKind::kView, layout);
+    int32_t const source = tensorOf(node.input(0), {choice.offer().inputs.at(0), form.place});
+    PlanTensor view = describe(node.output(), PlanTensorKind::kView, form);
     PlanTensor const& from = mProgram.tensors[static_cast<size_t>(source)];
     view.index = from.kind == PlanTensorKind::kView ? from.index : source;
-    mTensors[{node.output(), layout}] = addTensor(std::move(view));
+    mTensors[{node.output(), form}] = addTensor(std::move(view));
 }
 
 Result<Done> ProgramWriter::finishOutputs()
 {
-    for (GraphOutput const& output : mGraph.outputs())
+    for (size_t i = 0; i < mGraph.outputs().size(); ++i)
     {
+        GraphOutput const& output = mGraph.outputs()[i];
         if (mBindings.output(output.name) < 0)
             return errorOf(ErrorCode::kINTERNAL_ERROR, "output '{}' is not among the bindings", output.name);
         if (mWritten.count(output.name) == 0)
-            writeOutput(output);
+            writeOutput(output, mSource.homes.outputs[i]);
     }
     return Done{};
 }
@@ -401,14 +442,16 @@ std::optional<Shape> inferredContents(Value const& value)
 
 //! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another
 //! name.
-void ProgramWriter::writeOutput(GraphOutput const& output)
+void ProgramWriter::writeOutput(GraphOutput const& output, Place home)
 {
     Value const& value = mGraph.value(output.value);
-    PlanTensor target = describe(output.value, PlanTensorKind::kIO, Layout::kLinear);
+    Form const form{Layout::kLinear, home};
+    PlanTensor target = describe(output.value, PlanTensorKind::kIO, form);
     target.index = mBindings.output(output.name);
     target.name = output.name;
     PlanStep step;
-    bool const isUnwritten = mTensors.count({output.value, Layout::kLinear}) == 0;
+    step.place = home;
+    bool const isUnwritten = mTensors.count({output.value, form}) == 0;
     // What shape inference has to write is known without a run, also where it is an input or a constant.
     bool const isShape = target.index >= 0 && mSource.io[static_cast<size_t>(target.index)].isShape;
     std::optional<Shape> const inferred = isShape ? inferredContents(value) : std::nullopt;
@@ -421,24 +464,38 @@ void ProgramWriter::writeOutput(GraphOutput const& output)
     }
     else
     {
-        auto const produced = mProduced.find(output.value);
-        Layout const layout = produced == mProduced.end() ? Layout::kLinear : produced->second;
-        KernelSpec spec = mSource.backend.reorder();
-        step.inputs = {tensorOf(output.value, isUnwritten ? layout : Layout::kLinear)};
-        step.kernel = std::move(spec.kernel);
-        step.args = std::move(spec.args);
+        copyIntoOutput(output, form, step);
         target.graphValue = isUnwritten ? target.graphValue : -1;
-        if (isUnwritten && layout != Layout::kLinear)
-            note("reorder", output.name,
-                fmt::format("{} to linear: an output of the network ({} {:.1f} us)", nameOf(layout), costWord(),
-                    mSource.seams.reorder[static_cast<size_t>(output.value)]));
     }
     step.outputs = {addTensor(std::move(target))};
     if (isUnwritten && value.constant == nullptr)
-        mTensors[{output.value, Layout::kLinear}] = step.outputs.front();
+        mTensors[{output.value, form}] = step.outputs.front();
     step.name = fmt::format("output '{}'", output.name);
     step.candidate = step.kernel;
     mProgram.steps.push_back(std::move(step));
+}
+
+//! By a transfer where the value is in the other place, else by a reorder.
+void ProgramWriter::copyIntoOutput(GraphOutput const& output, Form form, PlanStep& step)
+{
+    bool const isConstant = mGraph.constantOf(output.value) != nullptr;
+    bool const isWritten = isConstant || mTensors.contains({output.value, form});
+    Form const produced = isWritten ? form : producedAs(output.value);
+    if (produced.place != form.place)
+    {
+        step.inputs = {tensorOf(output.value, {form.layout, produced.place})};
+        step.kernel = kernelOf(StepRole::kTransfer);
+        step.place = Place::kDevice;
+        return;
+    }
+    KernelSpec spec = mSource.backend.reorder();
+    step.inputs = {tensorOf(output.value, produced)};
+    step.kernel = std::move(spec.kernel);
+    step.args = std::move(spec.args);
+    if (produced.layout != Layout::kLinear)
+        note("reorder", output.name,
+            fmt::format("{} to linear: an output of the network ({} {:.1f} us)", nameOf(produced.layout), costWord(),
+                mSource.seams.reorder[static_cast<size_t>(output.value)]));
 }
 
 } // namespace tenon::planner

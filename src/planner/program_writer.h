@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace tenon::planner
 {
@@ -25,6 +26,7 @@ struct ProgramSource
     Backend const& backend;
     Target const& target;
     Choices const& choices;
+    Homes const& homes;
     SeamCosts const& seams;
     Needed const& needed;
     GraphIds const& ids;
@@ -42,7 +44,14 @@ class ProgramWriter
     Result<Program> write();
 
   private:
-    using Key = std::pair<ValueId, Layout>;
+    //! In which form a value has a tensor.
+    struct Form
+    {
+        Layout layout{Layout::kLinear};
+        Place place{Place::kDevice};
+        auto operator<=>(Form const&) const = default;
+    };
+    using Key = std::pair<ValueId, Form>;
 
     std::vector<Choice const*> inRunningOrder() const;
     void addInputs();
@@ -54,15 +63,21 @@ class ProgramWriter
     void tellSymbols(Node const& node, PlanStep& step);
     void addView(Choice const& choice);
     Result<Done> finishOutputs();
-    void writeOutput(GraphOutput const& output);
+    void writeOutput(GraphOutput const& output, Place home);
+    void copyIntoOutput(GraphOutput const& output, Form form, PlanStep& step);
 
-    int32_t tensorOf(ValueId value, Layout layout);
+    //! What the value's own tensor has: the network's where it is an input, else its producer's choice.
+    Form producedAs(ValueId value) const;
+    //! The value in this form; what it takes to bring it there is added.
+    int32_t tensorOf(ValueId value, Form form);
     int32_t reordered(ValueId value, Layout layout);
-    int32_t materialised(ValueId value);
+    int32_t transferred(ValueId value, Form form);
+    void addTransfer(int32_t source, int32_t target, std::string name);
+    int32_t materialised(ValueId value, Place place);
     int32_t valuesTensor(ValueId value, Shape const& contents);
-    int32_t weightTensor(ValueId value, int32_t weight);
+    int32_t weightTensor(ValueId value, int32_t weight, Place place);
     int32_t addTensor(PlanTensor tensor);
-    PlanTensor describe(ValueId value, PlanTensorKind kind, Layout layout);
+    PlanTensor describe(ValueId value, PlanTensorKind kind, Form form);
     void note(std::string kind, std::string layer, std::string text);
     //! Of one thread. What was measured on several is taken for their share of it.
     float storedCost(double microseconds) const noexcept
@@ -86,9 +101,9 @@ class ProgramWriter
     ShapeProgram mShapes;
     Program mProgram;
     std::map<Key, int32_t> mTensors;
-    std::map<ValueId, Layout> mProduced;
+    std::map<ValueId, Form> mProduced;
     std::map<ValueId, int32_t> mValues; //!< Shape operands.
-    std::map<std::pair<int32_t, std::vector<int64_t>>, int32_t> mWeightTensors;
+    std::map<std::tuple<int32_t, std::vector<int64_t>, Place>, int32_t> mWeightTensors;
     std::set<std::string> mWritten; //!< Outputs that a step writes already.
 };
 

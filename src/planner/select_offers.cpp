@@ -6,6 +6,7 @@
 #include "planner/choices.h"
 
 #include "base/cancellation.h"
+#include "planner/symbols.h"
 
 #include <algorithm>
 #include <array>
@@ -30,15 +31,20 @@ struct OperandRead
 class Selector
 {
   public:
-    Selector(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices)
+    Selector(Graph const& graph, Target const& target, Homes const& homes, SeamCosts const& seams, Choices& choices)
         : mGraph{graph},
           mTarget{target},
           mChoices{choices.all()},
           mProducer(graph.valueCount(), -1),
           mUses(graph.valueCount()),
           mWanted(graph.valueCount()),
-          mReorder{seams.reorder}
+          mHomes{homes},
+          mSeams{seams},
+          mOutputPlaces(graph.valueCount(), 0)
     {
+        for (size_t i = 0; i < graph.outputs().size(); ++i)
+            mOutputPlaces[static_cast<size_t>(graph.outputs()[i].value)] |=
+                static_cast<uint8_t>(1U << static_cast<uint8_t>(homes.outputs[i]));
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
             cancellationPoint();
@@ -80,32 +86,58 @@ class Selector
                 best = i;
         return best;
     }
-    Layout producedLayout(ValueId value) const
+    //! One entry per layout that the value is wanted in, or has.
+    using Layouts = std::array<bool, kLayoutCount>;
+    struct Produced
+    {
+        Layout layout{Layout::kLinear};
+        Place place{Place::kDevice};
+        bool isEverywhere{false}; //!< Known values are written where they are wanted.
+    };
+
+    Produced producedAs(ValueId value) const
     {
         int32_t const producer = mProducer[static_cast<size_t>(value)];
         if (producer < 0 || hasKnownContents(mGraph.value(value)))
-            return Layout::kLinear;
-        return mChoices[static_cast<size_t>(producer)].offer().outputs.at(
-            static_cast<size_t>(mGraph.value(value).outputIndex));
+            return {Layout::kLinear, mHomes.inputs[static_cast<size_t>(value)], producer >= 0};
+        Offer const& offer = mChoices[static_cast<size_t>(producer)].offer();
+        return {offer.outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)), offer.place};
     }
-    //! What reorders of the value cost with the present choices: one per layout that some reader wants and it lacks.
+    //! What copies of the value cost with the present choices: one per layout and place that some reader wants and it
+    //! lacks. The device makes other layouts, and what goes across goes as it is.
     double valueCost(ValueId value) const
     {
-        std::array<int32_t, kLayoutCount> wanted = mWanted[static_cast<size_t>(value)];
-        if (mGraph.isOutput(value))
-            wanted[static_cast<size_t>(Layout::kLinear)] = 1;
-        wanted[static_cast<size_t>(producedLayout(value))] = 0;
-        auto const copies = std::ranges::count_if(wanted, [](int32_t readers) { return readers > 0; });
-        return mReorder[static_cast<size_t>(value)] * static_cast<double>(copies);
+        std::array<Layouts, kPlaceCount> wanted{};
+        auto& [onDevice, onHost] = wanted;
+        for (size_t place = 0; place < kPlaceCount; ++place)
+        {
+            for (size_t layout = 0; layout < kLayoutCount; ++layout)
+                wanted[place][layout] = mWanted[static_cast<size_t>(value)][place][layout] > 0;
+            if ((mOutputPlaces[static_cast<size_t>(value)] >> place & 1U) != 0)
+                wanted[place][static_cast<size_t>(Layout::kLinear)] = true;
+        }
+        Produced const produced = producedAs(value);
+        auto const own = static_cast<size_t>(produced.layout);
+        if (produced.place == Place::kHost || produced.isEverywhere)
+            onHost[own] = false;
+        int64_t transfers = std::ranges::count(onHost, true);
+        for (size_t layout = 0; layout < kLayoutCount; ++layout)
+            onDevice[layout] = onDevice[layout] || onHost[layout];
+        if (produced.place == Place::kHost && !produced.isEverywhere && std::ranges::count(onDevice, true) > 0)
+            ++transfers; // As it is; the device makes the rest of that.
+        onDevice[own] = false;
+        return mSeams.reorder[static_cast<size_t>(value)] * static_cast<double>(std::ranges::count(onDevice, true))
+            + mSeams.transfer[static_cast<size_t>(value)] * static_cast<double>(transfers);
     }
-    //! Adds `change` to the readers in the layouts that the choice reads its operands in.
+    //! Adds `change` to the readers in the forms that the choice reads its operands in.
     void countWanted(size_t choice, int32_t change)
     {
         Offer const& offer = mChoices[choice].offer();
         Node const& node = mGraph.node(mChoices[choice].node);
         for (size_t k = 0; k < node.inputs.size(); ++k)
             if (isPlaced(node.inputs[k]) && !offer.isUnread(k))
-                mWanted[static_cast<size_t>(node.inputs[k])][static_cast<size_t>(offer.inputs[k])] += change;
+                mWanted[static_cast<size_t>(node.inputs[k])][static_cast<size_t>(offer.place)]
+                       [static_cast<size_t>(offer.inputs[k])] += change;
     }
     void select(size_t choice, size_t offer)
     {
@@ -250,21 +282,27 @@ class Selector
     std::vector<Choice>& mChoices;
     std::vector<int32_t> mProducer;
     std::vector<std::vector<OperandRead>> mUses;
-    std::vector<std::array<int32_t, kLayoutCount>> mWanted; //!< By value and layout: reads of the choices at present.
-    std::vector<double> const& mReorder;
+    //! By value, place and layout: reads of the choices at present.
+    std::vector<std::array<std::array<int32_t, kLayoutCount>, kPlaceCount>> mWanted;
+    Homes const& mHomes;
+    SeamCosts const& mSeams;
+    std::vector<uint8_t> mOutputPlaces; //!< By ValueId: bit 0 when it is an output on the device, bit 1 on the host.
 };
 } // namespace
 
 SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int64_t const> typical)
 {
-    SeamCosts costs{std::vector<double>(graph.valueCount(), 0.0)};
+    SeamCosts costs{std::vector<double>(graph.valueCount(), 0.0), std::vector<double>(graph.valueCount(), 0.0)};
     auto const add = [&](ValueId value) {
         double& cost = costs.reorder[static_cast<size_t>(value)];
         if (cost > 0.0 || graph.constantOf(value) != nullptr)
             return;
         TensorType const& type = graph.typeOf(value);
-        double const moved = 2.0 * static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));
-        cost = target.reorder.startMicroseconds + moved / target.reorder.bytesPerMicrosecond;
+        auto const bytes = static_cast<double>(bytesOf(type.dtype, type.volume().evaluate(typical)));
+        cost = target.reorder.startMicroseconds + 2.0 * bytes / target.reorder.bytesPerMicrosecond;
+        if (target.hasOwnMemory)
+            costs.transfer[static_cast<size_t>(value)] =
+                target.transfer.startMicroseconds + bytes / target.transfer.bytesPerMicrosecond;
     };
     for (NodeId const id : graph.order())
         for (ValueId const input : graph.node(id).inputs)
@@ -297,9 +335,25 @@ std::optional<Shape> knownContents(Value const& value)
     return Inputs{{input}, value.name}.values(0);
 }
 
-void selectOffers(Graph const& graph, Target const& target, SeamCosts const& seams, Choices& choices)
+Homes homesOf(Graph const& graph, std::vector<PlanIO> const& io, Target const& target)
 {
-    Selector{graph, target, seams, choices}.run();
+    Homes homes{std::vector<Place>(graph.valueCount(), Place::kDevice), {}};
+    BindingIndex const bindings{io};
+    auto const home = [&](int32_t at) {
+        bool const isShape = at >= 0 && io[static_cast<size_t>(at)].isShape;
+        return isShape && target.hasOwnMemory ? Place::kHost : Place::kDevice;
+    };
+    for (ValueId const input : graph.inputs())
+        homes.inputs[static_cast<size_t>(input)] = home(bindings.input(graph.value(input).name));
+    for (GraphOutput const& output : graph.outputs())
+        homes.outputs.push_back(home(bindings.output(output.name)));
+    return homes;
+}
+
+void selectOffers(
+    Graph const& graph, Target const& target, Homes const& homes, SeamCosts const& seams, Choices& choices)
+{
+    Selector{graph, target, homes, seams, choices}.run();
 }
 
 } // namespace tenon::planner

@@ -129,16 +129,16 @@ class OfferTimer
         }
         for (size_t i = 0; i < node.outputs.size(); ++i)
         {
-            TensorArg const arg = tensorArg(node.outputs[i], offer.outputs[i]);
+            TensorArg const arg = tensorArg(node.outputs[i], offer.outputs[i], offer.place);
             key.add(arg.dtype, arg.layout, arg.extents);
         }
         return key.take();
     }
 
-    TensorArg tensorArg(ValueId value, Layout layout) const
+    TensorArg tensorArg(ValueId value, Layout layout, Place place) const
     {
         TensorType const& type = mGraph.typeOf(value);
-        TensorArg arg{type.dtype, layout, {}, true, mGraph.value(value).name};
+        TensorArg arg{type.dtype, layout, {}, true, mGraph.value(value).name, place};
         for (ShapeExpr const& extent : type.shape)
             arg.extents.push_back(extent.evaluate(mRequest.kernels.typical));
         return arg;
@@ -153,7 +153,7 @@ class OfferTimer
             return absent;
         bool const isConstant = mGraph.constantOf(input) != nullptr;
         if (!offer.isUnread(i))
-            return tensorArg(input, isConstant ? Layout::kLinear : offer.inputs[i]);
+            return tensorArg(input, isConstant ? Layout::kLinear : offer.inputs[i], offer.place);
         std::optional<Shape> const contents = knownContents(mGraph.value(input));
         if (!contents || hasReal(*contents))
             return absent;
@@ -208,7 +208,8 @@ class OfferTimer
             .weights = {},
             .outputs = node.outputs.size(),
             .layer = node.name,
-            .fields = fields};
+            .fields = fields,
+            .place = offer.place};
         MadeCode const* const code = std::get_if<MadeCode>(&spec.code);
         CodeArg made;
         if (code != nullptr)
@@ -216,7 +217,7 @@ class OfferTimer
         source.code = code == nullptr ? nullptr : &made;
         std::vector<TensorArg> inputs;
         std::vector<TensorArg> outputs;
-        TrialOperands operands{mRequest.device};
+        TrialOperands operands{mRequest.device, offer.place};
         for (size_t i = 0; i < node.inputs.size(); ++i)
         {
             inputs.push_back(inputArg(node, offer, i));
@@ -229,7 +230,7 @@ class OfferTimer
         }
         for (size_t i = 0; i < node.outputs.size(); ++i)
         {
-            outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i]));
+            outputs.push_back(tensorArg(node.outputs[i], offer.outputs[i], offer.place));
             TENON_TRY(operands.addOutput(outputs.back()));
         }
         return timeOf(source, inputs, outputs, operands);

@@ -13,7 +13,8 @@ ContextMemory::ContextMemory(EngineState const& engine, MemoryStrategy strategy)
     : mEngine{engine},
       mStrategy{strategy},
       mActivations{std::make_shared<DeviceMemory>()},
-      mScratch{std::make_shared<DeviceMemory>()}
+      mHostActivations{std::make_shared<DeviceMemory>()},
+      mScratch{std::make_shared<DeviceMemory>(), std::make_shared<DeviceMemory>()}
 {
 }
 
@@ -50,21 +51,38 @@ Result<void*> ContextMemory::arena(int64_t bytes, bool apart)
     return memory == nullptr ? gNothing : memory;
 }
 
-Result<bool> ContextMemory::takeScratch(size_t bytes, void* stream)
+Result<void*> ContextMemory::hostArena(int64_t bytes, bool apart)
 {
-    if (bytes <= static_cast<size_t>(mScratch->bytes()))
+    MemorySource const source{&mEngine.device(), nullptr, nullptr, Place::kHost};
+    int64_t const room = apart ? mHostApart.bytes() : mHostActivations->bytes();
+    if (room < bytes)
+    {
+        DeviceMemory memory = TENON_TRY(DeviceMemory::allocate(source, bytes, "activations of steps on the host"));
+        if (apart)
+            mHostApart = std::move(memory);
+        else
+            mHostActivations = std::make_shared<DeviceMemory>(std::move(memory));
+    }
+    void* const memory = apart ? mHostApart.data() : mHostActivations->data();
+    return memory == nullptr ? gNothing : memory;
+}
+
+Result<bool> ContextMemory::takeScratch(Place place, size_t bytes, void* stream)
+{
+    Shared& mine = mScratch[static_cast<size_t>(place)];
+    if (bytes <= static_cast<size_t>(mine->bytes()))
         return false;
-    MemorySource source{&mEngine.device(), mEngine.options.allocator};
+    MemorySource source{&mEngine.device(), mEngine.options.allocator, nullptr, place};
     if (mTemporary != nullptr)
-        source = {&mEngine.device(), mTemporary, stream}; // Given back before the call returns.
-    mScratch = std::make_shared<DeviceMemory>(
+        source = {&mEngine.device(), mTemporary, stream, place}; // Given back before the call returns.
+    mine = std::make_shared<DeviceMemory>(
         TENON_TRY(DeviceMemory::allocate(source, static_cast<int64_t>(bytes), "scratch of kernels")));
     return true;
 }
 
 void ContextMemory::dropScratch()
 {
-    mScratch = std::make_shared<DeviceMemory>();
+    mScratch.fill(std::make_shared<DeviceMemory>());
 }
 
 } // namespace tenon

@@ -3,6 +3,7 @@
 
 #include "runtime/engine_state.h"
 
+#include <array>
 #include <optional>
 
 namespace tenon
@@ -40,25 +41,31 @@ class ContextMemory
     //! Where a run of so many bytes of activations has them. `apart`: beside the context's own, for runs that keep
     //! inputs.
     Result<void*> arena(int64_t bytes, bool apart);
+    //! The same in memory of the host, which grows as runs need it.
+    Result<void*> hostArena(int64_t bytes, bool apart);
     //! Scratch of at least so many bytes; true: others than before.
-    Result<bool> takeScratch(size_t bytes, void* stream);
+    Result<bool> takeScratch(Place place, size_t bytes, void* stream);
     void dropScratch();
 
-    Shared const& activations() const noexcept
+    //! All that a run uses, which its frame keeps while it goes on.
+    using Lent = std::array<Shared, 4>;
+    Lent lent() const
     {
-        return mActivations;
+        return {mActivations, mHostActivations, mScratch[0], mScratch[1]};
     }
-    Shared const& scratch() const noexcept
+    void* scratch(Place place) const noexcept
     {
-        return mScratch;
+        return mScratch[static_cast<size_t>(place)]->data();
     }
 
   private:
     EngineState const& mEngine;
     MemoryStrategy mStrategy;
     Shared mActivations;
-    Shared mScratch;
+    Shared mHostActivations;
+    std::array<Shared, kPlaceCount> mScratch;
     DeviceMemory mApart;
+    DeviceMemory mHostApart;
     void* mUsers{nullptr};
     int64_t mUsersBytes{0};
     nvinfer1::IGpuAllocator* mTemporary{nullptr};

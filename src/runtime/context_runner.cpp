@@ -52,7 +52,7 @@ Result<Done> ContextRunner::run(RunRequest const& request)
     {
         mState.memory.dropScratch(); // It serves within a run only (S9).
         if (mFrame != nullptr)
-            mFrame->scratchMemory.reset();
+            mFrame->memory.fill(nullptr);
     }
     mFrame.reset();
     return done;
@@ -77,7 +77,8 @@ Result<Done> ContextRunner::runAll()
         mState.attached.forget(); // They are told again, but not while a recording counts on what they know.
     TENON_TRY(takeAddresses());
     TENON_TRY(selectRun());
-    mArena = TENON_TRY(mState.memory.arena(mRun->arenaBytes, mApart));
+    mArena = {TENON_TRY(mState.memory.arena(mRun->arenaBytes, mApart)),
+        TENON_TRY(mState.memory.hostArena(mRun->hostBytes, mApart))};
     TENON_TRY(takeFrame());
     startValues();
     if (!TENON_TRY(mState.aux.enter(mRequest->stream, mIsCaptured, mRequest->mayContinue)))
@@ -147,8 +148,10 @@ Result<Done> ContextRunner::runSegment(size_t index)
     if (index > 0)
         TENON_TRY(selectTail(index));
     PreparedTail const& tail = index == 0 ? mRun->head : *mTails[index];
-    if (TENON_TRY(mState.memory.takeScratch(tail.scratch, mRequest->stream)))
-        mState.frames.settle();
+    for (Place const place : {Place::kDevice, Place::kHost})
+        if (TENON_TRY(
+                mState.memory.takeScratch(place, tail.scratch[static_cast<size_t>(place)].bytes, mRequest->stream)))
+            mState.frames.settle();
     TENON_TRY(askAllocators(segment.first - 1));
     TENON_TRY(mState.attached.tell(mRun, {index, tail, mTails[index]}, inputs(), [&] { return awaitAttached(); }));
     if (index > 0 || isStale())

@@ -64,13 +64,19 @@ class ContextRunner
         case Slot::From::kBlock: return blockAddress(mApart ? slot.blockApart : slot.index);
         case Slot::From::kIO: return ioAddress(asSize(slot.index));
         case Slot::From::kWeight: return const_cast<void*>(mEngine.weights[asSize(slot.index)]); // Never written.
+        case Slot::From::kHostWeight: return const_cast<void*>(mEngine.plan->weights[asSize(slot.index)].data);
         case Slot::From::kNothing: break;
         }
         return nullptr;
     }
     void* blockAddress(int32_t block) const
     {
-        return static_cast<char*>(mArena) + mRun->offsets[asSize(block)];
+        Place const place = (mApart ? mEngine.apart : mEngine.shared).blocks[asSize(block)].place;
+        return static_cast<char*>(mArena[static_cast<size_t>(place)]) + mRun->offsets[asSize(block)];
+    }
+    std::array<void*, kPlaceCount> scratch() const noexcept
+    {
+        return {mState.memory.scratch(Place::kDevice), mState.memory.scratch(Place::kHost)};
     }
     //! An output of unknown size goes to the arena until its allocator can be asked for the true size.
     void* ioAddress(size_t io) const
@@ -113,7 +119,7 @@ class ContextRunner
     void* mMark{nullptr}; //!< Event to record when the inputs have been read; null: there is none, or it is recorded.
     bool mHasLaunched{false};
     std::shared_ptr<Frame> mFrame;
-    void* mArena{nullptr};
+    std::array<void*, kPlaceCount> mArena{}; //!< By place.
 };
 
 } // namespace tenon

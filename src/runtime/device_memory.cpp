@@ -10,6 +10,8 @@ namespace
 {
 void* allocateFrom(MemorySource const& source, uint64_t bytes) noexcept
 {
+    if (source.place == Place::kHost)
+        return source.device->allocateHost(bytes);
     if (source.allocator == nullptr)
         return source.device->allocate(bytes);
     forgetExplanation();
@@ -31,8 +33,12 @@ Result<DeviceMemory> DeviceMemory::allocate(MemorySource source, int64_t bytes, 
     if (memory.mData == nullptr)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for {} on {}: {}", bytes, what,
             source.device->name(),
-            source.allocator == nullptr ? "the device gave none" : "the allocator of the user gave none" + because());
+            source.place == Place::kHost      ? "the host has none"
+                : source.allocator == nullptr ? "the device gave none"
+                                              : "the allocator of the user gave none" + because());
     forgetExplanation();
+    if (source.place == Place::kHost)
+        return memory;
     if (reinterpret_cast<uintptr_t>(memory.mData) % source.device->alignment() != 0)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "the allocator of the user gave {} for {}, not aligned to {}",
             memory.mData, what, source.device->alignment());
@@ -43,7 +49,9 @@ void DeviceMemory::release() noexcept
 {
     if (mData == nullptr)
         return;
-    if (mSource.allocator == nullptr)
+    if (mSource.place == Place::kHost)
+        mSource.device->releaseHost(mData);
+    else if (mSource.allocator == nullptr)
         mSource.device->release(mData);
     else
     {

@@ -1,4 +1,4 @@
-// DeviceMemory: owned memory from the user's allocator or the device.
+// DeviceMemory: owned memory from the user's allocator or the device; also memory of the host that the device gives.
 #pragma once
 
 #include "device/device.h"
@@ -16,6 +16,7 @@ struct MemorySource
     Device* device{nullptr};
     nvinfer1::IGpuAllocator* allocator{nullptr}; //!< Null: the device's own.
     void* stream{nullptr};                       //!< What the allocator is told: that of the work on the memory.
+    Place place{Place::kDevice}; //!< kHost: the device's own memory of the host, whatever the allocator.
 };
 
 class DeviceMemory

@@ -40,6 +40,7 @@ struct Slot
         kBlock,
         kIO,
         kWeight,
+        kHostWeight, //!< Where the plan lies.
     };
     From from{From::kNothing};
     int32_t index{-1}; //!< Block, I/O tensor or weight.

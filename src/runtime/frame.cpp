@@ -13,15 +13,17 @@ namespace tenon
 
 namespace
 {
-//! Whether the step reads or writes an input or output that lives on the host.
+//! Whether the step reads or writes memory of the host.
 bool touchesHost(EngineState const& engine, PlanStep const& step)
 {
     auto const isOnHost = [&](int32_t index) {
         PlanTensor const* tensor = index < 0 ? nullptr : &engine.program->tensors[static_cast<size_t>(index)];
         while (tensor != nullptr && tensor->kind == PlanTensorKind::kView)
             tensor = &engine.program->tensors[static_cast<size_t>(tensor->index)];
-        return tensor != nullptr && tensor->kind == PlanTensorKind::kIO
-            && engine.plan->io[static_cast<size_t>(tensor->index)].isShape;
+        return tensor != nullptr
+            && (tensor->place == Place::kHost
+                || (tensor->kind == PlanTensorKind::kIO
+                    && engine.plan->io[static_cast<size_t>(tensor->index)].isShape));
     };
     return std::ranges::any_of(step.inputs, isOnHost) || std::ranges::any_of(step.outputs, isOnHost);
 }
@@ -45,8 +47,8 @@ Frame::Frame(ContextState& context)
             {inputs.data() + slots.firstInput, outputs.data() + slots.firstOutput, nullptr,
                 produced.data() + slots.firstProduced},
             static_cast<int32_t>(i), engine.program->steps[i].inputs.size(), engine.program->steps[i].outputs.size(),
-            touchesHost(engine, engine.program->steps[i]), 0, engine.program->steps[i].isFence,
-            engine.program->steps[i].cost});
+            touchesHost(engine, engine.program->steps[i]), engine.program->steps[i].place, 0,
+            engine.program->steps[i].isFence, engine.program->steps[i].cost});
     }
 }
 
@@ -67,8 +69,7 @@ Frame::~Frame()
 
 void Frame::start(std::shared_ptr<StepObserver const> timerOfRun)
 {
-    arenaMemory = mContext.memory.activations();
-    scratchMemory = mContext.memory.scratch();
+    memory = mContext.memory.lent();
     timer = std::move(timerOfRun);
     ownValues = mContext.bindings.ownValues();
     setLog(mContext.log);
@@ -78,8 +79,7 @@ void Frame::settle()
 {
     if (isUnderWay())
         return;
-    arenaMemory.reset();
-    scratchMemory.reset();
+    memory.fill(nullptr);
     timer.reset();
     std::ranges::fill(ownValues, nullptr);
     setLog(Log{});

@@ -26,13 +26,12 @@ struct Frame final : public RunListener
     std::shared_ptr<PreparedRun const> run;
     std::vector<std::shared_ptr<PreparedTail const>> tails; //!< By segment; [0] is unused.
     std::vector<void*> io;                                  //!< Where each I/O tensor is read or written.
-    void* arena{nullptr};
-    void* scratch{nullptr};
+    std::array<void*, kPlaceCount> arena{};
+    std::array<void*, kPlaceCount> scratch{};
     void* stream{nullptr};
 
     // ---- in use by work that goes on, while the context may have exchanged them; given back by settle()
-    std::shared_ptr<DeviceMemory> arenaMemory;
-    std::shared_ptr<DeviceMemory> scratchMemory;
+    ContextMemory::Lent memory;
     std::shared_ptr<StepObserver const> timer;
     std::vector<OwnValues> ownValues;
     std::unique_ptr<Fence> fence;

@@ -124,7 +124,10 @@ class Loader
         switch (where.kind)
         {
         case PlanTensorKind::kIO: return {Slot::From::kIO, where.index};
-        case PlanTensorKind::kWeight: return {Slot::From::kWeight, where.index};
+        case PlanTensorKind::kWeight:
+            return {
+                mProgram.tensors[asSize(tensor)].place == Place::kHost ? Slot::From::kHostWeight : Slot::From::kWeight,
+                where.index};
         case PlanTensorKind::kActivation: return {Slot::From::kBlock, where.block, where.blockApart};
         default: return {};
         }
@@ -176,13 +179,14 @@ class Loader
                 mEngine.inputsReadUntil = std::max(mEngine.inputsReadUntil, region.last);
     }
 
-    //! Which weights the program reads; others are there for the portable graph alone.
+    //! Which weights the program reads on the device; others are there for the portable graph alone, or for the host.
     std::vector<bool> namedWeights() const
     {
         std::vector<bool> named(mPlan.weights.size(), false);
         for (PlanStep const& step : mProgram.steps)
             for (int32_t const input : step.inputs)
-                if (input >= 0 && place(input).kind == PlanTensorKind::kWeight)
+                if (input >= 0 && place(input).kind == PlanTensorKind::kWeight
+                    && mProgram.tensors[asSize(input)].place == Place::kDevice)
                     named[asSize(place(input).index)] = true;
         return named;
     }
@@ -249,6 +253,7 @@ class Loader
             if (step.graphNode >= 0)
                 source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
             source.plugins = mEngine.options.plugins;
+            source.place = step.place;
             source.code = step.code < 0 ? nullptr : &mCode[asSize(step.code)];
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));

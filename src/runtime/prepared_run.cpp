@@ -34,6 +34,7 @@ Result<Done> fillArena(
     }
     run.offsets = std::move(layout.offsets);
     run.arenaBytes = layout.bytes;
+    run.hostBytes = layout.hostBytes;
     for (ArenaBlock const& block : blocks)
         run.capacity.push_back(block.bytes);
     return Done{};
@@ -141,34 +142,37 @@ class StepPreparer
     bool mApart;
 };
 
-using ScratchByStream = decltype(PreparedTail::scratchAt);
+using ScratchByStream = decltype(ScratchLayout::from);
 
 //! Steps of one stream follow each other and share theirs.
-void placeScratch(ScratchByStream const& bytes, size_t alignment, PreparedTail& tail)
+ScratchLayout scratchLayout(ScratchByStream const& bytes, size_t alignment)
 {
+    ScratchLayout layout;
     for (size_t i = 0; i < bytes.size(); ++i)
     {
-        tail.scratchAt[i] = tail.scratch;
         if (bytes[i] > 0)
-            tail.scratch = (tail.scratch + alignment - 1) / alignment * alignment + bytes[i];
-        tail.scratchAt[i] = tail.scratch - bytes[i];
+            layout.bytes = (layout.bytes + alignment - 1) / alignment * alignment + bytes[i];
+        layout.from[i] = layout.bytes - bytes[i];
     }
+    return layout;
 }
 
 Result<Done> prepareSteps(EngineState const& engine, PreparedRun const& run, size_t segment, bool apart,
     PreparedTail const* former, PreparedTail& tail)
 {
     StepPreparer preparer{engine, run, tail.registers, apart};
-    ScratchByStream scratchOf{};
+    std::array<ScratchByStream, kPlaceCount> scratchOf{};
     auto const [first, last] = engine.segments[segment];
     for (int32_t i = first; i < last; ++i)
     {
         PreparedStep const* const same = former == nullptr ? nullptr : &former->steps[asSize(i - first)];
         tail.steps.push_back(TENON_TRY(preparer.prepare(i, same)));
-        size_t& most = scratchOf[asSize(engine.program->steps[asSize(i)].stream)];
+        PlanStep const& stored = engine.program->steps[asSize(i)];
+        size_t& most = scratchOf[static_cast<size_t>(stored.place)][asSize(stored.stream)];
         most = std::max(most, tail.steps.back().prepared->scratchBytes());
     }
-    placeScratch(scratchOf, engine.device().alignment(), tail);
+    for (size_t place = 0; place < kPlaceCount; ++place)
+        tail.scratch[place] = scratchLayout(scratchOf[place], engine.device().alignment());
     return Done{};
 }
 
@@ -242,7 +246,7 @@ std::vector<Span> evaluateAll(
 Result<TensorArg> argOf(EngineState const& engine, int32_t tensor, std::span<Span const> registers)
 {
     PlanTensor const& stored = engine.program->tensors[asSize(tensor)];
-    TensorArg arg{stored.dtype, stored.layout, {}, true, stored.name};
+    TensorArg arg{stored.dtype, stored.layout, {}, true, stored.name, stored.place};
     arg.extents.reserve(stored.extents.size());
     for (int32_t const reg : stored.extents)
     {

@@ -25,14 +25,20 @@ struct PreparedStep
     bool isShared{false}; //!< An earlier shape has it, too.
 };
 
+//! Scratch memory of kernels in one place.
+struct ScratchLayout
+{
+    size_t bytes{0};                               //!< For all streams.
+    std::array<size_t, kMaxAuxStreams + 1> from{}; //!< Where each stream's begins.
+};
+
 //! Steps of one segment, ready for given extents.
 struct PreparedTail
 {
     ShapeKey key;                //!< Of tails.
     std::vector<Span> registers; //!< Known values are intervals of one; data yet to come stands at its bound.
     std::vector<PreparedStep> steps;
-    size_t scratch{0};                                  //!< Bytes for all streams.
-    std::array<size_t, kMaxAuxStreams + 1> scratchAt{}; //!< Where each stream's begins.
+    std::array<ScratchLayout, kPlaceCount> scratch; //!< By place.
     size_t segment{0};
     int32_t threads{1};
 
@@ -47,6 +53,7 @@ struct PreparedRun
     std::vector<int64_t> offsets; //!< Of blocks.
     std::vector<int64_t> capacity;
     int64_t arenaBytes{0};
+    int64_t hostBytes{0}; //!< Of the arena in memory of the host.
     int32_t threads{1};
 
     size_t bytes() const noexcept;

@@ -10,7 +10,7 @@ namespace tenon
 
 bool ContextRunner::isStale() const
 {
-    if (mFrame->run != mRun || mFrame->arena != mArena || mFrame->scratch != mState.memory.scratch()->data()
+    if (mFrame->run != mRun || mFrame->arena != mArena || mFrame->scratch != scratch()
         || mFrame->stream != mRequest->stream || mEngine.segments.size() > 1)
         return true;
     for (size_t i = 0; i < mFrame->io.size(); ++i)
@@ -48,7 +48,7 @@ bool ContextRunner::writesInputs() const
 void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
 {
     bool const isInPlace = mEngine.auxStreams > 0 && writesInputs();
-    auto* const scratch = static_cast<char*>(mState.memory.scratch()->data());
+    std::array<void*, kPlaceCount> const scratchBase = scratch();
     for (int32_t i = segment.first; i < segment.last; ++i)
     {
         PlanStep const& step = mEngine.program->steps[asSize(i)];
@@ -61,14 +61,15 @@ void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
         launch.prepared = mState.attached.of(i) != nullptr ? &mState.attached.of(i)->prepared()
                                                            : tail.steps[asSize(i - segment.first)].prepared.get();
         launch.stream = isInPlace ? 0 : step.stream;
-        launch.call.scratch = scratch + tail.scratchAt[asSize(step.stream)];
+        auto const place = static_cast<size_t>(step.place);
+        launch.call.scratch = static_cast<char*>(scratchBase[place]) + tail.scratch[place].from[asSize(step.stream)];
         launch.call.stream = mRequest->stream;
     }
     mFrame->run = mRun;
     mFrame->tails = mTails;
     mFrame->stream = mRequest->stream;
     mFrame->arena = mArena;
-    mFrame->scratch = mState.memory.scratch()->data();
+    mFrame->scratch = scratchBase;
     for (size_t i = 0; i < mFrame->io.size(); ++i)
         mFrame->io[i] = ioAddress(i);
 }

@@ -9,24 +9,19 @@
 #include "layers/matrix_multiply.h"
 #include "planner/fake_backend.h"
 #include "planner/graph_options.h"
+#include "planner/plan_outputs.h"
 #include "planner/read_graph.h"
-#include "runtime/context.h"
 #include "support/cpu_networks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
-#include <random>
 
 namespace tenon::test
 {
 
 namespace
 {
-using nvinfer1::OptProfileSelector;
-
 BackendEntry const& entryOf(std::string_view name)
 {
     return *std::ranges::find(allBackends(), name, &BackendEntry::name);
@@ -40,93 +35,6 @@ DeviceChoice choiceOf(BackendEntry const& entry)
 Result<LayerPtr> layerOf(PlanNode const& node)
 {
     return loadLayer(node.layer, node.fields);
-}
-
-//! Memory for an output of any size.
-class Growing final : public nvinfer1::IOutputAllocator
-{
-  public:
-    void* reallocateOutput(char const*, void*, uint64_t size, uint64_t) noexcept override
-    {
-        memory.resize(size / sizeof(double) + 1);
-        return memory.data();
-    }
-    void notifyShape(char const*, nvinfer1::Dims const& dims) noexcept override
-    {
-        shape = dims;
-    }
-    std::vector<double> memory;
-    nvinfer1::Dims shape{};
-};
-
-HostTensor randomTensor(DType type, std::vector<int64_t> extents, uint32_t seed)
-{
-    HostTensor tensor{type, std::move(extents)};
-    std::mt19937 random{seed};
-    std::normal_distribution<double> normal;
-    for (int64_t i = 0; i < tensor.count(); ++i)
-        tensor.set(i, tensor.isReal() ? normal(random) : static_cast<double>(random() % 2));
-    return tensor;
-}
-
-//! Outputs of a plan at the shapes of kOPT, on inputs that are the same for all plans of a network.
-std::vector<HostTensor> outputsOf(std::shared_ptr<Plan const> const& plan, Device& device)
-{
-    EngineOptions options;
-    options.device = &device;
-    auto const engine = Engine::create(plan, options);
-    EXPECT_TRUE(engine) << engine.error().message;
-    auto const context = engine ? Context::create(*engine, MemoryStrategy::kSTATIC) : engine.error();
-    if (!context)
-        return {};
-    std::deque<std::vector<double>> inputs;
-    std::deque<Growing> outputs;
-    for (int32_t io = 0; io < (*engine)->ioCount(); ++io)
-    {
-        PlanIO const& tensor = (*engine)->io(io);
-        char const* const name = tensor.name.c_str();
-        if (!tensor.isInput)
-        {
-            EXPECT_TRUE((*context)->setOutputAllocator(name, &outputs.emplace_back()));
-            continue;
-        }
-        nvinfer1::Dims const shape = *(*engine)->profileShape(name, 0, OptProfileSelector::kOPT);
-        HostTensor const data =
-            randomTensor(tensor.dtype, {shape.d, shape.d + shape.nbDims}, static_cast<uint32_t>(io + 1));
-        auto& memory = inputs.emplace_back(static_cast<size_t>(data.count()) + 1);
-        data.toBytes(memory.data());
-        EXPECT_TRUE((*context)->setInputShape(name, shape));
-        EXPECT_TRUE((*context)->setInputAddress(name, memory.data()));
-    }
-    Result<Done> const ran = (*context)->runObserved([](ObservedStep const&) { return true; });
-    EXPECT_TRUE(ran) << ran.error().message;
-    std::vector<HostTensor> values;
-    for (size_t i = 0; ran && i < outputs.size(); ++i)
-    {
-        nvinfer1::Dims const& shape = outputs[i].shape;
-        auto const io = (*engine)->inputCount() + static_cast<int32_t>(i);
-        values.push_back(HostTensor::fromBytes(
-            (*engine)->io(io).dtype, {shape.d, shape.d + shape.nbDims}, outputs[i].memory.data()));
-    }
-    return values;
-}
-
-//! The other device rounds after each layer, fused steps round once.
-double toleranceOf(DType type)
-{
-    return type == DType::kFLOAT ? 1e-4 : type == DType::kHALF ? 1e-2 : 8e-2;
-}
-
-void expectSame(std::vector<HostTensor> const& got, std::vector<HostTensor> const& want, double tolerance)
-{
-    ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < got.size(); ++i)
-    {
-        ASSERT_EQ(got[i].extents, want[i].extents);
-        for (int64_t k = 0; k < got[i].count(); ++k)
-            ASSERT_NEAR(got[i].real(k), want[i].real(k), tolerance + tolerance * std::abs(want[i].real(k)))
-                << "output " << i << ", element " << k;
-    }
 }
 
 std::string textOf(Graph const& graph)

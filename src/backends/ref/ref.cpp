@@ -43,6 +43,7 @@ constexpr KernelEntry kKernels[]{
     {"debug_tensor", &ref::loadDebugTensor},
     {"reference", &ref::loadReference},
     {"reorder", &ref::loadReorder},
+    {"transfer", &ref::loadReorder},
     {"shape_values", &ref::loadShapeValues},
 };
 } // namespace

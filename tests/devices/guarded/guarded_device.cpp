@@ -22,9 +22,14 @@ struct Inside
     std::vector<void*> outputs;
 };
 
-//! Where the kernel finds an operand: memory of the host is as far from it as its own is from the host.
-Result<void*> operandOf(void const* address, std::string_view what, size_t index, bool mayBeHosts)
+//! Where the kernel finds an operand: memory of the host is as far from it as its own is from the host, and a kernel of
+//! the host.
+Result<void*> operandOf(Launch const& launch, void const* address, std::string_view what, size_t index)
 {
+    if (launch.place == Place::kHost && GuardedMemory::holds(address))
+        return errorOf(ErrorCode::kFAILED_EXECUTION,
+            "{} {} of a step on the host, {}, is in memory of the guarded device", what, index, address);
+    bool const mayBeHosts = launch.touchesHost;
     if (address != nullptr && !mayBeHosts && !GuardedMemory::holds(address))
         return errorOf(ErrorCode::kFAILED_EXECUTION, "{} {} of the kernel, {}, is not in memory of the guarded device",
             what, index, address);
@@ -35,9 +40,9 @@ Result<Inside> insideOf(Launch const& launch)
 {
     Inside inside;
     for (size_t i = 0; i < launch.inputCount; ++i)
-        inside.inputs.push_back(TENON_TRY(operandOf(launch.call.inputs[i], "input", i, launch.touchesHost)));
+        inside.inputs.push_back(TENON_TRY(operandOf(launch, launch.call.inputs[i], "input", i)));
     for (size_t i = 0; i < launch.outputCount; ++i)
-        inside.outputs.push_back(TENON_TRY(operandOf(launch.call.outputs[i], "output", i, launch.touchesHost)));
+        inside.outputs.push_back(TENON_TRY(operandOf(launch, launch.call.outputs[i], "output", i)));
     return inside;
 }
 
