@@ -6,6 +6,7 @@
 #include "base/layout.h"
 #include "base/place.h"
 #include "base/result.h"
+#include "device/kernel_memory.h"
 #include "device/plugin_source.h"
 
 #include "NvInferRuntime.h"
@@ -72,6 +73,7 @@ struct KernelSource
     CodeArg const* code{nullptr};         //!< What the step runs; null: the device's own kernels alone.
     //! kHost: a kernel of the host, on memory of the host, which the device runs in its turn in the stream.
     Place place{Place::kDevice};
+    std::shared_ptr<KernelMemory const> memory; //!< For what the kernel makes of constants; null: the process's.
 };
 
 //! Addresses of one run. Inputs that are constants point at the weight as stored; absent inputs are null.

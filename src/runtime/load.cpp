@@ -13,13 +13,36 @@ namespace tenon
 
 namespace
 {
+//! The user's allocator, where kernels of the host can use what it gives.
+class PackedWeightMemory final : public KernelMemory
+{
+  public:
+    explicit PackedWeightMemory(EngineOptions const& options)
+        : mSource{options.device, options.allocator}
+    {
+        if (!options.device->usesHostMemory())
+            mSource = {options.device, nullptr, nullptr, Place::kHost};
+    }
+    Result<std::shared_ptr<void>> allocate(size_t bytes) const override
+    {
+        auto memory = std::make_shared<DeviceMemory>(TENON_TRY(
+            DeviceMemory::allocate(mSource, static_cast<int64_t>(bytes), "weights that are packed while loading")));
+        void* const data = memory->data();
+        return std::shared_ptr<void>{std::move(memory), data};
+    }
+
+  private:
+    MemorySource mSource;
+};
+
 class Loader
 {
   public:
     explicit Loader(EngineState& engine)
         : mEngine{engine},
           mPlan{*engine.plan},
-          mProgram{*engine.program}
+          mProgram{*engine.program},
+          mMemory{std::make_shared<PackedWeightMemory>(engine.options)}
     {
     }
 
@@ -254,6 +277,7 @@ class Loader
                 source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
             source.plugins = mEngine.options.plugins;
             source.place = step.place;
+            source.memory = mMemory;
             source.code = step.code < 0 ? nullptr : &mCode[asSize(step.code)];
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
@@ -294,6 +318,7 @@ class Loader
     Plan const& mPlan;
     Program const& mProgram;
     std::vector<CodeArg> mCode;
+    std::shared_ptr<KernelMemory const> mMemory;
 };
 
 constexpr int32_t kMaxNestedAttach{8};
