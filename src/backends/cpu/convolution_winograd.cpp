@@ -112,7 +112,7 @@ class PreparedWinograd final : public HostPrepared
             isa.winogradOutput(tiles, at, at + count, out, count * mTiles.maps, 0, mTiles.maps);
         }
     }
-    //! Few tiles: lanes share the transform, then each makes some of the maps, so that weights are read once.
+    //! Few tiles: lanes share the transform, then each makes some of the maps of some of the tiles.
     void runTogether(WinogradTiles<T> const& tiles, float* scratch, Lane const& lane) const
     {
         StorageFunctions<T> const& isa = storageFunctions<T>();
@@ -121,12 +121,12 @@ class PreparedWinograd final : public HostPrepared
         auto const [firstTile, lastTile] = lane.part(mCount);
         isa.winogradInput(tiles, firstTile, lastTile, in + firstTile * mTiles.channels, mCount * mTiles.channels);
         lane.barrier();
-        auto const [first, last] = lane.part(panelsOf(mTiles.maps));
-        if (first >= last)
+        GemmShare const share = shareOf(mCount, mTiles.maps, lane.index, lane.count);
+        if (share.firstRow >= share.lastRow || share.firstPanel >= share.lastPanel)
             return;
-        multiply(in, out, mCount, mCount, {0, mCount, first, last});
-        isa.winogradOutput(
-            tiles, 0, mCount, out, mCount * mTiles.maps, first * kPanel, std::min(last * kPanel, mTiles.maps));
+        multiply(in, out, mCount, mCount, share);
+        isa.winogradOutput(tiles, share.firstRow, share.lastRow, out + share.firstRow * mTiles.maps,
+            mCount * mTiles.maps, share.firstPanel * kPanel, std::min(share.lastPanel * kPanel, mTiles.maps));
     }
 
     std::shared_ptr<LoadedConvolution const> mLoaded;
