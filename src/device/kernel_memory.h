@@ -1,11 +1,12 @@
 // KernelMemory: where kernels put what they make of constants while they are loaded or prepared.
 #pragma once
 
+#include "base/large_memory.h"
 #include "base/result.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
-#include <new>
 
 namespace tenon
 {
@@ -13,10 +14,8 @@ namespace tenon
 class KernelMemory
 {
   public:
-    static constexpr std::align_val_t kAlignment{64};
-
     virtual ~KernelMemory() = default;
-    //! At least one byte. Given back when the last owner goes; kernels of a device of the host read and write it.
+    //! At least one byte, aligned to a cache line. Given back when the last owner goes; kernels of a device of the host read and write it.
     virtual Result<std::shared_ptr<void>> allocate(size_t bytes) const = 0;
 
     //! From a source, or, where there is none, from the process.
@@ -24,10 +23,10 @@ class KernelMemory
     {
         if (source != nullptr)
             return source->allocate(bytes);
-        void* const memory = ::operator new(bytes, kAlignment, std::nothrow);
+        void* const memory = allocateLarge(bytes);
         if (memory == nullptr)
             return errorOf(ErrorCode::kFAILED_ALLOCATION, "no {} bytes for a packed weight", bytes);
-        return std::shared_ptr<void>{memory, [](void* p) { ::operator delete(p, kAlignment); }};
+        return std::shared_ptr<void>{memory, [](void* p) { std::free(p); }};
     }
 };
 

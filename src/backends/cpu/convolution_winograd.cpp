@@ -25,13 +25,13 @@ template <typename T>
 class PreparedWinograd final : public HostPrepared
 {
   public:
-    PreparedWinograd(
-        std::shared_ptr<LoadedConvolution const> loaded, Geometry const& g, GemmEpilogue epilogue, bool hasBias)
+    PreparedWinograd(std::shared_ptr<LoadedConvolution const> loaded, float const* kernel, Geometry const& g,
+        GemmEpilogue epilogue, bool hasBias)
         : mLoaded{std::move(loaded)},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
           mZeros(static_cast<size_t>(g.channels), T{}),
-          mKernel{mLoaded->transformed<T>(g.channels, g.maps)}
+          mKernel{kernel}
     {
         mTiles.window = g.window;
         mTiles.zeros = mZeros.data();
@@ -142,13 +142,17 @@ class PreparedWinograd final : public HostPrepared
 } // namespace
 
 template <typename T>
-float const* LoadedConvolution::transformed(int64_t channels, int64_t maps) const
+Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t maps) const
 {
-    std::call_once(mOnce, [&] {
-        mTransformed = packedMemory(static_cast<size_t>(kTileParts * packedSize(channels, maps)) * sizeof(float));
+    std::scoped_lock const lock{mMutex};
+    if (mTransformed == nullptr)
+    {
+        auto const bytes = static_cast<size_t>(kTileParts * packedSize(channels, maps)) * sizeof(float);
+        std::shared_ptr<void> memory = TENON_TRY(KernelMemory::allocate(kernel.memory(), bytes));
         storageFunctions<T>().winogradKernel(
-            weights.data<T>(), channels, panelsOf(maps), static_cast<float*>(mTransformed.get()));
-    });
+            weights.data<T>(), channels, panelsOf(maps), static_cast<float*>(memory.get()));
+        mTransformed = std::move(memory);
+    }
     return static_cast<float const*>(mTransformed.get());
 }
 
@@ -165,9 +169,10 @@ bool wantsWinograd(Convolution const& layer, Geometry const& g)
 Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,
     Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads)
 {
-    return withStorage(type, [&]<typename T>(T) {
+    return withStorage(type, [&]<typename T>(T) -> Result<std::shared_ptr<Prepared const>> {
+        float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps));
         auto prepared =
-            std::make_shared<PreparedWinograd<T>>(std::move(loaded), geometry, std::move(epilogue), hasBias);
+            std::make_shared<PreparedWinograd<T>>(std::move(loaded), kernel, geometry, std::move(epilogue), hasBias);
         prepared->setThreads(threads);
         return std::shared_ptr<Prepared const>{std::move(prepared)};
     });

@@ -19,10 +19,10 @@ struct LoadedConvolution
 
     //! kTileParts packed matrices; made by the first caller.
     template <typename T>
-    float const* transformed(int64_t channels, int64_t maps) const;
+    Result<float const*> transformed(int64_t channels, int64_t maps) const;
 
   private:
-    mutable std::once_flag mOnce;
+    mutable std::mutex mMutex;
     mutable std::shared_ptr<void> mTransformed;
 };
 

@@ -15,6 +15,7 @@ Result<LayerKernel> LayerKernel::load(KernelSource const& source)
         kernel.mWeights.push_back({weight, std::string{weight.packing}});
     for (LoadedWeight& weight : kernel.mWeights)
         weight.arg.packing = {};
+    kernel.mMemory = source.memory;
     return kernel;
 }
 

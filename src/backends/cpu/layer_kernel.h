@@ -44,6 +44,11 @@ class LayerKernel
         static LoadedWeight const none;
         return i < mWeights.size() ? mWeights[i] : none;
     }
+    //! For what is made of them; null: the process's memory.
+    KernelMemory const* memory() const noexcept
+    {
+        return mMemory.get();
+    }
     size_t weightCount() const noexcept
     {
         return mWeights.size();
@@ -55,6 +60,7 @@ class LayerKernel
     LayerArgs mArgs;
     LayerPtr mLayer;
     std::vector<LoadedWeight> mWeights;
+    std::shared_ptr<KernelMemory const> mMemory;
 };
 
 //! Types of real numbers that kernels compute with, in float.

@@ -4,8 +4,8 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/gemm.h"
 #include "base/cancellation.h"
-#include "base/large_memory.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -40,14 +40,6 @@ void copyElements(DType type, void const* from, void* to, Copy const& copy)
         copy(static_cast<uint32_t const*>(from), static_cast<uint32_t*>(to));
 }
 } // namespace
-
-std::shared_ptr<void> packedMemory(size_t bytes)
-{
-    void* const memory = allocateLarge(bytes);
-    if (memory == nullptr)
-        throw std::bad_alloc{};
-    return {memory, std::free};
-}
 
 std::vector<int64_t> asImage(std::vector<int64_t> extents)
 {
@@ -170,7 +162,7 @@ Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing
     if (!kRealTypes.has(constant.dtype) || size < 0)
         return errorOf(ErrorCode::kINTERNAL_ERROR, "weight {} cannot be packed as {}", input, packing.name());
     size_t const bytes = packedBytes(constant.dtype, size);
-    std::shared_ptr<void> const memory = packedMemory(bytes);
+    std::shared_ptr<void> const memory = TENON_TRY(KernelMemory::allocate(nullptr, std::max<size_t>(bytes, 1)));
     packing.pack(constant.dtype, constant.extents, constant.data, memory.get());
     auto data = std::make_shared<Constant>(Constant{constant.dtype, constant.extents, memory.get(), memory});
     return PackedWeight{input, packing.name(), std::move(data), bytes};
@@ -207,7 +199,7 @@ Result<PackedOperand> PackedOperand::load(LayerKernel const& kernel, size_t inpu
     }
     else if (weight.arg.bytes < plainBytes)
         return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, plainBytes);
-    operand.mOwned = packedMemory(bytes);
+    operand.mOwned = TENON_TRY(KernelMemory::allocate(kernel.memory(), std::max<size_t>(bytes, 1)));
     packing.pack(type, weight.arg.extents, from, operand.mOwned.get());
     operand.mData = operand.mOwned.get();
     return operand;

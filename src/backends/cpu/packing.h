@@ -43,9 +43,6 @@ struct Packing
     void forEach(std::vector<int64_t> const& extents, Visit const& visit) const;
 };
 
-//! Memory for packed weights.
-std::shared_ptr<void> packedMemory(size_t bytes);
-
 //! Extents of a 1-D image or kernel as those of a 2-D one whose height is 1.
 std::vector<int64_t> asImage(std::vector<int64_t> extents);
 
@@ -57,7 +54,8 @@ Result<Packing> packingOf(std::string_view name);
 //! A constant in the packed form, for KernelSpec.
 Result<PackedWeight> packWeight(int32_t input, Constant const& constant, Packing const& packing);
 
-//! A constant operand of a real type as a kernel wants it: the stored memory when it is packed that way, else a copy packed at load.
+//! A constant operand of a real type as a kernel wants it: the stored memory when it is packed that way, else a copy
+//! packed at load.
 class PackedOperand
 {
   public:
