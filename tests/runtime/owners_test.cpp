@@ -7,6 +7,7 @@
 #include "runtime/shape_values.h"
 
 #include <array>
+#include <cstring>
 
 namespace tenon::test
 {
@@ -104,12 +105,13 @@ TEST(ContextMemory, whatRunsShareLastsWhenOtherIsTaken)
         int32_t const before = allocator.held; // Weights on devices of their own memory.
         ContextMemory memory{engine->state(), MemoryStrategy::kON_PROFILE_CHANGE};
         EXPECT_OK(memory.take(1000));
-        ContextMemory::Shared const running = memory.activations();
+        ContextMemory::Lent const running = memory.lent();
+        void* const former = *memory.arena(1000, false);
         EXPECT_OK(memory.take(2000));
         EXPECT_EQ(allocator.held, before + 2);
         auto const arena = memory.arena(2000, false);
         ASSERT_TRUE(arena);
-        EXPECT_NE(*arena, running->data());
+        EXPECT_NE(*arena, former);
         EXPECT_FALSE(memory.arena(2001, false));
         auto const apart = memory.arena(3000, true);
         ASSERT_TRUE(apart);
@@ -132,12 +134,34 @@ TEST(ContextMemory, theUsersIsUsedAsItWasGiven)
     EXPECT_FALSE(memory.arena(65, false));
 }
 
+TEST(ContextMemory, ofTheHostGrowsAndIsNotTheAllocators)
+{
+    HeldAllocator allocator;
+    auto const engine = engineOf(pointwiseNetwork(), &allocator);
+    int32_t const before = allocator.held;
+    ContextMemory memory{engine->state(), MemoryStrategy::kUSER_MANAGED};
+    auto const small = memory.hostArena(100, false);
+    ASSERT_TRUE(small);
+    std::memset(*small, 1, 100);
+    EXPECT_EQ(*memory.hostArena(50, false), *small);
+    auto const large = memory.hostArena(5000, false);
+    ASSERT_TRUE(large);
+    std::memset(*large, 2, 5000);
+    auto const apart = memory.hostArena(5000, true);
+    ASSERT_TRUE(apart);
+    EXPECT_NE(*apart, *large);
+    EXPECT_TRUE(memory.takeScratch(Place::kHost, 64, nullptr));
+    EXPECT_NE(memory.scratch(Place::kHost), nullptr);
+    EXPECT_EQ(memory.scratch(Place::kDevice), nullptr);
+    EXPECT_EQ(allocator.held, before);
+}
+
 TEST(ContextMemory, scratchGrowsAndIsDropped)
 {
     auto const engine = engineOf(pointwiseNetwork());
     ContextMemory memory{engine->state(), MemoryStrategy::kSTATIC};
     auto const isNew = [&](size_t bytes) {
-        auto const taken = memory.takeScratch(bytes, nullptr);
+        auto const taken = memory.takeScratch(Place::kDevice, bytes, nullptr);
         EXPECT_OK(taken);
         return taken && *taken;
     };
@@ -146,7 +170,7 @@ TEST(ContextMemory, scratchGrowsAndIsDropped)
     EXPECT_FALSE(isNew(50));
     EXPECT_TRUE(isNew(200));
     memory.dropScratch();
-    EXPECT_EQ(memory.scratch()->bytes(), 0);
+    EXPECT_EQ(memory.scratch(Place::kDevice), nullptr);
     EXPECT_TRUE(isNew(1));
 }
 
