@@ -2,6 +2,7 @@
 #include "plan/format.h"
 #include "plan/plan.h"
 #include "plan/plan_generated.h"
+#include "plan/plan_memory.h"
 
 #include <algorithm>
 #include <cstring>
