@@ -191,13 +191,13 @@ def test_G3_auxiliary_streams_are_limited_from_above(logger: small.Recorder) -> 
     assert config.max_aux_streams == -1
     assert logger.errors().count("setMaxAuxStreams: -2 is negative") == 1
     # The sum of three chains of convolutions: two of them can run beside the first.
-    network = builder.create_network(0)
+    network, config = builder.create_network(0), builder.create_builder_config()
     x = network.add_input("x", trt.float32, (1, 8, 24, 24))
-    ends = []
+    ends, random = [], np.random.default_rng(1)  # Chains with the same weights would be one.
     for _ in range(3):
         last = x
         for _ in range(8):
-            last = network.add_convolution_nd(last, 8, (3, 3), np.ones((8, 8, 3, 3), np.float32)).get_output(0)
+            last = network.add_convolution_nd(last, 8, (3, 3), random.random((8, 8, 3, 3), np.float32)).get_output(0)
         ends.append(last)
     total = network.add_elementwise(ends[0], ends[1], trt.ElementWiseOperation.SUM).get_output(0)
     network.mark_output(network.add_elementwise(total, ends[2], trt.ElementWiseOperation.SUM).get_output(0))
