@@ -17,15 +17,15 @@ PlanTensor const& tensorAt(Program const& program, int32_t index)
     return program.tensors[static_cast<size_t>(index)];
 }
 
-//! By root tensor: the last step that reads its memory under any name; −1: none.
-std::vector<int32_t> lastReads(Program const& program)
+//! By root tensor: the steps that read its memory under any name, in order.
+std::vector<std::vector<int32_t>> readsOf(Program const& program)
 {
-    std::vector<int32_t> last(program.tensors.size(), -1);
+    std::vector<std::vector<int32_t>> reads(program.tensors.size());
     for (size_t i = 0; i < program.steps.size(); ++i)
         for (int32_t const input : program.steps[i].inputs)
             if (input >= 0)
-                last[static_cast<size_t>(rootOf(program, input))] = static_cast<int32_t>(i);
-    return last;
+                reads[static_cast<size_t>(rootOf(program, input))].push_back(static_cast<int32_t>(i));
+    return reads;
 }
 
 class InPlace
@@ -33,7 +33,7 @@ class InPlace
   public:
     explicit InPlace(Program& program)
         : mProgram{program},
-          mLast{lastReads(program)},
+          mReads{readsOf(program)},
           mRegions{regionsOf(program)},
           mRegionOf{regionOfSteps(mRegions)}
     {
@@ -72,7 +72,7 @@ class InPlace
         bool const same = to.kind == PlanTensorKind::kActivation
             && tensorAt(mProgram, root).kind == PlanTensorKind::kActivation && to.layout == from.layout
             && to.extents == from.extents && bitsOf(to.dtype) == bitsOf(from.dtype);
-        if (!same || mLast[static_cast<size_t>(root)] != index || isReadBeside(root, index))
+        if (!same || mReads[static_cast<size_t>(root)].back() != index || isReadBeside(root, index))
             return false;
         // Another operand in the same memory would be read after it was written over.
         return std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t each) {
@@ -84,19 +84,14 @@ class InPlace
     bool isReadBeside(int32_t root, int32_t index) const
     {
         Region const& region = mRegions[static_cast<size_t>(mRegionOf[static_cast<size_t>(index)])];
-        for (int32_t i = region.first; region.isSplit && i < index; ++i)
-        {
-            PlanStep const& step = mProgram.steps[static_cast<size_t>(i)];
-            if (step.stream != mProgram.steps[static_cast<size_t>(index)].stream
-                && std::ranges::any_of(
-                    step.inputs, [&](int32_t each) { return each >= 0 && rootOf(mProgram, each) == root; }))
-                return true;
-        }
-        return false;
+        int32_t const mine = mProgram.steps[static_cast<size_t>(index)].stream;
+        return region.isSplit && std::ranges::any_of(mReads[static_cast<size_t>(root)], [&](int32_t i) {
+            return i >= region.first && i < index && mProgram.steps[static_cast<size_t>(i)].stream != mine;
+        });
     }
 
     Program& mProgram;
-    std::vector<int32_t> mLast;
+    std::vector<std::vector<int32_t>> mReads;
     std::vector<Region> mRegions;
     std::vector<int32_t> mRegionOf;
 };

@@ -103,7 +103,8 @@ TEST(EmptyOutputs, productsOfTooManyMatricesAreRefused)
     ValueId const a = graph.addInput("a", {DType::kFLOAT, shapeOf({2, 1, 1})});
     Result<NodeId> const node = graph.addNode(makeLayer(MatrixMultiply{}), "product", {a, a});
     ASSERT_TRUE(node) << node.error().message;
-    Problem const problem{&graph, &graph.node(*node), {}};
+    Target const target = cpuTarget();
+    Problem const problem{&graph, &graph.node(*node), {}, &target};
     for (Offer const& offer : cpuBackend().offers(problem).accepted)
     {
         if (offer.candidate != "panels")

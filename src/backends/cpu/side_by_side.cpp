@@ -83,7 +83,7 @@ size_t regionLength(std::span<Launch const> launches) noexcept
 
 LaneGroups groupLanes(std::span<Launch const> region, int32_t lanes) noexcept
 {
-    constexpr float kEnough{0.88F};
+    constexpr float kEnough{0.85F};
     Works streams{};
     Work all;
     for (Launch const& launch : region)
