@@ -202,8 +202,8 @@ TEST_P(PlacesOfNetworks, computeTheSameWhereverTheirStepsRun)
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTheCpu, PlacesOfNetworks,
-    testing::Combine(testing::ValuesIn(cpuCases().begin(), cpuCases().end()),
-        testing::Values(DType::kFLOAT, DType::kHALF)),
+    testing::Combine(
+        testing::ValuesIn(cpuCases().begin(), cpuCases().end()), testing::Values(DType::kFLOAT, DType::kHALF)),
     [](testing::TestParamInfo<std::tuple<CpuCase, DType>> const& info) {
         return fmt::format("{}_{}", std::get<0>(info.param).name, nameOf(std::get<1>(info.param)));
     });

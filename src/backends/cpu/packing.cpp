@@ -39,6 +39,17 @@ void copyElements(DType type, void const* from, void* to, Copy const& copy)
     else
         copy(static_cast<uint32_t const*>(from), static_cast<uint32_t*>(to));
 }
+
+//! Fresh memory comes page by page, which may take long where the system has to make room for large ones.
+void clear(uint8_t* memory, size_t bytes)
+{
+    constexpr size_t kPart{size_t{4} << 20};
+    for (size_t at = 0; at < bytes; at += kPart)
+    {
+        cancellationPoint();
+        std::memset(memory + at, 0, std::min(kPart, bytes - at));
+    }
+}
 } // namespace
 
 std::vector<int64_t> asImage(std::vector<int64_t> extents)
@@ -145,7 +156,7 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
 
 void Packing::pack(DType type, std::vector<int64_t> const& extents, void const* plain, void* packed) const
 {
-    std::memset(packed, 0, packedBytes(type, size(extents)));
+    clear(static_cast<uint8_t*>(packed), packedBytes(type, size(extents)));
     copyElements(type, plain, packed,
         [&](auto const* from, auto* to) { forEach(extents, [&](int64_t position) { to[position] = *from++; }); });
 }
