@@ -19,7 +19,8 @@ std::string takeExplanation();
 std::string missingPlugin(nvinfer1::IPluginRegistry const& registry, std::string const& type,
     std::string const& version, std::string const& nameSpace);
 
-//! A message for people to see: nothing in it steers a terminal, and nothing is endless. As it is when nobody knows how.
+//! A message for people to see: nothing in it steers a terminal, and nothing is endless. As it is when nobody knows
+//! how.
 std::string shownMessage(std::string const& message);
 
 //! What the bytes of a file are that is no ONNX model, and what to do about it; empty when nobody knows.

@@ -34,13 +34,13 @@ extern "C"
     //! "INetworkDefinition::addLoop".
     TENON_CALL TenonText tenonNotImplemented(void) TENON_NOEXCEPT;
 
-    //! A text of a model, a plugin or a file for people to see: what would steer a terminal is escaped ("\\x1b"), and of
-    //! what nobody reads to its end the middle is left out. `isName`: line ends are escaped, too, and 200 bytes are the
-    //! most; else the text is a message. Null gives null.
+    //! A text of a model, a plugin or a file for people to see: what would steer a terminal is escaped ("\\x1b"), and
+    //! of what nobody reads to its end the middle is left out. `isName`: line ends are escaped, too, and 200 bytes are
+    //! the most; else the text is a message. Null gives null.
     TENON_CALL TenonText tenonShown(char const* text, int32_t isName) TENON_NOEXCEPT;
 
-    //! What a file is that was taken for an ONNX model (`wantsModel`) or for a plan, by its contents: "a ZIP archive: …",
-    //! with what to do about it. Null: nothing known.
+    //! What a file is that was taken for an ONNX model (`wantsModel`) or for a plan, by its contents: "a ZIP archive:
+    //! …", with what to do about it. Null: nothing known.
     TENON_CALL TenonText tenonKindOfFile(void const* bytes, size_t size, int32_t wantsModel) TENON_NOEXCEPT;
 
     //! Why what TENON_TRACE or TENON_PLUGIN_TRACE asked for is not in its file as a whole: a full disk, say. Null: it

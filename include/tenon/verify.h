@@ -19,8 +19,8 @@ extern "C"
         int64_t const* shape; //!< Null: the kOPT shape of profile 0.
     } TenonInput;
 
-    //! Asked after each step, in the thread of the call or another one, with how many steps of how many are done; 0 ends
-    //! the verification, which then has a problem and no report.
+    //! Asked after each step, in the thread of the call or another one, with how many steps of how many are done; 0
+    //! ends the verification, which then has a problem and no report.
     typedef int32_t (*TenonVerifyProgress)(void* user, int32_t done, int32_t steps);
 
     typedef struct TenonVerifyOptions

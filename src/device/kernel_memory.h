@@ -15,7 +15,8 @@ class KernelMemory
 {
   public:
     virtual ~KernelMemory() = default;
-    //! At least one byte, aligned to a cache line. Given back when the last owner goes; kernels of a device of the host read and write it.
+    //! At least one byte, aligned to a cache line. Given back when the last owner goes; kernels of a device of the host
+    //! read and write it.
     virtual Result<std::shared_ptr<void>> allocate(size_t bytes) const = 0;
 
     //! From a source, or, where there is none, from the process.

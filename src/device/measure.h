@@ -8,7 +8,8 @@
 namespace tenon
 {
 
-//! Memory for the operands of one step, of the device or, for steps that run there, of the host. Launches point into it: it outlives them, and operands come first.
+//! Memory for the operands of one step, of the device or, for steps that run there, of the host. Launches point into
+//! it: it outlives them, and operands come first.
 class TrialOperands
 {
   public:

@@ -46,8 +46,8 @@ inline __attribute__((always_inline)) void edge(
 }
 } // namespace
 
-// The loader picks the widest clone that the machine runs. Nothing is thrown through one: the compiler gives clones with
-// options of their own no way for exceptions.
+// The loader picks the widest clone that the machine runs. Nothing is thrown through one: the compiler gives clones
+// with options of their own no way for exceptions.
 #if !defined(__SANITIZE_THREAD__) // Choosing a clone would run before the sanitizer is ready.
 __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 #endif

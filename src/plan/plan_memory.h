@@ -1,4 +1,5 @@
-// PlanMemory: what a plan's bytes stand in while engines run them: pages of our own, large ones where the system has them.
+// PlanMemory: what a plan's bytes stand in while engines run them: pages of our own, large ones where the system has
+// them.
 #pragma once
 
 #include "base/bytes.h"

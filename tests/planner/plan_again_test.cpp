@@ -111,7 +111,8 @@ class PlanAgain : public testing::TestWithParam<std::tuple<CpuCase, DType>>
 {
 };
 
-//! Between them these networks use every kernel: none falls back to the reference, whatever their numbers are stored as.
+//! Between them these networks use every kernel: none falls back to the reference, whatever their numbers are stored
+//! as.
 TEST_P(PlanAgain, beginsWithKernelsOfTheCpuAlone)
 {
     auto const [network, type] = GetParam();

@@ -162,8 +162,9 @@ def test_P9_engine_statistics() -> None:
     assert engine.get_engine_stat(trt.EngineStat.STRIPPED_WEIGHTS_SIZE) == -1
 
 
-def test_a_runtime_config_says_for_how_long_threads_spin(logger: small.Recorder) -> None:
+def test_a_runtime_config_says_for_how_long_threads_spin() -> None:
     """Tenon's own; tests/api measures that contexts keep to it."""
+    logger = small.Recorder()
     engine = small.engine(logger)
     config = engine.create_runtime_config()
     assert config.spin_microseconds == -1  # What TENON_SPIN says.

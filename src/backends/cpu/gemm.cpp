@@ -12,8 +12,8 @@ namespace
 constexpr int64_t kRowGrain{12};
 
 //! Cycles of the lane with most to do when lanes stand in `across` columns and `lanes / across` rows: its products, and
-//! what it reads that others read too: a part of b when rows are shared (it comes from memory), one of a when columns are
-//! (it comes from a cache). Up to the depth, which all have in common.
+//! what it reads that others read too: a part of b when rows are shared (it comes from memory), one of a when columns
+//! are (it comes from a cache). Up to the depth, which all have in common.
 int64_t costOfGrid(int64_t rows, int64_t panels, int64_t across, int64_t down)
 {
     int64_t const grains = (rows + kRowGrain - 1) / kRowGrain;

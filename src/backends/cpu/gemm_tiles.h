@@ -149,8 +149,8 @@ constexpr TileSet tileSet()
     return {{R...}, {{&runTile<float, R, V, false>...}, {&runTile<float, R, V, true>...}}};
 }
 
-//! Tiles of few rows on panels that become floats as they are read: written down as floats first, they would be read once
-//! more for each of them.
+//! Tiles of few rows on panels that become floats as they are read: written down as floats first, they would be read
+//! once more for each of them.
 template <typename B, int V>
 constexpr TileSet fewRows()
 {

@@ -12,7 +12,8 @@ namespace tenon::cpu
 
 namespace
 {
-//! Per image, a matrix of channels by pixels becomes its transpose, or the other way round. T has the size of an element.
+//! Per image, a matrix of channels by pixels becomes its transpose, or the other way round. T has the size of an
+//! element.
 template <typename T>
 class PreparedTurn final : public HostPrepared
 {
