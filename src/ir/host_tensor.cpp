@@ -1,6 +1,7 @@
 // HostTensor: conversion from and to the stored element types.
 #include "ir/host_tensor.h"
 
+#include "base/cancellation.h"
 #include "base/check.h"
 #include "base/fields.h"
 #include "base/half.h"
@@ -15,6 +16,25 @@ namespace tenon
 
 namespace
 {
+//! work(i) for all of a long list, whose user may give up meanwhile.
+template <typename Work>
+void inParts(size_t count, Work const& work)
+{
+    constexpr size_t kPart{size_t{1} << 16};
+    for (size_t first = 0; first < count; first += kPart)
+    {
+        cancellationPoint();
+        for (size_t i = first; i < std::min(count, first + kPart); ++i)
+            work(i);
+    }
+}
+
+template <typename From, typename To>
+void convert(From const* from, std::vector<double>& to, To const& one)
+{
+    inParts(to.size(), [&](size_t i) { to[i] = one(from[i]); });
+}
+
 template <typename T>
 void readIntegers(std::vector<int64_t>& to, void const* data)
 {
@@ -105,14 +125,12 @@ HostTensor HostTensor::fromBytes(DType type, std::vector<int64_t> extentsOfTenso
     auto const* floats = static_cast<float const*>(data);
     switch (type)
     {
-    case DType::kFLOAT: tensor.reals.assign(floats, floats + tensor.reals.size()); break;
+    case DType::kFLOAT: convert(floats, tensor.reals, [](float x) { return static_cast<double>(x); }); break;
     case DType::kHALF:
-        for (size_t i = 0; i < tensor.reals.size(); ++i)
-            tensor.reals[i] = static_cast<double>(halfToFloat(halves[i]));
+        convert(halves, tensor.reals, [](uint16_t x) { return static_cast<double>(halfToFloat(x)); });
         break;
     case DType::kBF16:
-        for (size_t i = 0; i < tensor.reals.size(); ++i)
-            tensor.reals[i] = static_cast<double>(bfloatToFloat(halves[i]));
+        convert(halves, tensor.reals, [](uint16_t x) { return static_cast<double>(bfloatToFloat(x)); });
         break;
     case DType::kINT8: readIntegers<int8_t>(tensor.integers, data); break;
     case DType::kUINT8:
@@ -135,17 +153,12 @@ void HostTensor::toBytes(void* data) const
     auto* floats = static_cast<float*>(data);
     switch (dtype)
     {
-    case DType::kFLOAT:
-        for (size_t i = 0; i < reals.size(); ++i)
-            floats[i] = static_cast<float>(reals[i]);
-        break;
+    case DType::kFLOAT: inParts(reals.size(), [&](size_t i) { floats[i] = static_cast<float>(reals[i]); }); break;
     case DType::kHALF:
-        for (size_t i = 0; i < reals.size(); ++i)
-            halves[i] = floatToHalf(static_cast<float>(reals[i]));
+        inParts(reals.size(), [&](size_t i) { halves[i] = floatToHalf(static_cast<float>(reals[i])); });
         break;
     case DType::kBF16:
-        for (size_t i = 0; i < reals.size(); ++i)
-            halves[i] = floatToBfloat(static_cast<float>(reals[i]));
+        inParts(reals.size(), [&](size_t i) { halves[i] = floatToBfloat(static_cast<float>(reals[i])); });
         break;
     case DType::kINT8: writeIntegers<int8_t>(integers, data); break;
     case DType::kUINT8: writeIntegers<uint8_t>(integers, data); break;
