@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 #include "plan/plan_generated.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,17 @@ namespace tenon
 
 namespace
 {
+//! A large weight takes long enough for its user to give up meanwhile.
+void copyInParts(uint8_t* to, void const* from, size_t bytes)
+{
+    constexpr size_t kPart{size_t{8} << 20};
+    for (size_t at = 0; at < bytes; at += kPart)
+    {
+        cancellationPoint();
+        std::memcpy(to + at, static_cast<uint8_t const*>(from) + at, std::min(kPart, bytes - at));
+    }
+}
+
 namespace fb = flatbuffers;
 
 //! Where each weight lies in its section; equal bytes are stored once.
@@ -258,8 +270,7 @@ Bytes writeUncheckedPlan(Plan const& plan)
             for (size_t i = 0; i < source.weights.size(); ++i)
                 if (places.first[i] && source.weights[i].bytes > 0)
                 {
-                    cancellationPoint();
-                    std::memcpy(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
+                    copyInParts(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
                 }
         },
         &fill, codeSection(plan.code));
