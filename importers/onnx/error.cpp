@@ -48,19 +48,19 @@ bool isAlike(ParserError const& a, ParserError const& b)
 
 std::string nodesText(std::vector<ParserError const*> const& errors)
 {
-    constexpr size_t kMostNamed{3};
+    constexpr size_t kMaxNamed{3};
     if (errors.front()->node() < 0)
     {
         return {};
     }
     std::string text = errors.size() == 1 ? "node" : "nodes";
-    for (size_t i = 0; i < std::min(errors.size(), kMostNamed); ++i)
+    for (size_t i = 0; i < std::min(errors.size(), kMaxNamed); ++i)
     {
         text += fmt::format("{} {} '{}'", i == 0 ? "" : ",", errors[i]->node(), errors[i]->nodeName());
     }
-    if (errors.size() > kMostNamed)
+    if (errors.size() > kMaxNamed)
     {
-        text += fmt::format(" and {} more", errors.size() - kMostNamed);
+        text += fmt::format(" and {} more", errors.size() - kMaxNamed);
     }
     return text + fmt::format(" ({}): ", errors.front()->nodeOperator());
 }

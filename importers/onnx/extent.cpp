@@ -99,7 +99,8 @@ Extents elementsOf(Node& node, Value const& integers)
     if (wide.rank() != 1 || wide.shape()[0] < 0)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC,
-            fmt::format("a list of extents must have rank 1 and a known length, not shape {}", textOf(wide.shape())));
+            fmt::format(
+                "a list of extents must have rank 1 and a known length, not shape {}", shapeText(wide.shape())));
     }
     for (int64_t i = 0; i < wide.shape()[0]; ++i)
     {
@@ -289,7 +290,7 @@ Value slice(Node& node, Value const& x, Cut const& cut, std::string_view role)
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("{} cannot cut {}{}", node.op(), textOf(x.shape()), node.network().reasons.text()));
+            fmt::format("{} cannot cut {}{}", node.op(), shapeText(x.shape()), node.network().reasons.text()));
     }
     return layer->getOutput(0);
 }

@@ -11,7 +11,7 @@ namespace tenon::onnx
 namespace
 {
 
-constexpr int64_t kMostFolded{1024};
+constexpr int64_t kMaxFolded{1024};
 
 bool isWideInteger(DataType type)
 {
@@ -180,7 +180,7 @@ std::optional<Outputs> foldShape(Node& node)
 bool areSmallConstants(Node const& node)
 {
     return node.nbInputs() > 0 && std::all_of(node.inputs().begin(), node.inputs().end(), [](Value const& input) {
-        return input.isConstant() && input.constant().count <= kMostFolded;
+        return input.isConstant() && input.constant().count <= kMaxFolded;
     });
 }
 

@@ -154,7 +154,8 @@ Constant Model::reshaped(Constant constant, Shape dims)
 {
     if (volumeOf(dims) != constant.count)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("cannot reshape {} to {}", textOf(constant.dims), textOf(dims)));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("cannot reshape {} to {}", shapeText(constant.dims), shapeText(dims)));
     }
     constant.dims = std::move(dims);
     return constant;
@@ -203,7 +204,7 @@ Constant Model::read(TensorProto const& tensor, std::optional<std::span<char con
     if (__builtin_mul_overflow(volumeOf(dims), bytesOf(type), &bytes) || static_cast<size_t>(bytes) != raw->size())
     {
         fail(ErrorCode::kINVALID_GRAPH,
-            fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor), nameOf(type), textOf(dims),
+            fmt::format("{} of type {} and shape {} has {} bytes of data", shown(tensor), nameOf(type), shapeText(dims),
                 raw->size()));
     }
     return over(type, std::move(dims), *raw);

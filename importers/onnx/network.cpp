@@ -32,7 +32,7 @@ nvinfer1::ITensor& Network::tensor(Value const& value)
     {
         fail(nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
             fmt::format("the network refuses the constant '{}' ({}, {}){}", value.name(), nameOf(constant.type),
-                textOf(constant.dims), reasons.text()));
+                shapeText(constant.dims), reasons.text()));
     }
     std::string const name = uniqueName(value.name());
     layer->setName(name.c_str());

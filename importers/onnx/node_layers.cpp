@@ -230,7 +230,7 @@ Value Node::unsqueeze(Value const& x, std::vector<int32_t> const& axes)
     {
         if (axis < 0 || axis > static_cast<int32_t>(shape.size()))
         {
-            fail(ErrorCode::kINVALID_NODE, fmt::format("cannot put axis {} into {}", axis, textOf(x.shape())));
+            fail(ErrorCode::kINVALID_NODE, fmt::format("cannot put axis {} into {}", axis, shapeText(x.shape())));
         }
         shape.insert(shape.begin() + axis, 1);
     }
@@ -250,7 +250,7 @@ Value Node::squeeze(Value const& x, std::vector<int32_t> const& axes)
     {
         if (shape.at(static_cast<size_t>(*axis)) != 1 && shape[static_cast<size_t>(*axis)] != -1)
         {
-            fail(ErrorCode::kINVALID_NODE, fmt::format("cannot squeeze axis {} of {}", *axis, textOf(x.shape())));
+            fail(ErrorCode::kINVALID_NODE, fmt::format("cannot squeeze axis {} of {}", *axis, shapeText(x.shape())));
         }
         shape.erase(shape.begin() + *axis);
     }
@@ -284,7 +284,7 @@ Value Node::reshape(Value const& x, Shape const& shape, bool zeroCopies)
     if (layer->getOutput(0)->getDimensions().nbDims < 0)
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("cannot reshape {} to {}{}", textOf(x.shape()), textOf(shape), mNetwork.reasons.text()));
+            fmt::format("cannot reshape {} to {}{}", shapeText(x.shape()), shapeText(shape), mNetwork.reasons.text()));
     }
     return layer->getOutput(0);
 }

@@ -25,7 +25,7 @@ Difference operandsOfEqualShape(Node const& node)
     if (node.intOr("broadcast", 0) == 0 && node.in(0).shape() != node.in(1).shape())
     {
         return fmt::format("its operands {} and {} must have one shape, since 'broadcast' is not set",
-            textOf(node.in(0).shape()), textOf(node.in(1).shape()));
+            shapeText(node.in(0).shape()), shapeText(node.in(1).shape()));
     }
     return std::nullopt;
 }

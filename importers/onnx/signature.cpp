@@ -51,11 +51,11 @@ void checkSignature(Node& node, ::onnx::NodeProto const& proto)
     {
         --inputs; // Left out at the end: not given.
     }
-    if (inputs > signature->mostInputs)
+    if (inputs > signature->maxInputs)
     {
         fail(ErrorCode::kINVALID_NODE,
             fmt::format("{} has {} inputs, of which '{}' is one too many: at opset {} it takes {}", node.op(), inputs,
-                proto.input(static_cast<int>(signature->mostInputs)), node.opset(), signature->mostInputs));
+                proto.input(static_cast<int>(signature->maxInputs)), node.opset(), signature->maxInputs));
     }
     for (::onnx::AttributeProto const& attribute : proto.attribute())
     {

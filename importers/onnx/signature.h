@@ -11,7 +11,7 @@ struct Signature
 {
     std::string_view op;
     int64_t since;
-    int64_t mostInputs;
+    int64_t maxInputs;
     std::string_view attributes; //!< Names with a space between.
 };
 

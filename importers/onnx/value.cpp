@@ -124,7 +124,7 @@ int64_t volumeOf(Shape const& dims)
     {
         if (extent < 0 || __builtin_mul_overflow(volume, extent, &volume))
         {
-            fail(ErrorCode::kINVALID_VALUE, fmt::format("{} is not the shape of a constant", textOf(dims)));
+            fail(ErrorCode::kINVALID_VALUE, fmt::format("{} is not the shape of a constant", shapeText(dims)));
         }
     }
     return volume;
@@ -136,7 +136,7 @@ nvinfer1::Dims dimsOf(Shape const& shape)
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_SHAPE,
             fmt::format(
-                "{} has rank {}; at most {} is supported", textOf(shape), shape.size(), +nvinfer1::Dims::MAX_DIMS));
+                "{} has rank {}; at most {} is supported", shapeText(shape), shape.size(), +nvinfer1::Dims::MAX_DIMS));
     }
     nvinfer1::Dims dims{};
     dims.nbDims = static_cast<int32_t>(shape.size());
@@ -149,7 +149,7 @@ Shape shapeOf(nvinfer1::Dims const& dims)
     return {dims.d, dims.d + std::max(dims.nbDims, 0)};
 }
 
-std::string textOf(Shape const& shape)
+std::string shapeText(Shape const& shape)
 {
     return fmt::format("[{}]", fmt::join(shape, ","));
 }

@@ -35,7 +35,7 @@ bool isFloating(nvinfer1::DataType type);
 int64_t volumeOf(Shape const& dims);
 nvinfer1::Dims dimsOf(Shape const& shape);
 Shape shapeOf(nvinfer1::Dims const& dims);
-std::string textOf(Shape const& shape);
+std::string shapeText(Shape const& shape);
 
 //! Elements in a wider type. The integers of a floating constant are truncated, as Cast does.
 std::vector<int64_t> integersOf(Constant const& constant);

@@ -29,8 +29,8 @@ TenonNumbers numbersOf(Dims const& dims)
 
 TenonNumbers numbersOf(std::vector<int64_t> const& values)
 {
-    constexpr size_t kMost{std::numeric_limits<int32_t>::max()};
-    return {static_cast<int32_t>(std::min(values.size(), kMost)), values.data()};
+    constexpr size_t kLimit{std::numeric_limits<int32_t>::max()};
+    return {static_cast<int32_t>(std::min(values.size(), kLimit)), values.data()};
 }
 
 void bindProfile(py::module_& m)

@@ -14,7 +14,7 @@ namespace
 using nvinfer1::ICudaEngine;
 
 //! A text of the library, or RuntimeError with the problem.
-std::string textOf(TenonText text, TenonText problem)
+std::string toPython(TenonText text, TenonText problem)
 {
     std::string const why = take(problem);
     if (text == nullptr)
@@ -31,7 +31,7 @@ std::string inspectPlan(py::buffer const& plan)
         WithoutGil const released;
         text = tenonInspectPlan(info.ptr, static_cast<size_t>(info.size * info.itemsize), &problem);
     }
-    return textOf(text, problem);
+    return toPython(text, problem);
 }
 
 std::string inspectFile(std::string const& path)
@@ -42,7 +42,7 @@ std::string inspectFile(std::string const& path)
         WithoutGil const released;
         text = tenonInspectFile(path.c_str(), &problem);
     }
-    return textOf(text, problem);
+    return toPython(text, problem);
 }
 
 template <typename Object>
@@ -54,7 +54,7 @@ std::string inspectObject(Object const& object, TenonText (*call)(void const*, T
         WithoutGil const released;
         text = call(&object, &problem);
     }
-    return textOf(text, problem);
+    return toPython(text, problem);
 }
 
 //! `inputs`: name -> array (its contents) or sequence of extents (random contents).
@@ -89,7 +89,7 @@ std::string verify(
         text = tenonVerify(&engine, list.data(), static_cast<int32_t>(list.size()), &options, &problem);
     }
     if (text != nullptr)
-        return textOf(text, problem);
+        return toPython(text, problem);
     std::string const why = take(problem);
     signals.raiseCaught();
     throw std::runtime_error(why);
@@ -104,9 +104,9 @@ void bindExtras(py::module_& m)
         + std::to_string(NV_TENSORRT_PATCH);
     m.attr("_version") = tenonVersion();
     m.def("_doc_of", &docOf);
-    m.def("_knobs", [] { return textOf(tenonKnobs(), nullptr); });
-    m.def("_devices", [] { return textOf(tenonDevices(), nullptr); });
-    m.def("_not_implemented", [] { return textOf(tenonNotImplemented(), nullptr); });
+    m.def("_knobs", [] { return toPython(tenonKnobs(), nullptr); });
+    m.def("_devices", [] { return toPython(tenonDevices(), nullptr); });
+    m.def("_not_implemented", [] { return toPython(tenonNotImplemented(), nullptr); });
     m.def("_inspect_plan", &inspectPlan);
     m.def("_inspect_file", &inspectFile);
     m.def("_inspect_engine", [](ICudaEngine const& engine) { return inspectObject(engine, &tenonInspectEngine); });

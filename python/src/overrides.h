@@ -97,9 +97,9 @@ std::optional<py::object> callOverride(Base const* self, char const* name, bool 
 //! An answer as text, for messages about it.
 inline std::string shown(py::handle answer)
 {
-    constexpr size_t kMost{80};
+    constexpr size_t kLimit{80};
     std::string text = py::repr(answer).cast<std::string>();
-    return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+    return text.size() > kLimit ? text.substr(0, kLimit) + "..." : text;
 }
 
 template <typename T, typename Base = void>

@@ -13,9 +13,9 @@ Result<std::string> checkedName(char const* name, std::string_view what)
 {
     if (name == nullptr)
         return badArgument("the name of {} is null", what);
-    size_t const length = ::strnlen(name, kMostNameBytes);
-    if (length >= kMostNameBytes)
-        return badArgument("the name of {} is longer than {} bytes", what, kMostNameBytes - 1);
+    size_t const length = ::strnlen(name, kMaxNameBytes);
+    if (length >= kMaxNameBytes)
+        return badArgument("the name of {} is longer than {} bytes", what, kMaxNameBytes - 1);
     return std::string{name, length};
 }
 

@@ -17,7 +17,7 @@ namespace tenon::api
 using nvinfer1::Dims;
 
 inline constexpr Dims kInvalidDims{-1, {}};
-inline constexpr size_t kMostNameBytes{4096}; //!< Of names, terminator included (rule A7).
+inline constexpr size_t kMaxNameBytes{4096}; //!< Of names, terminator included (rule A7).
 
 template <typename T, typename Value>
 void assign(T& field, Value const& value)

@@ -11,7 +11,7 @@ namespace tenon
 
 namespace
 {
-constexpr int64_t kMostContents{256}; // Longer integer tensors are data, not shapes.
+constexpr int64_t kMaxContents{256}; // Longer integer tensors are data, not shapes.
 
 //! What inference may know of operand i.
 Result<Done> describe(ShapeCheck const& check, size_t i, ConcreteInputs& concrete)
@@ -36,7 +36,7 @@ Result<Done> describe(ShapeCheck const& check, size_t i, ConcreteInputs& concret
             return badArgument("weight {} '{}' does not have the size and type of its operand", i, arg.name);
         concrete.setConstant(i, {arg.dtype, arg.extents, weight->data, nullptr});
     }
-    else if (isInteger(arg.dtype) && elements <= kMostContents)
+    else if (isInteger(arg.dtype) && elements <= kMaxContents)
     {
         Shape contents;
         for (int32_t k = 0; k < elements; ++k)
@@ -85,7 +85,7 @@ Result<Done> checkExtents(TensorArg const& tensor)
 {
     if (!isAddressable(tensor.extents))
         return badArgument("tensor '{}' of {} has a negative extent or more than {} elements", tensor.name,
-            show(shapeOf(tensor.extents)), kMostTensorElements);
+            show(shapeOf(tensor.extents)), kMaxTensorElements);
     if (!isValid(tensor.dtype) || !isValid(tensor.layout))
         return badArgument("tensor '{}' has an unknown type or layout", tensor.name);
     return Done{};

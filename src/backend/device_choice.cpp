@@ -89,7 +89,7 @@ Result<DeviceChoice> chooseDevice(std::span<BackendEntry const> backends, std::o
 
 Result<DeviceChoice> chooseDevice()
 {
-    return chooseDevice(allBackends(), textOf(Knob::kDevice));
+    return chooseDevice(allBackends(), knobText(Knob::kDevice));
 }
 
 std::string describe(DeviceChoice const& choice)

@@ -112,7 +112,7 @@ void lower(std::optional<double>& least, std::optional<double> other)
 }
 
 //! Over the groups from this process's own up to the topmost one that the mount shows.
-std::optional<double> leastQuota(fs::path const& root, Mount const& mount, fs::path const& own, bool isVersion2)
+std::optional<double> minQuota(fs::path const& root, Mount const& mount, fs::path const& own, bool isVersion2)
 {
     fs::path const top = root / fs::path{mount.point}.relative_path();
     std::optional<double> least = quotaOf(top, isVersion2);
@@ -143,7 +143,7 @@ std::optional<double> cpuQuota(fs::path const& root)
             continue;
         for (Mount const& mount : all)
             if (isVersion2 ? mount.type == "cgroup2" : mount.type == "cgroup" && hasName(mount.options, "cpu"))
-                lower(least, leastQuota(root, mount, line.substr(second + 1), isVersion2));
+                lower(least, minQuota(root, mount, line.substr(second + 1), isVersion2));
     }
     return least;
 }

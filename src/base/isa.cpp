@@ -77,7 +77,7 @@ Isa detect() noexcept
 
 Isa capOfKnob() noexcept
 {
-    std::string const text = textOf(Knob::kIsa).value_or("");
+    std::string const text = knobText(Knob::kIsa).value_or("");
     auto const found = std::find(kNames.begin() + 1, kNames.end(), text);
     return found == kNames.end() ? Isa::kAmx : static_cast<Isa>(found - kNames.begin());
 }

@@ -97,7 +97,7 @@ std::span<KnobInfo const> allKnobs() noexcept
     return kKnobs;
 }
 
-std::optional<std::string> textOf(Knob knob)
+std::optional<std::string> knobText(Knob knob)
 {
     static Values const values;
     return values.texts[static_cast<size_t>(knob)];
@@ -106,7 +106,7 @@ std::optional<std::string> textOf(Knob knob)
 std::optional<std::string> problemOf(Knob knob)
 {
     KnobInfo const& info = infoOf(knob);
-    std::optional<std::string> const text = textOf(knob);
+    std::optional<std::string> const text = knobText(knob);
     if (!text)
         return std::nullopt;
     std::string const what = std::string{info.variable} + "=" + *text + " has no effect: ";
@@ -132,7 +132,7 @@ std::vector<std::string> knobProblems()
 
 std::optional<int64_t> countOf(Knob knob)
 {
-    std::optional<std::string> const text = textOf(knob);
+    std::optional<std::string> const text = knobText(knob);
     if (!text)
         return std::nullopt;
     int64_t count{0};
@@ -144,7 +144,7 @@ std::optional<int64_t> countOf(Knob knob)
 
 bool switchOf(Knob knob, bool standard)
 {
-    std::optional<std::string> const text = textOf(knob);
+    std::optional<std::string> const text = knobText(knob);
     if (!text)
         return standard;
     return isListed(standard ? kFalseWords : kTrueWords, *text) != standard;

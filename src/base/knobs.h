@@ -41,7 +41,7 @@ struct KnobInfo
 
 std::span<KnobInfo const> allKnobs() noexcept;
 //! The value as given, when the variable is set and not empty.
-std::optional<std::string> textOf(Knob knob);
+std::optional<std::string> knobText(Knob knob);
 //! Why the value of this knob has no effect; none when it has, or when the knob is not set.
 std::optional<std::string> problemOf(Knob knob);
 //! problemOf() of each knob that has one.

@@ -17,7 +17,7 @@ namespace
 int32_t echoedSeverity()
 {
     static int32_t const level = [] {
-        std::string const text = textOf(Knob::kLog).value_or("");
+        std::string const text = knobText(Knob::kLog).value_or("");
         if (text == "error")
             return static_cast<int32_t>(Log::Severity::kERROR);
         if (text == "warning")

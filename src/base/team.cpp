@@ -84,7 +84,7 @@ class TeamPool
     Team::Lease lend(std::span<TeamWorker*> workers, int32_t wanted, int32_t budget, SpinTime spin) noexcept
     {
         std::scoped_lock const lock{mMutex};
-        int32_t const most = std::min(std::clamp(budget - mLanes, 1, std::max(wanted, 1)), Team::kMostLanes);
+        int32_t const most = std::min(std::clamp(budget - mLanes, 1, std::max(wanted, 1)), Team::kMaxLanes);
         int32_t lanes{1};
         while (lanes < most && (workers[static_cast<size_t>(lanes)] = take()) != nullptr)
             ++lanes;

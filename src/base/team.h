@@ -40,7 +40,7 @@ class TeamWorker;
 class Team
 {
   public:
-    static constexpr int32_t kMostLanes{256};
+    static constexpr int32_t kMaxLanes{256};
     //! What each lane calls.
     using Work = void (*)(void* context, int32_t lane, TeamBarrier& barrier);
 
@@ -73,7 +73,7 @@ class Team
 
     void runLane(int32_t lane) noexcept;
 
-    std::array<TeamWorker*, kMostLanes> mWorkers; //!< By lane; that of lane 0 is no worker.
+    std::array<TeamWorker*, kMaxLanes> mWorkers; //!< By lane; that of lane 0 is no worker.
     int32_t const mGeneration;
     Lease const mLease;
     uint32_t const mFloatMode; //!< Rounding and denormals as this thread has them.

@@ -19,7 +19,7 @@ namespace tenon
 namespace
 {
 using Clock = std::chrono::steady_clock;
-constexpr size_t kMostKept{size_t{1} << 16};
+constexpr size_t kMaxKept{size_t{1} << 16};
 constexpr std::string_view kEnd{"\n]\n"};
 
 double microseconds(Clock::duration span)
@@ -76,7 +76,7 @@ Trace* Trace::active() noexcept
 {
     // Lives to the end of the process: spans may still come from destructors of statics.
     static Trace* const trace = []() -> Trace* {
-        std::optional<std::string> const path = textOf(Knob::kTrace);
+        std::optional<std::string> const path = knobText(Knob::kTrace);
         if (!path)
             return nullptr;
         auto made = std::make_unique<Trace>(*path);
@@ -174,7 +174,7 @@ void Trace::add(TraceSpan const& span) noexcept
         if (mFile < 0)
             return;
         mKept += text;
-        if (mKept.size() >= kMostKept)
+        if (mKept.size() >= kMaxKept)
             write();
     }
     catch (...)

@@ -58,7 +58,7 @@ void SpinHistory::ended(bool inTime) noexcept
 {
     if (!mIsLong)
         return;
-    mFailures = inTime ? 0 : std::min(mFailures + 1, kMostFailures);
+    mFailures = inTime ? 0 : std::min(mFailures + 1, kMaxFailures);
     mToSkip = inTime ? 0 : 1 << mFailures;
 }
 

@@ -20,7 +20,7 @@ class SpinHistory
 
   private:
     static constexpr SpinTime kShort{1};
-    static constexpr int32_t kMostFailures{6};
+    static constexpr int32_t kMaxFailures{6};
     int32_t mFailures{0};
     int32_t mToSkip{0};
     bool mIsLong{true};

@@ -35,7 +35,7 @@ Result<Done> checkOutput(TensorType const& made, TensorArg const& given, SymbolT
 //! A plan may lie: the layer's rules accept the operands and make what the step made, before its loops trust them.
 Result<Done> checkOperands(Layer const& layer, HostTensors const& in, ObservedStep const& step)
 {
-    constexpr int64_t kMostReals{256}; // Scales and the like; larger ones are data.
+    constexpr int64_t kMaxReals{256}; // Scales and the like; larger ones are data.
     std::vector<TensorType> types(in.size());
     std::vector<std::shared_ptr<Constant const>> constants(in.size());
     std::vector<Input> views(in.size());
@@ -44,7 +44,7 @@ Result<Done> checkOperands(Layer const& layer, HostTensors const& in, ObservedSt
         if (in[i] == nullptr)
             continue;
         types[i] = {in[i]->dtype, shapeOf(in[i]->extents)};
-        if (!in[i]->isReal() || in[i]->count() <= kMostReals)
+        if (!in[i]->isReal() || in[i]->count() <= kMaxReals)
             constants[i] = in[i]->toConstant();
         views[i] = {&types[i], nullptr, constants[i].get(), "?"};
     }

@@ -20,7 +20,7 @@ ConcreteInputs::ConcreteInputs(HostTensors const& in)
             continue;
         HostTensor const& tensor = *in[i];
         set(i, {tensor.dtype, shapeOf(tensor.extents)});
-        if (!tensor.isReal() && tensor.extents.size() <= 1 && tensor.count() <= kMostShapeValues)
+        if (!tensor.isReal() && tensor.extents.size() <= 1 && tensor.count() <= kMaxShapeValues)
             setContents(i, shapeOf(tensor.integers));
     }
 }

@@ -69,13 +69,13 @@ Result<Done> checkSizes(std::vector<TensorType> const& types)
     {
         if (isDeep(type.shape))
             return badConfig(
-                "its extents take more than {} operations, one upon the other, to compute", kMostShapeDepth);
+                "its extents take more than {} operations, one upon the other, to compute", kMaxShapeDepth);
         std::vector<int64_t> known;
         for (ShapeExpr const& extent : type.shape)
             known.push_back(std::max<int64_t>(extent.constant().value_or(1), 1));
         if (!isAddressable(known))
             return badConfig(
-                "a tensor of {} is too large: more than {} elements", show(type.shape), kMostTensorElements);
+                "a tensor of {} is too large: more than {} elements", show(type.shape), kMaxTensorElements);
     }
     return Done{};
 }

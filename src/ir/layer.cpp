@@ -13,7 +13,7 @@ std::optional<Shape> Inputs::values(int32_t i) const
     Input const& input = mInputs[static_cast<size_t>(i)];
     if (input.contents != nullptr)
         return *input.contents;
-    if (input.constant == nullptr || isFloating(input.constant->dtype) || input.constant->count() > kMostShapeValues)
+    if (input.constant == nullptr || isFloating(input.constant->dtype) || input.constant->count() > kMaxShapeValues)
         return std::nullopt;
     HostTensor const host = HostTensor::fromConstant(*input.constant);
     return Shape(host.integers.begin(), host.integers.end());

@@ -24,9 +24,9 @@ namespace tenon
 {
 
 //! Longest tensor whose values are tracked: shape tensors are short.
-inline constexpr int64_t kMostShapeValues{4096};
+inline constexpr int64_t kMaxShapeValues{4096};
 //! The same where values are real numbers: their arithmetic is never simplified.
-inline constexpr int64_t kMostRealValues{64};
+inline constexpr int64_t kMaxRealValues{64};
 
 //! What a layer's rules may know of one input.
 struct Input
@@ -147,7 +147,7 @@ class LayerOf final : public Layer
         if constexpr (requires { mFields.contents(in); })
         {
             std::optional<Shape> known = mFields.contents(in);
-            bool const isLong = known && static_cast<int64_t>(known->size()) > kMostRealValues && hasReal(*known);
+            bool const isLong = known && static_cast<int64_t>(known->size()) > kMaxRealValues && hasReal(*known);
             return isLong ? std::nullopt : std::move(known);
         }
         else

@@ -25,7 +25,7 @@ ValueId Patch::constant(std::string name, std::shared_ptr<Constant const> consta
 
 namespace
 {
-constexpr size_t kMostNameBytes{1024};
+constexpr size_t kMaxNameBytes{1024};
 
 //! The names of what a new node stands for, as many as fit: chains of rewrites would make names as long as the graph.
 std::string joinedName(Graph const& graph, std::vector<NodeId> const& covered)
@@ -39,7 +39,7 @@ std::string joinedName(Graph const& graph, std::vector<NodeId> const& covered)
             name = next;
         else if (name.ends_with(kMore))
             return name;
-        else if (name.size() + next.size() > kMostNameBytes)
+        else if (name.size() + next.size() > kMaxNameBytes)
             return name.append(kMore);
         else
             name += " + " + next;

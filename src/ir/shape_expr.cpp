@@ -27,9 +27,9 @@ using Atom = ShapeExpr::Atom;
 using AtomPtr = ShapeExpr::AtomPtr;
 using Sum = ShapeExpr::Sum;
 
-constexpr size_t kMostTerms{1024};  // Longer products are not multiplied out,
-constexpr size_t kMostFactors{64};  // nor are powers beyond this one.
-constexpr int32_t kMostDepth{3000}; // Then operations throw: walks over expressions, and destroying them, go as deep.
+constexpr size_t kMaxTerms{1024};  // Longer products are not multiplied out,
+constexpr size_t kMaxFactors{64};  // nor are powers beyond this one.
+constexpr int32_t kMaxDepth{3000}; // Then operations throw: walks over expressions, and destroying them, go as deep.
 
 // ---- one object for equal parts
 
@@ -159,6 +159,10 @@ Interned<T>& interned()
     }();
     return table;
 }
+
+// Made while the library is loaded: a child of a fork() in the midst of making one would wait for that for ever.
+[[maybe_unused]] Interned<Atom> const& gAtoms = interned<Atom>();
+[[maybe_unused]] Interned<Sum> const& gSums = interned<Sum>();
 
 // ---- order
 
@@ -291,9 +295,9 @@ ShapeExpr ShapeExpr::symbol(int32_t id)
 
 ShapeExpr ShapeExpr::ofAtom(Atom const& atom)
 {
-    if (std::max(atom.a.depth(), atom.b.depth()) >= kMostDepth)
+    if (std::max(atom.a.depth(), atom.b.depth()) >= kMaxDepth)
         throw std::length_error{
-            fmt::format("an extent takes more than {} operations, one upon the other, to compute", kMostDepth)};
+            fmt::format("an extent takes more than {} operations, one upon the other, to compute", kMaxDepth)};
     return fromTerms({Term{1, {interned<Atom>().unique(std::make_unique<Atom>(atom))}}});
 }
 
@@ -348,7 +352,7 @@ ShapeExpr operator*(ShapeExpr const& a, ShapeExpr const& b)
             most = std::max(most, term.atoms.size());
         return most;
     };
-    bool const isShort = left.size() * right.size() <= kMostTerms && longest(left) + longest(right) <= kMostFactors;
+    bool const isShort = left.size() * right.size() <= kMaxTerms && longest(left) + longest(right) <= kMaxFactors;
     if (!isShort && !a.isConstant() && !b.isConstant())
         return fromCommutative(ShapeOp::kProduct, a, b);
     std::vector<Term> terms;

@@ -18,7 +18,7 @@ using Term = ShapeExpr::Term;
 using Atom = ShapeExpr::Atom;
 using AtomPtr = ShapeExpr::AtomPtr;
 
-constexpr size_t kMostCharacters{400}; // Of a text.
+constexpr size_t kMaxCharacters{400}; // Of a text.
 
 char const* opName(ShapeOp op)
 {
@@ -74,13 +74,13 @@ void append(std::string& text, ShapeExpr const& expr)
     bool first{true};
     for (Term const& term : expr.terms())
     {
-        if (text.size() > kMostCharacters)
+        if (text.size() > kMaxCharacters)
             return;
         text += first || term.factor < 0 ? "" : "+";
         first = false;
         if (term.atoms.empty() || term.factor != 1)
             text += std::to_string(term.factor) + (term.atoms.empty() ? "" : "*");
-        for (size_t i = 0; i < term.atoms.size() && text.size() <= kMostCharacters; ++i)
+        for (size_t i = 0; i < term.atoms.size() && text.size() <= kMaxCharacters; ++i)
         {
             text += i == 0 ? "" : "*";
             append(text, *term.atoms[i]);
@@ -93,8 +93,8 @@ std::string ShapeExpr::show() const
 {
     std::string text;
     append(text, *this);
-    if (text.size() > kMostCharacters)
-        text = text.substr(0, kMostCharacters) + "…";
+    if (text.size() > kMaxCharacters)
+        text = text.substr(0, kMaxCharacters) + "…";
     return text;
 }
 

@@ -32,7 +32,7 @@ std::string TensorType::show() const
 bool isDeep(Shape const& values) noexcept
 {
     return std::any_of(
-        values.begin(), values.end(), [](ShapeExpr const& value) { return value.depth() > kMostShapeDepth; });
+        values.begin(), values.end(), [](ShapeExpr const& value) { return value.depth() > kMaxShapeDepth; });
 }
 
 std::optional<std::vector<int64_t>> staticExtents(Shape const& shape)
@@ -78,7 +78,7 @@ bool isAddressable(std::vector<int64_t> const& extents) noexcept
     int64_t product{1};
     for (int64_t const extent : extents)
         if (extent < 0 || __builtin_mul_overflow(product, std::max<int64_t>(extent, 1), &product)
-            || product > kMostTensorElements)
+            || product > kMaxTensorElements)
             return false;
     return true;
 }

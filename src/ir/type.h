@@ -33,13 +33,13 @@ std::optional<std::vector<int64_t>> staticExtents(Shape const& shape);
 Shape shapeOf(std::vector<int64_t> const& extents);
 std::string show(Shape const& shape);
 //! Most operations of an expression in a graph, one upon the other: what walks over them calls itself.
-inline constexpr int32_t kMostShapeDepth{1000};
+inline constexpr int32_t kMaxShapeDepth{1000};
 bool isDeep(Shape const& values) noexcept;
 //! Product of extents; 1 for none, 0 when one is 0. Saturates instead of overflowing.
 int64_t volumeOf(std::vector<int64_t> const& extents) noexcept;
 //! Most elements of a tensor: strides and offsets in bytes then stay far from overflow.
-inline constexpr int64_t kMostTensorElements{int64_t{1} << 46};
-//! True when no extent is negative and their product, zeros counted as ones, is at most kMostTensorElements.
+inline constexpr int64_t kMaxTensorElements{int64_t{1} << 46};
+//! True when no extent is negative and their product, zeros counted as ones, is at most kMaxTensorElements.
 bool isAddressable(std::vector<int64_t> const& extents) noexcept;
 
 //! Contents of a constant tensor, row-major; shared, never written. `owner` keeps the memory alive, or is null when the

@@ -71,7 +71,7 @@ std::optional<Shape> Fill::contents(Inputs const& in) const
         step = {realConstant(beta)};
     }
     bool const real = hasReal(start) || hasReal(step);
-    if (real && (!isFloating(toType) || *count > kMostRealValues))
+    if (real && (!isFloating(toType) || *count > kMaxRealValues))
         return std::nullopt;
     Shape contents;
     forEachPosition(*staticExtents(type->shape), [&](int64_t, std::vector<int64_t> const& at) {

@@ -124,7 +124,7 @@ std::optional<Shape> MatrixMultiply::contents(Inputs const& in) const
         return std::nullopt;
     Result<TensorType> const type = infer(in);
     std::optional<std::vector<int64_t>> const extents = type ? staticExtents(type->shape) : std::nullopt;
-    if (!extents || volumeOf(*extents) > kMostRealValues || !epilogue.empty())
+    if (!extents || volumeOf(*extents) > kMaxRealValues || !epilogue.empty())
         return std::nullopt;
     std::optional<Shape> const left = knownValues(in, 0);
     std::optional<Shape> const right = knownValues(in, 1);
@@ -135,7 +135,7 @@ std::optional<Shape> MatrixMultiply::contents(Inputs const& in) const
     int64_t const m = *a.rows.constant();
     int64_t const k = *a.columns.constant();
     int64_t const n = *b.columns.constant();
-    if (k > kMostRealValues)
+    if (k > kMaxRealValues)
         return std::nullopt;
     Steps const stepsA{a.batch, m, k, operation0 == MatrixOp::kTRANSPOSE};
     Steps const stepsB{b.batch, k, n, operation1 == MatrixOp::kTRANSPOSE};

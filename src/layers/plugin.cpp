@@ -29,7 +29,7 @@ Result<Done> checkExtents(Inputs const& in, plugins::Identity const& identity, s
         for (size_t axis = 0; axis < outputs[i].size(); ++axis)
         {
             int64_t const extent = outputs[i][axis].constant().value_or(0);
-            if (extent < 0 || extent > kMostTensorElements)
+            if (extent < 0 || extent > kMaxTensorElements)
                 return badConfig("[layer '{}'] output {} of plugin {} has the extent {} on axis {}: {}", in.layerName(),
                     i, identity.show(), extent, axis,
                     extent < 0 ? "extents are never negative" : "no tensor is so large, or its expression overflows");

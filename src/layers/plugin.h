@@ -30,7 +30,7 @@ struct PluginPort
 struct CustomLayer
 {
     static constexpr std::string_view kName{"Plugin"};
-    static constexpr size_t kMostInputs{32}; //!< Shape inputs included: as many as a kernel's offer can mark.
+    static constexpr size_t kMaxInputs{32}; //!< Shape inputs included: as many as a kernel's offer can mark.
     std::string type;
     std::string version;
     std::string nameSpace;

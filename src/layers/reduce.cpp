@@ -130,7 +130,7 @@ std::optional<Shape> Reduce::contents(Inputs const& in) const
         if (isExact)
             return contents;
     }
-    if (!isFloating(type->dtype) || outputs > kMostRealValues || volumeOf(*extents) > kMostRealValues)
+    if (!isFloating(type->dtype) || outputs > kMaxRealValues || volumeOf(*extents) > kMaxRealValues)
         return std::nullopt; // The layer itself wraps.
     Shape contents = combined(*values, *extents, reduceAxes, outputs,
         [&](ShapeExpr const& a, ShapeExpr const& b) { return combineReal(operation, a, b); });

@@ -18,7 +18,7 @@ using nvinfer1::ResizeSelector;
 
 namespace
 {
-constexpr float kMostScale{0x1p31F}; // Extents beyond it are no extents.
+constexpr float kMaxScale{0x1p31F}; // Extents beyond it are no extents.
 }
 
 Result<Done> Resize::verify() const
@@ -31,8 +31,8 @@ Result<Done> Resize::verify() const
     if (!known)
         return badArgument("unknown mode, transformation, rounding or selector");
     for (float const scale : scales)
-        if (!(scale > 0.0F && scale <= kMostScale))
-            return badArgument("a scale of {}, must be above 0 and at most {}", scale, kMostScale);
+        if (!(scale > 0.0F && scale <= kMaxScale))
+            return badArgument("a scale of {}, must be above 0 and at most {}", scale, kMaxScale);
     return Done{};
 }
 

@@ -12,7 +12,7 @@ namespace tenon
 std::optional<int64_t> trackedCount(Shape const& shape)
 {
     std::optional<std::vector<int64_t>> const extents = staticExtents(shape);
-    if (!extents || volumeOf(*extents) > kMostShapeValues || volumeOf(*extents) < 0)
+    if (!extents || volumeOf(*extents) > kMaxShapeValues || volumeOf(*extents) < 0)
         return std::nullopt;
     return volumeOf(*extents);
 }
@@ -24,10 +24,10 @@ std::optional<Shape> knownValues(Inputs const& in, int32_t i)
     if (in[i].contents != nullptr || in[i].constant == nullptr || !isFloating(in[i].constant->dtype))
         return in.values(i);
     Constant const& constant = *in[i].constant;
-    if (constant.count() > kMostShapeValues || constant.dtype == DType::kFP8)
+    if (constant.count() > kMaxShapeValues || constant.dtype == DType::kFP8)
         return std::nullopt;
     Shape values;
-    bool const isLong = constant.count() > kMostRealValues;
+    bool const isLong = constant.count() > kMaxRealValues;
     for (double const value : HostTensor::fromConstant(constant).reals)
     {
         values.push_back(realConstant(value));
@@ -209,7 +209,7 @@ std::optional<Shape> movedContents(Inputs const& in, std::vector<int32_t> const&
         operands.push_back(&tensor);
     }
     Result<std::vector<HostTensor>> const result = reference(operands);
-    if (!result || result->empty() || result->front().count() > kMostShapeValues)
+    if (!result || result->empty() || result->front().count() > kMaxShapeValues)
         return std::nullopt;
     Shape contents;
     for (int64_t const position : result->front().integers)
@@ -233,7 +233,7 @@ std::optional<Shape> pointwiseContents(Inputs const& in, Shape const& result,
     {
         std::optional<Shape> known = knownValues(in, i);
         std::optional<std::vector<int64_t>> const mine = in.has(i) ? staticExtents(in.type(i).shape) : std::nullopt;
-        if (!known || !mine || (*count > kMostRealValues && hasReal(*known)))
+        if (!known || !mine || (*count > kMaxRealValues && hasReal(*known)))
             return std::nullopt;
         std::vector<int64_t> stride = stridesOf(*mine);
         stride.resize(extents.size(), 0); // Rank 0 stands still on every axis.

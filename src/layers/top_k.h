@@ -16,7 +16,7 @@ namespace tenon
 struct TopK
 {
     static constexpr std::string_view kName{"TopK"};
-    static constexpr int64_t kMostElements{3840};
+    static constexpr int64_t kMaxElements{3840};
     nvinfer1::TopKOperation operation{nvinfer1::TopKOperation::kMAX};
     int32_t k{1};
     uint32_t reduceAxes{1}; //!< One bit set.

@@ -50,7 +50,7 @@ Window Window::of(nvinfer1::Dims const& size, nvinfer1::Dims const& stride, nvin
 
 Result<Done> Window::verify() const
 {
-    constexpr int64_t kMost{INT32_MAX};
+    constexpr int64_t kLimit{INT32_MAX};
     if (rank() < 1 || rank() > 3)
         return badArgument("the window has {} axes, 1 to 3 are possible", rank());
     if (mode < PaddingMode::kEXPLICIT_ROUND_DOWN || mode > kCaffeRoundUp)
@@ -61,10 +61,10 @@ Result<Done> Window::verify() const
     for (size_t axis = 0; axis < rank(); ++axis)
     {
         for (int64_t const value : {size[axis], stride[axis], dilation[axis]})
-            if (value < 1 || value > kMost)
+            if (value < 1 || value > kLimit)
                 return badArgument("a window size, stride or dilation of {} on axis {}", value, axis);
         for (int64_t const value : {pre[axis], post[axis]})
-            if (value < -kMost || value > kMost)
+            if (value < -kLimit || value > kLimit)
                 return badArgument("a padding of {} on axis {}", value, axis);
     }
     return Done{};

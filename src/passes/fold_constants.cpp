@@ -12,8 +12,8 @@ namespace tenon::passes
 
 namespace
 {
-constexpr int64_t kMostGrowth{int64_t{1} << 20};   // Bytes that folding may add to the plan beyond its inputs.
-constexpr int64_t kMostElements{int64_t{1} << 22}; // The reference works in doubles: more takes too long.
+constexpr int64_t kMaxGrowth{int64_t{1} << 20};   // Bytes that folding may add to the plan beyond its inputs.
+constexpr int64_t kMaxElements{int64_t{1} << 22}; // The reference works in doubles: more takes too long.
 
 bool isWithin(Graph const& graph, Node const& node)
 {
@@ -21,7 +21,7 @@ bool isWithin(Graph const& graph, Node const& node)
     for (ValueId const input : node.inputs)
         if (Constant const* constant = graph.constantOf(input))
         {
-            if (constant->count() > kMostElements)
+            if (constant->count() > kMaxElements)
                 return false;
             inputs += constant->bytes();
         }
@@ -29,11 +29,11 @@ bool isWithin(Graph const& graph, Node const& node)
     for (ValueId const output : node.outputs)
     {
         std::optional<std::vector<int64_t>> const extents = staticExtents(graph.typeOf(output).shape);
-        if (!extents || volumeOf(*extents) > kMostElements)
+        if (!extents || volumeOf(*extents) > kMaxElements)
             return false;
         outputs += bytesOf(graph.typeOf(output).dtype, volumeOf(*extents));
     }
-    return outputs <= inputs + kMostGrowth;
+    return outputs <= inputs + kMaxGrowth;
 }
 
 bool hasReferenceForm(DType type)

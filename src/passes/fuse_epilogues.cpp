@@ -15,7 +15,7 @@ namespace tenon::passes
 
 namespace
 {
-constexpr size_t kMostActivationNodes{16}; // The longest activation that exporters write, with room.
+constexpr size_t kMaxActivationNodes{16}; // The longest activation that exporters write, with room.
 
 Epilogue const* epilogueOf(Node const* node)
 {
@@ -121,7 +121,7 @@ class ActivationRegion
             return Expr::input(0);
         }
         std::optional<Expr> const body = pointwiseBody(mGraph, *node);
-        if (!body || mNodes.size() >= kMostActivationNodes)
+        if (!body || mNodes.size() >= kMaxActivationNodes)
             return std::nullopt;
         mNodes.insert(node->id);
         std::vector<Expr> operands;

@@ -18,9 +18,9 @@ Node const* onlyReader(Graph const& graph, ValueId value)
 
 std::optional<double> splatOf(Graph const& graph, ValueId value)
 {
-    constexpr int64_t kMostCompared{1 << 16};
+    constexpr int64_t kMaxCompared{1 << 16};
     Constant const* constant = graph.constantOf(value);
-    if (constant == nullptr || constant->count() < 1 || constant->count() > kMostCompared)
+    if (constant == nullptr || constant->count() < 1 || constant->count() > kMaxCompared)
         return std::nullopt;
     HostTensor const host = HostTensor::fromConstant(*constant);
     double const first = host.real(0);

@@ -126,7 +126,7 @@ class Runner
     {
         for (Rule const* const rule : rules)
         {
-            if (!mGraph.isAlive(id) || mPatches == mOptions.mostPatches || rewritesOf(id) >= kMaxRewrites)
+            if (!mGraph.isAlive(id) || mPatches == mOptions.maxPatches || rewritesOf(id) >= kMaxRewrites)
                 break;
             cancellationPoint();
             TENON_TRY(tryFenced(*rule, id));

@@ -22,7 +22,7 @@ struct OptimizeOptions
     bool fusion{true};                 //!< False (TENON_FUSION=off): every layer of the user stays a step.
     bool verify{kVerifyByDefault};     //!< Checks the whole graph after each pass.
     std::vector<std::string> disabled; //!< Names of rules that do not run.
-    int64_t mostPatches{-1};           //!< For bisection: stops after so many patches; −1: no limit.
+    int64_t maxPatches{-1};            //!< For bisection: stops after so many patches; −1: no limit.
     Decisions* decisions{nullptr};     //!< Every patch, and every skip that has a reason.
     Progress* progress{nullptr};
     std::string progressParent;

@@ -14,7 +14,7 @@ namespace tenon
 
 namespace
 {
-constexpr int64_t kMostBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
+constexpr int64_t kMaxBytes{int64_t{1} << 48}; //!< More than any machine has; keeps sums far from overflow.
 
 constexpr size_t asSize(int32_t index) noexcept
 {
@@ -185,13 +185,13 @@ class BlockPlanner
 };
 
 //! Most bytes that a tensor can take; −1 when there is no sensible bound.
-int64_t mostBytes(PlanTensor const& tensor, std::span<Span const> registers)
+int64_t maxBytes(PlanTensor const& tensor, std::span<Span const> registers)
 {
     std::vector<int64_t> extents;
     for (int32_t const reg : tensor.extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
     int64_t const bytes = bytesOf(tensor.dtype, tensor.layout, extents);
-    return bytes > kMostBytes ? -1 : bytes;
+    return bytes > kMaxBytes ? -1 : bytes;
 }
 
 Span boundsOfSymbol(Plan const& plan, PlanProfile const& profile, PlanSymbol const& symbol)
@@ -221,13 +221,13 @@ Result<std::vector<ArenaBlock>> sizedBlocks(
         for (int32_t const member : plan.members[i])
         {
             PlanTensor const& tensor = program.tensors[asSize(member)];
-            int64_t const bytes = mostBytes(tensor, registers);
+            int64_t const bytes = maxBytes(tensor, registers);
             if (bytes < 0)
                 return badArgument("tensor '{}' would be larger than any memory for the shapes at hand", tensor.name);
             blocks[i].bytes = std::max(blocks[i].bytes, bytes);
         }
         total += blocks[i].bytes;
-        if (total > kMostBytes)
+        if (total > kMaxBytes)
             return badArgument("tensors would take more than any memory for the shapes at hand");
     }
     return blocks;

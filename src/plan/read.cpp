@@ -34,22 +34,22 @@ class Reader
     Result<Plan> read(stored::Plan const& x, PlanSections const& sections, std::shared_ptr<void const> const& owner)
     {
         Plan plan;
-        plan.networkName = textOf(x.network_name());
+        plan.networkName = stringOf(x.network_name());
         plan.io = TENON_TRY(tablesOf<PlanIO>(x.io(), [&](auto const& y) { return read(y); }));
         plan.profiles = TENON_TRY(tablesOf<PlanProfile>(x.profiles(), [&](auto const& y) { return read(y); }));
         plan.weights = TENON_TRY(
             tablesOf<PlanWeight>(x.weights(), [&](auto const& y) { return readWeight(y, sections.weights, owner); }));
         plan.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
-            return PlanValue{textOf(y.name()), y.weight()};
+            return PlanValue{stringOf(y.name()), y.weight()};
         }));
         plan.programs = TENON_TRY(tablesOf<Program>(x.programs(), [&](auto const& y) { return read(y); }));
         plan.decisions = TENON_TRY(tablesOf<PlanDecision>(x.decisions(), [&](auto const& y) -> Result<PlanDecision> {
-            return PlanDecision{textOf(y.kind()), textOf(y.layer()), textOf(y.text())};
+            return PlanDecision{stringOf(y.kind()), stringOf(y.layer()), stringOf(y.text())};
         }));
         plan.plugins = TENON_TRY(tablesOf<PlanPlugin>(x.plugins(), [&](auto const& y) -> Result<PlanPlugin> {
-            return PlanPlugin{textOf(y.name()), textOf(y.version()), textOf(y.name_space()), textOf(y.library()),
-                textOf(y.generation())};
+            return PlanPlugin{stringOf(y.name()), stringOf(y.version()), stringOf(y.name_space()),
+                stringOf(y.library()), stringOf(y.generation())};
         }));
         plan.profilingVerbosity = x.profiling_verbosity();
         plan.networkLayers = x.network_layers();
@@ -59,7 +59,7 @@ class Reader
         plan.code =
             TENON_TRY(tablesOf<PlanCode>(x.code(), [&](auto const& y) { return readCode(y, sections.code, owner); }));
         plan.notes = TENON_TRY(tablesOf<PlanNote>(x.notes(), [&](auto const& y) -> Result<PlanNote> {
-            return PlanNote{textOf(y.layer()), textOf(y.text())};
+            return PlanNote{stringOf(y.layer()), stringOf(y.text())};
         }));
         plan.debugsUnfused = x.debugs_unfused();
         plan.blob = owner;
@@ -75,7 +75,7 @@ class Reader
         return mSpent <= mBudget;
     }
 
-    std::string textOf(fb::String const* text)
+    std::string stringOf(fb::String const* text)
     {
         return text == nullptr || !spend(text->size()) ? std::string{} : text->str();
     }
@@ -98,7 +98,7 @@ class Reader
             return texts;
         texts.reserve(list->size());
         for (fb::String const* text : *list)
-            texts.push_back(textOf(text));
+            texts.push_back(stringOf(text));
         return texts;
     }
 
@@ -129,7 +129,7 @@ class Reader
     Result<PlanIO> read(stored::IO const& x)
     {
         PlanIO io;
-        io.name = textOf(x.name());
+        io.name = stringOf(x.name());
         io.isInput = x.is_input();
         io.isShape = x.is_shape();
         io.dtype = static_cast<DType>(x.dtype());
@@ -164,9 +164,9 @@ class Reader
         PlanWeight weight;
         weight.dtype = static_cast<DType>(x.dtype());
         weight.extents = listOf(x.extents());
-        weight.packing = textOf(x.packing());
+        weight.packing = stringOf(x.packing());
         weight.bytes = x.bytes();
-        weight.name = textOf(x.name());
+        weight.name = stringOf(x.name());
         weight.owner = owner;
         if (x.offset() > section.size() || weight.bytes > section.size() - x.offset())
             return badArgument("weight '{}' of {} bytes at {} lies outside the {} bytes of weights", weight.name,
@@ -180,9 +180,9 @@ class Reader
     Result<PlanCode> readCode(stored::Code const& x, ByteView section, std::shared_ptr<void const> const& owner)
     {
         PlanCode code;
-        code.name = textOf(x.name());
+        code.name = stringOf(x.name());
         code.form = static_cast<CodeForm>(x.form());
-        code.target = textOf(x.target());
+        code.target = stringOf(x.target());
         code.bytes = x.bytes();
         code.owner = owner;
         if (x.offset() > section.size() || code.bytes > section.size() - x.offset())
@@ -200,27 +200,27 @@ class Reader
 
     Result<PlanNode> read(stored::Node const& x)
     {
-        return PlanNode{textOf(x.layer()), listOf(x.fields()), textOf(x.name()), textsOf(x.origins()),
+        return PlanNode{stringOf(x.layer()), listOf(x.fields()), stringOf(x.name()), textsOf(x.origins()),
             listOf(x.inputs()), listOf(x.outputs())};
     }
 
     Result<PlanSymbol> read(stored::Symbol const& x)
     {
         return PlanSymbol{static_cast<PlanSymbolKind>(x.kind()), x.source(), x.index(), x.min(), x.max(), x.upper(),
-            textOf(x.name())};
+            stringOf(x.name())};
     }
 
     Result<PlanTensor> read(stored::Tensor const& x)
     {
         return PlanTensor{static_cast<PlanTensorKind>(x.kind()), static_cast<DType>(x.dtype()),
-            static_cast<Layout>(x.layout()), x.index(), listOf(x.extents()), x.graph_value(), textOf(x.name()),
+            static_cast<Layout>(x.layout()), x.index(), listOf(x.extents()), x.graph_value(), stringOf(x.name()),
             static_cast<Place>(x.place())};
     }
 
     Result<PlanStep> read(stored::Step const& x)
     {
         PlanStep step;
-        step.kernel = textOf(x.kernel());
+        step.kernel = stringOf(x.kernel());
         step.args = listOf(x.args());
         step.inputs = listOf(x.inputs());
         step.outputs = listOf(x.outputs());
@@ -229,8 +229,8 @@ class Reader
                 step.inPlace.emplace_back(pair->first(), pair->second());
         step.produces = listOf(x.produces());
         step.graphNode = x.graph_node();
-        step.name = textOf(x.name());
-        step.candidate = textOf(x.candidate());
+        step.name = stringOf(x.name());
+        step.candidate = stringOf(x.candidate());
         step.tactic = x.tactic();
         step.code = x.code();
         step.stream = x.stream();
@@ -243,7 +243,7 @@ class Reader
     Result<Program> read(stored::Program const& x)
     {
         Program program;
-        program.device = textOf(x.device());
+        program.device = stringOf(x.device());
         program.symbols = TENON_TRY(tablesOf<PlanSymbol>(x.symbols(), [&](auto const& y) { return read(y); }));
         if (x.shapes() != nullptr && spend(x.shapes()->size() * sizeof(PlanShapeInstruction)))
             for (uint32_t i = 0; i < x.shapes()->size(); ++i)

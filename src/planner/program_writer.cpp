@@ -431,7 +431,7 @@ std::optional<Shape> inferredContents(Value const& value)
         return std::nullopt;
     if (value.constant == nullptr || type != DType::kFLOAT)
         return knownContents(value);
-    if (value.constant->count() > kMostRealValues)
+    if (value.constant->count() > kMaxRealValues)
         return std::nullopt;
     Shape contents;
     for (double const each : HostTensor::fromConstant(*value.constant).reals)

@@ -20,7 +20,7 @@ namespace tenon::planner
 namespace
 {
 constexpr double kLeastGain{1e-6};
-constexpr int32_t kMostRounds{16};
+constexpr int32_t kMaxRounds{16};
 
 struct OperandRead
 {
@@ -64,7 +64,7 @@ class Selector
             mChoices[i].selected = cheapest(mChoices[i]);
             countWanted(i, 1);
         }
-        for (int32_t round = 0; round < kMostRounds; ++round)
+        for (int32_t round = 0; round < kMaxRounds; ++round)
         {
             bool moved = moveSingles();
             moved = moveGroups() || moved;

@@ -198,8 +198,8 @@ class StreamPlanner
 
     void assignGap(int32_t from, int32_t to)
     {
-        constexpr int32_t kMostRounds{64}; // Each looks at all that the one before has left.
-        for (int32_t round = 0; round < kMostRounds && to - from > 1; ++round)
+        constexpr int32_t kMaxRounds{64}; // Each looks at all that the one before has left.
+        for (int32_t round = 0; round < kMaxRounds && to - from > 1; ++round)
         {
             Parts parts = partsOf(from, to);
             if (std::ranges::count_if(parts.branches, &Branch::isLong) > 1)

@@ -22,7 +22,7 @@ using nvinfer1::PluginTensorDesc;
 
 namespace
 {
-constexpr int32_t kMostCombinations{1 << 16};
+constexpr int32_t kMaxCombinations{1 << 16};
 
 struct QuickCapabilities
 {
@@ -82,8 +82,8 @@ class Quick final : public Plugin
     Quick(std::unique_ptr<IPluginV3> plugin, QuickCapabilities const& capabilities)
         : mPlugin{std::move(plugin)},
           mOwn{capabilities},
-          mIdentity{textOf(mOwn.core->getPluginName()), textOf(mOwn.core->getPluginVersion()),
-              textOf(mOwn.core->getPluginNamespace()), Generation::kV3}
+          mIdentity{stringOf(mOwn.core->getPluginName()), stringOf(mOwn.core->getPluginVersion()),
+              stringOf(mOwn.core->getPluginNamespace()), Generation::kV3}
     {
     }
 
@@ -179,7 +179,7 @@ class Quick final : public Plugin
     }
     int32_t combinationLimit() override
     {
-        return kMostCombinations;
+        return kMaxCombinations;
     }
     Result<Done> configure(Ports const& ports) override
     {
@@ -270,11 +270,11 @@ class Quick final : public Plugin
     }
     std::string timingCacheId() override
     {
-        return mOwn.build == nullptr ? "" : unfailing(textOf(mOwn.build->getTimingCacheID()));
+        return mOwn.build == nullptr ? "" : unfailing(stringOf(mOwn.build->getTimingCacheID()));
     }
     std::string metadata() override
     {
-        return mOwn.build == nullptr ? "" : unfailing(textOf(mOwn.build->getMetadataString()));
+        return mOwn.build == nullptr ? "" : unfailing(stringOf(mOwn.build->getMetadataString()));
     }
 
     Result<AheadKernel> kernel(std::span<Shape const> inputs, Ports const& ports) override
@@ -353,7 +353,7 @@ class Quick final : public Plugin
         mCombinations.clear();
         int32_t const count = alsoTold("getNbSupportedFormatCombinations", "all are asked for at once",
             [&] { return mOwn.build->getNbSupportedFormatCombinations(told.data(), ports.inputs, ports.outputs()); });
-        if (count <= 0 || count > kMostCombinations)
+        if (count <= 0 || count > kMaxCombinations)
             return false;
         mCombinations.resize(static_cast<size_t>(count) * told.size());
         int32_t const code = alsoTold("getSupportedFormatCombinations", "all are asked for at once", [&] {

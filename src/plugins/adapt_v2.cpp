@@ -106,8 +106,8 @@ Result<PluginPtr> take(IPluginV2* plugin)
 Result<PluginPtr> adopt(IPluginV2& plugin)
 {
     forgetExplanation();
-    Identity const identity{textOf(plugin.getPluginType()), textOf(plugin.getPluginVersion()),
-        textOf(plugin.getPluginNamespace()), generationOf(plugin)};
+    Identity const identity{stringOf(plugin.getPluginType()), stringOf(plugin.getPluginVersion()),
+        stringOf(plugin.getPluginNamespace()), generationOf(plugin)};
     TENON_TRY(checkLengths(identity));
     int32_t const outputs = toldOf("the user's plugin ", identity, "getNbOutputs", "it is added to a network",
         [&] { return plugin.getNbOutputs(); });

@@ -65,7 +65,7 @@ Result<Capabilities> capabilitiesOf(IPluginV3& plugin, bool needsBuild)
 
 Identity identityOf(IPluginV3OneCore& core)
 {
-    return {textOf(core.getPluginName()), textOf(core.getPluginVersion()), textOf(core.getPluginNamespace()),
+    return {stringOf(core.getPluginName()), stringOf(core.getPluginVersion()), stringOf(core.getPluginNamespace()),
         Generation::kV3};
 }
 
@@ -244,11 +244,11 @@ class V3 final : public Plugin
     }
     std::string timingCacheId() override
     {
-        return mBuild == nullptr ? "" : unfailing(textOf(mBuild->getTimingCacheID()));
+        return mBuild == nullptr ? "" : unfailing(stringOf(mBuild->getTimingCacheID()));
     }
     std::string metadata() override
     {
-        return mBuild == nullptr ? "" : unfailing(textOf(mBuild->getMetadataString()));
+        return mBuild == nullptr ? "" : unfailing(stringOf(mBuild->getMetadataString()));
     }
 
   private:

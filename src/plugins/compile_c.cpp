@@ -25,7 +25,7 @@ namespace
 constexpr char const* kHeader{
 #include "plugins/plugin_kernel_header.inc"
 };
-constexpr size_t kMostWords{4000}; //!< Of what a compiler says.
+constexpr size_t kMaxWords{4000}; //!< Of what a compiler says.
 
 class TemporaryFolder
 {
@@ -147,7 +147,7 @@ Result<Bytes> compileC(ByteView source)
         std::string const made = *status == 0 ? readFile(object) : "";
         if (made.empty())
             return badConfig(
-                "its C source does not compile: {} ended with {}: {}", compiler, *status, said.substr(0, kMostWords));
+                "its C source does not compile: {} ended with {}: {}", compiler, *status, said.substr(0, kMaxWords));
         return Bytes(made.begin(), made.end());
     }
     return badConfig(

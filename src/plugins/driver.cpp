@@ -27,7 +27,7 @@ std::string choicesText(std::span<PortChoice const> choices)
 }
 
 //! So many questions about types and formats suffice for every plugin that accepts something reasonable.
-constexpr int64_t kMostQuestions{100000};
+constexpr int64_t kMaxQuestions{100000};
 
 //! Answers to questions that differ in their last port only, and what follows where one was accepted.
 struct Answers
@@ -127,7 +127,7 @@ class Negotiation
         put(mPorts.all[position], choice);
         if (answer.isKnown)
             return answer.isAccepted;
-        if (mQuestions == kMostQuestions)
+        if (mQuestions == kMaxQuestions)
         {
             mIsCutShort = true;
             return false;
@@ -152,7 +152,7 @@ class Negotiation
             mPlugin.identity().show(), offer.name,
             mPrefix.empty() ? "" : fmt::format(" (after {} for the ports before it)", mPrefix),
             offer.choices.empty() ? "none, since no type can be offered there" : choicesText(offer.choices),
-            mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMostQuestions) : "", because());
+            mIsCutShort ? fmt::format(" (the search ended after {} questions)", kMaxQuestions) : "", because());
     }
 
     Plugin& mPlugin;
@@ -249,9 +249,9 @@ Result<Aliases> aliasesOf(Plugin& plugin, Ports const& ports)
 
 Result<int64_t> workspaceOf(Plugin& plugin, Ports const& ports)
 {
-    constexpr size_t kMost{size_t{1} << 48U};
+    constexpr size_t kLimit{size_t{1} << 48U};
     size_t const bytes = TENON_TRY(plugin.workspace(ports));
-    if (bytes > kMost)
+    if (bytes > kLimit)
         return badConfig("getWorkspaceSize() of plugin {} failed, or answers more than there is: {}{}",
             plugin.identity().show(), bytes, because());
     return static_cast<int64_t>(bytes);
@@ -264,10 +264,10 @@ Result<Finished> finish(Plugin& plugin, std::span<Ports const> profiles, FinishO
     Finished result;
     auto const grow = [&](Ports const& ports) -> Result<Done> {
         int64_t const bytes = TENON_TRY(workspaceOf(*copy, ports));
-        if (bytes > options.mostWorkspace)
+        if (bytes > options.maxWorkspace)
             return badConfig("plugin {} wants a workspace of {} bytes, and the limit of MemoryPoolType::kWORKSPACE is "
                              "{}; raise the limit, or lower the bounds of the profiles",
-                copy->identity().show(), bytes, options.mostWorkspace);
+                copy->identity().show(), bytes, options.maxWorkspace);
         result.workspace = std::max(result.workspace, bytes);
         return Done{};
     };

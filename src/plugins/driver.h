@@ -67,7 +67,7 @@ struct FinishOptions
     bool mayAlias{false};
     std::optional<int32_t> tactic;                   //!< Chosen by time; none: the first.
     std::vector<std::array<int32_t, 2>> dataExtents; //!< (output, axis) of extents that only running tells.
-    int64_t mostWorkspace{INT64_MAX};
+    int64_t maxWorkspace{INT64_MAX};
 };
 
 //! Configures, prepares and stores a copy of the plugin for a combination; one entry of `profiles` per profile.

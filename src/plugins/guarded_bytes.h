@@ -13,8 +13,8 @@ class GuardedBytes
   public:
     static Result<GuardedBytes> make(size_t size)
     {
-        constexpr size_t kMost{size_t{1} << 40};
-        if (size > kMost)
+        constexpr size_t kLimit{size_t{1} << 40};
+        if (size > kLimit)
             return badConfig("{} bytes were asked for", size);
         return GuardedBytes{size};
     }

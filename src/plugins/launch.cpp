@@ -11,7 +11,7 @@ namespace tenon::plugins
 
 namespace
 {
-constexpr size_t kMostInstructions{1 << 16};
+constexpr size_t kMaxInstructions{1 << 16};
 
 LaunchOp launchOp(ShapeOp op) noexcept
 {
@@ -152,15 +152,15 @@ Result<LaunchProgram> LaunchSymbols::compile(std::span<ShapeExpr const> numbers)
 Result<Done> checkLaunch(LaunchProgram const& program, std::span<int32_t const> inputRanks)
 {
     auto const count = static_cast<int64_t>(program.instructions.size());
-    bool fits = program.instructions.size() <= kMostInstructions;
+    bool fits = program.instructions.size() <= kMaxInstructions;
     for (int64_t i = 0; fits && i < count; ++i)
     {
         LaunchInstruction const& each = program.instructions[static_cast<size_t>(i)];
         if (each.op == LaunchOp::kConstant)
             continue;
         bool const isExtent = each.op == LaunchOp::kExtent;
-        int64_t const mostA = isExtent ? static_cast<int64_t>(inputRanks.size()) : i;
-        fits = each.op <= LaunchOp::kLess && each.a >= 0 && each.a < mostA && each.b >= 0
+        int64_t const maxA = isExtent ? static_cast<int64_t>(inputRanks.size()) : i;
+        fits = each.op <= LaunchOp::kLess && each.a >= 0 && each.a < maxA && each.b >= 0
             && each.b < (isExtent ? int64_t{inputRanks[static_cast<size_t>(each.a)]} : i);
     }
     for (int32_t const result : program.results)

@@ -10,7 +10,7 @@ using nvinfer1::ISymExpr;
 
 namespace
 {
-constexpr int32_t kMostArguments{4096};
+constexpr int32_t kMaxArguments{4096};
 }
 
 Result<ShapeExpr> valueOf(ShapeBuilder const& builder, ISymExpr* number)
@@ -176,7 +176,7 @@ bool KernelArguments::setNbSymExprs(int32_t count) noexcept
 {
     try
     {
-        if (count < 0 || count > kMostArguments)
+        if (count < 0 || count > kMaxArguments)
             return false;
         mGiven.assign(static_cast<size_t>(count), nullptr);
         mValues.assign(static_cast<size_t>(count), 0);

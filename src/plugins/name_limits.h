@@ -17,13 +17,13 @@ inline Result<Done> checkLength(std::string_view what, std::string_view text)
 }
 
 //! Most outputs of one plugin.
-inline constexpr int32_t kMostOutputs{4096};
+inline constexpr int32_t kMaxOutputs{4096};
 
 inline Result<Done> checkOutputs(Identity const& identity, int32_t outputs)
 {
-    if (outputs < 1 || outputs > kMostOutputs)
+    if (outputs < 1 || outputs > kMaxOutputs)
         return badArgument(
-            "plugin '{}' has {} outputs: it needs at least one, and {} at most", identity.type, outputs, kMostOutputs);
+            "plugin '{}' has {} outputs: it needs at least one, and {} at most", identity.type, outputs, kMaxOutputs);
     return Done{};
 }
 

@@ -25,9 +25,9 @@ using nvinfer1::IPluginResource;
 
 namespace
 {
-constexpr size_t kMostListed{3};      //!< Registered creators that one message names.
-constexpr size_t kMostCompared{1024}; //!< Characters of a name: a file may have any.
-std::atomic<int64_t> gKept{0};        //!< Resources.
+constexpr size_t kMaxListed{3};      //!< Registered creators that one message names.
+constexpr size_t kMaxCompared{1024}; //!< Characters of a name: a file may have any.
+std::atomic<int64_t> gKept{0};       //!< Resources.
 
 struct Names
 {
@@ -39,7 +39,8 @@ struct Names
 template <typename C>
 Names namesOf(C& creator)
 {
-    return {textOf(creator.getPluginName()), textOf(creator.getPluginVersion()), textOf(creator.getPluginNamespace())};
+    return {stringOf(creator.getPluginName()), stringOf(creator.getPluginVersion()),
+        stringOf(creator.getPluginNamespace())};
 }
 
 Result<Names> namesAsSaid(nvinfer1::IPluginCreatorInterface& creator)
@@ -51,7 +52,7 @@ Result<Names> namesAsSaid(nvinfer1::IPluginCreatorInterface& creator)
     case CreatorKind::kV3Quick: return namesOf(static_cast<IPluginCreatorV3Quick&>(creator));
     case CreatorKind::kUnknown: break;
     }
-    return badArgument("the creator is of an unknown kind: '{}'", textOf(creator.getInterfaceInfo().kind));
+    return badArgument("the creator is of an unknown kind: '{}'", stringOf(creator.getInterfaceInfo().kind));
 }
 
 //! Name, version and namespace, each within its limit (A8).
@@ -349,11 +350,11 @@ struct Near
     std::string name;
 };
 
-//! Creators with types like the wanted one, at most kMostListed; the closest first.
+//! Creators with types like the wanted one, at most kMaxListed; the closest first.
 template <typename Entries>
 std::vector<Near> nearest(Entries const& entries, PluginName const& name)
 {
-    std::string_view const wanted = std::string_view{name.type}.substr(0, kMostCompared);
+    std::string_view const wanted = std::string_view{name.type}.substr(0, kMaxCompared);
     size_t const farthest = std::max<size_t>(wanted.size() / 2, 2); // In characters to change.
     std::vector<Near> near;
     for (auto const& each : entries)
@@ -362,7 +363,7 @@ std::vector<Near> nearest(Entries const& entries, PluginName const& name)
                 {changes * 4 + (each.version == name.version ? 0U : 1U) + (each.nameSpace == name.nameSpace ? 0U : 1U),
                     show(each.type, each.version, each.nameSpace)});
     std::ranges::stable_sort(near, {}, &Near::distance);
-    near.resize(std::min(near.size(), kMostListed));
+    near.resize(std::min(near.size(), kMaxListed));
     return near;
 }
 } // namespace

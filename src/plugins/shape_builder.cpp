@@ -24,11 +24,11 @@ class Retired
     }
     void keep(std::deque<DimensionExpr> exprs)
     {
-        constexpr size_t kMost{64};
+        constexpr size_t kLimit{64};
         std::deque<DimensionExpr> oldest; // Freed without the lock.
         std::scoped_lock const lock{mMutex};
         mCalls.push_back(std::move(exprs));
-        if (mCalls.size() <= kMost)
+        if (mCalls.size() <= kLimit)
             return;
         oldest = std::move(mCalls.front());
         mCalls.pop_front();
@@ -198,9 +198,9 @@ Result<DimensionExpr const*> ShapeBuilder::declare(
         return badArgument("size tensor {}: opt and upper may not depend on another size tensor", outputIndex);
     std::optional<int64_t> const least = typical->value().constant();
     std::optional<int64_t> const largest = most->value().constant();
-    if ((least && *least < 0) || (largest && (*largest < 0 || *largest > kMostTensorElements)))
+    if ((least && *least < 0) || (largest && (*largest < 0 || *largest > kMaxTensorElements)))
         return badArgument("size tensor {}: opt {} and upper {}: sizes are from 0 to {}", outputIndex,
-            typical->value().show(), most->value().show(), kMostTensorElements);
+            typical->value().show(), most->value().show(), kMaxTensorElements);
     if (least && largest && *least > *largest)
         return badArgument("size tensor {}: opt {} is above upper {}", outputIndex, *least, *largest);
     ShapeExpr const extent = mDataExtent(static_cast<int32_t>(mSizeOutputs.size()), most->value());

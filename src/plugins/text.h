@@ -6,7 +6,7 @@
 namespace tenon::plugins
 {
 
-inline std::string textOf(char const* text)
+inline std::string stringOf(char const* text)
 {
     return text == nullptr ? "" : text;
 }

@@ -27,10 +27,10 @@ Result<TensorArg> operandAt(Ports const& ports, size_t at, std::span<std::array<
 }
 
 //! One combination, ready to run.
-class Candidate
+class TimedCombination
 {
   public:
-    Candidate(Plugin& plugin, Ports ports, TimingOptions const& options)
+    TimedCombination(Plugin& plugin, Ports ports, TimingOptions const& options)
         : mPlugin{plugin},
           mPorts{std::move(ports)},
           mOptions{options},
@@ -50,7 +50,7 @@ class Candidate
         TENON_TRY(mCopy->initialize());
         if (sizesLate)
             mWorkspace = TENON_TRY(workspaceOf(*mCopy, mPorts));
-        if (mWorkspace > mOptions.mostWorkspace)
+        if (mWorkspace > mOptions.maxWorkspace)
             return std::optional<std::vector<int32_t>>{};
         return std::optional{std::move(tactics)};
     }
@@ -122,7 +122,7 @@ Result<Fastest> fastest(
     double best{-1.0};
     for (size_t i = 0; i < combinations.size(); ++i)
     {
-        Candidate candidate{plugin, withCombination(ports, combinations[i]), options};
+        TimedCombination candidate{plugin, withCombination(ports, combinations[i]), options};
         auto const tactics = TENON_TRY(candidate.configure());
         if (!tactics)
             continue;

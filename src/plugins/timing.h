@@ -30,7 +30,7 @@ struct TimingOptions
     int32_t least{1};       //!< As MeasureOptions::rounds.
     bool mayAlias{false};
     std::vector<std::array<int32_t, 2>> dataExtents;
-    int64_t mostWorkspace{INT64_MAX};
+    int64_t maxWorkspace{INT64_MAX};
 };
 
 struct Fastest

@@ -67,11 +67,11 @@ class TraceFile
     {
         if (std::fputs(text.c_str(), mFile) < 0 || std::fflush(mFile) != 0)
             Trace::noteProblem(fmt::format("TENON_PLUGIN_TRACE: '{}' lacks calls that could not be written: {}",
-                textOf(Knob::kPluginTrace).value_or(""), std::strerror(errno)));
+                knobText(Knob::kPluginTrace).value_or(""), std::strerror(errno)));
     }
     TraceFile()
     {
-        if (std::optional<std::string> const path = textOf(Knob::kPluginTrace))
+        if (std::optional<std::string> const path = knobText(Knob::kPluginTrace))
         {
             mFile = std::fopen(path->c_str(), "a");
             if (mFile == nullptr)

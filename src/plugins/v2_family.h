@@ -27,8 +27,8 @@ class V2Family : public Plugin
   public:
     V2Family(nvinfer1::IPluginV2* plugin, Generation generation)
         : mPlugin{plugin},
-          mIdentity{textOf(plugin->getPluginType()), textOf(plugin->getPluginVersion()),
-              textOf(plugin->getPluginNamespace()), generation}
+          mIdentity{stringOf(plugin->getPluginType()), stringOf(plugin->getPluginVersion()),
+              stringOf(plugin->getPluginNamespace()), generation}
     {
     }
     ~V2Family() override

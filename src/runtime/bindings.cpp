@@ -14,9 +14,9 @@ namespace
 //! Of the values of a shape output; 0 where more are possible than a shape tensor has.
 size_t spareBytes(PlanIO const& io) noexcept
 {
-    constexpr int64_t kMost{64};
+    constexpr int64_t kLimit{64};
     int64_t const count = io.dims.nbDims == 0 ? 1 : io.dims.d[0];
-    bool const fits = io.isShape && !io.isInput && count >= 0 && count <= kMost;
+    bool const fits = io.isShape && !io.isInput && count >= 0 && count <= kLimit;
     return fits ? sizeof(int64_t) * static_cast<size_t>(std::max<int64_t>(count, 1)) : 0;
 }
 } // namespace

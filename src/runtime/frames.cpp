@@ -16,19 +16,19 @@ Frames::Frames(ContextState& context)
 
 std::shared_ptr<Frame> Frames::takeFree(ContinueCheck const* mayContinue)
 {
-    constexpr size_t kMost{1024};
-    constexpr ptrdiff_t kMostIdle{64};
+    constexpr size_t kLimit{1024};
+    constexpr ptrdiff_t kMaxIdle{64};
     auto const isIdle = [](auto const& each) { return !each->isUnderWay(); };
     if (auto const found = std::ranges::find_if(mAll, isIdle); found != mAll.end())
     {
         std::shared_ptr<Frame> frame = *found;
         frame->settle();
         // Those that a burst of runs leaves behind keep all that their shapes need.
-        if (mAll.size() > asSize(kMostIdle) && std::ranges::count_if(mAll, isIdle) > kMostIdle)
+        if (mAll.size() > asSize(kMaxIdle) && std::ranges::count_if(mAll, isIdle) > kMaxIdle)
             std::erase_if(mAll, [&](auto const& each) { return each != frame && isIdle(each); });
         return frame;
     }
-    if (mAll.size() < kMost || mContext.engine.device().isWorking())
+    if (mAll.size() < kLimit || mContext.engine.device().isWorking())
         return mAll.emplace_back(std::make_shared<Frame>(mContext));
     std::rotate(mAll.begin(), mAll.begin() + 1, mAll.end()); // The first has been under way for longest.
     return mAll.back()->wait(mayContinue) ? mAll.back() : nullptr;

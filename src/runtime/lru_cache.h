@@ -25,8 +25,8 @@ class LruCache
     using Ptr = std::shared_ptr<V const>;
 
     //! The latest value stays, however large it is.
-    explicit LruCache(size_t mostBytes)
-        : mMostBytes{mostBytes}
+    explicit LruCache(size_t maxBytes)
+        : mMostBytes{maxBytes}
     {
     }
 

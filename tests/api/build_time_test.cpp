@@ -240,8 +240,8 @@ TEST_P(BuildTime, growsAsTheNumberOfLayersInEachPhase)
 {
     constexpr int32_t kFew{1'500};
     constexpr int32_t kTimes{8};
-    constexpr double kMost{3.0 * kTimes}; // A square would be 64 times.
-    constexpr double kNoise{0.02};        // Seconds.
+    constexpr double kLimit{3.0 * kTimes}; // A square would be 64 times.
+    constexpr double kNoise{0.02};         // Seconds.
     std::map<std::string, double> few = times(kFew);
     std::map<std::string, double> const many = times(kTimes * kFew);
     for (int32_t i = 0; i < 2; ++i) // Caches that others have emptied cost, too.
@@ -250,7 +250,7 @@ TEST_P(BuildTime, growsAsTheNumberOfLayersInEachPhase)
     for (auto const& [phase, seconds] : many)
         if (phase.find("long step") == std::string::npos)
         {
-            EXPECT_LT(seconds, kMost * std::max(few[phase], kNoise / kTimes)) << phase << ", " << few[phase];
+            EXPECT_LT(seconds, kLimit * std::max(few[phase], kNoise / kTimes)) << phase << ", " << few[phase];
         }
 }
 
@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, BuildTime, testing::ValuesIn([] {
 
 namespace
 {
-constexpr double kMostUnasked{0.2};
+constexpr double kMaxUnasked{0.2};
 
 //! One thread's work for each question is what a user who gives up waits for.
 void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config, KeepingLogger& logger)
@@ -274,7 +274,7 @@ void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderCon
     config.setProgressMonitor(&all);
     std::unique_ptr<IHostMemory> plan{builder.buildSerializedNetwork(network, config)};
     EXPECT_NE(plan, nullptr) << logger.errors();
-    EXPECT_LT(all.longest, kMostUnasked);
+    EXPECT_LT(all.longest, kMaxUnasked);
     std::mt19937 random{23};
     for (int32_t i = 0; i < 4; ++i)
     {
@@ -283,7 +283,7 @@ void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderCon
         double const start = secondsWorked(CLOCK_THREAD_CPUTIME_ID);
         plan.reset(builder.buildSerializedNetwork(network, config));
         EXPECT_EQ(plan, nullptr);
-        EXPECT_LT(some.longest, kMostUnasked) << secondsWorked(CLOCK_THREAD_CPUTIME_ID) - start;
+        EXPECT_LT(some.longest, kMaxUnasked) << secondsWorked(CLOCK_THREAD_CPUTIME_ID) - start;
     }
     config.setProgressMonitor(nullptr);
 }

@@ -11,8 +11,8 @@ namespace apitest
 namespace
 {
 
-constexpr int32_t kMost{5};
-constexpr int32_t kFewest{2}; //!< That the first profile of an explicit network takes at most.
+constexpr int32_t kLimit{5};
+constexpr int32_t kSmallest{2}; //!< That the first profile of an explicit network takes at most.
 constexpr uint32_t kExplicit{1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
 
 //! Networks of one function are engines of all three kinds. An input or output tensor has `perSample` elements.
@@ -24,7 +24,7 @@ class ImplicitBatch : public ApiTest
         return std::unique_ptr<IExecutionContext>{engine.createExecutionContext()};
     }
     //! A network of the builder with that max batch size.
-    void begin(int32_t most = kMost)
+    void begin(int32_t most = kLimit)
     {
         builder->setMaxBatchSize(most);
         network.reset(builder->createNetworkV2(0));
@@ -42,7 +42,7 @@ class ImplicitBatch : public ApiTest
     {
         return network->addConstant(dims(extents), weights(values))->getOutput(0);
     }
-    //! Runs each batch up to kMost and compares with what `expected` makes of x, sample by sample.
+    //! Runs each batch up to kLimit and compares with what `expected` makes of x, sample by sample.
     using Expected = std::function<std::vector<float>(std::vector<float> const& sample)>;
     void runAll(ICudaEngine& engine, size_t inputs, size_t outputs, Expected const& expected)
     {
@@ -71,14 +71,14 @@ TEST_F(ImplicitBatch, C15_aNetworkIsImplicitWithoutTheBitWhereTheBuilderHasAMaxB
 {
     EXPECT_EQ(builder->getMaxBatchSize(), 1);
     EXPECT_FALSE(network->hasImplicitBatchDimension());
-    builder->setMaxBatchSize(kMost);
-    EXPECT_EQ(builder->getMaxBatchSize(), kMost);
+    builder->setMaxBatchSize(kLimit);
+    EXPECT_EQ(builder->getMaxBatchSize(), kLimit);
     EXPECT_TRUE(network->hasImplicitBatchDimension()) << "before the build is early enough";
     network.reset(builder->createNetworkV2(kExplicit));
     EXPECT_FALSE(network->hasImplicitBatchDimension()) << "the bit says otherwise";
     builder->setMaxBatchSize(0);
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setMaxBatchSize"), 1);
-    EXPECT_EQ(builder->getMaxBatchSize(), kMost);
+    EXPECT_EQ(builder->getMaxBatchSize(), kLimit);
     builder->reset();
     EXPECT_EQ(builder->getMaxBatchSize(), 1);
     network.reset(builder->createNetworkV2(0));
@@ -110,7 +110,7 @@ TEST_F(ImplicitBatch, everyBatchUpToTheMaximumRuns)
     DeviceArray<float> const y{size_t{320 * 6}};
     void* bindings[]{x.data(), y.data()};
     context->setErrorRecorder(&recorder);
-    for (int32_t const batch : {kMost + 1, 0, -1})
+    for (int32_t const batch : {kLimit + 1, 0, -1})
     {
         EXPECT_FALSE(context->execute(batch, bindings)) << batch;
         EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_ARGUMENT);
@@ -144,7 +144,7 @@ TEST_F(ImplicitBatch, O_answersOfTheEngineLeaveTheBatchOut)
         ASSERT_NE(engine, nullptr);
         std::vector<int64_t> const x{3, 8, 10};
         EXPECT_TRUE(engine->hasImplicitBatchDimension());
-        EXPECT_EQ(engine->getMaxBatchSize(), kMost);
+        EXPECT_EQ(engine->getMaxBatchSize(), kLimit);
         EXPECT_EQ(engine->getNbOptimizationProfiles(), 1);
         EXPECT_EQ(engine->getNbBindings(), 2);
         EXPECT_EQ(extents(engine->getTensorShape("x")), x);
@@ -157,7 +157,7 @@ TEST_F(ImplicitBatch, O_answersOfTheEngineLeaveTheBatchOut)
         EXPECT_EQ(extents(context->getStrides(0)), (std::vector<int64_t>{80, 10, 1}));
         EXPECT_TRUE(context->allInputDimensionsSpecified());
         EXPECT_EQ(context->inferShapes(0, nullptr), 0);
-        EXPECT_GE(context->getMaxOutputSize("y"), kMost * 320 * 4);
+        EXPECT_GE(context->getMaxOutputSize("y"), kLimit * 320 * 4);
         if (!again)
         {
             std::unique_ptr<IHostMemory> const stored{engine->serialize()};
@@ -513,13 +513,13 @@ class SameNetwork : public ImplicitBatch
         builder->reset();
         config.reset(builder->createBuilderConfig());
         if (kMode == BatchMode::kImplicit)
-            begin(kMost);
+            begin(kLimit);
         else
             network.reset(builder->createNetworkV2(kExplicit));
         EraNetwork<kMode> era{*network, store};
         add(era);
         if (kMode == BatchMode::kExplicit)
-            for (int64_t const most : {kFewest, kMost})
+            for (int64_t const most : {kSmallest, kLimit})
                 addBatchProfile(most);
         return buildEngine();
     }
@@ -576,7 +576,7 @@ class SameNetwork : public ImplicitBatch
         ASSERT_TRUE(byIndex[1]->setOptimizationProfileAsync(1, stream()));
         ASSERT_TRUE(byName[1]->setOptimizationProfileAsync(1, stream()));
         auto const count = static_cast<std::ptrdiff_t>(ports.size());
-        for (int32_t const batch : {1, 3, static_cast<int32_t>(kMost), 2})
+        for (int32_t const batch : {1, 3, static_cast<int32_t>(kLimit), 2})
         {
             auto const size = static_cast<size_t>(batch);
             auto const want =
@@ -587,7 +587,7 @@ class SameNetwork : public ImplicitBatch
                 want);
             Dims shape = full.getTensorShape(ports.front().name);
             shape.d[0] = batch;
-            for (size_t profile = batch <= kFewest ? 0 : 1; profile < 2; ++profile)
+            for (size_t profile = batch <= kSmallest ? 0 : 1; profile < 2; ++profile)
             {
                 SCOPED_TRACE("profile " + std::to_string(profile) + ", batch " + std::to_string(batch));
                 auto const second = outputsOf(ports, size, [&](auto const& bindings) {

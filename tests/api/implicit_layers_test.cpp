@@ -11,7 +11,7 @@ namespace apitest
 namespace
 {
 
-constexpr int32_t kMostSamples{3};
+constexpr int32_t kMaxSamples{3};
 constexpr uint32_t kExplicitBatch{1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)};
 
 //! One input: extents of a sample. Integers lie within [0, below).
@@ -180,7 +180,7 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
         IOptimizationProfile* const profile = builder->createOptimizationProfile();
         for (LayerPort const& port : GetParam().inputs)
             for (auto const& [select, batch] : {std::pair{OptProfileSelector::kMIN, 1},
-                     {OptProfileSelector::kOPT, kMostSamples}, {OptProfileSelector::kMAX, kMostSamples}})
+                     {OptProfileSelector::kOPT, kMaxSamples}, {OptProfileSelector::kMAX, kMaxSamples}})
                 ASSERT_TRUE(profile->setDimensions(port.name, select, shapeOf(port, batch)));
         ASSERT_GE(config->addOptimizationProfile(profile), 0);
     }
@@ -208,7 +208,7 @@ class LayersOfSamples : public ApiTest, public ::testing::WithParamInterface<Lay
 
 TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
 {
-    builder->setMaxBatchSize(kMostSamples);
+    builder->setMaxBatchSize(kMaxSamples);
     ILayer const* const layer = add(false);
     ASSERT_NE(layer, nullptr) << logger.errors();
     EXPECT_EQ(extents(layer->getOutput(0)->getDimensions()), GetParam().output);
@@ -221,7 +221,7 @@ TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
     ASSERT_NE(full, nullptr);
     std::unique_ptr<IExecutionContext> const old{implicit->createExecutionContext()};
     std::unique_ptr<IExecutionContext> const byName{full->createExecutionContext()};
-    for (int32_t batch = 1; batch <= kMostSamples; ++batch)
+    for (int32_t batch = 1; batch <= kMaxSamples; ++batch)
     {
         auto const want = outputOf(batch, [&](std::vector<void*> const& bindings) {
             bool isSet{true};
@@ -234,7 +234,7 @@ TEST_P(LayersOfSamples, S7_anImplicitBatchGivesTheSameAsAnExplicitOne)
         ASSERT_EQ(got.size(), want.size());
         EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0) << "batch " << batch;
     }
-    EXPECT_FALSE(old->execute(kMostSamples + 1, std::vector<void*>(GetParam().inputs.size() + 1).data()));
+    EXPECT_FALSE(old->execute(kMaxSamples + 1, std::vector<void*>(GetParam().inputs.size() + 1).data()));
 }
 
 TEST_P(LayersOfSamples, C15_withoutAMaxBatchSizeTheRankOfASampleIsRefusedByName)

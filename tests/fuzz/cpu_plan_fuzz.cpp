@@ -20,8 +20,8 @@ namespace
 {
 using nvinfer1::Dims;
 
-constexpr int64_t kMostPlanBytes{1 << 22}; //!< Of one tensor, or of the arena.
-constexpr uint64_t kMostScratch{1 << 26};  //!< Kernels size theirs for all lanes that there might be.
+constexpr int64_t kMaxPlanBytes{1 << 22}; //!< Of one tensor, or of the arena.
+constexpr uint64_t kMaxScratch{1 << 26};  //!< Kernels size theirs for all lanes that there might be.
 
 //! Refuses what no small network needs.
 class LimitedMemory final : public nvinfer1::IGpuAllocator
@@ -29,7 +29,7 @@ class LimitedMemory final : public nvinfer1::IGpuAllocator
   public:
     void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags) noexcept override
     {
-        if (size > kMostScratch)
+        if (size > kMaxScratch)
             return nullptr;
         return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     }
@@ -70,7 +70,7 @@ class CpuPlanRunner
         if (mContext == nullptr || !setInputs(point))
             return false;
         size_t const bytes = mContext->updateDeviceMemorySizeForShapes();
-        if (bytes > static_cast<size_t>(kMostPlanBytes))
+        if (bytes > static_cast<size_t>(kMaxPlanBytes))
             return false;
         DeviceArray<char> const arena{bytes};
         mContext->setDeviceMemoryV2(arena.data(), static_cast<int64_t>(bytes));
@@ -118,7 +118,7 @@ class CpuPlanRunner
 
     bool give(char const* name, int64_t bytes)
     {
-        if (bytes < 0 || bytes > kMostPlanBytes)
+        if (bytes < 0 || bytes > kMaxPlanBytes)
             return false;
         // Floats of sensible size, so that arithmetic is exercised and not only NaNs.
         std::vector<float> const values = randomFloats(static_cast<size_t>(bytes / 4) + 1, 3);

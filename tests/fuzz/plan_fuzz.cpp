@@ -46,7 +46,7 @@ class PlanRunner
         if (!setInputs(**engine, context))
             return false;
         auto const bytes = context.updateDeviceMemorySizeForShapes();
-        if (!bytes || *bytes > kMost)
+        if (!bytes || *bytes > kLimit)
             return false;
         DeviceArray<char> const memory{static_cast<size_t>(*bytes)};
         if (!context.setDeviceMemory(memory.data(), *bytes))
@@ -55,14 +55,14 @@ class PlanRunner
         {
             char const* const name = (*engine)->io(i).name.c_str();
             auto const size = context.maxOutputSize(name);
-            if (!size || *size > kMost || !give(context, name, static_cast<size_t>(*size)))
+            if (!size || *size > kLimit || !give(context, name, static_cast<size_t>(*size)))
                 return false;
         }
         return static_cast<bool>(context.enqueue(nullptr));
     }
 
   private:
-    static constexpr int64_t kMost{1 << 22};
+    static constexpr int64_t kLimit{1 << 22};
 
     bool setInputs(Engine const& engine, Context& context)
     {
@@ -73,7 +73,7 @@ class PlanRunner
             if (!dims || !context.setInputShape(io.name.c_str(), *dims))
                 return false;
             int64_t const bytes = bytesOf(io.dtype, Layout::kLinear, {dims->d, static_cast<size_t>(dims->nbDims)});
-            if (bytes < 0 || bytes > kMost || !give(context, io.name.c_str(), static_cast<size_t>(bytes)))
+            if (bytes < 0 || bytes > kLimit || !give(context, io.name.c_str(), static_cast<size_t>(bytes)))
                 return false;
         }
         return true;

@@ -29,7 +29,7 @@ using plugins::builtin::StockPlugin;
 
 using Extents = std::vector<int64_t>;
 
-constexpr int64_t kMostPluginBytes{1 << 20}; //!< Of one tensor.
+constexpr int64_t kMaxPluginBytes{1 << 20}; //!< Of one tensor.
 
 std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(StockPlugin const& plugin)
 {
@@ -198,7 +198,7 @@ class Interrogation
             bool const isSound = layout && (*layout == Layout::kLinear || dims.nbDims == 4);
             int64_t const bytes =
                 isSound ? bytesOf(port.desc.type, *layout, {dims.d, static_cast<size_t>(dims.nbDims)}) : -1;
-            if (bytes < 0 || bytes > kMostPluginBytes)
+            if (bytes < 0 || bytes > kMaxPluginBytes)
                 return false;
             memory.push_back(std::make_unique<DeviceArray<char>>(static_cast<size_t>(bytes)));
             fill(port.desc.type, memory.back()->data(), static_cast<size_t>(bytes));
@@ -206,7 +206,7 @@ class Interrogation
         }
         static_cast<void>(mPlugin.configure(ports));
         auto const wanted = mPlugin.workspace(ports);
-        if (!wanted || *wanted > static_cast<size_t>(kMostPluginBytes) || !mPlugin.initialize()
+        if (!wanted || *wanted > static_cast<size_t>(kMaxPluginBytes) || !mPlugin.initialize()
             || !mPlugin.reshape(ports))
             return false;
         DeviceArray<char> const workspace{*wanted};

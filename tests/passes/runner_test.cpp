@@ -92,7 +92,7 @@ double secondsToMerge(Graph (*make)(int32_t), int32_t count, size_t left)
 
 constexpr int32_t kFew{1'250};
 constexpr int32_t kMany{16 * kFew};
-constexpr double kMostTimes{80}; //!< 16 times the layers: 16 and what larger memory costs, if not 256 times the time.
+constexpr double kMaxTimes{80}; //!< 16 times the layers: 16 and what larger memory costs, if not 256 times the time.
 
 Rewrite throwing(Graph const&, Node const& node)
 {
@@ -127,13 +127,13 @@ TEST(Runner, lackOfMemoryIsNotARulesFault)
 TEST(Runner, equalNodesAreMergedInTimeLinearInTheirNumber)
 {
     double const few = secondsToMerge(sumOfEqual, kFew, kFew + 1);
-    EXPECT_LT(secondsToMerge(sumOfEqual, kMany, kMany + 1), kMostTimes * few);
+    EXPECT_LT(secondsToMerge(sumOfEqual, kMany, kMany + 1), kMaxTimes * few);
 }
 
 TEST(Runner, unequalNodesAreToldApartInTimeLinearInTheirNumber)
 {
     double const few = secondsToMerge(chain, kFew, kFew);
-    EXPECT_LT(secondsToMerge(chain, kMany, kMany), kMostTimes * few);
+    EXPECT_LT(secondsToMerge(chain, kMany, kMany), kMaxTimes * few);
 }
 
 //! The least of three.
@@ -159,9 +159,9 @@ double secondsToOptimize(Graph (*make)(int32_t), int32_t count, size_t most, std
 TEST(Runner, fusingAChainTakesAFewTimesWhatTheOtherRulesTake)
 {
     constexpr int32_t kLayers{480};
-    constexpr double kMostOfOthers{40};
+    constexpr double kMaxOfOthers{40};
     double const others = secondsToOptimize(chain, kLayers, kLayers, {"fuse-pointwise"});
-    EXPECT_LT(secondsToOptimize(chain, kLayers, kLayers / 40), kMostOfOthers * others);
+    EXPECT_LT(secondsToOptimize(chain, kLayers, kLayers / 40), kMaxOfOthers * others);
 }
 
 TEST(Runner, layersThatBecomeOneCarryTheirOriginsInTimeThatDoesNotExplode)
@@ -200,7 +200,7 @@ const %b : float32[1,4] = 2
 output %z
 )");
     OptimizeOptions once;
-    once.mostPatches = 1;
+    once.maxPatches = 1;
     ASSERT_TRUE(bool{optimizeWith(graph, "merge-equal-nodes", once)});
     EXPECT_EQ(graph.order().size(), 5U);
 }

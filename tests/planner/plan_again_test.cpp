@@ -37,7 +37,7 @@ Result<LayerPtr> layerOf(PlanNode const& node)
     return loadLayer(node.layer, node.fields);
 }
 
-std::string textOf(Graph const& graph)
+std::string graphText(Graph const& graph)
 {
     return print(graph, {.types = true, .names = false});
 }
@@ -70,7 +70,7 @@ output %w
         << "nothing is packed: there is nothing to unpack";
     Result<Graph> const read = readGraph(*plan, {layerOf, entryOf("cpu").unpack});
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(textOf(*read), textOf(*graph));
+    EXPECT_EQ(graphText(*read), textOf(*graph));
 }
 
 TEST(ReadGraph, refusesPackingsThatNobodyUndoes)

@@ -98,8 +98,8 @@ inline bool trips(char const* callback)
     return isFault(Fault::kReturnsError);
 }
 
-constexpr size_t kMostScratch{1024};
-constexpr size_t kWorkspaceBytes{kMostScratch * sizeof(float)};
+constexpr size_t kMaxScratch{1024};
+constexpr size_t kWorkspaceBytes{kMaxScratch * sizeof(float)};
 
 //! `rows`: of the input, at most.
 inline size_t workspaceFor(int64_t rows)
@@ -166,7 +166,7 @@ struct FaultyCore
         float const extra = (isFault(Fault::kWorkspaceGarbage) && (*reinterpret_cast<char*>(workspace) & 1) != 0) ? 1.0F
             : isFault(Fault::kCounts) ? static_cast<float>(++runs)
                                       : 0.0F;
-        static std::array<std::atomic<float>, kMostScratch> shared;
+        static std::array<std::atomic<float>, kMaxScratch> shared;
         for (int64_t i = 0; i < count; ++i)
             workspace[i] = x[i] * *table;
         if (isFault(Fault::kSharedScratch))
@@ -184,7 +184,7 @@ struct FaultyCore
         if (isFault(Fault::kWritesBeforeBegin))
             y[-1] = 1.0F;
         if (isFault(Fault::kWorkspaceOverrun))
-            workspace[kMostScratch] = 1.0F;
+            workspace[kMaxScratch] = 1.0F;
         if (isFault(Fault::kChangesInput) && count > 0)
             const_cast<float*>(x)[0] += 1.0F;
         return 0;

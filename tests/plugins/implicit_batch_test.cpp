@@ -9,7 +9,7 @@ namespace
 using apitest::dims;
 using tenon::test::randomFloats;
 
-constexpr int32_t kMost{4};
+constexpr int32_t kLimit{4};
 
 template <typename P>
 class ImplicitPad : public HookedTest<P>
@@ -20,7 +20,7 @@ TYPED_TEST_SUITE(ImplicitPad, Generations);
 
 TYPED_TEST(ImplicitPad, J2_getsDimsOfOneSampleAndTheBatchAsANumber)
 {
-    this->builder->setMaxBatchSize(kMost);
+    this->builder->setMaxBatchSize(kLimit);
     IPluginV2Layer* const layer = this->add(dims({2, 5, 7}));
     ASSERT_NE(layer, nullptr);
     EXPECT_EQ(apitest::extents(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 9, 10}));
@@ -35,7 +35,7 @@ TYPED_TEST(ImplicitPad, J2_getsDimsOfOneSampleAndTheBatchAsANumber)
         EXPECT_EQ(each, "4") << "J18: for the largest batch";
     Journal::get().clear();
     std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
-    for (int32_t const batch : {1, 3, kMost, 2})
+    for (int32_t const batch : {1, 3, kLimit, 2})
     {
         auto const count = static_cast<size_t>(batch);
         std::vector<float> const values = randomFloats(70 * count, 8);
@@ -76,7 +76,7 @@ using NewerPad = HookedTest<HookedDynamic>;
 
 TEST_F(NewerPad, aPluginWhoseDimsHaveTheBatchCannotStandInSuchANetwork)
 {
-    builder->setMaxBatchSize(kMost);
+    builder->setMaxBatchSize(kLimit);
     ASSERT_NE(add(dims({2, 5, 7})), nullptr);
     std::string const said = buildFails();
     EXPECT_NE(said.find("layer 'hooked'"), std::string::npos) << said;

@@ -75,16 +75,16 @@ class CpuRun
     {
         if (mEngine->getTensorIOMode(name) == nvinfer1::TensorIOMode::kOUTPUT)
         {
-            mOutputs.push_back({name, std::make_unique<DeviceArray<float>>(kMostFloats)});
+            mOutputs.push_back({name, std::make_unique<DeviceArray<float>>(kMaxFloats)});
             return;
         }
-        Input input{name, {}, std::make_unique<DeviceArray<float>>(randomFloats(kMostFloats, 7))};
+        Input input{name, {}, std::make_unique<DeviceArray<float>>(randomFloats(kMaxFloats, 7))};
         for (size_t i = 0; i < kPoints.size(); ++i)
             input.shapes[i] = mEngine->getProfileShape(name, 0, kPoints[i]);
         mInputs.push_back(std::move(input));
     }
 
-    static constexpr size_t kMostFloats{1 << 16}; //!< Far more than any tensor of these networks.
+    static constexpr size_t kMaxFloats{1 << 16}; //!< Far more than any tensor of these networks.
 
     KeptMessages mMessages;
     std::unique_ptr<nvinfer1::IRuntime> mRuntime;

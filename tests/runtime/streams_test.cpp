@@ -248,7 +248,7 @@ TEST(Streams, S2_shapesAndAddressesAreThoseOfTheCall)
 //! The one after that waits until the oldest is over, and takes its frame.
 TEST(Streams, S2_aContextKeepsAThousandAndTwentyFourRunsUnderWay)
 {
-    constexpr size_t kMost{1024};
+    constexpr size_t kLimit{1024};
     constexpr size_t kRuns{1100};
     auto const context = contextOf(engineOf(pointwiseNetwork()));
     HeldStream stream;
@@ -264,11 +264,11 @@ TEST(Streams, S2_aContextKeepsAThousandAndTwentyFourRunsUnderWay)
             ++taken;
         }
     }};
-    while (taken < kMost)
+    while (taken < kLimit)
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    for (int round = 0; round < 100 && taken == kMost; ++round)
+    for (int round = 0; round < 100 && taken == kLimit; ++round)
         std::this_thread::sleep_for(std::chrono::milliseconds{1}); // One that is taken too many is seen by then.
-    EXPECT_EQ(taken, kMost);
+    EXPECT_EQ(taken, kLimit);
     stream.open();
     caller.join();
     EXPECT_EQ(taken, kRuns);

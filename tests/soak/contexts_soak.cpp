@@ -118,11 +118,11 @@ class Worker
     }
 
   private:
-    static constexpr size_t kMost{64};
+    static constexpr size_t kLimit{64};
     struct Place
     {
-        DeviceArray<float> x{kMost * kWidth};
-        DeviceArray<float> y{kMost * kClasses};
+        DeviceArray<float> x{kLimit * kWidth};
+        DeviceArray<float> y{kLimit * kClasses};
     };
 
     void start(Case const& each, Place& place)

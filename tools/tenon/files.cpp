@@ -63,8 +63,8 @@ void writeTo(std::string const& path, void const* data, size_t size)
 //! The file behind links, whether it is there yet or not.
 std::filesystem::path targetOf(std::filesystem::path path)
 {
-    constexpr int32_t kMostLinks{40}; // As many as the system follows.
-    for (int32_t i = 0; i < kMostLinks && std::filesystem::is_symlink(path); ++i)
+    constexpr int32_t kMaxLinks{40}; // As many as the system follows.
+    for (int32_t i = 0; i < kMaxLinks && std::filesystem::is_symlink(path); ++i)
         path = path.parent_path() / std::filesystem::read_symlink(path);
     return path;
 }

@@ -19,7 +19,7 @@ struct InspectOptions
     bool decisions{false};
 };
 
-std::string textOf(Json const& value)
+std::string jsonText(Json const& value)
 {
     return value.is_string() ? shownName(value.get<std::string>()) : value.is_null() ? "" : value.dump();
 }
@@ -32,7 +32,7 @@ std::string sentenceOf(Json const& value)
 std::string shapeOf(Json const& extents)
 {
     if (extents.is_string())
-        return textOf(extents);
+        return jsonText(extents);
     std::string text;
     for (Json const& extent : extents)
         text += (text.empty() ? "" : "x") + (extent == -1 ? "?" : extent.dump());
@@ -47,9 +47,9 @@ double mebibytes(Json const& bytes)
 void printIO(Json const& io)
 {
     for (Json const& tensor : io)
-        std::printf("  %-6s %s: %s %s%s\n", textOf(tensor["mode"]).c_str(), textOf(tensor["name"]).c_str(),
-            textOf(tensor["type"]).c_str(), shapeOf(tensor["shape"]).c_str(),
-            textOf(tensor.value("location", Json{})) == "host" ? " (in host memory)" : "");
+        std::printf("  %-6s %s: %s %s%s\n", jsonText(tensor["mode"]).c_str(), jsonText(tensor["name"]).c_str(),
+            jsonText(tensor["type"]).c_str(), shapeOf(tensor["shape"]).c_str(),
+            jsonText(tensor.value("location", Json{})) == "host" ? " (in host memory)" : "");
 }
 
 void printProfiles(Json const& plan)
@@ -70,18 +70,18 @@ void printProfiles(Json const& plan)
 
 void printSteps(Json const& program)
 {
-    std::printf("steps on %s, each with kernel/candidate/tactic:\n", textOf(program["device"]).c_str());
+    std::printf("steps on %s, each with kernel/candidate/tactic:\n", jsonText(program["device"]).c_str());
     size_t number{0};
     for (Json const& step : program["steps"])
     {
         std::string outputs;
         for (Json const& output : step["outputs"])
             if (!output.is_null())
-                outputs +=
-                    " " + textOf(output["type"]) + "[" + textOf(output["shape"]) + "] " + textOf(output["layout"]);
+                outputs += " " + jsonText(output["type"]) + "[" + jsonText(output["shape"]) + "] "
+                    + jsonText(output["layout"]);
         std::string const choice =
-            textOf(step["kernel"]) + "/" + textOf(step["candidate"]) + "/" + textOf(step["tactic"]);
-        std::printf("%4zu  %-30s %s ->%s\n", number++, choice.c_str(), textOf(step["name"]).c_str(), outputs.c_str());
+            jsonText(step["kernel"]) + "/" + jsonText(step["candidate"]) + "/" + jsonText(step["tactic"]);
+        std::printf("%4zu  %-30s %s ->%s\n", number++, choice.c_str(), jsonText(step["name"]).c_str(), outputs.c_str());
     }
 }
 
@@ -91,9 +91,9 @@ void printDecisions(Json const& decisions, bool all)
     std::map<std::string, std::map<std::string, int>> kinds;
     for (Json const& decision : decisions)
     {
-        std::string const kind = textOf(decision["kind"]);
+        std::string const kind = jsonText(decision["kind"]);
         if (all)
-            std::printf("  %-10s %s: %s\n", kind.c_str(), textOf(decision["layer"]).c_str(),
+            std::printf("  %-10s %s: %s\n", kind.c_str(), jsonText(decision["layer"]).c_str(),
                 sentenceOf(decision["text"]).c_str());
         else
             ++kinds[kind][kind == "tactic" ? "(--decisions lists them)" : sentenceOf(decision["text"])];
@@ -106,7 +106,7 @@ void printDecisions(Json const& decisions, bool all)
 //! The file's name, and the network's where it has one.
 std::string titleOf(Json const& json, std::string const& path)
 {
-    std::string const name = textOf(json["name"]);
+    std::string const name = jsonText(json["name"]);
     return "'" + shownName(std::filesystem::path(path).filename().string()) + "'"
         + (name.empty() ? "" : " (network '" + name + "')");
 }
@@ -117,9 +117,9 @@ void printPlan(Json const& plan, std::string const& path, bool allDecisions)
     for (Json const& program : plan["programs"])
         steps = std::max(steps, program["steps"].size());
     std::printf("plan %s: %.1f MiB, weights %.1f MiB; %s layers became %zu steps\n", titleOf(plan, path).c_str(),
-        mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), textOf(plan["network_layers"]).c_str(), steps);
-    if (textOf(plan["batch"]) != "explicit")
-        std::printf("batch: %s\n", textOf(plan["batch"]).c_str());
+        mebibytes(plan["bytes"]), mebibytes(plan["weights"]["bytes"]), jsonText(plan["network_layers"]).c_str(), steps);
+    if (jsonText(plan["batch"]) != "explicit")
+        std::printf("batch: %s\n", jsonText(plan["batch"]).c_str());
     printIO(plan["io"]);
     printProfiles(plan);
     for (Json const& program : plan["programs"])
@@ -130,15 +130,15 @@ void printPlan(Json const& plan, std::string const& path, bool allDecisions)
         std::printf("plugins needed: none\n");
     for (Json const& plugin : plan["plugins"])
     {
-        std::string const library = textOf(plugin["library"]);
-        std::printf("plugin needed: %s, version %s, namespace '%s' (%s)%s\n", textOf(plugin["name"]).c_str(),
-            textOf(plugin["version"]).c_str(), textOf(plugin["namespace"]).c_str(),
-            textOf(plugin["generation"]).c_str(), library.empty() ? "" : (", from " + library).c_str());
+        std::string const library = jsonText(plugin["library"]);
+        std::printf("plugin needed: %s, version %s, namespace '%s' (%s)%s\n", jsonText(plugin["name"]).c_str(),
+            jsonText(plugin["version"]).c_str(), jsonText(plugin["namespace"]).c_str(),
+            jsonText(plugin["generation"]).c_str(), library.empty() ? "" : (", from " + library).c_str());
     }
     for (Json const& code : plan["code"])
-        std::printf("code carried: %s, %s bytes, SHA-256 %s, %s for %s\n", textOf(code["name"]).c_str(),
-            textOf(code["bytes"]).c_str(), textOf(code["sha256"]).c_str(), textOf(code["form"]).c_str(),
-            textOf(code["target"]).c_str());
+        std::printf("code carried: %s, %s bytes, SHA-256 %s, %s for %s\n", jsonText(code["name"]).c_str(),
+            jsonText(code["bytes"]).c_str(), jsonText(code["sha256"]).c_str(), jsonText(code["form"]).c_str(),
+            jsonText(code["target"]).c_str());
 }
 
 void printNetwork(Json const& network, std::string const& path)
@@ -152,9 +152,9 @@ void printNetwork(Json const& network, std::string const& path)
         for (Json const& output : layer["outputs"])
             outputs += " "
                 + (output.is_object()
-                        ? textOf(output.value("type", Json{})) + "[" + shapeOf(output.value("shape", Json{})) + "]"
-                        : textOf(output));
-        std::printf("%4zu  %-20s %s ->%s\n", number++, textOf(layer["kind"]).c_str(), textOf(layer["name"]).c_str(),
+                        ? jsonText(output.value("type", Json{})) + "[" + shapeOf(output.value("shape", Json{})) + "]"
+                        : jsonText(output));
+        std::printf("%4zu  %-20s %s ->%s\n", number++, jsonText(layer["kind"]).c_str(), jsonText(layer["name"]).c_str(),
             outputs.c_str());
     }
 }

@@ -31,19 +31,20 @@ Operands operandsOf(Node& node)
     if (operands.kernel.rank() != node.in(0).rank())
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("a kernel of shape {} for an input of shape {}", textOf(operands.kernel.shape()),
-                textOf(node.in(0).shape())));
+            fmt::format("a kernel of shape {} for an input of shape {}", shapeText(operands.kernel.shape()),
+                shapeText(node.in(0).shape())));
     }
     Shape const shape = operands.kernel.shape();
     if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 1; }))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, fmt::format("a kernel of shape {}", textOf(shape)));
+        fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, fmt::format("a kernel of shape {}", shapeText(shape)));
     }
     operands.window = windowOf(node, shape.size() - 2, Shape(shape.begin() + 2, shape.end()));
     if (!std::equal(shape.begin() + 2, shape.end(), operands.window.kernel.begin()))
     {
         fail(ErrorCode::kINVALID_NODE,
-            fmt::format("kernel_shape {} with a kernel of shape {}", textOf(operands.window.kernel), textOf(shape)));
+            fmt::format(
+                "kernel_shape {} with a kernel of shape {}", shapeText(operands.window.kernel), shapeText(shape)));
     }
     if (operands.wasWidened)
     {

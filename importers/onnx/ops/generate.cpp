@@ -54,7 +54,7 @@ Value repeated(Node& node, Value const& element, Extents const& shape)
     return expandTo(node, node.reshapedConstant(element, Shape(shape.size(), 1)), shape);
 }
 
-constexpr int64_t kMostConstant{4096}; // As constants; what is longer is made by a layer.
+constexpr int64_t kMaxConstant{4096}; // As constants; what is longer is made by a layer.
 
 //! The same, known: its bytes are copied, so that every integer stays exact.
 Value copies(Node& node, Constant const& element, Shape const& shape)
@@ -79,7 +79,7 @@ Outputs importConstantOfShape(Node& node)
         fail(ErrorCode::kINVALID_NODE, "the value of ConstantOfShape has more than one element");
     }
     Extents const shape = elementsOf(node, node.in(0));
-    if (areKnown(shape) && volumeOf(knownOf(shape)) <= kMostConstant)
+    if (areKnown(shape) && volumeOf(knownOf(shape)) <= kMaxConstant)
     {
         return {copies(node, element.constant(), knownOf(shape))};
     }
@@ -93,8 +93,8 @@ bool allConstant(Node const& node)
 
 void checkRange(double start, double limit, double delta, double count)
 {
-    constexpr double kMost{1 << 28};
-    if (delta == 0.0 || !(count <= kMost))
+    constexpr double kLimit{1 << 28};
+    if (delta == 0.0 || !(count <= kLimit))
     {
         fail(ErrorCode::kINVALID_VALUE, fmt::format("Range from {} to {} by {}", start, limit, delta));
     }
@@ -125,7 +125,7 @@ Outputs constantRange(Node& node)
     double const count = std::max(0.0, std::ceil((limit - start) / delta));
     checkRange(start, limit, delta, count);
     auto const length = static_cast<int64_t>(count);
-    if (length > kMostConstant)
+    if (length > kMaxConstant)
     {
         nvinfer1::IFillLayer* const layer = node.added(
             node.api().addFill(nvinfer1::Dims{1, {length}}, FillOperation::kLINSPACE, node.in(0).type()), "range");
@@ -170,7 +170,7 @@ Positions positionsOf(Node& node, Value const& x)
 {
     if (x.rank() < 2)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("{} of shape {}", node.op(), textOf(x.shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} of shape {}", node.op(), shapeText(x.shape())));
     }
     Value const rows = iota(node, extentOf(node, x, x.rank() - 2));
     return {node.unsqueeze(rows, {1}), iota(node, extentOf(node, x, x.rank() - 1))};

@@ -36,7 +36,8 @@ Outputs importGemm(Node& node)
     Value const b = node.in(1);
     if (a.rank() != 2 || b.rank() != 2)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("Gemm of shapes {} and {}", textOf(a.shape()), textOf(b.shape())));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("Gemm of shapes {} and {}", shapeText(a.shape()), shapeText(b.shape())));
     }
     auto const operationOf = [&node](char const* name) {
         return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;

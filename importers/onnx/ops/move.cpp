@@ -42,7 +42,7 @@ Outputs importTile(Node& node)
     Extents const repeats = elementsOf(node, node.in(1));
     if (static_cast<int32_t>(repeats.size()) != x.rank())
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("{} repeats for shape {}", repeats.size(), textOf(x.shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} repeats for shape {}", repeats.size(), shapeText(x.shape())));
     }
     Cut cut{.start = Extents(repeats.size(), 0),
         .size = {},

@@ -24,7 +24,7 @@ Value perChannel(Node& node, Value const& values, int32_t rank)
     }
     if (values.rank() != 1 || rank < 2)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("per-channel values of shape {}", textOf(values.shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("per-channel values of shape {}", shapeText(values.shape())));
     }
     return node.unsqueeze(values, axes);
 }
@@ -97,7 +97,7 @@ Outputs importInstanceNorm(Node& node)
     Value const x = node.in(0);
     if (x.rank() < 3)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("InstanceNormalization of shape {}", textOf(x.shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("InstanceNormalization of shape {}", shapeText(x.shape())));
     }
     nvinfer1::INormalizationLayer* const layer =
         node.added(node.api().addNormalizationV2(node.tensor(x), node.tensor(perChannel(node, node.in(1), x.rank())),

@@ -19,7 +19,7 @@ void refuseWhatPoolingLacks(Node const& node, WindowAttributes const& window)
     if (std::any_of(window.dilations.begin(), window.dilations.end(), [](int64_t d) { return d != 1; }))
     {
         fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format("{} with dilations {}", node.op(), textOf(window.dilations)));
+            fmt::format("{} with dilations {}", node.op(), shapeText(window.dilations)));
     }
     if (node.wants(1))
     {

@@ -62,7 +62,7 @@ Outputs importSqueeze(Node& node)
             if (shape[static_cast<size_t>(axis)] < 0)
             {
                 fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC,
-                    fmt::format("Squeeze without axes of a shape with open extents, {}", textOf(shape)));
+                    fmt::format("Squeeze without axes of a shape with open extents, {}", shapeText(shape)));
             }
             if (shape[static_cast<size_t>(axis)] == 1)
             {
@@ -113,7 +113,7 @@ Outputs importTranspose(Node& node)
     }
     if (static_cast<int32_t>(order.size()) != x.rank() || node.axes(order, x.rank()).size() != order.size())
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("perm {} for shape {}", textOf(order), textOf(x.shape())));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("perm {} for shape {}", shapeText(order), shapeText(x.shape())));
     }
     return {node.transpose(x, {order.begin(), order.end()})};
 }
@@ -125,7 +125,7 @@ Outputs importDepthToSpace(Node& node)
     Extent const block{node.intOr("blocksize", 0)};
     if (x.rank() != 4 || *block.known < 1)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("DepthToSpace of {} by {}", textOf(x.shape()), *block.known));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("DepthToSpace of {} by {}", shapeText(x.shape()), *block.known));
     }
     Extents const e = extentsOf(node, x);
     Extent const channels = floorDivide(node, e[1], multiply(node, block, block));
@@ -144,7 +144,7 @@ Outputs importSpaceToDepth(Node& node)
     Extent const block{node.intOr("blocksize", 0)};
     if (x.rank() != 4 || *block.known < 1)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("SpaceToDepth of {} by {}", textOf(x.shape()), *block.known));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("SpaceToDepth of {} by {}", shapeText(x.shape()), *block.known));
     }
     Extents const e = extentsOf(node, x);
     Extent const high = floorDivide(node, e[2], block);

@@ -74,13 +74,13 @@ Extent clamped(Node& node, Extent const& x, Extent const& low, Extent const& hig
     return larger(node, smaller(node, x, high), low);
 }
 
-struct Run
+struct SliceRun
 {
     Extent start;
     Extent size;
 };
 
-Run runOf(Node& node, Extent const& extent, Extent const& start, Extent const& end, int64_t step)
+SliceRun runOf(Node& node, Extent const& extent, Extent const& start, Extent const& end, int64_t step)
 {
     constexpr int64_t kEnd{INT32_MAX}; // What exporters write for "to the end", or more.
     if (step > 0)
@@ -116,7 +116,7 @@ Outputs importSlice(Node& node)
         }
         int32_t const axis = node.axis(bounds.axes[i], x.rank());
         auto const at = static_cast<size_t>(axis);
-        Run const run = runOf(node, extentOf(node, x, axis), bounds.starts[i], bounds.ends[i], step);
+        SliceRun const run = runOf(node, extentOf(node, x, axis), bounds.starts[i], bounds.ends[i], step);
         cut.start[at] = run.start;
         cut.size[at] = run.size;
         cut.stride[at] = step;

@@ -25,7 +25,7 @@ WindowAttributes windowOf(Node const& node, size_t spatialAxes, Shape const& ker
             }))
         {
             fail(ErrorCode::kINVALID_NODE,
-                fmt::format("{} {} does not fit {} spatial axes", name, textOf(result), spatialAxes));
+                fmt::format("{} {} does not fit {} spatial axes", name, shapeText(result), spatialAxes));
         }
         return result;
     };
@@ -38,7 +38,7 @@ WindowAttributes windowOf(Node const& node, size_t spatialAxes, Shape const& ker
     if (pads.size() != 2 * spatialAxes
         || std::any_of(pads.begin(), pads.end(), [](int64_t v) { return v < 0 || v > INT32_MAX; }))
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("pads {} do not fit {} spatial axes", textOf(pads), spatialAxes));
+        fail(ErrorCode::kINVALID_NODE, fmt::format("pads {} do not fit {} spatial axes", shapeText(pads), spatialAxes));
     }
     bool const given = window.autoPad == "NOTSET" || window.autoPad.empty();
     if (!given && window.autoPad != "VALID" && window.autoPad != "SAME_UPPER" && window.autoPad != "SAME_LOWER")

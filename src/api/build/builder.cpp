@@ -52,7 +52,7 @@ constexpr int32_t kTimedLevel{4};
 //! TENON_TACTICS, else the level, else the custom of the device's kind.
 bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
 {
-    if (std::optional<std::string> const wanted = textOf(Knob::kTactics); wanted && !problemOf(Knob::kTactics))
+    if (std::optional<std::string> const wanted = knobText(Knob::kTactics); wanted && !problemOf(Knob::kTactics))
         return *wanted == "time";
     return config.settings().optimizationLevel >= kTimedLevel || device.backend->choosesByTime;
 }
@@ -70,10 +70,10 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTi
     if (device != nullptr)
         request.device = device->name();
     request.averageRuns = settings.avgTimingIterations;
-    request.leastRuns = settings.minTimingIterations;
+    request.minRuns = settings.minTimingIterations;
     auto const limit = settings.poolLimits.find(static_cast<int32_t>(MemoryPoolType::kWORKSPACE));
     if (limit != settings.poolLimits.end())
-        request.mostWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
+        request.maxWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
     return request;
 }
 
@@ -128,7 +128,7 @@ Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const
         static_cast<void const*>(address));
 }
 
-Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
+Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
     auto const start = std::chrono::steady_clock::now();
     Log const& log = network.reporting().log();
@@ -179,7 +179,7 @@ Result<Plan> Builder::makePlan(Network& network, BuilderConfig const& config, Pr
     if (isTimed)
         planning.timing = {
             mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations};
-    Plan plan = TENON_TRY(tenon::makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     plan.debugsUnfused = network.debugsUnfused();
     if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();
@@ -209,7 +209,7 @@ Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 
 Result<Bytes> Builder::build(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
-    Plan const plan = TENON_TRY(makePlan(network, config, progress));
+    Plan const plan = TENON_TRY(buildPlan(network, config, progress));
     Bytes bytes = TENON_TRY(writePlan(plan));
     if (!progress.stepComplete(kBuildPhase, 3))
         return cancelled();
@@ -347,7 +347,7 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
         LoadRequest request{
             *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
         request.allowsHostCode = true; // It comes from this very build.
-        return TENON_TRY(loadEngine(request));
+        return TENON_TRY(deserializeEngine(request));
     };
     return fencedBuild(*mDevice.device, network, config, "IBuilder::buildEngineWithConfig", Made{nullptr}, make);
 }

@@ -31,7 +31,7 @@ class Builder final : public missing::Builder,
     //! The profile, when this builder made it. Only the address is looked at: it may be that of no object any more.
     Result<OptimizationProfile const*> profileAt(nvinfer1::IOptimizationProfile const* address) const;
     //! The plan as it will be written; weights still point into the user's memory.
-    Result<Plan> makePlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
+    Result<Plan> buildPlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 
     //! None: nobody has set it, so that networks are explicit unless something else says otherwise.
     std::optional<int32_t> const& maxBatch() const noexcept

@@ -10,7 +10,7 @@ namespace tenon::api
 
 namespace
 {
-constexpr int32_t kMostValues{64}; //!< Elements of a shape tensor (rule D2).
+constexpr int32_t kMaxValues{64}; //!< Elements of a shape tensor (rule D2).
 constexpr std::array kSelectorNames{"kMIN", "kOPT", "kMAX"};
 
 Result<size_t> indexOf(nvinfer1::OptProfileSelector select)
@@ -60,9 +60,9 @@ T const* startOf(std::vector<T> const& values) noexcept
 //! Null stands for no values, as those of an empty tensor.
 Result<Done> checkCount(char const* input, void const* values, int32_t count)
 {
-    if (count < 0 || count > kMostValues)
+    if (count < 0 || count > kMaxValues)
         return badArgument(
-            "input '{}': {} values; a shape tensor has at most {}", input == nullptr ? "" : input, count, kMostValues);
+            "input '{}': {} values; a shape tensor has at most {}", input == nullptr ? "" : input, count, kMaxValues);
     if (values == nullptr && count > 0)
         return badArgument("input '{}': the address of {} values is null", input == nullptr ? "" : input, count);
     return Done{};
@@ -171,9 +171,9 @@ bool OptimizationProfile::setAllValues(
             bounds.isNarrow = false;
             for (size_t i = 0; i < values.size(); ++i)
             {
-                if (values[i].size() > static_cast<size_t>(kMostValues))
+                if (values[i].size() > static_cast<size_t>(kMaxValues))
                     return badArgument(
-                        "input '{}': {} values; a shape tensor has at most {}", name, values[i].size(), kMostValues);
+                        "input '{}': {} values; a shape tensor has at most {}", name, values[i].size(), kMaxValues);
                 bounds.values[i].emplace(values[i].begin(), values[i].end());
             }
             return Done{};

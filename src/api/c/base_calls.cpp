@@ -48,7 +48,7 @@ Result<std::string> knobs()
     Json json = Json::array();
     for (KnobInfo const& knob : allKnobs())
     {
-        std::optional<std::string> const value = tenon::textOf(knob.knob);
+        std::optional<std::string> const value = tenon::knobText(knob.knob);
         std::optional<std::string> const problem = problemOf(knob.knob);
         json.push_back({{"variable", knob.variable}, {"type", knob.type}, {"default", knob.standard},
             {"meaning", knob.meaning}, {"read", knob.isRead}, {"value", value ? Json(*value) : Json()},
@@ -75,7 +75,7 @@ char const* tenonVersion() noexcept
 TenonText tenonReportedError() noexcept
 {
     std::string const* const message = tenon::Log::reported();
-    return message == nullptr ? nullptr : textOf(*message);
+    return message == nullptr ? nullptr : toTenonText(*message);
 }
 
 TenonText tenonShown(char const* text, int32_t isName) noexcept
@@ -100,7 +100,7 @@ TenonText tenonKindOfFile(void const* bytes, size_t size, int32_t wantsModel) no
 TenonText tenonTraceProblem() noexcept
 {
     std::optional<std::string> const problem = tenon::Trace::problem();
-    return problem ? textOf(tenon::shownMessage(*problem)) : nullptr;
+    return problem ? toTenonText(tenon::shownMessage(*problem)) : nullptr;
 }
 
 TenonText tenonNotImplemented() noexcept

@@ -45,7 +45,7 @@ catch (...) // No memory for the text: the code says enough.
 TenonText tenonTakeExplanation() noexcept
 {
     std::string const why = tenon::takeExplanation();
-    return why.empty() ? nullptr : tenon::api::textOf(why);
+    return why.empty() ? nullptr : tenon::api::toTenonText(why);
 }
 
 TenonText tenonMissingPlugin(
@@ -56,7 +56,7 @@ try
         return nullptr;
     auto const& plugins = static_cast<tenon::api::PluginRegistry const*>(registry)->plugins();
     std::string const why = plugins.whatIsMissing({type, version, nameSpace, {}});
-    return why.empty() ? nullptr : tenon::api::textOf(why);
+    return why.empty() ? nullptr : tenon::api::toTenonText(why);
 }
 catch (...) // No memory for the text.
 {

@@ -14,7 +14,7 @@
 namespace tenon::api
 {
 
-inline TenonText textOf(std::string const& text) noexcept
+inline TenonText toTenonText(std::string const& text) noexcept
 {
     auto* copy = static_cast<TenonText>(std::malloc(text.size() + 1));
     if (copy != nullptr)
@@ -32,14 +32,14 @@ TenonText textOrProblem(TenonText* problem, Work&& work) noexcept
     {
         Result<std::string> text = work();
         if (text)
-            return textOf(*text);
+            return toTenonText(*text);
         if (problem != nullptr)
-            *problem = textOf(shownMessage(text.error().message));
+            *problem = toTenonText(shownMessage(text.error().message));
     }
     catch (std::exception const& failure)
     {
         if (problem != nullptr)
-            *problem = textOf(shownMessage(failure.what()));
+            *problem = toTenonText(shownMessage(failure.what()));
     }
     return nullptr;
 }

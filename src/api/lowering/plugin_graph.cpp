@@ -91,7 +91,7 @@ class PluginWriter
             {.mayAlias = mRequest.mayAlias,
                 .tactic = mTactic,
                 .dataExtents = mFields.dataExtents,
-                .mostWorkspace = mRequest.mostWorkspace}));
+                .maxWorkspace = mRequest.maxWorkspace}));
         fill(agreed, chosen, std::move(finished));
         if (mFields.live->isAhead())
             TENON_TRY(compileKernel(chosen.front()));
@@ -213,7 +213,7 @@ class PluginWriter
     Result<Done> checkLeast(size_t output, nvinfer1::Dims64 const& lowest, size_t profile) const
     {
         for (int32_t axis = 0; axis < lowest.nbDims; ++axis)
-            if (lowest.d[axis] > kMostTensorElements)
+            if (lowest.d[axis] > kMaxTensorElements)
                 return badConfig("output {} of plugin {} has the extent {} or more on axis {} in profile {}: no tensor "
                                  "is so large",
                     output, mFields.identity().show(), lowest.d[axis], axis, profile);
@@ -306,10 +306,10 @@ class PluginWriter
         timing.device = mRequest.timedOn;
         timing.stepOf = timedStepOf(*mRequest.timedOn);
         timing.average = mRequest.averageRuns;
-        timing.least = mRequest.leastRuns;
+        timing.least = mRequest.minRuns;
         timing.mayAlias = mRequest.mayAlias;
         timing.dataExtents = mFields.dataExtents;
-        timing.mostWorkspace = mRequest.mostWorkspace;
+        timing.maxWorkspace = mRequest.maxWorkspace;
         plugins::Fastest fastest = TENON_TRY(plugins::fastest(*mFields.live, ports, found, timing));
         mTactic = fastest.tactic;
         mTimes = std::move(fastest.table);

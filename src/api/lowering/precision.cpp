@@ -6,7 +6,7 @@ namespace tenon::api
 
 namespace
 {
-constexpr size_t kMostNamed{8};
+constexpr size_t kMaxNamed{8};
 
 //! Whether an operand, or of a layer that has none an output, is of the type that the layer asks for.
 bool isHonoured(LayerBase const& layer)
@@ -52,11 +52,11 @@ Result<Done> checkPrecisions(Network& network, BuilderConfig const& config)
     if (obey)
         return badConfig("{}: cast them, or clear kOBEY_PRECISION_CONSTRAINTS", sentenceFor(*others.front()));
     std::string text = sentenceFor(*others.front());
-    for (size_t i = 1; i < others.size() && i < kMostNamed; ++i)
+    for (size_t i = 1; i < others.size() && i < kMaxNamed; ++i)
         text += fmt::format(
             "; so does layer '{}' ({})", others[i]->name(), nameOf(static_cast<DType>(others[i]->getPrecision())));
-    if (others.size() > kMostNamed)
-        text += fmt::format("; and {} more", others.size() - kMostNamed);
+    if (others.size() > kMaxNamed)
+        text += fmt::format("; and {} more", others.size() - kMaxNamed);
     network.reporting().log().warning(text);
     return Done{};
 }

@@ -63,9 +63,9 @@ LayerBase::LayerBase(Network& network, std::string_view kind, int32_t outputs)
     mOutputTypes.resize(static_cast<size_t>(outputs));
 }
 
-void LayerBase::start(std::vector<Tensor*> inputs, int32_t mostInputs)
+void LayerBase::start(std::vector<Tensor*> inputs, int32_t maxInputs)
 {
-    mMostInputs = std::max(mostInputs, static_cast<int32_t>(inputs.size()));
+    mMostInputs = std::max(maxInputs, static_cast<int32_t>(inputs.size()));
     mInputs = std::move(inputs);
     mName = fmt::format("(Unnamed Layer* {}) [{}]", ordinal, mKind);
 }
@@ -80,9 +80,9 @@ void LayerBase::notImplemented(char const* call) const noexcept
     mNetwork.reporting().notImplemented(call);
 }
 
-bool LayerBase::takesDims(char const* call, Dims const& dims, int32_t leastRank) const noexcept
+bool LayerBase::takesDims(char const* call, Dims const& dims, int32_t minRank) const noexcept
 {
-    return fencedDone(log(), call, [&] { return checkRank(dims, leastRank, fmt::format("layer '{}'", mName)); });
+    return fencedDone(log(), call, [&] { return checkRank(dims, minRank, fmt::format("layer '{}'", mName)); });
 }
 
 void LayerBase::edited() noexcept

@@ -79,7 +79,7 @@ class LayerBase : public missing::Layer
         return i < static_cast<int32_t>(mInputs.size()) && mInputs[static_cast<size_t>(i)] != nullptr;
     }
     //! For the network's add… calls: the inputs that the layer starts with, and how many it may grow to (rule C8).
-    void start(std::vector<Tensor*> inputs, int32_t mostInputs);
+    void start(std::vector<Tensor*> inputs, int32_t maxInputs);
     int32_t ordinal{0};     //!< Position among the layers.
     size_t place{0};        //!< In the network's order.
     bool lacksBatch{false}; //!< Its inputs have no batch extent: it stands in networks with implicit batch only.
@@ -110,7 +110,7 @@ class LayerBase : public missing::Layer
     void notImplemented(char const* call) const noexcept override;
     Log const& log() const noexcept;
     //! Whether a setter may take these dimensions: their rank is in [least, 8]. Reported when not.
-    bool takesDims(char const* call, Dims const& dims, int32_t leastRank) const noexcept;
+    bool takesDims(char const* call, Dims const& dims, int32_t minRank) const noexcept;
     //! A property changed: what follows from it is inferred anew when somebody asks.
     void edited() noexcept;
     //! Setting a static operand resets the tensor in its place (rule E7).

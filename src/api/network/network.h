@@ -49,8 +49,8 @@ struct GraphRequest
     std::string architecture;       //!< Of the target of the plan.
     Device* timedOn{nullptr};       //!< Custom layers choose tactics by time; null: by estimate.
     int32_t averageRuns{1};
-    int32_t leastRuns{1};
-    int64_t mostWorkspace{INT64_MAX};           //!< Of a custom layer.
+    int32_t minRuns{1};
+    int64_t maxWorkspace{INT64_MAX};            //!< Of a custom layer.
     plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
 };
 
@@ -229,8 +229,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     template <typename L, typename SetUp>
     L* add(char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept;
     Result<std::vector<Tensor*>> ownTensors(std::vector<ITensor const*> const& inputs) const;
-    //! Whether all have a rank in [leastRank, 8]; reported when not.
-    bool takeDims(char const* call, std::vector<Dims const*> const& list, int32_t leastRank = 0) const noexcept;
+    //! Whether all have a rank in [minRank, 8]; reported when not.
+    bool takeDims(char const* call, std::vector<Dims const*> const& list, int32_t minRank = 0) const noexcept;
     int32_t rankOf(ITensor const& tensor);
     //! A layer of class L over the object; its inputs are data first and shape inputs then.
     template <typename L>

@@ -14,7 +14,7 @@ namespace tenon::api
 
 namespace
 {
-constexpr int64_t kMostShapeValues{64};
+constexpr int64_t kMaxShapeValues{64};
 constexpr int32_t kBatchSource{-1}; //!< No input: the batch that the dims leave out.
 
 bool isShapeOperand(LayerBase const& layer, size_t i)
@@ -62,7 +62,7 @@ void Network::inferInput(Tensor& tensor, int32_t position)
                 ? ShapeExpr{dims.d[i]}
                 : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
     std::optional<std::vector<int64_t>> const extents = staticExtents(inferred.type.shape);
-    bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMostShapeValues;
+    bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMaxShapeValues;
     bool const isReal = tensor.declaredType() == DType::kFLOAT;
     if (!isShort || (isFloating(tensor.declaredType()) && !isReal))
         return;

@@ -67,11 +67,11 @@ L* Network::add(
     });
 }
 
-bool Network::takeDims(char const* call, std::vector<Dims const*> const& list, int32_t leastRank) const noexcept
+bool Network::takeDims(char const* call, std::vector<Dims const*> const& list, int32_t minRank) const noexcept
 {
     return fencedDone(mReporting.log(), call, [&]() -> Result<Done> {
         for (Dims const* dims : list)
-            TENON_TRY(checkRank(*dims, leastRank, "the new layer"));
+            TENON_TRY(checkRank(*dims, minRank, "the new layer"));
         return Done{};
     });
 }
@@ -90,9 +90,9 @@ L* Network::addCustom(
     return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
         std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
         plugins::Identity const& identity = object->identity();
-        if (own.size() > CustomLayer::kMostInputs)
+        if (own.size() > CustomLayer::kMaxInputs)
             return badArgument("plugin {} has {} inputs; a layer has {} of them at most, shape inputs included",
-                identity.show(), own.size(), CustomLayer::kMostInputs);
+                identity.show(), own.size(), CustomLayer::kMaxInputs);
         CustomLayer fields{.type = identity.type,
             .version = identity.version,
             .nameSpace = identity.nameSpace,

@@ -48,7 +48,7 @@ Log PluginRegistry::log() const noexcept
 bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginNamespace) noexcept
 {
     return fencedDone(log(), "IPluginRegistry::registerCreator", [&]() -> Result<Done> {
-        std::string const nameSpace = plugins::textOf(pluginNamespace);
+        std::string const nameSpace = plugins::stringOf(pluginNamespace);
         TENON_TRY(mPlugins.add(creator, nameSpace));
         if (plugins::kindOf(creator) == plugins::CreatorKind::kV1) // Whichever overload it came by (J16).
             static_cast<IPluginCreator&>(creator).setPluginNamespace(nameSpace.c_str());
@@ -79,7 +79,7 @@ PluginRegistry::Creator* PluginRegistry::getCreator(
     if (pluginName == nullptr || pluginVersion == nullptr)
         return nullptr;
     return fenced(log(), "IPluginRegistry::getCreator", static_cast<Creator*>(nullptr),
-        [&] { return mPlugins.find(pluginName, pluginVersion, plugins::textOf(pluginNamespace)); });
+        [&] { return mPlugins.find(pluginName, pluginVersion, plugins::stringOf(pluginNamespace)); });
 }
 
 IPluginCreator* PluginRegistry::getPluginCreator(

@@ -20,7 +20,7 @@ namespace
 constexpr char const* kLinearText{"row-major linear"};
 }
 
-Result<ICudaEngine*> loadEngine(LoadRequest const& request)
+Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
 {
     TraceScope const traced{"load", "Loading Engine"};
     auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));

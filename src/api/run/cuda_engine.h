@@ -183,6 +183,6 @@ struct LoadRequest
 };
 
 //! A new public engine over the plan in the blob.
-Result<nvinfer1::ICudaEngine*> loadEngine(LoadRequest const& request);
+Result<nvinfer1::ICudaEngine*> deserializeEngine(LoadRequest const& request);
 
 } // namespace tenon::api

@@ -69,7 +69,7 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
 
 Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner)
 {
-    return loadEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
+    return deserializeEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
         &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed});
 }
 

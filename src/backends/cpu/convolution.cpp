@@ -32,7 +32,7 @@ bool wantsStaging(Geometry const& g)
 {
     GemmWindow const& w = g.window;
     return g.groups == 1 && w.dilationX == 1 && !g.isDirect && g.channels <= kFewChannels
-        && w.kernelHeight <= kMostSegments;
+        && w.kernelHeight <= kMaxSegments;
 }
 
 Staging stagingOf(Geometry const& g)
@@ -224,8 +224,8 @@ class ConvolutionKernel final : public Kernel
         bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
         if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
             return badArgument("its output is {}", nameOf(y.layout));
-        if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
-            return badArgument("its kernel has more than {} taps", kMostSegments);
+        if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
+            return badArgument("its kernel has more than {} taps", kMaxSegments);
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =
@@ -277,8 +277,8 @@ std::optional<std::string> whyNot(Problem const& problem)
         taps *= size;
     std::optional<int64_t> const channels = x.shape[1].constant();
     bool const isStaged = layer.nbGroups == 1 && channels && *channels <= kFewChannels && window.dilation.back() == 1
-        && (window.rank() == 1 || window.size[0] <= kMostSegments);
-    if (taps > kMostSegments && !isStaged)
+        && (window.rank() == 1 || window.size[0] <= kMaxSegments);
+    if (taps > kMaxSegments && !isStaged)
         return fmt::format("{} taps", taps);
     return std::nullopt;
 }

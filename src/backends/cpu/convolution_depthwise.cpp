@@ -79,8 +79,8 @@ class DepthwiseKernel final : public Kernel
         if (layer.nbGroups != inputs[0].extents[1] || layer.nbGroups != y.extents[1])
             return badArgument("it is not depthwise");
         Geometry const geometry = geometryOf(layer, inputs[0].extents, y.extents);
-        if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMostSegments)
-            return badArgument("its kernel has more than {} taps", kMostSegments);
+        if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
+            return badArgument("its kernel has more than {} taps", kMaxSegments);
         std::vector<int32_t> const axes =
             y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
         GemmEpilogue epilogue =
@@ -117,7 +117,7 @@ std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
     if (problem.constant(1) == nullptr)
         return refuse("depthwise", "the kernel is not a constant");
     int64_t const taps = problem.constant(1)->count() / layer.nbGroups;
-    if (taps > kMostSegments)
+    if (taps > kMaxSegments)
         return refuse("depthwise", fmt::format("{} taps", taps));
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kChannelsLast);

@@ -15,7 +15,7 @@ namespace tenon::cpu
 namespace
 {
 constexpr int64_t kLeastChannels{16};
-constexpr int64_t kMostWeights{256 * 256}; //!< Transformed weights take 16/9 of the memory of the original ones.
+constexpr int64_t kMaxWeights{256 * 256}; //!< Transformed weights take 16/9 of the memory of the original ones.
 constexpr int64_t kLeastTiles{25};
 constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
 constexpr int64_t kTileRowGrain{12};
@@ -163,7 +163,7 @@ bool wantsWinograd(Convolution const& layer, Geometry const& g)
     bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1;
     int64_t const tiles = (w.outHeight + kTileOut - 1) / kTileOut * ((w.outWidth + kTileOut - 1) / kTileOut);
     return isThree && isPlain && layer.nbGroups == 1 && g.channels >= kLeastChannels && g.maps >= kLeastChannels
-        && g.channels * g.maps <= kMostWeights && g.images * tiles >= kLeastTiles;
+        && g.channels * g.maps <= kMaxWeights && g.images * tiles >= kLeastTiles;
 }
 
 Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,

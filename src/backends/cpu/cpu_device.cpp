@@ -55,7 +55,7 @@ class CpuDevice final : public HostDevice
     int32_t hostThreads() const noexcept override
     {
         static int32_t const cpus = usableCpus();
-        return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), Team::kMostLanes));
+        return static_cast<int32_t>(std::min<int64_t>(countOf(Knob::kThreads).value_or(cpus), Team::kMaxLanes));
     }
     Result<Done> runNow(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure) override
     {

@@ -135,7 +135,7 @@ constexpr int32_t kSizes[]{8, 7, 4, 2, 1, 1}; // With five taps and an element o
             &runPixels<1, K, S, T>, &runPixels<1, K, S, T>                                                             \
     }
 #endif
-constexpr int64_t kMostPointers{kMostSegments * 12};
+constexpr int64_t kMaxPointers{kMaxSegments * 12};
 
 template <typename T>
 struct Shape
@@ -170,7 +170,7 @@ template <typename T>
 void runPart(Depthwise<T> const& d, Shape<T> const& shape, Line<T> const& line, int64_t x, int32_t kind)
 {
     GemmWindow const& w = d.window;
-    T const* pointers[kMostPointers];
+    T const* pointers[kMaxPointers];
     // Rows above and below the image touch nothing.
     int64_t firstY = 0;
     while (firstY < w.kernelHeight && line.top + firstY * w.dilationY < 0)

@@ -61,7 +61,7 @@ struct GemmWindow
 };
 
 //! Most segments of one row.
-inline constexpr int64_t kMostSegments{64};
+inline constexpr int64_t kMaxSegments{64};
 
 //! Operands and result are stored as T; products and sums are floats.
 template <typename T>
@@ -98,8 +98,8 @@ struct Gemm
 };
 
 //! Most rows and vectors of columns that a tile has on any instruction set.
-inline constexpr int64_t kMostTileRows{12};
-inline constexpr int64_t kMostTileVectors{4};
+inline constexpr int64_t kMaxTileRows{12};
+inline constexpr int64_t kMaxTileVectors{4};
 
 //! Floats of memory that a lane needs for a product of this depth, a whole number of cache lines: where T is no float,
 //! the rows of a tile and, unless b is given, the panels of a block stand there as floats.
@@ -108,8 +108,8 @@ constexpr int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept
 {
     if (kIsFloat<T>)
         return 0;
-    int64_t const columns = hasPanels ? 0 : kMostTileVectors * kPanel;
-    return ((kMostTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
+    int64_t const columns = hasPanels ? 0 : kMaxTileVectors * kPanel;
+    return ((kMaxTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
 }
 
 //! How lanes share a product.

@@ -12,8 +12,8 @@ namespace
 template <typename T>
 struct Located
 {
-    T const* pointers[kMostSegments * kMostTileRows];
-    uint8_t active[kMostSegments];
+    T const* pointers[kMaxSegments * kMaxTileRows];
+    uint8_t active[kMaxSegments];
     int64_t activeCount;
 };
 
@@ -34,9 +34,9 @@ void locateRows(Gemm<T> const& g, int64_t row, int32_t count, Located<T>& locate
     int64_t const image = row / pixels;
     int64_t const y = (row - image * pixels) / w.outWidth;
     int64_t const x = row - image * pixels - y * w.outWidth;
-    int64_t tops[kMostTileRows];
-    int64_t lefts[kMostTileRows];
-    T const* bases[kMostTileRows];
+    int64_t tops[kMaxTileRows];
+    int64_t lefts[kMaxTileRows];
+    T const* bases[kMaxTileRows];
     for (int64_t r = 0, atX = x, atY = y, at = image; r < count; ++r)
     {
         tops[r] = atY * w.strideY - w.padTop;
@@ -84,13 +84,13 @@ struct TileRow
 
 //! Panels of a block, more than a tile has where its rows become floats first: these serve all of them.
 template <typename T>
-inline constexpr int64_t kBlockVectors{kIsFloat<T> ? kMostVectors : kMostTileVectors};
+inline constexpr int64_t kBlockVectors{kIsFloat<T> ? kMaxVectors : kMaxTileVectors};
 
 //! Vectors of the next block when `left` panels are left: blocks of four, the rest in even parts.
 template <typename T>
 int64_t blockWidth(int64_t left)
 {
-    if (kMostVectors == 1 || left <= 3)
+    if (kMaxVectors == 1 || left <= 3)
         return left < kBlockVectors<T> ? left : kBlockVectors<T>;
     if (left == 5 || left == 6)
         return 3;
@@ -120,7 +120,7 @@ class WidenedBlock
         mBlock.high = g.high;
         mBlock.c = mSums;
         mBlock.cStride = kWide;
-        float* const panels = scratch + kMostTileRows * depth + kPanel;
+        float* const panels = scratch + kMaxTileRows * depth + kPanel;
         if (g.b == nullptr && !isFew)
             widenRow(g.stored + mColumn * depth, panels, width * kPanel * depth);
         mBlock.b = g.b == nullptr ? panels : g.b + mColumn * depth;
@@ -135,7 +135,7 @@ class WidenedBlock
     {
         Gemm<T> const& g = mStored;
         int64_t const segments = located.activeCount * count;
-        float const* pointers[kMostSegments * kMostTileRows];
+        float const* pointers[kMaxSegments * kMaxTileRows];
         for (int64_t i = 0; i < segments; ++i)
             pointers[i] = mRows + i * g.length;
         widenSegments(located.pointers, segments, g.length, mRows);
@@ -147,9 +147,9 @@ class WidenedBlock
             mBlock.residual = mSums;
             mBlock.residualStride = kWide;
         }
-        for (int64_t panel = 0; panel < tiles.width; panel += kMostVectors)
+        for (int64_t panel = 0; panel < tiles.width; panel += kMaxVectors)
         {
-            TileFunction const function = panel + kMostVectors < tiles.width ? tiles.whole : tiles.last;
+            TileFunction const function = panel + kMaxVectors < tiles.width ? tiles.whole : tiles.last;
             function(Tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch});
             fetch.step = 0;
         }
@@ -160,7 +160,7 @@ class WidenedBlock
     }
 
   private:
-    static constexpr int64_t kWide{kMostTileVectors * kPanel};
+    static constexpr int64_t kWide{kMaxTileVectors * kPanel};
 
     Gemm<T> const& mStored;
     Gemm<float> mBlock{};
@@ -168,7 +168,7 @@ class WidenedBlock
     int64_t mCount{0};
     float* mRows;
     void const* mPanels{nullptr};
-    alignas(64) float mSums[kMostTileRows * kWide]; //!< Before a tile runs: what it adds.
+    alignas(64) float mSums[kMaxTileRows * kWide]; //!< Before a tile runs: what it adds.
     alignas(64) float mBias[kWide];
 };
 
@@ -205,7 +205,7 @@ template <typename T>
 void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
     bool const isFew = g.b == nullptr && share.lastRow - share.firstRow <= kFewRows;
-    TileSet const& set = tilesOf<T>(width < kMostVectors ? width : kMostVectors, isFew);
+    TileSet const& set = tilesOf<T>(width < kMaxVectors ? width : kMaxVectors, isFew);
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
     bool const endsInHalf = end <= kLanes / 2;
     WidenedBlock<T> block{g, panel, width, scratch, isFew};

@@ -92,7 +92,7 @@ Result<GemmEpilogue> GemmEpilogue::make(Epilogue const& epilogue, size_t firstEx
         result.mSteps.push_back(made);
         result.mInputs.push_back(takesExtra(step.kind) ? extra++ : 0);
     }
-    if (result.mSteps.size() > kMostSteps)
+    if (result.mSteps.size() > kMaxSteps)
         return badArgument("an epilogue of {} steps", result.mSteps.size());
     return result;
 }

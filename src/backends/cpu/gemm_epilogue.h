@@ -11,7 +11,7 @@
 namespace tenon::cpu
 {
 
-inline constexpr size_t kMostSteps{8};
+inline constexpr size_t kMaxSteps{8};
 
 //! Steps bound to the addresses of one run, where tensors are stored as T.
 template <typename T>
@@ -21,7 +21,7 @@ struct BoundEpilogue
     int64_t residualStride{0};
     float low;
     float high;
-    std::array<GemmStep<T>, kMostSteps> steps;
+    std::array<GemmStep<T>, kMaxSteps> steps;
     int64_t stepCount{0};
 
     //! Makes row `rows` the first one.

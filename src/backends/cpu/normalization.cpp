@@ -124,7 +124,7 @@ class FormFinder
         g.channels = mX.extents[1];
         g.groupChannels = mLayer.nbGroups > 1 ? g.channels / mLayer.nbGroups : 1;
         g.isPerGroup = *perGroup && mLayer.nbGroups > 1;
-        if (g.groupChannels < 1 || g.groupChannels > kMostNormChannels)
+        if (g.groupChannels < 1 || g.groupChannels > kMaxNormChannels)
             return std::nullopt;
         form.images = mX.extents[0];
         form.items = g.channels / g.groupChannels;
@@ -194,7 +194,7 @@ class PreparedNorm final : public HostPrepared
         }
         NormGroups<T> const groups = bind(groupsOf(form.groups));
         int64_t const size = form.groups.groupChannels;
-        int64_t const most = std::max<int64_t>(kMostNormChannels / size, 1);
+        int64_t const most = std::max<int64_t>(kMaxNormChannels / size, 1);
         auto const [first, last] = lane.part(form.images * form.items);
         for (int64_t at = first; at < last;)
         {

@@ -158,7 +158,7 @@ class TapeKernel final : public Kernel
         Result<Tape> tape = makeTape(*body, pointers);
         if (!tape)
             return std::move(tape).error();
-        if (tape->rows > kMostTapeRows || tape->inputs > kMostTapeOperands)
+        if (tape->rows > kMaxTapeRows || tape->inputs > kMaxTapeOperands)
             return badArgument("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
         return std::make_shared<Tape const>(*std::move(tape));
     }
@@ -181,7 +181,7 @@ class TapeKernel final : public Kernel
             dense[i - 1] = dense[i] * extents[i];
         strides.push_back(dense);
         mergeAxes(extents, strides);
-        if (extents.size() > kMostTapeAxes)
+        if (extents.size() > kMaxTapeAxes)
             return badArgument("its operands broadcast along {} axes", extents.size());
         run.axes = static_cast<int32_t>(extents.size());
         std::copy(extents.begin(), extents.end(), run.extents);
@@ -239,7 +239,7 @@ std::variant<std::vector<Offer>, Refusal> offerTape(Problem const& problem)
     Result<Tape> const tape = makeTape(*body, types);
     if (!tape)
         return refuse("tape", tape.error().message);
-    if (tape->rows > kMostTapeRows || tape->inputs > kMostTapeOperands)
+    if (tape->rows > kMaxTapeRows || tape->inputs > kMaxTapeOperands)
         return refuse("tape", fmt::format("{} rows and {} operands", tape->rows, tape->inputs));
     auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
     std::vector<Offer> offers;

@@ -52,7 +52,7 @@ struct NormGroups
     T* out{nullptr};
 };
 //! Channels of one call of runNormGroups; a group may be this wide, a lane takes several calls.
-inline constexpr int64_t kMostNormChannels{4096};
+inline constexpr int64_t kMaxNormChannels{4096};
 
 //! Rows of scores that become weights: softmax(score + mask).
 template <typename T>

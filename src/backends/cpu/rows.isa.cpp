@@ -226,12 +226,12 @@ void normalizeRow(NormRows<T> const& rows, int64_t r, From const* in)
 template <typename T>
 void runNormRows(NormRows<T> const& rows, int64_t first, int64_t last)
 {
-    constexpr int64_t kMostWidened{4096}; // Floats of a row that is read three times.
-    alignas(64) float widened[kIsFloat<T> ? 1 : kMostWidened + kLanes];
+    constexpr int64_t kMaxWidened{4096}; // Floats of a row that is read three times.
+    alignas(64) float widened[kIsFloat<T> ? 1 : kMaxWidened + kLanes];
     for (int64_t r = first; r < last; ++r)
     {
         T const* const in = rows.in + r * rows.length;
-        if (kIsFloat<T> || rows.length > kMostWidened)
+        if (kIsFloat<T> || rows.length > kMaxWidened)
         {
             normalizeRow(rows, r, in);
             continue;
@@ -282,11 +282,11 @@ void sumChannels(
 template <typename T>
 void runNormGroups(NormGroups<T> const& g, int64_t image, int64_t firstChannel, int64_t lastChannel)
 {
-    alignas(64) float factor[kMostNormChannels];
-    alignas(64) float addend[kMostNormChannels];
-    alignas(64) float means[kMostNormChannels];
-    double sums[kMostNormChannels]{};
-    double squares[kMostNormChannels]{};
+    alignas(64) float factor[kMaxNormChannels];
+    alignas(64) float addend[kMaxNormChannels];
+    alignas(64) float means[kMaxNormChannels];
+    double sums[kMaxNormChannels]{};
+    double squares[kMaxNormChannels]{};
     int64_t const channels = lastChannel - firstChannel;
     if (g.pixels == 0)
         return;

@@ -16,18 +16,18 @@ struct Work
     float steps{0.0F};
 };
 
-using Works = std::array<Work, kMostGroups>;
+using Works = std::array<Work, kMaxGroups>;
 
 //! Microseconds of a step on some lanes: its share of the work, a barrier, and what it costs that other lanes have made
 //! the operands and that shares are uneven. Measured for decision 21, and set low: in doubt steps run as ever.
 float stepTime(float cost, int32_t lanes) noexcept
 {
     constexpr float kUneven{0.2F};
-    constexpr float kMostUneven{40.0F};
+    constexpr float kMaxUneven{40.0F};
     if (lanes == 1)
         return cost + 0.1F;
     float const share = cost / static_cast<float>(lanes);
-    return share + std::min(share * kUneven, kMostUneven) + 0.5F + 0.15F * static_cast<float>(lanes);
+    return share + std::min(share * kUneven, kMaxUneven) + 0.5F + 0.15F * static_cast<float>(lanes);
 }
 
 //! As if all its steps were alike.
@@ -48,7 +48,7 @@ LaneGroups packed(Works const& streams, int32_t count, int32_t lanes, Works& gro
     LaneGroups found{count, {}, {}};
     groups = {};
     give(groups[0], streams[0]);
-    std::array<size_t, kMostGroups> order{};
+    std::array<size_t, kMaxGroups> order{};
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(
         order.begin() + 1, order.end(), [&](size_t a, size_t b) { return streams[a].cost > streams[b].cost; });

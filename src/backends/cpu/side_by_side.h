@@ -8,14 +8,14 @@
 namespace tenon::cpu
 {
 
-inline constexpr size_t kMostGroups{8};
+inline constexpr size_t kMaxGroups{8};
 
 //! Groups of lanes; those of group 0 come first, the calling thread's among them.
 struct LaneGroups
 {
     int32_t count{0}; //!< 0: all lanes do one step after the other.
-    std::array<int8_t, kMostGroups> ofStream{};
-    std::array<int32_t, kMostGroups> lanes{};
+    std::array<int8_t, kMaxGroups> ofStream{};
+    std::array<int32_t, kMaxGroups> lanes{};
 
     int32_t groupOf(Launch const& launch) const noexcept
     {

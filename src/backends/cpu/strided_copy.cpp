@@ -13,7 +13,7 @@ namespace
 {
 constexpr int64_t kTile{32};
 //! Rows longer than this are cut, so that lanes can share a copy of few long rows.
-constexpr int64_t kMostRow{8192};
+constexpr int64_t kMaxRow{8192};
 
 //! Destination order: slowest axis first; axes of extent 1 dropped; neighbours that are one run in both memories
 //! merged.
@@ -131,7 +131,7 @@ template <typename T>
 void StridedCopy::runAs(T const* from, T* to, Lane const& lane) const
 {
     bool const transposes = mAcross.extent > 1;
-    int64_t const step = transposes ? kTile : kMostRow;
+    int64_t const step = transposes ? kTile : kMaxRow;
     int64_t const pieces = (mInner.extent + step - 1) / step;
     int64_t const bands = transposes ? (mAcross.extent + kTile - 1) / kTile : 1;
     int64_t outer{1};

@@ -241,7 +241,7 @@ void runLog(float const* a, float* to, int64_t n)
 //! The state of one lane: where each row is.
 struct Rows
 {
-    void* at[kMostTapeRows];
+    void* at[kMaxTapeRows];
 
     float* real(int32_t row) const
     {
@@ -517,7 +517,7 @@ void writeRow(void const* row, DType type, void* out, int64_t at, int64_t n)
 void readStrided(TapeRun const& run, TapeOperand const& operand, void* row, int64_t position, int64_t n)
 {
     int32_t const inner = run.axes - 1;
-    int64_t index[kMostTapeAxes];
+    int64_t index[kMaxTapeAxes];
     int64_t rest = position;
     int64_t base{0};
     for (int32_t axis = inner; axis >= 0; --axis)
@@ -549,7 +549,7 @@ void readStrided(TapeRun const& run, TapeOperand const& operand, void* row, int6
 
 constexpr int64_t kRowBytes{kTapeLength * 8};
 constexpr int64_t kPeriodBytes{(kLongestPeriod + kTapeLength) * 8};
-constexpr int32_t kMostPeriodic{4};
+constexpr int32_t kMaxPeriodic{4};
 
 //! Bytes of an element of a row.
 int64_t rowElement(DType type)
@@ -560,13 +560,13 @@ int64_t rowElement(DType type)
 
 void runTape(TapeRun const& run, int64_t first, int64_t last)
 {
-    alignas(64) unsigned char memory[kMostTapeRows * kRowBytes];
-    alignas(64) unsigned char periods[kMostPeriodic * kPeriodBytes];
+    alignas(64) unsigned char memory[kMaxTapeRows * kRowBytes];
+    alignas(64) unsigned char periods[kMaxPeriodic * kPeriodBytes];
     Rows rows;
     for (int32_t i = 0; i < run.rows; ++i)
         rows.at[i] = memory + i * kRowBytes;
     int64_t const inner = run.axes > 0 ? run.extents[run.axes - 1] : 1;
-    unsigned char* periodOf[kMostTapeOperands]{};
+    unsigned char* periodOf[kMaxTapeOperands]{};
     int32_t periodic{0};
     for (int32_t i = 0; i < run.inputs; ++i)
     {
@@ -575,7 +575,7 @@ void runTape(TapeRun const& run, int64_t first, int64_t last)
             continue;
         if (operand.access == TapeAccess::kOne)
             readPiece(operand.data, operand.type, 0, 0, rows.at[i], 0, kTapeLength);
-        if (operand.access != TapeAccess::kPeriodic || periodic == kMostPeriodic || inner > kLongestPeriod)
+        if (operand.access != TapeAccess::kPeriodic || periodic == kMaxPeriodic || inner > kLongestPeriod)
             continue;
         periodOf[i] = periods + periodic++ * kPeriodBytes;
         for (int64_t at = 0; at < inner + kTapeLength; at += inner)

@@ -8,9 +8,9 @@
 namespace tenon::cpu
 {
 
-inline constexpr int32_t kMostTapeOperands{16};
-inline constexpr int32_t kMostTapeRows{40};
-inline constexpr int32_t kMostTapeAxes{8};
+inline constexpr int32_t kMaxTapeOperands{16};
+inline constexpr int32_t kMaxTapeRows{40};
+inline constexpr int32_t kMaxTapeAxes{8};
 inline constexpr int64_t kTapeLength{256}; //!< Elements of a row.
 inline constexpr int64_t kLongestPeriod{1024};
 
@@ -28,7 +28,7 @@ struct TapeOperand
     void const* data{nullptr};
     DType type{DType::kFLOAT};
     TapeAccess access{TapeAccess::kSame};
-    int64_t strides[kMostTapeAxes]{}; //!< In elements, per axis of the output.
+    int64_t strides[kMaxTapeAxes]{}; //!< In elements, per axis of the output.
 };
 
 struct TapeRun
@@ -39,8 +39,8 @@ struct TapeRun
     int32_t rows{0};
     int32_t result{0};
     int32_t axes{0};
-    int64_t extents[kMostTapeAxes]{};
-    TapeOperand operands[kMostTapeOperands];
+    int64_t extents[kMaxTapeAxes]{};
+    TapeOperand operands[kMaxTapeOperands];
     void* out{nullptr};
     DType outType{DType::kFLOAT};
 };

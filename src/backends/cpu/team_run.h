@@ -54,8 +54,8 @@ class TeamRun
     Team& mTeam;
     size_t mNext{0}; //!< First step not yet run.
     //! By group: the first step that failed or after which the observer stopped. Lanes of others look behind a fence.
-    std::array<std::atomic<size_t>, kMostGroups> mLastStep;
-    std::array<std::optional<TeamBarrier>, kMostGroups> mBarriers; //!< Of the groups that run side by side now.
+    std::array<std::atomic<size_t>, kMaxGroups> mLastStep;
+    std::array<std::optional<TeamBarrier>, kMaxGroups> mBarriers; //!< Of the groups that run side by side now.
     std::atomic<bool> mHasFailed{false};
     std::mutex mMutex;
     PacedCheck mCheck; //!< Of the calling thread's lane.

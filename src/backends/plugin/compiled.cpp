@@ -22,7 +22,7 @@ Result<CompiledLayer> CompiledLayer::load(KernelSource const& source)
     LayerPtr const stored = TENON_TRY(loadLayer(CustomLayer::kName, source.fields));
     CompiledLayer layer{{*as<CustomLayer>(*stored), source.weights.size(), source.outputs, source.produces}, {}};
     CustomLayer const& fields = layer.ports.fields;
-    bool const fits = fields.kernel && fields.shapeInputs == 0 && layer.ports.inputs <= CustomLayer::kMostInputs
+    bool const fits = fields.kernel && fields.shapeInputs == 0 && layer.ports.inputs <= CustomLayer::kMaxInputs
         && fields.ports.size() == layer.ports.inputs + layer.ports.outputs
         && source.produces <= fields.sizeOutputs.size() && fields.kernel->launch.results.size() >= kLaunchNumbers
         && source.code != nullptr;

@@ -152,7 +152,7 @@ class HostCompiledStep final : public HostPrepared
     Result<Done> run(Call const& call, Lane const&) const override
     {
         PluginPorts const& ports = mLayer->ports;
-        std::array<void const*, CustomLayer::kMostInputs> inputs{};
+        std::array<void const*, CustomLayer::kMaxInputs> inputs{};
         std::copy_n(call.inputs, ports.inputs, inputs.begin());
         takeOver(mLaunch.takeOvers, call.outputs, inputs.data());
         if (!mLaunch.isEmpty())

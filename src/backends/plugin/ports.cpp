@@ -104,8 +104,8 @@ std::variant<std::vector<Offer>, Refusal> offerPorts(Problem const& problem, std
     auto const data = static_cast<size_t>(fields.dataInputs(static_cast<int32_t>(all)));
     if (fields.ports.size() != data + problem.node->outputs.size())
         return refuse(candidate, "types and formats were not agreed");
-    if (all > CustomLayer::kMostInputs)
-        return refuse(candidate, fmt::format("more than {} inputs", CustomLayer::kMostInputs));
+    if (all > CustomLayer::kMaxInputs)
+        return refuse(candidate, fmt::format("more than {} inputs", CustomLayer::kMaxInputs));
     Offer offer;
     for (size_t i = 0; i < fields.ports.size(); ++i)
     {

@@ -143,7 +143,6 @@ Result<Done> waitForLast(void* event)
 
 Result<void*> createEvent(bool hasTiming)
 {
-    watchForks();
     auto event = std::make_unique<Event>();
     event->hasTiming = hasTiming;
     void* const handle = event.get();

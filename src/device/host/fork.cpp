@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 
-#include <mutex>
-
 namespace tenon::host
 {
 
@@ -43,12 +41,10 @@ void afterForkInChild()
     streamTable().unlockInChild();
     resetGraphsInChild();
 }
-} // namespace
 
-void watchForks()
-{
-    static std::once_flag once;
-    std::call_once(once, [] { pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild); });
-}
+// While the library is loaded, not at the first use: a child forked in the midst of that would wait for ever.
+// A fork makes the tables that are not there yet.
+[[maybe_unused]] int const kForksAreWatched = pthread_atfork(&beforeFork, &afterForkInParent, &afterForkInChild);
+} // namespace
 
 } // namespace tenon::host

@@ -172,7 +172,6 @@ Result<CaptureInfo> captureInfo(void const* stream)
 
 Result<void*> createGraph()
 {
-    watchForks();
     return keepGraph(std::make_shared<GraphSteps>());
 }
 

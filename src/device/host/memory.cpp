@@ -87,7 +87,6 @@ Result<void*> allocateMemory(uint64_t bytes, MemoryKind kind, uint32_t flags)
 {
     if (bytes == 0)
         return nullptr;
-    watchForks();
     uint64_t const rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
     // The system promises more than it has; what can never be had is refused as a device would.
     bool const isTooMuch = rounded < bytes || (bytes > (uint64_t{1} << 28) && bytes > memoryLimits().total);
@@ -127,7 +126,6 @@ Result<Done> registerMemory(void* memory, uint64_t bytes, uint32_t flags)
 {
     if (memory == nullptr || bytes == 0)
         return badConfig("no memory to register");
-    watchForks();
     auto const begin = reinterpret_cast<uintptr_t>(memory);
     std::unique_lock const lock{table().mutex};
     auto const after = table().live.lower_bound(begin + bytes);

@@ -29,7 +29,5 @@ void resetEventsInChild();
 void lockGraphsForFork();
 void unlockGraphsInParent();
 void resetGraphsInChild();
-//! Called with the first stream or event of the process.
-void watchForks();
 
 } // namespace tenon::host

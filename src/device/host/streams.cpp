@@ -40,7 +40,6 @@ class PerThreadQueue
     {
         if (mQueue == nullptr)
         {
-            watchForks();
             mQueue = std::make_shared<StreamQueue>(StreamKind::kBlocking, 0, true);
             streamTable().add(mQueue);
         }
@@ -148,7 +147,6 @@ Result<Done> useLegacy()
 
 Result<void*> createStream(StreamKind kind, int32_t priority)
 {
-    watchForks();
     return streamTable().add(std::make_shared<StreamQueue>(kind, priority, false));
 }
 

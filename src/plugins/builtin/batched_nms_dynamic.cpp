@@ -93,10 +93,10 @@ class BatchedNms final : public Body
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
         int64_t const limit = limitOf(in);
-        return static_cast<size_t>(Best::room(limit) + Best::room(mKeep)) * sizeof(Candidate)
+        return static_cast<size_t>(Best::room(limit) + Best::room(mKeep)) * sizeof(ScoredBox)
             + static_cast<size_t>(limit) * sizeof(Box);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
@@ -117,8 +117,8 @@ class BatchedNms final : public Body
     //! Memory of one image.
     struct Memory
     {
-        Candidate* ofClass;
-        Candidate* ofImage;
+        ScoredBox* ofClass;
+        ScoredBox* ofImage;
         Box* kept;
     };
 
@@ -126,9 +126,9 @@ class BatchedNms final : public Body
     {
         return std::min<int64_t>(mTopK, in[0].dims.d[1]);
     }
-    Memory memoryOf(Run const& run) const noexcept
+    Memory memoryOf(StockRun const& run) const noexcept
     {
-        auto* const first = static_cast<Candidate*>(run.workspace);
+        auto* const first = static_cast<ScoredBox*>(run.workspace);
         auto* const second = first + Best::room(limitOf(run.in));
         return {first, second, reinterpret_cast<Box*>(second + Best::room(mKeep))};
     }
@@ -149,7 +149,7 @@ class BatchedNms final : public Body
         return area / (sideProduct(a, more) + sideProduct(b, more) - area);
     }
     template <typename T>
-    Box boxOf(Run const& run, int64_t image, int64_t box, int64_t label) const noexcept
+    Box boxOf(StockRun const& run, int64_t image, int64_t box, int64_t label) const noexcept
     {
         Dims const& dims = run.in[0].dims;
         T const* const first =
@@ -158,7 +158,7 @@ class BatchedNms final : public Body
     }
     //! Offers what is left of one class. What the image does not want cannot matter: it covers worse ones only.
     template <typename T>
-    void runClass(Run const& run, int64_t image, int64_t label, Memory const& memory, Best& ofImage) const noexcept
+    void runClass(StockRun const& run, int64_t image, int64_t label, Memory const& memory, Best& ofImage) const noexcept
     {
         int64_t const boxes = run.in[0].dims.d[1];
         T const* const scores = run.input<T>(1) + image * boxes * mClasses + label;
@@ -170,9 +170,9 @@ class BatchedNms final : public Body
                 best.offer({score, box});
         }
         size_t count{0};
-        for (Candidate const& candidate : best.sorted())
+        for (ScoredBox const& candidate : best.sorted())
         {
-            Candidate const inImage{candidate.score, label * boxes + candidate.index};
+            ScoredBox const inImage{candidate.score, label * boxes + candidate.index};
             if (!ofImage.wants(inImage))
                 break; // Nor are those behind it.
             Box const box = boxOf<T>(run, image, candidate.index, label).ordered();
@@ -185,7 +185,7 @@ class BatchedNms final : public Body
         }
     }
     template <typename T>
-    void write(Run const& run, int64_t image, int64_t at, Candidate const& candidate) const noexcept
+    void write(StockRun const& run, int64_t image, int64_t at, ScoredBox const& candidate) const noexcept
     {
         int64_t const boxes = run.in[0].dims.d[1];
         int64_t const label = candidate.index / boxes;
@@ -198,19 +198,19 @@ class BatchedNms final : public Body
         put(run.output<T>(3)[at], static_cast<float>(label));
     }
     template <typename T>
-    void runImage(Run const& run, int64_t image, Memory const& memory) const noexcept
+    void runImage(StockRun const& run, int64_t image, Memory const& memory) const noexcept
     {
         Best best{memory.ofImage, mKeep};
         for (int64_t label = 0; label < mClasses; ++label)
             if (label != mBackground)
                 runClass<T>(run, image, label, memory, best);
-        std::span<Candidate const> const kept = best.sorted();
+        std::span<ScoredBox const> const kept = best.sorted();
         for (size_t i = 0; i < kept.size(); ++i)
             write<T>(run, image, image * mKeep + static_cast<int64_t>(i), kept[i]);
         run.output<int32_t>(0)[image] = static_cast<int32_t>(kept.size());
     }
     template <typename T>
-    int32_t runAll(Run const& run) const
+    int32_t runAll(StockRun const& run) const
     {
         int64_t const images = run.in[0].dims.d[0];
         T none{};

@@ -74,7 +74,7 @@ class CropAndResize final : public Body
     {
         return (static_cast<size_t>(mHeight) + static_cast<size_t>(mWidth)) * sizeof(Point);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         Dims const& map = run.in[0].dims;
         int64_t const boxes = run.in[1].dims.d[1];
@@ -103,7 +103,7 @@ class CropAndResize final : public Body
         Point const* across;
     };
 
-    Points pointsOf(Run const& run, float const* box) const noexcept
+    Points pointsOf(StockRun const& run, float const* box) const noexcept
     {
         auto* const down = static_cast<Point*>(run.workspace);
         for (int64_t y = 0; y < mHeight; ++y)

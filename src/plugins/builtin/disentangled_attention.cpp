@@ -60,7 +60,7 @@ class DisentangledAttention final : public Body
     {
         return workspaceOf({2, in[0].dims.d[1], sizeof(int64_t)});
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         int64_t const length = run.in[0].dims.d[1];
         auto* const buckets = static_cast<int64_t*>(run.workspace) + length; // Of distance 0.

@@ -12,7 +12,7 @@ namespace tenon::plugins::builtin
 
 namespace
 {
-constexpr int64_t kMostCandidates{5000}; // Per image: what upstream looks at on most devices.
+constexpr int64_t kMaxCandidates{5000}; // Per image: what upstream looks at on most devices.
 
 float areaOf(Box const& box) noexcept
 {
@@ -120,9 +120,9 @@ class EfficientNms final : public Body
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
         auto const limit = static_cast<size_t>(limitOf(in));
-        return 2 * limit * sizeof(Candidate) + limit * sizeof(Kept);
+        return 2 * limit * sizeof(ScoredBox) + limit * sizeof(Kept);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return runAll<decltype(element)>(run); });
     }
@@ -140,7 +140,7 @@ class EfficientNms final : public Body
   private:
     static int64_t limitOf(std::span<PluginTensorDesc const> in) noexcept
     {
-        return std::min(kMostCandidates, in[1].dims.d[1] * in[1].dims.d[2]);
+        return std::min(kMaxCandidates, in[1].dims.d[1] * in[1].dims.d[2]);
     }
     //! The lowest score that counts, as the input states scores.
     float lowestScore() const noexcept
@@ -172,7 +172,7 @@ class EfficientNms final : public Body
             anchor->x2 * std::exp(box.x2), anchor->y2 * std::exp(box.y2)});
     }
     template <typename T>
-    Box boxOf(Run const& run, int64_t image, int64_t box, int64_t label) const noexcept
+    Box boxOf(StockRun const& run, int64_t image, int64_t box, int64_t label) const noexcept
     {
         Dims const& dims = run.in[0].dims;
         int64_t const at = image * dims.d[1] + box;
@@ -184,13 +184,13 @@ class EfficientNms final : public Body
         return decoded(predicted, &anchor);
     }
     template <typename T>
-    std::span<Candidate const> candidates(Run const& run, int64_t image, int64_t limit) const noexcept
+    std::span<ScoredBox const> candidates(StockRun const& run, int64_t image, int64_t limit) const noexcept
     {
         Dims const& dims = run.in[1].dims;
         int64_t const classes = dims.d[2];
         T const* scores = run.input<T>(1) + image * dims.d[1] * classes;
         float const lowest = lowestScore();
-        Best best{static_cast<Candidate*>(run.workspace), limit};
+        Best best{static_cast<ScoredBox*>(run.workspace), limit};
         for (int64_t box = 0; box < dims.d[1]; ++box)
             for (int64_t label = 0; label < classes; ++label, ++scores)
                 if (float const score = asFloat(*scores); score >= lowest && label != mBackground) // Never a NaN.
@@ -204,12 +204,12 @@ class EfficientNms final : public Body
         });
     }
     template <typename T>
-    void runImage(Run const& run, int64_t image, int64_t limit) const noexcept
+    void runImage(StockRun const& run, int64_t image, int64_t limit) const noexcept
     {
         int64_t const classes = run.in[1].dims.d[2];
-        auto* const kept = reinterpret_cast<Kept*>(static_cast<Candidate*>(run.workspace) + Best::room(limit));
+        auto* const kept = reinterpret_cast<Kept*>(static_cast<ScoredBox*>(run.workspace) + Best::room(limit));
         int64_t count{0};
-        for (Candidate const& candidate : candidates<T>(run, image, limit))
+        for (ScoredBox const& candidate : candidates<T>(run, image, limit))
         {
             if (count == mMost)
                 break;
@@ -223,7 +223,7 @@ class EfficientNms final : public Body
         run.output<int32_t>(0)[image] = static_cast<int32_t>(count);
     }
     template <typename T>
-    void write(Run const& run, int64_t at, Kept const& one, float score) const noexcept
+    void write(StockRun const& run, int64_t at, Kept const& one, float score) const noexcept
     {
         T* const box = run.output<T>(1) + 4 * at;
         put(box[0], one.box.x1);
@@ -234,7 +234,7 @@ class EfficientNms final : public Body
         run.output<int32_t>(3)[at] = one.label;
     }
     template <typename T>
-    int32_t runAll(Run const& run) const
+    int32_t runAll(StockRun const& run) const
     {
         int64_t const images = run.in[1].dims.d[0];
         std::fill_n(run.output<int32_t>(0), images, 0);

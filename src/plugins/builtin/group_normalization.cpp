@@ -44,7 +44,7 @@ class GroupNormalization final : public Body
         return x.nbDims >= 3 && sameExtents(x, out[0].dims) && x.d[1] % mGroups == 0 && volume(in[1].dims) == x.d[1]
             && volume(in[2].dims) == x.d[1];
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         Dims const& dims = run.in[0].dims;
         int64_t const channels = dims.d[1];

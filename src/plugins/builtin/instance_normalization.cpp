@@ -49,7 +49,7 @@ class InstanceNormalization final : public Body
         return dims.nbDims >= 3 && dims.d[1] == static_cast<int64_t>(mScales.size()) // A weight for each channel.
             && dims.nbDims == out[0].dims.nbDims && std::equal(dims.d, dims.d + dims.nbDims, out[0].dims.d);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         Dims const& dims = run.in[0].dims;
         int64_t const channels = dims.d[1];

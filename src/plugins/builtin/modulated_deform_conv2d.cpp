@@ -105,7 +105,7 @@ class ModulatedDeformConv2d final : public Body
         return corners + workspaceOf({p.channels, p.kernelHeight, p.kernelWidth, p.outWidth, sizeof(float)})
             + workspaceOf({p.outWidth, sizeof(float)});
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         DeformableProblem const p = problemOf(run.in);
         auto* const corners = static_cast<Corners*>(run.workspace);
@@ -161,7 +161,8 @@ class ModulatedDeformConv2d final : public Body
 
     //! Fills the columns of one row of the output.
     template <typename T>
-    void sample(Run const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
+    void sample(
+        StockRun const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
     {
         int64_t const perGroup = p.channels / mDeformableGroup;
         for (int64_t shift = 0; shift < mDeformableGroup * p.taps(); ++shift)
@@ -198,7 +199,8 @@ class ModulatedDeformConv2d final : public Body
 
     //! Weights times columns gives one row of every output channel.
     template <typename T>
-    void multiply(Run const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
+    void multiply(
+        StockRun const& run, DeformableProblem const& p, Scratch const& scratch, int64_t image, int64_t row) const
     {
         int64_t const depth = p.channels / mGroup * p.taps();
         int64_t const perGroup = p.outChannels / mGroup;

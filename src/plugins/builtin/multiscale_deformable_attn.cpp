@@ -64,7 +64,7 @@ class MultiscaleDeformableAttn final : public Body
             && hasExtents(in[4].dims, {p.images, p.queries, p.heads, p.levels, p.points})
             && hasExtents(out[0].dims, {p.images, p.queries, p.heads, p.channels});
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         AttentionProblem const p = problemOf(run.in);
         if (!mapsAreInside(run, p))
@@ -93,7 +93,7 @@ class MultiscaleDeformableAttn final : public Body
     }
 
     //! Sizes and starts of the maps are data, which may say anything.
-    static bool mapsAreInside(Run const& run, AttentionProblem const& p)
+    static bool mapsAreInside(StockRun const& run, AttentionProblem const& p)
     {
         for (int64_t level = 0; level < p.levels; ++level)
         {
@@ -108,7 +108,7 @@ class MultiscaleDeformableAttn final : public Body
 
     //! Some channels of one query and head of an image.
     template <typename T>
-    void attend(Run const& run, AttentionProblem const& p, int64_t target, int64_t first) const
+    void attend(StockRun const& run, AttentionProblem const& p, int64_t target, int64_t first) const
     {
         int64_t const count = std::min(kChunk, p.channels - first);
         std::array<float, kChunk> sums{};

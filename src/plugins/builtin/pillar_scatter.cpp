@@ -53,7 +53,7 @@ class PillarScatter final : public Body
             && hasExtents(in[2].dims, {features.d[0]})
             && hasExtents(out[0].dims, {features.d[0], features.d[2], mShape[0], mShape[1]});
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         return forFloatOrHalf(run.in[0].type, [&](auto element) { return scatter<decltype(element)>(run); });
     }
@@ -64,7 +64,7 @@ class PillarScatter final : public Body
 
   private:
     template <typename T>
-    int32_t scatter(Run const& run) const
+    int32_t scatter(StockRun const& run) const
     {
         Dims const& dims = run.in[0].dims;
         int64_t const plane = static_cast<int64_t>(mShape[0]) * mShape[1];

@@ -201,7 +201,7 @@ class RoiAlign final : public Body
     {
         return static_cast<size_t>(in[0].dims.d[2] + in[0].dims.d[3]) * 2 * sizeof(float);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         auto const* const images = run.input<int32_t>(2);
         bool const isSound = std::all_of(images, images + run.in[2].dims.d[0],
@@ -241,11 +241,11 @@ class RoiAlign final : public Body
             return {0.0F, 0.0F, 0};
         if (mRatio > 0)
             return {start, size, mRatio};
-        constexpr auto kMost = static_cast<float>(1 << 30);
-        return {start, size, static_cast<int64_t>(std::clamp(std::ceil(size), 0.0F, kMost))};
+        constexpr auto kLimit = static_cast<float>(1 << 30);
+        return {start, size, static_cast<int64_t>(std::clamp(std::ceil(size), 0.0F, kLimit))};
     }
     template <typename T>
-    void runRegion(Run const& run, int64_t region, AxisWeights& rows, AxisWeights& columns) const
+    void runRegion(StockRun const& run, int64_t region, AxisWeights& rows, AxisWeights& columns) const
     {
         Dims const& dims = run.in[0].dims;
         int64_t const plane = dims.d[2] * dims.d[3];
@@ -273,7 +273,7 @@ class RoiAlign final : public Body
         }
     }
     template <typename T>
-    int32_t runAll(Run const& run) const
+    int32_t runAll(StockRun const& run) const
     {
         Dims const& dims = run.in[0].dims;
         auto* const memory = static_cast<float*>(run.workspace);

@@ -166,7 +166,7 @@ class ScatterElements final : public Body
     {
         return mReduction == Reduction::kMean ? workspaceOf({volume(in[0].dims), sizeof(int32_t)}) : 0;
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         std::optional<Rows> const rows = rowsOf(run);
         if (!rows)
@@ -195,7 +195,7 @@ class ScatterElements final : public Body
     }
 
     //! None when an index is out of range: then nothing is written.
-    std::optional<Rows> rowsOf(Run const& run) const
+    std::optional<Rows> rowsOf(StockRun const& run) const
     {
         Dims const& data = run.in[0].dims;
         Rows rows{.dims = run.in[1].dims, .strides = {data.nbDims, {}}, .axis = axisOf(data)};
@@ -212,7 +212,7 @@ class ScatterElements final : public Body
     }
 
     template <typename T>
-    int32_t scatter(Run const& run, Rows const& rows) const
+    int32_t scatter(StockRun const& run, Rows const& rows) const
     {
         int64_t const all = volume(run.in[0].dims);
         T* const y = run.output<T>(0);

@@ -123,7 +123,7 @@ class SkipLayerNorm final : public Body
     {
         return static_cast<size_t>(mHidden) * sizeof(double);
     }
-    int32_t run(Run const& run) const override
+    int32_t run(StockRun const& run) const override
     {
         auto const isSound = [](PluginTensorDesc const& desc) {
             return scaleOf(desc) > 0.0 && std::isfinite(scaleOf(desc));
@@ -195,7 +195,7 @@ class SkipLayerNorm final : public Body
     }
 
     template <typename T>
-    int32_t runAll(Run const& run) const
+    int32_t runAll(StockRun const& run) const
     {
         Dims const& dims = run.in[0].dims;
         for (int64_t row = 0; row < rowCount(dims); ++row)
@@ -204,7 +204,7 @@ class SkipLayerNorm final : public Body
     }
 
     template <typename T>
-    void normalize(Run const& run, Row const& row) const
+    void normalize(StockRun const& run, Row const& row) const
     {
         auto* const x = static_cast<double*>(run.workspace);
         double const mean = addUp<T>(run, row, x) / mHidden;
@@ -226,7 +226,7 @@ class SkipLayerNorm final : public Body
 
     //! One row of x; returns its sum.
     template <typename T>
-    double addUp(Run const& run, Row const& row, double* x) const
+    double addUp(StockRun const& run, Row const& row, double* x) const
     {
         double const inputScale = scaleOf(run.in[0]);
         double const skipScale = scaleOf(run.in[1]);

@@ -24,7 +24,7 @@ using nvinfer1::PluginFieldType;
 using nvinfer1::PluginTensorDesc;
 
 //! One run: descriptions with concrete extents, and addresses.
-struct Run
+struct StockRun
 {
     std::span<PluginTensorDesc const> in;
     std::span<PluginTensorDesc const> out;
@@ -86,7 +86,7 @@ class Body
     }
     //! The extents that fit, in words, for messages.
     virtual char const* wants() const noexcept = 0;
-    //! Bytes of Run::workspace, aligned for every type, which a face keeps for each context: only for extents that fit.
+    //! Bytes of StockRun::workspace, aligned for every type, which a face keeps for each context: only for extents that fit.
     virtual size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
     {
         static_cast<void>(in);
@@ -94,7 +94,7 @@ class Body
         return 0;
     }
     //! 0, or another number when the values of inputs are wrong.
-    virtual int32_t run(Run const& run) const = 0;
+    virtual int32_t run(StockRun const& run) const = 0;
     //! All that a creator needs to make it again; valid as long as the body.
     virtual std::vector<PluginField> fields() const = 0;
 };

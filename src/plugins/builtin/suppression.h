@@ -23,14 +23,14 @@ struct Box
     }
 };
 
-struct Candidate
+struct ScoredBox
 {
     float score;
     int64_t index;
 };
 
 //! Of equal scores the lower index comes first, so that results do not depend on the order of offers.
-inline bool isBetter(Candidate const& a, Candidate const& b) noexcept
+inline bool isBetter(ScoredBox const& a, ScoredBox const& b) noexcept
 {
     return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
@@ -44,18 +44,18 @@ class Best
     {
         return 2 * limit;
     }
-    Best(Candidate* memory, int64_t limit) noexcept
+    Best(ScoredBox* memory, int64_t limit) noexcept
         : mFirst{memory},
           mLimit{limit}
     {
     }
     //! Whether it may be among the best, by what is known so far.
-    bool wants(Candidate const& candidate) const noexcept
+    bool wants(ScoredBox const& candidate) const noexcept
     {
         return !mHasBar || isBetter(candidate, mBar);
     }
     //! Scores are numbers.
-    void offer(Candidate const& candidate) noexcept
+    void offer(ScoredBox const& candidate) noexcept
     {
         if (!wants(candidate))
             return;
@@ -64,7 +64,7 @@ class Best
             shrink();
     }
     //! The best ones, best first. Ends the offers.
-    std::span<Candidate const> sorted() noexcept
+    std::span<ScoredBox const> sorted() noexcept
     {
         if (mCount > mLimit)
             shrink();
@@ -81,10 +81,10 @@ class Best
         mHasBar = true;
     }
 
-    Candidate* mFirst;
+    ScoredBox* mFirst;
     int64_t mLimit;
     int64_t mCount{0};
-    Candidate mBar{}; //!< The worst one that was kept.
+    ScoredBox mBar{}; //!< The worst one that was kept.
     bool mHasBar{false};
 };
 

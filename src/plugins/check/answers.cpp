@@ -106,7 +106,7 @@ class Asker
         bool const answer = mPlugin.accepts(at, asked);
         if (mPlugin.accepts(at, asked) != answer)
             return mHost.find(flaw::kStable, Ask::kAccepts,
-                fmt::format("asked twice about port {} of {}, it answered {} and then {}", position, textOf(asked),
+                fmt::format("asked twice about port {} of {}, it answered {} and then {}", position, portsText(asked),
                     answer, !answer));
         for (auto const& [type, format] : {std::pair{choice.type, choice.format},
                  std::pair{DType::kINT8, TensorFormat::kCHW32}, std::pair{DType::kFLOAT, TensorFormat::kLINEAR}})
@@ -115,8 +115,8 @@ class Asker
             fillBehind(other, position, type, format);
             if (position + 1 < other.all.size() && mPlugin.accepts(at, other) != answer)
                 return mHost.find(flaw::kLooksAhead, Ask::kAccepts,
-                    fmt::format("about port {} it answers {} with {}, and {} with {}", position, answer, textOf(asked),
-                        !answer, textOf(other)));
+                    fmt::format("about port {} it answers {} with {}, and {} with {}", position, answer,
+                        portsText(asked), !answer, portsText(other)));
         }
     }
 

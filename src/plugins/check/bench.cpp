@@ -66,7 +66,7 @@ Result<Done> Bench::makeMemory(Ready const& ready, uint32_t seed)
         std::vector<int64_t> const extents = extentsAt(shape, mValues);
         if (!isAddressable(extents))
             return badConfig("{} has a negative or huge extent at these input shapes: {}",
-                isInput ? "an input" : fmt::format("output {}", i - mForm->inputs.size()), textOf(mPorts));
+                isInput ? "an input" : fmt::format("output {}", i - mForm->inputs.size()), portsText(mPorts));
         size_t const bytes = TENON_TRY(bytesFor(desc.type, desc.format, extents));
         mMemory.push_back(TENON_TRY(Guarded::make(bytes)));
         if (isInput)
@@ -116,7 +116,7 @@ Result<Outcome> Bench::runAgain(Plugin& plugin, Fill fill)
 
 void Bench::lookAround()
 {
-    std::string const where = "with " + textOf(mPorts);
+    std::string const where = "with " + portsText(mPorts);
     for (size_t i = 0; i < mMemory.size(); ++i)
     {
         bool const isInput = i < mInputBytes.size();
@@ -184,7 +184,7 @@ std::string Bench::unwritten(
         for (size_t k = 0; k < filled.size(); ++k)
             if (plain[i][k] == filled[k] && turned[i][k] == static_cast<uint8_t>(~filled[k]))
                 return fmt::format("element {} of the {} of output {} is not written, with {}", k / element,
-                    filled.size() / element, i, textOf(bench.mPorts));
+                    filled.size() / element, i, portsText(bench.mPorts));
     }
     return {};
 }

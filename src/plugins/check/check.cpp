@@ -136,8 +136,8 @@ Result<PluginPtr> madeBy(
 Identity identityOf(IPluginCreatorInterface& creator)
 {
     auto const said = [](auto& its, Generation generation) -> Identity {
-        return {plugins::textOf(its.getPluginName()), plugins::textOf(its.getPluginVersion()),
-            plugins::textOf(its.getPluginNamespace()), generation};
+        return {plugins::stringOf(its.getPluginName()), plugins::stringOf(its.getPluginVersion()),
+            plugins::stringOf(its.getPluginNamespace()), generation};
     };
     switch (kindOf(creator))
     {

@@ -11,7 +11,7 @@ namespace tenon::plugins::check
 namespace
 {
 constexpr size_t kPage{4096};
-constexpr size_t kMost{size_t{1} << 36};
+constexpr size_t kLimit{size_t{1} << 36};
 constexpr uint32_t kMarginSeed{0x5EED};
 } // namespace
 
@@ -25,7 +25,7 @@ uint8_t patternAt(size_t position, uint32_t seed) noexcept
 // Pages: locked, margin, data up to a page's end, margin, locked.
 Result<Guarded> Guarded::make(size_t size)
 {
-    if (size > kMost)
+    if (size > kLimit)
         return badConfig("{} bytes were asked for", size);
     size_t const total = (size + kPage - 1) / kPage * kPage + 4 * kPage;
     void* const all = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

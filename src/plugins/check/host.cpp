@@ -17,7 +17,7 @@ constexpr std::array<DType, 6> kOffered{
     DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64};
 } // namespace
 
-std::string textOf(Ports const& ports)
+std::string portsText(Ports const& ports)
 {
     std::string text;
     for (size_t i = 0; i < ports.all.size(); ++i)

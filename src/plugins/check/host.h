@@ -142,6 +142,6 @@ class Host
 };
 
 //! "float[2x3] LINEAR, int32[4] LINEAR -> …" of what stands at the ports.
-std::string textOf(Ports const& ports);
+std::string portsText(Ports const& ports);
 
 } // namespace tenon::plugins::check

@@ -59,7 +59,7 @@ void compareWithReference(Host& host, Bench const& bench, Outcome const& outcome
                 continue;
             return host.find(flaw::kReference, Ask::kRun,
                 fmt::format("output {}, element {}: {:g}, not {:g} as by the reference, with {}", i, k, got, want,
-                    textOf(bench.ports())));
+                    portsText(bench.ports())));
         }
     }
 }
@@ -74,7 +74,7 @@ Result<Done> checkOne(Host& host, Bench& bench, Plugin& plugin)
     {
         host.find(flaw::kRepeatable, Ask::kRun,
             fmt::format(
-                "a second run with the same inputs gives something else: {}, with {}", text, textOf(bench.ports())));
+                "a second run with the same inputs gives something else: {}, with {}", text, portsText(bench.ports())));
         return Done{};
     }
     Outcome const turned = TENON_TRY(bench.runAgain(plugin, {.isOutputInverted = true}));
@@ -82,11 +82,11 @@ Result<Done> checkOne(Host& host, Bench& bench, Plugin& plugin)
         host.find(flaw::kOutputWritten, Ask::kRun, text);
     else if (std::string const other = turned.differenceFrom(first); !other.empty())
         host.find(flaw::kOutputWritten, Ask::kRun,
-            "results depend on what the outputs held before: " + other + ", with " + textOf(bench.ports()));
+            "results depend on what the outputs held before: " + other + ", with " + portsText(bench.ports()));
     Outcome const garbage = TENON_TRY(bench.runAgain(plugin, {.isWorkspaceInverted = true}));
     if (std::string const text = garbage.differenceFrom(first); !text.empty())
         host.find(flaw::kWorkspaceContents, Ask::kRun,
-            "results depend on what the workspace held before: " + text + ", with " + textOf(bench.ports()));
+            "results depend on what the workspace held before: " + text + ", with " + portsText(bench.ports()));
     compareWithReference(host, bench, first);
     return Done{};
 }
@@ -101,7 +101,7 @@ Result<Outcome> quietRun(Host& host, Bench& bench, Plugin& plugin)
 
 namespace
 {
-constexpr size_t kMostQuestions{64};
+constexpr size_t kMaxQuestions{64};
 
 //! Extents within the bounds: each symbol alone at its least and best, all of them, and some in between.
 std::vector<std::vector<int64_t>> smallerExtents(Form const& form, uint32_t seed)
@@ -115,11 +115,11 @@ std::vector<std::vector<int64_t>> smallerExtents(Form const& form, uint32_t seed
         std::vector<int64_t>& together = all.emplace_back();
         for (auto const& symbol : form.symbols)
             together.push_back(symbol[static_cast<size_t>(point)]);
-        for (size_t i = 0; i < form.symbols.size() && all.size() < kMostQuestions / 2; ++i)
+        for (size_t i = 0; i < form.symbols.size() && all.size() < kMaxQuestions / 2; ++i)
             (all.emplace_back(largest))[i] = form.symbols[i][static_cast<size_t>(point)];
     }
     std::mt19937 random{seed};
-    while (all.size() < kMostQuestions)
+    while (all.size() < kMaxQuestions)
         for (std::vector<int64_t>& between = all.emplace_back(); auto const& symbol : form.symbols)
             between.push_back(std::uniform_int_distribution<int64_t>{symbol[0], symbol[2]}(random));
     return all;
@@ -139,8 +139,8 @@ Result<Done> checkWorkspace(Host& host, Form const& form, Ready const& ready, Co
             continue;
         Ports const largest = withCombination(form.runPorts(Point::kMax), combination);
         host.find(flaw::kWorkspaceLargest, Ask::kWorkspace,
-            fmt::format("with {} it asks for {} bytes, and with extents up to {} for {}", textOf(ports), bytes,
-                textOf(largest), ready.workspace));
+            fmt::format("with {} it asks for {} bytes, and with extents up to {} for {}", portsText(ports), bytes,
+                portsText(largest), ready.workspace));
         return Done{};
     }
     return Done{};
@@ -212,7 +212,8 @@ Result<Done> checkEmpties(Host& host)
     ready.aliases = scene.ready.aliases;
     Bench bench = TENON_TRY(Bench::make(host, empty, ready, Point::kOpt));
     if (auto const outcome = quietRun(host, bench, *attached); !outcome)
-        host.find(flaw::kEmpty, Ask::kRun, fmt::format("with {}: {}", textOf(bench.ports()), outcome.error().message));
+        host.find(
+            flaw::kEmpty, Ask::kRun, fmt::format("with {}: {}", portsText(bench.ports()), outcome.error().message));
     return Done{};
 }
 
