@@ -27,12 +27,18 @@ struct Field
     int32_t id;
     std::string_view name;
     T S::*member;
+    int32_t input{-1}; //!< Of a layer: a tensor at this input takes the field's place (rule E7); −1: none can.
+
+    constexpr Field orInput(int32_t position) const
+    {
+        return {id, name, member, position};
+    }
 };
 
 template <typename S, typename T>
 constexpr Field<S, T> field(int32_t id, std::string_view name, T S::*member)
 {
-    return {id, name, member};
+    return {id, name, member, -1};
 }
 
 template <typename S>

@@ -7,6 +7,7 @@
 //   std::optional<Shape> contents(Inputs const&) const                             symbolic contents of output 0;
 //                                                                                  long ones with real values are data
 //   static constexpr bool kHasSideEffects{true}                                    is kept even when nothing reads it
+// One that users can add has static kPublic besides (layers/public_facts.h).
 #pragma once
 
 #include "base/fields.h"

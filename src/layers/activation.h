@@ -11,6 +11,7 @@ namespace tenon
 struct Activation
 {
     static constexpr std::string_view kName{"Activation"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kACTIVATION};
     static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::ActivationType activationType{nvinfer1::ActivationType::kRELU};
     float alpha{0.0F};

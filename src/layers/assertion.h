@@ -10,6 +10,7 @@ namespace tenon
 struct Assertion
 {
     static constexpr std::string_view kName{"Assertion"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kASSERTION, .outputs = 0, .shapeInputs = 0b1};
     static constexpr bool kHasSideEffects{true};
     std::string message;
 

@@ -10,6 +10,7 @@ namespace tenon
 struct Cast
 {
     static constexpr std::string_view kName{"Cast"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kCAST};
     static constexpr bool kKeepsFrontAxes{true};
     DType toType{DType::kFLOAT};
 

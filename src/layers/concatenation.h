@@ -11,6 +11,7 @@ namespace tenon
 struct Concatenation
 {
     static constexpr std::string_view kName{"Concatenation"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kCONCATENATION};
     int32_t axis{0};
 
     static constexpr auto fields()

@@ -15,6 +15,7 @@ namespace tenon
 struct Convolution
 {
     static constexpr std::string_view kName{"Convolution"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kCONVOLUTION, .maxInputs = 3};
     static constexpr int32_t kFirstExtra{3};
     int64_t nbOutputMaps{0};
     nvinfer1::Dims kernelSize{};

@@ -12,6 +12,7 @@ namespace tenon
 struct Cumulative
 {
     static constexpr std::string_view kName{"Cumulative"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kCUMULATIVE, .maxInputs = 2, .shapeInputs = 0b10};
     nvinfer1::CumulativeOperation operation{nvinfer1::CumulativeOperation::kSUM};
     bool exclusive{false}; //!< Each sum leaves its own element out.
     bool reverse{false};   //!< Sums run from the end.

@@ -16,6 +16,7 @@ namespace tenon
 struct Deconvolution
 {
     static constexpr std::string_view kName{"Deconvolution"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kDECONVOLUTION, .maxInputs = 3};
     static constexpr int32_t kFirstExtra{3};
     int64_t nbOutputMaps{0};
     nvinfer1::Dims kernelSize{};

@@ -11,6 +11,7 @@ namespace tenon
 struct ElementWise
 {
     static constexpr std::string_view kName{"ElementWise"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kELEMENTWISE, .maxInputs = 2};
     static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::ElementWiseOperation operation{nvinfer1::ElementWiseOperation::kSUM};
 

@@ -13,6 +13,7 @@ namespace tenon
 struct Fill
 {
     static constexpr std::string_view kName{"Fill"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kFILL, .maxInputs = 3, .shapeInputs = 0b1};
     nvinfer1::Dims dimensions{};
     nvinfer1::FillOperation operation{nvinfer1::FillOperation::kLINSPACE};
     double alpha{0.0};
@@ -24,10 +25,10 @@ struct Fill
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "Dimensions", &Fill::dimensions), field(2, "Operation", &Fill::operation),
-            field(3, "Alpha", &Fill::alpha), field(4, "Beta", &Fill::beta), field(5, "AlphaInt64", &Fill::alphaInt64),
-            field(6, "BetaInt64", &Fill::betaInt64), field(7, "AlphaBetaInt64", &Fill::alphaBetaInt64),
-            field(8, "ToType", &Fill::toType)};
+        return std::tuple{field(1, "Dimensions", &Fill::dimensions).orInput(0), field(2, "Operation", &Fill::operation),
+            field(3, "Alpha", &Fill::alpha).orInput(1), field(4, "Beta", &Fill::beta).orInput(2),
+            field(5, "AlphaInt64", &Fill::alphaInt64), field(6, "BetaInt64", &Fill::betaInt64),
+            field(7, "AlphaBetaInt64", &Fill::alphaBetaInt64), field(8, "ToType", &Fill::toType)};
     }
 
     Result<Done> verify() const;

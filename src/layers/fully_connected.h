@@ -13,6 +13,7 @@ namespace tenon
 struct FullyConnected
 {
     static constexpr std::string_view kName{"FullyConnected"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kFULLY_CONNECTED};
     static constexpr int32_t kVectorAxes{3}; //!< Of x: what is multiplied as one vector.
     int64_t nbOutputChannels{0};
 

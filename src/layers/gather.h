@@ -16,6 +16,7 @@ namespace tenon
 struct Gather
 {
     static constexpr std::string_view kName{"Gather"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kGATHER, .maxInputs = 2};
     int32_t gatherAxis{0};
     int32_t nbElementWiseDims{0};
     nvinfer1::GatherMode mode{nvinfer1::GatherMode::kDEFAULT};

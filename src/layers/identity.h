@@ -10,6 +10,7 @@ namespace tenon
 struct Identity
 {
     static constexpr std::string_view kName{"Identity"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kIDENTITY};
     static constexpr bool kKeepsFrontAxes{true};
 
     static constexpr auto fields()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/layer.h"
+#include "layers/public_facts.h"
 
 #include <span>
 

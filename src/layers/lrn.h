@@ -10,6 +10,7 @@ namespace tenon
 struct LRN
 {
     static constexpr std::string_view kName{"LRN"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kLRN};
     static constexpr bool kKeepsFrontAxes{true};
     int64_t windowSize{1}; //!< Odd.
     float alpha{0.0F};

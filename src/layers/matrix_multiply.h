@@ -14,6 +14,7 @@ namespace tenon
 struct MatrixMultiply
 {
     static constexpr std::string_view kName{"MatrixMultiply"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kMATRIX_MULTIPLY, .maxInputs = 2};
     static constexpr bool kKeepsFrontAxes{true};
     static constexpr int32_t kFirstExtra{3};
     nvinfer1::MatrixOperation operation0{nvinfer1::MatrixOperation::kNONE};

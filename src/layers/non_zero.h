@@ -10,6 +10,7 @@ namespace tenon
 struct NonZero
 {
     static constexpr std::string_view kName{"NonZero"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kNON_ZERO, .reads = InputReads::kData};
     DType indicesType{DType::kINT32};
 
     static constexpr auto fields()

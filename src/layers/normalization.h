@@ -13,6 +13,7 @@ namespace tenon
 struct Normalization
 {
     static constexpr std::string_view kName{"Normalization"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kNORMALIZATION, .maxInputs = 3};
     float epsilon{1e-5F};
     uint32_t axes{0}; //!< Bit i: axis i is reduced.
     int64_t nbGroups{1};

@@ -12,6 +12,7 @@ namespace tenon
 struct OneHot
 {
     static constexpr std::string_view kName{"OneHot"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kONE_HOT, .maxInputs = 3, .shapeInputs = 0b100};
     int32_t axis{-1}; //!< Of the output; negative ones count from behind the last axis.
 
     static constexpr auto fields()

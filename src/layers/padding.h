@@ -11,6 +11,7 @@ namespace tenon
 struct Padding
 {
     static constexpr std::string_view kName{"Padding"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kPADDING};
     static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::Dims prePadding{};
     nvinfer1::Dims postPadding{};

@@ -11,6 +11,7 @@ namespace tenon
 struct ParametricReLU
 {
     static constexpr std::string_view kName{"ParametricReLU"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kPARAMETRIC_RELU, .maxInputs = 2};
     static constexpr bool kKeepsFrontAxes{true};
 
     static constexpr auto fields()

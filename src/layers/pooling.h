@@ -12,6 +12,7 @@ namespace tenon
 struct Pooling
 {
     static constexpr std::string_view kName{"Pooling"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kPOOLING};
     static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::PoolingType poolingType{nvinfer1::PoolingType::kMAX};
     nvinfer1::Dims windowSize{};

@@ -12,6 +12,7 @@ namespace tenon
 struct Reduce
 {
     static constexpr std::string_view kName{"Reduce"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kREDUCE};
     nvinfer1::ReduceOperation operation{nvinfer1::ReduceOperation::kSUM};
     uint32_t reduceAxes{0}; //!< Bit i: axis i is reduced.
     bool keepDimensions{false};

@@ -13,6 +13,7 @@ namespace tenon
 struct Resize
 {
     static constexpr std::string_view kName{"Resize"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kRESIZE, .maxInputs = 4, .shapeInputs = 0b10};
     nvinfer1::Dims outputDimensions{};
     std::vector<float> scales; //!< One per axis; used when there are no dimensions. Extent: floor(in · scale).
     nvinfer1::InterpolationMode resizeMode{nvinfer1::InterpolationMode::kNEAREST};
@@ -25,8 +26,8 @@ struct Resize
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "OutputDimensions", &Resize::outputDimensions), field(2, "Scales", &Resize::scales),
-            field(3, "ResizeMode", &Resize::resizeMode),
+        return std::tuple{field(1, "OutputDimensions", &Resize::outputDimensions).orInput(1),
+            field(2, "Scales", &Resize::scales), field(3, "ResizeMode", &Resize::resizeMode),
             field(4, "CoordinateTransformation", &Resize::coordinateTransformation),
             field(5, "SelectorForSinglePixel", &Resize::selectorForSinglePixel),
             field(6, "NearestRounding", &Resize::nearestRounding), field(7, "CubicCoeff", &Resize::cubicCoeff),

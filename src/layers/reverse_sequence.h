@@ -12,6 +12,7 @@ namespace tenon
 struct ReverseSequence
 {
     static constexpr std::string_view kName{"ReverseSequence"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kREVERSE_SEQUENCE, .maxInputs = 2};
     int32_t batchAxis{1};
     int32_t sequenceAxis{0};
 

@@ -14,6 +14,7 @@ namespace tenon
 struct Scale
 {
     static constexpr std::string_view kName{"Scale"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSCALE};
     nvinfer1::ScaleMode mode{nvinfer1::ScaleMode::kUNIFORM};
     int32_t channelAxis{1};
     bool hasShift{false}; //!< Input 1 is present; so that the body, which sees no types, knows.

@@ -14,6 +14,7 @@ namespace tenon
 struct Scatter
 {
     static constexpr std::string_view kName{"Scatter"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSCATTER, .maxInputs = 3};
     nvinfer1::ScatterMode mode{nvinfer1::ScatterMode::kELEMENT};
     int32_t axis{0};
 

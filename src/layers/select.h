@@ -10,6 +10,7 @@ namespace tenon
 struct Select
 {
     static constexpr std::string_view kName{"Select"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSELECT, .maxInputs = 3};
     static constexpr bool kKeepsFrontAxes{true};
 
     static constexpr auto fields()

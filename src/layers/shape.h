@@ -10,6 +10,7 @@ namespace tenon
 struct ShapeLayer
 {
     static constexpr std::string_view kName{"Shape"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSHAPE, .reads = InputReads::kExtents};
 
     static constexpr auto fields()
     {

@@ -19,6 +19,7 @@ inline constexpr AxisOrder kSameOrder{0, 1, 2, 3, 4, 5, 6, 7};
 struct Shuffle
 {
     static constexpr std::string_view kName{"Shuffle"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSHUFFLE, .maxInputs = 2, .shapeInputs = 0b10};
     AxisOrder firstTranspose{kSameOrder};
     nvinfer1::Dims reshapeDimensions{-1, {}}; //!< nbDims −1: no reshape. 0 copies an extent, one −1 takes the rest.
     AxisOrder secondTranspose{kSameOrder};
@@ -27,7 +28,7 @@ struct Shuffle
     static constexpr auto fields()
     {
         return std::tuple{field(1, "FirstTranspose", &Shuffle::firstTranspose),
-            field(2, "ReshapeDimensions", &Shuffle::reshapeDimensions),
+            field(2, "ReshapeDimensions", &Shuffle::reshapeDimensions).orInput(1),
             field(3, "SecondTranspose", &Shuffle::secondTranspose),
             field(4, "ZeroIsPlaceholder", &Shuffle::zeroIsPlaceholder)};
     }

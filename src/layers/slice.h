@@ -14,6 +14,7 @@ namespace tenon
 struct Slice
 {
     static constexpr std::string_view kName{"Slice"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSLICE, .maxInputs = 6, .shapeInputs = 0b101110};
     nvinfer1::Dims start{};
     nvinfer1::Dims size{};
     nvinfer1::Dims stride{}; //!< Empty: all 1.
@@ -22,8 +23,9 @@ struct Slice
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "Start", &Slice::start), field(2, "Size", &Slice::size),
-            field(3, "Stride", &Slice::stride), field(4, "Mode", &Slice::mode), field(5, "Axes", &Slice::axes)};
+        return std::tuple{field(1, "Start", &Slice::start).orInput(1), field(2, "Size", &Slice::size).orInput(2),
+            field(3, "Stride", &Slice::stride).orInput(3), field(4, "Mode", &Slice::mode),
+            field(5, "Axes", &Slice::axes).orInput(5)};
     }
 
     //! Start, size and stride with one entry per axis of x, axes applied.

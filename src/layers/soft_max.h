@@ -13,6 +13,7 @@ namespace tenon
 struct SoftMax
 {
     static constexpr std::string_view kName{"SoftMax"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSOFTMAX};
     uint32_t axes{1}; //!< One bit set, as in the public property of the same name.
 
     static constexpr auto fields()

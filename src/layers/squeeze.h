@@ -12,6 +12,7 @@ namespace tenon
 struct Squeeze
 {
     static constexpr std::string_view kName{"Squeeze"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kSQUEEZE, .maxInputs = 2, .shapeInputs = 0b10};
 
     static constexpr auto fields()
     {

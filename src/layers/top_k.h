@@ -16,6 +16,8 @@ namespace tenon
 struct TopK
 {
     static constexpr std::string_view kName{"TopK"};
+    static constexpr PublicFacts kPublic{
+        .type = nvinfer1::LayerType::kTOPK, .maxInputs = 2, .outputs = 2, .shapeInputs = 0b10};
     static constexpr int64_t kMaxElements{3840};
     nvinfer1::TopKOperation operation{nvinfer1::TopKOperation::kMAX};
     int32_t k{1};
@@ -24,7 +26,7 @@ struct TopK
 
     static constexpr auto fields()
     {
-        return std::tuple{field(1, "Operation", &TopK::operation), field(2, "K", &TopK::k),
+        return std::tuple{field(1, "Operation", &TopK::operation), field(2, "K", &TopK::k).orInput(1),
             field(3, "ReduceAxes", &TopK::reduceAxes), field(4, "IndicesType", &TopK::indicesType)};
     }
     int32_t axis() const noexcept

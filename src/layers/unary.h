@@ -11,6 +11,7 @@ namespace tenon
 struct Unary
 {
     static constexpr std::string_view kName{"Unary"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kUNARY};
     static constexpr bool kKeepsFrontAxes{true};
     nvinfer1::UnaryOperation operation{nvinfer1::UnaryOperation::kEXP};
 

@@ -12,6 +12,7 @@ namespace tenon
 struct Unsqueeze
 {
     static constexpr std::string_view kName{"Unsqueeze"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kUNSQUEEZE, .maxInputs = 2, .shapeInputs = 0b10};
 
     static constexpr auto fields()
     {

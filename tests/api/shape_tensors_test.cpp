@@ -130,6 +130,16 @@ TEST_F(ShapeTensors, D3_shapeTensorsLieOnTheHost)
     EXPECT_EQ(engine->getTensorLocation("y"), TensorLocation::kDEVICE);
 }
 
+//! The positions of elements are known after running only, also where a shape follows from them.
+TEST_F(ShapeTensors, D4_aTensorWhoseElementsAreCountedIsReadAsData)
+{
+    ITensor* x = input("x", DataType::kFLOAT, {12});
+    ITensor* mask = input("mask", DataType::kBOOL, {12});
+    reshape(*x, *network->addNonZero(*mask, DataType::kINT64)->getOutput(0));
+    EXPECT_FALSE(mask->isShapeTensor());
+    EXPECT_TRUE(mask->isExecutionTensor());
+}
+
 //! The input whose extents alone are used: neither a shape tensor nor one that runs need.
 TEST_F(ShapeTensors, D4_aTensorWhoseExtentsAloneAreNeededTakesANullAddress)
 {

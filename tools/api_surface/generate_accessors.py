@@ -5,22 +5,9 @@ import argparse
 import glob
 import os
 import re
+from dataclasses import dataclass
 
 from signatures import failure_of, read_interfaces
-
-# Operands that a tensor can replace: (layer, property) to the position of the tensor (rule E7).
-REPLACED_BY_INPUT = {
-    ("Shuffle", "ReshapeDimensions"): 1,
-    ("Slice", "Start"): 1,
-    ("Slice", "Size"): 2,
-    ("Slice", "Stride"): 3,
-    ("Slice", "Axes"): 5,
-    ("Fill", "Dimensions"): 0,
-    ("Fill", "Alpha"): 1,
-    ("Fill", "Beta"): 2,
-    ("TopK", "K"): 1,
-    ("Resize", "OutputDimensions"): 1,
-}
 
 HEAD = """// Written by tools/api_surface/generate_accessors.py. Do not edit.
 #pragma GCC diagnostic push
@@ -30,14 +17,27 @@ HEAD = """// Written by tools/api_surface/generate_accessors.py. Do not edit.
 FOOT = "#pragma GCC diagnostic pop\n"
 
 
+@dataclass
+class Layer:
+    """A layer struct as its header tells it."""
+
+    header: str
+    struct: str
+    members: dict  # By the public property's name.
+    inputs: dict  # Position of the tensor that can take a field's place (rule E7), by the same name.
+
+
 def read_layers(folder):
-    """Layer structs by kind: {kind: (header, {property: member}, struct)}."""
+    """Layer structs by kind, as the public classes name it."""
     layers = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.h"))):
         text = open(path, encoding="utf-8").read()
         for struct in re.findall(r"^TENON_LAYER\((\w+)\)", text, re.M):
-            pairs = re.findall(r"field\(\s*\d+,\s*\"(\w+)\",\s*&" + struct + r"::(\w+)\)", text)
-            layers[re.sub(r"Layer$", "", struct)] = (os.path.basename(path), dict(pairs), struct)
+            line = r"field\(\s*\d+,\s*\"(\w+)\",\s*&" + struct + r"::(\w+)\)(?:\s*\.orInput\((\d+)\))?"
+            fields = re.findall(line, text)
+            members = {prop: member for prop, member, _ in fields}
+            inputs = {prop: int(position) for prop, _, position in fields if position}
+            layers[re.sub(r"Layer$", "", struct)] = Layer(os.path.basename(path), struct, members, inputs)
     return layers
 
 
@@ -88,24 +88,26 @@ def write_missing(interfaces):
     return "".join(out)
 
 
-def check_of_dims(kind, prop, slot):
+def check_of_dims(kind, position, slot):
     """Lines that refuse dimensions that are none before anything is read from them."""
-    least = -1 if (kind, prop) in REPLACED_BY_INPUT and kind != "Fill" else 0  # -1: an input gives them.
+    # −1: an input gives them. A layer without any other input has them from the start.
+    least = -1 if position is not None and position > 0 else 0
     failure = "return false;" if slot.returns == "bool" else "return;"
     call = f"I{kind}Layer::{slot.name}"
     return f'        if (!takesDims("{call}", {slot.names[0]}, {least}))\n            {failure}\n'
 
 
-def accessor(kind, members, slot):
+def accessor(kind, layer, slot):
     """The override of a plain getter or setter, or None when no field stands behind it."""
     match = re.fullmatch(r"(set|get|is)(\w+)", slot.name)
     if not match:
         return None
     verb, prop = match.groups()
+    members = layer.members
     member = members.get(prop)
     if member is None and prop.endswith("Nd"):
         member = members.get(prop[:-2])
-    position = REPLACED_BY_INPUT.get((kind, prop))
+    position = layer.inputs.get(prop)
     if verb == "set" and slot.arity == 1:
         lines = [f"assign(mFields.{member}, {slot.names[0]});"]
         if prop == "PaddingNd" and member is None and "PrePadding" in members:
@@ -117,7 +119,7 @@ def accessor(kind, members, slot):
         body = "        edited();\n"
         body = "".join(f"        {line}\n" for line in lines) + body
         if slot.first_type == "Dims const&":
-            body = check_of_dims(kind, prop, slot) + body
+            body = check_of_dims(kind, position, slot) + body
         return body + ("        return true;\n" if slot.returns == "bool" else "")
     if verb != "set" and slot.arity == 0:
         if prop == "PaddingNd" and member is None and "PrePadding" in members:
@@ -143,13 +145,13 @@ def write_layers(interfaces, layers, overrides, classes):
     for kind in kinds:
         interface = by_name[f"V{kind}Layer"]
         hand = overrides.get(kind, set())
-        base = f"LayerOfKind<I{kind}Layer, missing::{kind}Layer, ::tenon::{layers[kind][2]}>"
+        base = f"LayerOfKind<I{kind}Layer, missing::{kind}Layer, ::tenon::{layers[kind].struct}>"
         out.append(f"class {kind}Accessors : public {base}\n{{\n  public:\n    using LayerOfKind::LayerOfKind;\n\n")
         made = done.setdefault(interface.name, set())
         for slot in interface.slots:
             if (slot.name, slot.arity) in hand:
                 continue
-            body = accessor(kind, layers[kind][1], slot)
+            body = accessor(kind, layers[kind], slot)
             if body is not None:
                 made.add((slot.name, slot.arity))
                 out.append(slot.override(body))
@@ -215,7 +217,7 @@ def main():
     overrides, classes = read_overrides([*headers, *args.beside])
     accessors, plain, done = write_layers(interfaces, layers, overrides, classes)
     write_if_changed(os.path.join(args.out, "not_implemented.h"), write_missing(interfaces))
-    includes = "".join(f'#include "layers/{header}"\n' for header in sorted({each[0] for each in layers.values()}))
+    includes = "".join(f'#include "layers/{header}"\n' for header in sorted({each.header for each in layers.values()}))
     write_if_changed(os.path.join(args.out, "layer_headers.inc"), includes)
     write_if_changed(os.path.join(args.out, "layer_accessors.inc"), accessors)
     write_if_changed(os.path.join(args.out, "layer_classes.inc"), write_plain(plain))

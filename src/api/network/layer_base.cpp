@@ -5,7 +5,6 @@
 #include "api/network/network.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tenon::api
 {
@@ -13,59 +12,19 @@ namespace tenon::api
 using nvinfer1::DataType;
 using nvinfer1::LayerType;
 
-namespace
-{
-constexpr auto kLayerTypes = std::to_array<std::pair<std::string_view, LayerType>>({
-    {"Convolution", LayerType::kCONVOLUTION},
-    {"Cast", LayerType::kCAST},
-    {"Activation", LayerType::kACTIVATION},
-    {"Pooling", LayerType::kPOOLING},
-    {"LRN", LayerType::kLRN},
-    {"Scale", LayerType::kSCALE},
-    {"SoftMax", LayerType::kSOFTMAX},
-    {"Deconvolution", LayerType::kDECONVOLUTION},
-    {"FullyConnected", LayerType::kFULLY_CONNECTED},
-    {"Concatenation", LayerType::kCONCATENATION},
-    {"ElementWise", LayerType::kELEMENTWISE},
-    {"Unary", LayerType::kUNARY},
-    {"Padding", LayerType::kPADDING},
-    {"Shuffle", LayerType::kSHUFFLE},
-    {"Reduce", LayerType::kREDUCE},
-    {"TopK", LayerType::kTOPK},
-    {"Gather", LayerType::kGATHER},
-    {"MatrixMultiply", LayerType::kMATRIX_MULTIPLY},
-    {"Constant", LayerType::kCONSTANT},
-    {"Identity", LayerType::kIDENTITY},
-    {"Slice", LayerType::kSLICE},
-    {"Shape", LayerType::kSHAPE},
-    {"ParametricReLU", LayerType::kPARAMETRIC_RELU},
-    {"Resize", LayerType::kRESIZE},
-    {"Select", LayerType::kSELECT},
-    {"Fill", LayerType::kFILL},
-    {"Scatter", LayerType::kSCATTER},
-    {"Assertion", LayerType::kASSERTION},
-    {"NonZero", LayerType::kNON_ZERO},
-    {"ReverseSequence", LayerType::kREVERSE_SEQUENCE},
-    {"Normalization", LayerType::kNORMALIZATION},
-    {"OneHot", LayerType::kONE_HOT},
-    {"Squeeze", LayerType::kSQUEEZE},
-    {"Unsqueeze", LayerType::kUNSQUEEZE},
-    {"Cumulative", LayerType::kCUMULATIVE},
-});
-} // namespace
-
-LayerBase::LayerBase(Network& network, std::string_view kind, int32_t outputs)
+LayerBase::LayerBase(Network& network, std::string_view kind, PublicFacts const& facts)
     : mNetwork{network},
-      mKind{kind}
+      mKind{kind},
+      mFacts{facts}
 {
-    for (int32_t i = 0; i < outputs; ++i)
+    for (int32_t i = 0; i < facts.outputs; ++i)
         mOutputs.push_back(std::make_unique<Tensor>(network, this, i));
-    mOutputTypes.resize(static_cast<size_t>(outputs));
+    mOutputTypes.resize(static_cast<size_t>(facts.outputs));
 }
 
-void LayerBase::start(std::vector<Tensor*> inputs, int32_t maxInputs)
+void LayerBase::start(std::vector<Tensor*> inputs)
 {
-    mMostInputs = std::max(maxInputs, static_cast<int32_t>(inputs.size()));
+    mFacts.maxInputs = std::max(mFacts.maxInputs, static_cast<int32_t>(inputs.size()));
     mInputs = std::move(inputs);
     mName = fmt::format("(Unnamed Layer* {}) [{}]", ordinal, mKind);
 }
@@ -108,10 +67,7 @@ Result<std::vector<Operand>> LayerBase::operands() const
 
 LayerType LayerBase::getType() const noexcept
 {
-    for (auto const& [kind, type] : kLayerTypes)
-        if (kind == mKind)
-            return type;
-    return LayerType::kIDENTITY;
+    return mFacts.type;
 }
 
 void LayerBase::setName(char const* name) noexcept
@@ -152,8 +108,8 @@ nvinfer1::ITensor* LayerBase::getOutput(int32_t index) const noexcept
 void LayerBase::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept
 {
     fencedDone(log(), "ILayer::setInput", [&]() -> Result<Done> {
-        if (index < 0 || index >= mMostInputs)
-            return badArgument("layer '{}' ({}) has no input {}: it takes {}", mName, mKind, index, mMostInputs);
+        if (index < 0 || index >= mFacts.maxInputs)
+            return badArgument("layer '{}' ({}) has no input {}: it takes {}", mName, mKind, index, mFacts.maxInputs);
         Tensor& input = Tensor::of(tensor);
         if (&input.network() != &mNetwork)
             return badArgument("layer '{}': tensor '{}' belongs to another network", mName, input.name());

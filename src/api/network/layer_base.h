@@ -5,6 +5,7 @@
 #include "api/network/tensor.h"
 #include "api/not_implemented.h"
 #include "ir/layer.h"
+#include "layers/public_facts.h"
 
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Operand
 class LayerBase : public missing::Layer
 {
   public:
-    LayerBase(Network& network, std::string_view kind, int32_t outputs);
+    LayerBase(Network& network, std::string_view kind, PublicFacts const& facts);
 
     //! The public object.
     virtual nvinfer1::ILayer* layerFront() noexcept = 0;
@@ -38,9 +39,13 @@ class LayerBase : public missing::Layer
     //! Inputs whose values decide shapes: bit i is input i.
     virtual uint32_t shapeOperands() const noexcept
     {
-        return 0;
+        return mFacts.shapeInputs;
     }
 
+    PublicFacts const& facts() const noexcept
+    {
+        return mFacts;
+    }
     std::string const& name() const noexcept
     {
         return mName;
@@ -78,8 +83,8 @@ class LayerBase : public missing::Layer
     {
         return i < static_cast<int32_t>(mInputs.size()) && mInputs[static_cast<size_t>(i)] != nullptr;
     }
-    //! For the network's add… calls: the inputs that the layer starts with, and how many it may grow to (rule C8).
-    void start(std::vector<Tensor*> inputs, int32_t maxInputs);
+    //! For the network's add… calls: the inputs that the layer starts with.
+    void start(std::vector<Tensor*> inputs);
     int32_t ordinal{0};     //!< Position among the layers.
     size_t place{0};        //!< In the network's order.
     bool lacksBatch{false}; //!< Its inputs have no batch extent: it stands in networks with implicit batch only.
@@ -119,22 +124,33 @@ class LayerBase : public missing::Layer
   private:
     Network& mNetwork;
     std::string_view mKind;
+    PublicFacts mFacts;
     std::string mName;
     std::string mMetadata;
     std::vector<Tensor*> mInputs;
-    int32_t mMostInputs{0};
     std::vector<std::unique_ptr<Tensor>> mOutputs;
     std::vector<std::optional<nvinfer1::DataType>> mOutputTypes;
     std::optional<nvinfer1::DataType> mPrecision;
 };
+
+//! Whether the inputs that the fields and the facts of a layer name are inputs that it may have.
+template <typename Fields>
+consteval bool inputsExist()
+{
+    bool exist = (Fields::kPublic.shapeInputs >> static_cast<uint32_t>(Fields::kPublic.maxInputs)) == 0;
+    forEachField<Fields>([&](auto const& each) { exist = exist && each.input < Fields::kPublic.maxInputs; });
+    return exist;
+}
 
 //! I: the public class; V: its slots; Fields: the struct of layers/.
 template <typename I, typename V, typename Fields>
 class LayerOfKind : public I, public V, public LayerBase
 {
   public:
-    explicit LayerOfKind(Network& network, int32_t outputs = 1)
-        : LayerBase{network, Fields::kName, outputs}
+    static_assert(inputsExist<Fields>());
+
+    explicit LayerOfKind(Network& network)
+        : LayerBase{network, Fields::kName, Fields::kPublic}
     {
         this->mLayer = static_cast<LayerBase*>(this);
         this->mImpl = static_cast<V*>(this);

@@ -242,7 +242,7 @@ Weights ScaleLayer::getPower() const noexcept
 }
 
 ConstantLayer::ConstantLayer(Network& network, Dims const& dimensions, Weights weights)
-    : LayerBase{network, "Constant", 1},
+    : LayerBase{network, "Constant", {.type = nvinfer1::LayerType::kCONSTANT, .maxInputs = 0}},
       mDimensions{dimensions},
       mWeights{weights}
 {

@@ -123,10 +123,6 @@ class ShuffleLayer final : public ShuffleAccessors
   public:
     using ShuffleAccessors::ShuffleAccessors;
 
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
     void setFirstTranspose(nvinfer1::Permutation const& permutation) noexcept override;
     nvinfer1::Permutation const& getFirstTranspose() const noexcept override;
     void setSecondTranspose(nvinfer1::Permutation const& permutation) noexcept override;
@@ -137,26 +133,11 @@ class ShuffleLayer final : public ShuffleAccessors
     nvinfer1::Permutation mSecond{{0, 1, 2, 3, 4, 5, 6, 7}};
 };
 
-class SliceLayer final : public SliceAccessors
-{
-  public:
-    using SliceAccessors::SliceAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b101110;
-    }
-};
-
 class FillLayer final : public FillAccessors
 {
   public:
     using FillAccessors::FillAccessors;
 
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b1;
-    }
     void setAlpha(double alpha) noexcept override;
     void setBeta(double beta) noexcept override;
     void setAlphaInt64(int64_t alpha) noexcept override;
@@ -171,10 +152,6 @@ class ResizeLayer final : public ResizeAccessors
   public:
     using ResizeAccessors::ResizeAccessors;
 
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
     void setScales(float const* scales, int32_t nbScales) noexcept override;
     int32_t getScales(int32_t size, float* scales) const noexcept override;
 };
@@ -188,72 +165,12 @@ class MatrixMultiplyLayer final : public MatrixMultiplyAccessors
     nvinfer1::MatrixOperation getOperation(int32_t index) const noexcept override;
 };
 
-//! Layers whose second input is an axis or a count, which shapes follow from.
-class TopKLayer final : public TopKAccessors
-{
-  public:
-    using TopKAccessors::TopKAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
-};
-
-class SqueezeLayer final : public SqueezeAccessors
-{
-  public:
-    using SqueezeAccessors::SqueezeAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
-};
-
-class UnsqueezeLayer final : public UnsqueezeAccessors
-{
-  public:
-    using UnsqueezeAccessors::UnsqueezeAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
-};
-
 class CumulativeLayer final : public CumulativeAccessors
 {
   public:
     using CumulativeAccessors::CumulativeAccessors;
 
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b10;
-    }
     bool setOperation(nvinfer1::CumulativeOperation op) noexcept override;
-};
-
-class OneHotLayer final : public OneHotAccessors
-{
-  public:
-    using OneHotAccessors::OneHotAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b100;
-    }
-};
-
-class AssertionLayer final : public AssertionAccessors
-{
-  public:
-    using AssertionAccessors::AssertionAccessors;
-
-    uint32_t shapeOperands() const noexcept override
-    {
-        return 0b1;
-    }
 };
 
 } // namespace tenon::api

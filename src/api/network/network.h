@@ -222,12 +222,12 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     }
 
   private:
-    //! Owns the layer from here on; it starts with these inputs and may grow to `most`.
+    //! Owns the layer from here on; it starts with these inputs.
     template <typename L>
-    L* take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs, int32_t most = 0);
+    L* take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs);
     //! Makes a layer, checks its inputs, and lets `setUp` fill in its fields; null after a report.
     template <typename L, typename SetUp>
-    L* add(char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept;
+    L* add(char const* call, std::vector<ITensor const*> inputs, SetUp&& setUp) noexcept;
     Result<std::vector<Tensor*>> ownTensors(std::vector<ITensor const*> const& inputs) const;
     //! Whether all have a rank in [minRank, 8]; reported when not.
     bool takeDims(char const* call, std::vector<Dims const*> const& list, int32_t minRank = 0) const noexcept;

@@ -167,8 +167,8 @@ void Network::findShapeReads()
         if (!mShapeReads.insert(tensor).second || tensor->producer() == nullptr)
             continue;
         LayerBase const& producer = *tensor->producer();
-        if (producer.kind() == "Shape" || producer.kind() == "NonZero")
-            continue; // Their inputs are data: only extents matter, or their values are known after running.
+        if (producer.facts().reads != InputReads::kSame)
+            continue; // Only extents matter, or the values are known after running.
         for (Tensor const* input : producer.inputs())
             if (input != nullptr)
                 open.push_back(input);
@@ -177,11 +177,13 @@ void Network::findShapeReads()
     mDataReads.clear();
     for (auto const& layer : mLayers)
     {
+        InputReads const reads = layer->facts().reads;
         bool const isShapePart = layer->outputCount() > 0 && mShapeReads.contains(&layer->output(0));
+        bool const readsData = reads == InputReads::kData || (reads == InputReads::kSame && !isShapePart);
         for (size_t i = 0; i < layer->inputs().size(); ++i)
         {
             mReads.insert(layer->inputs()[i]);
-            if (!isShapeOperand(*layer, i) && !isShapePart && layer->kind() != "Shape")
+            if (!isShapeOperand(*layer, i) && readsData)
                 mDataReads.insert(layer->inputs()[i]);
         }
     }

@@ -41,13 +41,13 @@ Result<std::vector<Tensor*>> Network::ownTensors(std::vector<ITensor const*> con
 }
 
 template <typename L>
-L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs, int32_t most)
+L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs)
 {
     L* const made = layer.get();
     made->ordinal = static_cast<int32_t>(mLayers.size());
     made->firstValue = mValueCount;
     mValueCount += made->outputCount();
-    made->start(std::move(inputs), most);
+    made->start(std::move(inputs));
     made->place = mOrder.size();
     mOrder.push_back(made);
     mLayers.push_back(std::move(layer));
@@ -56,14 +56,13 @@ L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs, int32_t 
 }
 
 template <typename L, typename SetUp>
-L* Network::add(
-    char const* call, std::vector<ITensor const*> inputs, int32_t most, int32_t outputs, SetUp&& setUp) noexcept
+L* Network::add(char const* call, std::vector<ITensor const*> inputs, SetUp&& setUp) noexcept
 {
     return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
         std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
-        auto layer = std::make_unique<L>(*this, outputs);
+        auto layer = std::make_unique<L>(*this);
         setUp(*layer);
-        return take(std::move(layer), std::move(own), most);
+        return take(std::move(layer), std::move(own));
     });
 }
 
@@ -103,8 +102,7 @@ L* Network::addCustom(
         int32_t const outputs = object->outputCount();
         TENON_TRY(plugins::checkOutputs(identity, outputs));
         fields.live = std::move(object);
-        auto const most = static_cast<int32_t>(own.size());
-        return take(std::make_unique<L>(*this, std::move(fields), outputs), std::move(own), most);
+        return take(std::make_unique<L>(*this, std::move(fields), outputs), std::move(own));
     });
 }
 
@@ -132,7 +130,7 @@ IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs, I
 
 IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) noexcept
 {
-    return add<ActivationLayer>("INetworkDefinition::addActivation", {&input}, 1, 1, [&](ActivationLayer& layer) {
+    return add<ActivationLayer>("INetworkDefinition::addActivation", {&input}, [&](ActivationLayer& layer) {
         layer.fields().activationType = type;
         if (type == ActivationType::kSELU) // The published constants, as the public header documents.
         {
@@ -144,7 +142,7 @@ IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) no
 
 ILRNLayer* Network::addLRN(ITensor& input, int64_t window, float alpha, float beta, float k) noexcept
 {
-    return add<LRNLayer>("INetworkDefinition::addLRN", {&input}, 1, 1, [&](LRNLayer& layer) {
+    return add<LRNLayer>("INetworkDefinition::addLRN", {&input}, [&](LRNLayer& layer) {
         layer.fields() = LRN{window, alpha, beta, k};
     });
 }
@@ -157,7 +155,7 @@ IScaleLayer* Network::addScale(ITensor& input, ScaleMode mode, Weights shift, We
 IScaleLayer* Network::addScaleNd(
     ITensor& input, ScaleMode mode, Weights shift, Weights scale, Weights power, int32_t channelAxis) noexcept
 {
-    return add<ScaleLayer>("INetworkDefinition::addScaleNd", {&input}, 1, 1, [&](ScaleLayer& layer) {
+    return add<ScaleLayer>("INetworkDefinition::addScaleNd", {&input}, [&](ScaleLayer& layer) {
         layer.fields().mode = mode;
         layer.fields().channelAxis = channelAxis;
         layer.shift = shift;
@@ -168,7 +166,7 @@ IScaleLayer* Network::addScaleNd(
 
 ISoftMaxLayer* Network::addSoftMax(ITensor& input) noexcept
 {
-    return add<SoftMaxLayer>("INetworkDefinition::addSoftMax", {&input}, 1, 1,
+    return add<SoftMaxLayer>("INetworkDefinition::addSoftMax", {&input},
         [&](SoftMaxLayer& layer) { layer.fields().axes = 1U << std::max(0, rankOf(input) - 3); });
 }
 
@@ -179,33 +177,33 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
         mReporting.log().error(badArgument("INetworkDefinition::addConcatenation: there are no inputs"));
         return nullptr;
     }
-    return add<ConcatenationLayer>("INetworkDefinition::addConcatenation", {inputs, inputs + nbInputs}, nbInputs, 1,
-        [&](ConcatenationLayer& layer) {
+    return add<ConcatenationLayer>(
+        "INetworkDefinition::addConcatenation", {inputs, inputs + nbInputs}, [&](ConcatenationLayer& layer) {
             layer.fields().axis = inputs[0] == nullptr ? 0 : std::max(0, rankOf(*inputs[0]) - 3);
         });
 }
 
 IElementWiseLayer* Network::addElementWise(ITensor& input1, ITensor& input2, ElementWiseOperation op) noexcept
 {
-    return add<ElementWiseLayer>("INetworkDefinition::addElementWise", {&input1, &input2}, 2, 1,
+    return add<ElementWiseLayer>("INetworkDefinition::addElementWise", {&input1, &input2},
         [&](ElementWiseLayer& layer) { layer.fields().operation = op; });
 }
 
 IUnaryLayer* Network::addUnary(ITensor& input, UnaryOperation operation) noexcept
 {
-    return add<UnaryLayer>("INetworkDefinition::addUnary", {&input}, 1, 1,
-        [&](UnaryLayer& layer) { layer.fields().operation = operation; });
+    return add<UnaryLayer>(
+        "INetworkDefinition::addUnary", {&input}, [&](UnaryLayer& layer) { layer.fields().operation = operation; });
 }
 
 IShuffleLayer* Network::addShuffle(ITensor& input) noexcept
 {
-    return add<ShuffleLayer>("INetworkDefinition::addShuffle", {&input}, 2, 1, [](ShuffleLayer&) {});
+    return add<ShuffleLayer>("INetworkDefinition::addShuffle", {&input}, [](ShuffleLayer&) {});
 }
 
 IReduceLayer* Network::addReduce(
     ITensor& input, ReduceOperation operation, uint32_t reduceAxes, bool keepDimensions) noexcept
 {
-    return add<ReduceLayer>("INetworkDefinition::addReduce", {&input}, 1, 1, [&](ReduceLayer& layer) {
+    return add<ReduceLayer>("INetworkDefinition::addReduce", {&input}, [&](ReduceLayer& layer) {
         layer.fields() = Reduce{operation, reduceAxes, keepDimensions};
     });
 }
@@ -218,28 +216,28 @@ ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k, uint32
 ITopKLayer* Network::addTopKV2(
     ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes, DataType indicesType) noexcept
 {
-    return add<TopKLayer>("INetworkDefinition::addTopK", {&input}, 2, 2, [&](TopKLayer& layer) {
+    return add<TopKLayer>("INetworkDefinition::addTopK", {&input}, [&](TopKLayer& layer) {
         layer.fields() = TopK{op, k, reduceAxes, indicesType};
     });
 }
 
 IGatherLayer* Network::addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept
 {
-    return add<GatherLayer>("INetworkDefinition::addGather", {&data, &indices}, 2, 1,
+    return add<GatherLayer>("INetworkDefinition::addGather", {&data, &indices},
         [&](GatherLayer& layer) { layer.fields().gatherAxis = axis; });
 }
 
 IGatherLayer* Network::addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept
 {
-    return add<GatherLayer>("INetworkDefinition::addGatherV2", {&data, &indices}, 2, 1,
-        [&](GatherLayer& layer) { layer.fields().mode = mode; });
+    return add<GatherLayer>(
+        "INetworkDefinition::addGatherV2", {&data, &indices}, [&](GatherLayer& layer) { layer.fields().mode = mode; });
 }
 
 IMatrixMultiplyLayer* Network::addMatrixMultiply(
     ITensor& input0, MatrixOperation op0, ITensor& input1, MatrixOperation op1) noexcept
 {
     return add<MatrixMultiplyLayer>(
-        "INetworkDefinition::addMatrixMultiply", {&input0, &input1}, 2, 1, [&](MatrixMultiplyLayer& layer) {
+        "INetworkDefinition::addMatrixMultiply", {&input0, &input1}, [&](MatrixMultiplyLayer& layer) {
             layer.fields().operation0 = op0;
             layer.fields().operation1 = op1;
         });
@@ -260,7 +258,7 @@ IConstantLayer* Network::addConstant(Dims const& dimensions, Weights weights) no
 
 IIdentityLayer* Network::addIdentity(ITensor& input) noexcept
 {
-    return add<IdentityLayer>("INetworkDefinition::addIdentity", {&input}, 1, 1, [](IdentityLayer&) {});
+    return add<IdentityLayer>("INetworkDefinition::addIdentity", {&input}, [](IdentityLayer&) {});
 }
 
 ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& size, Dims const& stride) noexcept
@@ -268,7 +266,7 @@ ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& si
     constexpr int32_t kGivenByInput{-1};
     if (!takeDims("INetworkDefinition::addSlice", {&start, &size, &stride}, kGivenByInput))
         return nullptr;
-    return add<SliceLayer>("INetworkDefinition::addSlice", {&input}, 6, 1, [&](SliceLayer& layer) {
+    return add<SliceLayer>("INetworkDefinition::addSlice", {&input}, [&](SliceLayer& layer) {
         layer.fields().start = start;
         layer.fields().size = size;
         layer.fields().stride = stride;
@@ -277,13 +275,13 @@ ISliceLayer* Network::addSlice(ITensor& input, Dims const& start, Dims const& si
 
 IShapeLayer* Network::addShape(ITensor& input) noexcept
 {
-    return add<ShapeLayer>("INetworkDefinition::addShape", {&input}, 1, 1, [](ShapeLayer&) {});
+    return add<ShapeLayer>("INetworkDefinition::addShape", {&input}, [](ShapeLayer&) {});
 }
 
 IParametricReLULayer* Network::addParametricReLU(ITensor& input, ITensor& slope) noexcept
 {
     return add<ParametricReLULayer>(
-        "INetworkDefinition::addParametricReLU", {&input, &slope}, 2, 1, [](ParametricReLULayer&) {});
+        "INetworkDefinition::addParametricReLU", {&input, &slope}, [](ParametricReLULayer&) {});
 }
 
 namespace
@@ -309,7 +307,7 @@ IConvolutionLayer* Network::addConvolutionNd(
 {
     if (!takeDims("INetworkDefinition::addConvolutionNd", {&kernelSize}))
         return nullptr;
-    return add<ConvolutionLayer>("INetworkDefinition::addConvolutionNd", {&input}, 3, 1,
+    return add<ConvolutionLayer>("INetworkDefinition::addConvolutionNd", {&input},
         [&](ConvolutionLayer& layer) { setUpKernel(layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights); });
 }
 
@@ -318,26 +316,25 @@ IDeconvolutionLayer* Network::addDeconvolutionNd(
 {
     if (!takeDims("INetworkDefinition::addDeconvolutionNd", {&kernelSize}))
         return nullptr;
-    return add<DeconvolutionLayer>("INetworkDefinition::addDeconvolutionNd", {&input}, 3, 1,
+    return add<DeconvolutionLayer>("INetworkDefinition::addDeconvolutionNd", {&input},
         [&](DeconvolutionLayer& layer) { setUpKernel(layer, nbOutputMaps, kernelSize, kernelWeights, biasWeights); });
 }
 
 IFullyConnectedLayer* Network::addFullyConnected(
     ITensor& input, int32_t nbOutputs, Weights kernelWeights, Weights biasWeights) noexcept
 {
-    return add<FullyConnectedLayer>(
-        "INetworkDefinition::addFullyConnected", {&input}, 1, 1, [&](FullyConnectedLayer& layer) {
-            layer.fields().nbOutputChannels = nbOutputs;
-            layer.kernel = kernelWeights;
-            layer.bias = biasWeights;
-        });
+    return add<FullyConnectedLayer>("INetworkDefinition::addFullyConnected", {&input}, [&](FullyConnectedLayer& layer) {
+        layer.fields().nbOutputChannels = nbOutputs;
+        layer.kernel = kernelWeights;
+        layer.bias = biasWeights;
+    });
 }
 
 IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type, Dims const& windowSize) noexcept
 {
     if (!takeDims("INetworkDefinition::addPoolingNd", {&windowSize}))
         return nullptr;
-    return add<PoolingLayer>("INetworkDefinition::addPoolingNd", {&input}, 1, 1, [&](PoolingLayer& layer) {
+    return add<PoolingLayer>("INetworkDefinition::addPoolingNd", {&input}, [&](PoolingLayer& layer) {
         layer.fields().poolingType = type;
         layer.fields().windowSize = windowSize;
         layer.fields().stride = filledDims(windowSize.nbDims, 1);
@@ -348,13 +345,12 @@ IPoolingLayer* Network::addPoolingNd(ITensor& input, PoolingType type, Dims cons
 
 IResizeLayer* Network::addResize(ITensor& input) noexcept
 {
-    return add<ResizeLayer>("INetworkDefinition::addResize", {&input}, 4, 1, [](ResizeLayer&) {});
+    return add<ResizeLayer>("INetworkDefinition::addResize", {&input}, [](ResizeLayer&) {});
 }
 
 ISelectLayer* Network::addSelect(ITensor& condition, ITensor& thenInput, ITensor& elseInput) noexcept
 {
-    return add<SelectLayer>(
-        "INetworkDefinition::addSelect", {&condition, &thenInput, &elseInput}, 3, 1, [](SelectLayer&) {});
+    return add<SelectLayer>("INetworkDefinition::addSelect", {&condition, &thenInput, &elseInput}, [](SelectLayer&) {});
 }
 
 IFillLayer* Network::addFill(Dims const& dimensions, FillOperation op) noexcept
@@ -366,7 +362,7 @@ IFillLayer* Network::addFillV2(Dims const& dimensions, FillOperation op, DataTyp
 {
     if (!takeDims("INetworkDefinition::addFill", {&dimensions}))
         return nullptr;
-    return add<FillLayer>("INetworkDefinition::addFill", {}, 3, 1, [&](FillLayer& layer) {
+    return add<FillLayer>("INetworkDefinition::addFill", {}, [&](FillLayer& layer) {
         layer.fields().dimensions = dimensions;
         layer.fields().operation = op;
         layer.fields().toType = outputType;
@@ -377,26 +373,26 @@ IPaddingLayer* Network::addPaddingNd(ITensor& input, Dims const& prePadding, Dim
 {
     if (!takeDims("INetworkDefinition::addPaddingNd", {&prePadding, &postPadding}))
         return nullptr;
-    return add<PaddingLayer>("INetworkDefinition::addPaddingNd", {&input}, 1, 1, [&](PaddingLayer& layer) {
+    return add<PaddingLayer>("INetworkDefinition::addPaddingNd", {&input}, [&](PaddingLayer& layer) {
         layer.fields() = Padding{prePadding, postPadding};
     });
 }
 
 IScatterLayer* Network::addScatter(ITensor& data, ITensor& indices, ITensor& updates, ScatterMode mode) noexcept
 {
-    return add<ScatterLayer>("INetworkDefinition::addScatter", {&data, &indices, &updates}, 3, 1,
+    return add<ScatterLayer>("INetworkDefinition::addScatter", {&data, &indices, &updates},
         [&](ScatterLayer& layer) { layer.fields().mode = mode; });
 }
 
 IAssertionLayer* Network::addAssertion(ITensor& condition, char const* message) noexcept
 {
-    return add<AssertionLayer>("INetworkDefinition::addAssertion", {&condition}, 1, 0,
+    return add<AssertionLayer>("INetworkDefinition::addAssertion", {&condition},
         [&](AssertionLayer& layer) { assign(layer.fields().message, message); });
 }
 
 IOneHotLayer* Network::addOneHot(ITensor& indices, ITensor& values, ITensor& depth, int32_t axis) noexcept
 {
-    return add<OneHotLayer>("INetworkDefinition::addOneHot", {&indices, &values, &depth}, 3, 1,
+    return add<OneHotLayer>("INetworkDefinition::addOneHot", {&indices, &values, &depth},
         [&](OneHotLayer& layer) { layer.fields().axis = axis; });
 }
 
@@ -407,20 +403,20 @@ INonZeroLayer* Network::addNonZero(ITensor& input) noexcept
 
 INonZeroLayer* Network::addNonZeroV2(ITensor& input, DataType indicesType) noexcept
 {
-    return add<NonZeroLayer>("INetworkDefinition::addNonZero", {&input}, 1, 1,
+    return add<NonZeroLayer>("INetworkDefinition::addNonZero", {&input},
         [&](NonZeroLayer& layer) { layer.fields().indicesType = indicesType; });
 }
 
 IReverseSequenceLayer* Network::addReverseSequence(ITensor& input, ITensor& sequenceLens) noexcept
 {
     return add<ReverseSequenceLayer>(
-        "INetworkDefinition::addReverseSequence", {&input, &sequenceLens}, 2, 1, [](ReverseSequenceLayer&) {});
+        "INetworkDefinition::addReverseSequence", {&input, &sequenceLens}, [](ReverseSequenceLayer&) {});
 }
 
 INormalizationLayer* Network::addNorm(
     char const* call, std::vector<ITensor const*> inputs, uint32_t axesMask, bool v2) noexcept
 {
-    return add<NormalizationLayer>(call, std::move(inputs), 3, 1, [&](NormalizationLayer& layer) {
+    return add<NormalizationLayer>(call, std::move(inputs), [&](NormalizationLayer& layer) {
         layer.fields().axes = axesMask;
         layer.fields().v2 = v2;
     });
@@ -441,26 +437,25 @@ INormalizationLayer* Network::addNormalizationV2(
 ICastLayer* Network::addCast(ITensor& input, DataType toType) noexcept
 {
     return add<CastLayer>(
-        "INetworkDefinition::addCast", {&input}, 1, 1, [&](CastLayer& layer) { layer.fields().toType = toType; });
+        "INetworkDefinition::addCast", {&input}, [&](CastLayer& layer) { layer.fields().toType = toType; });
 }
 
 ISqueezeLayer* Network::addSqueeze(ITensor& input, ITensor& axes) noexcept
 {
-    return add<SqueezeLayer>("INetworkDefinition::addSqueeze", {&input, &axes}, 2, 1, [](SqueezeLayer&) {});
+    return add<SqueezeLayer>("INetworkDefinition::addSqueeze", {&input, &axes}, [](SqueezeLayer&) {});
 }
 
 IUnsqueezeLayer* Network::addUnsqueeze(ITensor& input, ITensor& axes) noexcept
 {
-    return add<UnsqueezeLayer>("INetworkDefinition::addUnsqueeze", {&input, &axes}, 2, 1, [](UnsqueezeLayer&) {});
+    return add<UnsqueezeLayer>("INetworkDefinition::addUnsqueeze", {&input, &axes}, [](UnsqueezeLayer&) {});
 }
 
 ICumulativeLayer* Network::addCumulative(
     ITensor& input, ITensor& axis, CumulativeOperation operation, bool exclusive, bool reverse) noexcept
 {
-    return add<CumulativeLayer>(
-        "INetworkDefinition::addCumulative", {&input, &axis}, 2, 1, [&](CumulativeLayer& layer) {
-            layer.fields() = Cumulative{operation, exclusive, reverse};
-        });
+    return add<CumulativeLayer>("INetworkDefinition::addCumulative", {&input, &axis}, [&](CumulativeLayer& layer) {
+        layer.fields() = Cumulative{operation, exclusive, reverse};
+    });
 }
 
 } // namespace tenon::api

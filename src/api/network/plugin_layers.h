@@ -12,8 +12,8 @@ namespace tenon::api
 class PluginLayer : public LayerBase
 {
   public:
-    PluginLayer(Network& network, CustomLayer fields, int32_t outputs)
-        : LayerBase{network, CustomLayer::kName, outputs},
+    PluginLayer(Network& network, nvinfer1::LayerType type, CustomLayer fields, int32_t outputs)
+        : LayerBase{network, CustomLayer::kName, {.type = type, .maxInputs = 0, .outputs = outputs}},
           mFields{std::move(fields)}
     {
     }
@@ -42,7 +42,7 @@ class PluginV2Layer final : public nvinfer1::IPluginV2Layer, public missing::Plu
 {
   public:
     PluginV2Layer(Network& network, CustomLayer fields, int32_t outputs)
-        : PluginLayer{network, std::move(fields), outputs}
+        : PluginLayer{network, nvinfer1::LayerType::kPLUGIN_V2, std::move(fields), outputs}
     {
         mLayer = static_cast<LayerBase*>(this);
         mImpl = static_cast<missing::PluginV2Layer*>(this);
@@ -50,10 +50,6 @@ class PluginV2Layer final : public nvinfer1::IPluginV2Layer, public missing::Plu
     nvinfer1::ILayer* layerFront() noexcept override
     {
         return this;
-    }
-    nvinfer1::LayerType getType() const noexcept override
-    {
-        return nvinfer1::LayerType::kPLUGIN_V2;
     }
     nvinfer1::IPluginV2& getPlugin() noexcept override
     {
@@ -71,7 +67,7 @@ class PluginV3Layer final : public nvinfer1::IPluginV3Layer, public missing::Plu
 {
   public:
     PluginV3Layer(Network& network, CustomLayer fields, int32_t outputs)
-        : PluginLayer{network, std::move(fields), outputs}
+        : PluginLayer{network, nvinfer1::LayerType::kPLUGIN_V3, std::move(fields), outputs}
     {
         mLayer = static_cast<LayerBase*>(this);
         mImpl = static_cast<missing::PluginV3Layer*>(this);
@@ -79,10 +75,6 @@ class PluginV3Layer final : public nvinfer1::IPluginV3Layer, public missing::Plu
     nvinfer1::ILayer* layerFront() noexcept override
     {
         return this;
-    }
-    nvinfer1::LayerType getType() const noexcept override
-    {
-        return nvinfer1::LayerType::kPLUGIN_V3;
     }
     nvinfer1::IPluginV3& getPlugin() noexcept override
     {
