@@ -30,6 +30,9 @@ class CancellationScope
 //! Throws Cancelled when the scope's check said no. Stands in loops that may take long; costs some nanoseconds.
 void cancellationPoint();
 
+//! memcpy with cancellation points: some hundred megabytes take longer than a user who gave up should wait.
+void copyCancellably(void* to, void const* from, size_t bytes);
+
 //! The same for loops over elements, of which one asks for many.
 class CancellationCounter
 {

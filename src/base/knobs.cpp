@@ -16,9 +16,9 @@ constexpr std::array kKnobs{
         "Device of builders and runtimes made from now on: a kind, such as cpu, or kind:N for one of several, from 0."},
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
-    KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "100",
+    KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "1000",
         "Microseconds for which a thread that waits for other threads of a run spins before it sleeps, and after a run "
-        "for the next, unless the runtime config of the context says otherwise; 0: not at all."},
+        "for the next (a tenth as long), unless the runtime config of the context says otherwise; 0: not at all."},
     KnobInfo{Knob::kIsa, "TENON_ISA", "text", "what the machine has",
         "Widest instruction set to use: avx2, avx512, avx512_vnni, avx512_bf16, avx512_fp16 or amx; this release has "
         "kernels for avx2 and avx512, and takes those of avx512 under every wider one.",

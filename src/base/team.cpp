@@ -18,6 +18,10 @@ namespace tenon
 
 namespace
 {
+//! Behind a run a lane spins for this part of the time within one: there it costs a CPU that others may want, and the
+//! next run comes soon or not at all.
+constexpr int32_t kOfTimeWithinRuns{10};
+
 thread_local SpinHistory tWithinRuns;
 } // namespace
 
@@ -64,7 +68,7 @@ class TeamWorker
         for (uint32_t round = 0;; ++round)
         {
             mGiven.waitWhile(round, spin, betweenRuns);
-            spin = mTeam->mLease.spin;
+            spin = mTeam->mLease.spin / kOfTimeWithinRuns;
             _mm_setcsr(mTeam->mFloatMode);
             mTeam->runLane(mLane);
             mDone.set(round + 1); // The team may be gone from here on.

@@ -1,8 +1,9 @@
 // TensorType and Constant.
 #include "ir/type.h"
 
+#include "base/cancellation.h"
+
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace tenon
@@ -89,9 +90,9 @@ std::shared_ptr<Constant const> makeConstant(DType dtype, std::vector<int64_t> e
     constant->dtype = dtype;
     constant->extents = std::move(extents);
     auto const bytes = static_cast<size_t>(constant->bytes());
-    std::shared_ptr<uint8_t[]> memory{new uint8_t[bytes + 1]()};
-    if (data != nullptr && bytes != 0)
-        std::memcpy(memory.get(), data, bytes);
+    std::shared_ptr<uint8_t[]> memory{data == nullptr ? new uint8_t[bytes + 1]() : new uint8_t[bytes + 1]};
+    if (data != nullptr)
+        copyCancellably(memory.get(), data, bytes);
     constant->data = memory.get();
     constant->owner = std::move(memory);
     return constant;

@@ -1,6 +1,7 @@
 // The outer form of a plan file.
 #include "plan/format.h"
 
+#include "base/cancellation.h"
 #include "base/file_kind.h"
 #include "plan/checksum.h"
 
@@ -98,6 +99,20 @@ Result<Done> checkGaps(ByteView blob, std::span<PlanSectionEntry const> table)
     }
     return Done{};
 }
+
+//! The first touch of some hundred megabytes takes long enough for its user to give up meanwhile.
+Bytes zerosInParts(size_t size)
+{
+    constexpr size_t kPart{size_t{8} << 20};
+    Bytes bytes;
+    bytes.reserve(size);
+    while (bytes.size() < size)
+    {
+        cancellationPoint();
+        bytes.resize(std::min(size, bytes.size() + kPart));
+    }
+    return bytes;
+}
 } // namespace
 
 Result<PlanSections> openPlan(ByteView blob)
@@ -148,13 +163,14 @@ Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* conte
         table[2].size = code.size();
         header.size = table[2].offset + table[2].size;
     }
-    Bytes blob(header.size);
+    Bytes blob = zerosInParts(header.size);
     std::ranges::copy(metadata, blob.begin() + static_cast<int64_t>(table[0].offset));
     fill(context, blob.data() + table[1].offset);
     if (!code.empty())
         std::ranges::copy(code, blob.begin() + static_cast<int64_t>(table[2].offset));
     std::memcpy(blob.data(), &header, sizeof(header));
     std::memcpy(blob.data() + sizeof(header), table.data(), tableBytes);
+    cancellationPoint();
     resealPlan(blob);
     return blob;
 }

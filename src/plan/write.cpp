@@ -7,6 +7,7 @@
 #include "plan/plan_generated.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 
@@ -15,17 +16,6 @@ namespace tenon
 
 namespace
 {
-//! A large weight takes long enough for its user to give up meanwhile.
-void copyInParts(uint8_t* to, void const* from, size_t bytes)
-{
-    constexpr size_t kPart{size_t{8} << 20};
-    for (size_t at = 0; at < bytes; at += kPart)
-    {
-        cancellationPoint();
-        std::memcpy(to + at, static_cast<uint8_t const*>(from) + at, std::min(kPart, bytes - at));
-    }
-}
-
 namespace fb = flatbuffers;
 
 //! Where each weight lies in its section; equal bytes are stored once.
@@ -43,6 +33,7 @@ WeightPlaces placeWeights(std::vector<PlanWeight> const& weights)
     for (size_t i = 0; i < weights.size(); ++i)
     {
         PlanWeight const& weight = weights[i];
+        cancellationPoint();
         auto& equal = bySum[checksum({static_cast<uint8_t const*>(weight.data), weight.bytes})];
         places.first.push_back(true);
         for (size_t const other : equal)
@@ -270,7 +261,7 @@ Bytes writeUncheckedPlan(Plan const& plan)
             for (size_t i = 0; i < source.weights.size(); ++i)
                 if (places.first[i] && source.weights[i].bytes > 0)
                 {
-                    copyInParts(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
+                    copyCancellably(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
                 }
         },
         &fill, codeSection(plan.code));

@@ -76,7 +76,7 @@ class CpuDevice final : public HostDevice
     }
     static SpinTime defaultSpin() noexcept
     {
-        constexpr int64_t kStandard{100}; // About what it costs to sleep and to be woken, twice.
+        constexpr int64_t kStandard{1000}; // Longer than most steps that some lanes have no part in (decision 17).
         static SpinTime const spin = spinOf(countOf(Knob::kSpin).value_or(kStandard));
         return spin;
     }
