@@ -13,14 +13,6 @@ namespace tenon
 
 namespace
 {
-constexpr std::array kUnary{std::pair{ExprOp::kNeg, TapeOp::kNeg}, std::pair{ExprOp::kAbs, TapeOp::kAbs},
-    std::pair{ExprOp::kExp, TapeOp::kExp}, std::pair{ExprOp::kLog, TapeOp::kLog},
-    std::pair{ExprOp::kSqrt, TapeOp::kSqrt}, std::pair{ExprOp::kReciprocal, TapeOp::kReciprocal},
-    std::pair{ExprOp::kTanh, TapeOp::kTanh}, std::pair{ExprOp::kErf, TapeOp::kErf},
-    std::pair{ExprOp::kSigmoid, TapeOp::kSigmoid}, std::pair{ExprOp::kCeil, TapeOp::kCeil},
-    std::pair{ExprOp::kFloor, TapeOp::kFloor}, std::pair{ExprOp::kRound, TapeOp::kRound},
-    std::pair{ExprOp::kSign, TapeOp::kSign}, std::pair{ExprOp::kIsNan, TapeOp::kIsNan},
-    std::pair{ExprOp::kIsInf, TapeOp::kIsInf}};
 constexpr std::array kBinary{std::pair{ExprOp::kAdd, TapeOp::kAdd}, std::pair{ExprOp::kSub, TapeOp::kSub},
     std::pair{ExprOp::kMul, TapeOp::kMul}, std::pair{ExprOp::kDiv, TapeOp::kDiv}, std::pair{ExprOp::kMin, TapeOp::kMin},
     std::pair{ExprOp::kMax, TapeOp::kMax}, std::pair{ExprOp::kPow, TapeOp::kPow},
@@ -48,11 +40,6 @@ std::optional<double> fold(ExprOp op, double a, double b)
 {
     switch (op)
     {
-    case ExprOp::kNeg: return -a;
-    case ExprOp::kAbs: return std::fabs(a);
-    case ExprOp::kExp: return std::exp(a);
-    case ExprOp::kSqrt: return std::sqrt(a);
-    case ExprOp::kReciprocal: return 1.0 / a;
     case ExprOp::kAdd: return a + b;
     case ExprOp::kSub: return a - b;
     case ExprOp::kMul: return a * b;
@@ -60,7 +47,7 @@ std::optional<double> fold(ExprOp op, double a, double b)
     case ExprOp::kMin: return std::min(a, b);
     case ExprOp::kMax: return std::max(a, b);
     case ExprOp::kPow: return std::pow(a, b);
-    default: return std::nullopt;
+    default: return functionOf(op, a);
     }
 }
 
@@ -206,14 +193,12 @@ class Lowering
         if (operandCount(node.op) == 1)
         {
             int32_t const a = TENON_TRY(rowOf(node.a, TapeKind::kReal));
-            TapeOp const op = find(kUnary, node.op).value_or(TapeOp::kLibrary);
-            if (node.op == ExprOp::kNot)
-                return badArgument("not of a floating type");
-            int32_t const row = emit({.op = op, .function = node.op, .a = a});
-            if (op == TapeOp::kIsNan || op == TapeOp::kIsInf)
-                mRow[i] = row;
+            if (isFunction(node.op))
+                finish(i, emit({.op = TapeOp::kFunction, .function = node.op, .a = a}));
+            else if (node.op == ExprOp::kIsNan || node.op == ExprOp::kIsInf)
+                mRow[i] = emit({.op = node.op == ExprOp::kIsNan ? TapeOp::kIsNan : TapeOp::kIsInf, .a = a});
             else
-                finish(i, row);
+                return badArgument("{} of a floating type", nameOf(node.op));
             return Done{};
         }
         std::optional<TapeOp> const op = find(kBinary, node.op);
@@ -231,7 +216,7 @@ class Lowering
             if (*op == TapeOp::kPow && *right == 2.0)
                 step = {.op = TapeOp::kMul, .a = step.a, .b = step.a};
             else if (*op == TapeOp::kPow && *right == 0.5)
-                step = {.op = TapeOp::kSqrt, .a = step.a};
+                step = {.op = TapeOp::kFunction, .function = ExprOp::kSqrt, .a = step.a};
             else if (*op == TapeOp::kPow && *right == 3.0)
             {
                 int32_t const square = emit({.op = TapeOp::kMul, .a = step.a, .b = step.a});

@@ -22,22 +22,8 @@ Result<TapeKind> tapeKindOf(DType type);
 
 enum class TapeOp : uint8_t
 {
-    // Real, one operand.
-    kNeg,
-    kAbs,
-    kExp,
-    kLog,
-    kSqrt,
-    kReciprocal,
-    kTanh,
-    kErf,
-    kSigmoid,
-    kCeil,
-    kFloor,
-    kRound,
-    kSign,
-    kLibrary, //!< A function of the C library: `function`.
-              // Real, two operands; the second may be `value`.
+    kFunction, //!< Real, one operand: `function`, a function of one number.
+    // Real, two operands; the second may be `value`.
     kAdd,
     kSub,
     kReverseSub, //!< value − a

@@ -174,23 +174,6 @@ Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step
 
 namespace
 {
-//! How much a step of an epilogue can enlarge a difference.
-float steepness(EpilogueStep const& step)
-{
-    switch (step.kind)
-    {
-    case EpilogueKind::kLeakyRelu:
-    case EpilogueKind::kElu: return std::max(1.0F, std::abs(step.alpha));
-    case EpilogueKind::kHardSigmoid:
-    case EpilogueKind::kLinear: return std::abs(step.alpha);
-    case EpilogueKind::kHardSwish: return 1.0F + 6.0F * std::abs(step.alpha); // Its gate is 1 where x is large.
-    case EpilogueKind::kSilu:
-    case EpilogueKind::kGeluErf:
-    case EpilogueKind::kGeluTanh: return 1.2F;
-    default: return 1.0F;
-    }
-}
-
 //! The same sums for magnitudes: what is not linear becomes its steepest line.
 template <typename L>
 LayerPtr forMagnitudes(Layer const& layer)
@@ -201,7 +184,7 @@ LayerPtr forMagnitudes(Layer const& layer)
     L changed = *fields;
     for (EpilogueStep& step : changed.epilogue.steps)
         if (step.kind != EpilogueKind::kAdd && step.kind != EpilogueKind::kMultiply)
-            step = {EpilogueKind::kLinear, steepness(step),
+            step = {EpilogueKind::kLinear, Epilogue::steepness(step),
                 step.kind == EpilogueKind::kLinear ? std::abs(step.beta) : 0.0F};
     if constexpr (requires { changed.alpha; })
         changed.alpha = std::abs(changed.alpha);

@@ -159,39 +159,14 @@ void mapSelect(Slot& out, std::vector<int64_t> const& extents, Slot const& c, Sl
     });
 }
 
-double signOf(double x)
-{
-    return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0));
-}
-
 void unaryReal(ExprOp op, Slot& out, Slot const& a)
 {
     switch (op)
     {
-    case ExprOp::kNeg: return mapUnary<double, double>(out, a, [](double x) { return -x; });
-    case ExprOp::kAbs: return mapUnary<double, double>(out, a, [](double x) { return std::abs(x); });
-    case ExprOp::kExp: return mapUnary<double, double>(out, a, [](double x) { return std::exp(x); });
-    case ExprOp::kLog: return mapUnary<double, double>(out, a, [](double x) { return std::log(x); });
-    case ExprOp::kSqrt: return mapUnary<double, double>(out, a, [](double x) { return std::sqrt(x); });
-    case ExprOp::kReciprocal: return mapUnary<double, double>(out, a, [](double x) { return 1.0 / x; });
-    case ExprOp::kSin: return mapUnary<double, double>(out, a, [](double x) { return std::sin(x); });
-    case ExprOp::kCos: return mapUnary<double, double>(out, a, [](double x) { return std::cos(x); });
-    case ExprOp::kTan: return mapUnary<double, double>(out, a, [](double x) { return std::tan(x); });
-    case ExprOp::kSinh: return mapUnary<double, double>(out, a, [](double x) { return std::sinh(x); });
-    case ExprOp::kCosh: return mapUnary<double, double>(out, a, [](double x) { return std::cosh(x); });
-    case ExprOp::kAsin: return mapUnary<double, double>(out, a, [](double x) { return std::asin(x); });
-    case ExprOp::kAcos: return mapUnary<double, double>(out, a, [](double x) { return std::acos(x); });
-    case ExprOp::kAtan: return mapUnary<double, double>(out, a, [](double x) { return std::atan(x); });
-    case ExprOp::kAsinh: return mapUnary<double, double>(out, a, [](double x) { return std::asinh(x); });
-    case ExprOp::kAcosh: return mapUnary<double, double>(out, a, [](double x) { return std::acosh(x); });
-    case ExprOp::kAtanh: return mapUnary<double, double>(out, a, [](double x) { return std::atanh(x); });
-    case ExprOp::kTanh: return mapUnary<double, double>(out, a, [](double x) { return std::tanh(x); });
-    case ExprOp::kErf: return mapUnary<double, double>(out, a, [](double x) { return std::erf(x); });
-    case ExprOp::kSigmoid: return mapUnary<double, double>(out, a, [](double x) { return 1.0 / (1.0 + std::exp(-x)); });
-    case ExprOp::kCeil: return mapUnary<double, double>(out, a, [](double x) { return std::ceil(x); });
-    case ExprOp::kFloor: return mapUnary<double, double>(out, a, [](double x) { return std::floor(x); });
-    case ExprOp::kRound: return mapUnary<double, double>(out, a, [](double x) { return std::nearbyint(x); });
-    case ExprOp::kSign: return mapUnary<double, double>(out, a, signOf);
+#define TENON_FUNCTION(number, Name, name, work, ...)                                                                  \
+    case ExprOp::k##Name: return mapUnary<double, double>(out, a, [](double x) { return __VA_ARGS__; });
+        TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
     case ExprOp::kIsNan: return mapUnary<int64_t, double>(out, a, [](double x) { return std::isnan(x) ? 1 : 0; });
     case ExprOp::kIsInf: return mapUnary<int64_t, double>(out, a, [](double x) { return std::isinf(x) ? 1 : 0; });
     default: return mapUnary<double, double>(out, a, [](double x) { return x == 0.0 ? 1.0 : 0.0; });

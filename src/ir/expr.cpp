@@ -6,16 +6,25 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 namespace tenon
 {
 
 namespace
 {
-constexpr std::array kNames{"input", "constant", "cast", "neg", "abs", "exp", "log", "sqrt", "reciprocal", "sin", "cos",
-    "tan", "sinh", "cosh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "tanh", "erf", "sigmoid", "ceil", "floor",
-    "round", "sign", "not", "isnan", "isinf", "add", "sub", "mul", "div", "floordiv", "pow", "min", "max", "and", "or",
-    "xor", "equal", "less", "greater", "select", "sumover", "meanover", "maxover", "minover", "prodover"};
+//! By number; empty where no operation has it.
+constexpr auto kNames = [] {
+    std::array<std::string_view, kExprOps> names{"input", "constant", "cast"};
+#define TENON_FUNCTION(number, Name, name, ...) names[number] = #name;
+    TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
+    constexpr std::array others{"not", "isnan", "isinf", "add", "sub", "mul", "div", "floordiv", "pow", "min", "max",
+        "and", "or", "xor", "equal", "less", "greater", "select", "sumover", "meanover", "maxover", "minover",
+        "prodover"};
+    std::copy(others.begin(), others.end(), names.begin() + static_cast<size_t>(ExprOp::kNot));
+    return names;
+}();
 
 //! Field by field, and numbers bit by bit: comparing what equalFields would store is a hundred times slower.
 bool isSame(ExprNode const& a, ExprNode const& b) noexcept
@@ -61,7 +70,7 @@ Expr finish(std::vector<ExprNode> nodes, ExprNode const& last)
 std::string_view nameOf(ExprOp op) noexcept
 {
     auto const index = static_cast<size_t>(op);
-    return index < kNames.size() ? kNames[index] : "unknown";
+    return index < kNames.size() && !kNames[index].empty() ? kNames[index] : "unknown";
 }
 
 int32_t operandCount(ExprOp op) noexcept
@@ -76,6 +85,35 @@ int32_t operandCount(ExprOp op) noexcept
 bool isReduction(ExprOp op) noexcept
 {
     return op >= ExprOp::kSumOver && op <= ExprOp::kProdOver;
+}
+
+bool isFunction(ExprOp op) noexcept
+{
+    return functionWork(op) > 0.0;
+}
+
+std::optional<double> functionOf(ExprOp op, double x) noexcept
+{
+    switch (op)
+    {
+#define TENON_FUNCTION(number, Name, name, work, ...)                                                                  \
+    case ExprOp::k##Name: return __VA_ARGS__;
+        TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
+    default: return std::nullopt;
+    }
+}
+
+double functionWork(ExprOp op) noexcept
+{
+    switch (op)
+    {
+#define TENON_FUNCTION(number, Name, name, work, ...)                                                                  \
+    case ExprOp::k##Name: return work;
+        TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
+    default: return 0.0;
+    }
 }
 
 Expr::Expr(double constant)
@@ -141,7 +179,7 @@ Result<Done> Expr::verify() const
     for (size_t i = 0; i < nodes.size(); ++i)
     {
         ExprNode const& node = nodes[i];
-        if (static_cast<size_t>(node.op) >= kNames.size() || !isValid(node.dtype))
+        if (nameOf(node.op) == "unknown" || !isValid(node.dtype))
             return badArgument("expression node {} has an unknown operation or type", i);
         if (node.op == ExprOp::kInput && (node.index < 0 || node.index > 255))
             return badArgument("expression node {} reads input {}", i, node.index);

@@ -4,9 +4,12 @@
 
 #include "base/dtype.h"
 #include "base/fields.h"
+#include "ir/functions.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,32 +21,8 @@ enum class ExprOp : uint8_t
     kInput,    //!< Element of input `index`, broadcast along extents of 1.
     kConstant, //!< `value`, of type `dtype`.
     kCast,     //!< a converted to `dtype`; floats to integers truncate towards zero.
-    // Unary, on a.
-    kNeg,
-    kAbs,
-    kExp,
-    kLog,
-    kSqrt,
-    kReciprocal,
-    kSin,
-    kCos,
-    kTan,
-    kSinh,
-    kCosh,
-    kAsin,
-    kAcos,
-    kAtan,
-    kAsinh,
-    kAcosh,
-    kAtanh,
-    kTanh,
-    kErf,
-    kSigmoid,
-    kCeil,
-    kFloor,
-    kRound, //!< Half to even.
-    kSign,
-    kNot,
+    // Unary, on a; besides the functions below.
+    kNot = 27,
     kIsNan,
     kIsInf,
     // Binary, on a and b of one type.
@@ -69,6 +48,10 @@ enum class ExprOp : uint8_t
     kMaxOver,
     kMinOver,
     kProdOver,
+// Unary, on a real number: the functions of ir/functions.h.
+#define TENON_FUNCTION(number, Name, ...) k##Name = number,
+    TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
 };
 
 struct ExprNode
@@ -90,8 +73,20 @@ struct ExprNode
     }
 };
 
+//! One more than the largest number of an operation.
+#define TENON_FUNCTION(number, ...) , number
+inline constexpr int32_t kExprOps{
+    1 + std::max({static_cast<int32_t>(ExprOp::kProdOver) TENON_FUNCTIONS(TENON_FUNCTION)})};
+#undef TENON_FUNCTION
+
 int32_t operandCount(ExprOp op) noexcept;
 bool isReduction(ExprOp op) noexcept;
+//! A function of one real number (ir/functions.h).
+bool isFunction(ExprOp op) noexcept;
+//! Its value; none where the operation is no such function.
+std::optional<double> functionOf(ExprOp op, double x) noexcept;
+//! Roughly its work, in multiplications; 0 where the operation is no such function.
+double functionWork(ExprOp op) noexcept;
 std::string_view nameOf(ExprOp op) noexcept;
 
 //! Nodes in order of evaluation, each once; the last one is the result.
@@ -156,34 +151,13 @@ inline Expr operator-(Expr const& a)
 {
     return apply(ExprOp::kNeg, {a});
 }
-inline Expr exp(Expr const& a)
-{
-    return apply(ExprOp::kExp, {a});
-}
-inline Expr log(Expr const& a)
-{
-    return apply(ExprOp::kLog, {a});
-}
-inline Expr sqrt(Expr const& a)
-{
-    return apply(ExprOp::kSqrt, {a});
-}
-inline Expr tanh(Expr const& a)
-{
-    return apply(ExprOp::kTanh, {a});
-}
-inline Expr erf(Expr const& a)
-{
-    return apply(ExprOp::kErf, {a});
-}
-inline Expr sigmoid(Expr const& a)
-{
-    return apply(ExprOp::kSigmoid, {a});
-}
-inline Expr abs(Expr const& a)
-{
-    return apply(ExprOp::kAbs, {a});
-}
+#define TENON_FUNCTION(number, Name, name, ...)                                                                        \
+    inline Expr name(Expr const& a)                                                                                    \
+    {                                                                                                                  \
+        return apply(ExprOp::k##Name, {a});                                                                            \
+    }
+TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
 inline Expr pow(Expr const& a, Expr const& b)
 {
     return apply(ExprOp::kPow, {a, b});

@@ -151,7 +151,7 @@ class ExprReader
                 return badArgument("there is no input '{}'", word);
             return Expr::input(index);
         }
-        for (int32_t op = 0; op <= static_cast<int32_t>(ExprOp::kProdOver); ++op)
+        for (int32_t op = 0; op < kExprOps; ++op)
             if (nameOf(static_cast<ExprOp>(op)) == word)
                 return call(static_cast<ExprOp>(op));
         return mIn.error("an operation");

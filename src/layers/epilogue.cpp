@@ -3,6 +3,9 @@
 
 #include "layers/activation.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tenon
 {
 
@@ -16,32 +19,50 @@ int32_t Epilogue::extraInputs() const noexcept
 
 namespace
 {
-Expr activation(nvinfer1::ActivationType type, EpilogueStep const& step, Expr const& x)
-{
-    return Activation{type, step.alpha, step.beta}.body(x);
-}
+constexpr EpilogueFunction kFunctions[]{
+#define TENON_EPILOGUE_FUNCTION(number, Name, name, Layer, isGate, ...)                                                \
+    {EpilogueKind::k##Name, nvinfer1::ActivationType::Layer, isGate},
+    TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
+#undef TENON_EPILOGUE_FUNCTION
+};
 } // namespace
+
+std::span<EpilogueFunction const> epilogueFunctions() noexcept
+{
+    return kFunctions;
+}
+
+EpilogueFunction const* epilogueFunction(EpilogueKind kind) noexcept
+{
+    auto const* const at = std::ranges::find(kFunctions, kind, &EpilogueFunction::kind);
+    return at == std::end(kFunctions) ? nullptr : at;
+}
+
+float Epilogue::steepness(EpilogueStep const& step) noexcept
+{
+    float const alpha = std::abs(step.alpha);
+    switch (step.kind)
+    {
+#define TENON_EPILOGUE_FUNCTION(number, Name, name, Layer, isGate, ...)                                                \
+    case EpilogueKind::k##Name: return __VA_ARGS__;
+        TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
+#undef TENON_EPILOGUE_FUNCTION
+    case EpilogueKind::kLinear: return alpha;
+    default: return 1.0F;
+    }
+}
 
 Expr Epilogue::body(EpilogueStep const& step, Expr const& x, Expr const& extra)
 {
-    using nvinfer1::ActivationType;
-    switch (step.kind)
-    {
-    case EpilogueKind::kAdd: return x + extra;
-    case EpilogueKind::kMultiply: return x * extra;
-    case EpilogueKind::kRelu: return activation(ActivationType::kRELU, step, x);
-    case EpilogueKind::kClip: return activation(ActivationType::kCLIP, step, x);
-    case EpilogueKind::kLeakyRelu: return activation(ActivationType::kLEAKY_RELU, step, x);
-    case EpilogueKind::kSigmoid: return sigmoid(x);
-    case EpilogueKind::kTanh: return tanh(x);
-    case EpilogueKind::kSilu: return x * sigmoid(x);
-    case EpilogueKind::kHardSigmoid: return activation(ActivationType::kHARD_SIGMOID, step, x);
-    case EpilogueKind::kHardSwish: return x * activation(ActivationType::kHARD_SIGMOID, step, x);
-    case EpilogueKind::kGeluErf: return activation(ActivationType::kGELU_ERF, step, x);
-    case EpilogueKind::kGeluTanh: return activation(ActivationType::kGELU_TANH, step, x);
-    case EpilogueKind::kElu: return activation(ActivationType::kELU, step, x);
-    default: return Expr{static_cast<double>(step.alpha)} * x + Expr{static_cast<double>(step.beta)};
-    }
+    if (step.kind == EpilogueKind::kAdd)
+        return x + extra;
+    if (step.kind == EpilogueKind::kMultiply)
+        return x * extra;
+    EpilogueFunction const* const function = epilogueFunction(step.kind);
+    if (function == nullptr) // kLinear.
+        return Expr{static_cast<double>(step.alpha)} * x + Expr{static_cast<double>(step.beta)};
+    Expr const y = Activation{function->layer, step.alpha, step.beta}.body(x);
+    return function->isGate ? x * y : y;
 }
 
 } // namespace tenon

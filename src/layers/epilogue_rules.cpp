@@ -7,7 +7,8 @@ namespace tenon
 Result<Done> verifyEpilogue(Epilogue const& epilogue)
 {
     for (EpilogueStep const& step : epilogue.steps)
-        if (step.kind > EpilogueKind::kLinear)
+        if (step.kind > EpilogueKind::kMultiply && step.kind != EpilogueKind::kLinear
+            && epilogueFunction(step.kind) == nullptr)
             return badArgument("unknown epilogue step {}", static_cast<int32_t>(step.kind));
     return Done{};
 }

@@ -32,13 +32,54 @@ Result<TensorType> Unary::infer(Inputs const& in) const
     return type;
 }
 
+namespace
+{
+//! What an operation means: for elements, and for values of shape tensors that need not be whole.
+struct UnaryRow
+{
+    ExprOp op;
+    std::optional<RealOp> real{}; //!< None: nobody makes extents of waves.
+    bool rounds{false};           //!< The real number is none of the tensor's type.
+};
+
+constexpr UnaryRow kRows[]{
+    // In the order of UnaryOperation.
+    {ExprOp::kExp, RealOp::kExp, true},
+    {ExprOp::kLog, RealOp::kLog, true},
+    {ExprOp::kSqrt, RealOp::kSqrt, true},
+    {ExprOp::kReciprocal, RealOp::kReciprocal, true},
+    {ExprOp::kAbs, RealOp::kAbs},
+    {ExprOp::kNeg, RealOp::kNeg},
+    {ExprOp::kSin},
+    {ExprOp::kCos},
+    {ExprOp::kTan},
+    {ExprOp::kSinh},
+    {ExprOp::kCosh},
+    {ExprOp::kAsin},
+    {ExprOp::kAcos},
+    {ExprOp::kAtan},
+    {ExprOp::kAsinh},
+    {ExprOp::kAcosh},
+    {ExprOp::kAtanh},
+    {ExprOp::kCeil, RealOp::kCeil},
+    {ExprOp::kFloor, RealOp::kFloor},
+    {ExprOp::kErf},
+    {ExprOp::kNot},
+    {ExprOp::kSign, RealOp::kSign},
+    {ExprOp::kRound, RealOp::kRound},
+    {ExprOp::kIsInf},
+    {ExprOp::kIsNan},
+};
+
+UnaryRow const& rowOf(UnaryOp op)
+{
+    return kRows[static_cast<size_t>(op)];
+}
+} // namespace
+
 Expr Unary::body(Expr const& x) const
 {
-    static constexpr ExprOp kOps[]{ExprOp::kExp, ExprOp::kLog, ExprOp::kSqrt, ExprOp::kReciprocal, ExprOp::kAbs,
-        ExprOp::kNeg, ExprOp::kSin, ExprOp::kCos, ExprOp::kTan, ExprOp::kSinh, ExprOp::kCosh, ExprOp::kAsin,
-        ExprOp::kAcos, ExprOp::kAtan, ExprOp::kAsinh, ExprOp::kAcosh, ExprOp::kAtanh, ExprOp::kCeil, ExprOp::kFloor,
-        ExprOp::kErf, ExprOp::kNot, ExprOp::kSign, ExprOp::kRound, ExprOp::kIsInf, ExprOp::kIsNan};
-    return apply(kOps[static_cast<size_t>(operation)], {x});
+    return apply(rowOf(operation).op, {x});
 }
 
 namespace
@@ -58,24 +99,6 @@ std::optional<ShapeExpr> valueOf(UnaryOp op, ShapeExpr const& x, SymbolTable con
     }
 }
 
-std::optional<RealOp> realOpOf(UnaryOp op)
-{
-    switch (op)
-    {
-    case UnaryOp::kEXP: return RealOp::kExp;
-    case UnaryOp::kLOG: return RealOp::kLog;
-    case UnaryOp::kSQRT: return RealOp::kSqrt;
-    case UnaryOp::kRECIP: return RealOp::kReciprocal;
-    case UnaryOp::kABS: return RealOp::kAbs;
-    case UnaryOp::kNEG: return RealOp::kNeg;
-    case UnaryOp::kCEIL: return RealOp::kCeil;
-    case UnaryOp::kFLOOR: return RealOp::kFloor;
-    case UnaryOp::kSIGN: return RealOp::kSign;
-    case UnaryOp::kROUND: return RealOp::kRound;
-    default: return std::nullopt; // Nobody makes extents of waves.
-    }
-}
-
 //! Of a number that need not be whole, in a tensor of the type.
 std::optional<ShapeExpr> realValueOf(UnaryOp op, ShapeExpr const& x, DType type)
 {
@@ -83,11 +106,10 @@ std::optional<ShapeExpr> realValueOf(UnaryOp op, ShapeExpr const& x, DType type)
         return realIsNan(x);
     if (op == UnaryOp::kISINF)
         return realIsInfinite(x);
-    std::optional<RealOp> const real = realOpOf(op);
-    if (!real)
+    UnaryRow const& row = rowOf(op);
+    if (!row.real)
         return std::nullopt;
-    bool const rounds = op == UnaryOp::kEXP || op == UnaryOp::kLOG || op == UnaryOp::kSQRT || op == UnaryOp::kRECIP;
-    return rounds ? roundedTo(type, realOp(*real, x)) : realOp(*real, x);
+    return row.rounds ? roundedTo(type, realOp(*row.real, x)) : realOp(*row.real, x);
 }
 } // namespace
 

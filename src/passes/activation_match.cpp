@@ -1,10 +1,12 @@
 // Activation match: by the operations that occur, then by values.
 #include "passes/activation_match.h"
 
+#include "NvInfer.h"
 #include "ir/host_tensor.h"
 #include "ir/layer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -156,33 +158,67 @@ bool agree(Expr const& expr, EpilogueStep const& step, Values const& points)
     return true;
 }
 
-EpilogueStep step(EpilogueKind kind, double alpha = 0.0, double beta = 0.0)
-{
-    return {kind, static_cast<float>(alpha), static_cast<float>(beta)};
-}
+//! Alpha and beta.
+using Parameters = std::array<double, 2>;
 
-//! Steps that the expression may be, simple ones first, parameters from a few values of it.
-std::vector<EpilogueStep> suspects(Family family, Expr const& expr)
+//! Values of an expression from which the parameters of an activation follow, if it is that one.
+struct Samples
 {
-    if (family == Family::kSmooth)
-        return {step(EpilogueKind::kSigmoid), step(EpilogueKind::kTanh), step(EpilogueKind::kSilu),
-            step(EpilogueKind::kGeluErf), step(EpilogueKind::kGeluTanh)};
+    double atZero;
+    double below; //!< At −∞, and so on.
+    double above;
+    double half;
+    double minusHalf;
+    double minusOne;
+    double farBelow;
+};
+
+std::optional<Samples> samplesOf(Expr const& expr)
+{
     Values const at = evaluateAt(expr, {0.0, -kInfinity, kInfinity, 0.5, -0.5, -1.0, -kFar});
     if (at.empty())
+        return std::nullopt;
+    return Samples{at[0], at[1], at[2], at[3], at[4], at[5], at[6]};
+}
+
+Parameters parametersOf(EpilogueFunction const& function, Samples const& at)
+{
+    using nvinfer1::ActivationType;
+    double const slopeUp = at.half / 0.5;
+    double const slopeDown = at.minusHalf / -0.5;
+    switch (function.layer)
+    {
+    case ActivationType::kCLIP: return {at.below, at.above};
+    case ActivationType::kLEAKY_RELU: return {-at.minusOne, 0.0};
+    case ActivationType::kELU: return {-at.farBelow, 0.0};
+    case ActivationType::kHARD_SIGMOID:
+        return function.isGate ? Parameters{slopeUp - slopeDown, (slopeUp + slopeDown) / 2.0}
+                               : Parameters{at.half - at.minusHalf, at.atZero};
+    default: return {0.0, 0.0};
+    }
+}
+
+EpilogueStep step(EpilogueKind kind, Parameters const& parameters)
+{
+    return {kind, static_cast<float>(parameters[0]), static_cast<float>(parameters[1])};
+}
+
+//! Steps that the expression may be, parameters from a few values of it.
+std::vector<EpilogueStep> suspects(Family family, Expr const& expr)
+{
+    std::optional<Samples> const at = family == Family::kSmooth ? Samples{} : samplesOf(expr);
+    if (!at)
         return {};
-    if (family == Family::kMixed)
-        return {step(EpilogueKind::kElu, -at[6])};
-    double const half = at[3];
-    double const minusHalf = at[4];
-    std::vector<EpilogueStep> list{step(EpilogueKind::kRelu)};
-    if (at[1] < at[2])
-        list.push_back(step(EpilogueKind::kClip, at[1], at[2]));
-    list.push_back(step(EpilogueKind::kLinear, half - minusHalf, at[0]));
-    list.push_back(step(EpilogueKind::kHardSigmoid, half - minusHalf, at[0]));
-    double const gateUp = half / 0.5;
-    double const gateDown = minusHalf / -0.5;
-    list.push_back(step(EpilogueKind::kHardSwish, gateUp - gateDown, (gateUp + gateDown) / 2.0));
-    list.push_back(step(EpilogueKind::kLeakyRelu, -at[5]));
+    std::vector<EpilogueStep> list;
+    for (EpilogueFunction const& function : epilogueFunctions())
+    {
+        EpilogueStep const suspect = step(function.kind, parametersOf(function, *at));
+        bool const isEmpty = suspect.kind == EpilogueKind::kClip && !(suspect.alpha < suspect.beta);
+        if (!isEmpty && familyOf(Epilogue::body(suspect, Expr::input(0), Expr{})) == family)
+            list.push_back(suspect);
+    }
+    if (family == Family::kPieces)
+        list.push_back(step(EpilogueKind::kLinear, {at->half - at->minusHalf, at->atZero}));
     return list;
 }
 } // namespace

@@ -11,7 +11,6 @@ namespace tenon::passes
 
 namespace
 {
-using nvinfer1::ActivationType;
 using nvinfer1::ElementWiseOperation;
 
 //! A layer without its last step, and that step.
@@ -33,25 +32,6 @@ std::optional<Shortened> shortened(Node const& node)
     return Shortened{makeLayer(std::move(less)), last};
 }
 
-std::optional<ActivationType> activationOf(EpilogueKind kind)
-{
-    switch (kind)
-    {
-    case EpilogueKind::kRelu: return ActivationType::kRELU;
-    case EpilogueKind::kClip: return ActivationType::kCLIP;
-    case EpilogueKind::kLeakyRelu: return ActivationType::kLEAKY_RELU;
-    case EpilogueKind::kSilu:
-    case EpilogueKind::kSigmoid: return ActivationType::kSIGMOID;
-    case EpilogueKind::kTanh: return ActivationType::kTANH;
-    case EpilogueKind::kHardSwish:
-    case EpilogueKind::kHardSigmoid: return ActivationType::kHARD_SIGMOID;
-    case EpilogueKind::kGeluErf: return ActivationType::kGELU_ERF;
-    case EpilogueKind::kGeluTanh: return ActivationType::kGELU_TANH;
-    case EpilogueKind::kElu: return ActivationType::kELU;
-    default: return std::nullopt;
-    }
-}
-
 //! The layers of one step on `x`, of the type given.
 class StepLayers
 {
@@ -67,13 +47,12 @@ class StepLayers
             return combine(ElementWiseOperation::kSUM, x, extra);
         if (step.kind == EpilogueKind::kMultiply)
             return combine(ElementWiseOperation::kPROD, x, extra);
-        std::optional<ActivationType> const type = activationOf(step.kind);
-        if (!type) // kLinear.
+        EpilogueFunction const* const function = epilogueFunction(step.kind);
+        if (function == nullptr) // kLinear.
             return shifted(step.alpha == 1.0F ? x : combine(ElementWiseOperation::kPROD, x, number(step.alpha)),
                 step.beta, step.alpha == 1.0F);
-        ValueId const y = mPatch.add(Activation{*type, step.alpha, step.beta}, {x});
-        bool const isGate = step.kind == EpilogueKind::kSilu || step.kind == EpilogueKind::kHardSwish;
-        return isGate ? combine(ElementWiseOperation::kPROD, x, y) : y;
+        ValueId const y = mPatch.add(Activation{function->layer, step.alpha, step.beta}, {x});
+        return function->isGate ? combine(ElementWiseOperation::kPROD, x, y) : y;
     }
 
   private:

@@ -8,26 +8,50 @@
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
 
-template <EpilogueKind Kind>
-TENON_INLINE F16 applyActivation(StepForm const& step, F16 x)
+// A function per row of TENON_EPILOGUE_FUNCTIONS.
+TENON_INLINE F16 relu(F16 x, F16, F16)
 {
-    F16 const alpha = splat(step.alpha);
-    F16 const beta = splat(step.beta);
-    switch (Kind)
-    {
-    case EpilogueKind::kRelu: return max(zero(), x);
-    case EpilogueKind::kClip: return max(alpha, min(beta, x));
-    case EpilogueKind::kLeakyRelu: return selectLess(zero(), x, x, x * alpha);
-    case EpilogueKind::kSigmoid: return sigmoid(x);
-    case EpilogueKind::kTanh: return tanh(x);
-    case EpilogueKind::kSilu: return x * sigmoid(x);
-    case EpilogueKind::kHardSigmoid: return min(splat(1.0F), max(zero(), fma(alpha, x, beta)));
-    case EpilogueKind::kHardSwish: return x * min(splat(1.0F), max(zero(), fma(alpha, x, beta)));
-    case EpilogueKind::kGeluErf: return geluErf(x);
-    case EpilogueKind::kGeluTanh: return geluTanh(x);
-    case EpilogueKind::kElu: return selectLess(zero(), x, x, alpha * expMinusOne(max(splat(-80.0F), min(zero(), x))));
-    default: return fma(alpha, x, beta);
-    }
+    return max(zero(), x);
+}
+TENON_INLINE F16 clip(F16 x, F16 alpha, F16 beta)
+{
+    return max(alpha, min(beta, x));
+}
+TENON_INLINE F16 leakyRelu(F16 x, F16 alpha, F16)
+{
+    return selectLess(zero(), x, x, x * alpha);
+}
+TENON_INLINE F16 sigmoid(F16 x, F16, F16)
+{
+    return sigmoid(x);
+}
+TENON_INLINE F16 tanh(F16 x, F16, F16)
+{
+    return tanh(x);
+}
+TENON_INLINE F16 silu(F16 x, F16, F16)
+{
+    return x * sigmoid(x);
+}
+TENON_INLINE F16 hardSigmoid(F16 x, F16 alpha, F16 beta)
+{
+    return min(splat(1.0F), max(zero(), fma(alpha, x, beta)));
+}
+TENON_INLINE F16 hardSwish(F16 x, F16 alpha, F16 beta)
+{
+    return x * hardSigmoid(x, alpha, beta);
+}
+TENON_INLINE F16 geluErf(F16 x, F16, F16)
+{
+    return geluErf(x);
+}
+TENON_INLINE F16 geluTanh(F16 x, F16, F16)
+{
+    return geluTanh(x);
+}
+TENON_INLINE F16 elu(F16 x, F16 alpha, F16)
+{
+    return selectLess(zero(), x, x, alpha * expMinusOne(max(splat(-80.0F), min(zero(), x))));
 }
 
 template <typename T>
@@ -62,6 +86,8 @@ TENON_INLINE void applyToVectors(
     for (int64_t i = 0; i < count; ++i)
     {
         GemmStep<T> const& step = steps[i];
+        F16 const alpha = splat(step.alpha);
+        F16 const beta = splat(step.beta);
         // Each kind has a loop of its own, so that constants stay in registers and vectors overlap.
         switch (step.kind)
         {
@@ -75,23 +101,17 @@ TENON_INLINE void applyToVectors(
             for (int v = 0; v < V; ++v)
                 x[v] = x[v] * loadExtra(step, row, column + v * kLanes, last);
             break;
-#define TENON_ACTIVATION_LOOP(Kind)                                                                                    \
-    case EpilogueKind::Kind:                                                                                           \
-        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = applyActivation<EpilogueKind::Kind>(step, x[v]);    \
+#define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
+    case EpilogueKind::k##Name:                                                                                        \
+        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = name(x[v], alpha, beta);                            \
         break;
-            TENON_ACTIVATION_LOOP(kRelu)
-            TENON_ACTIVATION_LOOP(kClip)
-            TENON_ACTIVATION_LOOP(kLeakyRelu)
-            TENON_ACTIVATION_LOOP(kSigmoid)
-            TENON_ACTIVATION_LOOP(kTanh)
-            TENON_ACTIVATION_LOOP(kSilu)
-            TENON_ACTIVATION_LOOP(kHardSigmoid)
-            TENON_ACTIVATION_LOOP(kHardSwish)
-            TENON_ACTIVATION_LOOP(kGeluErf)
-            TENON_ACTIVATION_LOOP(kGeluTanh)
-            TENON_ACTIVATION_LOOP(kElu)
-            TENON_ACTIVATION_LOOP(kLinear)
-#undef TENON_ACTIVATION_LOOP
+            TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
+#undef TENON_EPILOGUE_FUNCTION
+        case EpilogueKind::kLinear:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = fma(alpha, x[v], beta);
+            break;
         }
     }
 #pragma GCC unroll 4

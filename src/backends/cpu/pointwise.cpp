@@ -213,14 +213,8 @@ double workOf(Tape const& tape)
     for (TapeStep const& step : tape.steps)
         switch (step.op)
         {
-        case TapeOp::kExp:
-        case TapeOp::kTanh:
-        case TapeOp::kErf:
-        case TapeOp::kSigmoid:
-        case TapeOp::kLog: work += 24.0; break;
-        case TapeOp::kDiv:
-        case TapeOp::kSqrt: work += 12.0; break;
-        case TapeOp::kLibrary:
+        case TapeOp::kFunction: work += functionWork(step.function); break;
+        case TapeOp::kDiv: work += 12.0; break;
         case TapeOp::kPow: work += 400.0; break;
         default: work += 4.0; break;
         }

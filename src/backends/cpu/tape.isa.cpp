@@ -1,26 +1,8 @@
 // The tape machine: each step runs over a row of elements in the nearest cache before the next one starts.
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/simd_math.h"
+#include "backends/cpu/simd_functions.h"
 #include "backends/cpu/simd_storage.h"
 #include "backends/cpu/tape_run.h"
-
-extern "C"
-{
-    // Of the C library; its header's inline functions must not be compiled for an instruction set.
-    float sinf(float);
-    float cosf(float);
-    float tanf(float);
-    float sinhf(float);
-    float coshf(float);
-    float asinf(float);
-    float acosf(float);
-    float atanf(float);
-    float asinhf(float);
-    float acoshf(float);
-    float atanhf(float);
-    float logf(float);
-    float powf(float, float);
-}
 
 namespace tenon::cpu::TENON_ISA_NAMESPACE
 {
@@ -67,44 +49,6 @@ TENON_INLINE void binary(TapeStep const& step, float const* a, float const* b, f
         return map2(a, b, to, n, apply);
     F16 const value = splat(static_cast<float>(step.value));
     map1(a, to, n, [&](F16 x) { return apply(x, value); });
-}
-
-void runLibrary(ExprOp function, float const* a, float* to, int64_t n)
-{
-    float (*call)(float){nullptr};
-    switch (function)
-    {
-    case ExprOp::kSin: call = sinf; break;
-    case ExprOp::kCos: call = cosf; break;
-    case ExprOp::kTan: call = tanf; break;
-    case ExprOp::kSinh: call = sinhf; break;
-    case ExprOp::kCosh: call = coshf; break;
-    case ExprOp::kAsin: call = asinf; break;
-    case ExprOp::kAcos: call = acosf; break;
-    case ExprOp::kAtan: call = atanf; break;
-    case ExprOp::kAsinh: call = asinhf; break;
-    case ExprOp::kAcosh: call = acoshf; break;
-    case ExprOp::kAtanh: call = atanhf; break;
-    default: call = logf; break;
-    }
-    for (int64_t i = 0; i < n; ++i)
-        to[i] = call(a[i]);
-}
-
-TENON_INLINE F16 powerOf(F16 a, F16 b)
-{
-    alignas(64) float x[kLanes];
-    alignas(64) float y[kLanes];
-    store(x, a);
-    store(y, b);
-    for (int64_t i = 0; i < kLanes; ++i)
-        x[i] = powf(x[i], y[i]);
-    return load(x);
-}
-
-float floorOf(float x)
-{
-    return __builtin_floorf(x);
 }
 
 template <typename Test>
@@ -203,38 +147,15 @@ int64_t truncated(float x)
     return x >= 0x1p63F ? INT64_MAX : x <= -0x1p63F ? INT64_MIN : static_cast<int64_t>(x);
 }
 
-TENON_INLINE F16 logOf(F16 x)
+void runFunction(ExprOp function, float const* a, float* to, int64_t n)
 {
-    F16 exponent;
-    F16 m;
-    split(x, exponent, m);
-    // log(m) = 2 atanh(s) with s = (m − 1) / (m + 1), |s| ≤ 0.2: its series in s².
-    F16 const s = (m - splat(1.0F)) / (m + splat(1.0F));
-    F16 const t = s * s;
-    F16 p = fma(t, splat(2.0F / 11.0F), splat(2.0F / 9.0F));
-    p = fma(p, t, splat(2.0F / 7.0F));
-    p = fma(p, t, splat(2.0F / 5.0F));
-    p = fma(p, t, splat(2.0F / 3.0F));
-    F16 const tail = p * t * s;
-    F16 const low = fma(exponent, splat(1.42860677e-6F), tail);
-    return fma(exponent, splat(0.693145752F), s + s + low);
-}
-
-void runLog(float const* a, float* to, int64_t n)
-{
-    // Zeros, subnormals, negatives and what is not finite go through the library.
-    for (int64_t i = 0; i < n; i += kLanes)
+    switch (function)
     {
-        int64_t const count = n - i < kLanes ? n - i : kLanes;
-        bool isPlain{true};
-        for (int64_t k = 0; k < count; ++k)
-            isPlain = isPlain && a[i + k] >= 0x1p-126F && a[i + k] <= 0x1.fffffep127F;
-        if (!isPlain)
-            runLibrary(ExprOp::kLog, a + i, to + i, count);
-        else if (count == kLanes)
-            store(to + i, logOf(load(a + i)));
-        else
-            store(to + i, logOf(load(a + i, firstLanes(count))), firstLanes(count));
+#define TENON_FUNCTION(number, Name, name, ...)                                                                        \
+    case ExprOp::k##Name: return map1(a, to, n, [](F16 x) { return name(x); });
+        TENON_FUNCTIONS(TENON_FUNCTION)
+#undef TENON_FUNCTION
+    default: return; // No tape has another one there.
     }
 }
 
@@ -265,29 +186,7 @@ void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
     F16 const value = splat(static_cast<float>(step.value));
     switch (step.op)
     {
-    case TapeOp::kNeg: map1(a, to, n, [](F16 x) { return splat(-0.0F) - x; }); break; // −(+0) is −0.
-    case TapeOp::kAbs: map1(a, to, n, [](F16 x) { return abs(x); }); break;
-    case TapeOp::kExp: map1(a, to, n, [](F16 x) { return exp(x); }); break;
-    case TapeOp::kLog: runLog(a, to, n); break;
-    case TapeOp::kSqrt: map1(a, to, n, [](F16 x) { return sqrt(x); }); break;
-    case TapeOp::kReciprocal: map1(a, to, n, [](F16 x) { return splat(1.0F) / x; }); break;
-    case TapeOp::kTanh: map1(a, to, n, [](F16 x) { return tanh(x); }); break;
-    case TapeOp::kErf: map1(a, to, n, [](F16 x) { return erf(x); }); break;
-    case TapeOp::kSigmoid: map1(a, to, n, [](F16 x) { return sigmoid(x); }); break;
-    case TapeOp::kCeil:
-        for (int64_t i = 0; i < n; ++i)
-            to[i] = __builtin_ceilf(a[i]);
-        break;
-    case TapeOp::kFloor:
-        for (int64_t i = 0; i < n; ++i)
-            to[i] = floorOf(a[i]);
-        break;
-    case TapeOp::kRound: map1(a, to, n, [](F16 x) { return roundEven(x); }); break;
-    case TapeOp::kSign:
-        for (int64_t i = 0; i < n; ++i)
-            to[i] = a[i] > 0.0F ? 1.0F : a[i] < 0.0F ? -1.0F : a[i];
-        break;
-    case TapeOp::kLibrary: runLibrary(step.function, a, to, n); break;
+    case TapeOp::kFunction: runFunction(step.function, a, to, n); break;
     case TapeOp::kAdd: binary(step, a, b, to, n, [](F16 x, F16 y) { return x + y; }); break;
     case TapeOp::kSub: binary(step, a, b, to, n, [](F16 x, F16 y) { return x - y; }); break;
     case TapeOp::kReverseSub: map1(a, to, n, [&](F16 x) { return value - x; }); break;
@@ -296,12 +195,8 @@ void runRealStep(TapeStep const& step, Rows const& rows, int64_t n)
     case TapeOp::kReverseDiv: map1(a, to, n, [&](F16 x) { return value / x; }); break;
     case TapeOp::kMin: binary(step, a, b, to, n, [](F16 x, F16 y) { return minOrNan(x, y); }); break;
     case TapeOp::kMax: binary(step, a, b, to, n, [](F16 x, F16 y) { return maxOrNan(x, y); }); break;
-    case TapeOp::kPow: binary(step, a, b, to, n, [](F16 x, F16 y) { return powerOf(x, y); }); break;
-    case TapeOp::kFloorDiv:
-        binary(step, a, b, to, n, [](F16 x, F16 y) { return x / y; });
-        for (int64_t i = 0; i < n; ++i)
-            to[i] = floorOf(to[i]);
-        break;
+    case TapeOp::kPow: binary(step, a, b, to, n, [](F16 x, F16 y) { return pow(x, y); }); break;
+    case TapeOp::kFloorDiv: binary(step, a, b, to, n, [](F16 x, F16 y) { return floor(x / y); }); break;
     default: roundTo(step.type, a, to, n); break;
     }
 }
