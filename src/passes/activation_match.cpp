@@ -1,9 +1,9 @@
 // Activation match: by the operations that occur, then by values.
 #include "passes/activation_match.h"
 
-#include "NvInfer.h"
 #include "ir/host_tensor.h"
 #include "ir/layer.h"
+#include "layers/activation.h"
 
 #include <algorithm>
 #include <array>
