@@ -3686,7 +3686,7 @@ class IAttention : public INoCopy
     }
 
     //! Sets whether query i sees only keys up to i.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! \return false when it is from another version, or from another device and that is not ignored.
     bool setCausal(bool isCausal) noexcept
     {
         return mImpl->setCausal(isCausal);
@@ -5288,7 +5288,7 @@ class ITimingCache : public INoCopy
   public:
     virtual ~ITimingCache() noexcept = default;
 
-    //! \return the cache as a block of bytes, to be destroyed with delete. Not implemented in this release.
+    //! \return the cache as a block of bytes, to be destroyed with delete.
     IHostMemory* serialize() const noexcept
     {
         return mImpl->serialize();
@@ -5296,20 +5296,20 @@ class ITimingCache : public INoCopy
 
     //! Takes over the entries of another cache; where both have one, this one's stays.
     //! \param ignoreMismatch whether entries from another device are taken, too.
-    //! \return false when the other cache does not fit. Not implemented in this release: reports an error.
+    //! \return false when the other cache is from another version, or another device and that is not ignored.
     bool combine(ITimingCache const& inputCache, bool ignoreMismatch) noexcept
     {
         return mImpl->combine(inputCache, ignoreMismatch);
     }
 
-    //! Empties the cache. Not implemented in this release: reports an error and returns false.
+    //! Takes all entries out of the cache.
     //! \return whether that was possible.
     bool reset() noexcept
     {
         return mImpl->reset();
     }
 
-    //! Lists the keys. Not implemented in this release: reports an error and returns -1.
+    //! Lists the keys of all entries.
     //! \param keyBuffer receives up to capacity of them; may be null when capacity is 0.
     //! \return how many there are, -1 on failure.
     int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept
@@ -5317,13 +5317,13 @@ class ITimingCache : public INoCopy
         return mImpl->queryKeys(keyBuffer, capacity);
     }
 
-    //! \return what is known about a key; kINVALID_TACTIC_HASH for an unknown one. Not implemented in this release.
+    //! \return what is known about a key; with kINVALID_TACTIC_HASH for an unknown one.
     TimingCacheValue query(TimingCacheKey const& key) const noexcept
     {
         return mImpl->query(key);
     }
 
-    //! Changes an entry; a time that is not a number removes it. Not implemented in this release: reports an error.
+    //! Changes an entry; a time that is not a number removes it.
     //! \return false for an unknown key or an invalid value.
     bool update(TimingCacheKey const& key, TimingCacheValue const& value) noexcept
     {
@@ -5702,7 +5702,7 @@ class IBuilderConfig : public INoCopy
         return mImpl->getTacticSources();
     }
 
-    //! Makes a timing cache. Not implemented in this release: reports an error and returns null.
+    //! Makes a timing cache, which holds what builds by time have measured.
     //! \param blob what ITimingCache::serialize() gave, or null.
     //! \param size its bytes; 0 for an empty cache.
     //! \return the cache, to be destroyed with delete, also after the configuration; null when the bytes do not fit.

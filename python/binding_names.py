@@ -70,6 +70,7 @@ OWNED = {
 #: so. Calls between two runs that are over at once keep it: a busy thread gives it back only after milliseconds.
 RELEASES_GIL = {
     ("OnnxParser", "parse_model_proto"),
+    ("OnnxParserRefitter", "refit_model_proto"),
     ("Runtime", "load_runtime"),
     ("ICudaEngine", "device_memory_size"),
     ("ICudaEngine", "device_memory_size_v2"),
@@ -119,6 +120,17 @@ HAND: dict[str, set[str]] = {
     "IPluginV3Layer": {"plugin"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
     "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
+    "ITimingCache": {"queryKeys", "query", "update"},
+    "Refitter": {
+        "get_all",
+        "get_missing",
+        "get_all_weights",
+        "get_missing_weights",
+        "get_dynamic_range",
+        "set_dynamic_range",
+        "get_tensors_with_dynamic_range",
+    },
+    "OnnxParserRefitter": {"refit_from_bytes", "load_model_proto"},
     "IOptimizationProfile": {"get_shape", "get_shape_input", "set_shape", "set_shape_input"},
     "OnnxParser": {
         "parse",
@@ -159,7 +171,6 @@ LATER: dict[str, set[str]] = {
         "add_if_conditional",
         "add_attention",
     },
-    "ITimingCache": {"queryKeys", "query", "update"},
     "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
     "ILoopBoundaryLayer": {"loop"},
     "IIfConditionalBoundaryLayer": {"conditional"},

@@ -30,7 +30,7 @@ GUARD = ", py::call_guard<WithoutGil>()"
 FILES = {
     "layers": None,  # Every class that derives from ILayer, and ILayer.
     "network": ["ITensor", "INetworkDefinition"],
-    "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError"],
+    "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError", "OnnxParserRefitter"],
     "run": [
         "Runtime",
         "ICudaEngine",
@@ -39,8 +39,12 @@ FILES = {
         "IRuntimeConfig",
         "ISerializationConfig",
         "ITimingCache",
+        "Refitter",
     ],
 }
+
+#: Classes of the parser's namespace.
+PARSER_CLASSES = ("OnnxParser", "ParserError", "OnnxParserRefitter")
 
 
 #: Classes whose objects hold on to Python objects in attributes of their own.
@@ -224,7 +228,7 @@ def enums(classes: list[dict]) -> list[str]:
             continue
         space = "nvonnxparser" if cls["name"] == "OnnxParserFlag" else "nvinfer1"
         cpp = ENUM_VALUES.get(cls["name"], {}).get("", f"{space}::{cls['cpp_type']}")
-        lines.append(f'    py::native_enum<{cpp}>(m, "{cls["name"]}", "enum.IntEnum")')
+        lines.append(f'    py::native_enum<{cpp}>(m, "{cls["name"]}", "enum.Enum")')
         for member in cls["enum_members"]:
             # The value is checked against the header's at compile time where the enumerator's name is regular.
             lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
@@ -240,7 +244,10 @@ def names(module: dict) -> list[str]:
         c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", "")
     )
     later = sorted(f"{cls}.{member}" for cls, members in LATER.items() for member in members)
-    return text("_api_names", every) + text("_later", later)
+    ordered = sorted(
+        c["name"] for c in module["classes"] if "__lt__" in c.get("special_methods", []) and c["kind"] == "enum"
+    )
+    return text("_api_names", every) + text("_later", later) + text("_ordered", ordered)
 
 
 def layer_types(classes: list[dict]) -> list[str]:
@@ -311,7 +318,7 @@ def main() -> None:
         lines = []
         for member in members:
             cls = classes[member]
-            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            space = "nvonnxparser" if member in PARSER_CLASSES else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
             lines += [
                 f"static void bind{member}([[maybe_unused]] py::class_<{kind}{holder(cls, kind)}>& c)",
@@ -324,14 +331,14 @@ def main() -> None:
         lines += [f"void declare{pascal(name)}(py::module_& m)", "{"]
         for member in members:
             cls = classes[member]
-            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            space = "nvonnxparser" if member in PARSER_CLASSES else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
             extra = "py::dynamic_attr(), " if member in KEEPS_ARRAYS else ""
             lines.append(f'    py::class_<{kind}{holder(cls, kind)}>(m, "{member}", {extra}docOf("{member}"));')
         lines += ["}", "", f"void bind{pascal(name)}(py::module_& m)", "{"]
         for member in members:
             cls = classes[member]
-            space = "nvonnxparser" if member in ("OnnxParser", "ParserError") else "nvinfer1"
+            space = "nvonnxparser" if member in PARSER_CLASSES else "nvinfer1"
             kind = f"{space}::{cls['cpp_type']}"
             lines += [
                 "    {",
@@ -362,6 +369,8 @@ def holder(cls: dict, kind: str) -> str:
         "IRuntimeConfig",
         "ISerializationConfig",
         "ITimingCache",
+        "Refitter",
+        "OnnxParserRefitter",
     )
     return base + (f", Owned<{kind}>" if owned else f", Borrowed<{kind}>")
 

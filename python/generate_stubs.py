@@ -64,6 +64,23 @@ Pair = DimsHW | tuple[int, int] | list[int]
 Handle = int | CapsuleType | None
 Memory = Handle | NDArray[Any] | Buffer
 
+class _Enumeration(enum.Enum):
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+
+class _Ordered(_Enumeration):
+    def __lt__(self, other: Self | int) -> bool: ...
+    def __le__(self, other: Self | int) -> bool: ...
+    def __gt__(self, other: Self | int) -> bool: ...
+    def __ge__(self, other: Self | int) -> bool: ...
+    def __and__(self, other: Self | int) -> int: ...
+    def __or__(self, other: Self | int) -> int: ...
+    def __xor__(self, other: Self | int) -> int: ...
+    def __rand__(self, other: int) -> int: ...
+    def __ror__(self, other: int) -> int: ...
+    def __rxor__(self, other: int) -> int: ...
+    def __invert__(self) -> int: ...
+
 '''
 #: Special methods that the extension adds to the table's.
 SPECIAL = {
@@ -157,6 +174,7 @@ _version: str
 _api_version: str
 _api_names: str
 _later: str
+_ordered: str
 """
 
 
@@ -242,10 +260,11 @@ class Stub:
         self.lines[-1] += text
 
     def enumeration(self, cls: dict, live: type, indent: str = "") -> None:
-        self.lines.append(f"{indent}class {cls['name']}(enum.IntEnum):")
+        base = "_Ordered" if cls["name"] in self.module._ordered.split() else "_Enumeration"
+        self.lines.append(f"{indent}class {cls['name']}({base}):")
         self.document(self.module._doc_of(cls["name"]), indent + "    ")
         for name, member in live.__members__.items():  # Those of older versions included.
-            self.lines.append(f"{indent}    {name} = {int(member)}")
+            self.lines.append(f"{indent}    {name} = {member.value}")
             self.document(self.module._doc_of(f"{cls['name']}.{name}"), indent + "    ")
         if cls["name"] == "DataType":
             self.lines += [f"{indent}    @property", f"{indent}    def itemsize(self) -> float: ..."]

@@ -48,6 +48,9 @@ OWN = {
     "DimsHW.w": "The width, extent 1.",
     "IBuilderConfig.create_timing_cache": "A timing cache; None when the bytes do not fit.\n"
     ":param serialized_timing_cache: what ITimingCache.serialize() gave; empty for an empty cache.",
+    "Refitter.get_dynamic_range": "A tensor's quantization range, as its two ends.\n:param tensor_name: the tensor.",
+    "TimingCacheValue.tacticHash": "A number that stands for the tactic.",
+    "TimingCacheValue.timingMSec": "The time of the tactic in milliseconds.",
     "IBuilderConfig.clear_quantization_flag": "Takes one flag of quantization away.\n:param flag: the flag.",
     "IBuilderConfig.get_device_type": "The kind of device for a layer.\n:param layer: the layer.",
     "IBuilderConfig.get_memory_pool_limit": "How many bytes of a kind of memory may be used.\n:param pool: the kind.",

@@ -159,6 +159,7 @@ char const* docOf(char const* name) noexcept;
 
 void bindEnums(py::module_& m);
 void bindValues(py::module_& m);
+void bindTimingCacheEntries(py::module_& m);
 void bindInterfaces(py::module_& m);
 void bindAllocators(py::module_& m);
 void bindStreams(py::module_& m);
@@ -182,6 +183,8 @@ void bindRun(py::module_& m);
 void bindNetworkByHand(py::module_& m);
 void bindBuildByHand(py::module_& m);
 void bindRunByHand(py::module_& m);
+void bindTimingCache(py::module_& m);
+void bindRefitters(py::module_& m);
 void bindRunByIndex(py::module_& m);
 void declareFullyConnected(py::module_& m);
 void bindImplicitBatch(py::module_& m);
@@ -279,10 +282,15 @@ struct polymorphic_type_hook<T, std::enable_if_t<kIsOfUsers<T>>>
     }
 };
 
-//! A layer is handed out as its public class, found by its type: objects may come from another library.
+//! A layer that somebody asks the network for is an ILayer, whose `type` is the LayerType; who wants more sets its
+//! `__class__`. Nothing is read in front of its table of functions: it may come from another library.
 template <>
 struct polymorphic_type_hook<nvinfer1::ILayer>
 {
-    static void const* get(nvinfer1::ILayer const* layer, std::type_info const*& type);
+    static void const* get(nvinfer1::ILayer const* layer, std::type_info const*& type)
+    {
+        type = nullptr;
+        return layer;
+    }
 };
 } // namespace PYBIND11_NAMESPACE

@@ -190,7 +190,7 @@ void setKind(InterfaceInfo& info, std::string const& kind)
 void bindLoggers(py::module_& m)
 {
     py::class_<ILogger, PyLogger> c(m, "ILogger", docOf("ILogger"));
-    py::native_enum<ILogger::Severity>(c, "Severity", "enum.IntEnum")
+    py::native_enum<ILogger::Severity>(c, "Severity", "enum.Enum")
         .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
         .value("ERROR", ILogger::Severity::kERROR)
         .value("WARNING", ILogger::Severity::kWARNING)

@@ -9,6 +9,7 @@ PYBIND11_MODULE(_native, m)
     m.doc() = "Tenon's bindings of the TensorRT API.";
     bindEnums(m);
     bindValues(m);
+    bindTimingCacheEntries(m);
     bindInterfaces(m);
     declareLayers(m);
     declareFullyConnected(m);
@@ -22,6 +23,8 @@ PYBIND11_MODULE(_native, m)
     bindNetworkByHand(m);
     bindBuildByHand(m);
     bindRunByHand(m);
+    bindTimingCache(m);
+    bindRefitters(m);
     bindImplicitBatch(m);
     bindPluginValues(m);
     bindPluginsV2(m);

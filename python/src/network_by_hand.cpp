@@ -1,6 +1,7 @@
 // Members of network, tensors and layers whose form in Python differs from that in C++.
 #include "bindings.h"
 
+#include <string_view>
 #include <unordered_set>
 
 namespace tenon::python
@@ -33,6 +34,84 @@ void removeTensor(py::object const& network, ITensor& tensor)
         removedTensors().erase(address);
         reference.dec_ref();
     })).release();
+}
+
+//! The public class of layers of that type; null: there is none beside ILayer.
+std::type_info const* classOfType(LayerType type)
+{
+    switch (type)
+    {
+    case LayerType::kCONVOLUTION: return &typeid(IConvolutionLayer);
+    case LayerType::kCAST: return &typeid(ICastLayer);
+    case LayerType::kPLUGIN_V2: return &typeid(IPluginV2Layer);
+    case LayerType::kPLUGIN_V3: return &typeid(IPluginV3Layer);
+    case LayerType::kACTIVATION: return &typeid(IActivationLayer);
+    case LayerType::kPOOLING: return &typeid(IPoolingLayer);
+    case LayerType::kLRN: return &typeid(ILRNLayer);
+    case LayerType::kSCALE: return &typeid(IScaleLayer);
+    case LayerType::kSOFTMAX: return &typeid(ISoftMaxLayer);
+    case LayerType::kDECONVOLUTION: return &typeid(IDeconvolutionLayer);
+    case LayerType::kFULLY_CONNECTED: return &typeid(IFullyConnectedLayer);
+    case LayerType::kCONCATENATION: return &typeid(IConcatenationLayer);
+    case LayerType::kELEMENTWISE: return &typeid(IElementWiseLayer);
+    case LayerType::kUNARY: return &typeid(IUnaryLayer);
+    case LayerType::kPADDING: return &typeid(IPaddingLayer);
+    case LayerType::kSHUFFLE: return &typeid(IShuffleLayer);
+    case LayerType::kREDUCE: return &typeid(IReduceLayer);
+    case LayerType::kTOPK: return &typeid(ITopKLayer);
+    case LayerType::kGATHER: return &typeid(IGatherLayer);
+    case LayerType::kMATRIX_MULTIPLY: return &typeid(IMatrixMultiplyLayer);
+    case LayerType::kCONSTANT: return &typeid(IConstantLayer);
+    case LayerType::kIDENTITY: return &typeid(IIdentityLayer);
+    case LayerType::kSLICE: return &typeid(ISliceLayer);
+    case LayerType::kSHAPE: return &typeid(IShapeLayer);
+    case LayerType::kPARAMETRIC_RELU: return &typeid(IParametricReLULayer);
+    case LayerType::kRESIZE: return &typeid(IResizeLayer);
+    case LayerType::kSELECT: return &typeid(ISelectLayer);
+    case LayerType::kFILL: return &typeid(IFillLayer);
+    case LayerType::kQUANTIZE: return &typeid(IQuantizeLayer);
+    case LayerType::kDEQUANTIZE: return &typeid(IDequantizeLayer);
+    case LayerType::kSCATTER: return &typeid(IScatterLayer);
+    case LayerType::kEINSUM: return &typeid(IEinsumLayer);
+    case LayerType::kASSERTION: return &typeid(IAssertionLayer);
+    case LayerType::kONE_HOT: return &typeid(IOneHotLayer);
+    case LayerType::kNON_ZERO: return &typeid(INonZeroLayer);
+    case LayerType::kGRID_SAMPLE: return &typeid(IGridSampleLayer);
+    case LayerType::kNMS: return &typeid(INMSLayer);
+    case LayerType::kREVERSE_SEQUENCE: return &typeid(IReverseSequenceLayer);
+    case LayerType::kNORMALIZATION: return &typeid(INormalizationLayer);
+    case LayerType::kSQUEEZE: return &typeid(ISqueezeLayer);
+    case LayerType::kUNSQUEEZE: return &typeid(IUnsqueezeLayer);
+    case LayerType::kCUMULATIVE: return &typeid(ICumulativeLayer);
+    default: return nullptr;
+    }
+}
+
+//! A layer may become an object of its own class, as tools have it that get an ILayer and ask for its type; of another
+//! one it would read what is not there.
+void setAttribute(py::object const& self, py::str const& name, py::object const& value)
+{
+    if (std::string_view{name.cast<std::string>()} == "__class__")
+    {
+        auto const& layer = self.cast<ILayer const&>();
+        std::type_info const* const kind = classOfType(layer.getType());
+        py::handle const common = py::type::of<ILayer>();
+        py::handle const own = kind == nullptr ? common : py::detail::get_type_handle(*kind, true);
+        bool const isClass = PyType_Check(value.ptr()) != 0;
+        auto* const wanted = reinterpret_cast<PyTypeObject*>(value.ptr());
+        if (!isClass || PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(own.ptr()), wanted) == 0
+            || PyType_IsSubtype(wanted, reinterpret_cast<PyTypeObject*>(common.ptr())) == 0)
+            throw py::type_error(std::string{"layer '"} + layer.getName() + "' is an "
+                + own.attr("__name__").cast<std::string>() + " and cannot become "
+                + (isClass ? "an " + value.attr("__name__").cast<std::string>() : std::string{"what is no class"}));
+    }
+    if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), value.ptr()) != 0)
+        throw py::error_already_set();
+}
+
+void bindLayer(py::module_& m)
+{
+    classOf<py::class_<ILayer, Borrowed<ILayer>>>(m, "ILayer").def("__setattr__", &setAttribute);
 }
 
 template <typename Layer>
@@ -132,6 +211,7 @@ ITensor const& present(ITensor const& tensor)
 void bindNetworkByHand(py::module_& m)
 {
     bindTensor(m);
+    bindLayer(m);
     bindLayerExtras(m);
     bindNetworkExtras(m);
 }

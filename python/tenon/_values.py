@@ -2,9 +2,9 @@
 
 import enum
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
-from operator import mul
+from operator import and_, ge, gt, le, lt, mul, or_, xor
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ _MANAGED = (
     "INetworkDefinition",
     "OnnxParser",
     "IBuilderConfig",
+    "Refitter",
 )
 
 #: Classes whose `__del__` programs call by name.
@@ -32,6 +33,7 @@ _DELETABLE = (
     "IHostMemory",
     "INetworkDefinition",
     "OnnxParser",
+    "Refitter",
     "Runtime",
 )
 
@@ -96,6 +98,51 @@ def _text(self: Any) -> str:
     return f"{type(self).__name__}.{self._name_}"
 
 
+def _number(self: Any) -> int:
+    return self._value_
+
+
+def _hash(self: Any) -> int:
+    return hash(self._value_)
+
+
+def _is_equal(self: Any, other: Any) -> bool:
+    return type(other) is type(self) and other._value_ == self._value_
+
+
+def _is_other(self: Any, other: Any) -> bool:
+    return not _is_equal(self, other)
+
+
+def _compared(operation: Callable[[Any, Any], Any], is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """What a member of an ordered enumeration answers beside another of it, or a number."""
+
+    def answer(self: Any, other: Any) -> Any:
+        if type(other) is type(self):
+            other = other._value_
+        elif not isinstance(other, int):
+            return NotImplemented
+        return operation(other, self._value_) if is_reflected else operation(self._value_, other)
+
+    return answer
+
+
+#: Flags and levels, which programs order and combine.
+_ORDERED = {
+    "__lt__": _compared(lt),
+    "__le__": _compared(le),
+    "__gt__": _compared(gt),
+    "__ge__": _compared(ge),
+    "__and__": _compared(and_),
+    "__or__": _compared(or_),
+    "__xor__": _compared(xor),
+    "__rand__": _compared(and_, is_reflected=True),
+    "__ror__": _compared(or_, is_reflected=True),
+    "__rxor__": _compared(xor, is_reflected=True),
+    "__invert__": lambda self: ~self._value_,
+}
+
+
 def _formatted(self: Any, form: str) -> str:
     return format(int(self), form) if form else _text(self)
 
@@ -107,11 +154,17 @@ def install(native: Any) -> None:
         cls.__enter__, cls.__exit__ = _enter, _exit
     for name in _DELETABLE:
         getattr(native, name).__del__ = _del
+    ordered = native._ordered.split()
     for cls in list(vars(native).values()) + [native.ILogger.Severity]:
         if isinstance(cls, enum.EnumType):
             cls.__doc__ = native._doc_of(cls.__name__)
             cls.__str__, cls.__format__ = _text, _formatted  # As programs print them: "DataType.FLOAT".
             cls.name = property(_name, doc="The name of the member.")  # Known to the class, too.
+            # No integers: members are equal to themselves alone, and tell their number when they are asked for it.
+            cls.__int__, cls.__index__, cls.__hash__ = _number, _number, _hash
+            cls.__eq__, cls.__ne__ = _is_equal, _is_other
+            for operation, answer in _ORDERED.items() if cls.__name__ in ordered else ():
+                setattr(cls, operation, answer)
             for member in cls:
                 member.__doc__ = native._doc_of(f"{cls.__name__}.{member.name}") or cls.__doc__
     for later in native._later.split():

@@ -105,7 +105,7 @@ Result<Done> timeOffers(planner::KernelRequest const& kernels, PlanOptions const
         .afterTrial = [&] { return phase->advance(); }};
     PlanTiming const& timing = options.timing;
     return planner::timeOffers(
-        {kernels, *timing.device, timing.rounds, timing.runs, options.threads}, choices, seams, listener);
+        {kernels, *timing.device, timing.rounds, timing.runs, options.threads, timing.known}, choices, seams, listener);
 }
 
 Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,

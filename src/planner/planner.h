@@ -5,6 +5,7 @@
 #include "backend/candidate.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/timed_tactics.h"
 #include "device/device.h"
 #include "ir/decision.h"
 #include "ir/graph.h"
@@ -19,6 +20,7 @@ struct PlanTiming
     Device* device{nullptr}; //!< Null: they are not, estimates decide.
     int32_t rounds{1};       //!< Of which the fastest counts.
     int32_t runs{1};         //!< Per round, at least.
+    KnownTimes known;
 };
 
 struct PlanOptions

@@ -7,6 +7,7 @@
 #include "planner/side_by_side.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -26,7 +27,17 @@ struct Trial
     std::optional<KernelSpec> kernel;
     std::optional<Error> failure;
     double microseconds{0.0};
+    bool isKnown{false}; //!< From an earlier build.
 };
+
+//! Which of a layer's ways to run a key stands for, as users see it.
+uint64_t tacticHash(Offer const& offer) noexcept
+{
+    TimedTactics::Key const key = TimedTactics::keyOf(fmt::format("{} {}", offer.candidate, offer.tactic));
+    uint64_t hash{0};
+    std::memcpy(&hash, key.data(), sizeof(hash));
+    return hash >> 1; // Never the number that stands for none.
+}
 
 //! What two steps must have in common to take the same time.
 class KeyWriter
@@ -80,6 +91,7 @@ class OfferTimer
 
     Result<Done> run(std::function<bool()> const& afterTrial)
     {
+        TENON_TRY(recall());
         for (size_t first = 0; first < mTrials.size(); first += kWave)
             TENON_TRY(runWave(std::span{mTrials}.subspan(first, std::min(kWave, mTrials.size() - first)), afterTrial));
         for (Choice& choice : mChoices)
@@ -93,6 +105,40 @@ class OfferTimer
         Node const& node = mGraph.node(choice.node);
         bool const tells = !node.outputs.empty() && mTelling.contains(node.outputs.front());
         return !tells && std::ranges::count(choice.offers, false, &Offer::isView) > 1;
+    }
+
+    TimedTactics::Key entryOf(Trial const& trial) const
+    {
+        return TimedTactics::keyOf(fmt::format("{} threads {}", mRequest.hostThreads, trial.key));
+    }
+
+    //! Takes the times of earlier builds.
+    Result<Done> recall()
+    {
+        TimedTactics const* const tactics = mRequest.known.tactics;
+        for (Trial& trial : mTrials)
+            if (auto const entry = tactics == nullptr ? std::nullopt : tactics->find(entryOf(trial)))
+            {
+                trial.isKnown = true;
+                trial.microseconds = static_cast<double>(entry->milliseconds) * 1000.0;
+            }
+            else if (mRequest.known.mustKnow)
+                return badConfig("[layer '{}'] the timing cache has no time of {}, and "
+                                 "BuilderFlag::kERROR_ON_TIMING_CACHE_MISS forbids to measure it",
+                    mGraph.node(mChoices[trial.choice].node).name,
+                    mChoices[trial.choice].offers[trial.offer].candidate);
+        return Done{};
+    }
+
+    //! From here on the time is the one that a later build reads.
+    void keep(Trial& trial) const
+    {
+        if (mRequest.known.tactics == nullptr || trial.failure)
+            return;
+        auto const milliseconds = static_cast<float>(trial.microseconds / 1000.0);
+        trial.microseconds = static_cast<double>(milliseconds) * 1000.0;
+        mRequest.known.tactics->add(
+            entryOf(trial), {tacticHash(mChoices[trial.choice].offers[trial.offer]), milliseconds});
     }
 
     void collect()
@@ -169,6 +215,8 @@ class OfferTimer
             .threads = mRequest.kernels.threads,
             .work = [&](size_t index) -> Result<Done> {
                 Trial& trial = wave[index];
+                if (trial.isKnown)
+                    return Done{};
                 Choice const& choice = mChoices[trial.choice];
                 auto kernel = buildKernel(mRequest.kernels, mGraph.node(choice.node), choice.offers[trial.offer]);
                 if (kernel)
@@ -180,7 +228,7 @@ class OfferTimer
             .afterPiece = [] { return true; }}));
         for (Trial& trial : wave)
         {
-            if (!trial.failure)
+            if (!trial.failure && !trial.isKnown)
             {
                 Result<Done> timed = guarded(mGraph.node(mChoices[trial.choice].node), [&]() -> Result<Done> {
                     trial.microseconds = TENON_TRY(timeOf(trial));
@@ -190,6 +238,8 @@ class OfferTimer
                     trial.failure = std::move(timed).error();
             }
             trial.kernel.reset();
+            if (!trial.isKnown)
+                keep(trial);
             if (!afterTrial())
                 return cancelled();
         }
@@ -320,7 +370,7 @@ class SeamTimer
     {
         for (auto const& [copy, values] : mCopies)
         {
-            Result<double> const time = timeOf(copy);
+            Result<double> const time = knownTimeOf(copy);
             for (size_t const value : values)
                 mSeams.reorder[value] = time ? *time : mSeams.reorder[value]; // No such copy: the estimate stays.
             if (!afterTrial())
@@ -340,6 +390,26 @@ class SeamTimer
         for (ShapeExpr const& extent : type.shape)
             copy.second.push_back(extent.evaluate(mRequest.kernels.typical));
         return copy;
+    }
+
+    Result<double> knownTimeOf(Copy const& copy) const
+    {
+        KnownTimes const& known = mRequest.known;
+        if (known.tactics == nullptr)
+            return timeOf(copy);
+        KeyWriter key;
+        key.add("copy");
+        key.add(mRequest.hostThreads);
+        key.add(copy.first, mOther, copy.second);
+        TimedTactics::Key const entry = TimedTactics::keyOf(key.take());
+        if (auto const found = known.tactics->find(entry))
+            return static_cast<double>(found->milliseconds) * 1000.0;
+        Result<double> const time = timeOf(copy);
+        if (!time)
+            return time;
+        auto const milliseconds = static_cast<float>(*time / 1000.0);
+        known.tactics->add(entry, {0, milliseconds});
+        return static_cast<double>(milliseconds) * 1000.0;
     }
 
     Result<double> timeOf(Copy const& copy) const

@@ -1,6 +1,7 @@
 // timeOffers: what offers cost when a device runs them, in place of what they are estimated to.
 #pragma once
 
+#include "base/timed_tactics.h"
 #include "device/device.h"
 #include "planner/build_kernels.h"
 
@@ -16,6 +17,7 @@ struct TimingRequest
     int32_t rounds{1};      //!< Of which the fastest counts.
     int32_t runs{1};        //!< Per round.
     int32_t hostThreads{1}; //!< For kernels that run on the host.
+    KnownTimes known;       //!< What it holds is not measured, and it gets what is.
 };
 
 //! Called on the thread that asked.

@@ -113,11 +113,60 @@ std::string combinationText(Combination const& combination)
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", tenon::nameOf(choice.type), nameOf(choice.format));
     return text;
 }
+//! All that the measurements of two layers must have in common to say the same.
+std::string problemText(
+    Identity const& identity, std::string const& id, Ports const& ports, std::span<Combination const> combinations)
+{
+    std::string text =
+        fmt::format("plugin {} {} {} {}\n{}\n", identity.type, identity.version, identity.nameSpace, id, ports.inputs);
+    for (Port const& port : ports.all)
+        for (nvinfer1::Dims64 const& dims : {port.min, port.opt, port.max})
+        {
+            for (int32_t i = 0; i < dims.nbDims; ++i)
+                text += fmt::format("{} ", dims.d[i]);
+            text += ';';
+        }
+    for (Combination const& combination : combinations)
+        for (PortChoice const& choice : combination)
+            text += fmt::format(
+                "{} {} {} ", static_cast<int32_t>(choice.type), static_cast<int32_t>(choice.format), choice.scale);
+    return text;
+}
+
+//! A choice as the number of an entry: the combination, whether there is a tactic, and which.
+uint64_t numberOf(Fastest const& choice) noexcept
+{
+    uint64_t const tactic = choice.tactic ? uint64_t{1} << 32 | static_cast<uint32_t>(*choice.tactic) : 0;
+    return static_cast<uint64_t>(choice.combination) << 33 | tactic;
+}
+
+//! None: somebody has edited the entry to what the plugin does not offer.
+std::optional<Fastest> choiceOf(TimedTactics::Entry const& entry, size_t combinations)
+{
+    Fastest choice;
+    choice.combination = static_cast<size_t>(entry.tactic >> 33);
+    if (choice.combination >= combinations)
+        return std::nullopt;
+    if ((entry.tactic >> 32 & 1) != 0)
+        choice.tactic = static_cast<int32_t>(static_cast<uint32_t>(entry.tactic));
+    choice.table = fmt::format("known from before: combination {}, {:.2f} us", choice.combination,
+        static_cast<double>(entry.milliseconds) * 1000.0);
+    return choice;
+}
 } // namespace
 
 Result<Fastest> fastest(
     Plugin& plugin, Ports const& ports, std::span<Combination const> combinations, TimingOptions const& options)
 {
+    std::string const id = options.known.tactics == nullptr ? std::string{} : plugin.timingCacheId();
+    TimedTactics::Key key{};
+    if (!id.empty())
+    {
+        key = TimedTactics::keyOf(problemText(plugin.identity(), id, ports, combinations));
+        if (auto const entry = options.known.tactics->find(key))
+            if (auto known = choiceOf(*entry, combinations.size()))
+                return *std::move(known);
+    }
     Fastest found;
     double best{-1.0};
     for (size_t i = 0; i < combinations.size(); ++i)
@@ -132,6 +181,10 @@ Result<Fastest> fastest(
                 found.tactic = tactics->front();
             return found;
         }
+        if (options.known.mustKnow)
+            return badConfig("the timing cache does not know plugin {}{}, and BuilderFlag::kERROR_ON_TIMING_CACHE_MISS "
+                             "forbids to measure it",
+                plugin.identity().show(), id.empty() ? ", which has no timing cache ID" : "");
         TENON_TRY(candidate.makeOperands());
         for (int32_t const tactic : tactics->empty() ? std::vector<int32_t>{0} : *tactics)
         {
@@ -145,6 +198,8 @@ Result<Fastest> fastest(
             found.tactic = tactics->empty() ? std::nullopt : std::optional{tactic};
         }
     }
+    if (!id.empty() && best >= 0.0)
+        options.known.tactics->add(key, {numberOf(found), static_cast<float>(best / 1000.0)});
     return found;
 }
 

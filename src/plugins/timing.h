@@ -1,6 +1,7 @@
 // Timing: which combination of types and formats, and which tactic of a plugin, runs fastest on a device (L14, K6).
 #pragma once
 
+#include "base/timed_tactics.h"
 #include "plugins/driver.h"
 
 namespace tenon
@@ -31,6 +32,7 @@ struct TimingOptions
     bool mayAlias{false};
     std::vector<std::array<int32_t, 2>> dataExtents;
     int64_t maxWorkspace{INT64_MAX};
+    KnownTimes known;
 };
 
 struct Fastest
@@ -41,7 +43,8 @@ struct Fastest
 };
 
 //! Runs every tactic of every combination on made-up data at the kOPT extents of `ports`; a single candidate is not
-//! run at all. Candidates whose workspace is above the limit do not take part.
+//! run at all. Candidates whose workspace is above the limit do not take part. What a plugin with an ID for timing was
+//! measured with is kept, and not measured again (rules H7, H8).
 Result<Fastest> fastest(
     Plugin& plugin, Ports const& ports, std::span<Combination const> combinations, TimingOptions const& options);
 

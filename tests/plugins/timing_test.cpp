@@ -25,6 +25,7 @@ class Tripled final : public OneToOne<Tripled>
     inline static bool takesChannelsLast{false};
     inline static bool isFastLinear{true};
     inline static int32_t limit{100};
+    inline static char const* id{"tripled"};
     int32_t tactic{-1};
 
     bool supportsFormatCombination(
@@ -58,7 +59,7 @@ class Tripled final : public OneToOne<Tripled>
     char const* getTimingCacheID() noexcept override
     {
         note("getTimingCacheID");
-        return "tripled";
+        return id;
     }
     int32_t setTactic(int32_t given) noexcept override
     {
@@ -98,6 +99,7 @@ class Timing : public apitest::ApiTest
         Tripled::takesChannelsLast = false;
         Tripled::isFastLinear = true;
         Tripled::limit = 100;
+        Tripled::id = "tripled";
         ASSERT_TRUE(getPluginRegistry()->registerCreator(creator, ""));
     }
     void TearDown() override
@@ -227,6 +229,64 @@ TEST_F(Timing, L14_theLimitOfCombinationsHolds)
     ASSERT_NE(engine, nullptr);
     EXPECT_TRUE(enqueued().empty()) << "the one combination needs no clock";
     EXPECT_EQ(runs(*engine), "linear 0");
+}
+
+constexpr int64_t kCopies{2}; //!< Into another layout: one for each shape, which the planner times.
+
+//! Two layers like each other, and a third of another shape.
+void addAlike(INetworkDefinition& network)
+{
+    for (int64_t const last : {5, 5, 6})
+    {
+        std::string const name = "x" + std::to_string(network.getNbInputs());
+        ITensor* inputs[]{network.addInput(name.c_str(), DataType::kFLOAT, dims({2, 3, 4, last}))};
+        Tripled plugin;
+        network.markOutput(*network.addPluginV3(inputs, 1, nullptr, 0, plugin)->getOutput(0));
+    }
+}
+
+TEST_F(Timing, H7_layersLikeEachOtherAreTimedOnceAndNotAgainWithTheCache)
+{
+    Tripled::tactics = {7, 3};
+    config->setBuilderOptimizationLevel(4);
+    addAlike(*network);
+    ASSERT_NE(buildEngine(), nullptr);
+    size_t const once = enqueued().size();
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "known from before"), 1) << "the second of the two";
+    Journal::get().clear();
+    config->setFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(enqueued().size(), once / 2 * 3) << "each of the three by itself";
+    config->clearFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+
+    std::unique_ptr<ITimingCache> const cache{config->createTimingCache(nullptr, 0)};
+    ASSERT_TRUE(config->setTimingCache(*cache, false));
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(cache->queryKeys(nullptr, 0), kCopies + 2);
+    std::unique_ptr<IHostMemory> const bytes{cache->serialize()};
+    std::unique_ptr<ITimingCache> const copy{config->createTimingCache(bytes->data(), bytes->size())};
+    ASSERT_TRUE(config->setTimingCache(*copy, false));
+    config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+    Journal::get().clear();
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_TRUE(enqueued().empty());
+}
+
+TEST_F(Timing, H8_aPluginWithoutAnIdIsNeverCached)
+{
+    Tripled::tactics = {7, 3};
+    Tripled::id = nullptr;
+    config->setBuilderOptimizationLevel(4);
+    addAlike(*network);
+    std::unique_ptr<ITimingCache> const cache{config->createTimingCache(nullptr, 0)};
+    ASSERT_TRUE(config->setTimingCache(*cache, false));
+    ASSERT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(cache->queryKeys(nullptr, 0), kCopies);
+    EXPECT_EQ(logger.count(ILogger::Severity::kVERBOSE, "known from before"), 0);
+    config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "which has no timing cache ID"), 1) << logger.errors();
 }
 
 //! Has the cache id that a test wants.

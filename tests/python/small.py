@@ -55,6 +55,13 @@ def chain(builder: trt.Builder) -> trt.INetworkDefinition:
     return definition
 
 
+def layer(definition: trt.INetworkDefinition, index: int, cls: type) -> trt.ILayer:
+    """A layer that the network is asked for, as an object of its own class."""
+    found = definition.get_layer(index)
+    found.__class__ = cls
+    return found
+
+
 def config(builder: trt.Builder, profiles: int = 1) -> trt.IBuilderConfig:
     made = builder.create_builder_config()
     for number in range(profiles):

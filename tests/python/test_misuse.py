@@ -86,7 +86,7 @@ def test_X1_tensors_and_layers_outlive_the_name_of_their_network() -> None:
     del network
     gc.collect()
     assert tensor.name == "y" and layer.get_output(0) is tensor
-    assert tuple(tensor.shape) == (-1, 4) and layer.type == trt.ActivationType.RELU
+    assert tuple(tensor.shape) == (-1, 4) and layer.type == trt.LayerType.ACTIVATION
 
 
 INTERRUPTED = """

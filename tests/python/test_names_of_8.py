@@ -173,8 +173,8 @@ def test_weights_live_as_long_as_the_network() -> None:
     network.add_convolution(tensor, 4, (3, 3), kernel.copy(), bias.copy())
     gc.collect()
     generator.standard_normal(1 << 16)  # Would take the freed memory.
-    np.testing.assert_array_equal(network.get_layer(0).kernel, kernel.reshape(-1))
-    np.testing.assert_array_equal(network.get_layer(0).bias, bias)
+    np.testing.assert_array_equal(small.layer(network, 0, trt.IConvolutionLayer).kernel, kernel.reshape(-1))
+    np.testing.assert_array_equal(small.layer(network, 0, trt.IConvolutionLayer).bias, bias)
 
 
 def test_enumerations_have_the_members_of_8() -> None:
@@ -188,7 +188,7 @@ def test_enumerations_have_the_members_of_8() -> None:
     )
     for kind, old, new in same:
         assert kind[old] is kind[new] and kind[old].name == new
-    assert trt.PaddingMode.CAFFE_ROUND_DOWN == 4 and trt.PaddingMode.CAFFE_ROUND_UP == 5
+    assert int(trt.PaddingMode.CAFFE_ROUND_DOWN) == 4 and int(trt.PaddingMode.CAFFE_ROUND_UP) == 5
     assert trt.ResizeMode is trt.InterpolationMode and trt.SliceMode is trt.SampleMode
     assert trt.ResizeMode.LINEAR == trt.InterpolationMode.LINEAR
     own = (

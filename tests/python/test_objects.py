@@ -1,6 +1,9 @@
 """Lifetimes, `with`, values and severities as Python sees them."""
 
+import copy
+import enum
 import gc
+import pickle
 import sys
 import warnings
 import weakref
@@ -135,7 +138,7 @@ def test_weights_live_as_long_as_the_network_needs_them() -> None:
     del layer
     gc.collect()
     np.random.default_rng(9).standard_normal(1 << 16)  # Would take the freed memory.
-    np.testing.assert_array_equal(network.get_layer(0).kernel, kernel.reshape(-1))
+    np.testing.assert_array_equal(small.layer(network, 0, trt.IConvolutionLayer).kernel, kernel.reshape(-1))
 
 
 def test_X8_volume_nptype_itemsize() -> None:
@@ -193,17 +196,64 @@ def test_dims_behave_like_tuples() -> None:
     assert trt.DimsHW(3, 2).h == 3 and trt.Dims4(1, 2, 3, 4) == (1, 2, 3, 4)
 
 
-def test_enumerations_are_integers() -> None:
-    assert trt.ActivationType.RELU == 0 and int(trt.DataType.INT64) == 8
+def test_enumerations_are_no_integers() -> None:
+    assert int(trt.DataType.INT64) == 8 and range(20)[trt.DataType.INT64] == 8
     assert 1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH) == 1
-    assert trt.DataType(3) is trt.int32 and "FLOAT" in trt.DataType.__members__
+    assert trt.DataType(3) is trt.int32 and trt.DataType.__members__["FLOAT"] is trt.float32
+    assert trt.DataType.HALF != 1 and not isinstance(trt.DataType.HALF, int)
+    assert trt.ActivationType.RELU != trt.LayerType.CONVOLUTION
+    assert int(trt.ActivationType.RELU) == int(trt.LayerType.CONVOLUTION)
+    assert trt.DataType.HALF not in [1, 1.0, trt.TensorFormat(1)] and trt.DataType.HALF in [1, trt.float16]
+    names = {trt.DataType.HALF: "half", trt.TensorFormat(1): "format", 1: "one"}
+    assert len(names) == 3 and names[trt.float16] == "half"
+    for value in ("DataType", 99):
+        with pytest.raises(ValueError):
+            trt.DataType(value)
+
+
+@pytest.mark.parametrize(
+    "member", [trt.float16, trt.Logger.WARNING, trt.BuilderFlag.TF32, trt.LayerType.FULLY_CONNECTED]
+)
+def test_enumerations_can_be_pickled(member: enum.Enum) -> None:
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(member, protocol)) is member
+    assert copy.deepcopy({member: [member]}) == {member: [member]}
+
+
+def test_flags_and_levels_are_ordered_and_combined_and_types_are_not() -> None:
+    assert trt.Logger.ERROR < trt.Logger.WARNING <= 2 and 2 >= trt.Logger.WARNING > trt.Logger.ERROR
+    assert trt.BuilderFlag.TF32 | 1 == 7 and 4 & trt.BuilderFlag.TF32 == 4 and ~trt.BuilderFlag.TF32 == -7
+    assert max(trt.Logger.ERROR, trt.Logger.VERBOSE) is trt.Logger.VERBOSE
+    for wrong in (lambda: trt.float32 < trt.float16, lambda: trt.float32 + 1, lambda: trt.Logger.ERROR < trt.float16):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_a_layer_of_a_network_is_what_its_class_is_set_to() -> None:
+    network = small.network(trt.Builder(trt.Logger(trt.Logger.ERROR)))
+    assert [type(layer) for layer in network] == [trt.ILayer] * 3 and len(network) == 3
+    layer = network[2]
+    assert layer.type == trt.LayerType.ACTIVATION == network.get_layer(2).type and not hasattr(layer, "alpha")
+    with pytest.raises(TypeError, match="is an IActivationLayer and cannot become an IConvolutionLayer"):
+        layer.__class__ = trt.IConvolutionLayer
+    for wrong in (int, trt.ITensor, "IActivationLayer", type("Own", (trt.IActivationLayer,), {})):
+        with pytest.raises(TypeError):
+            layer.__class__ = wrong
+    layer.__class__ = trt.IActivationLayer
+    assert layer.type == trt.ActivationType.RELU and layer.alpha == 0.0 and isinstance(layer, trt.ILayer)
+    layer.type = trt.ActivationType.TANH
+    layer.__class__ = trt.ILayer
+    assert layer.type == trt.LayerType.ACTIVATION
+    again = network[-1]
+    again.__class__ = trt.IActivationLayer
+    assert again.type == trt.ActivationType.TANH
 
 
 def test_names_that_are_not_bound_yet_say_so() -> None:
-    with pytest.raises(AttributeError, match="Refitter is not implemented in this version"):
-        _ = trt.Refitter
-    with pytest.raises(AttributeError, match="no attribute 'Refiter'"):
-        _ = trt.Refiter
+    with pytest.raises(AttributeError, match="IAlgorithmSelector is not implemented in this version"):
+        _ = trt.IAlgorithmSelector
+    with pytest.raises(AttributeError, match="no attribute 'IAlgorithmSelektor'"):
+        _ = trt.IAlgorithmSelektor
 
 
 def test_guard_names_the_distribution_to_remove(tmp_path) -> None:

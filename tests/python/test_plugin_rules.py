@@ -754,7 +754,7 @@ def test_I13_objects_of_python_classes_come_back_themselves(creators: Creators, 
     network = trt.Builder(LOGGER).create_network()
     layers = [add(network, plugin(), network.add_input(plugin.__name__, trt.float32, (2, 4))) for plugin in BASES]
     assert [type(layer.plugin) for layer in layers] == list(BASES)
-    assert [type(network.get_layer(i)) for i in range(2)] == [trt.IPluginV2Layer, trt.IPluginV3Layer]
+    assert [network.get_layer(i).type for i in range(2)] == [trt.LayerType.PLUGIN_V2, trt.LayerType.PLUGIN_V3]
 
 
 def test_calls_of_cpp_capabilities_are_refused_by_name(journal: Journal) -> None:

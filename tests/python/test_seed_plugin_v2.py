@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+import small
 import tensorrt as trt
 from journal_library import Journal, opened
 
@@ -234,7 +235,7 @@ def test_destroy_ends_a_plugin_that_python_owns_and_no_other(name: str, journal:
     builder = trt.Builder(LOGGER)
     network = definition(builder, make(journal, name))
     with pytest.raises(RuntimeError, match="belongs to the library"):
-        network.get_layer(0).plugin.destroy()
+        small.layer(network, 0, trt.IPluginV2Layer).plugin.destroy()
     assert builder.build_serialized_network(network, builder.create_builder_config()) is not None
 
 

@@ -84,12 +84,12 @@ def test_api_table_is_bound_as_far_as_this_version_goes() -> None:
     assert not whole & lacking, done.stdout
 
 
-#: What no version has yet: loops, conditions, recurrent layers, calibrators, selectors, refitters, parts of models.
+#: What no version has yet: loops, conditions, recurrent layers, calibrators, selectors, parts of models.
 LATER_CLASSES = {
     *("IAlgorithm", "IAlgorithmContext", "IAlgorithmIOInfo", "IAlgorithmSelector", "IAlgorithmVariant"),
     *("IInt8Calibrator", "IInt8EntropyCalibrator", "IInt8EntropyCalibrator2", "IInt8LegacyCalibrator"),
     *("IInt8MinMaxCalibrator", "IIfConditional", "ILoop", "IRNNv2Layer", "RNNDirection", "RNNGateType"),
-    *("RNNInputMode", "RNNOperation", "Refitter", "FallbackString", "NodeIndices", "SubGraphCollection"),
+    *("RNNInputMode", "RNNOperation", "FallbackString", "NodeIndices", "SubGraphCollection"),
 }
 LATER_MEMBERS = {
     *("IBuilderConfig.algorithm_selector", "IBuilderConfig.int8_calibrator", "ILoopBoundaryLayer.loop"),

@@ -47,10 +47,6 @@ constexpr FlagNote kNotYet[]{
         "independence is not implemented: the last bits of an entry of a batch may depend on the batch's size"},
     {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
         "reorders next to inputs and outputs may stay: in the CPU's own memory they are part of the computation"},
-    {BuilderFlag::kERROR_ON_TIMING_CACHE_MISS, "kERROR_ON_TIMING_CACHE_MISS",
-        "on the CPU tactics are chosen by estimate and none is timed, so that no time can be missing"},
-    {BuilderFlag::kEDITABLE_TIMING_CACHE, "kEDITABLE_TIMING_CACHE",
-        "on the CPU tactics are chosen by estimate and there is no timing cache"},
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY", "the build's memory is not monitored"},
 };
 

@@ -57,6 +57,17 @@ bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
     return config.settings().optimizationLevel >= kTimedLevel || device.backend->choosesByTime;
 }
 
+//! The user's cache, else `own`, which lasts for the build: like steps are measured once (rules G6, H6, H7).
+KnownTimes knownTimes(BuilderConfig const& config, TimedTactics& own)
+{
+    if (config.settings().optimizationLevel == 0)
+        return {};
+    TimingCache* const cache = config.settings().timingCache.get();
+    if (cache != nullptr)
+        return {&cache->tactics(), config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS)};
+    return config.has(BuilderFlag::kDISABLE_TIMING_CACHE) ? KnownTimes{} : KnownTimes{&own};
+}
+
 GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTimed)
 {
     auto const has = [](uint32_t set, auto flag) { return ((set >> static_cast<uint32_t>(flag)) & 1U) != 0; };
@@ -144,6 +155,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     GraphRequest request = graphRequest(config, mDevice.device, isTimed);
     request.architecture = target.architecture;
     request.registry = &mPlugins.plugins();
+    TimedTactics measuredHere;
+    request.knownTimes = knownTimes(config, measuredHere);
     NetworkGraph written = TENON_TRY(network.toGraph(request));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();
@@ -177,8 +190,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     planning.progressParent = kBuildPhase;
     planning.log = &log;
     if (isTimed)
-        planning.timing = {
-            mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations};
+        planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
+            request.knownTimes};
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     plan.debugsUnfused = network.debugsUnfused();
     if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)

@@ -28,6 +28,10 @@ class Builder final : public missing::Builder,
     {
         return mReporting;
     }
+    DeviceChoice const& device() const noexcept
+    {
+        return mDevice;
+    }
     //! The profile, when this builder made it. Only the address is looked at: it may be that of no object any more.
     Result<OptimizationProfile const*> profileAt(nvinfer1::IOptimizationProfile const* address) const;
     //! The plan as it will be written; weights still point into the user's memory.

@@ -276,9 +276,30 @@ uint32_t BuilderConfig::getTacticSources() const noexcept
     return mSettings.tacticSources;
 }
 
+ITimingCache* BuilderConfig::createTimingCache(void const* blob, size_t size) const noexcept
+{
+    using Made = ITimingCache*;
+    return fenced(log(), "IBuilderConfig::createTimingCache", Made{nullptr}, [&]() -> Result<Made> {
+        if (blob == nullptr && size > 0)
+            return badArgument("{} bytes at null", size);
+        auto cache = TENON_TRY(TimingCache::read(mBuilder, {static_cast<uint8_t const*>(blob), size}));
+        return new Handle<ITimingCache, TimingCache>{std::move(cache)};
+    });
+}
+
+bool BuilderConfig::setTimingCache(ITimingCache const& cache, bool ignoreMismatch) noexcept
+{
+    return fencedDone(log(), "IBuilderConfig::setTimingCache", [&]() -> Result<Done> {
+        TimingCache& own = TimingCache::of(cache);
+        TENON_TRY(own.checkFits(originOf(*mBuilder), ignoreMismatch));
+        mSettings.timingCache = own.shared_from_this();
+        return Done{};
+    });
+}
+
 ITimingCache const* BuilderConfig::getTimingCache() const noexcept
 {
-    return nullptr; // None can be set yet.
+    return mSettings.timingCache == nullptr ? nullptr : &mSettings.timingCache->front();
 }
 
 void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, size_t poolSize) noexcept

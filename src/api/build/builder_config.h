@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/build/optimization_profile.h"
+#include "api/build/timing_cache.h"
 #include "api/handle.h"
 #include "api/not_implemented.h"
 
@@ -48,6 +49,7 @@ class BuilderConfig final : public missing::BuilderConfig, public Fronted<nvinfe
         int32_t maxTactics{-1};
         nvinfer1::TilingOptimizationLevel tiling{nvinfer1::TilingOptimizationLevel::kNONE};
         int64_t l2Limit{-1};
+        std::shared_ptr<TimingCache> timingCache;
     };
 
     explicit BuilderConfig(std::shared_ptr<Builder> builder);
@@ -99,6 +101,8 @@ class BuilderConfig final : public missing::BuilderConfig, public Fronted<nvinfe
     bool getQuantizationFlag(nvinfer1::QuantizationFlag flag) const noexcept override;
     bool setTacticSources(uint32_t tacticSources) noexcept override;
     uint32_t getTacticSources() const noexcept override;
+    nvinfer1::ITimingCache* createTimingCache(void const* blob, size_t size) const noexcept override;
+    bool setTimingCache(nvinfer1::ITimingCache const& cache, bool ignoreMismatch) noexcept override;
     nvinfer1::ITimingCache const* getTimingCache() const noexcept override;
     void setMemoryPoolLimit(nvinfer1::MemoryPoolType pool, size_t poolSize) noexcept override;
     size_t getMemoryPoolLimit(nvinfer1::MemoryPoolType pool) const noexcept override;

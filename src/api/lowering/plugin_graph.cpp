@@ -310,6 +310,7 @@ class PluginWriter
         timing.mayAlias = mRequest.mayAlias;
         timing.dataExtents = mFields.dataExtents;
         timing.maxWorkspace = mRequest.maxWorkspace;
+        timing.known = mRequest.knownTimes;
         plugins::Fastest fastest = TENON_TRY(plugins::fastest(*mFields.live, ports, found, timing));
         mTactic = fastest.tactic;
         mTimes = std::move(fastest.table);

@@ -6,6 +6,7 @@
 #include "api/network/tensor.h"
 #include "api/not_implemented.h"
 #include "api/reporting.h"
+#include "base/timed_tactics.h"
 #include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
@@ -50,6 +51,7 @@ struct GraphRequest
     Device* timedOn{nullptr};       //!< Custom layers choose tactics by time; null: by estimate.
     int32_t averageRuns{1};
     int32_t minRuns{1};
+    KnownTimes knownTimes;
     int64_t maxWorkspace{INT64_MAX};            //!< Of a custom layer.
     plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
 };
