@@ -2,8 +2,7 @@
 #include "layers/attention.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "ir/host_tensor.h"
 
 #include <algorithm>
@@ -78,51 +77,41 @@ struct AttentionForm
 };
 
 template <typename T>
-class PreparedAttention final : public HostPrepared
+class Attending
 {
   public:
-    PreparedAttention(Attention layer, AttentionForm const& form, int32_t threads)
+    Attending(Attention layer, AttentionForm const& form, int32_t threads)
         : mLayer{layer},
           mForm{form},
-          mThreads{std::max(threads, 1)}
+          mMemory{threads, form.laneFloats(!kIsFloat<T>)}
     {
     }
-    bool isCollective() const noexcept override
+    size_t scratchBytes() const noexcept
     {
-        return true;
+        return mMemory.bytes();
     }
-    size_t scratchBytes() const noexcept override
+    void operator()(Call const& call, Lane const& lane) const
     {
-        return static_cast<size_t>(laneFloats() * mThreads) * sizeof(float);
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
-        int32_t const lanes = std::min(lane.count, mThreads);
-        if (lane.index >= lanes)
-            return Done{};
-        Lane const mine{lane.index, lanes, nullptr, nullptr};
+        std::optional<Lane> const mine = mMemory.withMemory(lane);
+        if (!mine)
+            return;
         int64_t const heads = mForm.q.extents[0] * mForm.q.extents[1];
         int64_t const rows = mForm.q.extents[2];
-        float* const scratch = static_cast<float*>(call.scratch) + lane.index * laneFloats();
+        float* const scratch = mMemory.of(*mine, call.scratch);
         // Whole heads per lane when that is even; else every lane takes some rows of each head.
-        if (heads % lanes == 0 || heads >= 8 * lanes)
+        if (heads % mine->count == 0 || heads >= 8 * mine->count)
         {
-            auto const [first, last] = mine.part(heads);
+            auto const [first, last] = mine->part(heads);
             for (int64_t head = first; head < last; ++head)
                 runHead(call, scratch, head, 0, rows);
-            return Done{};
+            return;
         }
-        auto const [first, last] = mine.part(rows, kScoreRowGrain);
+        auto const [first, last] = mine->part(rows, kScoreRowGrain);
         for (int64_t head = 0; head < heads && first < last; ++head)
             runHead(call, scratch, head, first, last);
-        return Done{};
     }
 
   private:
-    int64_t laneFloats() const
-    {
-        return mForm.laneFloats(!kIsFloat<T>);
-    }
     void runHead(Call const& call, float* scratch, int64_t number, int64_t first, int64_t last) const
     {
         AttentionForm const& f = mForm;
@@ -242,70 +231,51 @@ class PreparedAttention final : public HostPrepared
 
     Attention mLayer;
     AttentionForm mForm;
-    int32_t mThreads;
+    LaneMemory mMemory;
 };
 
-class AttentionKernel final : public Kernel
+bool isDense(View const& view, size_t role)
 {
-  public:
-    AttentionKernel(LayerKernel kernel, Attention layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        for (size_t i = 0; i < 3; ++i)
-            if (!isReal(inputs, i, Layout::kLinear))
-                return badArgument("operand {} is not linear real numbers", i);
-        if (!isReal(outputs, 0, Layout::kLinear))
-            return badArgument("its output is not linear real numbers");
-        AttentionForm form;
-        form.q = viewOf(mLayer.q, inputs[0].extents);
-        form.k = viewOf(mLayer.k, inputs[1].extents);
-        form.v = viewOf(mLayer.v, inputs[2].extents);
-        AttentionView out;
-        out.axes = mLayer.outputAxes;
-        form.out = viewOf(out, outputs[0].extents);
-        bool const isReadable = isDense(form.q, 3) && (isDense(form.k, 3) || isDense(form.k, 2)) && isDense(form.v, 3);
-        if (!isReadable || !isDense(form.out, 3))
-            return badArgument("columns of an operand are not dense");
-        if (isPresent(inputs, 3))
-        {
-            TensorArg const& mask = inputs[3];
-            if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != inputs[0].dtype))
-                return badArgument("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
-            form.hasMask = true;
-            form.isKeep = mask.dtype == DType::kBOOL;
-            std::vector<int64_t> const strides = stridesOf(mask.extents);
-            for (size_t i = 0; i < 4; ++i)
-                form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
-        }
-        int64_t const rows =
-            std::max(kScoreBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kScoreRowGrain, int64_t{1});
-        form.blockRows = std::min(rows * kScoreRowGrain, std::max<int64_t>(form.q.extents[2], 1));
-        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
-            return std::shared_ptr<Prepared const>{std::make_shared<PreparedAttention<T>>(mLayer, form, threads)};
-        });
-    }
+    return view.strides[role] == 1 || view.extents[role] == 1;
+}
 
-  private:
-    static bool isDense(View const& view, size_t role)
-    {
-        return view.strides[role] == 1 || view.extents[role] == 1;
-    }
-
-    LayerKernel mKernel;
-    Attention mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadAttention(KernelSource const& source)
+Step stepOfAttention(StepOf<Attention> const& from)
 {
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    Attention const layer = TENON_TRY(fieldsOf<Attention>(kernel.args()));
-    return std::unique_ptr<Kernel>{std::make_unique<AttentionKernel>(std::move(kernel), layer)};
+    Attention const& layer = from.layer();
+    for (size_t i = 0; i < 3; ++i)
+        if (!isReal(from.inputs, i, Layout::kLinear))
+            return badArgument("operand {} is not linear real numbers", i);
+    if (!isReal(from.outputs, 0, Layout::kLinear))
+        return badArgument("its output is not linear real numbers");
+    AttentionForm form;
+    form.q = viewOf(layer.q, from.inputs[0].extents);
+    form.k = viewOf(layer.k, from.inputs[1].extents);
+    form.v = viewOf(layer.v, from.inputs[2].extents);
+    AttentionView out;
+    out.axes = layer.outputAxes;
+    form.out = viewOf(out, from.outputs[0].extents);
+    bool const isReadable = isDense(form.q, 3) && (isDense(form.k, 3) || isDense(form.k, 2)) && isDense(form.v, 3);
+    if (!isReadable || !isDense(form.out, 3))
+        return badArgument("columns of an operand are not dense");
+    if (isPresent(from.inputs, 3))
+    {
+        TensorArg const& mask = from.inputs[3];
+        if (mask.layout != Layout::kLinear || (mask.dtype != DType::kBOOL && mask.dtype != from.inputs[0].dtype))
+            return badArgument("its mask is {} {}", nameOf(mask.layout), nameOf(mask.dtype));
+        form.hasMask = true;
+        form.isKeep = mask.dtype == DType::kBOOL;
+        std::vector<int64_t> const strides = stridesOf(mask.extents);
+        for (size_t i = 0; i < 4; ++i)
+            form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
+    }
+    int64_t const rows =
+        std::max(kScoreBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kScoreRowGrain, int64_t{1});
+    form.blockRows = std::min(rows * kScoreRowGrain, std::max<int64_t>(form.q.extents[2], 1));
+    return withStorage(from.inputs[0].dtype, [&]<typename T>(T) {
+        Attending<T> attending{layer, form, from.threads};
+        size_t const scratch = attending.scratchBytes();
+        return teamStep(std::move(attending), scratch);
+    });
 }
 
 std::variant<std::vector<Offer>, Refusal> offerAttention(Problem const& problem)
@@ -326,17 +296,9 @@ std::variant<std::vector<Offer>, Refusal> offerAttention(Problem const& problem)
     return std::vector<Offer>{offer};
 }
 
-Result<KernelSpec> buildAttention(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{.kernel = "attention", .args = encodeLayerArgs(problem, offer), .packed = {}};
-}
-
-constexpr Candidate kAttentionCandidates[]{
-    {.layer = Attention::kName, .name = "blocks", .offers = offerAttention, .build = buildAttention},
-};
-constexpr KernelEntry kAttentionKernels[]{{"attention", &loadAttention}};
+using AttentionFile = StepFile<"attention", "blocks", offerAttention, stepOfAttention>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Attention, kAttentionCandidates, kAttentionKernels);
+TENON_KERNELS(Attention, AttentionFile::kCandidates, AttentionFile::kKernels);

@@ -1,11 +1,9 @@
 // Concatenation: each input copied to its place, in row-major and channels-last order.
 #include "layers/concatenation.h"
 
-#include "backend/check_shapes.h"
-#include "backend/layer_args.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 
 namespace tenon::cpu
 {
@@ -26,58 +24,34 @@ std::variant<std::vector<Offer>, Refusal> offersOfConcatenation(Problem const& p
     return offers;
 }
 
-Result<KernelSpec> buildConcatenation(Problem const& problem, Offer const& offer)
+Step stepOfConcatenation(StepOf<Concatenation> const& from)
 {
-    return KernelSpec{"concatenation", encodeLayerArgs(problem, offer), {}};
+    TensorArg const& out = from.outputs.front();
+    int32_t const rank = static_cast<int32_t>(out.extents.size());
+    int32_t const given = from.layer().axis;
+    auto const axis = static_cast<size_t>(given < 0 ? given + rank : given);
+    int32_t const bytes = movableBytes(out.dtype);
+    std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
+    std::vector<CopyPart> parts;
+    int64_t at{0};
+    for (size_t i = 0; i < from.inputs.size(); ++i)
+    {
+        TensorArg const& x = from.inputs[i];
+        if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0)
+            return badArgument("the copy kernel takes inputs in the layout of the output");
+        std::vector<int64_t> const strides = stridesIn(x.layout, x.extents);
+        std::vector<CopyAxis> axes;
+        for (size_t k = 0; k < strides.size(); ++k)
+            axes.push_back({x.extents[k], strides[k], to[k]});
+        parts.push_back({i, StridedCopy{bytes, std::move(axes), 0, at * to[axis]}});
+        at += x.extents[axis];
+    }
+    return copyStep(std::move(parts));
 }
 
-class ConcatenationKernel final : public Kernel
-{
-  public:
-    explicit ConcatenationKernel(Concatenation layer)
-        : mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}}));
-        TensorArg const& out = outputs.front();
-        int32_t const rank = static_cast<int32_t>(out.extents.size());
-        auto const axis = static_cast<size_t>(mLayer.axis < 0 ? mLayer.axis + rank : mLayer.axis);
-        int32_t const bytes = movableBytes(out.dtype);
-        std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
-        std::vector<CopyStep::Part> parts;
-        int64_t at{0};
-        for (size_t i = 0; i < inputs.size(); ++i)
-        {
-            if (inputs[i].layout != out.layout || blockOf(out.layout) != 1 || bytes == 0)
-                return badArgument("the copy kernel takes inputs in the layout of the output");
-            std::vector<int64_t> const from = stridesIn(inputs[i].layout, inputs[i].extents);
-            std::vector<CopyAxis> axes;
-            for (size_t k = 0; k < from.size(); ++k)
-                axes.push_back({inputs[i].extents[k], from[k], to[k]});
-            parts.push_back({i, StridedCopy{bytes, std::move(axes), 0, at * to[axis]}});
-            at += inputs[i].extents[axis];
-        }
-        return std::make_shared<CopyStep const>(std::move(parts));
-    }
-
-  private:
-    Concatenation mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadConcatenation(KernelSource const& source)
-{
-    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<ConcatenationKernel>(TENON_TRY(fieldsOf<Concatenation>(args)));
-}
-
-constexpr Candidate kConcatenationCandidates[]{
-    {Concatenation::kName, "copy", offersOfConcatenation, buildConcatenation}};
-constexpr KernelEntry kConcatenationKernels[]{{"concatenation", loadConcatenation}};
+using ConcatenationFile = StepFile<"concatenation", "copy", offersOfConcatenation, stepOfConcatenation>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Concatenation, kConcatenationCandidates, kConcatenationKernels);
+TENON_KERNELS(Concatenation, ConcatenationFile::kCandidates, ConcatenationFile::kKernels);

@@ -4,7 +4,6 @@
 #include "backends/cpu/convolution_winograd.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/packing.h"
 
 #include <algorithm>
@@ -196,66 +195,42 @@ class PreparedConvolution final : public HostPrepared
     std::vector<T> mZeros;
 };
 
-class ConvolutionKernel final : public Kernel
+Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
 {
-  public:
-    explicit ConvolutionKernel(std::shared_ptr<LoadedConvolution const> loaded)
-        : mLoaded{std::move(loaded)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        LayerKernel const& kernel = mLoaded->kernel;
-        TENON_TRY(kernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        TensorArg const& y = outputs[0];
-        if (x.extents.size() != 3 && x.extents.size() != 4)
-            return badArgument("its input has rank {}", x.extents.size());
-        bool const hasPixels = x.extents.size() >= 3 && volumeOf({x.extents.begin() + 2, x.extents.end()}) != 1;
-        Geometry const geometry = geometryOf(mLoaded->layer, x.extents, y.extents);
-        if (geometry.window.padTop < 0 || geometry.window.padLeft < 0)
-            return badArgument("a padding is negative");
-        if (wantsStaging(geometry) && !canStage(geometry))
-            return badArgument("its padding is larger than any memory");
-        bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
-        if (!kRealTypes.has(x.dtype) || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
-            return badArgument("its input is {}", nameOf(x.layout));
-        bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
-        if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
-            return badArgument("its output is {}", nameOf(y.layout));
-        if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
-            return badArgument("its kernel has more than {} taps", kMaxSegments);
-        std::vector<int32_t> const axes =
-            y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
-        GemmEpilogue epilogue =
-            TENON_TRY(GemmEpilogue::make(mLoaded->layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
-        if (wantsWinograd(mLoaded->layer, geometry))
-            return prepareWinograd(mLoaded, x.dtype, geometry, std::move(epilogue), isPresent(inputs, 2), threads);
-        return withStorage(x.dtype, [&]<typename T>(T) {
-            auto prepared =
-                std::make_shared<PreparedConvolution<T>>(mLoaded, geometry, std::move(epilogue), isLinear, threads);
-            prepared->setBias(isPresent(inputs, 2), inputs.size());
-            return std::shared_ptr<Prepared const>{std::move(prepared)};
-        });
-    }
-
-  private:
-    std::shared_ptr<LoadedConvolution const> mLoaded;
-};
+    TensorArg const& x = from.inputs[0];
+    TensorArg const& y = from.outputs[0];
+    if (x.extents.size() != 3 && x.extents.size() != 4)
+        return badArgument("its input has rank {}", x.extents.size());
+    bool const hasPixels = x.extents.size() >= 3 && volumeOf({x.extents.begin() + 2, x.extents.end()}) != 1;
+    Geometry const geometry = geometryOf(from.layer(), x.extents, y.extents);
+    if (geometry.window.padTop < 0 || geometry.window.padLeft < 0)
+        return badArgument("a padding is negative");
+    if (wantsStaging(geometry) && !canStage(geometry))
+        return badArgument("its padding is larger than any memory");
+    bool const isLinear = x.layout == Layout::kLinear && hasPixels && x.extents[1] != 1;
+    if (!kRealTypes.has(x.dtype) || blockOf(x.layout) != 1 || (isLinear && !wantsStaging(geometry)))
+        return badArgument("its input is {}", nameOf(x.layout));
+    bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
+    if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
+        return badArgument("its output is {}", nameOf(y.layout));
+    if (!wantsStaging(geometry) && geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
+        return badArgument("its kernel has more than {} taps", kMaxSegments);
+    GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
+        from.layer().epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
+    bool const hasBias = isPresent(from.inputs, 2);
+    if (wantsWinograd(from.layer(), geometry))
+        return winogradStep(from.loaded, x.dtype, geometry, std::move(epilogue), hasBias, from.threads);
+    return withStorage(x.dtype, [&]<typename T>(T) {
+        auto prepared = std::make_shared<PreparedConvolution<T>>(
+            from.loaded, geometry, std::move(epilogue), isLinear, from.threads);
+        prepared->setBias(hasBias, from.inputs.size());
+        return Step{std::shared_ptr<Prepared const>{std::move(prepared)}};
+    });
+}
 
 Packing packingOfConvolution(Convolution const& layer)
 {
     return {Packing::Kind::kConvolution, layer.nbGroups};
-}
-
-Result<std::unique_ptr<Kernel>> loadConvolution(KernelSource const& source)
-{
-    auto loaded = std::make_shared<LoadedConvolution>();
-    loaded->kernel = TENON_TRY(LayerKernel::load(source));
-    loaded->layer = TENON_TRY(fieldsOf<Convolution>(loaded->kernel.args()));
-    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, packingOfConvolution(loaded->layer)));
-    return std::unique_ptr<Kernel>{std::make_unique<ConvolutionKernel>(std::move(loaded))};
 }
 
 std::optional<std::string> whyNot(Problem const& problem)
@@ -330,12 +305,15 @@ Result<KernelSpec> buildConvolution(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kConvolutionCandidates[]{
-    {.layer = Convolution::kName, .name = "rows", .offers = offerConvolution, .build = buildConvolution},
-};
-constexpr KernelEntry kConvolutionKernels[]{{"convolution", &loadConvolution}};
+using ConvolutionFile = StepFile<"convolution", "rows", offerConvolution, stepOfConvolution, buildConvolution>;
 } // namespace
+
+Result<Done> LoadedConvolution::load()
+{
+    weights = TENON_TRY(PackedOperand::load(kernel, 1, packingOfConvolution(layer)));
+    return Done{};
+}
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Convolution, kConvolutionCandidates, kConvolutionKernels);
+TENON_KERNELS(Convolution, ConvolutionFile::kCandidates, ConvolutionFile::kKernels);

@@ -2,108 +2,66 @@
 #include "backends/cpu/convolution_geometry.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/packing.h"
+#include "backends/cpu/step_kernel.h"
 
 namespace tenon::cpu
 {
 
 namespace
 {
-struct LoadedDepthwise
+constexpr Packing kDepthwisePacking{Packing::Kind::kDepthwise};
+
+struct LoadedDepthwise : LoadedLayer<Convolution>
 {
-    LayerKernel kernel;
-    Convolution layer;
     PackedOperand weights;
+
+    Result<Done> load()
+    {
+        weights = TENON_TRY(PackedOperand::load(kernel, 1, kDepthwisePacking));
+        return Done{};
+    }
 };
 
 template <typename T>
-class PreparedDepthwise final : public HostPrepared
+Step depthwiseStep(StepSource<LoadedDepthwise> const& from, Geometry const& geometry, GemmEpilogue steps, bool hasBias)
 {
-  public:
-    PreparedDepthwise(
-        std::shared_ptr<LoadedDepthwise const> loaded, Geometry const& geometry, GemmEpilogue epilogue, bool hasBias)
-        : mLoaded{std::move(loaded)},
-          mGeometry{geometry},
-          mEpilogue{std::move(epilogue)},
-          mHasBias{hasBias},
-          mZeros(static_cast<size_t>(geometry.channels), T{})
-    {
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
-        BoundEpilogue<T> const epilogue = mEpilogue.bind<T>(call);
+    std::vector<T> zeros(static_cast<size_t>(geometry.channels), T{});
+    auto run = [loaded = from.loaded, geometry, steps = std::move(steps), hasBias, zeros = std::move(zeros)](
+                   Call const& call, int64_t first, int64_t last) {
+        BoundEpilogue<T> const epilogue = steps.bind<T>(call);
         Depthwise<T> work;
-        work.window = mGeometry.window;
-        work.images = mGeometry.images;
-        work.channels = mGeometry.channels;
-        work.zeros = mZeros.data();
+        work.window = geometry.window;
+        work.images = geometry.images;
+        work.channels = geometry.channels;
+        work.zeros = zeros.data();
         work.in = static_cast<T const*>(call.inputs[0]);
-        work.kernel = mLoaded->weights.template data<T>();
+        work.kernel = loaded->weights.template data<T>();
         work.out = static_cast<T*>(call.outputs[0]);
-        work.bias = mHasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
+        work.bias = hasBias ? static_cast<T const*>(call.inputs[2]) : nullptr;
         epilogue.putInto(work);
-        auto const [first, last] = lane.part(mGeometry.images * mGeometry.window.outHeight);
         storageFunctions<T>().runDepthwise(work, first, last);
-        return Done{};
-    }
+    };
+    return sharedStep({geometry.images * geometry.window.outHeight}, std::move(run));
+}
 
-  private:
-    std::shared_ptr<LoadedDepthwise const> mLoaded;
-    Geometry mGeometry;
-    GemmEpilogue mEpilogue;
-    bool mHasBias;
-    std::vector<T> mZeros;
-};
-
-class DepthwiseKernel final : public Kernel
+Step stepOfDepthwise(StepSource<LoadedDepthwise> const& from)
 {
-  public:
-    explicit DepthwiseKernel(std::shared_ptr<LoadedDepthwise const> loaded)
-        : mLoaded{std::move(loaded)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        LayerKernel const& kernel = mLoaded->kernel;
-        TENON_TRY(kernel.check(inputs, outputs));
-        TensorArg const& y = outputs[0];
-        if (!isReal(inputs, 0, Layout::kChannelsLast) || !isReal(outputs, 0, Layout::kChannelsLast))
-            return badArgument("its operands are not channels-last real numbers");
-        Convolution const& layer = mLoaded->layer;
-        if (layer.nbGroups != inputs[0].extents[1] || layer.nbGroups != y.extents[1])
-            return badArgument("it is not depthwise");
-        Geometry const geometry = geometryOf(layer, inputs[0].extents, y.extents);
-        if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
-            return badArgument("its kernel has more than {} taps", kMaxSegments);
-        std::vector<int32_t> const axes =
-            y.extents.size() == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
-        GemmEpilogue epilogue =
-            TENON_TRY(GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, inputs, y, axes));
-        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
-            return std::shared_ptr<Prepared const>{
-                std::make_shared<PreparedDepthwise<T>>(mLoaded, geometry, std::move(epilogue), isPresent(inputs, 2))};
-        });
-    }
-
-  private:
-    std::shared_ptr<LoadedDepthwise const> mLoaded;
-};
-
-constexpr Packing kDepthwisePacking{Packing::Kind::kDepthwise};
-
-Result<std::unique_ptr<Kernel>> loadDepthwise(KernelSource const& source)
-{
-    auto loaded = std::make_shared<LoadedDepthwise>();
-    loaded->kernel = TENON_TRY(LayerKernel::load(source));
-    loaded->layer = TENON_TRY(fieldsOf<Convolution>(loaded->kernel.args()));
-    loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, kDepthwisePacking));
-    return std::unique_ptr<Kernel>{std::make_unique<DepthwiseKernel>(std::move(loaded))};
+    TensorArg const& x = from.inputs[0];
+    TensorArg const& y = from.outputs[0];
+    if (!from.areReal(Layout::kChannelsLast))
+        return badArgument("its operands are not channels-last real numbers");
+    Convolution const& layer = from.layer();
+    if (layer.nbGroups != x.extents[1] || layer.nbGroups != y.extents[1])
+        return badArgument("it is not depthwise");
+    Geometry const geometry = geometryOf(layer, x.extents, y.extents);
+    if (geometry.window.kernelHeight * geometry.window.kernelWidth > kMaxSegments)
+        return badArgument("its kernel has more than {} taps", kMaxSegments);
+    GemmEpilogue epilogue = TENON_TRY(
+        GemmEpilogue::make(layer.epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
+    return withStorage(x.dtype, [&]<typename T>(T) {
+        return depthwiseStep<T>(from, geometry, std::move(epilogue), isPresent(from.inputs, 2));
+    });
 }
 
 std::variant<std::vector<Offer>, Refusal> offerDepthwise(Problem const& problem)
@@ -135,12 +93,9 @@ Result<KernelSpec> buildDepthwise(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kConvolutionDepthwiseCandidates[]{
-    {.layer = Convolution::kName, .name = "depthwise", .offers = offerDepthwise, .build = buildDepthwise},
-};
-constexpr KernelEntry kConvolutionDepthwiseKernels[]{{"depthwise", &loadDepthwise}};
+using DepthwiseFile = StepFile<"depthwise", "depthwise", offerDepthwise, stepOfDepthwise, buildDepthwise>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(ConvolutionDepthwise, kConvolutionDepthwiseCandidates, kConvolutionDepthwiseKernels);
+TENON_KERNELS(ConvolutionDepthwise, DepthwiseFile::kCandidates, DepthwiseFile::kKernels);

@@ -166,10 +166,10 @@ bool wantsWinograd(Convolution const& layer, Geometry const& g)
         && g.channels * g.maps <= kMaxWeights && g.images * tiles >= kLeastTiles;
 }
 
-Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,
-    Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads)
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+    GemmEpilogue epilogue, bool hasBias, int32_t threads)
 {
-    return withStorage(type, [&]<typename T>(T) -> Result<std::shared_ptr<Prepared const>> {
+    return withStorage(type, [&]<typename T>(T) -> Step {
         float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps));
         auto prepared =
             std::make_shared<PreparedWinograd<T>>(std::move(loaded), kernel, geometry, std::move(epilogue), hasBias);

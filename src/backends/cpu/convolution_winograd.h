@@ -4,6 +4,7 @@
 #include "backends/cpu/convolution_geometry.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/packing.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <mutex>
 
@@ -11,12 +12,11 @@ namespace tenon::cpu
 {
 
 //! A convolution as loaded: packed weights, and their transform once a shape has asked for it.
-struct LoadedConvolution
+struct LoadedConvolution : LoadedLayer<Convolution>
 {
-    LayerKernel kernel;
-    Convolution layer;
     PackedOperand weights;
 
+    Result<Done> load();
     //! kTileParts packed matrices; made by the first caller.
     template <typename T>
     Result<float const*> transformed(int64_t channels, int64_t maps) const;
@@ -30,7 +30,7 @@ struct LoadedConvolution
 bool wantsWinograd(Convolution const& layer, Geometry const& geometry);
 
 //! `type`: of the tensors and weights.
-Result<std::shared_ptr<Prepared const>> prepareWinograd(std::shared_ptr<LoadedConvolution const> loaded, DType type,
-    Geometry const& geometry, GemmEpilogue epilogue, bool hasBias, int32_t threads);
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+    GemmEpilogue epilogue, bool hasBias, int32_t threads);
 
 } // namespace tenon::cpu

@@ -1,40 +1,27 @@
-// CopyStep: a step that only moves elements, as strided copies from its inputs to output 0.
+// copyStep: a step that only moves elements, as strided copies from its inputs to output 0.
 #pragma once
 
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/strided_copy.h"
-#include "device/host/host_kernel.h"
 #include "ir/type.h"
 
 namespace tenon::cpu
 {
 
-class CopyStep final : public HostPrepared
+//! One copy of an input into output 0.
+struct CopyPart
 {
-  public:
-    struct Part
-    {
-        size_t input;
-        StridedCopy copy;
-    };
-    explicit CopyStep(std::vector<Part> parts)
-        : mParts{std::move(parts)}
-    {
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
-        for (Part const& part : mParts)
-            part.copy.run(call.inputs[part.input], call.outputs[0], lane);
-        return Done{};
-    }
-
-  private:
-    std::vector<Part> mParts;
+    size_t input;
+    StridedCopy copy;
 };
+
+inline Step copyStep(std::vector<CopyPart> parts)
+{
+    return teamStep([parts = std::move(parts)](Call const& call, Lane const& lane) {
+        for (CopyPart const& part : parts)
+            part.copy.run(call.inputs[part.input], call.outputs[0], lane);
+    });
+}
 
 //! Estimated microseconds of moving so many bytes once in and once out, one thread.
 inline double copyCost(Problem const& problem, DType type, std::vector<int64_t> const& extents, double factor = 1.0)

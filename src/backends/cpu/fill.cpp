@@ -2,8 +2,8 @@
 #include "layers/fill.h"
 
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 
 #include <algorithm>
@@ -39,11 +39,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfFill(Problem const& problem)
         .unread = hasExtents ? 1U : 0U}};
 }
 
-Result<KernelSpec> buildFill(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"fill", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Integers wrap as those of the reference do; what is no number of them is cut off.
 template <typename Element>
 Element elementOf(double value)
@@ -67,22 +62,18 @@ Number given(Element element)
 
 //! `Number` is what sums are made in: double, or unsigned integers where all is whole.
 template <typename Element, typename Number>
-class FillStep final : public HostPrepared
+class Filling
 {
   public:
     //! `start` and `step` count where the layer has no inputs for them (`steps` is −1); of these `steps` are there.
-    FillStep(std::vector<int64_t> extents, Number start, Number step, int64_t steps)
+    Filling(std::vector<int64_t> extents, Number start, Number step, int64_t steps)
         : mExtents{std::move(extents)},
           mStart{start},
           mStep{step},
           mSteps{steps}
     {
     }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
+    void operator()(Call const& call, int64_t at, int64_t last) const
     {
         std::array<Number, nvinfer1::Dims::MAX_DIMS> steps{};
         steps.fill(mStep);
@@ -96,7 +87,6 @@ class FillStep final : public HostPrepared
         }
         auto* out = static_cast<Element*>(call.outputs[0]);
         int64_t const length = mExtents.empty() ? 1 : mExtents.back();
-        auto [at, last] = lane.part(volumeOf(mExtents), 64);
         while (at < last)
         {
             int64_t const column = at % length;
@@ -104,7 +94,6 @@ class FillStep final : public HostPrepared
             writeRow(out + at, start, steps, at / length, column, end - at);
             at = end;
         }
-        return Done{};
     }
 
   private:
@@ -137,67 +126,40 @@ class FillStep final : public HostPrepared
 };
 
 template <typename Element>
-std::shared_ptr<Prepared const> stepOf(Fill const& layer, std::vector<int64_t> extents, int64_t steps)
+Step fillStep(Fill const& layer, std::vector<int64_t> const& extents, int64_t steps)
 {
+    Items const elements{volumeOf(extents), 64};
     if constexpr (std::is_integral_v<Element>)
         if (steps >= 0 || layer.alphaBetaInt64)
-            return std::make_shared<FillStep<Element, uint64_t> const>(std::move(extents),
-                static_cast<uint64_t>(layer.alphaInt64), static_cast<uint64_t>(layer.betaInt64), steps);
+            return sharedStep(elements,
+                Filling<Element, uint64_t>{
+                    extents, static_cast<uint64_t>(layer.alphaInt64), static_cast<uint64_t>(layer.betaInt64), steps});
     double const start = layer.alphaBetaInt64 ? static_cast<double>(layer.alphaInt64) : layer.alpha;
     double const step = layer.alphaBetaInt64 ? static_cast<double>(layer.betaInt64) : layer.beta;
-    return std::make_shared<FillStep<Element, double> const>(std::move(extents), start, step, steps);
+    return sharedStep(elements, Filling<Element, double>{extents, start, step, steps});
 }
 
-class FillKernel final : public Kernel
+Step stepOfFill(StepOf<Fill> const& from)
 {
-  public:
-    FillKernel(LayerKernel kernel, Fill layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
+    TensorArg const& out = from.outputs[0];
+    if (out.layout != Layout::kLinear || !canFill(out.dtype) || from.layer().operation != FillOperation::kLINSPACE
+        || out.extents.size() > nvinfer1::Dims::MAX_DIMS)
+        return badArgument("the kernel of Fill makes row-major, evenly spaced real numbers, int32 or int64");
+    int64_t steps{-1};
+    if (isPresent(from.inputs, 2))
     {
+        steps = volumeOf(from.inputs[2].extents);
+        if (from.inputs[2].extents.size() > 1 || volumeOf(from.inputs[1].extents) != 1
+            || (steps != 1 && steps != static_cast<int64_t>(out.extents.size())))
+            return badArgument("{} steps along {} axes", steps, out.extents.size());
     }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        if (out.layout != Layout::kLinear || !canFill(out.dtype) || mLayer.operation != FillOperation::kLINSPACE
-            || out.extents.size() > nvinfer1::Dims::MAX_DIMS)
-            return badArgument("the kernel of Fill makes row-major, evenly spaced real numbers, int32 or int64");
-        int64_t steps{-1};
-        if (isPresent(inputs, 2))
-        {
-            steps = volumeOf(inputs[2].extents);
-            if (inputs[2].extents.size() > 1 || volumeOf(inputs[1].extents) != 1
-                || (steps != 1 && steps != static_cast<int64_t>(out.extents.size())))
-                return badArgument("{} steps along {} axes", steps, out.extents.size());
-        }
-        switch (out.dtype)
-        {
-        case DType::kFLOAT: return stepOf<float>(mLayer, out.extents, steps);
-        case DType::kHALF: return stepOf<Half>(mLayer, out.extents, steps);
-        case DType::kBF16: return stepOf<Bfloat>(mLayer, out.extents, steps);
-        case DType::kINT32: return stepOf<int32_t>(mLayer, out.extents, steps);
-        default: return stepOf<int64_t>(mLayer, out.extents, steps);
-        }
-    }
-
-  private:
-    LayerKernel mKernel;
-    Fill mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadFill(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    Fill const layer = TENON_TRY(fieldsOf<Fill>(kernel.args()));
-    return std::make_unique<FillKernel>(std::move(kernel), layer);
+    return withNumber(
+        out.dtype, [&]<typename Element>(Element) { return fillStep<Element>(from.layer(), out.extents, steps); });
 }
 
-constexpr Candidate kFillCandidates[]{{Fill::kName, "rows", offersOfFill, buildFill}};
-constexpr KernelEntry kFillKernels[]{{"fill", loadFill}};
+using FillFile = StepFile<"fill", "rows", offersOfFill, stepOfFill>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Fill, kFillCandidates, kFillKernels);
+TENON_KERNELS(Fill, FillFile::kCandidates, FillFile::kKernels);

@@ -1,11 +1,9 @@
 // Gather: rows picked by integer indices, in all three modes.
 #include "layers/gather.h"
 
-#include "backend/check_shapes.h"
-#include "backend/layer_args.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <cstring>
 
@@ -30,11 +28,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfGather(Problem const& problem)
         .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 2.0)}};
 }
 
-Result<KernelSpec> buildGather(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"gather", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Every mode as: out[b, i, :] = data[b, position(b, i), :], rows of `row` bytes.
 struct GatherPlan
 {
@@ -52,22 +45,17 @@ struct GatherPlan
     std::vector<int64_t> strides; //!< Of data, in bytes; the gathered axis has 0.
 };
 
-class GatherStep final : public HostPrepared
+class Gathering
 {
   public:
-    explicit GatherStep(GatherPlan plan)
+    explicit Gathering(GatherPlan plan)
         : mPlan{std::move(plan)}
     {
     }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
+    void operator()(Call const& call, int64_t first, int64_t last) const
     {
         auto const* data = static_cast<uint8_t const*>(call.inputs[0]);
         auto* out = static_cast<uint8_t*>(call.outputs[0]);
-        auto const [first, last] = lane.part(mPlan.batches * mPlan.count);
         auto const depth = static_cast<int64_t>(mPlan.axes.size());
         for (int64_t item = first; item < last; ++item)
         {
@@ -85,7 +73,6 @@ class GatherStep final : public HostPrepared
             }
             copyRow(out + item * mPlan.row, inside ? data + offset : nullptr);
         }
-        return Done{};
     }
 
   private:
@@ -174,59 +161,36 @@ GatherPlan planElements(Gather const& layer, TensorArg const& data, TensorArg co
     return plan;
 }
 
-class GatherKernel final : public Kernel
+Step stepOfGather(StepOf<Gather> const& from)
 {
-  public:
-    explicit GatherKernel(Gather layer)
-        : mLayer{layer}
+    Gather const& layer = from.layer();
+    TensorArg const& data = from.inputs[0];
+    TensorArg const& indices = from.inputs[1];
+    bool const isApart = layer.mode == GatherMode::kDEFAULT && layer.nbElementWiseDims != 0 && layer.gatherAxis != 1;
+    if (isApart || movableBytes(data.dtype) == 0 || !isIndex(indices.dtype) || !from.areAllIn(Layout::kLinear))
+        return badArgument("the gather kernel takes row-major data and int32 or int64 indices");
+    GatherPlan plan;
+    switch (layer.mode)
     {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}}));
-        TensorArg const& data = inputs[0];
-        TensorArg const& indices = inputs[1];
-        bool const isWide = indices.dtype == DType::kINT64;
-        bool const isApart =
-            mLayer.mode == GatherMode::kDEFAULT && mLayer.nbElementWiseDims != 0 && mLayer.gatherAxis != 1;
-        if (isApart || movableBytes(data.dtype) == 0 || (!isWide && indices.dtype != DType::kINT32)
-            || data.layout != Layout::kLinear || indices.layout != Layout::kLinear
-            || outputs[0].layout != Layout::kLinear)
-            return badArgument("the gather kernel takes row-major data and int32 or int64 indices");
-        GatherPlan plan;
-        switch (mLayer.mode)
+    case GatherMode::kDEFAULT:
+        plan = planDefault(layer, data, indices);
+        if (layer.nbElementWiseDims == 1)
         {
-        case GatherMode::kDEFAULT:
-            plan = planDefault(mLayer, data, indices);
-            if (mLayer.nbElementWiseDims == 1)
-            {
-                plan.count = volumeBetween(indices.extents, 1, indices.extents.size());
-                plan.indexBatch = plan.count;
-            }
-            break;
-        case GatherMode::kND: plan = planPositions(mLayer, data, indices); break;
-        case GatherMode::kELEMENT: plan = planElements(mLayer, data, indices); break;
+            plan.count = volumeBetween(indices.extents, 1, indices.extents.size());
+            plan.indexBatch = plan.count;
         }
-        plan.isWide = isWide;
-        return std::make_shared<GatherStep const>(std::move(plan));
+        break;
+    case GatherMode::kND: plan = planPositions(layer, data, indices); break;
+    case GatherMode::kELEMENT: plan = planElements(layer, data, indices); break;
     }
-
-  private:
-    Gather mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadGather(KernelSource const& source)
-{
-    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    Gather const layer = TENON_TRY(fieldsOf<Gather>(args));
-    return std::make_unique<GatherKernel>(layer);
+    plan.isWide = indices.dtype == DType::kINT64;
+    Items const rows{plan.batches * plan.count};
+    return sharedStep(rows, Gathering{std::move(plan)});
 }
 
-constexpr Candidate kGatherCandidates[]{{Gather::kName, "rows", offersOfGather, buildGather}};
-constexpr KernelEntry kGatherKernels[]{{"gather", loadGather}};
+using GatherFile = StepFile<"gather", "rows", offersOfGather, stepOfGather>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Gather, kGatherCandidates, kGatherKernels);
+TENON_KERNELS(Gather, GatherFile::kCandidates, GatherFile::kKernels);

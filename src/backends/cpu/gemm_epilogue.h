@@ -7,6 +7,7 @@
 #include "device/kernel.h"
 
 #include <array>
+#include <numeric>
 
 namespace tenon::cpu
 {
@@ -109,6 +110,19 @@ class GemmEpilogue
     std::vector<size_t> mInputs; //!< Of each step.
     std::vector<std::vector<int32_t>> mOffsets;
 };
+
+//! Axes of one- or two-dimensional images in channels-last order.
+inline std::vector<int32_t> pixelAxes(size_t rank)
+{
+    return rank == 3 ? std::vector<int32_t>{0, 2, 1} : std::vector<int32_t>{0, 2, 3, 1};
+}
+//! Axes in row-major order.
+inline std::vector<int32_t> plainAxes(size_t rank)
+{
+    std::vector<int32_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
+}
 
 //! (output 0, input i) when the first step adds input i, which then may become the output.
 std::vector<std::pair<int32_t, int32_t>> inPlaceOf(Problem const& problem, Epilogue const& epilogue, size_t firstExtra);

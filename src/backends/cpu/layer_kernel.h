@@ -4,6 +4,7 @@
 
 #include "backend/check_shapes.h"
 #include "backend/layer_args.h"
+#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/storage.h"
 #include "base/type_set.h"
 #include "layers/layer_table.h"
@@ -76,6 +77,43 @@ auto withStorage(DType type, Visit const& visit)
     case DType::kBF16: return visit(Bfloat{});
     default: return visit(float{});
     }
+}
+
+//! The same for what can be computed with as numbers: real ones, int8, int32 and int64.
+template <typename Visit>
+auto withNumber(DType type, Visit const& visit)
+{
+    switch (type)
+    {
+    case DType::kINT8: return visit(int8_t{});
+    case DType::kINT32: return visit(int32_t{});
+    case DType::kINT64: return visit(int64_t{});
+    default: return withStorage(type, visit);
+    }
+}
+
+//! The same for what is moved only: unsigned integers of as many bytes (`movableBytes`) as the type has.
+template <typename Visit>
+auto withBits(DType type, Visit const& visit)
+{
+    switch (movableBytes(type))
+    {
+    case 1: return visit(uint8_t{});
+    case 2: return visit(uint16_t{});
+    case 4: return visit(uint32_t{});
+    default: return visit(uint64_t{});
+    }
+}
+
+constexpr bool isIndex(DType type) noexcept
+{
+    return type == DType::kINT32 || type == DType::kINT64;
+}
+
+template <typename Visit>
+auto withIndex(DType type, Visit const& visit)
+{
+    return type == DType::kINT64 ? visit(int64_t{}) : visit(int32_t{});
 }
 
 //! An operand is there and holds real numbers in this layout.

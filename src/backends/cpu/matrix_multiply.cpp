@@ -3,8 +3,8 @@
 
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/packing.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 
@@ -103,11 +103,28 @@ void joinRows(Shapes& s)
     s.batch.b = {0};
 }
 
-struct LoadedProduct
+//! Whether a constant of these extents can be stored packed.
+bool canPack(MatrixMultiply const& layer, std::vector<int64_t> const& extents)
 {
-    LayerKernel kernel;
-    MatrixMultiply layer;
+    return layer.operation1 != MatrixOperation::kVECTOR && asMatrix(extents).size() == 2;
+}
+
+Packing packingOfProduct(MatrixMultiply const& layer)
+{
+    return {layer.operation1 == MatrixOperation::kNONE ? Packing::Kind::kColumns : Packing::Kind::kColumnsTransposed};
+}
+
+struct LoadedProduct : LoadedLayer<MatrixMultiply>
+{
     std::optional<PackedOperand> weights;
+
+    Result<Done> load()
+    {
+        LoadedWeight const& weight = kernel.weight(1);
+        if (weight.isConstant() && canPack(layer, weight.arg.extents))
+            weights = TENON_TRY(PackedOperand::load(kernel, 1, packingOfProduct(layer)));
+        return Done{};
+    }
 };
 
 //! Scratch memory: packed matrices of b, what each lane's products need, and turned matrices of a.
@@ -243,62 +260,25 @@ std::optional<std::string> whyNot(MatrixMultiply const& layer)
     return std::nullopt;
 }
 
-class ProductKernel final : public Kernel
+Step stepOfProduct(StepSource<LoadedProduct> const& from)
 {
-  public:
-    explicit ProductKernel(std::shared_ptr<LoadedProduct const> loaded)
-        : mLoaded{std::move(loaded)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        LayerKernel const& kernel = mLoaded->kernel;
-        TENON_TRY(kernel.check(inputs, outputs));
-        for (size_t i : {size_t{0}, size_t{1}})
-            if (!isReal(inputs, i, Layout::kLinear))
-                return badArgument("operand {} is not linear real numbers", i);
-        if (!isReal(outputs, 0, Layout::kLinear))
-            return badArgument("its output is not linear real numbers");
-        if (std::optional<std::string> const why = whyNot(mLoaded->layer))
-            return badArgument("{}", *why);
-        Shapes shapes = TENON_TRY(shapesOf(mLoaded->layer, inputs[0], inputs[1]));
-        joinRows(shapes);
-        std::vector<int32_t> axes;
-        for (size_t i = 0; i < outputs[0].extents.size(); ++i)
-            axes.push_back(static_cast<int32_t>(i));
-        GemmEpilogue epilogue = TENON_TRY(
-            GemmEpilogue::make(mLoaded->layer.epilogue, MatrixMultiply::kFirstExtra, inputs, outputs[0], axes));
-        return withStorage(inputs[0].dtype, [&]<typename T>(T) {
-            return std::shared_ptr<Prepared const>{std::make_shared<PreparedProduct<T>>(
-                mLoaded, std::move(shapes), std::move(epilogue), isPresent(inputs, 2), threads)};
-        });
-    }
-
-  private:
-    std::shared_ptr<LoadedProduct const> mLoaded;
-};
-
-//! Whether a constant of these extents can be stored packed.
-bool canPack(MatrixMultiply const& layer, std::vector<int64_t> const& extents)
-{
-    return layer.operation1 != MatrixOperation::kVECTOR && asMatrix(extents).size() == 2;
-}
-
-Packing packingOfProduct(MatrixMultiply const& layer)
-{
-    return {layer.operation1 == MatrixOperation::kNONE ? Packing::Kind::kColumns : Packing::Kind::kColumnsTransposed};
-}
-
-Result<std::unique_ptr<Kernel>> loadProduct(KernelSource const& source)
-{
-    auto loaded = std::make_shared<LoadedProduct>();
-    loaded->kernel = TENON_TRY(LayerKernel::load(source));
-    loaded->layer = TENON_TRY(fieldsOf<MatrixMultiply>(loaded->kernel.args()));
-    LoadedWeight const& weight = loaded->kernel.weight(1);
-    if (weight.isConstant() && canPack(loaded->layer, weight.arg.extents))
-        loaded->weights = TENON_TRY(PackedOperand::load(loaded->kernel, 1, packingOfProduct(loaded->layer)));
-    return std::unique_ptr<Kernel>{std::make_unique<ProductKernel>(std::move(loaded))};
+    for (size_t i : {size_t{0}, size_t{1}})
+        if (!isReal(from.inputs, i, Layout::kLinear))
+            return badArgument("operand {} is not linear real numbers", i);
+    if (!isReal(from.outputs, 0, Layout::kLinear))
+        return badArgument("its output is not linear real numbers");
+    MatrixMultiply const& layer = from.layer();
+    if (std::optional<std::string> const why = whyNot(layer))
+        return badArgument("{}", *why);
+    Shapes shapes = TENON_TRY(shapesOf(layer, from.inputs[0], from.inputs[1]));
+    joinRows(shapes);
+    TensorArg const& out = from.outputs[0];
+    GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
+        layer.epilogue, MatrixMultiply::kFirstExtra, from.inputs, out, plainAxes(out.extents.size())));
+    return withStorage(from.inputs[0].dtype, [&]<typename T>(T) {
+        return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedProduct<T>>(
+            from.loaded, std::move(shapes), std::move(epilogue), isPresent(from.inputs, 2), from.threads)}};
+    });
 }
 
 std::variant<std::vector<Offer>, Refusal> offerProduct(Problem const& problem)
@@ -330,12 +310,9 @@ Result<KernelSpec> buildProduct(Problem const& problem, Offer const& offer)
     return spec;
 }
 
-constexpr Candidate kMatrixMultiplyCandidates[]{
-    {.layer = MatrixMultiply::kName, .name = "panels", .offers = offerProduct, .build = buildProduct},
-};
-constexpr KernelEntry kMatrixMultiplyKernels[]{{"product", &loadProduct}};
+using ProductFile = StepFile<"product", "panels", offerProduct, stepOfProduct, buildProduct>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(MatrixMultiply, kMatrixMultiplyCandidates, kMatrixMultiplyKernels);
+TENON_KERNELS(MatrixMultiply, ProductFile::kCandidates, ProductFile::kKernels);

@@ -2,8 +2,7 @@
 #include "layers/normalization.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 
@@ -164,19 +163,15 @@ class FormFinder
 };
 
 template <typename T>
-class PreparedNorm final : public HostPrepared
+class Normalizing
 {
   public:
-    PreparedNorm(NormForm form, bool hasBias)
+    Normalizing(NormForm form, bool hasBias)
         : mForm{form},
           mHasBias{hasBias}
     {
     }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
+    void operator()(Call const& call, Lane const& lane) const
     {
         NormForm const& form = mForm;
         auto const bind = [&](auto part) {
@@ -190,7 +185,7 @@ class PreparedNorm final : public HostPrepared
         {
             auto const [first, last] = lane.part(form.items);
             storageFunctions<T>().runNormRows(bind(rowsOf(form.rows)), first, last);
-            return Done{};
+            return;
         }
         NormGroups<T> const groups = bind(groupsOf(form.groups));
         int64_t const size = form.groups.groupChannels;
@@ -204,7 +199,6 @@ class PreparedNorm final : public HostPrepared
             storageFunctions<T>().runNormGroups(groups, image, group * size, end * size);
             at += end - group;
         }
-        return Done{};
     }
 
   private:
@@ -233,41 +227,18 @@ class PreparedNorm final : public HostPrepared
     bool mHasBias;
 };
 
-class NormKernel final : public Kernel
+Step stepOfNorm(StepOf<Normalization> const& from)
 {
-  public:
-    NormKernel(LayerKernel kernel, Normalization layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        if (blockOf(x.layout) != 1 || !isReal(inputs, 0, x.layout) || !isReal(outputs, 0, x.layout))
-            return badArgument("its operands are not real numbers of one layout");
-        if (isPresent(inputs, 2) && inputs[2].extents != inputs[1].extents)
-            return badArgument("scale and bias have different extents");
-        std::optional<NormForm> const form = FormFinder{mLayer, x, inputs[1].extents}.find();
-        if (!form)
-            return badArgument("no kernel for these axes");
-        return withStorage(x.dtype, [&]<typename T>(T) {
-            return std::shared_ptr<Prepared const>{std::make_shared<PreparedNorm<T>>(*form, isPresent(inputs, 2))};
-        });
-    }
-
-  private:
-    LayerKernel mKernel;
-    Normalization mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadNorm(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    Normalization const layer = TENON_TRY(fieldsOf<Normalization>(kernel.args()));
-    return std::unique_ptr<Kernel>{std::make_unique<NormKernel>(std::move(kernel), layer)};
+    TensorArg const& x = from.inputs[0];
+    if (!from.areReal(x.layout))
+        return badArgument("its operands are not real numbers of one layout");
+    bool const hasBias = isPresent(from.inputs, 2);
+    if (hasBias && from.inputs[2].extents != from.inputs[1].extents)
+        return badArgument("scale and bias have different extents");
+    std::optional<NormForm> const form = FormFinder{from.layer(), x, from.inputs[1].extents}.find();
+    if (!form)
+        return badArgument("no kernel for these axes");
+    return withStorage(x.dtype, [&]<typename T>(T) { return teamStep(Normalizing<T>{*form, hasBias}); });
 }
 
 std::variant<std::vector<Offer>, Refusal> offerNorm(Problem const& problem)
@@ -300,17 +271,9 @@ std::variant<std::vector<Offer>, Refusal> offerNorm(Problem const& problem)
     return offers;
 }
 
-Result<KernelSpec> buildNorm(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{.kernel = "normalization", .args = encodeLayerArgs(problem, offer), .packed = {}};
-}
-
-constexpr Candidate kNormalizationCandidates[]{
-    {.layer = Normalization::kName, .name = "rows", .offers = offerNorm, .build = buildNorm},
-};
-constexpr KernelEntry kNormalizationKernels[]{{"normalization", &loadNorm}};
+using NormalizationFile = StepFile<"normalization", "rows", offerNorm, stepOfNorm>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Normalization, kNormalizationCandidates, kNormalizationKernels);
+TENON_KERNELS(Normalization, NormalizationFile::kCandidates, NormalizationFile::kKernels);

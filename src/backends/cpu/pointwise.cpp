@@ -1,7 +1,6 @@
 // Layers whose meaning is a pointwise expression, by the tape machine: one pass over memory, whatever the expression.
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,40 +12,6 @@ namespace
 {
 //! Below this many elements one lane does all: a second one would wait longer than it works.
 constexpr int64_t kFewElements{2048};
-
-class PreparedTape final : public HostPrepared
-{
-  public:
-    PreparedTape(std::shared_ptr<Tape const> tape, TapeRun run, int64_t elements)
-        : mTape{std::move(tape)},
-          mRun{run},
-          mElements{elements}
-    {
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
-        std::pair<int64_t, int64_t> part{0, lane.index == 0 ? mElements : 0};
-        if (mElements > kFewElements)
-            part = lane.part(mElements, kTapeLength);
-        if (part.first >= part.second)
-            return Done{};
-        TapeRun run = mRun;
-        for (int32_t i = 0; i < run.inputs; ++i)
-            run.operands[i].data = mRun.operands[i].data == nullptr ? nullptr : call.inputs[i];
-        run.out = call.outputs[0];
-        isaFunctions().runTape(run, part.first, part.second);
-        return Done{};
-    }
-
-  private:
-    std::shared_ptr<Tape const> mTape; //!< The run points at its steps.
-    TapeRun mRun;
-    int64_t mElements;
-};
 
 //! Axes of the output from the slowest to the fastest in memory.
 std::vector<size_t> memoryAxes(Layout layout, size_t rank)
@@ -117,93 +82,93 @@ TapeAccess accessOf(std::vector<int64_t> const& strides, std::vector<int64_t> co
     return isInnerOnly && extents.back() <= kLongestPeriod ? TapeAccess::kPeriodic : TapeAccess::kStrided;
 }
 
-class TapeKernel final : public Kernel
+Result<std::shared_ptr<Tape const>> tapeFor(Layer const& layer, std::span<TensorArg const> inputs)
 {
-  public:
-    explicit TapeKernel(LayerKernel kernel)
-        : mKernel{std::move(kernel)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& out = outputs[0];
-        if (blockOf(out.layout) != 1)
-            return badArgument("its output is {}", nameOf(out.layout));
-        std::shared_ptr<Tape const> const tape = TENON_TRY(tapeFor(inputs));
-        TapeRun run;
-        run.steps = tape->steps.data();
-        run.stepCount = static_cast<int64_t>(tape->steps.size());
-        run.inputs = tape->inputs;
-        run.rows = tape->rows;
-        run.result = tape->result;
-        run.outType = out.dtype;
-        TENON_TRY(arrange(run, inputs, out));
-        return std::shared_ptr<Prepared const>{std::make_shared<PreparedTape>(tape, run, volumeOf(out.extents))};
-    }
+    std::optional<Expr> const body = layer.body(static_cast<int32_t>(inputs.size()));
+    if (!body)
+        return badArgument("layer kind {} is no expression", layer.name());
+    std::vector<TensorType> types;
+    for (TensorArg const& input : inputs)
+        types.push_back({input.dtype, shapeOf(input.extents)});
+    std::vector<TensorType const*> pointers;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        pointers.push_back(inputs[i].present ? &types[i] : nullptr);
+    Result<Tape> tape = makeTape(*body, pointers);
+    if (!tape)
+        return std::move(tape).error();
+    if (tape->rows > kMaxTapeRows || tape->inputs > kMaxTapeOperands)
+        return badArgument("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
+    return std::make_shared<Tape const>(*std::move(tape));
+}
 
-  private:
-    Result<std::shared_ptr<Tape const>> tapeFor(std::span<TensorArg const> inputs) const
+Result<Done> arrange(TapeRun& run, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    std::vector<size_t> const axes = memoryAxes(out.layout, out.extents.size());
+    std::vector<int64_t> extents;
+    for (size_t const axis : axes)
+        extents.push_back(out.extents[axis]);
+    std::vector<std::vector<int64_t>> strides;
+    for (TensorArg const& input : inputs)
     {
-        std::optional<Expr> const body = mKernel.layer().body(static_cast<int32_t>(inputs.size()));
-        if (!body)
-            return badArgument("layer kind {} is no expression", mKernel.layer().name());
-        std::vector<TensorType> types;
-        for (TensorArg const& input : inputs)
-            types.push_back({input.dtype, shapeOf(input.extents)});
-        std::vector<TensorType const*> pointers;
-        for (size_t i = 0; i < inputs.size(); ++i)
-            pointers.push_back(inputs[i].present ? &types[i] : nullptr);
-        Result<Tape> tape = makeTape(*body, pointers);
-        if (!tape)
-            return std::move(tape).error();
-        if (tape->rows > kMaxTapeRows || tape->inputs > kMaxTapeOperands)
-            return badArgument("its expression needs {} rows and {} operands", tape->rows, tape->inputs);
-        return std::make_shared<Tape const>(*std::move(tape));
+        if (input.present && blockOf(input.layout) != 1)
+            return badArgument("an input is {}", nameOf(input.layout));
+        strides.push_back(input.present ? operandStrides(input, out, axes) : std::vector<int64_t>(axes.size(), 0));
     }
-
-    Result<Done> arrange(TapeRun& run, std::span<TensorArg const> inputs, TensorArg const& out) const
+    std::vector<int64_t> dense(extents.size(), 1); // The output moves as an operand does.
+    for (size_t i = extents.size(); i-- > 1;)
+        dense[i - 1] = dense[i] * extents[i];
+    strides.push_back(dense);
+    mergeAxes(extents, strides);
+    if (extents.size() > kMaxTapeAxes)
+        return badArgument("its operands broadcast along {} axes", extents.size());
+    run.axes = static_cast<int32_t>(extents.size());
+    std::copy(extents.begin(), extents.end(), run.extents);
+    for (size_t i = 0; i < inputs.size(); ++i)
     {
-        std::vector<size_t> const axes = memoryAxes(out.layout, out.extents.size());
-        std::vector<int64_t> extents;
-        for (size_t const axis : axes)
-            extents.push_back(out.extents[axis]);
-        std::vector<std::vector<int64_t>> strides;
-        for (TensorArg const& input : inputs)
-        {
-            if (input.present && blockOf(input.layout) != 1)
-                return badArgument("an input is {}", nameOf(input.layout));
-            strides.push_back(input.present ? operandStrides(input, out, axes) : std::vector<int64_t>(axes.size(), 0));
-        }
-        std::vector<int64_t> dense(extents.size(), 1); // The output moves as an operand does.
-        for (size_t i = extents.size(); i-- > 1;)
-            dense[i - 1] = dense[i] * extents[i];
-        strides.push_back(dense);
-        mergeAxes(extents, strides);
-        if (extents.size() > kMaxTapeAxes)
-            return badArgument("its operands broadcast along {} axes", extents.size());
-        run.axes = static_cast<int32_t>(extents.size());
-        std::copy(extents.begin(), extents.end(), run.extents);
-        for (size_t i = 0; i < inputs.size(); ++i)
-        {
-            TapeOperand& operand = run.operands[i];
-            if (!inputs[i].present)
-                continue;
-            operand.data = this; // Any address that is not null: present. Runs put in their own.
-            operand.type = inputs[i].dtype;
-            operand.access = accessOf(strides[i], extents);
-            std::copy(strides[i].begin(), strides[i].end(), operand.strides);
-        }
-        return Done{};
+        TapeOperand& operand = run.operands[i];
+        if (!inputs[i].present)
+            continue;
+        operand.data = &run; // Any address that is not null: present. Runs put in their own.
+        operand.type = inputs[i].dtype;
+        operand.access = accessOf(strides[i], extents);
+        std::copy(strides[i].begin(), strides[i].end(), operand.strides);
     }
+    return Done{};
+}
 
-    LayerKernel mKernel;
+//! Any layer that is an expression.
+struct LoadedExpression
+{
+    LayerKernel kernel;
 };
 
-Result<std::unique_ptr<Kernel>> loadTape(KernelSource const& source)
+Step stepOfTape(StepSource<LoadedExpression> const& from)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<TapeKernel>(TENON_TRY(LayerKernel::load(source)))};
+    TensorArg const& out = from.outputs[0];
+    if (blockOf(out.layout) != 1)
+        return badArgument("its output is {}", nameOf(out.layout));
+    std::shared_ptr<Tape const> const tape = TENON_TRY(tapeFor(from.kernel().layer(), from.inputs));
+    TapeRun form;
+    form.steps = tape->steps.data();
+    form.stepCount = static_cast<int64_t>(tape->steps.size());
+    form.inputs = tape->inputs;
+    form.rows = tape->rows;
+    form.result = tape->result;
+    form.outType = out.dtype;
+    TENON_TRY(arrange(form, from.inputs, out));
+    int64_t const elements = volumeOf(out.extents);
+    return teamStep([tape, form, elements](Call const& call, Lane const& lane) { // The form points at the tape's steps.
+        std::pair<int64_t, int64_t> part{0, lane.index == 0 ? elements : 0};
+        if (elements > kFewElements)
+            part = lane.part(elements, kTapeLength);
+        if (part.first >= part.second)
+            return;
+        TapeRun run = form;
+        for (int32_t i = 0; i < run.inputs; ++i)
+            run.operands[i].data = form.operands[i].data == nullptr ? nullptr : call.inputs[i];
+        run.out = call.outputs[0];
+        isaFunctions().runTape(run, part.first, part.second);
+    });
 }
 
 //! Rough work of an expression per element, in multiplications.
@@ -254,20 +219,15 @@ std::variant<std::vector<Offer>, Refusal> offerTape(Problem const& problem)
     return offers;
 }
 
-Result<KernelSpec> buildTape(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{.kernel = "tape", .args = encodeLayerArgs(problem, offer), .packed = {}};
-}
-
 constexpr Candidate rowFor(std::string_view layer)
 {
-    return {.layer = layer, .name = "tape", .offers = offerTape, .build = buildTape};
+    return {.layer = layer, .name = "tape", .offers = offerTape, .build = buildPlain<"tape">};
 }
 
 constexpr Candidate kPointwiseCandidates[]{rowFor("Pointwise"), rowFor("Activation"), rowFor("Unary"),
     rowFor("ElementWise"), rowFor("Select"), rowFor("Cast"), rowFor("Scale"), rowFor("ParametricReLU"),
     rowFor("Identity")};
-constexpr KernelEntry kPointwiseKernels[]{{"tape", &loadTape}};
+constexpr KernelEntry kPointwiseKernels[]{{"tape", &loadStepKernel<stepOfTape>}};
 } // namespace
 
 } // namespace tenon::cpu

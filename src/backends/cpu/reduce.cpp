@@ -2,8 +2,7 @@
 #include "layers/reduce.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 #include <optional>
@@ -85,95 +84,56 @@ std::variant<std::vector<Offer>, Refusal> offersOfReduce(Problem const& problem)
     return offers;
 }
 
-Result<KernelSpec> buildReduce(Problem const& problem, Offer const& offer)
+ReductionKind kindOf(ReduceOperation operation)
 {
-    return KernelSpec{"reduce", encodeLayerArgs(problem, offer), {}};
+    switch (operation)
+    {
+    case ReduceOperation::kPROD: return ReductionKind::kProduct;
+    case ReduceOperation::kMAX: return ReductionKind::kMaximum;
+    case ReduceOperation::kMIN: return ReductionKind::kMinimum;
+    default: return ReductionKind::kSum; // An average over nothing is 0 · inf, NaN as rule E3 wants.
+    }
 }
 
 template <typename T>
-class ReduceStep final : public HostPrepared
+Step reduceStep(Reduction<T> const& reduction, int64_t outer)
 {
-  public:
-    ReduceStep(Reduction<T> reduction, int64_t outer)
-        : mReduction{reduction},
-          mOuter{outer}
-    {
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
+    return teamStep([reduction, outer](Call const& call, Lane const& lane) {
         constexpr int64_t kGrain{64}; // Columns go four vectors at a time.
-        Reduction<T> r = mReduction;
+        Reduction<T> r = reduction;
         r.in = static_cast<T const*>(call.inputs[0]);
         r.out = static_cast<T*>(call.outputs[0]);
-        bool const cutsColumns = mOuter < lane.count && r.inner > 1;
-        auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, mOuter} : lane.part(mOuter);
+        bool const cutsColumns = outer < lane.count && r.inner > 1;
+        auto const [firstOuter, lastOuter] = cutsColumns ? std::pair<int64_t, int64_t>{0, outer} : lane.part(outer);
         auto const [firstInner, lastInner] =
             cutsColumns ? lane.part(r.inner, kGrain) : std::pair<int64_t, int64_t>{0, r.inner};
         storageFunctions<T>().runReduction(r, firstOuter, lastOuter, firstInner, lastInner);
-        return Done{};
-    }
-
-  private:
-    Reduction<T> mReduction;
-    int64_t mOuter;
-};
-
-class ReduceKernel final : public Kernel
-{
-  public:
-    explicit ReduceKernel(LayerKernel kernel)
-        : mKernel{std::move(kernel)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        Reduce const* layer = as<Reduce>(mKernel.layer());
-        if (layer == nullptr || !kRealTypes.has(inputs[0].dtype) || blockOf(inputs[0].layout) != 1)
-            return badArgument("the reduce kernel takes real numbers in unblocked layouts");
-        std::vector<int64_t> const& in = inputs[0].extents;
-        std::optional<Around> const axes = around(layer->reduceAxes, inputs[0].layout, in.size());
-        std::vector<Layout> const layouts = outputLayouts(*layer, inputs[0].layout, in.size());
-        if (!axes || std::find(layouts.begin(), layouts.end(), outputs[0].layout) == layouts.end())
-            return badArgument("the reduced axes lie apart in memory, or the output's layout does not follow");
-        int64_t const length = productOf(in, axes->reduced);
-        return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
-            Reduction<T> const reduction{.kind = kindOf(layer->operation),
-                .length = length,
-                .inner = productOf(in, axes->inner),
-                .factor = layer->operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
-            return std::make_shared<ReduceStep<T> const>(reduction, productOf(in, axes->outer));
-        });
-    }
-
-  private:
-    static ReductionKind kindOf(ReduceOperation operation)
-    {
-        switch (operation)
-        {
-        case ReduceOperation::kPROD: return ReductionKind::kProduct;
-        case ReduceOperation::kMAX: return ReductionKind::kMaximum;
-        case ReduceOperation::kMIN: return ReductionKind::kMinimum;
-        default: return ReductionKind::kSum; // An average over nothing is 0 · inf, NaN as rule E3 wants.
-        }
-    }
-    LayerKernel mKernel;
-};
-
-Result<std::unique_ptr<Kernel>> loadReduce(KernelSource const& source)
-{
-    return std::make_unique<ReduceKernel>(TENON_TRY(LayerKernel::load(source)));
+    });
 }
 
-constexpr Candidate kReduceCandidates[]{{Reduce::kName, "neighbours", offersOfReduce, buildReduce}};
-constexpr KernelEntry kReduceKernels[]{{"reduce", loadReduce}};
+Step stepOfReduce(StepOf<Reduce> const& from)
+{
+    Reduce const& layer = from.layer();
+    TensorArg const& x = from.inputs[0];
+    if (!kRealTypes.has(x.dtype) || blockOf(x.layout) != 1)
+        return badArgument("the reduce kernel takes real numbers in unblocked layouts");
+    std::optional<Around> const axes = around(layer.reduceAxes, x.layout, x.extents.size());
+    std::vector<Layout> const layouts = outputLayouts(layer, x.layout, x.extents.size());
+    if (!axes || std::find(layouts.begin(), layouts.end(), from.outputs[0].layout) == layouts.end())
+        return badArgument("the reduced axes lie apart in memory, or the output's layout does not follow");
+    int64_t const length = productOf(x.extents, axes->reduced);
+    return withStorage(x.dtype, [&]<typename T>(T) {
+        Reduction<T> const reduction{.kind = kindOf(layer.operation),
+            .length = length,
+            .inner = productOf(x.extents, axes->inner),
+            .factor = layer.operation == ReduceOperation::kAVG ? 1.0F / static_cast<float>(length) : 1.0F};
+        return reduceStep(reduction, productOf(x.extents, axes->outer));
+    });
+}
+
+using ReduceFile = StepFile<"reduce", "neighbours", offersOfReduce, stepOfReduce>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Reduce, kReduceCandidates, kReduceKernels);
+TENON_KERNELS(Reduce, ReduceFile::kCandidates, ReduceFile::kKernels);

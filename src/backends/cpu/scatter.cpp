@@ -2,8 +2,8 @@
 #include "layers/scatter.h"
 
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <array>
 #include <cstring>
@@ -26,11 +26,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfScatter(Problem const& problem
         .cost = copyCost(problem, type.dtype, problem.typicalExtents(type), 4.0)}};
 }
 
-Result<KernelSpec> buildScatter(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"scatter", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Row r of the updates goes to the offset that its indices name, plus (kELEMENT) that of its own position.
 struct ScatterPlan
 {
@@ -45,18 +40,14 @@ struct ScatterPlan
     std::vector<int64_t> axisStride; //!< Bytes of a step along each of them.
 };
 
-class ScatterStep final : public HostPrepared
+class Scattering
 {
   public:
-    explicit ScatterStep(ScatterPlan plan)
+    explicit Scattering(ScatterPlan plan)
         : mPlan{std::move(plan)}
     {
     }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
+    Result<Done> operator()(Call const& call, Lane const& lane) const
     {
         constexpr int64_t kGrain{4096};
         auto const [first, last] = lane.part(mPlan.bytes, kGrain);
@@ -108,68 +99,45 @@ class ScatterStep final : public HostPrepared
     ScatterPlan mPlan;
 };
 
-class ScatterKernel final : public Kernel
+Step stepOfScatter(StepOf<Scatter> const& from)
 {
-  public:
-    ScatterKernel(LayerKernel kernel, Scatter layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
+    TensorArg const& data = from.inputs[0];
+    TensorArg const& indices = from.inputs[1];
+    int64_t const bytes = movableBytes(data.dtype);
+    if (bytes == 0 || !from.areAllIn(Layout::kLinear) || !isIndex(indices.dtype)
+        || data.extents.size() > nvinfer1::Dims::MAX_DIMS)
+        return badArgument("the kernel of Scatter takes row-major data and int32 or int64 indices");
+    std::vector<int64_t> strides = stridesIn(Layout::kLinear, data.extents);
+    for (int64_t& stride : strides)
+        stride *= bytes;
+    ScatterPlan plan{.mode = from.layer().mode,
+        .isWide = indices.dtype == DType::kINT64,
+        .bytes = volumeOf(data.extents) * bytes,
+        .row = bytes};
+    if (plan.mode == ScatterMode::kELEMENT)
     {
+        auto const axis = static_cast<size_t>(from.layer().axis);
+        plan.rows = volumeOf(indices.extents);
+        plan.extents = indices.extents;
+        plan.axes = {data.extents[axis]};
+        plan.axisStride = {strides[axis]};
+        plan.strides = strides;
+        plan.strides[axis] = 0;
     }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    else
     {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& data = inputs[0];
-        TensorArg const& indices = inputs[1];
-        int64_t const bytes = movableBytes(data.dtype);
-        bool const isWide = indices.dtype == DType::kINT64;
-        bool const isLinear = data.layout == Layout::kLinear && indices.layout == Layout::kLinear
-            && inputs[2].layout == Layout::kLinear && outputs[0].layout == Layout::kLinear;
-        if (bytes == 0 || !isLinear || (!isWide && indices.dtype != DType::kINT32)
-            || data.extents.size() > nvinfer1::Dims::MAX_DIMS)
-            return badArgument("the kernel of Scatter takes row-major data and int32 or int64 indices");
-        std::vector<int64_t> strides = stridesIn(Layout::kLinear, data.extents);
-        for (int64_t& stride : strides)
-            stride *= bytes;
-        ScatterPlan plan{.mode = mLayer.mode, .isWide = isWide, .bytes = volumeOf(data.extents) * bytes, .row = bytes};
-        if (mLayer.mode == ScatterMode::kELEMENT)
-        {
-            auto const axis = static_cast<size_t>(mLayer.axis);
-            plan.rows = volumeOf(indices.extents);
-            plan.extents = indices.extents;
-            plan.axes = {data.extents[axis]};
-            plan.axisStride = {strides[axis]};
-            plan.strides = strides;
-            plan.strides[axis] = 0;
-        }
-        else
-        {
-            auto const depth = static_cast<std::ptrdiff_t>(indices.extents.back());
-            plan.rows = volumeOf(indices.extents) / std::max<int64_t>(depth, 1);
-            plan.row = volumeOf({data.extents.begin() + depth, data.extents.end()}) * bytes;
-            plan.axes.assign(data.extents.begin(), data.extents.begin() + depth);
-            plan.axisStride.assign(strides.begin(), strides.begin() + depth);
-        }
-        return std::make_shared<ScatterStep const>(std::move(plan));
+        auto const depth = static_cast<std::ptrdiff_t>(indices.extents.back());
+        plan.rows = volumeOf(indices.extents) / std::max<int64_t>(depth, 1);
+        plan.row = volumeOf({data.extents.begin() + depth, data.extents.end()}) * bytes;
+        plan.axes.assign(data.extents.begin(), data.extents.begin() + depth);
+        plan.axisStride.assign(strides.begin(), strides.begin() + depth);
     }
-
-  private:
-    LayerKernel mKernel;
-    Scatter mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadScatter(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    Scatter const layer = TENON_TRY(fieldsOf<Scatter>(kernel.args()));
-    return std::make_unique<ScatterKernel>(std::move(kernel), layer);
+    return teamStep(Scattering{std::move(plan)});
 }
 
-constexpr Candidate kScatterCandidates[]{{Scatter::kName, "rows", offersOfScatter, buildScatter}};
-constexpr KernelEntry kScatterKernels[]{{"scatter", loadScatter}};
+using ScatterFile = StepFile<"scatter", "rows", offersOfScatter, stepOfScatter>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Scatter, kScatterCandidates, kScatterKernels);
+TENON_KERNELS(Scatter, ScatterFile::kCandidates, ScatterFile::kKernels);

@@ -1,12 +1,10 @@
 // Shuffle, Squeeze, Unsqueeze, Identity: no work when the order in memory stays, else one strided copy.
 #include "layers/shuffle.h"
 
-#include "backend/check_shapes.h"
-#include "backend/layer_args.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/shuffle_atoms.h"
+#include "backends/cpu/step_kernel.h"
 #include "layers/identity.h"
 #include "layers/squeeze.h"
 #include "layers/unsqueeze.h"
@@ -96,16 +94,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfIdentity(Problem const& proble
     return offers;
 }
 
-Result<KernelSpec> buildShuffle(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"shuffle", encodeLayerArgs(problem, offer), {}};
-}
-
-Result<KernelSpec> buildView(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"view", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Strides of each atom in a tensor: those of its axis, times the extents of the later atoms of the same axis.
 std::vector<int64_t> atomStrides(
     std::vector<Atom<int64_t>> const& atoms, size_t Atom<int64_t>::*axis, std::vector<int64_t> const& strides)
@@ -121,86 +109,64 @@ std::vector<int64_t> atomStrides(
     return result;
 }
 
-class ShuffleKernel final : public Kernel
+Result<std::vector<CopyAxis>> copyAxes(
+    Shuffle const& layer, TensorArg const& x, TensorArg const& y, std::vector<int64_t> const& middle)
 {
-  public:
-    ShuffleKernel(Shuffle layer, uint32_t unread)
-        : mLayer{layer},
-          mUnread{unread}
+    std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+    std::vector<int64_t> const to = stridesIn(y.layout, y.extents);
+    std::vector<CopyAxis> axes;
+    if (auto const atoms = atomsOf(x.extents, layer.firstTranspose, middle, layer.secondTranspose))
     {
+        std::vector<int64_t> const fromAtoms = atomStrides(*atoms, &Atom<int64_t>::input, from);
+        std::vector<int64_t> const toAtoms = atomStrides(*atoms, &Atom<int64_t>::output, to);
+        for (size_t k = 0; k < atoms->size(); ++k)
+            axes.push_back({(*atoms)[k].extent, fromAtoms[k], toAtoms[k]});
+        return axes;
     }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    if (x.layout != Layout::kLinear || y.layout != Layout::kLinear)
+        return badArgument("the reshape cuts across axes, which needs row-major tensors");
+    if (isTrivialOrder(layer.secondTranspose, shapeOf(middle)))
     {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread}));
-        TensorArg const& x = inputs.front();
-        TensorArg const& y = outputs.front();
-        int32_t const bytes = movableBytes(y.dtype);
-        if (blockOf(x.layout) != 1 || blockOf(y.layout) != 1 || bytes == 0)
-            return badArgument("the copy kernel of shuffles takes unblocked layouts");
-        PreparedInputs const in{inputs, mUnread};
-        std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(mLayer.reshaped(in.get()))));
-        if (volumeOf(middle) != volumeOf(x.extents))
-            return badConfig("{} elements cannot become {}", volumeOf(x.extents), volumeOf(middle));
-        std::vector<CopyAxis> const axes = TENON_TRY(copyAxes(x, y, middle));
-        std::vector<CopyStep::Part> parts;
-        parts.push_back({0, StridedCopy{bytes, axes}});
-        return std::make_shared<CopyStep const>(std::move(parts));
-    }
-
-  private:
-    Result<std::vector<CopyAxis>> copyAxes(
-        TensorArg const& x, TensorArg const& y, std::vector<int64_t> const& middle) const
-    {
-        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
-        std::vector<int64_t> const to = stridesIn(y.layout, y.extents);
-        std::vector<CopyAxis> axes;
-        if (auto const atoms = atomsOf(x.extents, mLayer.firstTranspose, middle, mLayer.secondTranspose))
+        int64_t stride = volumeOf(x.extents); // The transposed input, packed, is the output.
+        for (size_t k = 0; k < x.extents.size(); ++k)
         {
-            std::vector<int64_t> const fromAtoms = atomStrides(*atoms, &Atom<int64_t>::input, from);
-            std::vector<int64_t> const toAtoms = atomStrides(*atoms, &Atom<int64_t>::output, to);
-            for (size_t k = 0; k < atoms->size(); ++k)
-                axes.push_back({(*atoms)[k].extent, fromAtoms[k], toAtoms[k]});
-            return axes;
-        }
-        if (x.layout != Layout::kLinear || y.layout != Layout::kLinear)
-            return badArgument("the reshape cuts across axes, which needs row-major tensors");
-        if (isTrivialOrder(mLayer.secondTranspose, shapeOf(middle)))
-        {
-            int64_t stride = volumeOf(x.extents); // The transposed input, packed, is the output.
-            for (size_t k = 0; k < x.extents.size(); ++k)
-            {
-                auto const axis = static_cast<size_t>(mLayer.firstTranspose[k]);
-                stride /= std::max<int64_t>(x.extents[axis], 1);
-                axes.push_back({x.extents[axis], from[axis], stride});
-            }
-            return axes;
-        }
-        if (!isTrivialOrder(mLayer.firstTranspose, shapeOf(x.extents)))
-            return badArgument("the reshape cuts across axes between two transposes");
-        std::vector<int64_t> const between = stridesIn(Layout::kLinear, middle);
-        for (size_t k = 0; k < middle.size(); ++k)
-        {
-            auto const axis = static_cast<size_t>(mLayer.secondTranspose[k]);
-            axes.push_back({middle[axis], between[axis], to[k]});
+            auto const axis = static_cast<size_t>(layer.firstTranspose[k]);
+            stride /= std::max<int64_t>(x.extents[axis], 1);
+            axes.push_back({x.extents[axis], from[axis], stride});
         }
         return axes;
     }
-
-    Shuffle mLayer;
-    uint32_t mUnread;
-};
-
-Result<std::unique_ptr<Kernel>> loadShuffle(KernelSource const& source)
-{
-    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<ShuffleKernel>(TENON_TRY(fieldsOf<Shuffle>(args)), args.unread);
+    if (!isTrivialOrder(layer.firstTranspose, shapeOf(x.extents)))
+        return badArgument("the reshape cuts across axes between two transposes");
+    std::vector<int64_t> const between = stridesIn(Layout::kLinear, middle);
+    for (size_t k = 0; k < middle.size(); ++k)
+    {
+        auto const axis = static_cast<size_t>(layer.secondTranspose[k]);
+        axes.push_back({middle[axis], between[axis], to[k]});
+    }
+    return axes;
 }
 
-constexpr Candidate kShuffleCandidates[]{{Shuffle::kName, "copy", offersOfShuffle, buildShuffle},
-    {Squeeze::kName, "view", offersOfRank, buildView}, {Unsqueeze::kName, "view", offersOfRank, buildView},
-    {Identity::kName, "view", offersOfIdentity, buildView}};
-constexpr KernelEntry kShuffleKernels[]{{"shuffle", loadShuffle}};
+Step stepOfShuffle(StepOf<Shuffle> const& from)
+{
+    TensorArg const& x = from.inputs.front();
+    TensorArg const& y = from.outputs.front();
+    int32_t const bytes = movableBytes(y.dtype);
+    if (blockOf(x.layout) != 1 || blockOf(y.layout) != 1 || bytes == 0)
+        return badArgument("the copy kernel of shuffles takes unblocked layouts");
+    PreparedInputs const in{from.inputs, from.kernel().args().unread};
+    std::vector<int64_t> const middle = TENON_TRY(concrete(TENON_TRY(from.layer().reshaped(in.get()))));
+    if (volumeOf(middle) != volumeOf(x.extents))
+        return badConfig("{} elements cannot become {}", volumeOf(x.extents), volumeOf(middle));
+    std::vector<CopyAxis> axes = TENON_TRY(copyAxes(from.layer(), x, y, middle));
+    return copyStep({{0, StridedCopy{bytes, std::move(axes)}}});
+}
+
+constexpr Candidate kShuffleCandidates[]{{Shuffle::kName, "copy", offersOfShuffle, buildPlain<"shuffle">},
+    {Squeeze::kName, "view", offersOfRank, buildPlain<"view">},
+    {Unsqueeze::kName, "view", offersOfRank, buildPlain<"view">},
+    {Identity::kName, "view", offersOfIdentity, buildPlain<"view">}};
+constexpr KernelEntry kShuffleKernels[]{{"shuffle", &loadStepKernel<stepOfShuffle>}};
 } // namespace
 
 } // namespace tenon::cpu

@@ -1,11 +1,9 @@
 // Slice: a strided copy when every element lies inside the input.
 #include "layers/slice.h"
 
-#include "backend/check_shapes.h"
-#include "backend/layer_args.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 
 namespace tenon::cpu
 {
@@ -41,81 +39,51 @@ std::variant<std::vector<Offer>, Refusal> offersOfSlice(Problem const& problem)
     return offers;
 }
 
-Result<KernelSpec> buildSlice(Problem const& problem, Offer const& offer)
+Result<Done> checkBounds(size_t axis, int64_t start, int64_t stride, int64_t size, int64_t extent)
 {
-    return KernelSpec{"slice", encodeLayerArgs(problem, offer), {}};
+    constexpr int64_t kFar{int64_t{1} << 40};
+    bool const far = std::max(start, stride) > kFar || std::min(start, stride) < -kFar;
+    if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0 || start + (size - 1) * stride >= extent)
+        return errorOf(ErrorCode::kINVALID_CONFIG,
+            "the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", size, start, stride,
+            axis, extent);
+    return Done{};
 }
 
-class SliceKernel final : public Kernel
+Step stepOfSlice(StepOf<Slice> const& source)
 {
-  public:
-    SliceKernel(Slice layer, uint32_t unread)
-        : mLayer{std::move(layer)},
-          mUnread{unread}
+    TensorArg const& x = source.inputs.front();
+    TensorArg const& out = source.outputs.front();
+    int32_t const bytes = movableBytes(out.dtype);
+    if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
+        || source.layer().mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return badArgument("the copy kernel of slices takes one layout and strict bounds");
+    PreparedInputs const in{source.inputs, source.kernel().args().unread};
+    Slice::Cut const cut = TENON_TRY(source.layer().cut(in.get()));
+    std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
+    std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
+    std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+    std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
+    std::vector<CopyAxis> axes;
+    int64_t offset{0};
+    int64_t const count = volumeOf(out.extents);
+    for (size_t k = 0; k < from.size(); ++k)
     {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(checkShapes({*makeLayer(mLayer), inputs, outputs, {}, mUnread}));
-        TensorArg const& x = inputs.front();
-        TensorArg const& out = outputs.front();
-        int32_t const bytes = movableBytes(out.dtype);
-        if (x.layout != out.layout || blockOf(out.layout) != 1 || bytes == 0
-            || mLayer.mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
-            return badArgument("the copy kernel of slices takes one layout and strict bounds");
-        PreparedInputs const in{inputs, mUnread};
-        Slice::Cut const cut = TENON_TRY(mLayer.cut(in.get()));
-        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
-        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
-        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
-        std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
-        std::vector<CopyAxis> axes;
-        int64_t offset{0};
-        int64_t const count = volumeOf(out.extents);
-        for (size_t k = 0; k < from.size(); ++k)
+        if (count == 0) // Nothing is read: starts may lie anywhere.
         {
-            if (count == 0) // Nothing is read: starts may lie anywhere.
-            {
-                axes.push_back({out.extents[k], 0, to[k]});
-                continue;
-            }
-            TENON_TRY(checkBounds(k, start[k], stride[k], out.extents[k], x.extents[k]));
-            offset += start[k] * from[k];
-            axes.push_back({out.extents[k], stride[k] * from[k], to[k]});
+            axes.push_back({out.extents[k], 0, to[k]});
+            continue;
         }
-        std::vector<CopyStep::Part> parts;
-        parts.push_back({0, StridedCopy{bytes, std::move(axes), offset, 0}});
-        return std::make_shared<CopyStep const>(std::move(parts));
+        TENON_TRY(checkBounds(k, start[k], stride[k], out.extents[k], x.extents[k]));
+        offset += start[k] * from[k];
+        axes.push_back({out.extents[k], stride[k] * from[k], to[k]});
     }
-
-  private:
-    Result<Done> checkBounds(size_t axis, int64_t start, int64_t stride, int64_t size, int64_t extent) const
-    {
-        constexpr int64_t kFar{int64_t{1} << 40};
-        bool const far = std::max(start, stride) > kFar || std::min(start, stride) < -kFar;
-        if (far || start < 0 || start >= extent || start + (size - 1) * stride < 0
-            || start + (size - 1) * stride >= extent)
-            return errorOf(ErrorCode::kINVALID_CONFIG,
-                "the slice of {} elements from {} by {} on axis {} leaves the input's extent of {}", size, start,
-                stride, axis, extent);
-        return Done{};
-    }
-
-    Slice mLayer;
-    uint32_t mUnread;
-};
-
-Result<std::unique_ptr<Kernel>> loadSlice(KernelSource const& source)
-{
-    LayerArgs const args = TENON_TRY(decodeLayerArgs(source.args));
-    return std::make_unique<SliceKernel>(TENON_TRY(fieldsOf<Slice>(args)), args.unread);
+    return copyStep({{0, StridedCopy{bytes, std::move(axes), offset, 0}}});
 }
 
-constexpr Candidate kSliceCandidates[]{{Slice::kName, "copy", offersOfSlice, buildSlice}};
-constexpr KernelEntry kSliceKernels[]{{"slice", loadSlice}};
+using SliceFile = StepFile<"slice", "copy", offersOfSlice, stepOfSlice>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(Slice, kSliceCandidates, kSliceKernels);
+TENON_KERNELS(Slice, SliceFile::kCandidates, SliceFile::kKernels);

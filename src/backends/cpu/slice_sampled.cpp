@@ -1,8 +1,7 @@
 // Slices that read beyond the input, as padding does: positions from a table per axis, runs of neighbours at once.
-#include "backend/check_shapes.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
+#include "backends/cpu/step_kernel.h"
 #include "layers/slice.h"
 
 #include <algorithm>
@@ -46,11 +45,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfSampled(Problem const& problem
     return offers;
 }
 
-Result<KernelSpec> buildSampled(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"slice_sampled", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Offsets into the input, in elements, by position along one axis of the output; −1: the fill value. Those of
 //! [runFirst, runLast) lie side by side in memory.
 struct SampledAxis
@@ -77,27 +71,26 @@ struct SampledAxis
 
 //! Axes in the order of the output's memory, the fastest one last.
 template <typename Bits>
-class SampledStep final : public HostPrepared
+class Sampling
 {
   public:
-    SampledStep(std::vector<SampledAxis> axes, bool hasFill)
+    Sampling(std::vector<SampledAxis> axes, bool hasFill)
         : mAxes{std::move(axes)},
           mHasFill{hasFill}
     {
         for (size_t k = 0; k + 1 < mAxes.size(); ++k)
             mRows *= static_cast<int64_t>(mAxes[k].offsets.size());
     }
-    bool isCollective() const noexcept override
+    int64_t rows() const noexcept
     {
-        return true;
+        return mRows;
     }
-    Result<Done> run(Call const& call, Lane const& lane) const override
+    void operator()(Call const& call, int64_t first, int64_t last) const
     {
         Bits const fill = mHasFill ? *static_cast<Bits const*>(call.inputs[kFillInput]) : Bits{0};
         auto const* x = static_cast<Bits const*>(call.inputs[0]);
         SampledAxis const& inner = mAxes.back();
         auto const width = static_cast<int64_t>(inner.offsets.size());
-        auto const [first, last] = lane.part(mRows);
         for (int64_t row = first; row < last; ++row)
         {
             Bits* const to = static_cast<Bits*>(call.outputs[0]) + row * width;
@@ -113,7 +106,6 @@ class SampledStep final : public HostPrepared
                     static_cast<size_t>(inner.runLast - inner.runFirst) * sizeof(Bits));
             copyEach(x + base, to, inner.runLast, width, fill);
         }
-        return Done{};
     }
 
   private:
@@ -147,80 +139,54 @@ class SampledStep final : public HostPrepared
     int64_t mRows{1};
 };
 
-class SampledKernel final : public Kernel
+Result<std::vector<SampledAxis>> axesOf(StepOf<Slice> const& source)
 {
-  public:
-    SampledKernel(LayerKernel kernel, Slice layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        TensorArg const& out = outputs[0];
-        if (x.layout != out.layout || blockOf(out.layout) != 1 || movableBytes(out.dtype) == 0
-            || mLayer.mode == nvinfer1::SampleMode::kSTRICT_BOUNDS)
-            return badArgument("the kernel of slices beyond the input takes one layout and whole bytes");
-        std::vector<SampledAxis> axes = TENON_TRY(axesOf(inputs, out));
-        bool const hasFill = isPresent(inputs, kFillInput);
-        switch (movableBytes(out.dtype))
+    TensorArg const& x = source.inputs[0];
+    TensorArg const& out = source.outputs[0];
+    PreparedInputs const in{source.inputs, source.kernel().args().unread};
+    Slice::Cut const cut = TENON_TRY(source.layer().cut(in.get()));
+    std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
+    std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
+    std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
+    std::vector<SampledAxis> axes;
+    auto const add = [&](size_t k) {
+        SampledAxis axis;
+        for (int64_t at = 0; at < out.extents[k]; ++at)
         {
-        case 1: return std::make_shared<SampledStep<uint8_t> const>(std::move(axes), hasFill);
-        case 2: return std::make_shared<SampledStep<uint16_t> const>(std::move(axes), hasFill);
-        case 4: return std::make_shared<SampledStep<uint32_t> const>(std::move(axes), hasFill);
-        default: return std::make_shared<SampledStep<uint64_t> const>(std::move(axes), hasFill);
+            int64_t const position = source.layer().sampled(start[k], stride[k], at, x.extents[k]);
+            axis.offsets.push_back(position < 0 ? -1 : position * from[k]);
         }
-    }
-
-  private:
-    Result<std::vector<SampledAxis>> axesOf(std::span<TensorArg const> inputs, TensorArg const& out) const
-    {
-        TensorArg const& x = inputs[0];
-        PreparedInputs const in{inputs, mKernel.args().unread};
-        Slice::Cut const cut = TENON_TRY(mLayer.cut(in.get()));
-        std::vector<int64_t> const start = TENON_TRY(concrete(cut.start));
-        std::vector<int64_t> const stride = TENON_TRY(concrete(cut.stride));
-        std::vector<int64_t> const from = stridesIn(x.layout, x.extents);
-        std::vector<SampledAxis> axes;
-        auto const add = [&](size_t k) {
-            SampledAxis axis;
-            for (int64_t at = 0; at < out.extents[k]; ++at)
-            {
-                int64_t const position = mLayer.sampled(start[k], stride[k], at, x.extents[k]);
-                axis.offsets.push_back(position < 0 ? -1 : position * from[k]);
-            }
-            axes.push_back(std::move(axis));
-        };
-        bool const isLinear = out.layout == Layout::kLinear || out.extents.size() < 3;
-        for (size_t k = 0; k < out.extents.size(); ++k)
-            if (isLinear || k != 1)
-                add(k);
-        if (!isLinear)
-            add(1);
-        if (axes.empty())
-            return badArgument("a slice of a tensor without axes");
-        axes.back().findRun();
-        return axes;
-    }
-
-    LayerKernel mKernel;
-    Slice mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadSampled(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    Slice const layer = TENON_TRY(fieldsOf<Slice>(kernel.args()));
-    return std::make_unique<SampledKernel>(std::move(kernel), layer);
+        axes.push_back(std::move(axis));
+    };
+    bool const isLinear = out.layout == Layout::kLinear || out.extents.size() < 3;
+    for (size_t k = 0; k < out.extents.size(); ++k)
+        if (isLinear || k != 1)
+            add(k);
+    if (!isLinear)
+        add(1);
+    if (axes.empty())
+        return badArgument("a slice of a tensor without axes");
+    axes.back().findRun();
+    return axes;
 }
 
-constexpr Candidate kSampledCandidates[]{{Slice::kName, "sampled", offersOfSampled, buildSampled}};
-constexpr KernelEntry kSampledKernels[]{{"slice_sampled", loadSampled}};
+Step stepOfSampled(StepOf<Slice> const& source)
+{
+    TensorArg const& out = source.outputs[0];
+    if (source.inputs[0].layout != out.layout || blockOf(out.layout) != 1 || movableBytes(out.dtype) == 0
+        || source.layer().mode == nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return badArgument("the kernel of slices beyond the input takes one layout and whole bytes");
+    std::vector<SampledAxis> axes = TENON_TRY(axesOf(source));
+    return withBits(out.dtype, [&]<typename Bits>(Bits) {
+        Sampling<Bits> sampling{std::move(axes), isPresent(source.inputs, kFillInput)};
+        Items const rows{sampling.rows()};
+        return sharedStep(rows, std::move(sampling));
+    });
+}
+
+using SampledFile = StepFile<"slice_sampled", "sampled", offersOfSampled, stepOfSampled>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(SliceSampled, kSampledCandidates, kSampledKernels);
+TENON_KERNELS(SliceSampled, SampledFile::kCandidates, SampledFile::kKernels);

@@ -1,9 +1,8 @@
 // TopK: the first elements of each lane in order; for one of them a scan of whole rows, for more a partial sort.
 #include "layers/top_k.h"
 
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 #include "layers/positions.h"
 
@@ -36,11 +35,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
         .unread = hasCount ? 2U : 0U}};
 }
 
-Result<KernelSpec> buildTopK(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"top_k", encodeLayerArgs(problem, offer), {}};
-}
-
 //! Lanes of `length` elements, `inner` apart, of which `count` are wanted.
 struct TopKPlan
 {
@@ -71,152 +65,96 @@ bool isBefore(Element a, Element b, bool largest)
         return largest ? a > b : a < b;
 }
 
+//! Rows of one outer position side by side, so that memory is read in its order.
 template <typename Element, typename Index>
-class TopKStep final : public HostPrepared
+void scan(TopKPlan const& plan, Element const* x, Element* values, Index* indices, int64_t first, int64_t last)
 {
-  public:
-    TopKStep(TopKPlan plan, int32_t threads)
-        : mPlan{plan},
-          mThreads{threads}
+    for (int64_t at = first; at < last;)
     {
-    }
-    size_t scratchBytes() const noexcept override
-    {
-        return mPlan.count > 1 ? static_cast<size_t>(mThreads * mPlan.length) * sizeof(Ranked<Element>) : 0;
-    }
-    bool isCollective() const noexcept override
-    {
-        return true;
-    }
-    Result<Done> run(Call const& call, Lane const& lane) const override
-    {
-        auto const* x = static_cast<Element const*>(call.inputs[0]);
-        auto* values = static_cast<Element*>(call.outputs[0]);
-        auto* indices = static_cast<Index*>(call.outputs[1]);
-        auto const [first, last] = lane.part(mPlan.outer * mPlan.inner, 16);
-        if (mPlan.count == 1)
-            scan(x, values, indices, first, last);
-        else if (mPlan.count > 1)
+        int64_t const outer = at / plan.inner;
+        int64_t const end = std::min(last, (outer + 1) * plan.inner);
+        Element const* from = x + outer * plan.length * plan.inner + at % plan.inner;
+        std::copy(from, from + (end - at), values + at);
+        std::fill(indices + at, indices + end, Index{0});
+        for (int64_t step = 1; step < plan.length; ++step)
         {
-            auto* entries = static_cast<Ranked<Element>*>(call.scratch) + lane.index * mPlan.length;
-            for (int64_t item = first; item < last; ++item)
-                sortLane(x, values, indices, item, entries);
+            from += plan.inner;
+            for (int64_t i = 0; i < end - at; ++i)
+                if (isBefore(from[i], values[at + i], plan.largest))
+                {
+                    values[at + i] = from[i];
+                    indices[at + i] = static_cast<Index>(step);
+                }
         }
-        return Done{};
+        at = end;
     }
-
-  private:
-    //! Rows of one outer position side by side, so that memory is read in its order.
-    void scan(Element const* x, Element* values, Index* indices, int64_t first, int64_t last) const
-    {
-        for (int64_t at = first; at < last;)
-        {
-            int64_t const outer = at / mPlan.inner;
-            int64_t const end = std::min(last, (outer + 1) * mPlan.inner);
-            Element const* from = x + outer * mPlan.length * mPlan.inner + at % mPlan.inner;
-            std::copy(from, from + (end - at), values + at);
-            std::fill(indices + at, indices + end, Index{0});
-            for (int64_t step = 1; step < mPlan.length; ++step)
-            {
-                from += mPlan.inner;
-                for (int64_t i = 0; i < end - at; ++i)
-                    if (isBefore(from[i], values[at + i], mPlan.largest))
-                    {
-                        values[at + i] = from[i];
-                        indices[at + i] = static_cast<Index>(step);
-                    }
-            }
-            at = end;
-        }
-    }
-
-    void sortLane(Element const* x, Element* values, Index* indices, int64_t item, Ranked<Element>* entries) const
-    {
-        int64_t const outer = item / mPlan.inner;
-        int64_t const inner = item % mPlan.inner;
-        Element const* from = x + outer * mPlan.length * mPlan.inner + inner;
-        for (int64_t i = 0; i < mPlan.length; ++i)
-            entries[i] = {from[i * mPlan.inner], static_cast<int32_t>(i)};
-        bool const largest = mPlan.largest;
-        std::partial_sort(entries, entries + mPlan.count, entries + mPlan.length,
-            [largest](Ranked<Element> const& a, Ranked<Element> const& b) {
-                return isBefore(a.value, b.value, largest)
-                    || (a.index < b.index && !isBefore(b.value, a.value, largest)); // Equal ones keep their order.
-            });
-        int64_t const to = outer * mPlan.count * mPlan.inner + inner;
-        for (int64_t rank = 0; rank < mPlan.count; ++rank)
-        {
-            values[to + rank * mPlan.inner] = entries[rank].value;
-            indices[to + rank * mPlan.inner] = static_cast<Index>(entries[rank].index);
-        }
-    }
-
-    TopKPlan mPlan;
-    int32_t mThreads;
-};
-
-template <typename Element>
-std::shared_ptr<Prepared const> stepOf(DType indices, TopKPlan const& plan, int32_t threads)
-{
-    if (indices == DType::kINT64)
-        return std::make_shared<TopKStep<Element, int64_t> const>(plan, threads);
-    return std::make_shared<TopKStep<Element, int32_t> const>(plan, threads);
 }
 
-class TopKKernel final : public Kernel
+template <typename Element, typename Index>
+void sortLane(
+    TopKPlan const& plan, Element const* x, Element* values, Index* indices, int64_t item, Ranked<Element>* entries)
 {
-  public:
-    TopKKernel(LayerKernel kernel, TopK layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
+    int64_t const outer = item / plan.inner;
+    int64_t const inner = item % plan.inner;
+    Element const* from = x + outer * plan.length * plan.inner + inner;
+    for (int64_t i = 0; i < plan.length; ++i)
+        entries[i] = {from[i * plan.inner], static_cast<int32_t>(i)};
+    bool const largest = plan.largest;
+    std::partial_sort(entries, entries + plan.count, entries + plan.length,
+        [largest](Ranked<Element> const& a, Ranked<Element> const& b) {
+            return isBefore(a.value, b.value, largest)
+                || (a.index < b.index && !isBefore(b.value, a.value, largest)); // Equal ones keep their order.
+        });
+    int64_t const to = outer * plan.count * plan.inner + inner;
+    for (int64_t rank = 0; rank < plan.count; ++rank)
     {
+        values[to + rank * plan.inner] = entries[rank].value;
+        indices[to + rank * plan.inner] = static_cast<Index>(entries[rank].index);
     }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        bool const isLinear =
-            x.layout == Layout::kLinear && outputs[0].layout == Layout::kLinear && outputs[1].layout == Layout::kLinear;
-        if (!isLinear || !canSort(x.dtype))
-            return badArgument("the kernel of TopK takes row-major real numbers or integers");
-        auto const axis = static_cast<size_t>(mLayer.axis());
-        Lanes const lanes{x.extents, axis};
-        TopKPlan const plan{.outer = lanes.outer,
-            .length = lanes.length,
-            .inner = lanes.inner,
-            .count = outputs[0].extents[axis],
-            .largest = mLayer.operation == nvinfer1::TopKOperation::kMAX};
-        if (plan.length > INT32_MAX || plan.count > plan.length)
-            return badArgument("{} elements of an axis of extent {}", plan.count, plan.length);
-        DType const indices = outputs[1].dtype;
-        switch (x.dtype)
-        {
-        case DType::kFLOAT: return stepOf<float>(indices, plan, threads);
-        case DType::kHALF: return stepOf<Half>(indices, plan, threads);
-        case DType::kBF16: return stepOf<Bfloat>(indices, plan, threads);
-        case DType::kINT8: return stepOf<int8_t>(indices, plan, threads);
-        case DType::kINT32: return stepOf<int32_t>(indices, plan, threads);
-        default: return stepOf<int64_t>(indices, plan, threads);
-        }
-    }
-
-  private:
-    LayerKernel mKernel;
-    TopK mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadTopK(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    TopK const layer = TENON_TRY(fieldsOf<TopK>(kernel.args()));
-    return std::make_unique<TopKKernel>(std::move(kernel), layer);
 }
 
-constexpr Candidate kTopKCandidates[]{{TopK::kName, "lanes", offersOfTopK, buildTopK}};
-constexpr KernelEntry kTopKKernels[]{{"top_k", loadTopK}};
+template <typename Element, typename Index>
+Step topKStep(TopKPlan const& plan, int32_t threads)
+{
+    int64_t const entryBytes = plan.count > 1 ? plan.length * static_cast<int64_t>(sizeof(Ranked<Element>)) : 0;
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float));
+    LaneMemory const memory{threads, (entryBytes + 2 * kFloat - 1) / (2 * kFloat) * 2}; // For elements of 8 bytes.
+    return sharedStep(
+        {plan.outer * plan.inner, 16}, memory, [plan](Call const& call, int64_t first, int64_t last, float* scratch) {
+            auto const* x = static_cast<Element const*>(call.inputs[0]);
+            auto* values = static_cast<Element*>(call.outputs[0]);
+            auto* indices = static_cast<Index*>(call.outputs[1]);
+            if (plan.count == 1)
+                scan(plan, x, values, indices, first, last);
+            else if (plan.count > 1)
+                for (int64_t item = first; item < last; ++item)
+                    sortLane(plan, x, values, indices, item, reinterpret_cast<Ranked<Element>*>(scratch));
+        });
+}
+
+Step stepOfTopK(StepOf<TopK> const& from)
+{
+    TensorArg const& x = from.inputs[0];
+    if (!from.areAllIn(Layout::kLinear) || !canSort(x.dtype))
+        return badArgument("the kernel of TopK takes row-major real numbers or integers");
+    auto const axis = static_cast<size_t>(from.layer().axis());
+    Lanes const lanes{x.extents, axis};
+    TopKPlan const plan{.outer = lanes.outer,
+        .length = lanes.length,
+        .inner = lanes.inner,
+        .count = from.outputs[0].extents[axis],
+        .largest = from.layer().operation == nvinfer1::TopKOperation::kMAX};
+    if (plan.length > INT32_MAX || plan.count > plan.length)
+        return badArgument("{} elements of an axis of extent {}", plan.count, plan.length);
+    return withNumber(x.dtype, [&]<typename Element>(Element) {
+        return withIndex(
+            from.outputs[1].dtype, [&]<typename Index>(Index) { return topKStep<Element, Index>(plan, from.threads); });
+    });
+}
+
+using TopKFile = StepFile<"top_k", "lanes", offersOfTopK, stepOfTopK>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(TopK, kTopKCandidates, kTopKKernels);
+TENON_KERNELS(TopK, TopKFile::kCandidates, TopKFile::kKernels);
