@@ -5,6 +5,8 @@
 // hold for every precision. Zero has no sign, and there is one NaN: equal values have equal bits.
 #pragma once
 
+#include "base/integer_op.h"
+
 #include <bit>
 #include <cstdint>
 
@@ -63,13 +65,6 @@ struct RealSpan
     {
         return mayBeNan() ? lo == lo || value != value : value >= lo && value <= hi;
     }
-};
-
-//! Closed interval of integers.
-struct WholeSpan
-{
-    int64_t lo{0};
-    int64_t hi{0};
 };
 
 //! The value in its one form: zero without sign, the one NaN.

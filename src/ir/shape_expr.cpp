@@ -362,34 +362,10 @@ ShapeExpr operator*(ShapeExpr const& a, ShapeExpr const& b)
     return fromTerms(std::move(terms));
 }
 
-int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept
-{
-    switch (op)
-    {
-    case ShapeOp::kFloorDiv:
-    case ShapeOp::kMod:
-    {
-        if (b == 0)
-            return 0;
-        if (a == INT64_MIN && b == -1)
-            return op == ShapeOp::kMod ? 0 : INT64_MAX; // Saturates, as sums and products do.
-        int64_t const rest = a % b;
-        bool const adjust = rest != 0 && (rest < 0) != (b < 0);
-        return op == ShapeOp::kMod ? rest + (adjust ? b : 0) : a / b - (adjust ? 1 : 0);
-    }
-    case ShapeOp::kMin: return std::min(a, b);
-    case ShapeOp::kMax: return std::max(a, b);
-    case ShapeOp::kEqual: return a == b ? 1 : 0;
-    case ShapeOp::kLess: return a < b ? 1 : 0;
-    case ShapeOp::kProduct: return saturatingMul(a, b);
-    default: return 0; // Of real operands.
-    }
-}
-
 ShapeExpr floorDiv(ShapeExpr const& a, ShapeExpr const& b)
 {
     if (a.isConstant() && b.isConstant())
-        return apply(ShapeOp::kFloorDiv, *a.constant(), *b.constant());
+        return apply(IntegerOp::kFloorDiv, *a.constant(), *b.constant());
     if (b == ShapeExpr{1})
         return a;
     if (a == b)
@@ -427,7 +403,7 @@ ShapeExpr ceilDiv(ShapeExpr const& a, ShapeExpr const& b)
 ShapeExpr mod(ShapeExpr const& a, ShapeExpr const& b)
 {
     if (a.isConstant() && b.isConstant())
-        return apply(ShapeOp::kMod, *a.constant(), *b.constant());
+        return apply(IntegerOp::kMod, *a.constant(), *b.constant());
     if (a == b || b == ShapeExpr{1})
         return 0;
     return fromOp(ShapeOp::kMod, a, b);

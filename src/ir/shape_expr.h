@@ -3,6 +3,7 @@
 // that reads one part along many paths stays as small as its parts are many.
 #pragma once
 
+#include "base/integer_op.h"
 #include "base/result.h"
 
 #include <compare>
@@ -52,6 +53,22 @@ enum class ShapeOp : uint8_t
 constexpr bool isRealOp(ShapeOp op) noexcept
 {
     return op >= ShapeOp::kRealSymbol;
+}
+
+//! The arithmetic of an operation on integers; none of others.
+constexpr std::optional<IntegerOp> integerOp(ShapeOp op) noexcept
+{
+    switch (op)
+    {
+    case ShapeOp::kFloorDiv: return IntegerOp::kFloorDiv;
+    case ShapeOp::kMod: return IntegerOp::kMod;
+    case ShapeOp::kMin: return IntegerOp::kMin;
+    case ShapeOp::kMax: return IntegerOp::kMax;
+    case ShapeOp::kEqual: return IntegerOp::kEqual;
+    case ShapeOp::kLess: return IntegerOp::kLess;
+    case ShapeOp::kProduct: return IntegerOp::kMul;
+    default: return std::nullopt;
+    }
 }
 
 class SymbolTable;
@@ -142,8 +159,6 @@ ShapeExpr equal(ShapeExpr const& a, ShapeExpr const& b);
 ShapeExpr less(ShapeExpr const& a, ShapeExpr const& b);
 //! a where condition (0 or 1) is 1, else b.
 ShapeExpr select(ShapeExpr const& condition, ShapeExpr const& a, ShapeExpr const& b);
-//! Value of an operation on integers; the one definition of its meaning, run-time evaluation included.
-int64_t apply(ShapeOp op, int64_t a, int64_t b) noexcept;
 
 //! What a symbol stands for.
 enum class SymbolKind : uint8_t

@@ -163,39 +163,21 @@ class Valuation
         }
         default: break;
         }
+        std::optional<IntegerOp> const op = integerOp(atom.op);
+        TENON_ENSURE(op.has_value(), "a pair has no value");
         int64_t const a = of(atom.a);
-        return apply(atom.op, a, of(atom.b));
+        return apply(*op, a, of(atom.b));
     }
 
     std::span<int64_t const> mValues;
     std::unordered_map<Atom const*, int64_t> mKnown;
 };
 
-Range hull(std::initializer_list<int64_t> corners)
+//! The range that an operation has by its arithmetic.
+Range rangeOf(IntegerOp op, Range const& a, Range const& b)
 {
-    return {std::min(corners), std::max(corners)};
-}
-
-Range times(Range const& a, Range const& b)
-{
-    return hull({saturatingMul(a.min, b.min), saturatingMul(a.min, b.max), saturatingMul(a.max, b.min),
-        saturatingMul(a.max, b.max)});
-}
-
-Range rangeOf(ShapeOp op, Range const& a, Range const& b)
-{
-    if (op == ShapeOp::kProduct)
-        return times(a, b);
-    if (op == ShapeOp::kMin)
-        return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    if (op == ShapeOp::kMax)
-        return {std::max(a.min, b.min), std::max(a.max, b.max)};
-    if (b.min <= 0)
-        return {INT64_MIN, INT64_MAX};
-    if (op == ShapeOp::kMod)
-        return {0, b.max == INT64_MAX ? INT64_MAX : b.max - 1};
-    return hull({apply(ShapeOp::kFloorDiv, a.min, b.min), apply(ShapeOp::kFloorDiv, a.min, b.max),
-        apply(ShapeOp::kFloorDiv, a.max, b.min), apply(ShapeOp::kFloorDiv, a.max, b.max)});
+    WholeSpan const span = apply(op, WholeSpan{a.min, a.max}, WholeSpan{b.min, b.max});
+    return {span.lo, span.hi};
 }
 
 //! Ranges; that of an operation is computed once.
@@ -215,8 +197,8 @@ class Ranges
         {
             Range part{term.factor, term.factor};
             for (AtomPtr const& atom : term.atoms)
-                part = times(part, of(*atom));
-            total = {saturatingAdd(total.min, part.min), saturatingAdd(total.max, part.max)};
+                part = rangeOf(IntegerOp::kMul, part, of(*atom));
+            total = rangeOf(IntegerOp::kAdd, total, part);
         }
         return total;
     }
@@ -227,8 +209,6 @@ class Ranges
         switch (atom.op)
         {
         case ShapeOp::kSymbol: return mSymbols.at(atom.symbol).range;
-        case ShapeOp::kEqual:
-        case ShapeOp::kLess:
         case ShapeOp::kRealEqual:
         case ShapeOp::kRealLess:
         case ShapeOp::kRealIsNan:
@@ -245,7 +225,7 @@ class Ranges
             return mKnown[&atom] = {whole.lo, whole.hi};
         }
         Range const a = of(atom.a);
-        return mKnown[&atom] = rangeOf(atom.op, a, of(atom.b));
+        return mKnown[&atom] = rangeOf(*integerOp(atom.op), a, of(atom.b));
     }
 
     RealSpan real(ShapeExpr const& expr)

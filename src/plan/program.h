@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/bytes.h"
+#include "base/integer_op.h"
 #include "base/layout.h"
 #include "base/place.h"
 
@@ -35,6 +36,7 @@ struct PlanSymbol
 enum class PlanShapeOp : uint8_t
 {
     kConstant, //!< `value`.
+    // Integers of integers: as IntegerOp.
     kAdd,
     kMul,
     kFloorDiv,
@@ -55,6 +57,18 @@ enum class PlanShapeOp : uint8_t
     kReal,         //!< `value`: the RealOp; b is a where it takes one operand.
     kRealSelect,   //!< b where the integer a is not 0, else register `value`.
 };
+
+constexpr PlanShapeOp planShapeOp(IntegerOp op) noexcept
+{
+    return static_cast<PlanShapeOp>(static_cast<uint8_t>(PlanShapeOp::kAdd) + static_cast<uint8_t>(op));
+}
+//! Of an operation from kAdd to kLess.
+constexpr IntegerOp integerOp(PlanShapeOp op) noexcept
+{
+    return static_cast<IntegerOp>(static_cast<uint8_t>(op) - static_cast<uint8_t>(PlanShapeOp::kAdd));
+}
+static_assert(planShapeOp(IntegerOp::kFloorDiv) == PlanShapeOp::kFloorDiv);
+static_assert(planShapeOp(IntegerOp::kLess) == PlanShapeOp::kLess);
 
 constexpr bool isConstant(PlanShapeOp op) noexcept
 {

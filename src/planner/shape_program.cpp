@@ -11,17 +11,11 @@ namespace tenon::planner
 
 namespace
 {
-PlanShapeOp planOp(ShapeOp op)
+//! Of the operations that make integers of real numbers.
+PlanShapeOp testOf(ShapeOp op)
 {
     switch (op)
     {
-    case ShapeOp::kFloorDiv: return PlanShapeOp::kFloorDiv;
-    case ShapeOp::kMod: return PlanShapeOp::kMod;
-    case ShapeOp::kMin: return PlanShapeOp::kMin;
-    case ShapeOp::kMax: return PlanShapeOp::kMax;
-    case ShapeOp::kEqual: return PlanShapeOp::kEqual;
-    case ShapeOp::kLess: return PlanShapeOp::kLess;
-    case ShapeOp::kProduct: return PlanShapeOp::kMul;
     case ShapeOp::kTruncate: return PlanShapeOp::kTruncate;
     case ShapeOp::kRealEqual: return PlanShapeOp::kRealEqual;
     case ShapeOp::kRealLess: return PlanShapeOp::kRealLess;
@@ -29,7 +23,7 @@ PlanShapeOp planOp(ShapeOp op)
     case ShapeOp::kRealIsInfinite: return PlanShapeOp::kRealIsInfinite;
     default: break;
     }
-    TENON_ENSURE(false, "a symbol is not an operation");
+    TENON_ENSURE(false, "no operation makes an integer of it");
 }
 } // namespace
 
@@ -87,52 +81,25 @@ int32_t ShapeProgram::registerOfReal(ShapeExpr::Atom const& atom)
     return emit(PlanShapeOp::kRealSelect, condition, a, realRegisterOf(pair.b));
 }
 
-int32_t ShapeProgram::registerOfAtom(ShapeExpr::Atom const& atom)
+int32_t ShapeProgram::constant(int64_t value)
+{
+    return emit(PlanShapeOp::kConstant, -1, -1, value);
+}
+
+int32_t ShapeProgram::integer(IntegerOp op, int32_t a, int32_t b)
+{
+    return emit(planShapeOp(op), a, b, 0);
+}
+
+int32_t ShapeProgram::other(ShapeExpr::Atom const& atom)
 {
     if (atom.op == ShapeOp::kSymbol)
         return registerOfSymbol(atom.symbol);
     if (isRealOp(atom.op))
         return registerOfReal(atom);
-    if (atom.op >= ShapeOp::kTruncate)
-    {
-        int32_t const a = realRegisterOf(atom.a);
-        bool const isComparison = atom.op == ShapeOp::kRealEqual || atom.op == ShapeOp::kRealLess;
-        return emit(planOp(atom.op), a, isComparison ? realRegisterOf(atom.b) : a, 0);
-    }
-    int32_t const a = registerOf(atom.a);
-    int32_t const b = registerOf(atom.b);
-    return emit(planOp(atom.op), a, b, 0);
-}
-
-int32_t ShapeProgram::registerOfTerm(ShapeExpr::Term const& term)
-{
-    int32_t product{-1};
-    for (ShapeExpr::AtomPtr const& atom : term.atoms)
-    {
-        int32_t const factor = registerOfAtom(*atom);
-        product = product < 0 ? factor : emit(PlanShapeOp::kMul, product, factor, 0);
-    }
-    if (product < 0 || term.factor != 1)
-    {
-        int32_t const factor = emit(PlanShapeOp::kConstant, -1, -1, term.factor);
-        product = product < 0 ? factor : emit(PlanShapeOp::kMul, product, factor, 0);
-    }
-    return product;
-}
-
-int32_t ShapeProgram::registerOf(ShapeExpr const& value)
-{
-    if (value.isConstant())
-        return emit(PlanShapeOp::kConstant, -1, -1, *value.constant());
-    if (auto const known = mSums.find(value); known != mSums.end())
-        return known->second;
-    int32_t sum{-1};
-    for (ShapeExpr::Term const& term : value.terms())
-    {
-        int32_t const next = registerOfTerm(term);
-        sum = sum < 0 ? next : emit(PlanShapeOp::kAdd, sum, next, 0);
-    }
-    return mSums[value] = sum;
+    int32_t const a = realRegisterOf(atom.a);
+    bool const isComparison = atom.op == ShapeOp::kRealEqual || atom.op == ShapeOp::kRealLess;
+    return emit(testOf(atom.op), a, isComparison ? realRegisterOf(atom.b) : a, 0);
 }
 
 std::vector<int32_t> ShapeProgram::realRegistersOf(std::span<ShapeExpr const> values)

@@ -1,7 +1,8 @@
 // Launch: sums of products as a list of instructions.
 #include "plugins/launch.h"
 
-#include "base/saturating.h"
+#include "base/check.h"
+#include "ir/shape_compiler.h"
 
 #include <algorithm>
 #include <map>
@@ -13,42 +14,12 @@ namespace
 {
 constexpr size_t kMaxInstructions{1 << 16};
 
-LaunchOp launchOp(ShapeOp op) noexcept
-{
-    switch (op)
-    {
-    case ShapeOp::kFloorDiv: return LaunchOp::kFloorDiv;
-    case ShapeOp::kMod: return LaunchOp::kMod;
-    case ShapeOp::kMin: return LaunchOp::kMin;
-    case ShapeOp::kMax: return LaunchOp::kMax;
-    case ShapeOp::kEqual: return LaunchOp::kEqual;
-    case ShapeOp::kLess: return LaunchOp::kLess;
-    default: break;
-    }
-    return LaunchOp::kMul;
-}
-
-class Compiler
+class Compiler : public ShapeCompiler<Compiler>
 {
   public:
     explicit Compiler(std::span<std::pair<int32_t, int32_t> const> places)
         : mPlaces{places}
     {
-    }
-
-    int32_t numberOf(ShapeExpr const& value)
-    {
-        if (value.isConstant())
-            return emit(LaunchOp::kConstant, *value.constant(), 0);
-        if (auto const known = mSums.find(value); known != mSums.end())
-            return known->second;
-        int32_t sum{-1};
-        for (ShapeExpr::Term const& term : value.terms())
-        {
-            int32_t const next = numberOf(term);
-            sum = sum < 0 ? next : emit(LaunchOp::kAdd, sum, next);
-        }
-        return mSums[value] = sum;
     }
     std::vector<LaunchInstruction> take()
     {
@@ -56,31 +27,22 @@ class Compiler
     }
 
   private:
-    int32_t numberOf(ShapeExpr::Term const& term)
+    friend ShapeCompiler<Compiler>;
+    int32_t constant(int64_t value)
     {
-        int32_t product{-1};
-        for (ShapeExpr::AtomPtr const& atom : term.atoms)
-        {
-            int32_t const next = numberOf(*atom);
-            product = product < 0 ? next : emit(LaunchOp::kMul, product, next);
-        }
-        if (product >= 0 && term.factor == 1)
-            return product;
-        int32_t const factor = emit(LaunchOp::kConstant, term.factor, 0);
-        return product < 0 ? factor : emit(LaunchOp::kMul, product, factor);
+        return emit(LaunchOp::kConstant, value, 0);
     }
-    int32_t numberOf(ShapeExpr::Atom const& atom)
+    int32_t integer(IntegerOp op, int32_t a, int32_t b)
     {
-        if (atom.op == ShapeOp::kSymbol)
-        {
-            auto const& [input, axis] = mPlaces[static_cast<size_t>(atom.symbol)];
-            return emit(LaunchOp::kExtent, input, axis);
-        }
-        int32_t const a = numberOf(atom.a);
-        int32_t const b = numberOf(atom.b);
-        return emit(launchOp(atom.op), a, b);
+        return emit(launchOp(op), a, b);
     }
-    int32_t emit(LaunchOp op, int64_t a, int64_t b = 0)
+    int32_t other(ShapeExpr::Atom const& atom)
+    {
+        TENON_ENSURE(atom.op == ShapeOp::kSymbol, "no launch computes with real numbers");
+        auto const& [input, axis] = mPlaces[static_cast<size_t>(atom.symbol)];
+        return emit(LaunchOp::kExtent, input, axis);
+    }
+    int32_t emit(LaunchOp op, int64_t a, int64_t b)
     {
         auto const [at, isNew] = mKnown.try_emplace({op, a, b}, static_cast<int32_t>(mInstructions.size()));
         if (isNew)
@@ -91,23 +53,7 @@ class Compiler
     std::span<std::pair<int32_t, int32_t> const> mPlaces;
     std::vector<LaunchInstruction> mInstructions;
     std::map<std::tuple<LaunchOp, int64_t, int64_t>, int32_t> mKnown;
-    std::map<ShapeExpr, int32_t> mSums;
 };
-
-int64_t compute(LaunchOp op, int64_t a, int64_t b) noexcept
-{
-    switch (op)
-    {
-    case LaunchOp::kAdd: return saturatingAdd(a, b);
-    case LaunchOp::kFloorDiv: return apply(ShapeOp::kFloorDiv, a, b);
-    case LaunchOp::kMod: return apply(ShapeOp::kMod, a, b);
-    case LaunchOp::kMin: return apply(ShapeOp::kMin, a, b);
-    case LaunchOp::kMax: return apply(ShapeOp::kMax, a, b);
-    case LaunchOp::kEqual: return apply(ShapeOp::kEqual, a, b);
-    case LaunchOp::kLess: return apply(ShapeOp::kLess, a, b);
-    default: return apply(ShapeOp::kProduct, a, b);
-    }
-}
 } // namespace
 
 LaunchSymbols::LaunchSymbols(std::span<Shape const> inputs)
@@ -180,7 +126,7 @@ std::vector<int64_t> evaluate(LaunchProgram const& program, std::span<std::span<
             numbers.push_back(inputExtents[static_cast<size_t>(each.a)][static_cast<size_t>(each.b)]);
         else
             numbers.push_back(
-                compute(each.op, numbers[static_cast<size_t>(each.a)], numbers[static_cast<size_t>(each.b)]));
+                apply(integerOp(each.op), numbers[static_cast<size_t>(each.a)], numbers[static_cast<size_t>(each.b)]));
     }
     std::vector<int64_t> results;
     for (int32_t const result : program.results)

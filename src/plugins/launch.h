@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/fields.h"
+#include "base/integer_op.h"
 #include "ir/type.h"
 
 namespace tenon::plugins
@@ -12,6 +13,7 @@ enum class LaunchOp : uint8_t
 {
     kConstant, //!< a.
     kExtent,   //!< Of input a along axis b.
+    // As IntegerOp.
     kAdd,
     kMul,
     kFloorDiv,
@@ -21,6 +23,17 @@ enum class LaunchOp : uint8_t
     kEqual,
     kLess,
 };
+constexpr LaunchOp launchOp(IntegerOp op) noexcept
+{
+    return static_cast<LaunchOp>(static_cast<uint8_t>(LaunchOp::kAdd) + static_cast<uint8_t>(op));
+}
+//! Of an operation from kAdd to kLess.
+constexpr IntegerOp integerOp(LaunchOp op) noexcept
+{
+    return static_cast<IntegerOp>(static_cast<uint8_t>(op) - static_cast<uint8_t>(LaunchOp::kAdd));
+}
+static_assert(launchOp(IntegerOp::kFloorDiv) == LaunchOp::kFloorDiv);
+static_assert(launchOp(IntegerOp::kLess) == LaunchOp::kLess);
 
 //! Computes a number from constants, extents, or the numbers of earlier instructions a and b.
 struct LaunchInstruction
