@@ -66,6 +66,9 @@ test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest -q tests
 
+cuda-test: ## Try the CUDA backend on this machine's GPU: contract, kernels, networks, a few times; one table.
+	tools/cuda_test
+
 check: program ## Format, include arrows, headers, API tables, exports, seeds, lint and types of Python.
 	@tools/check $(BUILD)
 

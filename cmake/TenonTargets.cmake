@@ -82,6 +82,16 @@ function(tenon_test_guarded area)
         ENVIRONMENT "TENON_TEST_DEVICE=guarded;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/guarded")
 endfunction()
 
+# Tests on the fake CUDA driver: FILTER names those that the fake can run in a short time, ENVIRONMENT the device.
+function(tenon_test_fake_cuda area)
+    cmake_parse_arguments(ARG "" "ENVIRONMENT;FILTER" "" ${ARGN})
+    add_test(NAME fake_cuda.${area} COMMAND test_${area} --gtest_brief=1 --gtest_filter=${ARG_FILTER})
+    set(environment LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fake_cuda
+        TENON_CACHE_DIR=${PROJECT_BINARY_DIR}/fake_cuda/cache ${ARG_ENVIRONMENT})
+    set_tests_properties(fake_cuda.${area} PROPERTIES TIMEOUT 1500 ENVIRONMENT "${environment}")
+    add_dependencies(test_${area} fake_cuda fake_nvrtc)
+endfunction()
+
 # Writes generated/NAME_table.inc: one line TENON_TABLE_ENTRY(X) for each match of `pattern` in `files`, and
 # generated/NAME_includes.inc with an #include of each header that has one; sorted, so that builds repeat.
 function(tenon_generate_table name files pattern)

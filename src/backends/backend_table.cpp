@@ -6,8 +6,8 @@ namespace tenon
 
 std::span<BackendEntry const> allBackends() noexcept
 {
-    static std::array const rows = rowsOver(
-        {[](int32_t) -> Device& { return cpuWithKernels(); }, [](int32_t) -> Device& { return refWithKernels(); }});
+    static std::array const rows = rowsOver({[](int32_t) -> Device& { return cpuWithKernels(); },
+        [](int32_t) -> Device& { return refWithKernels(); }, cudaWithKernels});
     return rows;
 }
 

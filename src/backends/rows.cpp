@@ -3,6 +3,7 @@
 #include "backends/rows.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
 #include "backends/plugin/plugin.h"
 #include "backends/ref/ref.h"
 
@@ -22,6 +23,14 @@ Backend refWithPlugins()
 {
     Backend backend = refBackend();
     backend.append(pluginCandidates());
+    return backend;
+}
+
+//! Custom layers run on the host as long as their bodies are the host's.
+Backend cudaWithHost()
+{
+    Backend backend = cudaBackend();
+    backend.append(pluginCandidates(), Place::kHost).append(refCandidates(), Place::kHost);
     return backend;
 }
 
@@ -51,7 +60,18 @@ Device& refWithKernels()
     return device;
 }
 
-std::array<BackendEntry, 2> rowsOver(RowDevices const& devices) noexcept
+Device& cudaWithKernels(int32_t index)
+{
+    static bool const areAdded = [] {
+        addCudaHostKernels(hostPluginKernels());
+        addCudaHostKernels(refKernels());
+        return true;
+    }();
+    static_cast<void>(areAdded);
+    return cudaDevice(index);
+}
+
+std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept
 {
     return {
         BackendEntry{.name = "cpu",
@@ -67,6 +87,14 @@ std::array<BackendEntry, 2> rowsOver(RowDevices const& devices) noexcept
             .target = [](int32_t) { return refTarget(); },
             .device = devices.ref,
             .unpack = refusePacking},
+        BackendEntry{.name = "cuda",
+            .isOnlyByName = true, // Until it has run on a GPU.
+            .choosesByTime = true,
+            .probe = probeCuda,
+            .backend = cudaWithHost,
+            .target = cudaTarget,
+            .device = devices.cuda,
+            .unpack = unpackCudaWeight},
     };
 }
 

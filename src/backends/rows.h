@@ -13,12 +13,14 @@ struct RowDevices
 {
     Device& (*cpu)(int32_t index);
     Device& (*ref)(int32_t index);
+    Device& (*cuda)(int32_t index);
 };
 
 //! The build's own, with the kernels that other backends add to them.
 Device& cpuWithKernels();
 Device& refWithKernels();
+Device& cudaWithKernels(int32_t index);
 
-std::array<BackendEntry, 2> rowsOver(RowDevices const& devices) noexcept;
+std::array<BackendEntry, 3> rowsOver(RowDevices const& devices) noexcept;
 
 } // namespace tenon

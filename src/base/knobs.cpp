@@ -12,8 +12,10 @@ namespace tenon
 namespace
 {
 constexpr std::array kKnobs{
-    KnobInfo{Knob::kDevice, "TENON_DEVICE", "text", "cuda when usable, else cpu",
-        "Device of builders and runtimes made from now on: a kind, such as cpu, or kind:N for one of several, from 0."},
+    KnobInfo{Knob::kDevice, "TENON_DEVICE", "text", "cpu",
+        "Device of builders and runtimes made from now on: a kind, such as cpu or cuda, or kind:N for one of several, "
+        "from "
+        "0."},
     KnobInfo{Knob::kThreads, "TENON_THREADS", "count", "the CPUs that this process may use",
         "Threads of a run, unless setMaxThreads says otherwise."},
     KnobInfo{Knob::kSpin, "TENON_SPIN", "number", "1000",
@@ -26,8 +28,8 @@ constexpr std::array kKnobs{
     KnobInfo{Knob::kLog, "TENON_LOG", "text", "what the logger takes",
         "Also print messages of this severity and above to standard error: error, warning, info or verbose.",
         "error warning info verbose"},
-    KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "none", "Folder for measured instruction rates and timings.",
-        "", false},
+    KnobInfo{Knob::kCacheDir, "TENON_CACHE_DIR", "text", "~/.cache/tenon",
+        "Folder in which compiled kernels of GPUs are kept; off: nowhere."},
     KnobInfo{Knob::kTrace, "TENON_TRACE", "text", "none",
         "File that gets a Chrome trace of builds and runs; %p in it stands for the number of the process."},
     KnobInfo{
@@ -140,6 +142,20 @@ std::optional<int64_t> countOf(Knob knob)
     if (problem != std::errc{} || end != text->data() + text->size() || count < leastOf(infoOf(knob)))
         return std::nullopt;
     return count;
+}
+
+std::string cacheFolder()
+{
+    static std::string const folder = []() -> std::string {
+        if (std::optional<std::string> const wanted = knobText(Knob::kCacheDir))
+            return *wanted == "off" ? std::string{} : *wanted;
+        char const* const caches = std::getenv("XDG_CACHE_HOME");
+        if (caches != nullptr && *caches != '\0')
+            return std::string{caches} + "/tenon";
+        char const* const home = std::getenv("HOME");
+        return home != nullptr && *home != '\0' ? std::string{home} + "/.cache/tenon" : std::string{};
+    }();
+    return folder;
 }
 
 bool switchOf(Knob knob, bool standard)

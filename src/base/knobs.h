@@ -50,5 +50,7 @@ std::vector<std::string> knobProblems();
 std::optional<int64_t> countOf(Knob knob);
 //! "1", "on", "true", "yes" are true, "0", "off", "false", "no" false; else the given value.
 bool switchOf(Knob knob, bool standard);
+//! Where this user's caches are, from TENON_CACHE_DIR or below the home folder; empty: nowhere.
+std::string cacheFolder();
 
 } // namespace tenon

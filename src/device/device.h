@@ -51,6 +51,8 @@ struct RunOptions
     int32_t hostThreads{0}; //!< For what runs on the host; 0: the device's default.
     int64_t spin{-1};       //!< Microseconds for which its threads spin when they wait; −1: the device's default.
     StepObserver const* observer{nullptr};
+    //! The observer only takes times: a device may tell it of steps when many are over, and its answer stops nothing.
+    bool timesOnly{false};
     ContinueCheck const* mayContinue{nullptr}; //!< Asked before the first step and between steps.
     //! One of this device's. Null: the run returns when its work is done. Else it may return before; launches, and all
     //! that they point at, must last until the fence is over.

@@ -72,6 +72,7 @@ Result<std::vector<double>> timesOf(
     run.stream = kApartStream;
     run.hostThreads = options.hostThreads;
     run.observer = &add;
+    run.timesOnly = true;
     run.mayContinue = options.mayContinue;
     RunFailure failure;
     TENON_TRY(device.run(all, run, failure));

@@ -7,6 +7,9 @@
 #include "layers/assertion.h"
 #include "layers/element_wise.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace tenon::test
 {
 
@@ -62,6 +65,7 @@ std::vector<DeviceCase> const& deviceCases()
         list.push_back(hostCase("ref", &all[1], plainDevice<1>));
         list.push_back(hostCase("guarded_cpu", &all[0], guardedDevice<0>));
         list.push_back(hostCase("guarded_ref", &all[1], guardedDevice<1>));
+        std::ranges::move(cudaCases(), std::back_inserter(list));
         return list;
     }();
     return cases;
@@ -121,6 +125,7 @@ Step::Step(DeviceCase const& device, LayerPtr layer, std::vector<TensorType> con
     Offers const offers = backend.offers(problem);
     EXPECT_FALSE(offers.accepted.empty());
     Offer const& offer = offers.accepted.front();
+    mPlace = offer.place;
     for (size_t i = 0; i < types.size(); ++i)
         given.push_back({types[i].dtype, offer.inputs[i], problem.typicalExtents(types[i])});
     std::vector<TensorArg> made;
@@ -132,20 +137,26 @@ Step::Step(DeviceCase const& device, LayerPtr layer, std::vector<TensorType> con
         .args = spec->args,
         .weights = std::vector<WeightArg>(types.size()),
         .outputs = made.size(),
-        .layer = "layer"});
+        .layer = "layer",
+        .place = offer.place});
     EXPECT_OK(kernel);
     mKernel = *std::move(kernel);
     auto prepared = mKernel->prepare(given, made, 1);
     EXPECT_OK(prepared);
     mPrepared = *std::move(prepared);
-    mScratch = std::make_unique<DeviceMemoryOf>(mDevice, std::max<size_t>(mPrepared->scratchBytes(), 1));
+    size_t const scratch = std::max<size_t>(mPrepared->scratchBytes(), 1);
+    if (mPlace == Place::kHost)
+        mHostScratch.resize(scratch);
+    else
+        mScratch = std::make_unique<DeviceMemoryOf>(mDevice, scratch);
 }
 
 Launch Step::launch(std::vector<void const*> inputs, std::vector<void*> outputs, int32_t step)
 {
     auto& in = *mInputs.emplace_back(std::make_unique<std::vector<void const*>>(std::move(inputs)));
     auto& out = *mOutputs.emplace_back(std::make_unique<std::vector<void*>>(std::move(outputs)));
-    return {mPrepared.get(), {in.data(), out.data(), mScratch->data(), mProduced}, step, in.size(), out.size()};
+    void* const scratch = mPlace == Place::kHost ? mHostScratch.data() : mScratch->data();
+    return {mPrepared.get(), {in.data(), out.data(), scratch, mProduced}, step, in.size(), out.size(), false, mPlace};
 }
 
 Step sumOf(DeviceCase const& device, int64_t count)

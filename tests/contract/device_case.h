@@ -42,6 +42,9 @@ inline void PrintTo(DeviceCase const& device, std::ostream* out)
     *out << device.name;
 }
 
+//! The first GPU, where there is a driver; none else.
+std::vector<DeviceCase> cudaCases();
+
 //! All devices that this machine has.
 std::vector<DeviceCase> const& deviceCases();
 inline std::string nameOfCase(testing::TestParamInfo<DeviceCase> const& info)
@@ -98,12 +101,19 @@ class Step
     //! `types` with constant extents, in the order of the layer's inputs.
     Step(DeviceCase const& device, LayerPtr layer, std::vector<TensorType> const& types);
     Launch launch(std::vector<void const*> inputs, std::vector<void*> outputs, int32_t step);
+    //! Where its operands have to be.
+    Place place() const noexcept
+    {
+        return mPlace;
+    }
 
   private:
     Device& mDevice;
+    Place mPlace{Place::kDevice};
     std::unique_ptr<Kernel> mKernel;
     std::shared_ptr<Prepared const> mPrepared;
-    std::unique_ptr<DeviceMemoryOf> mScratch;
+    std::unique_ptr<DeviceMemoryOf> mScratch; //!< For steps of the device.
+    std::vector<char> mHostScratch;
     std::vector<std::unique_ptr<std::vector<void const*>>> mInputs;
     std::vector<std::unique_ptr<std::vector<void*>>> mOutputs;
     int64_t mProduced[8]{};

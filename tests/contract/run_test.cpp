@@ -87,12 +87,13 @@ class Runs : public Contract
         if (mAssertion == nullptr)
         {
             mAssertion = std::make_unique<Step>(assertionOf(GetParam(), 4));
-            mFalse = std::make_unique<DeviceMemoryOf>(mDevice, 4);
-            uint8_t const values[]{1, 1, 0, 1};
-            EXPECT_OK(mDevice.copyFromHost(mFalse->data(), values, sizeof(values), kApartStream));
+            mFalse = std::make_unique<DeviceMemoryOf>(mDevice, sizeof(kValues));
+            EXPECT_OK(mDevice.copyFromHost(mFalse->data(), kValues, sizeof(kValues), kApartStream));
         }
-        return mAssertion->launch({mFalse->data()}, {}, position);
+        return mAssertion->launch({mAssertion->place() == Place::kHost ? kValues : mFalse->data()}, {}, position);
     }
+
+    static constexpr uint8_t kValues[]{1, 1, 0, 1};
 
     std::unique_ptr<Fence> mFence;
     Listener mListener;

@@ -14,7 +14,8 @@ std::span<BackendEntry const> allBackends() noexcept
         [](int32_t) -> Device& {
             static test::GuardedDevice device{refWithKernels()};
             return device;
-        }});
+        },
+        cudaWithKernels});
     return rows;
 }
 

@@ -1,0 +1,27 @@
+// The CUDA backend: kernels that are printed as text, compiled on the machine at hand, and kept on disk. The driver and
+// its compiler are opened at run time.
+#pragma once
+
+#include "backend/candidate.h"
+#include "device/device.h"
+
+#include <span>
+
+namespace tenon
+{
+
+//! The build-time face; whoever joins backends appends candidates of the host.
+Backend cudaBackend();
+//! How many GPUs can be used; an error that says what is missing.
+Result<int32_t> probeCuda();
+//! What plans for a GPU are made for, as its driver describes it.
+Target cudaTarget(int32_t index);
+//! The device "cuda", "cuda:1" and so on.
+Device& cudaDevice(int32_t index);
+//! Kernels for steps of the host, for whoever joins backends, before the first device is asked for.
+void addCudaHostKernels(std::span<KernelEntry const> kernels);
+//! This backend packs no weights.
+Result<std::shared_ptr<Constant const>> unpackCudaWeight(
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
+
+} // namespace tenon

@@ -1,0 +1,100 @@
+// The GPUs of this machine: how many there are, what they are like, and their devices.
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/kernel_table.h"
+#include "backends/cuda/nvrtc.h"
+#include "device/cuda/cuda_device.h"
+
+#include <map>
+
+namespace tenon
+{
+
+namespace
+{
+struct Devices
+{
+    std::mutex mutex;
+    std::map<int32_t, std::unique_ptr<CudaDevice>> all;
+    std::vector<KernelEntry> hostKernels;
+};
+
+Devices& devices()
+{
+    static auto* const instance = new Devices; // Never destroyed: streams may work on while the process ends.
+    return *instance;
+}
+
+//! A GPU that the driver does not describe: probeCuda() has said so.
+CudaModel modelOf(int32_t index)
+{
+    Result<cuda::DriverApi const*> const api = cuda::driver();
+    Result<CudaModel> model = api ? cudaModel(**api, index) : Result<CudaModel>{api.error()};
+    return model ? *std::move(model) : CudaModel{.major = 8};
+}
+} // namespace
+
+Result<int32_t> probeCuda()
+{
+    cuda::DriverApi const& api = *TENON_TRY(cuda::driver());
+    int count{0};
+    TENON_CUDA_TRY(api, cuDeviceGetCount, &count);
+    if (count == 0)
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE, "there is an NVIDIA driver, but no GPU that it shows");
+    static_cast<void>(TENON_TRY(cuda::nvrtc()));
+    TENON_TRY(static_cast<CudaDevice&>(cudaDevice(0)).alive());
+    return count;
+}
+
+Device& cudaDevice(int32_t index)
+{
+    static cuda::DriverApi const kNoDriver{};
+    std::scoped_lock const lock{devices().mutex};
+    std::unique_ptr<CudaDevice>& device = devices().all[index];
+    if (device == nullptr)
+    {
+        Result<cuda::DriverApi const*> const api = cuda::driver();
+        device = std::make_unique<CudaDevice>(api ? **api : kNoDriver, index);
+        for (cuda::KernelFile const& file : cuda::allKernelFiles())
+            device->add(file.kernels);
+        device->addHostKernels(devices().hostKernels);
+    }
+    return *device;
+}
+
+void addCudaHostKernels(std::span<KernelEntry const> kernels)
+{
+    std::scoped_lock const lock{devices().mutex};
+    devices().hostKernels.insert(devices().hostKernels.end(), kernels.begin(), kernels.end());
+    for (auto const& [index, device] : devices().all) // A probe has opened one already.
+        device->addHostKernels(kernels);
+}
+
+//! Rates are rough: a tenth of a multiprocessor's peak for arithmetic, and memory of the kind that such GPUs have.
+Target cudaTarget(int32_t index)
+{
+    CudaModel const model = modelOf(index);
+    Target target;
+    target.device = "cuda";
+    target.architecture = model.architecture();
+    target.limits.alignment = 256;
+    double const bytesPerMicrosecond = model.major >= 9 ? 2e6 : model.major >= 8 ? 8e5 : 3e5;
+    target.rates = {.startMicroseconds = 3.0,
+        .multiplicationsPerMicrosecond = 1e4 * model.multiprocessors,
+        .bytesPerMicrosecond = bytesPerMicrosecond,
+        .fastTypes = {DType::kHALF, DType::kBF16},
+        .hasTf32 = model.major >= 8};
+    target.reorder = {.startMicroseconds = 3.0, .bytesPerMicrosecond = bytesPerMicrosecond / 4};
+    target.transfer = {.startMicroseconds = 15.0, .bytesPerMicrosecond = 1.2e4};
+    target.hasOwnMemory = true;
+    target.layouts = {Layout::kLinear, Layout::kChannelsLast};
+    target.fusion = {.pointwiseInputs = 8, .pointwiseOperations = 48};
+    return target;
+}
+
+Result<std::shared_ptr<Constant const>> unpackCudaWeight(
+    std::string_view packing, DType, std::vector<int64_t>, void const*, size_t)
+{
+    return badArgument("the CUDA backend packs no weights, but one is packed as '{}'", packing);
+}
+
+} // namespace tenon

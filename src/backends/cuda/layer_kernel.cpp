@@ -1,0 +1,167 @@
+// LayerKernel: checks, and how operands lie in memory.
+#include "backends/cuda/layer_kernel.h"
+
+#include "ir/host_tensor.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+LayerKernel::LayerKernel(LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device)
+    : mArgs{std::move(args)},
+      mLayer{std::move(layer)},
+      mWeights{std::move(weights)},
+      mDevice{device}
+{
+    for (WeightArg& weight : mWeights)
+        weight.packing = {}; // Text of the plan's, and none of these is packed.
+}
+
+Result<std::shared_ptr<Prepared const>> LayerKernel::prepare(
+    std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const
+{
+    TENON_TRY(checkShapes({*mLayer, inputs, outputs, mWeights, mArgs.unread}));
+    if (std::ranges::all_of(outputs, [](TensorArg const& out) { return volumeOf(out.extents) == 0; }))
+        return std::shared_ptr<Prepared const>{std::make_shared<NothingToDo>()};
+    return plan(inputs, outputs);
+}
+
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents)
+{
+    std::vector<size_t> const axes = memoryAxes(layout, extents.size());
+    std::vector<int64_t> strides(extents.size());
+    int64_t stride{1};
+    for (size_t i = axes.size(); i-- > 0;)
+    {
+        strides[axes[i]] = stride;
+        stride *= extents[axes[i]];
+    }
+    return strides;
+}
+
+std::vector<size_t> memoryAxes(Layout layout, size_t rank)
+{
+    std::vector<size_t> axes;
+    for (size_t i = 0; i < rank; ++i)
+        if (i != 1 || layout == Layout::kLinear || rank < 3)
+            axes.push_back(i);
+    if (axes.size() < rank)
+        axes.push_back(1);
+    return axes;
+}
+
+void mergeAxes(std::vector<int64_t>& extents, std::vector<std::vector<int64_t>>& strides)
+{
+    auto const drop = [&](size_t i) {
+        extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(i));
+        for (auto& own : strides)
+            own.erase(own.begin() + static_cast<std::ptrdiff_t>(i));
+    };
+    for (size_t i = extents.size(); i-- > 0;)
+        if (extents[i] == 1 && extents.size() > 1)
+            drop(i);
+    for (size_t i = extents.size(); i-- > 1;)
+    {
+        bool const isEven = std::ranges::all_of(
+            strides, [&](std::vector<int64_t> const& own) { return own[i - 1] == own[i] * extents[i]; });
+        if (!isEven)
+            continue;
+        extents[i] *= extents[i - 1];
+        drop(i - 1);
+    }
+    if (!extents.empty())
+        return;
+    extents.push_back(1);
+    for (auto& own : strides)
+        own.push_back(0);
+}
+
+int32_t movableBytes(DType type) noexcept
+{
+    int32_t const bits = bitsOf(type);
+    return bits % 8 == 0 ? bits / 8 : 0;
+}
+
+std::vector<Layout> plainLayouts(int32_t rank)
+{
+    return rank >= 3 ? std::vector{Layout::kLinear, Layout::kChannelsLast} : std::vector{Layout::kLinear};
+}
+
+double costOf(Problem const& problem, double multiplications, double bytes)
+{
+    TargetRates const& rates = problem.target->rates;
+    return rates.startMicroseconds + multiplications / rates.multiplicationsPerMicrosecond
+        + bytes / rates.bytesPerMicrosecond;
+}
+
+double bytesOf(Problem const& problem)
+{
+    double bytes{0.0};
+    auto const add = [&](TensorType const& type) {
+        bytes += static_cast<double>(tenon::bytesOf(type.dtype, volumeOf(problem.typicalExtents(type))));
+    };
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        if (problem.hasInput(i))
+            add(problem.input(i));
+    for (size_t i = 0; i < problem.node->outputs.size(); ++i)
+        add(problem.output(i));
+    return bytes;
+}
+
+Inputs inputsOf(Problem const& problem)
+{
+    std::vector<Input> views;
+    for (ValueId const id : problem.node->inputs)
+    {
+        if (id == kNone)
+        {
+            views.push_back({});
+            continue;
+        }
+        Value const& value = problem.graph->value(id);
+        views.push_back({&value.type, value.contents ? &*value.contents : nullptr, value.constant.get(), value.name});
+    }
+    return Inputs{std::move(views), problem.node->name};
+}
+
+bool hasKnownContents(Problem const& problem, size_t input)
+{
+    if (!problem.hasInput(input))
+        return true;
+    Value const& value = problem.graph->value(problem.node->input(input));
+    return value.contents.has_value() || (value.constant != nullptr && !isFloating(value.constant->dtype));
+}
+
+PreparedInputs::PreparedInputs(std::span<TensorArg const> args, uint32_t unread)
+    : mTypes(args.size()),
+      mContents(args.size()),
+      mInputs{{}, "?"} // The runtime puts the layer before every error.
+{
+    std::vector<Input> views(args.size());
+    for (size_t i = 0; i < args.size(); ++i)
+    {
+        bool const isValues = isUnreadIn(unread, i) && isInteger(args[i].dtype);
+        if (!args[i].present && !isValues)
+            continue;
+        mTypes[i] = {args[i].dtype, shapeOf(args[i].extents)};
+        if (isValues)
+        {
+            mTypes[i].shape = {static_cast<int64_t>(args[i].extents.size())};
+            mContents[i] = shapeOf(args[i].extents);
+            views[i].contents = &mContents[i];
+        }
+        views[i].type = &mTypes[i];
+    }
+    mInputs = Inputs{std::move(views), "?"};
+}
+
+Result<std::vector<int64_t>> concrete(Shape const& shape)
+{
+    std::optional<std::vector<int64_t>> extents = staticExtents(shape);
+    if (!extents)
+        return badArgument("a shape that is still open when the kernel is prepared");
+    return *std::move(extents);
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,117 @@
+// LayerKernel: what kernels of layers share on the device: the layer and its arguments, checks of the operands, and
+// steps that have nothing to do.
+#pragma once
+
+#include "backend/check_shapes.h"
+#include "backend/layer_args.h"
+#include "backends/cuda/kernel_table.h"
+#include "backends/cuda/modules.h"
+#include "base/type_set.h"
+#include "layers/layer_table.h"
+
+namespace tenon::cuda
+{
+
+class LayerKernel : public Kernel
+{
+  public:
+    LayerKernel(LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device);
+    //! Checks the operands and plans; a step that does nothing where no output has elements.
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t hostThreads) const final;
+
+  protected:
+    virtual Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const = 0;
+
+    Layer const& layer() const noexcept
+    {
+        return *mLayer;
+    }
+    LayerArgs const& args() const noexcept
+    {
+        return mArgs;
+    }
+    CudaDevice const& device() const noexcept
+    {
+        return mDevice;
+    }
+
+  private:
+    LayerArgs mArgs;
+    LayerPtr mLayer;
+    std::vector<WeightArg> mWeights; //!< For what the layer infers from contents.
+    CudaDevice const& mDevice;
+};
+
+//! A factory of kernels K with the constructor of LayerKernel. No weight may be packed.
+template <typename K>
+Result<std::unique_ptr<Kernel>> loadLayerKernel(KernelSource const& source, CudaDevice const& device)
+{
+    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
+    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
+    for (WeightArg const& weight : source.weights)
+        if (weight.data != nullptr && !weight.packing.empty())
+            return badArgument("the CUDA backend cannot read weights packed as '{}'", weight.packing);
+    return std::unique_ptr<Kernel>{
+        std::make_unique<K>(std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device)};
+}
+
+//! Does nothing.
+class NothingToDo final : public CudaPrepared
+{
+  public:
+    Result<Done> launch(CudaCall const&) const override
+    {
+        return Done{};
+    }
+};
+
+inline constexpr size_t kMaxAxes{8};
+inline constexpr size_t kMaxOperands{12};
+inline constexpr TypeSet kRealTypes{DType::kFLOAT, DType::kHALF, DType::kBF16};
+
+//! Strides in elements by logical axis, as the layout puts them; layouts without padding only.
+std::vector<int64_t> stridesIn(Layout layout, std::vector<int64_t> const& extents);
+//! Axes from the slowest to the fastest in memory.
+std::vector<size_t> memoryAxes(Layout layout, size_t rank);
+//! Axes of extent 1 go, and those over which every operand moves evenly become one; one axis stays at least.
+void mergeAxes(std::vector<int64_t>& extents, std::vector<std::vector<int64_t>>& strides);
+//! Whether 32 bits hold every number up to this one.
+inline bool isSmall(int64_t count) noexcept
+{
+    return count <= INT32_MAX;
+}
+//! Bytes of an element when kernels that move data can move it: 1, 2, 4 or 8; 0 for packed types.
+int32_t movableBytes(DType type) noexcept;
+
+//! Layouts that kernels of any tensor take at this rank.
+std::vector<Layout> plainLayouts(int32_t rank);
+double costOf(Problem const& problem, double multiplications, double bytes);
+//! Bytes of all tensors of a node at the typical shape.
+double bytesOf(Problem const& problem);
+
+//! While building: types, contents and constants of the node's inputs. The problem must outlive the result.
+Inputs inputsOf(Problem const& problem);
+//! True when the planner hands the input's contents to `prepare` if an offer calls it unread.
+bool hasKnownContents(Problem const& problem, size_t input);
+
+//! When prepared: concrete extents; contents of the operands that the offer called unread.
+class PreparedInputs
+{
+  public:
+    PreparedInputs(std::span<TensorArg const> args, uint32_t unread);
+    Inputs const& get() const noexcept
+    {
+        return mInputs;
+    }
+
+  private:
+    std::vector<TensorType> mTypes;
+    std::vector<Shape> mContents;
+    Inputs mInputs;
+};
+//! Values of a shape whose extents are all known, else an error.
+Result<std::vector<int64_t>> concrete(Shape const& shape);
+
+} // namespace tenon::cuda

@@ -1,0 +1,221 @@
+// MatrixMultiply by tiles in shared memory: for every type of real numbers, transposes and batches, without a library.
+#include "layers/matrix_multiply.h"
+#include "backends/cuda/kernel_text.h"
+#include "backends/cuda/layer_kernel.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+using nvinfer1::MatrixOperation;
+
+constexpr int64_t kTile{64}; //!< Rows and columns of the result that one block makes.
+
+TENON_DEVICE_STRUCT(ProductParams, unsigned const* stop; void const* a; void const* b; void const* bias; void* c;
+                    long long rows; long long columns; long long depth; long long aRow; long long aDepth;
+                    long long bDepth; long long bColumn; float alpha; int hasBias; int axes;
+                    unsigned long long extents[8]; long long aBatch[8]; long long bBatch[8];);
+
+//! 256 threads, each with 4 by 4 results; both operands pass through shared memory 16 deep.
+constexpr char kProductKernel[]{R"(
+TENON_KERNEL(product, ProductParams)
+{
+    __shared__ float as[16][64 + 4];
+    __shared__ float bs[16][64 + 4];
+    u64 left = blockIdx.z;
+    i64 aAt = 0;
+    i64 bAt = 0;
+    for (int axis = p.axes - 1; axis >= 0; --axis)
+    {
+        i64 const x = (i64)takeAxis(left, p.extents[axis], 0);
+        aAt += x * p.aBatch[axis];
+        bAt += x * p.bBatch[axis];
+    }
+    i64 const row0 = (i64)blockIdx.y * 64;
+    i64 const column0 = (i64)blockIdx.x * 64;
+    Stored const* const a = (Stored const*)p.a + aAt;
+    Stored const* const b = (Stored const*)p.b + bAt;
+    int const t = (int)threadIdx.x;
+    int const ty = t / 16;
+    int const tx = t % 16;
+    float sum[4][4] = {};
+    for (i64 k0 = 0; k0 < p.depth; k0 += 16)
+    {
+        for (int i = t; i < 16 * 64; i += 256)
+        {
+            int const ka = p.aDepth == 1 ? i % 16 : i / 64;
+            int const ra = p.aDepth == 1 ? i / 16 : i % 64;
+            bool const isInA = row0 + ra < p.rows && k0 + ka < p.depth;
+            as[ka][ra] = isInA ? widen(a[(row0 + ra) * p.aRow + (k0 + ka) * p.aDepth]) : 0.0f;
+            int const kb = p.bDepth == 1 ? i % 16 : i / 64;
+            int const cb = p.bDepth == 1 ? i / 16 : i % 64;
+            bool const isInB = column0 + cb < p.columns && k0 + kb < p.depth;
+            bs[kb][cb] = isInB ? widen(b[(k0 + kb) * p.bDepth + (column0 + cb) * p.bColumn]) : 0.0f;
+        }
+        __syncthreads();
+        for (int k = 0; k < 16; ++k)
+            for (int i = 0; i < 4; ++i)
+                for (int j = 0; j < 4; ++j)
+                    sum[i][j] = fmaf(as[k][ty + 16 * i], bs[k][tx + 16 * j], sum[i][j]);
+        __syncthreads();
+    }
+    Stored* const c = (Stored*)p.c + (i64)blockIdx.z * p.rows * p.columns;
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j)
+        {
+            i64 const row = row0 + ty + 16 * i;
+            i64 const column = column0 + tx + 16 * j;
+            if (row >= p.rows || column >= p.columns)
+                continue;
+            float const bias = p.hasBias ? widen(((Stored const*)p.bias)[column]) : 0.0f;
+            put(c[row * p.columns + column], sum[i][j] * p.alpha + bias);
+        }
+}
+)"};
+
+class ProductStep final : public CudaPrepared
+{
+  public:
+    ProductStep(ProductParams params, Grid grid, void* code)
+        : mParams{params},
+          mGrid{grid},
+          mCode{code}
+    {
+    }
+    Result<Done> launch(CudaCall const& at) const override
+    {
+        ProductParams params = mParams;
+        params.a = at.call.inputs[0];
+        params.b = at.call.inputs[1];
+        params.bias = params.hasBias != 0 ? at.call.inputs[2] : nullptr;
+        params.c = at.call.outputs[0];
+        return launchKernel(at, mCode, mGrid, params);
+    }
+
+  private:
+    ProductParams mParams;
+    Grid mGrid;
+    void* mCode;
+};
+
+//! Extents and strides of the axes in front of the matrices.
+struct Batches
+{
+    std::vector<int64_t> extents;
+    std::vector<int64_t> strides;
+};
+
+Batches batchesOf(TensorArg const& arg, MatrixOperation operation)
+{
+    size_t const matrix = operation == MatrixOperation::kVECTOR ? 1 : 2;
+    Batches batches;
+    batches.extents.assign(arg.extents.begin(), arg.extents.end() - static_cast<std::ptrdiff_t>(matrix));
+    std::vector<int64_t> const strides = stridesIn(Layout::kLinear, arg.extents);
+    for (size_t i = 0; i < batches.extents.size(); ++i)
+        batches.strides.push_back(batches.extents[i] == 1 ? 0 : strides[i]);
+    return batches;
+}
+
+class ProductKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
+        if (!layer.epilogue.steps.empty() || inputs.size() < 2 || inputs[0].dtype != outputs[0].dtype
+            || inputs[1].dtype != outputs[0].dtype || !kRealTypes.has(outputs[0].dtype))
+            return badArgument("the product kernel takes matrices of one type of real numbers and no epilogue");
+        for (TensorArg const& arg : inputs)
+            if (arg.present && arg.layout != Layout::kLinear)
+                return badArgument("the product kernel takes row-major matrices");
+        ProductParams params = TENON_TRY(paramsOf(layer, inputs[0], inputs[1]));
+        params.hasBias = inputs.size() > 2 && inputs[2].present ? 1 : 0;
+        constexpr int64_t kMaxGrid{65535};
+        int64_t const tilesDown = (params.rows + kTile - 1) / kTile;
+        int64_t const batch = volumeOf(outputs[0].extents) / std::max<int64_t>(params.rows * params.columns, 1);
+        if (tilesDown > kMaxGrid || batch > kMaxGrid)
+            return badArgument("{} matrices of {} rows are more than its grid holds", batch, params.rows);
+        Grid const grid{.x = static_cast<unsigned>((params.columns + kTile - 1) / kTile),
+            .y = static_cast<unsigned>(tilesDown),
+            .z = static_cast<unsigned>(batch),
+            .block = 256};
+        Module const& module = *TENON_TRY(moduleOf(device(),
+            wholeText(std::string{kProductParamsText}
+                + fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(outputs[0].dtype))) + kProductKernel)));
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<ProductStep>(params, grid, TENON_TRY(module.function("product")))};
+    }
+
+  private:
+    static Result<ProductParams> paramsOf(MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
+    {
+        auto const last = [](TensorArg const& arg, size_t i) { return arg.extents[arg.extents.size() - i]; };
+        ProductParams params{};
+        params.alpha = layer.alpha;
+        bool const isTurnedA = layer.operation0 == MatrixOperation::kTRANSPOSE;
+        bool const isTurnedB = layer.operation1 == MatrixOperation::kTRANSPOSE;
+        params.depth = last(a, isTurnedA ? 2 : 1);
+        params.rows = layer.operation0 == MatrixOperation::kVECTOR ? 1 : last(a, isTurnedA ? 1 : 2);
+        params.columns = layer.operation1 == MatrixOperation::kVECTOR ? 1 : last(b, isTurnedB ? 2 : 1);
+        params.aRow = isTurnedA ? 1 : params.depth;
+        params.aDepth = isTurnedA ? params.rows : 1;
+        params.bColumn = isTurnedB ? params.depth : 1;
+        params.bDepth = isTurnedB ? 1 : params.columns;
+        Batches const batchA = batchesOf(a, layer.operation0);
+        Batches const batchB = batchesOf(b, layer.operation1);
+        if (batchA.extents.size() != batchB.extents.size() || batchA.extents.size() > kMaxAxes)
+            return badArgument("its operands have {} and {} batch axes", batchA.extents.size(), batchB.extents.size());
+        params.axes = static_cast<int>(batchA.extents.size());
+        for (size_t i = 0; i < batchA.extents.size(); ++i)
+        {
+            params.extents[i] = static_cast<uint64_t>(batchA.extents[i] == 1 ? batchB.extents[i] : batchA.extents[i]);
+            params.aBatch[i] = batchA.strides[i];
+            params.bBatch[i] = batchB.strides[i];
+        }
+        return params;
+    }
+};
+
+std::variant<std::vector<Offer>, Refusal> offersOfProduct(Problem const& problem)
+{
+    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
+    DType const type = problem.output().dtype;
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type
+        || !layer.epilogue.steps.empty())
+        return refuse("tiles", "takes one type of real numbers and no epilogue");
+    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
+        return refuse("tiles", fmt::format("rank {}", problem.input(0).rank()));
+    constexpr int64_t kMaxGrid{65535};
+    std::vector<int64_t> const out = problem.typicalExtents(problem.output());
+    auto const elements = static_cast<double>(volumeOf(out));
+    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
+    int64_t const depth = a[a.size() - (layer.operation0 == MatrixOperation::kTRANSPOSE ? 2 : 1)];
+    if (elements > 1e6 * kMaxGrid)
+        return refuse("tiles", "more matrices than its grid holds");
+    Offer offer;
+    offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+    offer.outputs = {Layout::kLinear};
+    offer.cost = costOf(problem, elements * static_cast<double>(depth), bytesOf(problem));
+    return std::vector<Offer>{std::move(offer)};
+}
+
+Result<KernelSpec> buildProduct(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{.kernel = "product", .args = encodeLayerArgs(problem, offer), .packed = {}};
+}
+
+constexpr Candidate kProductCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "tiles", .offers = offersOfProduct, .build = buildProduct}};
+constexpr CudaKernelEntry kProductKernels[]{{"product", &loadLayerKernel<ProductKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(MatrixMultiply, kProductCandidates, kProductKernels);

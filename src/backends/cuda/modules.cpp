@@ -1,0 +1,140 @@
+// Modules: the cache in memory and on disk. A file is named after what it was made of, so that it is never out of date.
+#include "backends/cuda/modules.h"
+
+#include "backends/cuda/nvrtc.h"
+#include "base/knobs.h"
+#include "base/sha256.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+namespace fs = std::filesystem;
+
+struct Loaded
+{
+    std::mutex mutex;
+    std::map<std::pair<CudaDevice const*, std::string>, std::unique_ptr<Module>> all; //!< By device and digest.
+};
+
+Loaded& loaded()
+{
+    static auto* const instance = new Loaded; // Never destroyed: engines of static objects run late.
+    return *instance;
+}
+
+std::string digestOf(std::string const& text)
+{
+    return hexOf(sha256({reinterpret_cast<uint8_t const*>(text.data()), text.size()}));
+}
+
+Bytes readFile(fs::path const& path)
+{
+    std::ifstream in{path, std::ios::binary};
+    return Bytes{std::istreambuf_iterator<char>{in}, std::istreambuf_iterator<char>{}};
+}
+
+//! Whole or not at all, as other processes read it. A folder that cannot be written only costs time.
+void keepFile(fs::path const& path, ByteView bytes)
+{
+    std::error_code problem;
+    fs::create_directories(path.parent_path(), problem);
+    fs::path const own = path.string() + fmt::format(".{}", getpid());
+    {
+        std::ofstream out{own, std::ios::binary};
+        out.write(reinterpret_cast<char const*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        if (!out)
+            return fs::remove(own, problem), void();
+    }
+    fs::rename(own, path, problem);
+}
+
+Result<void*> loadImage(CudaDevice const& device, Bytes const& image)
+{
+    Current const current{device};
+    constexpr size_t kLogBytes{4096};
+    std::string log(kLogBytes, '\0');
+    JitOption names[]{kJitErrorLog, kJitErrorLogBytes};
+    void* values[]{log.data(), reinterpret_cast<void*>(kLogBytes)};
+    void* module{nullptr};
+    Code const code = device.api().cuModuleLoadDataEx(&module, image.data(), 2, names, values);
+    if (code == kSuccess)
+        return module;
+    Error error = device.noted(code, "cuModuleLoadDataEx");
+    error.message += fmt::format(" {}", log.c_str());
+    return error;
+}
+
+//! From disk where it is there and the driver takes it, else compiled.
+Result<void*> makeModule(CudaDevice const& device, std::string const& source)
+{
+    NvrtcApi const& compiler = *TENON_TRY(nvrtc());
+    std::string const goal = goalFor(compiler, device.model().major * 10 + device.model().minor);
+    std::string const key = digestOf(fmt::format("{} {}.{}\n{}", goal, compiler.major, compiler.minor, source));
+    fs::path const folder = binaryFolder();
+    fs::path const path = folder / (key + ".cubin");
+    std::error_code problem;
+    if (!folder.empty() && fs::exists(path, problem))
+        if (Result<void*> const kept = loadImage(device, readFile(path)))
+            return kept;
+    Bytes const image = TENON_TRY(compile(compiler, source, goal));
+    void* const module = TENON_TRY(loadImage(device, image));
+    if (!folder.empty())
+    {
+        keepFile(path, image);
+        keepFile(folder / (key + ".cu"), {reinterpret_cast<uint8_t const*>(source.data()), source.size()});
+    }
+    return module;
+}
+} // namespace
+
+Result<void*> Module::function(char const* name) const
+{
+    Current const current{mDevice};
+    void* function{nullptr};
+    if (Code const code = mDevice.api().cuModuleGetFunction(&function, mHandle, name); code != kSuccess)
+        return mDevice.noted(code, fmt::format("cuModuleGetFunction of '{}'", name));
+    return function;
+}
+
+Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source)
+{
+    std::pair key{&device, digestOf(source)};
+    {
+        std::scoped_lock const lock{loaded().mutex};
+        if (auto const found = loaded().all.find(key); found != loaded().all.end())
+            return found->second.get();
+    }
+    void* const handle = TENON_TRY(makeModule(device, source)); // Without the lock: it takes a tenth of a second.
+    std::scoped_lock const lock{loaded().mutex};
+    std::unique_ptr<Module>& kept = loaded().all[std::move(key)];
+    if (kept != nullptr) // Another thread was faster.
+    {
+        Current const current{device};
+        static_cast<void>(device.api().cuModuleUnload(handle));
+    }
+    else
+        kept.reset(new Module{device, handle});
+    return kept.get();
+}
+
+fs::path binaryFolder()
+{
+    std::string const folder = cacheFolder();
+    return folder.empty() ? fs::path{} : fs::path{folder} / "cuda";
+}
+
+Grid gridFor(CudaDevice const& device, int64_t items, unsigned block)
+{
+    int64_t const wanted = (items + block - 1) / block;
+    int64_t const most = int64_t{16} * std::max(device.model().multiprocessors, 1);
+    return {.x = static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, most)), .block = block};
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,61 @@
+// Modules: kernels as text to kernels that can be launched; compiled once per machine, loaded once per device.
+#pragma once
+
+#include "device/cuda/cuda_device.h"
+
+#include <filesystem>
+
+namespace tenon::cuda
+{
+
+//! A module on one device, for as long as the process lives.
+class Module
+{
+  public:
+    //! Of the module's kernel by its name; an error when it has none.
+    Result<void*> function(char const* name) const;
+
+  private:
+    friend Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source);
+    Module(CudaDevice const& device, void* handle)
+        : mDevice{device},
+          mHandle{handle}
+    {
+    }
+
+    CudaDevice const& mDevice;
+    void* mHandle;
+};
+
+//! The text compiled for the device: from this process, from the folder of caches, or anew.
+Result<Module const*> moduleOf(CudaDevice const& device, std::string const& source);
+
+//! Where binaries of this machine are kept; empty: nowhere.
+std::filesystem::path binaryFolder();
+
+//! How many threads run a kernel.
+struct Grid
+{
+    unsigned x{1};
+    unsigned y{1};
+    unsigned z{1};
+    unsigned block{256};
+};
+
+//! Puts a kernel into the stream of a call. `params` begins with `stop`.
+template <typename Params>
+Result<Done> launchKernel(CudaCall const& at, void* function, Grid const& grid, Params params)
+{
+    params.stop = reinterpret_cast<unsigned const*>(at.stop);
+    void* list[]{&params};
+    Code const code =
+        at.api.cuLaunchKernel(function, grid.x, grid.y, grid.z, grid.block, 1, 1, 0, at.stream, list, nullptr);
+    if (code != kSuccess)
+        return at.device.noted(code, "cuLaunchKernel");
+    return Done{};
+}
+
+//! Blocks for so many items, a few for each multiprocessor where there are many: kernels go on in strides of the grid.
+Grid gridFor(CudaDevice const& device, int64_t items, unsigned block = 256);
+
+} // namespace tenon::cuda

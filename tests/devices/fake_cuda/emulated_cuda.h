@@ -1,0 +1,67 @@
+// Before each kernel that the fake compiler translates for the host: CUDA's words, and one thread of a grid.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#define TENON_EMULATED 1
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+using std::isinf;
+using std::isnan;
+
+struct TenonIndex
+{
+    unsigned x, y, z;
+};
+
+//! Where the thread that runs now stands; the fake driver sets it.
+struct TenonThread
+{
+    TenonIndex thread, block, blockSize, gridSize;
+    void (*barrier)();
+};
+extern "C" __attribute__((visibility("default"))) TenonThread* tenonThread;
+TenonThread* tenonThread;
+
+#define threadIdx (tenonThread->thread)
+#define blockIdx (tenonThread->block)
+#define blockDim (tenonThread->blockSize)
+#define gridDim (tenonThread->gridSize)
+
+//! Whether threads wait for each other: the fake driver gives each a stack of its own then.
+extern "C" __attribute__((visibility("default"))) int tenonHasBarriers;
+
+inline void __syncthreads()
+{
+    tenonThread->barrier();
+}
+
+//! All threads of a block come here together in our kernels.
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int distance)
+{
+    static T slots[1024];
+    unsigned const own = threadIdx.x;
+    slots[own] = value;
+    __syncthreads();
+    T const other = slots[own ^ static_cast<unsigned>(distance)];
+    __syncthreads();
+    return other;
+}
+
+#define TENON_KERNEL(name, Params)                                                                                     \
+    static void name##Body(Params const& p);                                                                           \
+    extern "C" __attribute__((visibility("default"))) unsigned long name##Bytes = sizeof(Params);                      \
+    extern "C" __attribute__((visibility("default"))) void name(void* params)                                          \
+    {                                                                                                                  \
+        auto const& p = *static_cast<Params const*>(params);                                                           \
+        if (p.stop == nullptr || *p.stop == 0)                                                                         \
+            name##Body(p);                                                                                             \
+    }                                                                                                                  \
+    static void name##Body(Params const& p)

@@ -1,0 +1,21 @@
+// The fake CUDA driver and compiler: libraries under the names of the real ones, which keep "device" memory where the
+// host cannot touch it, run streams in threads of their own, and run kernels that the host's compiler has translated.
+// What a test tells them stands here.
+#pragma once
+
+#include <cstdint>
+
+#define TENON_FAKE_CUDA extern "C" __attribute__((visibility("default")))
+
+//! The call of the driver that comes `nth` from now (from 1) answers `code` and does nothing; 0: none.
+TENON_FAKE_CUDA void tenonFakeFailCall(int64_t nth, int code);
+//! Like it, for calls of one name, all of them until the name is null.
+TENON_FAKE_CUDA void tenonFakeFailAll(char const* name, int code);
+//! Calls since the process began.
+TENON_FAKE_CUDA int64_t tenonFakeCalls();
+//! The call that was made to fail last; empty: none.
+TENON_FAKE_CUDA char const* tenonFakeFailed();
+//! Blocks of device memory, pinned memory, streams, events and modules that exist.
+TENON_FAKE_CUDA int64_t tenonFakeObjects();
+//! Returns when no stream has work.
+TENON_FAKE_CUDA void tenonFakeDrain();

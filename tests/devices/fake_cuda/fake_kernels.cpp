@@ -1,0 +1,194 @@
+// The fake driver: modules are shared objects that the fake compiler has made, and kernels run thread after thread;
+// those with barriers have a stack for each thread of a block.
+#include "devices/fake_cuda/fake_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <dlfcn.h>
+#include <ucontext.h>
+
+namespace fake
+{
+
+namespace
+{
+struct Index
+{
+    unsigned x, y, z;
+};
+
+//! As in emulated_cuda.h.
+struct Thread
+{
+    Index thread, block, blockSize, gridSize;
+    void (*barrier)();
+};
+
+struct Function
+{
+    void (*call)(void* params){nullptr};
+    size_t bytes{0};
+    Thread** thread{nullptr};
+    bool hasBarriers{false};
+};
+
+std::mutex gOneKernel;
+
+//! The threads of one block, each on its own stack, from barrier to barrier.
+class Block
+{
+  public:
+    Block(Function const& function, void* params, Thread const& first)
+        : mFunction{function},
+          mParams{params}
+    {
+        size_t const count = size_t{first.blockSize.x} * first.blockSize.y * first.blockSize.z;
+        if (stacks().size() < count)
+            stacks().resize(count);
+        mFibers.resize(count);
+        for (size_t i = 0; i < count; ++i)
+        {
+            Fiber& fiber = mFibers[i];
+            fiber.place = first;
+            fiber.place.barrier = &yield;
+            auto const at = static_cast<unsigned>(i);
+            fiber.place.thread = {at % first.blockSize.x, at / first.blockSize.x % first.blockSize.y,
+                at / first.blockSize.x / first.blockSize.y};
+            stacks()[i].resize(kStack);
+        }
+    }
+    void run()
+    {
+        gRunning = this;
+        for (size_t i = 0; i < mFibers.size(); ++i)
+            start(mFibers[i].context, stacks()[i]);
+        for (bool isAnyLeft = true; isAnyLeft;)
+        {
+            isAnyLeft = false;
+            for (mCurrent = 0; mCurrent < mFibers.size(); ++mCurrent)
+            {
+                Fiber& fiber = mFibers[mCurrent];
+                if (fiber.isDone)
+                    continue;
+                *mFunction.thread = &fiber.place;
+                swapcontext(&mMain, &fiber.context);
+                isAnyLeft = isAnyLeft || !fiber.isDone;
+            }
+        }
+    }
+
+  private:
+    static constexpr size_t kStack{64 << 10};
+
+    struct Fiber
+    {
+        ucontext_t context{};
+        Thread place{};
+        bool isDone{false};
+    };
+    void start(ucontext_t& context, std::vector<char>& stack)
+    {
+        getcontext(&context);
+        context.uc_stack.ss_sp = stack.data();
+        context.uc_stack.ss_size = kStack;
+        context.uc_link = &mMain;
+        makecontext(&context, &enter, 0);
+    }
+    static std::vector<std::vector<char>>& stacks()
+    {
+        static std::vector<std::vector<char>> all;
+        return all;
+    }
+    static void enter()
+    {
+        gRunning->mFunction.call(gRunning->mParams);
+        gRunning->mFibers[gRunning->mCurrent].isDone = true;
+    }
+    static void yield()
+    {
+        swapcontext(&gRunning->mFibers[gRunning->mCurrent].context, &gRunning->mMain);
+    }
+
+    inline static Block* gRunning{nullptr};
+
+    Function const& mFunction;
+    void* mParams;
+    std::vector<Fiber> mFibers;
+    ucontext_t mMain{};
+    size_t mCurrent{0};
+};
+
+void runBlock(Function const& function, void* params, Thread place)
+{
+    if (function.hasBarriers)
+        return Block{function, params, place}.run();
+    *function.thread = &place;
+    for (place.thread.z = 0; place.thread.z < place.blockSize.z; ++place.thread.z)
+        for (place.thread.y = 0; place.thread.y < place.blockSize.y; ++place.thread.y)
+            for (place.thread.x = 0; place.thread.x < place.blockSize.x; ++place.thread.x)
+                function.call(params);
+}
+} // namespace
+
+size_t paramBytes(void* function)
+{
+    return static_cast<Function*>(function)->bytes;
+}
+
+void runKernel(void* handle, Shape const& shape, void* params)
+{
+    std::scoped_lock const lock{gOneKernel};
+    Thread place{};
+    place.blockSize = {shape.block[0], shape.block[1], shape.block[2]};
+    place.gridSize = {shape.grid[0], shape.grid[1], shape.grid[2]};
+    for (place.block.z = 0; place.block.z < shape.grid[2]; ++place.block.z)
+        for (place.block.y = 0; place.block.y < shape.grid[1]; ++place.block.y)
+            for (place.block.x = 0; place.block.x < shape.grid[0]; ++place.block.x)
+                runBlock(*static_cast<Function*>(handle), params, place);
+}
+} // namespace fake
+
+using namespace fake;
+
+//! The image is what the fake compiler gave: a word, and the path of a shared object.
+TENON_FAKE_CUDA int cuModuleLoadDataEx(void** module, void const* image, unsigned, int*, void**)
+{
+    TENON_FAKE_ENTER(cuModuleLoadDataEx);
+    constexpr char kWord[]{"emulated:"};
+    auto const* const text = static_cast<char const*>(image);
+    if (std::strncmp(text, kWord, sizeof kWord - 1) != 0)
+        return 200;
+    *module = dlopen(text + sizeof kWord - 1, RTLD_NOW | RTLD_LOCAL);
+    if (*module == nullptr)
+        return 200;
+    std::scoped_lock const lock{state().mutex};
+    if (spoilsCaptures())
+        return kCaptureUnsupported;
+    state().modules.insert(*module);
+    return kSuccess;
+}
+
+TENON_FAKE_CUDA int cuModuleUnload(void* module)
+{
+    TENON_FAKE_ENTER(cuModuleUnload);
+    std::scoped_lock const lock{state().mutex};
+    return state().modules.erase(module) == 1 ? kSuccess : kInvalidHandle; // Left open: its statics may be in use.
+}
+
+TENON_FAKE_CUDA int cuModuleGetFunction(void** function, void* module, char const* name)
+{
+    TENON_FAKE_ENTER(cuModuleGetFunction);
+    void* const call = dlsym(module, name);
+    void* const bytes = dlsym(module, (std::string{name} + "Bytes").c_str());
+    void* const thread = dlsym(module, "tenonThread");
+    void* const barriers = dlsym(module, "tenonHasBarriers");
+    if (call == nullptr || bytes == nullptr || thread == nullptr || barriers == nullptr)
+        return kNotFound;
+    auto* const found = new Function; // As long as the process: modules are few.
+    found->call = reinterpret_cast<void (*)(void*)>(call);
+    found->bytes = *static_cast<unsigned long*>(bytes);
+    found->thread = static_cast<Thread**>(thread);
+    found->hasBarriers = *static_cast<int*>(barriers) != 0;
+    *function = found;
+    return kSuccess;
+}

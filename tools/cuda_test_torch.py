@@ -1,0 +1,57 @@
+"""PyTorch's times for the kernels that `tools/cuda_test` measures: microseconds per call by name, as JSON.
+
+Device time of replays of a CUDA graph with many calls, the median of ten, on random data.
+"""
+
+import json
+import statistics
+
+import torch
+import torch.nn.functional as F
+
+CALLS = 20
+
+
+def device_time(call) -> float:
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(CALLS):
+            call()
+    times = []
+    for _ in range(12):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e3 / CALLS)
+    return statistics.median(times[2:])
+
+
+def main() -> None:
+    def random(*extents: int, dtype: torch.dtype = torch.float16) -> torch.Tensor:
+        return torch.randn(*extents, device="cuda", dtype=dtype)
+
+    rows, scale, bias = random(12288, 1024), random(1024), random(1024)
+    a, b = random(1024, 1024), random(1024, 1024)
+    wide_a, wide_b = random(1024, 1024, dtype=torch.float32), random(1024, 1024, dtype=torch.float32)
+    image = random(8, 64, 56, 56).to(memory_format=torch.channels_last)
+    kernel = random(64, 64, 3, 3).to(memory_format=torch.channels_last)
+    calls = {
+        "gelu 12288x1024 f16": lambda: F.gelu(rows),
+        "softmax 12288x1024 f16": lambda: F.softmax(rows, dim=1),
+        "layer norm 12288x1024 f16": lambda: F.layer_norm(rows, (1024,), scale, bias),
+        "product 1024x1024x1024 f16": lambda: a @ b,
+        "product 1024x1024x1024 f32": lambda: wide_a @ wide_b,
+        "convolution 64 3x3 56 b8 f16": lambda: F.conv2d(image, kernel, padding=1),
+    }
+    print(json.dumps({name: device_time(call) for name, call in calls.items()}))
+
+
+if __name__ == "__main__":
+    main()
