@@ -30,7 +30,7 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-.PHONY: help setup configure libraries program build demo test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
+.PHONY: help setup configure libraries program build demo test cuda-test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
