@@ -278,7 +278,7 @@ class Growing(trt.IOutputAllocator):
 
 
 @pytest.mark.parametrize("plugin", [NonZero, "non_zero", "non_zero_compiled"])
-def test_L13_non_zero_with_a_size_tensor_and_an_output_allocator(plugin: object) -> None:
+def test_L10_L12_non_zero_with_a_size_tensor_and_an_output_allocator(plugin: object) -> None:
     builder = trt.Builder(LOGGER)
     network = builder.create_network(0)
     layer = add(network, plugin, network.add_input("x", trt.float32, (-1, 6)))
