@@ -103,8 +103,6 @@ OLDER_MEMBERS = {
     "SampleMode": ["DEFAULT"],
 }
 
-#: Layers that 8.x has and 10.x lacks, with their numbers in the headers.
-OLDER_LAYER_TYPES = {"IFullyConnectedLayer": 1000}
 
 #: Classes bound wholly by hand in python/src.
 HAND_CLASSES = {"Severity"}

@@ -9,7 +9,6 @@ HAND. A name that is in neither place stops the build, so that nothing of the ta
 
 import json
 import pathlib
-import re
 import sys
 
 from binding_names import (
@@ -18,7 +17,6 @@ from binding_names import (
     HAND_CLASSES,
     LATER,
     NAMES,
-    OLDER_LAYER_TYPES,
     OLDER_MEMBERS,
     OWNED,
     RELEASES_GIL,
@@ -250,22 +248,6 @@ def names(module: dict) -> list[str]:
     return text("_api_names", every) + text("_later", later) + text("_ordered", ordered)
 
 
-def layer_types(classes: list[dict]) -> list[str]:
-    """The class of each layer by its type; their names differ by underscores and case alone."""
-    members = next(c for c in classes if c["name"] == "LayerType")["enum_members"]
-    types = {member["name"].replace("_", ""): member["value"] for member in members}
-    found = [(OLDER_LAYER_TYPES[name], name) for name in OLDER_LAYER_TYPES]
-    for name in (c["name"] for c in classes):
-        if match := re.fullmatch(r"I(?:If)?(\w+)Layer", name):
-            found += [(types[kind], name) for kind in [match.group(1).upper()] if kind in types]
-    hook = "polymorphic_type_hook<nvinfer1::ILayer>::get(nvinfer1::ILayer const* layer, std::type_info const*& type)"
-    lines = [f"void const* {hook}", "{", "    using namespace nvinfer1;", "    if (layer == nullptr)"]
-    lines += ["        return nullptr;", "    switch (layer->getType())", "    {"]
-    for kind, name in sorted(found):
-        lines.append(f"    case LayerType{{{kind}}}: type = &typeid({name}); return static_cast<{name} const*>(layer);")
-    return [*lines, "    default: type = nullptr; return layer;", "    }", "}"]
-
-
 def text(attribute: str, words: list[str]) -> list[str]:
     lines = [f'        "{" ".join(words[i : i + 5])} "' for i in range(0, len(words), 5)]
     return [f'    m.attr("{attribute}") = py::str(', *lines[:-1], lines[-1] + ");"]
@@ -274,12 +256,12 @@ def text(attribute: str, words: list[str]) -> list[str]:
 HEAD = """// Written by generate_bindings.py from the API tables. {what}
 #include "bindings.h"
 
-namespace {space}
+namespace tenon::python
 {{
 
 """
 FOOT = """
-}} // namespace {space}
+} // namespace tenon::python
 """
 
 
@@ -291,8 +273,8 @@ def main() -> None:
     writer = Writer(cpp)
     out.mkdir(parents=True, exist_ok=True)
 
-    def emit(name: str, what: str, lines: list[str], space: str = "tenon::python") -> None:
-        text = HEAD.format(what=what, space=space) + "\n".join(lines) + FOOT.format(space=space)
+    def emit(name: str, what: str, lines: list[str]) -> None:
+        text = HEAD.format(what=what) + "\n".join(lines) + FOOT
         path = out / f"generated_{name}.cpp"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
@@ -302,7 +284,6 @@ def main() -> None:
         "Enumerations.",
         ["void bindEnums(py::module_& m)", "{"] + enums(python["classes"]) + names(python) + ["}"],
     )
-    emit("layer_types", "Layers as their public classes.", layer_types(python["classes"]), "PYBIND11_NAMESPACE")
     for name, members in FILES.items():
         if members is None:
             members = ["ILayer"] + sorted(
