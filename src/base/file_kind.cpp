@@ -22,6 +22,10 @@ struct Signature
     std::string_view kind;
 };
 
+constexpr std::string_view kPickle{"a Python pickle: export the model to ONNX first"};
+constexpr std::string_view kForeignPlan{
+    "a plan of TensorRT, which runs on the GPU that it was built for: build one from the model"};
+
 // From the formats' own documents; https://www.garykessler.net/library/file_sigs.html lists most.
 constexpr std::array kSignatures{
     Signature{0, "version https://git-lfs.github.com/"sv,
@@ -32,13 +36,13 @@ constexpr std::array kSignatures{
         0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file, as Keras writes them: convert the model to ONNX first (tf2onnx)"},
     Signature{
         0, "\x80\x02\x8a\nl\xfc\x9c"sv, "a pickle of PyTorch: export the model to ONNX first (torch.onnx.export)"},
-    Signature{0, "\x80\x02"sv, "a Python pickle: export the model to ONNX first"},
-    Signature{0, "\x80\x03"sv, "a Python pickle: export the model to ONNX first"},
-    Signature{0, "\x80\x04\x95"sv, "a Python pickle: export the model to ONNX first"},
-    Signature{0, "\x80\x05\x95"sv, "a Python pickle: export the model to ONNX first"},
+    Signature{0, "\x80\x02"sv, kPickle},
+    Signature{0, "\x80\x03"sv, kPickle},
+    Signature{0, "\x80\x04\x95"sv, kPickle},
+    Signature{0, "\x80\x05\x95"sv, kPickle},
     Signature{0, "GGUF"sv, "a GGUF file, weights of a language model without a graph"},
-    Signature{0, "ftrt"sv, "a plan of TensorRT, which runs on the GPU that it was built for: build one from the model"},
-    Signature{0, "ptrt"sv, "a plan of TensorRT, which runs on the GPU that it was built for: build one from the model"},
+    Signature{0, "ftrt"sv, kForeignPlan},
+    Signature{0, "ptrt"sv, kForeignPlan},
     Signature{0, "\x93NUMPY"sv, "an array of NumPy"},
     Signature{0, "\x1f\x8b"sv, "compressed by gzip: unpack it first (gunzip)"},
     Signature{0, "BZh"sv, "compressed by bzip2: unpack it first (bunzip2)"},

@@ -65,39 +65,45 @@ Result<Done> runOnce(Engine& engine)
     return context->runObserved([](ObservedStep const&) { return true; });
 }
 
-TEST(PackedMemory, O10_weightsThatAreRepackedComeFromTheUsersAllocator)
+class PackedMemory : public testing::Test
 {
-    WatchedAllocator allocator;
-    EngineOptions options;
-    options.device = &cpuWithKernels();
-    options.allocator = &allocator;
+  protected:
+    Result<std::shared_ptr<Engine>> engine()
     {
-        Result<std::shared_ptr<Engine>> const engine = Engine::create(networkToTransform(), options);
-        ASSERT_TRUE(engine) << engine.error().message;
+        EngineOptions options;
+        options.device = &cpuWithKernels();
+        options.allocator = &allocator;
+        return Engine::create(networkToTransform(), options);
+    }
+
+    WatchedAllocator allocator;
+};
+
+TEST_F(PackedMemory, O10_weightsThatAreRepackedComeFromTheUsersAllocator)
+{
+    {
+        Result<std::shared_ptr<Engine>> const made = engine();
+        ASSERT_TRUE(made) << made.error().message;
         EXPECT_FALSE(allocator.holds(kTransformed));
-        Result<Done> const ran = runOnce(**engine);
+        Result<Done> const ran = runOnce(**made);
         ASSERT_TRUE(ran) << ran.error().message;
         EXPECT_TRUE(allocator.holds(kTransformed));
     }
     EXPECT_TRUE(allocator.live.empty());
 }
 
-TEST(PackedMemory, whereTheAllocatorHasNoneTheErrorNamesTheLayer)
+TEST_F(PackedMemory, whereTheAllocatorHasNoneTheErrorNamesTheLayer)
 {
-    WatchedAllocator allocator;
-    EngineOptions options;
-    options.device = &cpuWithKernels();
-    options.allocator = &allocator;
-    Result<std::shared_ptr<Engine>> const engine = Engine::create(networkToTransform(), options);
-    ASSERT_TRUE(engine) << engine.error().message;
+    Result<std::shared_ptr<Engine>> const made = engine();
+    ASSERT_TRUE(made) << made.error().message;
     allocator.refused = kTransformed;
-    Result<Done> const failed = runOnce(**engine);
+    Result<Done> const failed = runOnce(**made);
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, ErrorCode::kFAILED_ALLOCATION);
     EXPECT_THAT(failed.error().message, HasSubstr("transformed"));
     EXPECT_THAT(failed.error().message, HasSubstr("262144 bytes"));
     allocator.refused = 0;
-    Result<Done> const ran = runOnce(**engine); // Nothing is lost.
+    Result<Done> const ran = runOnce(**made); // Nothing is lost.
     EXPECT_TRUE(ran) << ran.error().message;
 }
 } // namespace

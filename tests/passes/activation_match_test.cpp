@@ -47,6 +47,20 @@ TEST(ActivationMatch, formsThatExportersWrite)
     expectStep(kX * 2.5 + 1.25, EpilogueKind::kLinear, 2.5F, 1.25F);
 }
 
+//! Whatever an epilogue can apply is found again from what it computes.
+TEST(ActivationMatch, everyFunctionOfAnEpilogueIsRecognized)
+{
+    for (EpilogueFunction const& function : epilogueFunctions())
+    {
+        EpilogueStep const step{function.kind, 0.25F, 0.5F};
+        Expr const body = Epilogue::body(step, kX, {});
+        std::optional<EpilogueStep> const found = matchActivation(body);
+        ASSERT_TRUE(found) << body.show();
+        EXPECT_EQ(found->kind, step.kind) << body.show();
+        EXPECT_EQ(Epilogue::body(*found, kX, {}).show(), body.show());
+    }
+}
+
 //! A bound that matters at some magnitude only is still a bound.
 TEST(ActivationMatch, boundsOfEveryMagnitudeCount)
 {

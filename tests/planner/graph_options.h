@@ -1,7 +1,11 @@
 // What makePlan is asked for in tests: I/O and one profile from the ranges of a graph's symbols.
 #pragma once
 
+#include "ir/text.h"
+#include "layers/layer_text.h"
 #include "planner/planner.h"
+
+#include <gtest/gtest.h>
 
 namespace tenon::test
 {
@@ -48,6 +52,14 @@ inline PlanOptions optionsFor(Graph const& graph)
     }
     options.profiles.push_back(std::move(profile));
     return options;
+}
+
+//! What the planner makes of a graph, given as text.
+inline Result<Plan> planOfText(std::string_view text, Backend const& backend, Target const& target)
+{
+    Result<Graph> const graph = parseGraph(text, parseLayer);
+    EXPECT_TRUE(graph) << graph.error().message;
+    return graph ? makePlan(*graph, backend, target, optionsFor(*graph)) : graph.error();
 }
 
 } // namespace tenon::test

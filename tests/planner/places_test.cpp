@@ -6,8 +6,6 @@
 #include "backends/rows.h"
 #include "base/step_role.h"
 #include "devices/guarded/guarded_device.h"
-#include "ir/text.h"
-#include "layers/layer_text.h"
 #include "planner/graph_options.h"
 #include "planner/plan_outputs.h"
 #include "support/cpu_networks.h"
@@ -84,9 +82,7 @@ bool takesConvolutions(std::string_view layer)
 
 Result<Plan> planned(std::string_view text, bool (*takes)(std::string_view))
 {
-    Result<Graph> const graph = parseGraph(text, parseLayer);
-    EXPECT_TRUE(graph) << graph.error().message;
-    return makePlan(*graph, partly(takes), targetWithMemory(), optionsFor(*graph));
+    return planOfText(text, partly(takes), targetWithMemory());
 }
 
 TEST(Places, aStepOfTheHostGetsCopiesAroundIt)
@@ -137,8 +133,7 @@ output %a
     Result<Plan> const plan = planned(kSum, takesConvolutions);
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_THAT(stepsOf(*plan), ElementsAre("device transfer", "host reference", "device transfer"));
-    Result<Graph> const graph = parseGraph(kSum, parseLayer);
-    Result<Plan> const whole = makePlan(*graph, cpuBackend(), cpuTarget(), optionsFor(*graph));
+    Result<Plan> const whole = planOfText(kSum, cpuBackend(), cpuTarget());
     ASSERT_TRUE(whole) << whole.error().message;
     expectSame(outputsOf(std::make_shared<Plan const>(*plan), guarded()),
         outputsOf(std::make_shared<Plan const>(*whole), cpuWithKernels()), toleranceOf(DType::kFLOAT));
@@ -180,11 +175,7 @@ class PlacesOfNetworks : public testing::TestWithParam<std::tuple<CpuCase, DType
 TEST_P(PlacesOfNetworks, computeTheSameWhereverTheirStepsRun)
 {
     auto const [network, type] = GetParam();
-    Bytes const bytes = planOf(network, type);
-    auto const blob = std::make_shared<Bytes const>(bytes);
-    Result<Plan> stored = readPlan(*blob, blob);
-    ASSERT_TRUE(stored) << stored.error().message;
-    auto const plan = std::make_shared<Plan const>(*std::move(stored));
+    std::shared_ptr<Plan const> const plan = readBack(planOf(network, type));
     std::vector<HostTensor> const want = outputsOf(plan, cpuWithKernels());
     for (Backend (*const backend)() : {+[] { return partly(isDrawn<1>); }, +[] { return partly(isDrawn<2>); },
              +[] { return partly(isDrawn<77>); }, +[] { return partly(takesConvolutions); }})
@@ -194,10 +185,7 @@ TEST_P(PlacesOfNetworks, computeTheSameWhereverTheirStepsRun)
         ASSERT_TRUE(again) << again.error().message;
         Result<Bytes> const written = writePlan(*again);
         ASSERT_TRUE(written) << written.error().message;
-        auto const kept = std::make_shared<Bytes const>(*written);
-        Result<Plan> read = readPlan(*kept, kept);
-        ASSERT_TRUE(read) << read.error().message;
-        expectSame(outputsOf(std::make_shared<Plan const>(*std::move(read)), guarded()), want, toleranceOf(type));
+        expectSame(outputsOf(readBack(*written), guarded()), want, toleranceOf(type));
     }
 }
 

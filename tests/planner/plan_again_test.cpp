@@ -22,6 +22,8 @@ namespace tenon::test
 
 namespace
 {
+constexpr std::string_view kOneLayer{"input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n"};
+
 BackendEntry const& entryOf(std::string_view name)
 {
     return *std::ranges::find(allBackends(), name, &BackendEntry::name);
@@ -75,15 +77,13 @@ output %w
 
 TEST(ReadGraph, refusesPackingsThatNobodyUndoes)
 {
-    Result<Graph> const graph = parseGraph(R"(
+    Result<Plan> const plan = planOfText(R"(
 input %x : float32[1,4,8,8]
 const %w : float32[4,4,1,1] = random(1)
 %a = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(1,1)}
 output %a
 )",
-        parseLayer);
-    ASSERT_TRUE(graph);
-    Result<Plan> const plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
+        fakeBackend(), fakeTarget());
     ASSERT_TRUE(plan) << plan.error().message;
     Result<Graph> const none = readGraph(*plan, {layerOf, nullptr});
     ASSERT_FALSE(none);
@@ -95,10 +95,7 @@ output %a
 
 TEST(ReadGraph, refusesGraphsThatDoNotGiveTheOutputs)
 {
-    Result<Graph> const graph =
-        parseGraph("input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n", parseLayer);
-    ASSERT_TRUE(graph);
-    Result<Plan> plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
+    Result<Plan> plan = planOfText(kOneLayer, fakeBackend(), fakeTarget());
     ASSERT_TRUE(plan);
     plan->io.back().dims.d[1] = 5;
     Result<Graph> const read = readGraph(*plan, {layerOf, nullptr});
@@ -116,10 +113,7 @@ class PlanAgain : public testing::TestWithParam<std::tuple<CpuCase, DType>>
 TEST_P(PlanAgain, beginsWithKernelsOfTheCpuAlone)
 {
     auto const [network, type] = GetParam();
-    Bytes const bytes = planOf(network, type);
-    auto const blob = std::make_shared<Bytes const>(bytes);
-    Result<Plan> const plan = readPlan(*blob, blob);
-    ASSERT_TRUE(plan) << plan.error().message;
+    std::shared_ptr<Plan const> const plan = readBack(planOf(network, type));
     ASSERT_FALSE(plan->programs.front().steps.empty());
     for (PlanStep const& step : plan->programs.front().steps)
         EXPECT_NE(step.candidate, "reference") << step.kernel;
@@ -128,11 +122,7 @@ TEST_P(PlanAgain, beginsWithKernelsOfTheCpuAlone)
 TEST_P(PlanAgain, computesTheSameOnAnotherDevice)
 {
     auto const [network, type] = GetParam();
-    Bytes const bytes = planOf(network, type);
-    auto const blob = std::make_shared<Bytes const>(bytes);
-    Result<Plan> stored = readPlan(*blob, blob);
-    ASSERT_TRUE(stored) << stored.error().message;
-    auto const plan = std::make_shared<Plan const>(*std::move(stored));
+    std::shared_ptr<Plan const> const plan = readBack(planOf(network, type));
     Result<Plan> again = api::planAgain(*plan, choiceOf(entryOf("ref")), nullptr, Log{});
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->programs.front().device, "ref");
@@ -159,10 +149,8 @@ INSTANTIATE_TEST_SUITE_P(OfTheCpu, PlanAgain,
 
 TEST(PlanAgain, leavesFusionsThatTheDeviceTakes)
 {
-    Bytes const bytes = planOf(*std::ranges::find(cpuCases(), "attention", &CpuCase::name));
-    auto const blob = std::make_shared<Bytes const>(bytes);
-    Result<Plan> const stored = readPlan(*blob, blob);
-    ASSERT_TRUE(stored) << stored.error().message;
+    std::shared_ptr<Plan const> const stored =
+        readBack(planOf(*std::ranges::find(cpuCases(), "attention", &CpuCase::name)));
     Result<Plan> const again = api::planAgain(*stored, choiceOf(entryOf("cpu")), nullptr, Log{});
     ASSERT_TRUE(again) << again.error().message;
     auto const layersOf = [](Plan const& plan) {
@@ -177,10 +165,7 @@ TEST(PlanAgain, leavesFusionsThatTheDeviceTakes)
 
 TEST(PlanAgain, leavesTheCodeOfOtherDevicesBehind)
 {
-    Result<Graph> const graph =
-        parseGraph("input %x : float32[N=1..8,4]\n%y = Unary(%x) {Operation=0}\noutput %y\n", parseLayer);
-    ASSERT_TRUE(graph);
-    Result<Plan> plan = makePlan(*graph, entryOf("cpu").backend(), entryOf("cpu").target(0), optionsFor(*graph));
+    Result<Plan> plan = planOfText(kOneLayer, entryOf("cpu").backend(), entryOf("cpu").target(0));
     ASSERT_TRUE(plan);
     uint8_t const code[]{1, 2, 3};
     plan->code.push_back({.name = "cubin", .target = "sm_90", .bytes = sizeof(code), .data = code});

@@ -60,6 +60,15 @@ inline HostTensor randomTensor(DType type, std::vector<int64_t> extents, uint32_
     return tensor;
 }
 
+//! A plan as it is read from where it is stored.
+inline std::shared_ptr<Plan const> readBack(Bytes bytes)
+{
+    auto const blob = std::make_shared<Bytes const>(std::move(bytes));
+    Result<Plan> plan = readPlan(*blob, blob);
+    EXPECT_TRUE(plan) << plan.error().message;
+    return plan ? std::make_shared<Plan const>(*std::move(plan)) : std::make_shared<Plan const>();
+}
+
 //! At the shapes of kOPT.
 inline std::vector<HostTensor> outputsOf(std::shared_ptr<Plan const> const& plan, Device& device)
 {

@@ -26,9 +26,7 @@ namespace
 {
 Plan planOf(std::string_view text)
 {
-    Result<Graph> graph = parseGraph(text, parseLayer);
-    EXPECT_TRUE(graph) << graph.error().message;
-    Result<Plan> plan = makePlan(*graph, fakeBackend(), fakeTarget(), optionsFor(*graph));
+    Result<Plan> plan = planOfText(text, fakeBackend(), fakeTarget());
     EXPECT_TRUE(plan) << plan.error().message;
     Result<Done> const sound = checkPlan(*plan);
     EXPECT_TRUE(sound) << sound.error().message;

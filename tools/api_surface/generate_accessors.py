@@ -48,22 +48,24 @@ def strip_comments(text):
 def read_overrides(paths):
     """What is written by hand: {interface: {(call, arity)}} and the names of all classes.
 
-    A class stands on missing::X, on an XAccessors, or, when it leaves no call out, on the slots apiv::VX themselves.
+    A class stands on missing::X, on an XAccessors, maybe with a template between, or, when it leaves no call out, on
+    the slots apiv::VX themselves.
     """
-    overrides, classes = {}, set()
+    overrides, classes, bases_of = {}, {}, {}
     for path in paths:
         text = strip_comments(open(path, encoding="utf-8").read())
         for match in re.finditer(r"^class (\w+)(?: final)?\s*:([^{;]*)\{", text, re.M):
-            classes.add(match.group(1))
             body = text[match.end() : text.find("\n};", match.end())]
             calls = set()
             for call, params in re.findall(r"\b(\w+)\(([^(){};]*)\)\s*(?:const)?\s*noexcept\s*override", body, re.S):
                 calls.add((call, len([part for part in params.split(",") if part.strip()])))
-            bases = re.findall(r"(?:missing::|apiv::V)(\w+)", match.group(2))
-            bases += re.findall(r"(\w+)Accessors", match.group(2))
-            for base in bases:
-                overrides.setdefault(base, set()).update(calls)
-    return overrides, classes
+            classes[match.group(1)] = calls
+            bases_of[match.group(1)] = match.group(2)
+    for name, bases in bases_of.items():
+        between = re.findall(r"(\w+)<\w+Accessors>", bases)
+        for base in re.findall(r"(?:missing::|apiv::V)(\w+)", bases) + re.findall(r"(\w+)Accessors", bases):
+            overrides.setdefault(base, set()).update(classes[name], *(classes.get(each, ()) for each in between))
+    return overrides, set(classes)
 
 
 def write_missing(interfaces):
@@ -161,6 +163,54 @@ def write_layers(interfaces, layers, overrides, classes):
     return "".join(out), plain, done
 
 
+def read_settings(path):
+    """Members of the settings of a builder's configuration."""
+    text = strip_comments(open(path, encoding="utf-8").read())
+    body = re.search(r"struct BuilderSettings\n\{(.*?)\n\};", text, re.S).group(1)
+    return set(re.findall(r"^    \w[^\n{;]*[\s*>](\w+)[{;]", body, re.M))
+
+
+def config_accessor(members, slot):
+    """The override of a plain getter or setter of the configuration, or None when no setting has its name."""
+    match = re.fullmatch(r"(set|get)(\w+)", slot.name)
+    member = match and match.group(2)[0].lower() + match.group(2)[1:]
+    if member not in members:
+        return None
+    if match.group(1) == "get" and slot.arity == 0:
+        return f"        return mSettings.{member};\n"
+    if match.group(1) == "set" and slot.arity == 1:
+        value = slot.names[0]
+        failure = "return false;" if slot.returns == "bool" else "return;"
+        body = f'        if (!takes("IBuilderConfig::{slot.name}", {value}))\n            {failure}\n'
+        body += f"        mSettings.{member} = {value};\n"
+        return body + ("        return true;\n" if slot.returns == "bool" else "")
+    return None
+
+
+def write_config(interfaces, members, overrides, done):
+    """The class under the configuration that has its plain getters and setters."""
+    interface = next(each for each in interfaces if each.name == "VBuilderConfig")
+    hand = overrides.get("BuilderConfig", set())
+    out = [HEAD, "namespace tenon::api\n{\nusing namespace nvinfer1;\n\n"]
+    out.append("class BuilderConfigAccessors : public missing::BuilderConfig\n{\n  public:\n")
+    made = done.setdefault(interface.name, set())
+    for slot in interface.slots:
+        if (slot.name, slot.arity) in hand:
+            continue
+        body = config_accessor(members, slot)
+        if body is not None:
+            made.add((slot.name, slot.arity))
+            out.append(slot.override(body))
+    out.append("\n  protected:\n    virtual Log const& log() const noexcept = 0;\n")
+    out.append("    //! Enumerators must exist.\n    template <typename T>\n")
+    out.append("    bool takes(char const* call, T value) const noexcept\n    {\n")
+    out.append("        if constexpr (std::is_enum_v<T>)\n            return isKnown(log(), call, value);\n")
+    out.append(
+        "        return true;\n    }\n\n    BuilderSettings mSettings;\n};\n\n} // namespace tenon::api\n" + FOOT
+    )
+    return "".join(out)
+
+
 def write_plain(plain):
     out = [HEAD, "namespace tenon::api\n{\n"]
     for kind in plain:
@@ -221,6 +271,9 @@ def main():
     write_if_changed(os.path.join(args.out, "layer_headers.inc"), includes)
     write_if_changed(os.path.join(args.out, "layer_accessors.inc"), accessors)
     write_if_changed(os.path.join(args.out, "layer_classes.inc"), write_plain(plain))
+    settings = read_settings(os.path.join(args.api, "build", "builder_settings.h"))
+    config = write_config(interfaces, settings, overrides, done)
+    write_if_changed(os.path.join(args.out, "builder_config_accessors.inc"), config)
     missing = write_list(interfaces, overrides, done, refused_by_hand(args.api, args.refitter))
     write_if_changed(os.path.join(args.out, "not_implemented_list.inc"), missing)
 

@@ -74,14 +74,14 @@ constexpr PoolNote kPoolNotes[]{
 Result<Done> checkKind(BuilderConfig const& config)
 {
     BuilderConfig::Settings const& settings = config.settings();
-    if (settings.capability != EngineCapability::kSTANDARD)
+    if (settings.engineCapability != EngineCapability::kSTANDARD)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
             "IBuilderConfig::setEngineCapability({}): only kSTANDARD can be built",
-            settings.capability == EngineCapability::kSAFETY ? "kSAFETY" : "kDLA_STANDALONE");
+            settings.engineCapability == EngineCapability::kSAFETY ? "kSAFETY" : "kDLA_STANDALONE");
     if (config.has(BuilderFlag::kSAFETY_SCOPE))
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
             "BuilderFlag::kSAFETY_SCOPE: nothing checks a network against the restrictions of safety");
-    if (settings.platform != RuntimePlatform::kSAME_AS_BUILD)
+    if (settings.runtimePlatform != RuntimePlatform::kSAME_AS_BUILD)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
             "IBuilderConfig::setRuntimePlatform(kWINDOWS_AMD64): plans can be built for this platform only");
     if (config.has(BuilderFlag::kREFIT_INDIVIDUAL)
@@ -128,7 +128,7 @@ void warnOfTypes(Log const& log, BuilderConfig const& config)
     for (FlagNote const& each : kTypes)
         if (config.has(each.flag))
             names += (names.empty() ? "BuilderFlag::" : ", ") + std::string{each.name};
-    if (config.settings().calibrator != nullptr)
+    if (config.settings().int8Calibrator != nullptr)
         names += (names.empty() ? "" : ", ") + std::string{"the calibrator"};
     if (!names.empty())
         log.warning(names + ": in this release weakly typed layers compute in the types that the network gives them"
@@ -153,7 +153,7 @@ Result<Done> checkOptions(Log const& log, BuilderConfig const& config)
             // Nearly every program sets the workspace, and misses nothing: no warning.
             each.pool == MemoryPoolType::kWORKSPACE ? log.info(note) : log.warning(note);
         }
-    if (config.settings().hardwareCompatibility != HardwareCompatibilityLevel::kNONE)
+    if (config.settings().hardwareCompatibilityLevel != HardwareCompatibilityLevel::kNONE)
         log.warning(
             "IBuilderConfig::setHardwareCompatibilityLevel: no effect on the CPU: the levels are about GPUs, and "
             "a plan runs on every CPU whose instructions it was built for");

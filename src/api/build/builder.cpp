@@ -54,13 +54,13 @@ bool choosesByTime(DeviceChoice const& device, BuilderConfig const& config)
 {
     if (std::optional<std::string> const wanted = knobText(Knob::kTactics); wanted && !problemOf(Knob::kTactics))
         return *wanted == "time";
-    return config.settings().optimizationLevel >= kTimedLevel || device.backend->choosesByTime;
+    return config.settings().builderOptimizationLevel >= kTimedLevel || device.backend->choosesByTime;
 }
 
 //! The user's cache, else `own`, which lasts for the build: like steps are measured once (rules G6, H6, H7).
 KnownTimes knownTimes(BuilderConfig const& config, TimedTactics& own)
 {
-    if (config.settings().optimizationLevel == 0)
+    if (config.settings().builderOptimizationLevel == 0)
         return {};
     TimingCache* const cache = config.settings().timingCache.get();
     if (cache != nullptr)
@@ -182,7 +182,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     planning.threads = most > 0 ? most : mDevice.device->hostThreads();
     planning.plugins = std::move(written.plugins);
     planning.code = std::move(written.code);
-    planning.profilingVerbosity = static_cast<int32_t>(config.settings().verbosity);
+    planning.profilingVerbosity = static_cast<int32_t>(config.settings().profilingVerbosity);
     planning.networkLayers = network.getNbLayers();
     planning.maxAuxStreams = config.settings().maxAuxStreams;
     planning.decisions = std::move(decisions);
@@ -194,7 +194,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
             request.knownTimes};
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     plan.debugsUnfused = network.debugsUnfused();
-    if (config.settings().verbosity == ProfilingVerbosity::kDETAILED)
+    if (config.settings().profilingVerbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();
     if (!progress.stepComplete(kBuildPhase, 2))
         return cancelled();
@@ -207,8 +207,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
 Result<Bytes> Builder::build(INetworkDefinition& network, IBuilderConfig& given)
 {
     BuilderConfig const& config = BuilderConfig::of(given);
-    bool const isTraced = config.settings().verbosity != ProfilingVerbosity::kNONE;
-    ProgressAdapter progress{config.settings().monitor, isTraced ? Trace::active() : nullptr};
+    bool const isTraced = config.settings().profilingVerbosity != ProfilingVerbosity::kNONE;
+    ProgressAdapter progress{config.settings().progressMonitor, isTraced ? Trace::active() : nullptr};
     CancellationScope const scope{[&] { return progress.mayContinue(); }};
     try
     {

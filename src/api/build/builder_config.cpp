@@ -3,7 +3,6 @@
 
 #include "api/boundary.h"
 #include "api/build/builder.h"
-#include "api/flags.h"
 
 #include <algorithm>
 
@@ -63,55 +62,9 @@ void BuilderConfig::notImplemented(char const* call) const noexcept
     mBuilder->reporting().notImplemented(call);
 }
 
-void BuilderConfig::setAvgTimingIterations(int32_t avgTiming) noexcept
-{
-    mSettings.avgTimingIterations = avgTiming;
-}
-
-int32_t BuilderConfig::getAvgTimingIterations() const noexcept
-{
-    return mSettings.avgTimingIterations;
-}
-
-void BuilderConfig::setMinTimingIterations(int32_t minTiming) noexcept
-{
-    mSettings.minTimingIterations = minTiming;
-}
-
-int32_t BuilderConfig::getMinTimingIterations() const noexcept
-{
-    return mSettings.minTimingIterations;
-}
-
-void BuilderConfig::setEngineCapability(EngineCapability capability) noexcept
-{
-    if (isKnown(log(), "IBuilderConfig::setEngineCapability", capability))
-        mSettings.capability = capability;
-}
-
-EngineCapability BuilderConfig::getEngineCapability() const noexcept
-{
-    return mSettings.capability;
-}
-
-void BuilderConfig::setInt8Calibrator(IInt8Calibrator* calibrator) noexcept
-{
-    mSettings.calibrator = calibrator;
-}
-
-IInt8Calibrator* BuilderConfig::getInt8Calibrator() const noexcept
-{
-    return mSettings.calibrator;
-}
-
 void BuilderConfig::setFlags(uint32_t builderFlags) noexcept
 {
     mSettings.flags = knownFlags<BuilderFlag>(log(), "IBuilderConfig::setFlags", builderFlags);
-}
-
-uint32_t BuilderConfig::getFlags() const noexcept
-{
-    return mSettings.flags;
 }
 
 void BuilderConfig::clearFlag(BuilderFlag builderFlag) noexcept
@@ -166,30 +119,9 @@ int32_t BuilderConfig::getDLACore() const noexcept
     return mSettings.dlaCore;
 }
 
-void BuilderConfig::setDefaultDeviceType(DeviceType deviceType) noexcept
-{
-    if (isKnown(log(), "IBuilderConfig::setDefaultDeviceType", deviceType))
-        mSettings.defaultDeviceType = deviceType;
-}
-
-DeviceType BuilderConfig::getDefaultDeviceType() const noexcept
-{
-    return mSettings.defaultDeviceType;
-}
-
 void BuilderConfig::reset() noexcept
 {
     mSettings = Settings{};
-}
-
-void BuilderConfig::setProfileStream(cudaStream_t stream) noexcept
-{
-    mSettings.profileStream = stream;
-}
-
-cudaStream_t BuilderConfig::getProfileStream() const noexcept
-{
-    return mSettings.profileStream;
 }
 
 int32_t BuilderConfig::addOptimizationProfile(IOptimizationProfile const* profile) noexcept
@@ -209,17 +141,6 @@ int32_t BuilderConfig::getNbOptimizationProfiles() const noexcept
     return static_cast<int32_t>(mSettings.profiles.size());
 }
 
-void BuilderConfig::setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept
-{
-    if (isKnown(log(), "IBuilderConfig::setProfilingVerbosity", verbosity))
-        mSettings.verbosity = verbosity;
-}
-
-ProfilingVerbosity BuilderConfig::getProfilingVerbosity() const noexcept
-{
-    return mSettings.verbosity;
-}
-
 bool BuilderConfig::setCalibrationProfile(IOptimizationProfile const* profile) noexcept
 {
     return fencedDone(log(), "IBuilderConfig::setCalibrationProfile", [&]() -> Result<Done> {
@@ -236,11 +157,6 @@ IOptimizationProfile const* BuilderConfig::getCalibrationProfile() noexcept
 void BuilderConfig::setQuantizationFlags(uint32_t flags) noexcept
 {
     mSettings.quantizationFlags = knownFlags<QuantizationFlag>(log(), "IBuilderConfig::setQuantizationFlags", flags);
-}
-
-uint32_t BuilderConfig::getQuantizationFlags() const noexcept
-{
-    return mSettings.quantizationFlags;
 }
 
 void BuilderConfig::clearQuantizationFlag(QuantizationFlag flag) noexcept
@@ -269,11 +185,6 @@ bool BuilderConfig::setTacticSources(uint32_t tacticSources) noexcept
     }
     mSettings.tacticSources = tacticSources;
     return true;
-}
-
-uint32_t BuilderConfig::getTacticSources() const noexcept
-{
-    return mSettings.tacticSources;
 }
 
 ITimingCache* BuilderConfig::createTimingCache(void const* blob, size_t size) const noexcept
@@ -344,23 +255,7 @@ void BuilderConfig::setBuilderOptimizationLevel(int32_t level) noexcept
     if (level < 0)
         log().error(badArgument("IBuilderConfig::setBuilderOptimizationLevel: {} is negative", level));
     else
-        mSettings.optimizationLevel = std::min(level, kHighestLevel);
-}
-
-int32_t BuilderConfig::getBuilderOptimizationLevel() const noexcept
-{
-    return mSettings.optimizationLevel;
-}
-
-void BuilderConfig::setHardwareCompatibilityLevel(HardwareCompatibilityLevel level) noexcept
-{
-    if (isKnown(log(), "IBuilderConfig::setHardwareCompatibilityLevel", level))
-        mSettings.hardwareCompatibility = level;
-}
-
-HardwareCompatibilityLevel BuilderConfig::getHardwareCompatibilityLevel() const noexcept
-{
-    return mSettings.hardwareCompatibility;
+        mSettings.builderOptimizationLevel = std::min(level, kHighestLevel);
 }
 
 void BuilderConfig::setPluginsToSerialize(char const* const* paths, int32_t nbPaths) noexcept
@@ -399,66 +294,6 @@ void BuilderConfig::setMaxAuxStreams(int32_t nbStreams) noexcept
         log().error(badArgument("IBuilderConfig::setMaxAuxStreams: {} is negative", nbStreams));
     else
         mSettings.maxAuxStreams = nbStreams;
-}
-
-int32_t BuilderConfig::getMaxAuxStreams() const noexcept
-{
-    return mSettings.maxAuxStreams;
-}
-
-void BuilderConfig::setProgressMonitor(IProgressMonitor* monitor) noexcept
-{
-    mSettings.monitor = monitor;
-}
-
-IProgressMonitor* BuilderConfig::getProgressMonitor() const noexcept
-{
-    return mSettings.monitor;
-}
-
-void BuilderConfig::setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept
-{
-    if (isKnown(log(), "IBuilderConfig::setRuntimePlatform", runtimePlatform))
-        mSettings.platform = runtimePlatform;
-}
-
-RuntimePlatform BuilderConfig::getRuntimePlatform() const noexcept
-{
-    return mSettings.platform;
-}
-
-void BuilderConfig::setMaxNbTactics(int32_t maxNbTactics) noexcept
-{
-    mSettings.maxTactics = maxNbTactics;
-}
-
-int32_t BuilderConfig::getMaxNbTactics() const noexcept
-{
-    return mSettings.maxTactics;
-}
-
-bool BuilderConfig::setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept
-{
-    bool const exists = isKnown(log(), "IBuilderConfig::setTilingOptimizationLevel", level);
-    if (exists)
-        mSettings.tiling = level;
-    return exists;
-}
-
-TilingOptimizationLevel BuilderConfig::getTilingOptimizationLevel() const noexcept
-{
-    return mSettings.tiling;
-}
-
-bool BuilderConfig::setL2LimitForTiling(int64_t size) noexcept
-{
-    mSettings.l2Limit = size;
-    return true;
-}
-
-int64_t BuilderConfig::getL2LimitForTiling() const noexcept
-{
-    return mSettings.l2Limit;
 }
 
 } // namespace tenon::api

@@ -57,63 +57,16 @@ Result<std::vector<Operand>> KernelOperands::operands(
     return found;
 }
 
-void ConvolutionLayer::setKernelWeights(Weights value) noexcept
-{
-    weights.kernel = value;
-    dropInput(1);
-    edited();
-}
-
-Weights ConvolutionLayer::getKernelWeights() const noexcept
-{
-    return weights.kernel;
-}
-
-void ConvolutionLayer::setBiasWeights(Weights value) noexcept
-{
-    weights.bias = value;
-    dropInput(2);
-    edited();
-}
-
-Weights ConvolutionLayer::getBiasWeights() const noexcept
-{
-    return weights.bias;
-}
-
 Result<std::vector<Operand>> DeconvolutionLayer::operands() const
 {
     int64_t const groups = std::max<int64_t>(mFields.nbGroups, 1);
     return weights.operands(*this, mFields.nbOutputMaps / groups, mFields.kernelSize, true);
 }
 
-void DeconvolutionLayer::setKernelWeights(Weights value) noexcept
-{
-    weights.kernel = value;
-    dropInput(1);
-    edited();
-}
-
-Weights DeconvolutionLayer::getKernelWeights() const noexcept
-{
-    return weights.kernel;
-}
-
-void DeconvolutionLayer::setBiasWeights(Weights value) noexcept
-{
-    weights.bias = value;
-    dropInput(2);
-    edited();
-}
-
-Weights DeconvolutionLayer::getBiasWeights() const noexcept
-{
-    return weights.bias;
-}
-
 Result<std::vector<Operand>> FullyConnectedLayer::operands() const
 {
     int64_t const outputs = mFields.nbOutputChannels;
+    auto const& [kernel, bias] = weights;
     if (outputs < 1 || kernel.count < 1 || kernel.count % outputs != 0)
         return badConfig("layer '{}': the kernel weights have {} elements, which {} outputs do not divide", name(),
             kernel.count, outputs);
@@ -123,28 +76,6 @@ Result<std::vector<Operand>> FullyConnectedLayer::operands() const
     if (bias.count > 0)
         found.push_back(operandOf(*this, "bias", TENON_TRY(weightsOf(*this, "bias", bias, {bias.count}))));
     return found;
-}
-
-void FullyConnectedLayer::setKernelWeights(Weights value) noexcept
-{
-    kernel = value;
-    edited();
-}
-
-Weights FullyConnectedLayer::getKernelWeights() const noexcept
-{
-    return kernel;
-}
-
-void FullyConnectedLayer::setBiasWeights(Weights value) noexcept
-{
-    bias = value;
-    edited();
-}
-
-Weights FullyConnectedLayer::getBiasWeights() const noexcept
-{
-    return bias;
 }
 
 LayerPtr ScaleLayer::fieldsAsLayer() const

@@ -21,47 +21,61 @@ class KernelOperands
         LayerBase const& layer, int64_t first, Dims const& kernelSize, bool isDeconvolution) const;
 };
 
-class ConvolutionLayer final : public ConvolutionAccessors
+//! A layer with a kernel and a bias.
+template <typename Accessors>
+class KernelLayer : public Accessors
 {
   public:
-    using ConvolutionAccessors::ConvolutionAccessors;
+    using Accessors::Accessors;
     KernelOperands weights;
+
+    void setKernelWeights(nvinfer1::Weights value) noexcept override
+    {
+        weights.kernel = value;
+        this->dropInput(1);
+        this->edited();
+    }
+    nvinfer1::Weights getKernelWeights() const noexcept override
+    {
+        return weights.kernel;
+    }
+    void setBiasWeights(nvinfer1::Weights value) noexcept override
+    {
+        weights.bias = value;
+        this->dropInput(2);
+        this->edited();
+    }
+    nvinfer1::Weights getBiasWeights() const noexcept override
+    {
+        return weights.bias;
+    }
+};
+
+class ConvolutionLayer final : public KernelLayer<ConvolutionAccessors>
+{
+  public:
+    using KernelLayer::KernelLayer;
 
     Result<std::vector<Operand>> operands() const override
     {
         return weights.operands(*this, mFields.nbOutputMaps, mFields.kernelSize, false);
     }
-    void setKernelWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getKernelWeights() const noexcept override;
-    void setBiasWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getBiasWeights() const noexcept override;
 };
 
-class DeconvolutionLayer final : public DeconvolutionAccessors
+class DeconvolutionLayer final : public KernelLayer<DeconvolutionAccessors>
 {
   public:
-    using DeconvolutionAccessors::DeconvolutionAccessors;
-    KernelOperands weights;
+    using KernelLayer::KernelLayer;
 
     Result<std::vector<Operand>> operands() const override;
-    void setKernelWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getKernelWeights() const noexcept override;
-    void setBiasWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getBiasWeights() const noexcept override;
 };
 
-class FullyConnectedLayer final : public FullyConnectedAccessors
+class FullyConnectedLayer final : public KernelLayer<FullyConnectedAccessors>
 {
   public:
-    using FullyConnectedAccessors::FullyConnectedAccessors;
-    nvinfer1::Weights kernel{nvinfer1::DataType::kFLOAT, nullptr, 0};
-    nvinfer1::Weights bias{nvinfer1::DataType::kFLOAT, nullptr, 0};
+    using KernelLayer::KernelLayer;
 
     Result<std::vector<Operand>> operands() const override;
-    void setKernelWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getKernelWeights() const noexcept override;
-    void setBiasWeights(nvinfer1::Weights value) noexcept override;
-    nvinfer1::Weights getBiasWeights() const noexcept override;
 };
 
 class ScaleLayer final : public ScaleAccessors

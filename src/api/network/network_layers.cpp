@@ -325,8 +325,7 @@ IFullyConnectedLayer* Network::addFullyConnected(
 {
     return add<FullyConnectedLayer>("INetworkDefinition::addFullyConnected", {&input}, [&](FullyConnectedLayer& layer) {
         layer.fields().nbOutputChannels = nbOutputs;
-        layer.kernel = kernelWeights;
-        layer.bias = biasWeights;
+        layer.weights = {kernelWeights, biasWeights};
     });
 }
 
