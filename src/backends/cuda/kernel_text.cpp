@@ -158,22 +158,36 @@ std::string integerLiteral(double value)
     return fmt::format("(i64){}ll", static_cast<int64_t>(value));
 }
 
-char const* libraryName(ExprOp op)
+//! A function of one number.
+char const* functionForm(ExprOp op)
 {
     switch (op)
     {
-    case ExprOp::kSin: return "sinf";
-    case ExprOp::kCos: return "cosf";
-    case ExprOp::kTan: return "tanf";
-    case ExprOp::kSinh: return "sinhf";
-    case ExprOp::kCosh: return "coshf";
-    case ExprOp::kAsin: return "asinf";
-    case ExprOp::kAcos: return "acosf";
-    case ExprOp::kAtan: return "atanf";
-    case ExprOp::kAsinh: return "asinhf";
-    case ExprOp::kAcosh: return "acoshf";
-    case ExprOp::kAtanh: return "atanhf";
-    default: return "logf";
+    case ExprOp::kNeg: return "(-{0})";
+    case ExprOp::kAbs: return "fabsf({0})";
+    case ExprOp::kExp: return "expf({0})";
+    case ExprOp::kLog: return "logf({0})";
+    case ExprOp::kSqrt: return "sqrtf({0})";
+    case ExprOp::kReciprocal: return "(1.0f / {0})";
+    case ExprOp::kSin: return "sinf({0})";
+    case ExprOp::kCos: return "cosf({0})";
+    case ExprOp::kTan: return "tanf({0})";
+    case ExprOp::kSinh: return "sinhf({0})";
+    case ExprOp::kCosh: return "coshf({0})";
+    case ExprOp::kAsin: return "asinf({0})";
+    case ExprOp::kAcos: return "acosf({0})";
+    case ExprOp::kAtan: return "atanf({0})";
+    case ExprOp::kAsinh: return "asinhf({0})";
+    case ExprOp::kAcosh: return "acoshf({0})";
+    case ExprOp::kAtanh: return "atanhf({0})";
+    case ExprOp::kTanh: return "tanhf({0})";
+    case ExprOp::kErf: return "erff({0})";
+    case ExprOp::kSigmoid: return "sigmoidOf({0})";
+    case ExprOp::kCeil: return "ceilf({0})";
+    case ExprOp::kFloor: return "floorf({0})";
+    case ExprOp::kRound: return "rintf({0})";
+    case ExprOp::kSign: return "signOf({0})";
+    default: return nullptr;
     }
 }
 
@@ -215,19 +229,6 @@ Form formOf(TapeOp op)
     constexpr TapeKind kT{TapeKind::kTruth};
     switch (op)
     {
-    case TapeOp::kNeg: return {kR, "(-{0})"};
-    case TapeOp::kAbs: return {kR, "fabsf({0})"};
-    case TapeOp::kExp: return {kR, "expf({0})"};
-    case TapeOp::kLog: return {kR, "logf({0})"};
-    case TapeOp::kSqrt: return {kR, "sqrtf({0})"};
-    case TapeOp::kReciprocal: return {kR, "(1.0f / {0})"};
-    case TapeOp::kTanh: return {kR, "tanhf({0})"};
-    case TapeOp::kErf: return {kR, "erff({0})"};
-    case TapeOp::kSigmoid: return {kR, "sigmoidOf({0})"};
-    case TapeOp::kCeil: return {kR, "ceilf({0})"};
-    case TapeOp::kFloor: return {kR, "floorf({0})"};
-    case TapeOp::kRound: return {kR, "rintf({0})"};
-    case TapeOp::kSign: return {kR, "signOf({0})"};
     case TapeOp::kAdd: return {kR, "({0} + {1})"};
     case TapeOp::kSub: return {kR, "({0} - {1})"};
     case TapeOp::kReverseSub: return {kR, "({1} - {0})"};
@@ -302,7 +303,10 @@ class Printer
         case TapeOp::kFillReal: return std::pair{TapeKind::kReal, literal(step.value)};
         case TapeOp::kFillInteger: return std::pair{TapeKind::kInteger, integerLiteral(step.value)};
         case TapeOp::kFillTruth: return std::pair{TapeKind::kTruth, std::string{step.value != 0.0 ? "true" : "false"}};
-        case TapeOp::kLibrary: return std::pair{TapeKind::kReal, fmt::format("{}({})", libraryName(step.function), a)};
+        case TapeOp::kFunction:
+            if (char const* const form = functionForm(step.function))
+                return std::pair{TapeKind::kReal, fmt::format(fmt::runtime(form), a)};
+            return badArgument("{} of a real number has no CUDA form", nameOf(step.function));
         case TapeOp::kNarrow:
         {
             std::string_view const type = step.type == DType::kINT32 ? "int"
