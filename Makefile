@@ -48,8 +48,8 @@ libraries: configure ## Build what an installation holds, and the Python package
 	@$(NINJA) -C $(BUILD) tenon_package tenon_native
 	@tools/link_python $(BUILD)
 
-program: libraries ## Build all of that and the command line program.
-	@$(NINJA) -C $(BUILD) tenon_cli
+program: libraries ## Build all of that and the command line programs, tenon and trtexec.
+	@$(NINJA) -C $(BUILD) tenon_cli tenon_trtexec
 
 build: configure ## Build all of that and the tests.
 	@echo "$(BUILD): building everything"

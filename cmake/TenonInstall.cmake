@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: libraries, headers, the program, package config and pkg-config file. The component
+# What `cmake --install` puts where: libraries, headers, the programs, package config and pkg-config file. The component
 # `python` is what goes into the wheel instead.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -7,7 +7,7 @@ set(libraries tenon nvinfer nvinfer_plugin nvonnxparser)
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT tenon
     FILES_MATCHING PATTERN "*.h")
-# All that an installation needs; the program goes with it where it is built.
+# All that an installation needs; the programs go with it where they are built.
 add_custom_target(tenon_package DEPENDS ${libraries} tenon_hostrt)
 # Host calls under the CUDA runtime's names: what carries those names lies where nothing looks by itself.
 install(TARGETS tenon_hostrt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
@@ -20,7 +20,7 @@ endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR}
     COMPONENT tenon)
 if(TARGET tenon_cli)
-    install(TARGETS tenon_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tenon OPTIONAL)
+    install(TARGETS tenon_cli tenon_trtexec RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tenon OPTIONAL)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tenon)

@@ -160,7 +160,18 @@ def test_bench_prints_figures(plan: pathlib.Path) -> None:
     assert spent >= 0.2 and 0 < figures["min_ms"] <= figures["median_ms"] <= figures["p99_ms"]
     assert figures["runs"] >= 1 and figures["runs"] * figures["min_ms"] <= 1000 * spent
     assert figures["load_ms"] > 0 and figures["rss_mib"] > 1
-    assert "median" in tenon("bench", plan, "--seconds", 0.1).stdout
+    head, line = tenon("bench", plan, "--seconds", 0.1, "--threads", 1).stdout.splitlines()
+    assert re.search(r"\S; device \w+, 1 thread, 1 stream$", head) and "median" in line
+
+
+def test_bench_with_several_streams(plan: pathlib.Path) -> None:
+    figures = json.loads(tenon("bench", plan, "--seconds", 0.2, "--json", "--streams", 3, "--threads", 2).stdout)
+    assert (figures["streams"], figures["threads"]) == (3, 2) and figures["cpu"] and figures["device"]
+    assert figures["median_ms"] <= figures["p90_ms"] <= figures["p95_ms"] <= figures["p99_ms"] <= figures["max_ms"]
+    # Each stream is busy all the time: together they do as many runs a second as three of the mean time.
+    assert figures["runs"] / 0.2 * 0.3 < figures["runs_per_s"] and figures["min_ms"] < 3000 / figures["runs_per_s"]
+    assert "3 streams" in tenon("bench", plan, "--seconds", 0.01, "--streams", 3).stdout
+    assert "--streams" in tenon("bench", plan, "--streams", 0, status=2).stderr
 
 
 def test_inspect_plan_and_model(model: pathlib.Path, plan: pathlib.Path) -> None:

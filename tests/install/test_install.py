@@ -91,3 +91,5 @@ def test_nothing_points_into_the_build(installed: pathlib.Path) -> None:
 @pytest.mark.parametrize("installed", ["test"], indirect=True)
 def test_installed_program_answers(installed: pathlib.Path) -> None:
     assert run(installed / "bin" / "tenon", "--version").startswith("tenon 0.1.0 (TensorRT API 10.16")
+    (first, *_) = run(installed / "bin" / "trtexec", "--help").splitlines()
+    assert first.startswith("&&&& RUNNING TensorRT.trtexec [TensorRT v101600]")

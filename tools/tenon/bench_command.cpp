@@ -1,114 +1,212 @@
-// tenon bench: latency of a plan or model.
+// tenon bench: latency and throughput of a plan or model.
 #include "commands.h"
 #include "interruption.h"
+#include "machine.h"
 #include "session.h"
+#include "statistics.h"
 #include "texts.h"
 
-#include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <fstream>
+#include <thread>
 
 namespace tenon::cli
 {
 
 namespace
 {
+using Clock = std::chrono::steady_clock;
+
 struct BenchOptions
 {
     std::string path;
     std::vector<std::string> shapes;
     double seconds{3.0};
     int32_t warmup{5};
+    int32_t streams{1};
     bool json{false};
 };
 
-//! Resident memory of this process in MiB, from the kernel.
-double residentMebibytes()
+//! One execution context, whose runs follow each other in a thread of its own.
+struct Lane
 {
-    std::ifstream file{"/proc/self/statm"};
-    int64_t total{0};
-    int64_t resident{0};
-    file >> total >> resident;
-    return static_cast<double>(resident) * 4096.0 / (1 << 20);
+    std::unique_ptr<nvinfer1::IExecutionContext> context;
+    std::unique_ptr<IoTensors> tensors;
+    std::vector<double> milliseconds;
+
+    void run()
+    {
+        if (!tensors->enqueue(nullptr)) // In the calling thread.
+            throw std::runtime_error("the run failed");
+    }
+    double timedRun()
+    {
+        auto const before = Clock::now();
+        run();
+        return std::chrono::duration<double, std::milli>(Clock::now() - before).count();
+    }
+};
+
+struct Measured
+{
+    Sorted times;
+    double runsPerSecond;
+};
+
+//! What all lanes do at once. What is thrown in one ends the others and is thrown again here.
+template <typename Work>
+void inEach(std::vector<Lane>& lanes, Work const& work)
+{
+    std::atomic<bool> hasFailed{false};
+    std::exception_ptr problem;
+    auto const guarded = [&](size_t index) {
+        try
+        {
+            work(lanes[index], index == 0, hasFailed);
+        }
+        catch (...)
+        {
+            if (!hasFailed.exchange(true))
+                problem = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < lanes.size(); ++i)
+        threads.emplace_back(guarded, i);
+    guarded(0);
+    for (std::thread& thread : threads)
+        thread.join();
+    if (problem)
+        std::rethrow_exception(problem);
 }
 
-double at(std::vector<double> const& sorted, double part)
+std::vector<Lane> makeLanes(Session& session, Shapes const& shapes, int32_t count)
 {
-    return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
+    session.checkShapes(shapes);
+    std::vector<Lane> lanes(static_cast<size_t>(count));
+    for (uint32_t i = 0; i < lanes.size(); ++i)
+    {
+        lanes[i].context.reset(session.engine().createExecutionContext());
+        if (lanes[i].context == nullptr)
+            throw std::runtime_error("no execution context could be made");
+        lanes[i].tensors =
+            std::make_unique<IoTensors>(session.engine(), *lanes[i].context, IoTensors::Options{0, i, false});
+        lanes[i].tensors->prepare(shapes, {});
+    }
+    return lanes;
 }
 
-//! Below this many runs no part of a hundred lies behind the 99th.
-constexpr size_t kRunsOfTail{100};
-
-void printJson(std::vector<double> const& times, double loadMilliseconds)
+void measure(std::vector<Lane>& lanes, BenchOptions const& options, bool isQuiet)
 {
-    Json json{{"runs", times.size()}, {"min_ms", times.front()}, {"median_ms", at(times, 0.5)},
-        {"max_ms", times.back()}, {"p99_ms", nullptr}, {"load_ms", loadMilliseconds}, {"rss_mib", residentMebibytes()}};
-    if (times.size() >= kRunsOfTail)
-        json["p99_ms"] = at(times, 0.99);
-    std::printf("%s\n", json.dump().c_str());
+    ProgressBar bar{!isQuiet, "Warming up"};
+    inEach(lanes, [&](Lane& lane, bool, std::atomic<bool> const& hasFailed) {
+        for (int32_t i = 0; i < options.warmup && !gInterrupted && !hasFailed; ++i)
+            lane.run();
+    });
+    auto const start = Clock::now();
+    inEach(lanes, [&](Lane& lane, bool isFirst, std::atomic<bool> const& hasFailed) {
+        for (double spent{0.0}; !gInterrupted && !hasFailed && (lane.milliseconds.empty() || spent < options.seconds);)
+        {
+            if (isFirst)
+                bar.advance("Measuring", spent / options.seconds);
+            lane.milliseconds.push_back(lane.timedRun());
+            spent = std::chrono::duration<double>(Clock::now() - start).count();
+        }
+    });
+}
+
+//! Below this many runs the middle one is one of the extremes, or next to both.
+constexpr size_t kRunsOfMedian{4};
+constexpr double kTails[]{0.9, 0.95, 0.99};
+
+int32_t percentOf(double part)
+{
+    return static_cast<int32_t>(part * 100 + 0.5);
+}
+
+Json figures(Measured const& measured, BenchOptions const& options, double loadMilliseconds, int32_t threads)
+{
+    Sorted const& times = measured.times;
+    Json json{{"cpu", cpuName()}, {"device", deviceName()}, {"threads", threads}, {"streams", options.streams},
+        {"runs", times.count()}, {"runs_per_s", measured.runsPerSecond}, {"min_ms", times.least()},
+        {"median_ms", times.median()}, {"max_ms", times.most()}};
+    for (double const part : kTails)
+        json["p" + std::to_string(percentOf(part)) + "_ms"] =
+            isBorne(part, times.count()) ? Json(times.quantile(part)) : Json{};
+    json["load_ms"] = loadMilliseconds;
+    json["rss_mib"] = residentMebibytes();
+    return json;
 }
 
 //! What the number of runs bears: of one its time, of a few the extremes.
-void printText(std::vector<double> const& times, double loadMilliseconds)
+void printText(Measured const& measured, BenchOptions const& options, double loadMilliseconds, int32_t threads)
 {
-    constexpr size_t kRunsOfMedian{4};
-    if (times.size() == 1)
-        std::printf("1 run: %.3f ms", times.front());
+    Sorted const& times = measured.times;
+    std::printf("%s; device %s, %d thread%s, %d stream%s\n", shownName(cpuName()).c_str(), deviceName().c_str(),
+        threads, threads == 1 ? "" : "s", options.streams, options.streams == 1 ? "" : "s");
+    if (times.count() == 1)
+        std::printf("1 run: %.3f ms", times.least());
     else
-        std::printf("%zu runs: min %.3f ms", times.size(), times.front());
-    if (times.size() >= kRunsOfMedian)
-        std::printf(", median %.3f ms", at(times, 0.5));
-    if (times.size() >= kRunsOfTail)
-        std::printf(", 99%% %.3f ms", at(times, 0.99));
-    else if (times.size() > 1)
-        std::printf(", max %.3f ms", times.back());
+        std::printf("%zu runs: min %.3f ms", times.count(), times.least());
+    if (times.count() >= kRunsOfMedian)
+        std::printf(", median %.3f ms", times.median());
+    for (double const part : kTails)
+        if (isBorne(part, times.count()))
+            std::printf(", %d%% %.3f ms", percentOf(part), times.quantile(part));
+    if (times.count() > 1 && !isBorne(kTails[2], times.count()))
+        std::printf(", max %.3f ms", times.most());
+    if (times.count() >= kRunsOfMedian)
+        std::printf("; %.1f runs/s", measured.runsPerSecond);
     std::printf("; load %.1f ms; resident %.1f MiB%s\n", loadMilliseconds, residentMebibytes(),
-        times.size() < kRunsOfMedian ? "; --seconds gives more runs" : "");
+        times.count() < kRunsOfMedian ? "; --seconds gives more runs" : "");
 }
 
 int bench(BenchOptions const& options, Common const& common)
 {
-    using Clock = std::chrono::steady_clock;
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common, logger};
-    session.prepare(shapes, 0);
-    std::vector<double> times;
-    {
-        ProgressBar bar{!common.quiet, "Warming up"};
-        for (int32_t i = 0; i < options.warmup && !gInterrupted; ++i)
-            session.run();
-        auto const start = Clock::now();
-        for (double spent{0.0}; !gInterrupted && (times.empty() || spent < options.seconds);)
-        {
-            bar.advance("Measuring", spent / options.seconds);
-            auto const before = Clock::now();
-            session.run();
-            times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - before).count());
-            spent = std::chrono::duration<double>(Clock::now() - start).count();
-        }
-    }
+    std::vector<Lane> lanes = makeLanes(session, shapes, options.streams);
+    measure(lanes, options, common.quiet);
     if (gInterrupted)
         return kInterruptedStatus;
-    std::sort(times.begin(), times.end());
-    options.json ? printJson(times, session.loadMilliseconds()) : printText(times, session.loadMilliseconds());
+    std::vector<double> all;
+    double runsPerSecond{0.0}; // Lanes end apart: each one's share is its runs over its own time.
+    for (Lane const& lane : lanes)
+    {
+        all.insert(all.end(), lane.milliseconds.begin(), lane.milliseconds.end());
+        Sorted const own{lane.milliseconds};
+        runsPerSecond += static_cast<double>(own.count()) / own.sum() * 1000;
+    }
+    Measured const measured{Sorted{std::move(all)}, runsPerSecond};
+    int32_t const threads = threadsOfRuns(common.threads);
+    if (options.json)
+        std::printf("%s\n", figures(measured, options, session.loadMilliseconds(), threads).dump().c_str());
+    else
+        printText(measured, options, session.loadMilliseconds(), threads);
     return 0;
 }
 } // namespace
 
 void addBench(CLI::App& app, Common const& common, int& status)
 {
+    constexpr int32_t kMaxStreams{1024};
     auto options = std::make_shared<BenchOptions>();
-    CLI::App* command = app.add_subcommand("bench", "Measure the latency of a plan (or a model, built first)");
+    CLI::App* command =
+        app.add_subcommand("bench", "Measure latency and throughput of a plan (or a model, built first)");
     command->add_option("plan", options->path, "A .plan or .onnx file")->required()->check(CLI::ExistingFile);
     addShapes(*command, options->shapes, "Shape of each input; kOPT of profile 0 where none is given");
     command->add_option("--seconds", options->seconds, "How long to measure")->check(CLI::PositiveNumber);
     command->add_option("--warmup", options->warmup, "Runs before measuring")->check(CLI::NonNegativeNumber);
+    command->add_option("--streams", options->streams, "Execution contexts that run side by side (1)")
+        ->check(CLI::Range(1, kMaxStreams));
     command->add_flag("--json", options->json, "Print JSON");
     command->footer(R"(Example:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5
-Random inputs, one run after the other. A plan is read into memory; "resident" is the memory of the whole process.)");
+  tenon bench model.plan --streams 4
+Random inputs; in each stream one run after the other. A median is printed of 4 runs and more, 90%, 95% and 99% of 10,
+20 and 100 and more. A plan is read into memory; "resident" is the memory of the whole process. trtexec has the flags
+and the output that scripts for TensorRT know.)");
     command->callback([options, &common, &status] { status = bench(*options, common); });
 }
 

@@ -161,7 +161,8 @@ void printNetwork(Json const& network, std::string const& path)
 
 Json inspectModel(std::string const& path, nvinfer1::ILogger& logger)
 {
-    Model const model{path, logger};
+    Model model{logger};
+    model.read(path);
     TenonText problem{nullptr};
     TenonText const text = tenonInspectNetwork(&model.network(), &problem);
     return parsed(text, problem);

@@ -1,14 +1,13 @@
 // tenon run: one run of a plan or model on given or random inputs.
 #include "commands.h"
+#include "elements.h"
 #include "npy.h"
 #include "session.h"
 #include "texts.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -25,28 +24,6 @@ struct RunOptions
     std::string outputs;
     std::optional<uint32_t> seed;
 };
-
-//! Element i as a number; types that have none in C++ are not printed.
-std::optional<double> elementAt(nvinfer1::DataType type, char const* data, size_t i)
-{
-    auto const read = [&](auto value) {
-        std::memcpy(&value, data + i * sizeof(value), sizeof(value));
-        return value;
-    };
-    switch (type)
-    {
-    case nvinfer1::DataType::kFLOAT: return static_cast<double>(read(float{}));
-    case nvinfer1::DataType::kHALF: return static_cast<double>(read(_Float16{}));
-    case nvinfer1::DataType::kBF16:
-        return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read(uint16_t{})) << 16));
-    case nvinfer1::DataType::kINT64: return static_cast<double>(read(int64_t{}));
-    case nvinfer1::DataType::kINT32: return read(int32_t{});
-    case nvinfer1::DataType::kINT8: return read(int8_t{});
-    case nvinfer1::DataType::kUINT8:
-    case nvinfer1::DataType::kBOOL: return read(uint8_t{});
-    default: return std::nullopt;
-    }
-}
 
 void printStatistics(char const* name, nvinfer1::DataType type, nvinfer1::Dims const& dims, char const* data)
 {

@@ -40,7 +40,8 @@ class Buffer
 
 //! Normal floats, small non-negative integers: what most models take without complaint.
 void fillRandom(std::span<char> buffer, nvinfer1::DataType type, uint32_t seed);
-//! The values that profile 0 has as kOPT for a shape tensor: random ones would lie outside of its bounds.
-void fillFromProfile(std::span<char> buffer, nvinfer1::ICudaEngine const& engine, char const* name);
+//! The values that the profile has as kOPT for a shape tensor: random ones would lie outside of its bounds.
+void fillFromProfile(
+    std::span<char> buffer, nvinfer1::ICudaEngine const& engine, char const* name, int32_t profile = 0);
 
 } // namespace tenon::cli

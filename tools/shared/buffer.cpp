@@ -87,9 +87,10 @@ void fillRandom(std::span<char> buffer, DataType type, uint32_t seed)
         for (char& byte : buffer)
             byte = static_cast<char>(small(generator) % 16);
 }
-void fillFromProfile(std::span<char> buffer, nvinfer1::ICudaEngine const& engine, char const* name)
+
+void fillFromProfile(std::span<char> buffer, nvinfer1::ICudaEngine const& engine, char const* name, int32_t profile)
 {
-    int64_t const* const values = engine.getProfileTensorValuesV2(name, 0, nvinfer1::OptProfileSelector::kOPT);
+    int64_t const* const values = engine.getProfileTensorValuesV2(name, profile, nvinfer1::OptProfileSelector::kOPT);
     if (values == nullptr)
         return;
     DataType const type = engine.getTensorDataType(name);
@@ -97,4 +98,5 @@ void fillFromProfile(std::span<char> buffer, nvinfer1::ICudaEngine const& engine
     for (size_t i = 0; (i + 1) * size <= buffer.size(); ++i)
         std::memcpy(&buffer[i * size], &values[i], size); // Little-endian: the low bytes come first.
 }
+
 } // namespace tenon::cli

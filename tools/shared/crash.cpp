@@ -4,6 +4,7 @@
 #include "tenon/plugin.h"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -37,7 +38,9 @@ extern "C" void onCrash(int signal)
     char text[256];
     if (size_t const length = tenonInnermostPlugin(text, sizeof(text)); length > 0)
     {
-        say("\ntenon: the program dies (");
+        say("\n");
+        say(program_invocation_short_name);
+        say(": the program dies (");
         for (Fatal const& each : kFatal)
             if (each.signal == signal)
                 say(each.name);

@@ -3,6 +3,7 @@
 
 #include "progress_bar.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -62,9 +63,9 @@ void sayInterrupted() noexcept
 {
     if (gIsSaid.exchange(true))
         return;
-    constexpr std::string_view kLine{"tenon: interrupted\n"};
     ProgressBar::clearLine();
-    [[maybe_unused]] ssize_t const written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+    for (std::string_view const text : {std::string_view{program_invocation_short_name}, {": interrupted\n"}})
+        [[maybe_unused]] ssize_t const written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 HalfWritten::HalfWritten(std::string const& path)

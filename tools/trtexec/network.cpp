@@ -1,0 +1,133 @@
+// Network: what the options change in it before it is built.
+#include "builder.h"
+
+#include <stdexcept>
+
+namespace tenon::trtexec
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+//! Once for all tensors, or one for each.
+void applyFormats(INetworkDefinition& network, std::vector<IoFormat> const& formats, bool isInput)
+{
+    if (formats.empty())
+        return;
+    char const* const flag = isInput ? "--inputIOFormats" : "--outputIOFormats";
+    auto const count = static_cast<size_t>(isInput ? network.getNbInputs() : network.getNbOutputs());
+    if (formats.size() != 1 && formats.size() != count)
+        throw std::invalid_argument(
+            text("%s has %zu formats; the model has %zu %s: give one format for all, or one each", flag, formats.size(),
+                count, isInput ? "inputs" : "outputs"));
+    for (size_t i = 0; i < count; ++i)
+    {
+        auto const index = static_cast<int32_t>(i);
+        ITensor& tensor = isInput ? *network.getInput(index) : *network.getOutput(index);
+        IoFormat const& format = formats.size() == 1 ? formats.front() : formats[i];
+        tensor.setType(format.type);
+        if (tensor.getType() != format.type)
+            throw std::invalid_argument(std::string{flag} + ": tensor '" + tensor.getName()
+                + "' does not take the type " + typeText(format.type));
+        tensor.setAllowedFormats(format.formats);
+    }
+}
+
+//! Calls `set` with the last entry that fits, for each layer; warns of entries that fit none.
+template <typename Value, typename Set>
+void forLayers(
+    INetworkDefinition& network, ByName<Value> const& entries, char const* flag, Log const& log, Set const& set)
+{
+    std::vector<bool> isUsed(entries.size(), false);
+    for (int32_t i = 0; i < network.getNbLayers() && !entries.empty(); ++i)
+    {
+        ILayer& layer = *network.getLayer(i);
+        Value const* last{nullptr};
+        for (size_t at = 0; at < entries.size(); ++at)
+            if (fits(entries[at].first, layer.getName()))
+            {
+                isUsed[at] = true;
+                last = &entries[at].second;
+            }
+        if (last != nullptr)
+            set(layer, *last);
+    }
+    for (size_t at = 0; at < entries.size(); ++at)
+        if (!isUsed[at])
+            log.warn(std::string{flag} + ": the network has no layer '" + entries[at].first + "'");
+}
+
+void applyLayerTypes(INetworkDefinition& network, BuildOptions const& build, Log const& log)
+{
+    forLayers(network, build.layerPrecisions, "--layerPrecisions", log,
+        [](ILayer& layer, DataType type) { layer.setPrecision(type); });
+    forLayers(network, build.layerOutputTypes, "--layerOutputTypes", log,
+        [](ILayer& layer, std::vector<DataType> const& types) {
+            auto const outputs = static_cast<size_t>(layer.getNbOutputs());
+            if (types.size() != 1 && types.size() != outputs)
+                throw std::invalid_argument(text(
+                    "--layerOutputTypes: layer '%s' has %zu outputs, not %zu", layer.getName(), outputs, types.size()));
+            for (size_t i = 0; i < outputs; ++i)
+                layer.setOutputType(static_cast<int32_t>(i), types.size() == 1 ? types.front() : types[i]);
+        });
+}
+
+void applyAttentions(INetworkDefinition& network, BuildOptions const& build, Log const& log)
+{
+    ByName<bool> names;
+    for (std::string const& name : build.decomposableAttentions)
+        names.emplace_back(name, true);
+    int32_t found{0};
+    forLayers(network, names, "--decomposableAttentions", log, [&](ILayer& layer, bool) {
+        if (layer.getType() != LayerType::kATTENTION_INPUT)
+            return;
+        ++found;
+        if (IAttention* attention = static_cast<IAttentionInputLayer&>(layer).getAttention();
+            attention == nullptr || !attention->setDecomposable(true))
+            throw std::runtime_error(std::string{"attention '"} + layer.getName() + "' could not be made decomposable");
+    });
+    if (!names.empty() && found == 0)
+        log.warn("--decomposableAttentions has no effect: the network has no such attention");
+}
+
+void markDebugTensors(INetworkDefinition& network, BuildOptions const& build)
+{
+    std::vector<bool> isFound(build.debugTensors.size(), false);
+    auto const mark = [&](ITensor* tensor) {
+        for (size_t i = 0; tensor != nullptr && i < isFound.size(); ++i)
+            if (build.debugTensors[i] == tensor->getName() && !isFound[i])
+            {
+                isFound[i] = true;
+                if (!network.markDebug(*tensor))
+                    throw std::runtime_error(std::string{"tensor '"} + tensor->getName() + "' could not be marked");
+            }
+    };
+    for (int32_t i = 0; i < network.getNbInputs(); ++i)
+        mark(network.getInput(i));
+    for (int32_t i = 0; i < network.getNbLayers(); ++i)
+        for (int32_t k = 0; k < network.getLayer(i)->getNbOutputs(); ++k)
+            mark(network.getLayer(i)->getOutput(k));
+    for (size_t i = 0; i < isFound.size(); ++i)
+        if (!isFound[i])
+            throw std::invalid_argument("--markDebug: the network has no tensor '" + build.debugTensors[i] + "'");
+    if (build.hasUnfusedDebugTensors && !network.markUnfusedTensorsAsDebugTensors())
+        throw std::runtime_error("unfused tensors could not be marked as debug tensors");
+}
+} // namespace
+
+void applyToNetwork(INetworkDefinition& network, IBuilderConfig& config, BuildOptions const& build, Log const& log)
+{
+    applyFormats(network, build.inputFormats, true);
+    applyFormats(network, build.outputFormats, false);
+    bool const hasConstraints = config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS)
+        || config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+    if (hasConstraints)
+        applyLayerTypes(network, build, log);
+    forLayers(network, build.layerDevices, "--layerDeviceTypes", log,
+        [&](ILayer& layer, DeviceType kind) { config.setDeviceType(&layer, kind); });
+    applyAttentions(network, build, log);
+    markDebugTensors(network, build);
+}
+
+} // namespace tenon::trtexec
