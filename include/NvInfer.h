@@ -3198,13 +3198,13 @@ class IEinsumLayer : public ILayer
   public:
     //! Sets the equation: for each input its axes as lower-case letters, separated by commas, then perhaps -> and the
     //! output's letters. Without them the output has the letters that occur once, in order.
-    //! \return false when the equation cannot be read. Not implemented in this release: reports an error.
+    //! \return false when the equation cannot be read.
     bool setEquation(char const* equation) noexcept
     {
         return mImpl->setEquation(equation);
     }
 
-    //! \return the equation. Not implemented in this release: reports an error and returns null.
+    //! \return the equation.
     char const* getEquation() const noexcept
     {
         return mImpl->getEquation();
@@ -3297,38 +3297,38 @@ class IOneHotLayer : public ILayer
 class IGridSampleLayer : public ILayer
 {
   public:
-    //! Sets the interpolation. kLINEAR at first. Not implemented in this release: reports an error.
+    //! Sets the interpolation. kLINEAR at first.
     void setInterpolationMode(InterpolationMode mode) noexcept
     {
         mImpl->setInterpolationMode(mode);
     }
 
-    //! Returns the interpolation. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns the interpolation.
     InterpolationMode getInterpolationMode() const noexcept
     {
         return mImpl->getInterpolationMode();
     }
 
-    //! Sets whether -1 and 1 mean middles of elements, not outer edges (as at first). Not implemented in this release.
+    //! Sets whether -1 and 1 mean middles of elements, not outer edges (as at first).
     void setAlignCorners(bool alignCorners) noexcept
     {
         mImpl->setAlignCorners(alignCorners);
     }
 
-    //! Says whether -1 and 1 mean middles of elements, not outer edges. Not implemented in this release.
+    //! Says whether -1 and 1 mean middles of elements, not outer edges.
     bool getAlignCorners() const noexcept
     {
         return mImpl->getAlignCorners();
     }
 
-    //! Sets what stands outside the input; kFILL with 0 at first. Not implemented in this release: reports an error.
+    //! Sets what stands outside the input; kFILL with 0 at first.
     //! \return false for a mode that the layer lacks.
     bool setSampleMode(SampleMode mode) noexcept
     {
         return mImpl->setSampleMode(mode);
     }
 
-    //! \return what stands outside the input. Not implemented in this release: reports an error.
+    //! \return what stands outside the input.
     SampleMode getSampleMode() const noexcept
     {
         return mImpl->getSampleMode();
@@ -3365,38 +3365,38 @@ struct EnumMaxImpl<BoundingBoxFormat>
 class INMSLayer : public ILayer
 {
   public:
-    //! Sets how a box is described. kCORNER_PAIRS at first. Not implemented in this release: reports an error.
+    //! Sets how a box is described. kCORNER_PAIRS at first.
     void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept
     {
         mImpl->setBoundingBoxFormat(fmt);
     }
 
-    //! Returns how a box is described. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns how a box is described.
     BoundingBoxFormat getBoundingBoxFormat() const noexcept
     {
         return mImpl->getBoundingBoxFormat();
     }
 
-    //! Sets how many best boxes per class are looked at. 5000 at first. Not implemented in this release.
+    //! Sets how many best boxes per class are looked at. 5000 at first.
     void setTopKBoxLimit(int32_t limit) noexcept
     {
         mImpl->setTopKBoxLimit(limit);
     }
 
-    //! Returns how many best boxes per class are looked at. Not implemented in this release: reports an error.
+    //! Returns how many best boxes per class are looked at.
     int32_t getTopKBoxLimit() const noexcept
     {
         return mImpl->getTopKBoxLimit();
     }
 
     //! Sets the type of output 0, kINT32 or kINT64; kINT32 at first.
-    //! \return false for another type. Not implemented in this release: reports an error and returns false.
+    //! \return false for another type.
     bool setIndicesType(DataType type) noexcept
     {
         return mImpl->setIndicesType(type);
     }
 
-    //! \return the type of output 0. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return the type of output 0.
     DataType getIndicesType() const noexcept
     {
         return mImpl->getIndicesType();
@@ -4306,7 +4306,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Adds a softmax over sequences of different lengths.
-    //! \param bounds the lengths, int32. Not implemented in this release: reports an error and returns null.
+    //! \param bounds the lengths, int32.
     IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept
     {
         return mImpl->addRaggedSoftMax(input, bounds);
@@ -4619,26 +4619,26 @@ class INetworkDefinition : public INoCopy
         return mImpl->addDynamicQuantizeV2(input, blockShape, outputType, scaleType);
     }
 
-    //! Sums products of elements. Not implemented in this release: reports an error and returns null.
+    //! Sums products of elements.
     //! \param equation as IEinsumLayer::setEquation() describes it.
     IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept
     {
         return mImpl->addEinsum(inputs, nbInputs, equation);
     }
 
-    //! Reads a tensor at positions from another. Not implemented in this release: reports an error and returns null.
+    //! Reads a tensor at positions from another.
     IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept
     {
         return mImpl->addGridSample(input, grid);
     }
 
-    //! As the other form, with indices of type kINT32. Not implemented in this release: reports an error.
+    //! As the other form, with indices of type kINT32.
     TRT_DEPRECATED INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept
     {
         return mImpl->addNMS(boxes, scores, maxOutputBoxesPerClass);
     }
 
-    //! Picks boxes that do not overlap much. Not implemented in this release: reports an error and returns null.
+    //! Picks boxes that do not overlap much.
     INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass, DataType indicesType) noexcept
     {
         return mImpl->addNMSV2(boxes, scores, maxOutputBoxesPerClass, indicesType);

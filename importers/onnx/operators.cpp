@@ -13,7 +13,7 @@ ImportFunction findOperator(std::string_view name)
         for (std::span<Operator const> const family : {kDirectOperators, kElementwiseOperators, kActivationOperators,
                  kConvolutionOperators, kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators,
                  kGenerateOperators, kMoveOperators, kSliceOperators, kGatherOperators, kResizeOperators,
-                 kNormalizationOperators, kSearchOperators, kQuantizeOperators})
+                 kNormalizationOperators, kSearchOperators, kQuantizeOperators, kVisionOperators})
         {
             for (Operator const& one : family)
             {

@@ -33,6 +33,7 @@ extern std::span<Operator const> const kResizeOperators;
 extern std::span<Operator const> const kNormalizationOperators;
 extern std::span<Operator const> const kSearchOperators;
 extern std::span<Operator const> const kQuantizeOperators;
+extern std::span<Operator const> const kVisionOperators;
 
 //! Null for an operator that nothing here imports.
 ImportFunction findOperator(std::string_view name);

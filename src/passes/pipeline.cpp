@@ -29,6 +29,7 @@ constexpr Rule kChannelAffine{"fold-channel-affine", RuleKind::kFuse,
 constexpr Rule kClean[]{
     {"lower-fully-connected", RuleKind::kFold, "A fully connected layer is a product between two reshapes.",
         lowerFullyConnected}, // Always: no backend has a kernel for it.
+    {"lower-einsum", RuleKind::kFold, "An equation becomes sums, transposes and products of matrices.", lowerEinsum},
     kTransposeIntoMatmul,     // Before folding: a large weight need not be stored a second time, transposed.
     kFold,
     kNoOps,

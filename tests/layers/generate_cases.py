@@ -1032,6 +1032,130 @@ def attentions():
     )
 
 
+def grids():
+    x = uniform("gsx", 2, 3, 5, 4)
+    grid = uniform("gsg", 2, 3, 6, 2, low=-1.6, high=1.6)
+    modes = {"nearest": 0, "linear": 1, "cubic": 2}
+    paddings = {"zeros": 3, "border": 2, "reflection": 4}
+    case("GridSample", "E25_defaults", {}, [x, grid], ort("GridSample", [x, grid])[0])
+    for mode, number in modes.items():
+        for padding, sample in paddings.items():
+            for corners in (0, 1):
+                y = ort("GridSample", [x, grid], mode=mode, padding_mode=padding, align_corners=corners)[0]
+                fields = {"InterpolationMode": number, "AlignCorners": bool(corners), "SampleMode": sample}
+                case("GridSample", f"{mode}_{padding}_{corners}", fields, [x, grid], y)
+    x = uniform("gsv", 1, 2, 3, 4, 5)
+    grid = uniform("gsw", 1, 2, 3, 2, 3, low=-1.3, high=1.3)
+    for mode in ("nearest", "linear"):
+        for padding, sample in paddings.items():
+            y = ort("GridSample", [x, grid], mode=mode, padding_mode=padding)[0]
+            fields = {"InterpolationMode": modes[mode], "SampleMode": sample}
+            case("GridSample", f"E25_volume_{mode}_{padding}", fields, [x, grid], y)
+    far = np.array([[[[-1e30, 1e30], [np.inf, 0.0], [0.0, -np.inf]]]], np.float32)
+    image = uniform("gsf", 1, 1, 3, 3)
+    case("GridSample", "far_outside", {}, [image, far], np.zeros((1, 1, 1, 3), np.float32))
+
+
+def equations():
+    def one(name, equation, *operands):
+        case("Einsum", name, {"Equation": equation}, operands, np.einsum(equation, *operands))
+
+    a, b, c = uniform("ea", 2, 3, 4), uniform("eb", 2, 4, 5), uniform("ec", 5, 3)
+    square, cube = uniform("es", 4, 4), uniform("et", 3, 3, 3)
+    one("E35_products", "bij,bjk->bik", a, b)
+    one("E35_implied", "bij,bjk", a, b)
+    one("E35_impliedSorts", "ba", uniform("ei", 2, 3))
+    one("E35_transposed", "ijk->kij", a)
+    one("E35_sum", "ijk->", a)
+    one("E35_diagonal", "ii->i", square)
+    one("E35_trace", "ii", square)
+    one("E35_diagonalOfThree", "iii->i", cube)
+    one("E35_diagonalBetween", "iji->ji", uniform("eu", 3, 2, 3))
+    one("E35_ellipsis", "...ij,...jk->...ik", uniform("ev", 2, 1, 3, 4), uniform("ew", 3, 4, 2))
+    one("E35_ellipsisImplied", "i...->...", a)
+    one("E35_ellipsisInside", "a...b->b...", uniform("ex", 2, 3, 4, 5))
+    one("E35_broadcast", "ij,ij->ij", uniform("ey", 1, 4), uniform("ez", 3, 1))
+    one("E35_broadcastSum", "ij,ij->i", uniform("fa", 3, 1), uniform("fb", 3, 4))
+    one("E35_outer", "i,j->ij", uniform("fc", 3), uniform("fd", 4))
+    one("E35_three", "bij,bjk,ki->b", a, b, c)
+    one("E35_groups", "abcd,cdef->aefb", uniform("fe", 2, 3, 4, 2), uniform("ff", 4, 2, 3, 2))
+    one("E35_attention", "bhid,bhjd->bhij", uniform("fg", 2, 3, 4, 5), uniform("fh", 2, 3, 6, 5))
+    one("E35_blanks", " ij , jk -> ik ", uniform("fi", 2, 3), uniform("fj", 3, 2))
+    one("integers", "ij,jk->ik", integers("fk", 2, 3), integers("fl", 3, 4))
+    one("scalar", ",i->i", uniform("fm"), uniform("fn", 3))
+    one("half", "ij,jk->ik", uniform("fo", 2, 2, dtype=np.float16), np.eye(2, dtype=np.float16))
+
+
+def suppressed(boxes, scores, most, overlap, least, limit=5000, centers=False):
+    """By image and score: the best pairs of box and class, compared with those kept of their class."""
+    images, count, classes = scores.shape
+    chosen = []
+    for n in range(images):
+        pairs = [(-scores[n, b, c], c, b) for b in range(count) for c in range(classes) if scores[n, b, c] > least]
+        kept = {}
+        for _, c, b in sorted(pairs)[:limit]:
+            box = (boxes[n, b, c] if boxes.ndim == 4 else boxes[n, b]).astype(np.float64)
+            if centers:
+                low, high = box[:2] - box[2:] / 2, box[:2] + box[2:] / 2
+            else:
+                low, high = np.minimum(box[:2], box[2:]), np.maximum(box[:2], box[2:])
+            mine = kept.setdefault(c, [])
+
+            def iou(other, low=low, high=high):
+                common = np.prod(np.maximum(np.minimum(high, other[1]) - np.maximum(low, other[0]), 0))
+                return common / (np.prod(high - low) + np.prod(other[1] - other[0]) - common)
+
+            if len(mine) < most and all(iou(other) <= overlap for other in mine):
+                mine.append((low, high))
+                chosen.append((n, c, b))
+    return np.array(chosen).reshape(-1, 3)
+
+
+def detections():
+    corners = uniform("nms", 2, 9, 2, low=0, high=4)
+    boxes = np.concatenate([corners, corners + uniform("nmt", 2, 9, 2, low=0.5, high=3)], 2)
+    scores = uniform("nmu", 2, 9, 3, low=0, high=1)
+
+    def one(name, boxes, most, overlap, least, fields=None, **more):
+        found = suppressed(boxes, scores, most, overlap or 0.0, least or 0.0, **more)
+        inputs = [boxes, scores, np.int32(most)]
+        for number in (overlap, least):
+            inputs.append(None if number is None else np.float32(number))
+        while inputs[-1] is None:
+            inputs.pop()
+        kind = np.int64 if (fields or {}).get("IndicesType") == 8 else np.int32
+        case("NMS", name, fields or {}, inputs, [found.astype(kind), np.int32(len(found))])
+
+    one("E23_byImageAndScore", boxes, 4, 0.3, 0.2)
+    one("E23_defaults", boxes, 9, None, None)
+    one("E23_onePerClass", boxes, 1, 0.5, 0.0, {"IndicesType": 8})
+    one("E23_limit", boxes, 9, 0.9, 0.0, {"TopKBoxLimit": 5}, limit=5)
+    one("none", boxes, 4, 0.5, 2.0)
+    one("noneWanted", boxes, 0, 0.5, 0.0)
+    turned = boxes[:, :, [2, 3, 0, 1]]
+    one("otherCorners", turned, 9, 0.4, 0.1)
+    one("centers", boxes, 9, 0.4, 0.1, {"BoundingBoxFormat": 1}, centers=True)
+    per_class = np.repeat(boxes[:, :, None], 3, 2) + uniform("nmv", 2, 9, 3, 1)
+    one("E23_boxesPerClass", per_class, 3, 0.3, 0.3)
+    found = ort("NonMaxSuppression", [boxes[:1], scores[:1, :, :1].transpose(0, 2, 1), np.array([9], np.int64),
+                                      np.array([0.25], np.float32), np.array([0.1], np.float32)])[0]  # fmt: skip
+    inputs = [boxes[:1], scores[:1, :, :1], np.int32(9), np.float32(0.25), np.float32(0.1)]
+    case("NMS", "asOnnxRuntime", {}, inputs, [found.astype(np.int32), np.int32(len(found))])
+
+
+def ragged():
+    def one(name, x, lengths, kind=np.int32):
+        bounds = np.array(lengths, kind).reshape(*x.shape[:-1], 1)
+        inside = np.arange(x.shape[-1]) < bounds
+        e = np.where(inside, np.exp(x.astype(np.float64)), 0)
+        total = e.sum(-1, keepdims=True)
+        case("RaggedSoftMax", name, {}, [x, bounds], as_type(e / np.where(total == 0, 1, total), x))
+
+    one("sequences", uniform("rga", 3, 7), [7, 3, 1])
+    one("batches", uniform("rgb", 2, 2, 5), [5, 3, 0, 9], np.int64)
+    one("halves", uniform("rgc", 2, 19, dtype=np.float16), [4, 17])
+
+
 def main():
     for make in (
         activations,
@@ -1055,6 +1179,10 @@ def main():
         resizes,
         pointwise,
         attentions,
+        grids,
+        equations,
+        detections,
+        ragged,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

@@ -3,9 +3,13 @@
 #include "layers/assertion.h"
 #include "layers/convolution.h"
 #include "layers/cumulative.h"
+#include "layers/einsum.h"
+#include "layers/grid_sample.h"
 #include "layers/matrix_multiply.h"
+#include "layers/nms.h"
 #include "layers/one_hot.h"
 #include "layers/pointwise.h"
+#include "layers/ragged_soft_max.h"
 #include "layers/slice.h"
 #include "layers/soft_max.h"
 #include "layers/top_k.h"
@@ -100,6 +104,57 @@ TEST(LayerRules, E22_depthIsAPositiveConstant)
     EXPECT_NE(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &none)}), "");
     int32_t const four{4};
     EXPECT_EQ(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &four)}), "");
+}
+
+TEST(LayerRules, E23_countsAndTypesOfBoxes)
+{
+    TensorType const boxes{DType::kFLOAT, {2, 9, 4}};
+    TensorType const scores{DType::kFLOAT, {2, 9, 3}};
+    TensorType const most{DType::kINT32, {}};
+    EXPECT_EQ(errorOfInference(NMS{}, {boxes, scores, most}), "");
+    EXPECT_EQ(NMS{}.topKBoxLimit, 5000);
+    EXPECT_NE(errorOfInference(NMS{}, {boxes, scores, {DType::kINT32, {1}}}), "") << "the most boxes are a scalar";
+    EXPECT_NE(errorOfInference(NMS{}, {boxes, scores, {DType::kINT64, {}}}), "");
+    EXPECT_NE(errorOfInference(NMS{}, {boxes, {DType::kFLOAT, {2, 8, 3}}, most}), "");
+    EXPECT_NE(errorOfInference(NMS{}, {{DType::kFLOAT, {2, 9, 2, 4}}, scores, most}), "");
+    EXPECT_NE(errorOfInference(NMS{}, {{DType::kFLOAT, {2, 9, 5}}, scores, most}), "");
+    EXPECT_NE(errorOfInference(NMS{.indicesType = DType::kFLOAT}, {boxes, scores, most}), "");
+}
+
+TEST(LayerRules, E25_gridsFitTheirImages)
+{
+    EXPECT_EQ(GridSample{}.interpolationMode, nvinfer1::InterpolationMode::kLINEAR);
+    EXPECT_FALSE(GridSample{}.alignCorners);
+    EXPECT_EQ(GridSample{}.sampleMode, nvinfer1::SampleMode::kFILL);
+    TensorType const image{DType::kFLOAT, {2, 3, 4, 5}};
+    EXPECT_EQ(errorOfInference(GridSample{}, {image, {DType::kFLOAT, {2, 6, 7, 2}}}), "");
+    EXPECT_NE(errorOfInference(GridSample{}, {image, {DType::kFLOAT, {2, 6, 7, 3}}}), "");
+    EXPECT_NE(errorOfInference(GridSample{}, {image, {DType::kFLOAT, {1, 6, 7, 2}}}), "");
+    EXPECT_NE(errorOfInference(GridSample{}, {{DType::kFLOAT, {2, 3, 4}}, {DType::kFLOAT, {2, 6, 1}}}), "");
+    GridSample const wrapping{.sampleMode = nvinfer1::SampleMode::kWRAP};
+    EXPECT_NE(errorOfInference(wrapping, {image, {DType::kFLOAT, {2, 6, 7, 2}}}), "");
+}
+
+TEST(LayerRules, E35_equationsThatMeanNothing)
+{
+    for (char const* good : {"ij,jk->ik", "...", "i->", "", "ij , j", "a...b->b...a"})
+        EXPECT_TRUE(Einsum::check(good)) << good;
+    for (char const* bad : {"iJ->i", "ij->k", "i->ii", "i.j", "....", "i->i->i", "ij->i,j", "i-j", "...i..."})
+        EXPECT_FALSE(Einsum::check(bad)) << bad;
+    EXPECT_FALSE(Einsum::check("i,j", 1));
+    TensorType const matrix{DType::kFLOAT, {2, 3}};
+    EXPECT_NE(errorOfInference(Einsum{"ijk->i"}, {matrix}), "") << "more letters than axes";
+    EXPECT_NE(errorOfInference(Einsum{"i->i"}, {matrix}), "") << "an axis without a letter";
+    std::string const message = errorOfInference(Einsum{"ij,ij->ij"}, {matrix, {DType::kFLOAT, {2, 4}}});
+    EXPECT_NE(message.find("input 1 't1': has extent 4 on axis 1"), std::string::npos) << message;
+}
+
+TEST(LayerRules, raggedLengthsAreOnePerRow)
+{
+    TensorType const rows{DType::kFLOAT, {2, 3, 5}};
+    EXPECT_EQ(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3, 1}}}), "");
+    EXPECT_NE(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3}}}), "");
+    EXPECT_NE(errorOfInference(RaggedSoftMax{}, {rows, {DType::kINT32, {2, 3, 5}}}), "");
 }
 
 TEST(LayerRules, E36_axisIsAConstant)

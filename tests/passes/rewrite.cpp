@@ -155,6 +155,17 @@ void expectSkipped(std::string_view rule, std::string_view before)
     EXPECT_EQ(print(graph, kCompared), normalForm(before));
 }
 
+void expectGone(std::string_view rule, std::string_view before, std::string_view kind)
+{
+    Graph graph = parsed(before);
+    std::vector<HostTensor> const expected = evaluateGraph(graph);
+    Result<Done> const done = run(graph, rule, generousLimits());
+    ASSERT_TRUE(done) << done.error().message;
+    for (NodeId const id : graph.order())
+        EXPECT_NE(graph.node(id).layer->name(), kind) << print(graph, kCompared);
+    expectSame(expected, evaluateGraph(graph));
+}
+
 void expectUnchanged(std::string_view rule, std::string_view before, FusionLimits const& limits)
 {
     expectRewrite(rule, before, before, limits);

@@ -1,6 +1,8 @@
 // MatMul, Gemm and Einsum.
 #include "../operators.h"
 
+#include <algorithm>
+
 namespace tenon::onnx
 {
 namespace
@@ -63,6 +65,41 @@ Outputs importGemm(Node& node)
     return {result};
 }
 
+//! The layer takes lower-case letters: upper-case ones become, in their order, those that the equation does not have.
+std::string lowerCase(std::string const& equation)
+{
+    std::string result;
+    std::string upper;
+    for (char const c : equation)
+    {
+        if (c >= 'A' && c <= 'Z' && upper.find(c) == std::string::npos)
+        {
+            upper += c;
+        }
+    }
+    for (char const c : equation)
+    {
+        if (upper.find(c) == std::string::npos)
+        {
+            result += c == ' ' ? "" : std::string{c};
+            continue;
+        }
+        char letter = static_cast<char>(c - 'A' + 'a');
+        auto const rank = static_cast<size_t>(std::count_if(upper.begin(), upper.end(), [&](char o) { return o < c; }));
+        size_t free{0};
+        for (char candidate = 'a'; candidate <= 'z'; ++candidate)
+        {
+            if (equation.find(candidate) == std::string::npos && free++ == rank)
+            {
+                letter = candidate;
+                break;
+            }
+        }
+        result += letter;
+    }
+    return result;
+}
+
 Outputs importEinsum(Node& node)
 {
     std::string const equation = node.stringOr("equation", "");
@@ -75,11 +112,7 @@ Outputs importEinsum(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, "Einsum without inputs or equation");
     }
-    std::string letters;
-    for (char const c : equation) // Blanks mean nothing.
-    {
-        letters += c == ' ' ? "" : std::string{c};
-    }
+    std::string const letters = lowerCase(equation);
     return {node.output(
         node.api().addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), letters.c_str()), "einsum")};
 }

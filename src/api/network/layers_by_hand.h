@@ -187,6 +187,30 @@ class CumulativeLayer final : public CumulativeAccessors
     bool setOperation(nvinfer1::CumulativeOperation op) noexcept override;
 };
 
+class GridSampleLayer final : public GridSampleAccessors
+{
+  public:
+    using GridSampleAccessors::GridSampleAccessors;
+
+    bool setSampleMode(nvinfer1::SampleMode mode) noexcept override;
+};
+
+class EinsumLayer final : public EinsumAccessors
+{
+  public:
+    using EinsumAccessors::EinsumAccessors;
+
+    bool setEquation(char const* equation) noexcept override;
+};
+
+class NMSLayer final : public NMSAccessors
+{
+  public:
+    using NMSAccessors::NMSAccessors;
+
+    bool setIndicesType(nvinfer1::DataType type) noexcept override;
+};
+
 } // namespace tenon::api
 
 #include "api/layer_classes.inc"

@@ -216,6 +216,13 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         int32_t nbShapeInputs, nvinfer1::IPluginV3& plugin) noexcept override;
     nvinfer1::ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, nvinfer1::CumulativeOperation operation,
         bool exclusive, bool reverse) noexcept override;
+    nvinfer1::IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
+    nvinfer1::IEinsumLayer* addEinsum(
+        ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept override;
+    nvinfer1::INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept override;
+    nvinfer1::INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+        nvinfer1::DataType indicesType) noexcept override;
+    nvinfer1::IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override

@@ -2,6 +2,7 @@
 #include "api/boundary.h"
 #include "api/network/layers_by_hand.h"
 #include "api/network/network.h"
+#include "api/network/network_add.h"
 #include "api/network/plugin_layers.h"
 #include "plugins/name_limits.h"
 #include "plugins/trace.h"
@@ -38,32 +39,6 @@ Result<std::vector<Tensor*>> Network::ownTensors(std::vector<ITensor const*> con
         found.push_back(&tensor);
     }
     return found;
-}
-
-template <typename L>
-L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs)
-{
-    L* const made = layer.get();
-    made->ordinal = static_cast<int32_t>(mLayers.size());
-    made->firstValue = mValueCount;
-    mValueCount += made->outputCount();
-    made->start(std::move(inputs));
-    made->place = mOrder.size();
-    mOrder.push_back(made);
-    mLayers.push_back(std::move(layer));
-    mShapeReadsStale = true;
-    return made;
-}
-
-template <typename L, typename SetUp>
-L* Network::add(char const* call, std::vector<ITensor const*> inputs, SetUp&& setUp) noexcept
-{
-    return fenced(mReporting.log(), call, static_cast<L*>(nullptr), [&]() -> Result<L*> {
-        std::vector<Tensor*> own = TENON_TRY(ownTensors(inputs));
-        auto layer = std::make_unique<L>(*this);
-        setUp(*layer);
-        return take(std::move(layer), std::move(own));
-    });
 }
 
 bool Network::takeDims(char const* call, std::vector<Dims const*> const& list, int32_t minRank) const noexcept

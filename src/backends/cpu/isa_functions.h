@@ -3,6 +3,7 @@
 
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/grid_points.h"
 #include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
 #include "backends/cpu/tape_run.h"
@@ -37,6 +38,7 @@
     Row(void, runResampling, (Resampling<T> const& resampling, int64_t first, int64_t last, float* scratch))           \
     Row(void, runReduction, (Reduction<T> const& reduction, int64_t firstOuter, int64_t lastOuter, int64_t firstInner, \
         int64_t lastInner))                                                                                            \
+    Row(void, runGridPoints, (GridPoints<T> const& points))                                                            \
     /* Rows [first, last); with an inner extent, blocks of sixteen of it. `scratch`, where T is no float: a row. */    \
     Row(void, runSoftMax, (SoftMaxRows<T> const& rows, int64_t first, int64_t last, float* scratch))                   \
     Row(void, runNormRows, (NormRows<T> const& rows, int64_t first, int64_t last))                                     \

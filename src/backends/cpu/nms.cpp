@@ -1,0 +1,202 @@
+// NMS: an image's pairs of box and class by score, each compared with those of its class that were kept.
+#include "layers/nms.h"
+
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+
+#include <algorithm>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+std::variant<std::vector<Offer>, Refusal> offersOfNMS(Problem const& problem)
+{
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        if (i != 2 && problem.hasInput(i) && problem.input(i).dtype != DType::kFLOAT)
+            return refuse("greedy", fmt::format("takes float32, this is {}", nameOf(problem.input(i).dtype)));
+    auto const scores = static_cast<double>(volumeOf(problem.typicalExtents(problem.input(1))));
+    return std::vector<Offer>{{.candidate = "greedy",
+        .inputs = std::vector<Layout>(problem.node->inputs.size(), Layout::kLinear),
+        .outputs = {Layout::kLinear, Layout::kLinear},
+        .cost = costOf(problem, scores * 100.0, bytesOf(problem))}};
+}
+
+Result<KernelSpec> buildNMS(Problem const& problem, Offer const& offer)
+{
+    return KernelSpec{"nms", encodeLayerArgs(problem, offer), {}};
+}
+
+//! Scratch memory: an image's candidates; the boxes kept of it, each with the one of its class that was kept before;
+//! and the last one kept and the number of them by class.
+template <typename Index>
+class NMSStep final : public HostPrepared
+{
+  public:
+    NMSStep(NMS layer, std::vector<int64_t> const& scores, bool boxesPerClass, int64_t room, size_t inputs)
+        : mLayer{layer},
+          mInputs{inputs},
+          mImages{scores[0]},
+          mBoxes{scores[1]},
+          mClasses{scores[2]},
+          mIsPerClass{boxesPerClass},
+          mRoom{room},
+          mKept{std::min<int64_t>(mBoxes * mClasses, layer.topKBoxLimit)}
+    {
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return static_cast<size_t>(mBoxes * mClasses) * sizeof(NMS::Scored) + static_cast<size_t>(mKept) * sizeof(Kept)
+            + static_cast<size_t>(mClasses) * sizeof(OfClass);
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const& call, Lane const&) const override
+    {
+        Search search{.boxes = static_cast<float const*>(call.inputs[0]),
+            .most = *static_cast<int32_t const*>(call.inputs[2]),
+            .overlap = numberAt(call, 3),
+            .candidates = static_cast<NMS::Scored*>(call.scratch)};
+        search.kept = reinterpret_cast<Kept*>(search.candidates + mBoxes * mClasses);
+        search.classes = reinterpret_cast<OfClass*>(search.kept + mKept);
+        auto const* scores = static_cast<float const*>(call.inputs[1]);
+        auto const limit = static_cast<float>(numberAt(call, 4));
+        auto* out = static_cast<Index*>(call.outputs[0]);
+        int64_t found{0};
+        for (int64_t image = 0; image < mImages; ++image)
+        {
+            int64_t count{0};
+            for (int64_t i = 0; i < mBoxes * mClasses; ++i)
+                if (float const score = scores[image * mBoxes * mClasses + i]; score > limit)
+                    search.candidates[count++] = {static_cast<double>(score), static_cast<int32_t>(i % mClasses),
+                        static_cast<int32_t>(i / mClasses)};
+            int64_t const kept =
+                select(search, image, mLayer.sortBest({search.candidates, static_cast<size_t>(count)}));
+            if (found + kept > mRoom)
+                return badArgument("{} boxes are selected where the plan has room for {}", found + kept, mRoom);
+            for (int64_t i = 0; i < kept; ++i, out += 3)
+            {
+                out[0] = static_cast<Index>(image);
+                out[1] = static_cast<Index>(search.kept[i].one.classIndex);
+                out[2] = static_cast<Index>(search.kept[i].one.box);
+            }
+            found += kept;
+        }
+        *static_cast<int32_t*>(call.outputs[1]) = static_cast<int32_t>(found);
+        if (call.produced != nullptr)
+            call.produced[0] = found;
+        return Done{};
+    }
+
+  private:
+    struct Kept
+    {
+        NMS::Scored one;
+        NMS::Box box;
+        int64_t before; //!< Of the same class; −1: none.
+    };
+    struct OfClass
+    {
+        int64_t last;
+        int64_t count;
+    };
+    struct Search
+    {
+        float const* boxes;
+        int64_t most;
+        double overlap;
+        NMS::Scored* candidates;
+        Kept* kept{nullptr};
+        OfClass* classes{nullptr};
+    };
+
+    double numberAt(Call const& call, size_t input) const
+    {
+        bool const isThere = input < mInputs && call.inputs[input] != nullptr;
+        return isThere ? static_cast<double>(*static_cast<float const*>(call.inputs[input])) : 0.0;
+    }
+
+    //! How many of the sorted candidates are kept.
+    int64_t select(Search const& search, int64_t image, int64_t count) const
+    {
+        std::fill(search.classes, search.classes + mClasses, OfClass{-1, 0});
+        int64_t kept{0};
+        for (int64_t i = 0; i < count; ++i)
+        {
+            NMS::Scored const& one = search.candidates[i];
+            OfClass& own = search.classes[one.classIndex];
+            if (own.count >= search.most)
+                continue;
+            int64_t const row = image * mBoxes + one.box;
+            float const* const numbers = search.boxes + (mIsPerClass ? row * mClasses + one.classIndex : row) * 4;
+            NMS::Box const box =
+                mLayer.boxOf({static_cast<double>(numbers[0]), static_cast<double>(numbers[1]),
+                    static_cast<double>(numbers[2]), static_cast<double>(numbers[3])});
+            int64_t other = own.last;
+            while (other >= 0 && !NMS::overlap(box, search.kept[other].box, search.overlap))
+                other = search.kept[other].before;
+            if (other >= 0)
+                continue;
+            search.kept[kept] = {one, box, own.last};
+            own = {kept++, own.count + 1};
+        }
+        return kept;
+    }
+
+    NMS mLayer;
+    size_t mInputs;
+    int64_t mImages;
+    int64_t mBoxes;
+    int64_t mClasses;
+    bool mIsPerClass;
+    int64_t mRoom;
+    int64_t mKept;
+};
+
+class NMSKernel final : public Kernel
+{
+  public:
+    NMSKernel(LayerKernel kernel, NMS layer)
+        : mKernel{std::move(kernel)},
+          mLayer{layer}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        for (size_t i = 0; i < inputs.size(); ++i)
+            if (inputs[i].present && (inputs[i].layout != Layout::kLinear || (i != 2 && inputs[i].dtype != DType::kFLOAT)))
+                return badArgument("the kernel of NMS takes row-major float32");
+        std::vector<int64_t> const& scores = inputs[1].extents;
+        if (scores[1] > INT32_MAX || scores[2] > INT32_MAX)
+            return badArgument("{} boxes of {} classes", scores[1], scores[2]);
+        bool const isPerClass = inputs[0].extents.size() == 4;
+        int64_t const room = outputs[0].extents[0];
+        if (mLayer.indicesType == DType::kINT64)
+            return std::make_shared<NMSStep<int64_t> const>(mLayer, scores, isPerClass, room, inputs.size());
+        return std::make_shared<NMSStep<int32_t> const>(mLayer, scores, isPerClass, room, inputs.size());
+    }
+
+  private:
+    LayerKernel mKernel;
+    NMS mLayer;
+};
+
+Result<std::unique_ptr<Kernel>> loadNMS(KernelSource const& source)
+{
+    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
+    NMS const layer = TENON_TRY(fieldsOf<NMS>(kernel.args()));
+    return std::make_unique<NMSKernel>(std::move(kernel), layer);
+}
+
+constexpr Candidate kNMSCandidates[]{{NMS::kName, "greedy", offersOfNMS, buildNMS}};
+constexpr KernelEntry kNMSKernels[]{{"nms", loadNMS}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(NMS, kNMSCandidates, kNMSKernels);

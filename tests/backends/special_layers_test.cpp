@@ -1,0 +1,81 @@
+// Grid sampling, ragged softmax and box suppression on the CPU against the reference.
+#include "backends/kernel_case.h"
+#include "layers/grid_sample.h"
+#include "layers/nms.h"
+#include "layers/ragged_soft_max.h"
+
+#include <cmath>
+
+namespace tenon::test
+{
+
+namespace
+{
+HostTensor lengths(std::vector<int64_t> extents, std::vector<int64_t> const& values, DType type)
+{
+    HostTensor tensor{type, std::move(extents)};
+    for (size_t i = 0; i < values.size(); ++i)
+        tensor.setInteger(static_cast<int64_t>(i), values[i]);
+    return tensor;
+}
+} // namespace
+
+TEST(CpuGridSample, modesEdgesAndCorners)
+{
+    using nvinfer1::InterpolationMode;
+    using nvinfer1::SampleMode;
+    for (InterpolationMode const mode :
+        {InterpolationMode::kNEAREST, InterpolationMode::kLINEAR, InterpolationMode::kCUBIC})
+        for (SampleMode const edge : {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT})
+            for (bool const corners : {false, true})
+            {
+                SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(mode), static_cast<int>(edge), corners));
+                GridSample const layer{mode, corners, edge};
+                expectKernels(layer,
+                    {input(randomTensor({2, 19, 5, 7})), input(randomTensor({2, 9, 11, 2}, -2.5, 2.5))}, "points");
+                expectKernels(layer,
+                    {input(randomTensor({1, 3, 4, 3, 5})), input(randomTensor({1, 3, 4, 2, 3}, -1.5, 1.5))}, "points");
+            }
+}
+
+//! A weight of 0 reads nothing: an infinity beside the point does not turn into a NaN.
+TEST(CpuGridSample, whatIsNotReadDoesNotMatter)
+{
+    HostTensor image{DType::kFLOAT, {1, 17, 2, 3}};
+    for (size_t i = 0; i < image.reals.size(); ++i)
+        image.reals[i] = i % 2 == 0 ? INFINITY : 1.0;
+    HostTensor grid{DType::kFLOAT, {1, 2, 2, 2}};
+    grid.reals = {-1, -1, 1, 1, 0, -1, 5, 5};
+    expectKernels(GridSample{.alignCorners = true}, {input(image), input(grid)}, "points");
+}
+
+TEST(CpuRaggedSoftMax, everyLengthOfARow)
+{
+    for (DType const type : {DType::kINT32, DType::kINT64})
+        expectKernels(RaggedSoftMax{},
+            {input(randomTensor({2, 3, 37}, -4.0, 4.0)), input(lengths({2, 3, 1}, {37, 0, 1, 16, -3, 99}, type))},
+            "rows");
+}
+
+TEST(CpuNMS, formatsLimitsAndClasses)
+{
+    using nvinfer1::BoundingBoxFormat;
+    for (BoundingBoxFormat const format : {BoundingBoxFormat::kCORNER_PAIRS, BoundingBoxFormat::kCENTER_SIZES})
+        for (bool const perClass : {false, true})
+            for (int32_t const limit : {5000, 17})
+                for (DType const type : {DType::kINT32, DType::kINT64})
+                {
+                    std::vector<int64_t> const boxes =
+                        perClass ? std::vector<int64_t>{2, 60, 4, 4} : std::vector<int64_t>{2, 60, 4};
+                    expectKernels(NMS{format, limit, type},
+                        {input(randomTensor(boxes, 0.0, 3.0)), input(randomTensor({2, 60, 4}, 0.0, 1.0)),
+                            weight(lengths({}, {7}, DType::kINT32)), input(randomTensor({}, 0.2, 0.3)),
+                            input(randomTensor({}, 0.3, 0.4))},
+                        "greedy", {}, Types::kFloatOnly);
+                }
+    expectKernels(NMS{}, {input(randomTensor({1, 9, 4})), input(randomTensor({1, 9, 1})),
+                             input(lengths({}, {3}, DType::kINT32))},
+        "greedy", {}, Types::kFloatOnly);
+}
+
+} // namespace tenon::test
