@@ -117,7 +117,8 @@ Result<Done> Einsum::check(std::string_view equation, int32_t operands)
 {
     ParsedEquation const parsed = TENON_TRY(parseEquation(equation));
     if (operands >= 0 && static_cast<size_t>(operands) != parsed.operands.size())
-        return badArgument("equation '{}' is for {} operands; there are {}", equation, parsed.operands.size(), operands);
+        return badArgument(
+            "equation '{}' is for {} operands; there are {}", equation, parsed.operands.size(), operands);
     return Done{};
 }
 
@@ -132,8 +133,8 @@ Result<EinsumLabels> Einsum::labels(std::vector<int32_t> const& ranks) const
         Subscripts const& operand = parsed.operands[i];
         auto const rank = static_cast<size_t>(ranks[i]);
         if (operand.letters() > rank || (operand.letters() < rank && !operand.hasEllipsis))
-            return badArgument("equation '{}' names {} axes of operand {}, which has {}", equation, operand.letters(),
-                i, rank);
+            return badArgument(
+                "equation '{}' names {} axes of operand {}, which has {}", equation, operand.letters(), i, rank);
         hidden = std::max(hidden, rank - operand.letters());
         found.operands.push_back(labelled(operand, rank));
     }
@@ -185,8 +186,8 @@ Result<TensorType> Einsum::infer(Inputs const& in) const
                         own.show(), axis, equation, at->second.show()));
             at->second = *both;
         }
-    check.that(labels->output.size() <= nvinfer1::Dims::MAX_DIMS, "the result would have rank {}",
-        labels->output.size());
+    check.that(
+        labels->output.size() <= nvinfer1::Dims::MAX_DIMS, "the result would have rank {}", labels->output.size());
     TENON_TRY(check.done());
     TensorType type{in.type(0).dtype, {}};
     for (int32_t const label : labels->output)
@@ -197,8 +198,8 @@ Result<TensorType> Einsum::infer(Inputs const& in) const
 namespace
 {
 //! How far an operand moves with each label of the loops.
-std::vector<int64_t> loopStrides(HostTensor const& operand, std::vector<int32_t> const& labels,
-    std::vector<int32_t> const& loops)
+std::vector<int64_t> loopStrides(
+    HostTensor const& operand, std::vector<int32_t> const& labels, std::vector<int32_t> const& loops)
 {
     std::vector<int64_t> const own = stridesOf(operand.extents);
     std::vector<int64_t> strides(loops.size(), 0);

@@ -143,8 +143,7 @@ struct GridPoint
         GridSample::Taps const taps = layer.tapsOf(point, extent);
         for (size_t i = 0; i < static_cast<size_t>(taps.count); ++i)
             if (taps.index[i] >= 0 && taps.weight[i] != 0.0)
-                collect(
-                    layer, x, grid, at, axis + 1, below * extent + taps.index[i], factor * taps.weight[i]);
+                collect(layer, x, grid, at, axis + 1, below * extent + taps.index[i], factor * taps.weight[i]);
     }
 };
 } // namespace

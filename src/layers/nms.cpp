@@ -50,8 +50,8 @@ bool NMS::overlap(Box const& a, Box const& b, double threshold) noexcept
 int64_t NMS::sortBest(std::span<Scored> candidates) const
 {
     auto const count = std::min<int64_t>(static_cast<int64_t>(candidates.size()), topKBoxLimit);
-    std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end(),
-        [](Scored const& a, Scored const& b) {
+    std::partial_sort(
+        candidates.begin(), candidates.begin() + count, candidates.end(), [](Scored const& a, Scored const& b) {
             if (a.score != b.score)
                 return a.score > b.score;
             return a.classIndex != b.classIndex ? a.classIndex < b.classIndex : a.box < b.box;
@@ -99,8 +99,7 @@ Result<std::vector<HostTensor>> NMS::reference(HostTensors const& in) const
         std::vector<Scored> candidates;
         for (int64_t i = 0; i < perImage * classes; ++i)
             if (double const score = scores.real(image * perImage * classes + i); score > scoreLimit)
-                candidates.push_back(
-                    {score, static_cast<int32_t>(i % classes), static_cast<int32_t>(i / classes)});
+                candidates.push_back({score, static_cast<int32_t>(i % classes), static_cast<int32_t>(i / classes)});
         candidates.resize(static_cast<size_t>(sortBest(candidates)));
         std::map<int32_t, std::vector<Box>> kept; // By class.
         for (Scored const& one : candidates)

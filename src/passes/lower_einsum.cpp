@@ -132,7 +132,8 @@ class EinsumLowering
         for (size_t i = 0; i < labels.size(); ++i)
             while (std::count(labels.begin(), labels.end(), labels[i]) > 1)
             {
-                auto const again = std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
+                auto const again =
+                    std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
                 if (again == labels.end())
                     break; // The one before it was the first.
                 takeDiagonal(term.value, labels, i, static_cast<size_t>(again - labels.begin()));
@@ -256,7 +257,8 @@ class EinsumLowering
         };
         Labels labels = joinedLabels(joinedLabels(batch, rows), columns);
         // In the order of the output where this is the last product.
-        if (labels.size() == mLabels.output.size() && std::is_permutation(labels.begin(), labels.end(), mLabels.output.begin()))
+        if (labels.size() == mLabels.output.size()
+            && std::is_permutation(labels.begin(), labels.end(), mLabels.output.begin()))
             labels = mLabels.output;
         auto const spread = [&](Term const& side) {
             Labels own;
@@ -359,8 +361,7 @@ class EinsumLowering
             piece.start = nvinfer1::Dims{1, {static_cast<int64_t>(axis)}};
             piece.size = nvinfer1::Dims{1, {1}};
             piece.stride = nvinfer1::Dims{1, {1}};
-            ValueId const extent =
-                mPatch.add(std::move(piece), {mPatch.add(ShapeLayer{}, {mNode.inputs[operand]})});
+            ValueId const extent = mPatch.add(std::move(piece), {mPatch.add(ShapeLayer{}, {mNode.inputs[operand]})});
             ElementWise both;
             both.operation = nvinfer1::ElementWiseOperation::kPROD;
             product = product == kNone ? extent : mPatch.add(both, {product, extent});

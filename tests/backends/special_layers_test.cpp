@@ -73,8 +73,8 @@ TEST(CpuNMS, formatsLimitsAndClasses)
                             input(randomTensor({}, 0.3, 0.4))},
                         "greedy", {}, Types::kFloatOnly);
                 }
-    expectKernels(NMS{}, {input(randomTensor({1, 9, 4})), input(randomTensor({1, 9, 1})),
-                             input(lengths({}, {3}, DType::kINT32))},
+    expectKernels(NMS{},
+        {input(randomTensor({1, 9, 4})), input(randomTensor({1, 9, 1})), input(lengths({}, {3}, DType::kINT32))},
         "greedy", {}, Types::kFloatOnly);
 }
 

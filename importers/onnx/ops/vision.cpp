@@ -104,8 +104,8 @@ Value withClasses(Node& node, Value const& selected, Extent const& classes)
     };
     Value const divisors = node.unsqueeze(tensorOf(node, {classes, classes, 1}), {0});
     Value const quotients = node.binary(twice, divisors, ElementWiseOperation::kDIV);
-    Value const rests = node.binary(
-        twice, node.binary(quotients, divisors, ElementWiseOperation::kPROD), ElementWiseOperation::kSUB);
+    Value const rests =
+        node.binary(twice, node.binary(quotients, divisors, ElementWiseOperation::kPROD), ElementWiseOperation::kSUB);
     return node.binary(node.binary(quotients, row({1, 0, 1}), ElementWiseOperation::kPROD),
         node.binary(rests, row({0, 1, 0}), ElementWiseOperation::kPROD), ElementWiseOperation::kSUM);
 }
@@ -118,8 +118,9 @@ Outputs importNonMaxSuppression(Node& node)
     Extents const own = extentsOf(node, scores); // [n, c, b]
     if (own.size() != 3 || node.in(0).rank() != 3)
     {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("NonMaxSuppression of boxes {} and scores {}",
-                                           shapeText(node.in(0).shape()), shapeText(scores.shape())));
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("NonMaxSuppression of boxes {} and scores {}", shapeText(node.in(0).shape()),
+                shapeText(scores.shape())));
     }
     Value const boxes = boxesPerClass(node, node.in(0), own[1]);
     Value const flat = reshapeTo(node, scores, {multiply(node, own[0], own[1]), own[2], 1});

@@ -217,8 +217,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, nvinfer1::CumulativeOperation operation,
         bool exclusive, bool reverse) noexcept override;
     nvinfer1::IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
-    nvinfer1::IEinsumLayer* addEinsum(
-        ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept override;
+    nvinfer1::IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept override;
     nvinfer1::INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept override;
     nvinfer1::INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
         nvinfer1::DataType indicesType) noexcept override;

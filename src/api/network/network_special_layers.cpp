@@ -9,8 +9,7 @@ using namespace nvinfer1;
 
 IGridSampleLayer* Network::addGridSample(ITensor& input, ITensor& grid) noexcept
 {
-    return add<GridSampleLayer>(
-        "INetworkDefinition::addGridSample", {&input, &grid}, [](GridSampleLayer&) {});
+    return add<GridSampleLayer>("INetworkDefinition::addGridSample", {&input, &grid}, [](GridSampleLayer&) {});
 }
 
 bool GridSampleLayer::setSampleMode(SampleMode mode) noexcept
@@ -39,7 +38,8 @@ IEinsumLayer* Network::addEinsum(ITensor* const* inputs, int32_t nbInputs, char 
     });
     if (!isValid)
         return nullptr;
-    return add<EinsumLayer>(kCall, {inputs, inputs + nbInputs}, [&](EinsumLayer& layer) { layer.fields().equation = equation; });
+    return add<EinsumLayer>(
+        kCall, {inputs, inputs + nbInputs}, [&](EinsumLayer& layer) { layer.fields().equation = equation; });
 }
 
 bool EinsumLayer::setEquation(char const* equation) noexcept
@@ -72,8 +72,7 @@ bool NMSLayer::setIndicesType(DataType type) noexcept
 {
     if (type != DataType::kINT32 && type != DataType::kINT64)
     {
-        log().error(
-            badArgument("INMSLayer::setIndicesType: layer '{}': indices cannot be {}", name(), nameOf(type)));
+        log().error(badArgument("INMSLayer::setIndicesType: layer '{}': indices cannot be {}", name(), nameOf(type)));
         return false;
     }
     mFields.indicesType = type;

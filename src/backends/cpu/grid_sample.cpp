@@ -83,9 +83,8 @@ class GridSampleStep final : public HostPrepared
             int64_t const at = item / blocks;
             int64_t const start = item % blocks * kGridBlock;
             points.count = std::min(kGridBlock, mPoints.outPlane - start);
-            points.taps = findTaps(
-                grid + (at * mPoints.outPlane + start) * static_cast<int64_t>(mSpatial.size()), points.count, places,
-                weights);
+            points.taps = findTaps(grid + (at * mPoints.outPlane + start) * static_cast<int64_t>(mSpatial.size()),
+                points.count, places, weights);
             points.in = image + at * mPoints.channels * mPoints.plane;
             points.out = out + at * mPoints.channels * mPoints.outPlane
                 + start * (mPoints.isChannelsLast ? mPoints.channels : 1);

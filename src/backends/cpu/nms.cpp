@@ -132,9 +132,8 @@ class NMSStep final : public HostPrepared
                 continue;
             int64_t const row = image * mBoxes + one.box;
             float const* const numbers = search.boxes + (mIsPerClass ? row * mClasses + one.classIndex : row) * 4;
-            NMS::Box const box =
-                mLayer.boxOf({static_cast<double>(numbers[0]), static_cast<double>(numbers[1]),
-                    static_cast<double>(numbers[2]), static_cast<double>(numbers[3])});
+            NMS::Box const box = mLayer.boxOf({static_cast<double>(numbers[0]), static_cast<double>(numbers[1]),
+                static_cast<double>(numbers[2]), static_cast<double>(numbers[3])});
             int64_t other = own.last;
             while (other >= 0 && !NMS::overlap(box, search.kept[other].box, search.overlap))
                 other = search.kept[other].before;
@@ -169,7 +168,8 @@ class NMSKernel final : public Kernel
     {
         TENON_TRY(mKernel.check(inputs, outputs));
         for (size_t i = 0; i < inputs.size(); ++i)
-            if (inputs[i].present && (inputs[i].layout != Layout::kLinear || (i != 2 && inputs[i].dtype != DType::kFLOAT)))
+            if (inputs[i].present
+                && (inputs[i].layout != Layout::kLinear || (i != 2 && inputs[i].dtype != DType::kFLOAT)))
                 return badArgument("the kernel of NMS takes row-major float32");
         std::vector<int64_t> const& scores = inputs[1].extents;
         if (scores[1] > INT32_MAX || scores[2] > INT32_MAX)
