@@ -3028,38 +3028,38 @@ class IFillLayer : public ILayer
 class IQuantizeLayer : public ILayer
 {
   public:
-    //! \return the axis of the channels, -1 for none. Not implemented in this release: reports an error and returns -1.
+    //! \return the axis of the channels, -1 for none.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets the axis of the channels, where the scale has one value for each. Not implemented in this release.
+    //! Sets the axis of the channels, where the scale has one value for each.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
     //! Sets the extents of the blocks that have a scale each.
-    //! \return whether the shape was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether the shape was taken.
     bool setBlockShape(Dims const& blockShape) noexcept
     {
         return mImpl->setBlockShape(blockShape);
     }
 
-    //! \return the extents of the blocks, nbDims -1 without blocks. Not implemented in this release: reports an error.
+    //! \return the extents of the blocks, nbDims -1 without blocks.
     TRT_NODISCARD Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
     }
 
-    //! Sets the type of the output: kINT8, kFP8, kINT4 or kFP4. Not implemented in this release: reports an error.
+    //! Sets the type of the output: kINT8, kFP8, kINT4 or kFP4.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the output: kINT8, kFP8, kINT4 or kFP4. Not implemented in this release: reports an error.
+    //! Returns the type of the output: kINT8, kFP8, kINT4 or kFP4.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
@@ -3076,38 +3076,38 @@ class IQuantizeLayer : public ILayer
 class IDequantizeLayer : public ILayer
 {
   public:
-    //! \return the axis of the channels, -1 for none. Not implemented in this release: reports an error and returns -1.
+    //! \return the axis of the channels, -1 for none.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets the axis of the channels, where the scale has one value for each. Not implemented in this release.
+    //! Sets the axis of the channels, where the scale has one value for each.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
     //! Sets the extents of the blocks that have a scale each.
-    //! \return whether the shape was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether the shape was taken.
     bool setBlockShape(Dims const& blockShape) noexcept
     {
         return mImpl->setBlockShape(blockShape);
     }
 
-    //! \return the extents of the blocks, nbDims -1 without blocks. Not implemented in this release: reports an error.
+    //! \return the extents of the blocks, nbDims -1 without blocks.
     TRT_NODISCARD Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
     }
 
-    //! Sets the type of the output. kFLOAT at first. Not implemented in this release: reports an error.
+    //! Sets the type of the output. kFLOAT at first.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the output. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns the type of the output.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
@@ -3124,61 +3124,61 @@ class IDequantizeLayer : public ILayer
 class IDynamicQuantizeLayer : public ILayer
 {
   public:
-    //! Sets the type of the values. kFP4 at first. Not implemented in this release: reports an error.
+    //! Sets the type of the values. kFP4 at first.
     void setToType(DataType toType) noexcept
     {
         mImpl->setToType(toType);
     }
 
-    //! Returns the type of the values. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns the type of the values.
     DataType getToType() const noexcept
     {
         return mImpl->getToType();
     }
 
-    //! Sets the type of the scales. kFP8 at first. Not implemented in this release: reports an error.
+    //! Sets the type of the scales. kFP8 at first.
     void setScaleType(DataType scaleType) noexcept
     {
         mImpl->setScaleType(scaleType);
     }
 
-    //! Returns the type of the scales. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns the type of the scales.
     DataType getScaleType() const noexcept
     {
         return mImpl->getScaleType();
     }
 
-    //! Sets the axis that is cut into blocks. Use setBlockShape(). Not implemented in this release: reports an error.
+    //! Sets the axis that is cut into blocks. Use setBlockShape().
     TRT_DEPRECATED void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! \return the axis that is cut into blocks. Use getBlockShape(). Not implemented in this release.
+    //! \return the axis that is cut into blocks. Use getBlockShape().
     TRT_DEPRECATED int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets a block's length along the axis. Use setBlockShape(). Not implemented in this release: reports an error.
+    //! Sets a block's length along the axis. Use setBlockShape().
     TRT_DEPRECATED void setBlockSize(int32_t size) noexcept
     {
         mImpl->setBlockSize(size);
     }
 
-    //! \return a block's length along the axis. Use getBlockShape(). Not implemented in this release: reports an error.
+    //! \return a block's length along the axis. Use getBlockShape().
     TRT_DEPRECATED int32_t getBlockSize() const noexcept
     {
         return mImpl->getBlockSize();
     }
 
-    //! Sets the extents of the blocks. Not implemented in this release: reports an error.
+    //! Sets the extents of the blocks.
     void setBlockShape(Dims const& blockShape) noexcept
     {
         mImpl->setBlockShape(blockShape);
     }
 
-    //! Returns the extents of the blocks. Not implemented in this release: reports an error.
+    //! Returns the extents of the blocks.
     Dims getBlockShape() const noexcept
     {
         return mImpl->getBlockShape();
@@ -3819,26 +3819,26 @@ class IAttention : public INoCopy
 class IRotaryEmbeddingLayer : public ILayer
 {
   public:
-    //! Sets whether neighbouring elements form a pair, not those of the halves. Not implemented in this release.
+    //! Sets whether neighbouring elements form a pair, not those of the halves.
     void setInterleaved(bool interleaved) noexcept
     {
         mImpl->setInterleaved(interleaved);
     }
 
-    //! Says whether neighbouring elements form a pair, not those of the halves. Not implemented in this release.
+    //! Says whether neighbouring elements form a pair, not those of the halves.
     TRT_NODISCARD bool getInterleaved() const noexcept
     {
         return mImpl->getInterleaved();
     }
 
     //! Sets how many elements of a head are rotated, an even number; 0, all of them, at first.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether it was taken.
     TRT_NODISCARD bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept
     {
         return mImpl->setRotaryEmbeddingDim(rotaryEmbeddingDim);
     }
 
-    //! \return how many elements of a head are rotated. Not implemented in this release: reports an error.
+    //! \return how many elements of a head are rotated.
     TRT_NODISCARD int32_t getRotaryEmbeddingDim() const noexcept
     {
         return mImpl->getRotaryEmbeddingDim();
@@ -3873,14 +3873,14 @@ struct EnumMaxImpl<KVCacheMode>
 class IKVCacheUpdateLayer : public ILayer
 {
   public:
-    //! Sets how the cache is written. Not implemented in this release: reports an error and returns false.
+    //! Sets how the cache is written.
     //! \return whether the mode exists.
     bool setCacheMode(KVCacheMode cacheMode) noexcept
     {
         return mImpl->setCacheMode(cacheMode);
     }
 
-    //! \return how the cache is written. Not implemented in this release: reports an error.
+    //! \return how the cache is written.
     KVCacheMode getCacheMode() const noexcept
     {
         return mImpl->getCacheMode();
@@ -4568,13 +4568,13 @@ class INetworkDefinition : public INoCopy
         return mImpl->getErrorRecorder();
     }
 
-    //! As the other form, with an output of type kFLOAT. Not implemented in this release: reports an error.
+    //! As the other form, with an output of type kFLOAT.
     TRT_DEPRECATED IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept
     {
         return mImpl->addDequantize(input, scale);
     }
 
-    //! Multiplies a narrow type by a scale. Not implemented in this release: reports an error and returns null.
+    //! Multiplies a narrow type by a scale.
     //! \param scale 0-D, one value per channel or one per block.
     //! \param outputType the type of the output.
     IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale, DataType outputType) noexcept
@@ -4588,7 +4588,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addScatter(data, indices, updates, mode);
     }
 
-    //! As the other form, with an output of type kINT8. Not implemented in this release: reports an error.
+    //! As the other form, with an output of type kINT8.
     TRT_DEPRECATED IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept
     {
         return mImpl->addQuantize(input, scale);
@@ -4596,13 +4596,13 @@ class INetworkDefinition : public INoCopy
 
     //! Divides by a scale and rounds to a narrow type.
     //! \param scale 0-D, one value per channel or one per block.
-    //! \param outputType the type of the output. Not implemented in this release: reports an error and returns null.
+    //! \param outputType the type of the output.
     IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept
     {
         return mImpl->addQuantizeV2(input, scale, outputType);
     }
 
-    //! Quantizes blocks along one axis. Use addDynamicQuantizeV2(). Not implemented in this release: reports an error.
+    //! Quantizes blocks along one axis. Use addDynamicQuantizeV2().
     TRT_DEPRECATED IDynamicQuantizeLayer* addDynamicQuantize(
         ITensor& input, int32_t axis, int32_t blockSize, DataType outputType, DataType scaleType) noexcept
     {
@@ -4610,7 +4610,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Quantizes blocks with scales found in the run.
-    //! \param blockShape the extents of a block. Not implemented in this release: reports an error and returns null.
+    //! \param blockShape the extents of a block.
     //! \param outputType the type of the values.
     //! \param scaleType the type of the scales.
     IDynamicQuantizeLayer* addDynamicQuantizeV2(
@@ -4680,14 +4680,14 @@ class INetworkDefinition : public INoCopy
         return mImpl->addAttention(query, key, value, normOp, causal);
     }
 
-    //! Rotates pairs of elements by position. Not implemented in this release: reports an error and returns null.
+    //! Rotates pairs of elements by position.
     IRotaryEmbeddingLayer* addRotaryEmbedding(
         ITensor& input, ITensor& cosCache, ITensor& sinCache, bool interleaved, int32_t rotaryEmbeddingDim) noexcept
     {
         return mImpl->addRotaryEmbedding(input, cosCache, sinCache, interleaved, rotaryEmbeddingDim);
     }
 
-    //! Writes into a cache of keys or values. Not implemented in this release: reports an error and returns null.
+    //! Writes into a cache of keys or values.
     IKVCacheUpdateLayer* addKVCacheUpdate(
         ITensor& cache, ITensor& update, ITensor& writeIndices, KVCacheMode cacheMode) noexcept
     {

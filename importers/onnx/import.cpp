@@ -293,7 +293,7 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
 //! What imports the node: the operator, or the plugin that stands for it (W2, W3).
 Import::Importer Import::importerOf(::onnx::NodeProto const& proto)
 {
-    ImportFunction const known = isStandard(proto.domain()) ? findOperator(proto.op_type()) : nullptr;
+    ImportFunction const known = findOperator(proto.domain(), proto.op_type());
     nvinfer1::IPluginCreatorInterface* const creator =
         known == nullptr || overridesOperator(mNetwork, proto) ? creatorFor(mNetwork, proto) : nullptr;
     if (creator != nullptr || known != nullptr)
@@ -362,9 +362,13 @@ void Import::importNode(int index)
         }
         else
         {
-            checkSignature(node, proto);
-            refuseOldMeaning(node);
-            std::optional<Outputs> const folded = fold(node);
+            std::optional<Outputs> folded;
+            if (isStandard(proto.domain()))
+            {
+                checkSignature(node, proto);
+                refuseOldMeaning(node);
+                folded = fold(node);
+            }
             bindOutputs(node, proto, folded ? *folded : importer.function(node));
         }
         state = NodeState::kImported;
@@ -395,6 +399,11 @@ void Import::bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs con
             continue;
         }
         Value const& value = outputs[static_cast<size_t>(i)];
+        if (!value.exists())
+        {
+            tensors.push_back(nullptr); // Nobody reads it: the importer has asked.
+            continue;
+        }
         if (value.tensor() != nullptr && value.tensor()->getDimensions().nbDims < 0)
         {
             fail(ErrorCode::kINVALID_NODE,

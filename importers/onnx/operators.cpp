@@ -6,24 +6,45 @@
 namespace tenon::onnx
 {
 
-ImportFunction findOperator(std::string_view name)
+namespace
 {
-    static auto const kTable = [] {
-        std::unordered_map<std::string_view, ImportFunction> table;
-        for (std::span<Operator const> const family : {kDirectOperators, kElementwiseOperators, kActivationOperators,
-                 kConvolutionOperators, kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators,
-                 kGenerateOperators, kMoveOperators, kSliceOperators, kGatherOperators, kResizeOperators,
-                 kNormalizationOperators, kSearchOperators, kQuantizeOperators, kVisionOperators})
+
+using Table = std::unordered_map<std::string_view, ImportFunction>;
+
+Table tableOf(std::initializer_list<std::span<Operator const>> families)
+{
+    Table table;
+    for (std::span<Operator const> const family : families)
+    {
+        for (Operator const& one : family)
         {
-            for (Operator const& one : family)
-            {
-                table.emplace(one.name, one.import);
-            }
+            table.emplace(one.name, one.import);
         }
-        return table;
-    }();
-    auto const found = kTable.find(name);
-    return found == kTable.end() ? nullptr : found->second;
+    }
+    return table;
+}
+
+ImportFunction find(Table const& table, std::string_view name)
+{
+    auto const found = table.find(name);
+    return found == table.end() ? nullptr : found->second;
+}
+
+} // namespace
+
+ImportFunction findOperator(std::string_view domain, std::string_view name)
+{
+    static Table const kStandard = tableOf({kDirectOperators, kElementwiseOperators, kActivationOperators,
+        kConvolutionOperators, kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators,
+        kGenerateOperators, kMoveOperators, kSliceOperators, kGatherOperators, kResizeOperators,
+        kNormalizationOperators, kSearchOperators, kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators,
+        kSignalOperators, kIntegerOperators, kImageOperators, kChoiceOperators});
+    static Table const kContrib = tableOf({kContribOperators, kQuantizeOperators});
+    if (domain == "com.microsoft")
+    {
+        return find(kContrib, name);
+    }
+    return domain.empty() || domain == "ai.onnx" ? find(kStandard, name) : nullptr;
 }
 
 } // namespace tenon::onnx

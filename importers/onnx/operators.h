@@ -34,9 +34,17 @@ extern std::span<Operator const> const kNormalizationOperators;
 extern std::span<Operator const> const kSearchOperators;
 extern std::span<Operator const> const kQuantizeOperators;
 extern std::span<Operator const> const kVisionOperators;
+extern std::span<Operator const> const kLossOperators;
+extern std::span<Operator const> const kBitOperators;
+extern std::span<Operator const> const kSignalOperators;
+extern std::span<Operator const> const kIntegerOperators;
+extern std::span<Operator const> const kImageOperators;
+extern std::span<Operator const> const kChoiceOperators;
+//! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
+extern std::span<Operator const> const kContribOperators;
 
 //! Null for an operator that nothing here imports.
-ImportFunction findOperator(std::string_view name);
+ImportFunction findOperator(std::string_view domain, std::string_view name);
 
 //! The result of a node whose inputs are all constants, where that is cheap; else nothing, and layers are added.
 std::optional<Outputs> fold(Node& node);

@@ -136,7 +136,7 @@ bool Parser::supportsOperator(char const* op_name) const noexcept
     if (op_name == nullptr)
         return false;
     // A plugin of any version and namespace may import a node of its name (W4).
-    if (findOperator(op_name) != nullptr)
+    if (findOperator("", op_name) != nullptr || findOperator("com.microsoft", op_name) != nullptr)
         return true;
     int32_t count{0};
     auto* const* const all = mApi.getBuilder().getPluginRegistry().getAllCreatorsRecursive(&count);

@@ -20,11 +20,13 @@ int64_t bytesOf(DType type, int64_t count) noexcept;
 
 inline constexpr bool isFloating(DType type) noexcept
 {
-    return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == DType::kFP8;
+    return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == DType::kFP8
+        || type == DType::kFP4 || type == DType::kE8M0;
 }
 inline constexpr bool isInteger(DType type) noexcept
 {
-    return type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64 || type == DType::kUINT8;
+    return type == DType::kINT8 || type == DType::kINT32 || type == DType::kINT64 || type == DType::kUINT8
+        || type == DType::kINT4;
 }
 inline constexpr bool isValid(DType type) noexcept
 {

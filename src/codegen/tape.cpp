@@ -76,6 +76,7 @@ class Lowering
         size_t const last = mExpr.nodes.size() - 1;
         mTape.resultType = mTypes[last].dtype;
         mTape.result = TENON_TRY(rowOf(static_cast<int32_t>(last), TENON_TRY(tapeKindOf(mTape.resultType))));
+        dropUnread();
         joinMultiplications();
         reuseRows();
         return std::move(mTape);
@@ -156,8 +157,34 @@ class Lowering
         }
     }
 
+    //! The node is a real number rounded and then clamped to whole numbers in [least, most].
+    bool isWholeWithin(int32_t i, double least, double most) const
+    {
+        ExprNode const& top = mExpr.nodes[static_cast<size_t>(i)];
+        if (top.op != ExprOp::kMin || !constantOf(top.b) || *constantOf(top.b) > most)
+            return false;
+        ExprNode const& below = mExpr.nodes[static_cast<size_t>(top.a)];
+        if (below.op != ExprOp::kMax || !constantOf(below.b) || *constantOf(below.b) < least)
+            return false;
+        return mExpr.nodes[static_cast<size_t>(below.a)].op == ExprOp::kRound;
+    }
+
+    //! What is quantized to int8 and at once dequantized never becomes an integer.
+    std::optional<int32_t> realOfInt8(ExprNode const& node) const
+    {
+        ExprNode const& inner = mExpr.nodes[static_cast<size_t>(node.a)];
+        bool const isThere = node.dtype == DType::kFLOAT && inner.op == ExprOp::kCast && inner.dtype == DType::kINT8
+            && isWholeWithin(inner.a, -128.0, 127.0);
+        return isThere ? std::optional{mRow[static_cast<size_t>(inner.a)]} : std::nullopt;
+    }
+
     Result<Done> lowerCast(size_t i, ExprNode const& node)
     {
+        if (std::optional<int32_t> const real = realOfInt8(node))
+        {
+            mRow[i] = *real;
+            return Done{};
+        }
         TapeKind const to = TENON_TRY(tapeKindOf(node.dtype));
         TapeKind const from = constantOf(node.a) ? TapeKind::kReal : TENON_TRY(tapeKindOf(typeOf(node.a)));
         int32_t const row = TENON_TRY(rowOf(node.a, from));
@@ -277,6 +304,21 @@ class Lowering
         int32_t const row = emit({.op = op.value_or(TapeOp::kXor), .a = a, .b = b});
         mRow[i] = op ? row : emit({.op = TapeOp::kNot, .a = row});
         return Done{};
+    }
+
+    //! Steps whose rows nobody reads.
+    void dropUnread()
+    {
+        std::vector<bool> isRead(static_cast<size_t>(mNext), false);
+        isRead[static_cast<size_t>(mTape.result)] = true;
+        for (size_t i = mTape.steps.size(); i-- > 0;)
+        {
+            TapeStep const& step = mTape.steps[i];
+            for (int32_t const row : {step.a, step.b, step.c})
+                if (row >= 0 && isRead[static_cast<size_t>(step.to)])
+                    isRead[static_cast<size_t>(row)] = true;
+        }
+        std::erase_if(mTape.steps, [&](TapeStep const& step) { return !isRead[static_cast<size_t>(step.to)]; });
     }
 
     //! a · b followed by + c, when nobody else reads the product, is one step with one rounding.

@@ -288,9 +288,9 @@ void binaryInteger(ExprOp op, Slot& out, Extents const& e, Slot const& a, Slot c
     case ExprOp::kEqual: return run([](I x, I y) -> I { return x == y; });
     case ExprOp::kLess: return run([](I x, I y) -> I { return x < y; });
     case ExprOp::kGreater: return run([](I x, I y) -> I { return x > y; });
-    case ExprOp::kAnd: return run([](I x, I y) -> I { return x != 0 && y != 0; });
-    case ExprOp::kOr: return run([](I x, I y) -> I { return x != 0 || y != 0; });
-    default: return run([](I x, I y) -> I { return (x != 0) != (y != 0); });
+    case ExprOp::kAnd: return run([](I x, I y) -> I { return x & y; });
+    case ExprOp::kOr: return run([](I x, I y) -> I { return x | y; });
+    default: return run([](I x, I y) -> I { return x ^ y; });
     }
 }
 
@@ -428,13 +428,17 @@ class Evaluation
         unaryReal(node.op, out, operand(node.a, true, copy));
     }
 
-    //! Integers wrap to their width here, since what follows sees them; floats are rounded at the result only.
+    //! Numbers take the width of the type here, since what follows sees them; all others are rounded at the result.
     void castSlot(ExprNode const& node, Slot const& a, Slot& out)
     {
         if (isFloating(node.dtype))
         {
             Slot copy;
-            mapUnary<double, double>(out, asKind(a, true, copy), [](double x) { return x; });
+            HostTensor narrow{node.dtype, {1}};
+            mapUnary<double, double>(out, asKind(a, true, copy), [&](double x) {
+                narrow.set(0, x);
+                return narrow.reals[0];
+            });
             return;
         }
         if (node.dtype == DType::kBOOL && a.real)

@@ -2,9 +2,9 @@
 #include "ir/host_tensor.h"
 
 #include "base/cancellation.h"
-#include "base/check.h"
 #include "base/fields.h"
 #include "base/half.h"
+#include "base/narrow_float.h"
 #include "base/out_of_memory.h"
 
 #include <algorithm>
@@ -51,6 +51,19 @@ void writeIntegers(std::vector<int64_t> const& from, void* data)
         to[i] = static_cast<T>(from[i]);
 }
 
+//! Elements of four bits stand two in a byte, the first one in its lower half.
+uint8_t nibbleOf(void const* data, size_t i)
+{
+    uint8_t const both = static_cast<uint8_t const*>(data)[i / 2];
+    return i % 2 == 0 ? both & 0xFU : both >> 4U;
+}
+
+void setNibble(void* data, size_t i, uint8_t bits)
+{
+    uint8_t& both = static_cast<uint8_t*>(data)[i / 2];
+    both = static_cast<uint8_t>(i % 2 == 0 ? bits & 0xFU : (both & 0xFU) | (bits & 0xFU) << 4U);
+}
+
 double rounded(DType type, double value)
 {
     switch (type)
@@ -58,6 +71,9 @@ double rounded(DType type, double value)
     case DType::kFLOAT: return static_cast<double>(static_cast<float>(value));
     case DType::kHALF: return static_cast<double>(halfToFloat(floatToHalf(static_cast<float>(value))));
     case DType::kBF16: return static_cast<double>(bfloatToFloat(floatToBfloat(static_cast<float>(value))));
+    case DType::kFP8: return roundedToFp8(value);
+    case DType::kFP4: return roundedToFp4(value);
+    case DType::kE8M0: return roundedToE8m0(value);
     default: return value;
     }
 }
@@ -70,6 +86,7 @@ int64_t wrapped(DType type, int64_t value)
     case DType::kINT8: return static_cast<int8_t>(value);
     case DType::kUINT8: return static_cast<uint8_t>(value);
     case DType::kINT32: return static_cast<int32_t>(value);
+    case DType::kINT4: return static_cast<int8_t>(static_cast<uint64_t>(value) << 4) >> 4;
     case DType::kBOOL: return value != 0 ? 1 : 0;
     default: return value;
     }
@@ -132,12 +149,22 @@ HostTensor HostTensor::fromBytes(DType type, std::vector<int64_t> extentsOfTenso
     case DType::kBF16:
         convert(halves, tensor.reals, [](uint16_t x) { return static_cast<double>(bfloatToFloat(x)); });
         break;
+    case DType::kFP8: convert(static_cast<uint8_t const*>(data), tensor.reals, fp8Number); break;
+    case DType::kE8M0: convert(static_cast<uint8_t const*>(data), tensor.reals, e8m0Number); break;
+    case DType::kFP4:
+        inParts(tensor.reals.size(), [&](size_t i) { tensor.reals[i] = fp4Number(nibbleOf(data, i)); });
+        break;
+    case DType::kINT4:
+        inParts(tensor.integers.size(), [&](size_t i) { tensor.integers[i] = wrapped(type, nibbleOf(data, i)); });
+        break;
     case DType::kINT8: readIntegers<int8_t>(tensor.integers, data); break;
-    case DType::kUINT8:
-    case DType::kBOOL: readIntegers<uint8_t>(tensor.integers, data); break;
+    case DType::kUINT8: readIntegers<uint8_t>(tensor.integers, data); break;
+    case DType::kBOOL:
+        inParts(tensor.integers.size(),
+            [&](size_t i) { tensor.integers[i] = static_cast<uint8_t const*>(data)[i] != 0 ? 1 : 0; });
+        break;
     case DType::kINT32: readIntegers<int32_t>(tensor.integers, data); break;
     case DType::kINT64: readIntegers<int64_t>(tensor.integers, data); break;
-    default: TENON_ENSURE(false, "the reference has no form for {}", nameOf(type));
     }
     return tensor;
 }
@@ -151,6 +178,7 @@ void HostTensor::toBytes(void* data) const
 {
     auto* halves = static_cast<uint16_t*>(data);
     auto* floats = static_cast<float*>(data);
+    auto* bytes = static_cast<uint8_t*>(data);
     switch (dtype)
     {
     case DType::kFLOAT: inParts(reals.size(), [&](size_t i) { floats[i] = static_cast<float>(reals[i]); }); break;
@@ -160,6 +188,12 @@ void HostTensor::toBytes(void* data) const
     case DType::kBF16:
         inParts(reals.size(), [&](size_t i) { halves[i] = floatToBfloat(static_cast<float>(reals[i])); });
         break;
+    case DType::kFP8: inParts(reals.size(), [&](size_t i) { bytes[i] = fp8Bits(reals[i]); }); break;
+    case DType::kE8M0: inParts(reals.size(), [&](size_t i) { bytes[i] = e8m0Bits(reals[i]); }); break;
+    case DType::kFP4: inParts(reals.size(), [&](size_t i) { setNibble(data, i, fp4Bits(reals[i])); }); break;
+    case DType::kINT4:
+        inParts(integers.size(), [&](size_t i) { setNibble(data, i, static_cast<uint8_t>(integers[i])); });
+        break;
     case DType::kINT8: writeIntegers<int8_t>(integers, data); break;
     case DType::kUINT8: writeIntegers<uint8_t>(integers, data); break;
     case DType::kBOOL:
@@ -168,7 +202,6 @@ void HostTensor::toBytes(void* data) const
         break;
     case DType::kINT32: writeIntegers<int32_t>(integers, data); break;
     case DType::kINT64: writeIntegers<int64_t>(integers, data); break;
-    default: TENON_ENSURE(false, "the reference has no form for {}", nameOf(dtype));
     }
 }
 

@@ -34,7 +34,7 @@ Result<TensorType> ElementWise::infer(Inputs const& in) const
     Check check{in, kName};
     check.fields(verify()).count(2).sameRank(1, 0).sameType(1, 0);
     if (isLogical(operation))
-        check.boolean(0);
+        check.types(0, {DType::kBOOL, DType::kINT8, DType::kUINT8, DType::kINT32, DType::kINT64});
     else if (operation != Op::kEQUAL && check)
         check.input(0, in.type(0).dtype != DType::kBOOL, "has type BOOL, which has no arithmetic");
     TENON_TRY(check.done());
@@ -120,6 +120,8 @@ std::optional<ShapeExpr> valueOf(Op op, ShapeExpr const& a, ShapeExpr const& b, 
     bool const isArithmetic =
         op == Op::kSUM || op == Op::kSUB || op == Op::kPROD || op == Op::kDIV || op == Op::kFLOOR_DIV;
     std::optional<ShapeExpr> value;
+    if (isLogical(op) && type != DType::kBOOL)
+        return std::nullopt; // Bits of extents do not occur.
     if (!isReal(a) && !isReal(b))
         value = combine(op, a, b, isFloating(type), symbols);
     if (value && (!isArithmetic || isExactIn(type, *value, symbols)))

@@ -8,6 +8,7 @@
 namespace tenon
 {
 
+//! kAND, kOR and kXOR take truth values, and, which upstream does not, integers, bit by bit.
 struct ElementWise
 {
     static constexpr std::string_view kName{"ElementWise"};

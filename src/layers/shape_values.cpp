@@ -24,7 +24,7 @@ std::optional<Shape> knownValues(Inputs const& in, int32_t i)
     if (in[i].contents != nullptr || in[i].constant == nullptr || !isFloating(in[i].constant->dtype))
         return in.values(i);
     Constant const& constant = *in[i].constant;
-    if (constant.count() > kMaxShapeValues || constant.dtype == DType::kFP8)
+    if (constant.count() > kMaxShapeValues || bitsOf(constant.dtype) < 16)
         return std::nullopt;
     Shape values;
     bool const isLong = constant.count() > kMaxRealValues;

@@ -30,7 +30,8 @@ constexpr Rule kClean[]{
     {"lower-fully-connected", RuleKind::kFold, "A fully connected layer is a product between two reshapes.",
         lowerFullyConnected}, // Always: no backend has a kernel for it.
     {"lower-einsum", RuleKind::kFold, "An equation becomes sums, transposes and products of matrices.", lowerEinsum},
-    kTransposeIntoMatmul,     // Before folding: a large weight need not be stored a second time, transposed.
+    {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
+    kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kFold,
     kNoOps,
     kEqual,

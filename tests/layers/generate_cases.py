@@ -49,12 +49,24 @@ class Const:
         self.array = np.asarray(values, dtype)
 
 
+class Typed:
+    """Elements of a type that NumPy has not, by its name."""
+
+    def __init__(self, values, name):
+        self.array, self.name = np.asarray(values, np.float64), name
+
+
 def tensor(value):
     if value is None:
         return None
     constant = isinstance(value, Const)
-    array = np.asarray(value.array if constant else value)
-    record = {"type": array.dtype.name, "extents": list(array.shape), "data": [number(v) for v in array.ravel()]}
+    typed = isinstance(value, Typed)
+    array = np.asarray(value.array if constant or typed else value)
+    record = {
+        "type": value.name if typed else array.dtype.name,
+        "extents": list(array.shape),
+        "data": [number(v) for v in array.ravel()],
+    }
     if constant:
         record["constant"] = True
     return record
@@ -66,7 +78,7 @@ def case(kind, name, fields, inputs, outputs, **more):
         "name": name,
         "fields": fields,
         "inputs": [tensor(i) for i in inputs],
-        "outputs": [tensor(np.asarray(o)) for o in outputs],
+        "outputs": [tensor(o if isinstance(o, Typed) else np.asarray(o)) for o in outputs],
         **more,
     }
     FILES.setdefault(kind, []).append(record)
@@ -1156,6 +1168,122 @@ def ragged():
     one("halves", uniform("rgc", 2, 19, dtype=np.float16), [4, 17])
 
 
+def nearest(values, numbers):
+    """Of a type's numbers, ascending from 0, the nearest one; of two the one at an even place."""
+    values, numbers = np.asarray(values, np.float64), np.asarray(numbers)
+    magnitude = np.minimum(abs(values), numbers[-1])
+    above = np.clip(np.searchsorted(numbers, magnitude), 1, len(numbers) - 1)
+    low, high = numbers[above - 1], numbers[above]
+    up = (magnitude - low > high - magnitude) | ((magnitude - low == high - magnitude) & (above % 2 == 0))
+    return np.copysign(np.where(up, high, low), values)
+
+
+FP8 = [m * 2.0**-9 for m in range(8)] + [(1 + m / 8) * 2.0**e for e in range(-6, 9) for m in range(8)][:-1]
+FP4 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
+
+def quantizations():
+    x = uniform("qx", 2, 4, 6, low=-3, high=3)
+    x[0, 0] = [0.05, 0.15, 0.25, -0.05, 100, -100]  # Halves round to even, what is too large is clamped.
+    types = {"INT8": 2, "FP8": 6, "INT4": 9, "FP4": 10}
+
+    def steps(values, scale):
+        return (values.astype(np.float32) / scale.astype(np.float32)).astype(np.float64)
+
+    def int8(values, scale):
+        return np.clip(np.rint(steps(values, scale)), -128, 127).astype(np.int8)
+
+    tenth, channel = np.float32(0.1), np.array([0.1, 0.2, 0.05, 1.5], np.float32)
+    case("Quantize", "E12_tensor", {}, [x, tenth], int8(x, tenth))
+    case("Quantize", "E12_channels", {"Axis": 1}, [x, channel], int8(x, channel[:, None]))
+    case("Quantize", "E12_zeroPoint", {}, [x, tenth, Const(0, np.int8)], int8(x, tenth))
+    case("Quantize", "oneScale", {"Axis": 0}, [x[0, 0], tenth.reshape(1)], int8(x[0, 0], tenth))
+    case("Quantize", "half", {}, [x.astype(np.float16), tenth], int8(x.astype(np.float16), tenth))
+    blocks = uniform("qb", 2, 2, 3, low=0.1, high=1)
+    wide = np.repeat(np.repeat(blocks, 2, 1), 2, 2)
+    case("Quantize", "E12_blocks", {"BlockShape": [1, 2, 2]}, [x, blocks], int8(x, wide))
+    case("Quantize", "blocksByShape", {}, [x, blocks], int8(x, wide))
+    y = np.clip(np.rint(steps(x, tenth)), -8, 7)
+    case("Quantize", "E12_int4", {"ToType": types["INT4"]}, [x, tenth], Typed(y, "int4"))
+    eighth = np.float32(0.125)
+    large = x * 100
+    y = Typed(nearest(steps(large, eighth), FP8), "fp8")
+    case("Quantize", "E12_fp8", {"ToType": types["FP8"]}, [large, eighth], y)
+    case("Quantize", "E12_fp4", {"ToType": types["FP4"]}, [x, eighth], Typed(nearest(steps(x, eighth), FP4), "fp4"))
+    q = integers("qq", 2, 4, 6, low=-128, high=128, dtype=np.int8)
+    case("Dequantize", "E13_tensor", {}, [q, tenth], q.astype(np.float32) * tenth)
+    case("Dequantize", "E13_channels", {"Axis": 1}, [q, channel], q.astype(np.float32) * channel[:, None])
+    case("Dequantize", "blocks", {"BlockShape": [1, 2, 2]}, [q, blocks], q.astype(np.float32) * wide)
+    case("Dequantize", "wholeAxes", {"BlockShape": [1, -1, 2]}, [q, blocks[:, :1]],
+         q.astype(np.float32) * np.repeat(blocks[:, :1], 2, 2))  # fmt: skip
+    case("Dequantize", "half", {"ToType": 1}, [q, np.float16(0.25)], (q * 0.25).astype(np.float16))
+    four = np.arange(-8, 7).reshape(3, 5)
+    case("Dequantize", "int4", {}, [Typed(four, "int4"), tenth], four.astype(np.float32) * tenth)
+    numbers = np.array(FP8[::7] + [-v for v in FP8[3::11]])
+    case("Dequantize", "fp8", {}, [Typed(numbers, "fp8"), eighth], (numbers * 0.125).astype(np.float32))
+    numbers = np.array([*FP4, *[-v for v in FP4[1:]]])
+    case("Dequantize", "fp4", {}, [Typed(numbers, "fp4"), eighth], (numbers * 0.125).astype(np.float32))
+
+
+def dynamic_quantizations():
+    x = uniform("dqx", 3, 32, low=-5, high=5)
+    x[1, :16] = 0
+    peaks = abs(x.reshape(3, 2, 16)).max(-1).astype(np.float64)
+    scales = nearest((peaks / 6).astype(np.float32), FP8)
+    ratio = np.divide(x.reshape(3, 2, 16), scales[..., None], out=np.zeros((3, 2, 16)), where=scales[..., None] != 0)
+    y = nearest(ratio.astype(np.float32), FP4).reshape(3, 32)
+    outputs = [Typed(y, "fp4"), Typed(scales, "fp8")]
+    case("DynamicQuantize", "E14_fp4", {"Axis": 1}, [x], outputs)
+    case("DynamicQuantize", "E14_blockShape", {"BlockShape": [1, 16]}, [x], outputs)
+    powers = 2.0 ** np.ceil(np.log2(abs(x).max(-1, keepdims=True) / 448))
+    y = nearest((x / powers).astype(np.float32), FP8)
+    fields = {"Axis": 1, "BlockSize": 32, "ToType": 6, "ScaleType": 11}
+    case("DynamicQuantize", "E14_mxfp8", fields, [x], [Typed(y, "fp8"), Typed(powers, "e8m0")])
+    half = np.float32(0.5)
+    scales = nearest((peaks / 6 / 0.5).astype(np.float32), FP8)
+    whole = scales * 0.5
+    ratio = np.divide(x.reshape(3, 2, 16), whole[..., None], out=np.zeros((3, 2, 16)), where=whole[..., None] != 0)
+    y = nearest(ratio.astype(np.float32), FP4).reshape(3, 32)
+    case("DynamicQuantize", "E14_factor", {"Axis": 1}, [x, half], [Typed(y, "fp4"), Typed(scales, "fp8")])
+
+
+def transformers():
+    x = uniform("rox", 2, 3, 5, 8)
+    angle = uniform("roa", 2, 5, 4, low=-3, high=3, dtype=np.float64)
+
+    def turned(x, angle, interleaved, dim):
+        y = x.astype(np.float64)
+        part = y[..., :dim].copy()
+        a, b = (part[..., 0::2], part[..., 1::2]) if interleaved else (part[..., : dim // 2], part[..., dim // 2 :])
+        cosine, sine = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        one, two = a * cosine - b * sine, a * sine + b * cosine
+        y[..., :dim] = np.stack([one, two], -1).reshape(part.shape) if interleaved else np.concatenate([one, two], -1)
+        return y.astype(np.float32)
+
+    def caches(angle):
+        return [np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)]
+
+    for interleaved in (False, True):
+        fields = {"Interleaved": interleaved}
+        name = "interleaved" if interleaved else "halves"
+        case("RotaryEmbedding", f"E29_{name}", fields, [x, *caches(angle)], turned(x, angle, interleaved, 8))
+        part = angle[..., :2]
+        fields = fields | {"RotaryEmbeddingDim": 4}
+        case("RotaryEmbedding", f"E29_some_{name}", fields, [x, *caches(part)], turned(x, part, interleaved, 4))
+    table = uniform("rot", 9, 4, low=-3, high=3, dtype=np.float64)
+    at = integers("rop", 2, 5, low=0, high=9, dtype=np.int64)
+    case("RotaryEmbedding", "E29_positions", {}, [x, *caches(table), at], turned(x, table[at], False, 8))
+    cache, update = uniform("kvc", 2, 3, 6, 4), uniform("kvu", 2, 3, 2, 4)
+    for name, starts in {"E28_inside": [1, 4], "E28_pastTheEnd": [5, 9], "E28_start": [0, 0]}.items():
+        y = cache.copy()
+        for b, start in enumerate(starts):
+            for s in range(2):
+                if start + s < 6:
+                    y[b, :, start + s] = update[b, :, s]
+        kind = np.int64 if name == "E28_inside" else np.int32
+        case("KVCacheUpdate", name, {}, [cache, update, np.array(starts, kind)], y)
+
+
 def main():
     for make in (
         activations,
@@ -1183,6 +1311,9 @@ def main():
         equations,
         detections,
         ragged,
+        quantizations,
+        dynamic_quantizations,
+        transformers,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

@@ -3,13 +3,18 @@
 #include "layers/assertion.h"
 #include "layers/convolution.h"
 #include "layers/cumulative.h"
+#include "layers/dequantize.h"
+#include "layers/dynamic_quantize.h"
 #include "layers/einsum.h"
 #include "layers/grid_sample.h"
+#include "layers/kv_cache_update.h"
 #include "layers/matrix_multiply.h"
 #include "layers/nms.h"
 #include "layers/one_hot.h"
 #include "layers/pointwise.h"
+#include "layers/quantize.h"
 #include "layers/ragged_soft_max.h"
+#include "layers/rotary_embedding.h"
 #include "layers/slice.h"
 #include "layers/soft_max.h"
 #include "layers/top_k.h"
@@ -147,6 +152,75 @@ TEST(LayerRules, E35_equationsThatMeanNothing)
     EXPECT_NE(errorOfInference(Einsum{"i->i"}, {matrix}), "") << "an axis without a letter";
     std::string const message = errorOfInference(Einsum{"ij,ij->ij"}, {matrix, {DType::kFLOAT, {2, 4}}});
     EXPECT_NE(message.find("input 1 't1': has extent 4 on axis 1"), std::string::npos) << message;
+}
+
+TEST(LayerRules, E12_scalesAreAboveZeroAndZeroPointsAreZero)
+{
+    TensorType const x{DType::kFLOAT, {2, 6}};
+    TensorType const number{DType::kFLOAT, {}};
+    auto const scale = [](float value) { return makeConstant(DType::kFLOAT, {}, &value); };
+    EXPECT_EQ(errorOfInference(Quantize{}, {x, number}, {nullptr, scale(0.5F)}), "");
+    EXPECT_NE(errorOfInference(Quantize{}, {x, number}, {nullptr, scale(0.0F)}), "");
+    EXPECT_NE(errorOfInference(Quantize{}, {x, number}, {nullptr, scale(-1.0F)}), "");
+    TensorType const zero{DType::kINT8, {}};
+    int8_t const none{0};
+    int8_t const one{1};
+    EXPECT_EQ(
+        errorOfInference(Quantize{}, {x, number, zero}, {nullptr, nullptr, makeConstant(zero.dtype, {}, &none)}), "");
+    EXPECT_NE(
+        errorOfInference(Quantize{}, {x, number, zero}, {nullptr, nullptr, makeConstant(zero.dtype, {}, &one)}), "");
+    EXPECT_NE(errorOfInference(Quantize{}, {x, number, zero}), "") << "a zero point that is not known";
+    EXPECT_NE(errorOfInference(Quantize{.toType = DType::kINT32}, {x, number}), "");
+    EXPECT_NE(errorOfInference(Quantize{.axis = 1}, {x, {DType::kFLOAT, {5}}}), "");
+    EXPECT_NE(errorOfInference(Quantize{}, {x, {DType::kFLOAT, {2, 4}}}), "") << "4 blocks of 6 elements";
+    EXPECT_NE(errorOfInference(Quantize{.blockShape = {2, {1, 4}}}, {x, {DType::kFLOAT, {2, 1}}}), "");
+}
+
+TEST(LayerRules, E13_dequantizesToFloatUnlessTold)
+{
+    EXPECT_EQ(Dequantize{}.toType, DType::kFLOAT);
+    TensorType const x{DType::kINT8, {2, 6}};
+    EXPECT_EQ(errorOfInference(Dequantize{.axis = 1}, {x, {DType::kFLOAT, {6}}}), "");
+    EXPECT_NE(errorOfInference(Dequantize{.axis = 2}, {x, {DType::kFLOAT, {6}}}), "");
+    EXPECT_NE(errorOfInference(Dequantize{}, {{DType::kINT32, {2}}, {DType::kFLOAT, {}}}), "");
+    EXPECT_NE(errorOfInference(Dequantize{.toType = DType::kINT8}, {x, {DType::kFLOAT, {}}}), "");
+}
+
+TEST(LayerRules, E14_dynamicQuantizationStartsWithFp4InBlocksOf16)
+{
+    EXPECT_EQ(DynamicQuantize{}.toType, DType::kFP4);
+    EXPECT_EQ(DynamicQuantize{}.scaleType, DType::kFP8);
+    EXPECT_EQ(DynamicQuantize{}.blockSize, 16);
+    TensorType const x{DType::kFLOAT, {4, 32}};
+    EXPECT_EQ(errorOfInference(DynamicQuantize{.axis = 1}, {x}), "");
+    EXPECT_EQ(errorOfInference(DynamicQuantize{.axis = 1}, {x, {DType::kFLOAT, {}}}), "");
+    EXPECT_NE(errorOfInference(DynamicQuantize{.axis = 0}, {x}), "") << "16 does not divide 4";
+    EXPECT_NE(errorOfInference(DynamicQuantize{}, {x}), "") << "no axis and no shape of blocks";
+    EXPECT_NE(errorOfInference(DynamicQuantize{.axis = 1, .toType = DType::kINT4}, {x}), "");
+}
+
+TEST(LayerRules, E29_cachesFitThePositions)
+{
+    TensorType const x{DType::kFLOAT, {2, 3, 5, 8}};
+    TensorType const cache{DType::kFLOAT, {2, 5, 4}};
+    EXPECT_EQ(errorOfInference(RotaryEmbedding{}, {x, cache, cache}), "");
+    EXPECT_NE(errorOfInference(RotaryEmbedding{.rotaryEmbeddingDim = 3}, {x, cache, cache}), "") << "odd";
+    EXPECT_NE(errorOfInference(RotaryEmbedding{.rotaryEmbeddingDim = 4}, {x, cache, cache}), "") << "two pairs";
+    TensorType const table{DType::kFLOAT, {9, 4}};
+    TensorType const positions{DType::kINT64, {2, 5}};
+    EXPECT_EQ(errorOfInference(RotaryEmbedding{}, {x, table, table, positions}), "");
+    EXPECT_NE(errorOfInference(RotaryEmbedding{}, {x, cache, cache, positions}), "");
+    EXPECT_NE(errorOfInference(RotaryEmbedding{}, {x, table, table}), "");
+}
+
+TEST(LayerRules, E28_updatesFitTheirCache)
+{
+    TensorType const cache{DType::kFLOAT, {2, 3, 7, 5}};
+    TensorType const starts{DType::kINT32, {2}};
+    EXPECT_EQ(errorOfInference(KVCacheUpdate{}, {cache, {DType::kFLOAT, {2, 3, 7, 5}}, starts}), "");
+    EXPECT_NE(errorOfInference(KVCacheUpdate{}, {cache, {DType::kFLOAT, {2, 3, 8, 5}}, starts}), "");
+    EXPECT_NE(errorOfInference(KVCacheUpdate{}, {cache, {DType::kHALF, {2, 3, 2, 5}}, starts}), "");
+    EXPECT_NE(errorOfInference(KVCacheUpdate{}, {cache, {DType::kFLOAT, {2, 3, 2, 5}}, {DType::kINT32, {3}}}), "");
 }
 
 TEST(LayerRules, raggedLengthsAreOnePerRow)

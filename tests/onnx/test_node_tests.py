@@ -22,7 +22,9 @@ BUILD_TIME = {
     "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,), "Resize": (1, 2, 3),
     "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,), "Tile": (1,),
     "TopK": (1,), "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,),
-    "QuantizeLinear": (1, 2), "DequantizeLinear": (1, 2),
+    "QuantizeLinear": (2,), "DequantizeLinear": (2,), "AffineGrid": (1,), "Col2Im": (1, 2), "DFT": (1, 2),
+    "STFT": (1, 2, 3), "HannWindow": (0,), "HammingWindow": (0,), "BlackmanWindow": (0,),
+    "MelWeightMatrix": (0, 1, 2, 3, 4),
 }  # fmt: skip
 REDUCTIONS = "Reduce"
 

@@ -373,18 +373,6 @@ LIMITS = [
 ]  # fmt: skip
 
 
-# Accepted by the importer, refused by the engine: an entry goes when its layer is there.
-LATER = [
-    Case("Einsum", [(-1, 3, 4), (2, 4, 5)], [[(2, 3, 4), (2, 4, 5)]], {"equation": "bij,bjk->bik"}),
-]
-
-
-@pytest.mark.xfail(reason="the engine has no Einsum layer yet", strict=True)
-@pytest.mark.parametrize("case", LATER, ids=str)
-def test_operator_whose_layer_is_not_there_yet(case: Case) -> None:
-    test_operator(case)
-
-
 CASES = UNARY + ELEMENTWISE + WINDOWS + WINDOWS_BEHIND + MATRICES + NORMS + SHAPES + PICKS + LIMITS
 
 

@@ -167,6 +167,32 @@ output %y
 )");
 }
 
+TEST(Rules, scalarScalesMakesNumbersOfThem)
+{
+    expectRewrite("scalar-scales", R"(
+input %x : float32[N,4]
+const %s : float32[1] = 0.5
+const %z : int8[] = 0
+%q = Quantize(%x, %s, %z) {Axis=1}
+%y = Dequantize(%q, %s) {Axis=1}
+output %y
+)",
+        R"(
+input %x : float32[N,4]
+const %s : float32[] = 0.5
+const %t : float32[] = 0.5
+%q = Quantize(%x, %s)
+%y = Dequantize(%q, %t)
+output %y
+)");
+    expectUnchanged("scalar-scales", R"(
+input %x : float32[N,4]
+const %s : float32[4] = 0.5
+%y = Quantize(%x, %s) {Axis=1}
+output %y
+)");
+}
+
 TEST(Rules, lowerFullyConnectedKeepsMoreAxesInFront)
 {
     expectRewrite("lower-fully-connected", R"(

@@ -1,4 +1,6 @@
 // Conv and ConvTranspose.
+#include "convolution.h"
+
 #include "window.h"
 
 #include <algorithm>
@@ -22,17 +24,17 @@ struct Operands
     int64_t groups{1};
 };
 
-Operands operandsOf(Node& node)
+Operands operandsOf(Node& node, Value const& x, Value const& kernel, Value const& bias)
 {
     Operands operands;
-    operands.wasWidened = node.in(0).rank() == 3;
-    operands.x = widened(node, node.in(0));
-    operands.kernel = node.in(1);
-    if (operands.kernel.rank() != node.in(0).rank())
+    operands.wasWidened = x.rank() == 3;
+    operands.x = widened(node, x);
+    operands.kernel = kernel;
+    if (operands.kernel.rank() != x.rank())
     {
         fail(ErrorCode::kINVALID_NODE,
             fmt::format("a kernel of shape {} for an input of shape {}", shapeText(operands.kernel.shape()),
-                shapeText(node.in(0).shape())));
+                shapeText(x.shape())));
     }
     Shape const shape = operands.kernel.shape();
     if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent < 1; }))
@@ -51,7 +53,7 @@ Operands operandsOf(Node& node)
         operands.kernel = node.unsqueeze(operands.kernel, {2});
         operands.window.widen();
     }
-    operands.bias = node.has(2) ? node.in(2) : Value{};
+    operands.bias = bias;
     operands.groups = node.intOr("group", 1);
     if (operands.groups < 1)
     {
@@ -91,9 +93,8 @@ void checkBias(Operands const& operands, int64_t maps)
     }
 }
 
-Outputs importConv(Node& node)
+Value convolved(Node& node, Operands const& operands)
 {
-    Operands const operands = operandsOf(node);
     int64_t const maps = operands.kernel.shape()[0];
     checkBias(operands, maps);
     DataType const type = operands.kernel.type();
@@ -102,7 +103,34 @@ Outputs importConv(Node& node)
                        weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
             "convolution");
     setOperands(node, layer, operands);
-    return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
+    return narrowed(node, layer->getOutput(0), operands.wasWidened);
+}
+
+} // namespace
+
+Value convolve(Node& node, Value const& x, Value const& kernel, Value const& bias)
+{
+    return convolved(node, operandsOf(node, x, kernel, bias));
+}
+
+Value convolveChannels(Node& node, Value const& x, Value const& kernel)
+{
+    Operands operands = operandsOf(node, x, kernel, {});
+    operands.groups = kernel.shape()[0];
+    return convolved(node, operands);
+}
+
+namespace
+{
+
+Value biasOf(Node& node)
+{
+    return node.has(2) ? node.in(2) : Value{};
+}
+
+Outputs importConv(Node& node)
+{
+    return {convolve(node, node.in(0), node.in(1), biasOf(node))};
 }
 
 //! Extents that the transposed convolution has before any padding is cut off, less those that it shall have.
@@ -166,7 +194,7 @@ void setTransposedPadding(Node const& node, Operands& operands)
 
 Outputs importConvTranspose(Node& node)
 {
-    Operands operands = operandsOf(node);
+    Operands operands = operandsOf(node, node.in(0), node.in(1), biasOf(node));
     setTransposedPadding(node, operands);
     int64_t const maps = operands.kernel.shape()[1] * operands.groups;
     checkBias(operands, maps);

@@ -1,81 +1,253 @@
-// QuantizeLinear and DequantizeLinear.
-#include "../network.h"
-#include "../operators.h"
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the engine's layers where the zero point is 0 and the type
+// one of theirs, plain arithmetic elsewhere.
+#include "quantization.h"
 
 #include <algorithm>
 
 namespace tenon::onnx
 {
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+
 namespace
 {
 
-//! The engine's quantization is symmetric.
-void checkZeroPoint(Node const& node)
+bool isZero(Value const& zeroPoint)
 {
-    if (!node.has(2))
+    if (!zeroPoint.exists())
     {
-        return;
+        return true;
     }
-    std::vector<double> const zeros = node.numbers(2, "zero point");
-    if (node.in(2).type() != DataType::kINT8)
+    if (!zeroPoint.isConstant())
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE,
-            fmt::format("{} with a zero point of type {}", node.op(), nameOf(node.in(2).type())));
+        return false;
     }
-    if (std::any_of(zeros.begin(), zeros.end(), [](double z) { return z != 0.0; }))
+    std::vector<double> const zeros = numbersOf(zeroPoint.constant());
+    return std::all_of(zeros.begin(), zeros.end(), [](double z) { return z == 0.0; });
+}
+
+bool hasLayer(DataType type)
+{
+    return type == DataType::kINT8 || type == DataType::kFP8 || type == DataType::kINT4 || type == DataType::kFP4;
+}
+
+//! A scale of one element as a tensor of rank 0.
+Value asScalar(Node& node, Value const& scale)
+{
+    if (scale.rank() == 0)
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, fmt::format("{} with a zero point that is not 0", node.op()));
+        return scale;
+    }
+    return scale.isConstant() ? node.reshapedConstant(scale, {}) : node.reshape(scale, {});
+}
+
+bool isOneElement(Value const& scale)
+{
+    Shape const shape = scale.shape();
+    return std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 1; }) && shape.size() < 2;
+}
+
+//! How x and its scales are cut so that they broadcast: blocks get an axis of their own.
+struct Cuts
+{
+    Value x;
+    Value scale;
+    Value zeroPoint;
+    bool isBlocked{false};
+};
+
+Value alongAxis(Node& node, Value const& scale, int32_t axis, int32_t rank)
+{
+    std::vector<int32_t> axes;
+    for (int32_t i = 0; i < rank; ++i)
+    {
+        if (i != axis)
+        {
+            axes.push_back(i);
+        }
+    }
+    return node.unsqueeze(scale, axes);
+}
+
+Cuts cutsOf(Node& node, Quantization const& q)
+{
+    Cuts cuts{q.x, q.scale, q.zeroPoint, false};
+    int32_t const rank = q.x.rank();
+    auto const both = [&](auto const& change) {
+        cuts.scale = change(cuts.scale);
+        if (cuts.zeroPoint.exists())
+        {
+            cuts.zeroPoint = change(cuts.zeroPoint);
+        }
+    };
+    if (isOneElement(q.scale))
+    {
+        both([&](Value const& value) { return asScalar(node, value); });
+    }
+    else if (q.scale.rank() == 1 && q.blockSize == 0)
+    {
+        both([&](Value const& value) { return alongAxis(node, value, q.axis, rank); });
+    }
+    else
+    {
+        cuts.isBlocked = true;
+        both([&](Value const& value) { return node.unsqueeze(value, {q.axis + 1}); });
+        Extents extents = extentsOf(node, q.x);
+        auto const at = static_cast<size_t>(q.axis);
+        Extent const blocks = extentOf(node, q.scale, q.axis);
+        extents.insert(extents.begin() + q.axis + 1, floorDivide(node, extents[at], blocks));
+        extents[at] = blocks;
+        cuts.x = reshapeTo(node, q.x, extents);
+    }
+    return cuts;
+}
+
+std::pair<double, double> limitsOf(DataType type)
+{
+    switch (type)
+    {
+    case DataType::kINT8: return {-128.0, 127.0};
+    case DataType::kUINT8: return {0.0, 255.0};
+    case DataType::kINT4: return {-8.0, 7.0};
+    default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("numbers quantized to {}", nameOf(type)));
     }
 }
 
-//! What could be wrong with the arguments was checked before: a network that refuses the layer does not have it.
-template <typename AddLayer>
-Outputs finished(Node& node, AddLayer const& add)
+template <typename Layer>
+Value finished(Node& node, Layer* layer, Quantization const& q)
 {
-    auto* const layer = node.network().lacking.count(std::string{node.op()}) == 0 ? add() : nullptr;
-    if (layer == nullptr)
-    {
-        node.network().lacking.emplace(node.op());
-        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("the network has no layer for {} yet", node.op()));
-    }
     node.added(layer, "quantization");
-    if (node.in(1).rank() > 0)
+    if (!isOneElement(q.scale))
     {
-        layer->setAxis(node.axis(node.intOr("axis", 1), node.in(0).rank()));
+        layer->setAxis(q.axis);
     }
-    return {layer->getOutput(0)};
+    Value const result = layer->getOutput(0);
+    if (layer->getOutput(0)->getDimensions().nbDims < 0)
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{}: the scales do not fit", node.op()));
+    }
+    return result;
 }
 
-void refuseBlocks(Node const& node)
+} // namespace
+
+Value quantize(Node& node, Quantization const& q, DataType type)
 {
-    if (node.intOr("block_size", 0) != 0)
+    if (hasLayer(type) && isZero(q.zeroPoint))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} in blocks", node.op()));
+        return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+    }
+    auto const [least, most] = limitsOf(type);
+    Cuts const cuts = cutsOf(node, q);
+    Value const x = node.cast(cuts.x, DataType::kFLOAT);
+    Value const quotient = node.binary(x, node.cast(cuts.scale, DataType::kFLOAT), ElementWiseOperation::kDIV);
+    Value moved = node.unary(quotient, UnaryOperation::kROUND);
+    if (cuts.zeroPoint.exists())
+    {
+        moved = node.binary(moved, node.cast(cuts.zeroPoint, DataType::kFLOAT), ElementWiseOperation::kSUM);
+    }
+    Value const result = node.cast(
+        node.activation(moved, nvinfer1::ActivationType::kCLIP, static_cast<float>(least), static_cast<float>(most)),
+        type);
+    return cuts.isBlocked ? reshapeTo(node, result, extentsOf(node, q.x)) : result;
+}
+
+Value dequantize(Node& node, Quantization const& q, DataType type)
+{
+    if (hasLayer(q.x.type()) && isZero(q.zeroPoint))
+    {
+        return finished(node, node.api().addDequantize(node.tensor(q.x), node.tensor(q.scale), type), q);
+    }
+    Cuts const cuts = cutsOf(node, q);
+    Value x = node.cast(cuts.x, DataType::kFLOAT);
+    if (!isZero(cuts.zeroPoint))
+    {
+        x = node.binary(x, node.cast(cuts.zeroPoint, DataType::kFLOAT), ElementWiseOperation::kSUB);
+    }
+    Value const product = node.binary(x, node.cast(cuts.scale, DataType::kFLOAT), ElementWiseOperation::kPROD);
+    Value const result = node.cast(product, type);
+    return cuts.isBlocked ? reshapeTo(node, result, extentsOf(node, q.x)) : result;
+}
+
+namespace
+{
+
+Quantization operandsOf(Node& node)
+{
+    Quantization q{.x = node.in(0), .scale = node.in(1), .zeroPoint = {}};
+    if (node.has(2))
+    {
+        q.zeroPoint = node.in(2);
+    }
+    q.blockSize = node.intOr("block_size", 0);
+    bool const isWhole = isOneElement(q.scale) && q.blockSize == 0;
+    q.axis = isWhole ? 0 : node.axis(node.intOr("axis", 1), q.x.rank());
+    return q;
+}
+
+//! Types by their numbers in ONNX, as far as something can be quantized to them.
+DataType typeOf(int64_t number)
+{
+    switch (number)
+    {
+    case 1: return DataType::kFLOAT;
+    case 2: return DataType::kUINT8;
+    case 3: return DataType::kINT8;
+    case 10: return DataType::kHALF;
+    case 16: return DataType::kBF16;
+    case 17: return DataType::kFP8;
+    case 22: return DataType::kINT4;
+    case 23: return DataType::kFP4;
+    default: fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("output_dtype {}", number));
     }
 }
 
 Outputs importQuantize(Node& node)
 {
-    refuseBlocks(node);
-    checkZeroPoint(node);
-    if (!node.has(2))
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, "QuantizeLinear to uint8, which a missing zero point means");
-    }
-    return finished(node,
-        [&] { return node.api().addQuantize(node.tensor(node.in(0)), node.tensor(node.in(1)), DataType::kINT8); });
+    Quantization const q = operandsOf(node);
+    int64_t const wanted = node.intOr("output_dtype", 0);
+    DataType const type = q.zeroPoint.exists() ? q.zeroPoint.type() : wanted != 0 ? typeOf(wanted) : DataType::kUINT8;
+    return {quantize(node, q, type)};
 }
 
 Outputs importDequantize(Node& node)
 {
-    refuseBlocks(node);
-    checkZeroPoint(node);
-    return finished(node,
-        [&] { return node.api().addDequantize(node.tensor(node.in(0)), node.tensor(node.in(1)), node.in(1).type()); });
+    int64_t const wanted = node.intOr("output_dtype", 0);
+    return {dequantize(node, operandsOf(node), wanted != 0 ? typeOf(wanted) : node.in(1).type())};
+}
+
+//! To uint8 by the range of the numbers, 0 included.
+Outputs importDynamicQuantize(Node& node)
+{
+    Value const x = node.in(0);
+    std::vector<int32_t> axes;
+    for (int32_t axis = 0; axis < x.rank(); ++axis)
+    {
+        axes.push_back(axis);
+    }
+    Value const zero = node.scalar(0.0, DataType::kFLOAT);
+    auto const bound = [&](ReduceOperation reduction, ElementWiseOperation withZero) {
+        Value const extreme = axes.empty() ? x : node.reduce(x, reduction, axes, false);
+        return node.binary(extreme, zero, withZero);
+    };
+    Value const least = bound(ReduceOperation::kMIN, ElementWiseOperation::kMIN);
+    Value const most = bound(ReduceOperation::kMAX, ElementWiseOperation::kMAX);
+    Value const range = node.binary(most, least, ElementWiseOperation::kSUB);
+    Value const scale = node.binary(range, node.scalar(255.0, DataType::kFLOAT), ElementWiseOperation::kDIV);
+    Value const shift =
+        node.binary(node.binary(zero, least, ElementWiseOperation::kSUB), scale, ElementWiseOperation::kDIV);
+    Value const zeroPoint = node.cast(
+        node.unary(node.activation(shift, nvinfer1::ActivationType::kCLIP, 0.0F, 255.0F), UnaryOperation::kROUND),
+        DataType::kUINT8);
+    Quantization const q{.x = x, .scale = scale, .zeroPoint = zeroPoint};
+    return {quantize(node, q, DataType::kUINT8), scale, zeroPoint};
 }
 
 constexpr Operator kQuantizeTable[]{
     {"DequantizeLinear", importDequantize},
+    {"DynamicQuantizeLinear", importDynamicQuantize},
     {"QuantizeLinear", importQuantize},
 };
 

@@ -1,4 +1,4 @@
-// Operators that read images at positions and choose among boxes: GridSample, NonMaxSuppression.
+// Operators of detection: NonMaxSuppression.
 #include "../operators.h"
 
 #include <algorithm>
@@ -10,54 +10,6 @@ namespace
 {
 
 using nvinfer1::ElementWiseOperation;
-using nvinfer1::InterpolationMode;
-using nvinfer1::SampleMode;
-
-template <typename Enum>
-struct Spelling
-{
-    std::string_view text;
-    Enum value;
-};
-
-constexpr Spelling<InterpolationMode> kModes[]{
-    {"linear", InterpolationMode::kLINEAR},
-    {"bilinear", InterpolationMode::kLINEAR},
-    {"nearest", InterpolationMode::kNEAREST},
-    {"cubic", InterpolationMode::kCUBIC},
-    {"bicubic", InterpolationMode::kCUBIC},
-};
-
-constexpr Spelling<SampleMode> kPaddings[]{
-    {"zeros", SampleMode::kFILL},
-    {"border", SampleMode::kCLAMP},
-    {"reflection", SampleMode::kREFLECT},
-};
-
-template <typename Table>
-auto meaningOf(Node const& node, Table const& table, std::string_view attribute, std::string const& otherwise)
-{
-    std::string const text = node.stringOr(attribute, otherwise);
-    auto const found =
-        std::find_if(std::begin(table), std::end(table), [&](auto const& row) { return row.text == text; });
-    if (found == std::end(table))
-    {
-        fail(ErrorCode::kINVALID_NODE, fmt::format("{} with {} '{}'", node.op(), attribute, text));
-    }
-    return found->value;
-}
-
-Outputs importGridSample(Node& node)
-{
-    InterpolationMode const mode = meaningOf(node, kModes, "mode", "linear");
-    SampleMode const padding = meaningOf(node, kPaddings, "padding_mode", "zeros");
-    nvinfer1::IGridSampleLayer* const layer =
-        node.added(node.api().addGridSample(node.tensor(node.in(0)), node.tensor(node.in(1))), "grid_sample");
-    layer->setInterpolationMode(mode);
-    layer->setSampleMode(padding);
-    layer->setAlignCorners(node.intOr("align_corners", 0) != 0);
-    return {layer->getOutput(0)};
-}
 
 //! A tensor of rank 0 of an operand of one element; of `otherwise` where it is missing.
 Value oneNumber(Node& node, int input, double otherwise, DataType type)
@@ -139,7 +91,6 @@ Outputs importNonMaxSuppression(Node& node)
 }
 
 constexpr Operator kVisionTable[]{
-    {"GridSample", importGridSample},
     {"NonMaxSuppression", importNonMaxSuppression},
 };
 

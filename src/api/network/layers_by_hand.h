@@ -211,6 +211,26 @@ class NMSLayer final : public NMSAccessors
     bool setIndicesType(nvinfer1::DataType type) noexcept override;
 };
 
+class RotaryEmbeddingLayer final : public RotaryEmbeddingAccessors
+{
+  public:
+    using RotaryEmbeddingAccessors::RotaryEmbeddingAccessors;
+
+    bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept override;
+    void setInput(int32_t index, nvinfer1::ITensor& input) noexcept override
+    {
+        LayerBase::setInput(index, input);
+    }
+};
+
+class KVCacheUpdateLayer final : public KVCacheUpdateAccessors
+{
+  public:
+    using KVCacheUpdateAccessors::KVCacheUpdateAccessors;
+
+    bool setCacheMode(nvinfer1::KVCacheMode cacheMode) noexcept override;
+};
+
 } // namespace tenon::api
 
 #include "api/layer_classes.inc"

@@ -222,6 +222,20 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
         nvinfer1::DataType indicesType) noexcept override;
     nvinfer1::IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept override;
+    nvinfer1::IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept override;
+    nvinfer1::IQuantizeLayer* addQuantizeV2(
+        ITensor& input, ITensor& scale, nvinfer1::DataType outputType) noexcept override;
+    nvinfer1::IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept override;
+    nvinfer1::IDequantizeLayer* addDequantizeV2(
+        ITensor& input, ITensor& scale, nvinfer1::DataType outputType) noexcept override;
+    nvinfer1::IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
+        nvinfer1::DataType outputType, nvinfer1::DataType scaleType) noexcept override;
+    nvinfer1::IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, Dims const& blockShape,
+        nvinfer1::DataType outputType, nvinfer1::DataType scaleType) noexcept override;
+    nvinfer1::IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
+        bool interleaved, int32_t rotaryEmbeddingDim) noexcept override;
+    nvinfer1::IKVCacheUpdateLayer* addKVCacheUpdate(
+        ITensor& cache, ITensor& update, ITensor& writeIndices, nvinfer1::KVCacheMode cacheMode) noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override

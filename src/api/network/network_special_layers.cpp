@@ -86,4 +86,92 @@ IRaggedSoftMaxLayer* Network::addRaggedSoftMax(ITensor& input, ITensor& bounds) 
         "INetworkDefinition::addRaggedSoftMax", {&input, &bounds}, [](RaggedSoftMaxLayer&) {});
 }
 
+IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale) noexcept
+{
+    return addQuantizeV2(input, scale, DataType::kINT8);
+}
+
+IQuantizeLayer* Network::addQuantizeV2(ITensor& input, ITensor& scale, DataType outputType) noexcept
+{
+    return add<QuantizeLayer>("INetworkDefinition::addQuantize", {&input, &scale},
+        [&](QuantizeLayer& layer) { layer.fields().toType = outputType; });
+}
+
+IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale) noexcept
+{
+    return addDequantizeV2(input, scale, DataType::kFLOAT);
+}
+
+IDequantizeLayer* Network::addDequantizeV2(ITensor& input, ITensor& scale, DataType outputType) noexcept
+{
+    return add<DequantizeLayer>("INetworkDefinition::addDequantize", {&input, &scale},
+        [&](DequantizeLayer& layer) { layer.fields().toType = outputType; });
+}
+
+IDynamicQuantizeLayer* Network::addDynamicQuantize(
+    ITensor& input, int32_t axis, int32_t blockSize, DataType outputType, DataType scaleType) noexcept
+{
+    return add<DynamicQuantizeLayer>(
+        "INetworkDefinition::addDynamicQuantize", {&input}, [&](DynamicQuantizeLayer& layer) {
+            layer.fields() =
+                DynamicQuantize{.axis = axis, .blockSize = blockSize, .toType = outputType, .scaleType = scaleType};
+        });
+}
+
+IDynamicQuantizeLayer* Network::addDynamicQuantizeV2(
+    ITensor& input, Dims const& blockShape, DataType outputType, DataType scaleType) noexcept
+{
+    if (!takeDims("INetworkDefinition::addDynamicQuantizeV2", {&blockShape}))
+        return nullptr;
+    return add<DynamicQuantizeLayer>(
+        "INetworkDefinition::addDynamicQuantizeV2", {&input}, [&](DynamicQuantizeLayer& layer) {
+            layer.fields().toType = outputType;
+            layer.fields().scaleType = scaleType;
+            layer.fields().blockShape = blockShape;
+        });
+}
+
+IRotaryEmbeddingLayer* Network::addRotaryEmbedding(
+    ITensor& input, ITensor& cosCache, ITensor& sinCache, bool interleaved, int32_t rotaryEmbeddingDim) noexcept
+{
+    return add<RotaryEmbeddingLayer>(
+        "INetworkDefinition::addRotaryEmbedding", {&input, &cosCache, &sinCache}, [&](RotaryEmbeddingLayer& layer) {
+            layer.fields() = RotaryEmbedding{interleaved, rotaryEmbeddingDim};
+        });
+}
+
+bool RotaryEmbeddingLayer::setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept
+{
+    if (rotaryEmbeddingDim < 0 || rotaryEmbeddingDim % 2 != 0)
+    {
+        log().error(badArgument("IRotaryEmbeddingLayer::setRotaryEmbeddingDim: layer '{}': {} columns; must be an even "
+                                "number, or 0 for all",
+            name(), rotaryEmbeddingDim));
+        return false;
+    }
+    mFields.rotaryEmbeddingDim = rotaryEmbeddingDim;
+    edited();
+    return true;
+}
+
+IKVCacheUpdateLayer* Network::addKVCacheUpdate(
+    ITensor& cache, ITensor& update, ITensor& writeIndices, KVCacheMode cacheMode) noexcept
+{
+    return add<KVCacheUpdateLayer>("INetworkDefinition::addKVCacheUpdate", {&cache, &update, &writeIndices},
+        [&](KVCacheUpdateLayer& layer) { layer.fields().cacheMode = cacheMode; });
+}
+
+bool KVCacheUpdateLayer::setCacheMode(KVCacheMode cacheMode) noexcept
+{
+    if (cacheMode != KVCacheMode::kLINEAR)
+    {
+        log().error(badArgument(
+            "IKVCacheUpdateLayer::setCacheMode: layer '{}': unknown mode {}", name(), static_cast<int32_t>(cacheMode)));
+        return false;
+    }
+    mFields.cacheMode = cacheMode;
+    edited();
+    return true;
+}
+
 } // namespace tenon::api

@@ -1,0 +1,293 @@
+// Operators of the domain com.microsoft, which exporters and optimizers of ONNX Runtime write.
+#include "quantization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ActivationType;
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::MatrixOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+
+Value sumOf(Node& node, Value const& a, Value const& b)
+{
+    return node.binary(a, b, ElementWiseOperation::kSUM);
+}
+
+Value productOf(Node& node, Value const& a, Value const& b)
+{
+    return node.binary(a, b, ElementWiseOperation::kPROD);
+}
+
+Outputs importGelu(Node& node)
+{
+    return {node.activation(node.in(0), ActivationType::kGELU_ERF)};
+}
+
+Outputs importBiasGelu(Node& node)
+{
+    return {node.activation(sumOf(node, node.in(0), node.in(1)), ActivationType::kGELU_ERF)};
+}
+
+Outputs importFastGelu(Node& node)
+{
+    Value const x = node.has(1) ? sumOf(node, node.in(0), node.in(1)) : node.in(0);
+    return {node.activation(x, ActivationType::kGELU_TANH)};
+}
+
+//! x · sigmoid(alpha · x)
+Outputs importQuickGelu(Node& node)
+{
+    Value const x = node.in(0);
+    auto const alpha = static_cast<double>(node.floatOr("alpha", 1.702F));
+    Value const scaled = productOf(node, x, node.scalar(alpha, x.type()));
+    return {productOf(node, x, node.activation(scaled, ActivationType::kSIGMOID))};
+}
+
+//! Normalized over the last axis; without a mean, by the root of the mean square.
+Value normalized(Node& node, Value const& x, Value const& scale, Value const& shift, bool hasMean)
+{
+    float const epsilon = node.floatOr("epsilon", hasMean ? 1e-12F : 1e-6F);
+    int32_t const rank = x.rank();
+    Value const gamma = node.withRank(scale, rank);
+    if (hasMean)
+    {
+        Value const beta = node.withRank(shift.exists() ? shift : node.filled(0.0, scale.type(), scale.shape()), rank);
+        nvinfer1::INormalizationLayer* const layer = node.added(
+            node.api().addNormalizationV2(node.tensor(x), node.tensor(gamma), node.tensor(beta), 1U << (rank - 1)),
+            "normalization");
+        layer->setEpsilon(epsilon);
+        return layer->getOutput(0);
+    }
+    Value const wide = node.cast(x, DataType::kFLOAT);
+    Value const mean = node.reduce(productOf(node, wide, wide), ReduceOperation::kAVG, {rank - 1}, true);
+    Value const root = node.unary(
+        sumOf(node, mean, node.scalar(static_cast<double>(epsilon), DataType::kFLOAT)), UnaryOperation::kSQRT);
+    return productOf(node, node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type()), gamma);
+}
+
+//! What is normalized is output 3 besides; mean and deviation are not told.
+Outputs skipNormalization(Node& node, bool hasMean)
+{
+    Value sum = sumOf(node, node.in(0), node.in(1));
+    int const bias = hasMean ? 4 : 3;
+    if (node.has(bias))
+    {
+        sum = sumOf(node, sum, node.in(bias));
+    }
+    if (node.wants(1) || node.wants(2))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("{} whose mean or deviation is read", node.op()));
+    }
+    Value const shift = hasMean && node.has(3) ? node.in(3) : Value{};
+    return {normalized(node, sum, node.in(2), shift, hasMean), Value{}, Value{}, sum};
+}
+
+Outputs importSkipLayerNorm(Node& node)
+{
+    return skipNormalization(node, true);
+}
+
+Outputs importSkipSimplifiedLayerNorm(Node& node)
+{
+    return skipNormalization(node, false);
+}
+
+Outputs importSimplifiedLayerNorm(Node& node)
+{
+    return {normalized(node, node.in(0), node.in(1), {}, false)};
+}
+
+Value swapped(Node& node, Value const& x, int32_t a, int32_t b)
+{
+    std::vector<int32_t> order(static_cast<size_t>(x.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[static_cast<size_t>(a)], order[static_cast<size_t>(b)]);
+    return node.transpose(x, order);
+}
+
+//! alpha · op(a) · op(b); with a transposed batch the first axis is that of the rows.
+Outputs importFusedMatMul(Node& node)
+{
+    auto const operand = [&](int input, char const* batch) {
+        Value const x = node.in(input);
+        if (node.intOr(batch, 0) == 0)
+        {
+            return x;
+        }
+        std::vector<int32_t> order(static_cast<size_t>(x.rank()));
+        std::iota(order.begin(), order.end(), 1);
+        order[order.size() - 2] = 0;
+        order.back() = x.rank() - 1;
+        return node.transpose(x, order);
+    };
+    std::vector<Value> const both = node.withEqualRanks({operand(0, "transBatchA"), operand(1, "transBatchB")});
+    auto const operation = [&](char const* name) {
+        return node.intOr(name, 0) != 0 ? MatrixOperation::kTRANSPOSE : MatrixOperation::kNONE;
+    };
+    Value const result = node.output(node.api().addMatrixMultiply(node.tensor(both[0]), operation("transA"),
+                                         node.tensor(both[1]), operation("transB")),
+        "product");
+    float const alpha = node.floatOr("alpha", 1.0F);
+    return {alpha == 1.0F ? result : productOf(node, result, node.scalar(static_cast<double>(alpha), result.type()))};
+}
+
+Quantization quantizedAt(Node& node, int first)
+{
+    Quantization q{.x = node.in(first), .scale = node.in(first + 1), .zeroPoint = {}};
+    if (node.has(first + 2))
+    {
+        q.zeroPoint = node.in(first + 2);
+    }
+    return q;
+}
+
+//! Of real numbers, quantized like input `result` says: a scale, a zero point that may be missing.
+Value requantized(Node& node, Value const& x, int result, DataType type)
+{
+    Quantization q{.x = x, .scale = node.in(result), .zeroPoint = {}};
+    if (node.has(result + 1))
+    {
+        q.zeroPoint = node.in(result + 1);
+    }
+    return quantize(node, q, type);
+}
+
+template <ElementWiseOperation operation>
+Outputs importQLinearBinary(Node& node)
+{
+    Value const a = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
+    Value const b = dequantize(node, quantizedAt(node, 3), DataType::kFLOAT);
+    return {requantized(node, node.binary(a, b, operation), 6, node.in(0).type())};
+}
+
+Outputs importQLinearSigmoid(Node& node)
+{
+    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
+    return {requantized(node, node.activation(x, ActivationType::kSIGMOID), 3, node.in(0).type())};
+}
+
+Outputs importQLinearLeakyRelu(Node& node)
+{
+    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
+    Value const y = node.activation(x, ActivationType::kLEAKY_RELU, node.floatOr("alpha", 0.01F));
+    return {requantized(node, y, 3, node.in(0).type())};
+}
+
+Outputs importQLinearGlobalAveragePool(Node& node)
+{
+    if (node.intOr("channels_last", 0) != 0)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "QLinearGlobalAveragePool of channels that come last");
+    }
+    Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
+    std::vector<int32_t> axes(static_cast<size_t>(std::max(x.rank() - 2, 0)));
+    std::iota(axes.begin(), axes.end(), 2);
+    return {requantized(node, node.reduce(x, ReduceOperation::kAVG, axes, true), 3, node.in(0).type())};
+}
+
+//! Scale and zero point of the result first, then x, scale and zero point of each part.
+Outputs importQLinearConcat(Node& node)
+{
+    std::vector<Value> parts;
+    for (int i = 2; i + 2 < node.nbInputs(); i += 3)
+    {
+        parts.push_back(dequantize(node, quantizedAt(node, i), DataType::kFLOAT));
+    }
+    if (parts.empty())
+    {
+        fail(ErrorCode::kINVALID_NODE, "QLinearConcat of nothing");
+    }
+    std::vector<nvinfer1::ITensor*> tensors;
+    for (Value const& part : parts)
+    {
+        tensors.push_back(&node.tensor(part));
+    }
+    nvinfer1::IConcatenationLayer* const layer =
+        node.added(node.api().addConcatenation(tensors.data(), static_cast<int32_t>(tensors.size())), "concatenation");
+    layer->setAxis(node.axis(node.intOr("axis", 0), parts[0].rank()));
+    return {requantized(node, layer->getOutput(0), 0, node.in(2).type())};
+}
+
+//! [batch, heads, positions, columns] turned by the angles of the positions; inputs of rank 3 hold the heads side by
+//! side. The caches [count, pairs] have a row per position.
+Outputs importRotary(Node& node)
+{
+    Value x = node.in(0);
+    Value const positions = node.in(1);
+    Value const cosines = node.in(2);
+    Value const sines = node.in(3);
+    bool const isFlat = x.rank() == 3;
+    Extents const own = extentsOf(node, x);
+    int64_t const turned = node.intOr("rotary_embedding_dim", 0);
+    int64_t heads = node.intOr("num_heads", 0);
+    int64_t const pairs = cosines.shape().back();
+    if (isFlat)
+    {
+        int64_t const columns = x.shape().back();
+        if (heads == 0 && pairs > 0 && columns > 0)
+        {
+            heads = columns / (2 * pairs);
+        }
+        if (heads < 1 || columns < 1 || columns % heads != 0)
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("RotaryEmbedding of {} in {} heads", shapeText(x.shape()), heads));
+        }
+        x = swapped(node, reshapeTo(node, x, {own[0], own[1], heads, columns / heads}), 1, 2);
+    }
+    Extent const batch = extentOf(node, x, 0);
+    Extent const length = extentOf(node, x, 2);
+    Value at = node.cast(positions, DataType::kINT64);
+    if (at.rank() < 2) // One offset for all.
+    {
+        Value const first = reshapeTo(node, at, {1});
+        at = node.unsqueeze(sumOf(node, iota(node, length), first), {0});
+    }
+    at = expandTo(node, at, {batch, length});
+    nvinfer1::IRotaryEmbeddingLayer* const layer =
+        node.added(node.api().addRotaryEmbedding(node.tensor(x), node.tensor(cosines), node.tensor(sines),
+                       node.intOr("interleaved", 0) != 0, static_cast<int32_t>(turned)),
+            "rotary");
+    layer->setInput(3, node.tensor(at));
+    Value result = layer->getOutput(0);
+    float const scale = node.floatOr("scale", 1.0F);
+    if (scale != 1.0F)
+    {
+        result = productOf(node, result, node.scalar(static_cast<double>(scale), result.type()));
+    }
+    return {isFlat ? reshapeTo(node, swapped(node, result, 1, 2), own) : result};
+}
+
+constexpr Operator kContribTable[]{
+    {"BiasGelu", importBiasGelu},
+    {"FastGelu", importFastGelu},
+    {"FusedMatMul", importFusedMatMul},
+    {"Gelu", importGelu},
+    {"QLinearAdd", importQLinearBinary<ElementWiseOperation::kSUM>},
+    {"QLinearConcat", importQLinearConcat},
+    {"QLinearGlobalAveragePool", importQLinearGlobalAveragePool},
+    {"QLinearLeakyRelu", importQLinearLeakyRelu},
+    {"QLinearMul", importQLinearBinary<ElementWiseOperation::kPROD>},
+    {"QLinearSigmoid", importQLinearSigmoid},
+    {"QuickGelu", importQuickGelu},
+    {"RotaryEmbedding", importRotary},
+    {"SimplifiedLayerNormalization", importSimplifiedLayerNorm},
+    {"SkipLayerNormalization", importSkipLayerNorm},
+    {"SkipSimplifiedLayerNormalization", importSkipSimplifiedLayerNorm},
+    {"TransposeMatMul", importFusedMatMul},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kContribOperators{kContribTable};
+
+} // namespace tenon::onnx

@@ -1,0 +1,25 @@
+// Quantization: numbers of narrow types with scale and zero point, for the operators that compute with them.
+#pragma once
+
+#include "../operators.h"
+
+namespace tenon::onnx
+{
+
+//! x, with a scale and a zero point (perhaps absent) for all of it, for each index of an axis, or for each block of
+//! `blockSize` along it.
+struct Quantization
+{
+    Value x;
+    Value scale;
+    Value zeroPoint;
+    int32_t axis{0};
+    int64_t blockSize{0};
+};
+
+//! round(x / scale) + zero point, clamped to the range of the type.
+Value quantize(Node& node, Quantization const& q, DataType type);
+//! (x − zero point) · scale
+Value dequantize(Node& node, Quantization const& q, DataType type);
+
+} // namespace tenon::onnx

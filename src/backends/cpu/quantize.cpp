@@ -1,0 +1,103 @@
+// Quantize and Dequantize by the tape machine: channels and blocks are axes of their own, along which the scale
+// broadcasts.
+#include "layers/quantize.h"
+#include "layers/dequantize.h"
+
+#include "backends/cpu/kernel_file.h"
+#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/tape_step.h"
+
+namespace tenon::cpu
+{
+
+namespace
+{
+template <typename L>
+Expr expressionOf(L const& layer)
+{
+    Expr const x = Expr::input(0);
+    Expr const scale = Expr::input(1);
+    if constexpr (std::is_same_v<L, Quantize>)
+        return quantizedExpr(x, scale, layer.toType);
+    else
+        return dequantizedExpr(x, scale, layer.toType);
+}
+
+template <typename L>
+std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& problem)
+{
+    Result<Tape> const tape = makeTape(expressionOf(problem.fields<L>()), {&problem.input(0), &problem.input(1)});
+    if (!tape)
+        return refuse("tape", tape.error().message);
+    TensorType const& x = problem.input(0);
+    bool const isBlocked = problem.input(1).rank() > 1;
+    auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(x)));
+    std::vector<Offer> offers;
+    for (Layout const layout : {Layout::kLinear, Layout::kChannelsLast})
+    {
+        if (layout != Layout::kLinear && (x.rank() < 3 || isBlocked))
+            continue;
+        Offer offer;
+        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+        offer.inputs[0] = layout;
+        offer.outputs = {layout};
+        offer.cost = costOf(problem, elements * workOf(*tape), bytesOf(problem));
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildQuantization(Problem const& problem, Offer const& offer)
+{
+    bool const isQuantize = problem.layer().name() == Quantize::kName;
+    return KernelSpec{isQuantize ? "quantize" : "dequantize", encodeLayerArgs(problem, offer), {}};
+}
+
+template <typename L>
+class QuantizationKernel final : public Kernel
+{
+  public:
+    QuantizationKernel(LayerKernel kernel, L layer)
+        : mKernel{std::move(kernel)},
+          mLayer{std::move(layer)}
+    {
+    }
+    Result<std::shared_ptr<Prepared const>> prepare(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
+    {
+        TENON_TRY(mKernel.check(inputs, outputs));
+        TensorArg operands[]{inputs[0], inputs[1]};
+        TensorArg out = outputs[0];
+        ScaleView const view = viewOf(inputs[0].extents, inputs[1].extents, mLayer.use());
+        if (out.layout != inputs[0].layout || inputs[1].layout != Layout::kLinear
+            || (out.layout != Layout::kLinear && view.x.size() != out.extents.size()))
+            return badArgument("operands of {} do not lie as its kernel takes them", L::kName);
+        operands[0].extents = view.x;
+        operands[1].extents = view.scale;
+        out.extents = view.x;
+        return makeTapeStep(expressionOf(mLayer), operands, out);
+    }
+
+  private:
+    LayerKernel mKernel;
+    L mLayer;
+};
+
+template <typename L>
+Result<std::unique_ptr<Kernel>> loadQuantization(KernelSource const& source)
+{
+    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
+    L layer = TENON_TRY(fieldsOf<L>(kernel.args()));
+    return std::make_unique<QuantizationKernel<L>>(std::move(kernel), std::move(layer));
+}
+
+constexpr Candidate kQuantizationCandidates[]{
+    {Quantize::kName, "tape", offersOfQuantization<Quantize>, buildQuantization},
+    {Dequantize::kName, "tape", offersOfQuantization<Dequantize>, buildQuantization}};
+constexpr KernelEntry kQuantizationKernels[]{
+    {"quantize", loadQuantization<Quantize>}, {"dequantize", loadQuantization<Dequantize>}};
+} // namespace
+
+} // namespace tenon::cpu
+
+TENON_KERNELS(Quantization, kQuantizationCandidates, kQuantizationKernels);

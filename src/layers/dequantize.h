@@ -1,0 +1,40 @@
+// Dequantize: numbers of a narrow type multiplied by scales.
+#pragma once
+
+#include "NvInfer.h"
+#include "ir/layer.h"
+#include "layers/layer_table.h"
+#include "layers/quantization.h"
+
+namespace tenon
+{
+
+//! Inputs: x, scale (above 0), zero point (optional: zeros).
+struct Dequantize
+{
+    static constexpr std::string_view kName{"Dequantize"};
+    static constexpr PublicFacts kPublic{.type = nvinfer1::LayerType::kDEQUANTIZE, .maxInputs = 3};
+    int32_t axis{-1};
+    DType toType{DType::kFLOAT};
+    nvinfer1::Dims blockShape{-1, {}};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "Axis", &Dequantize::axis), field(2, "ToType", &Dequantize::toType),
+            field(3, "BlockShape", &Dequantize::blockShape)};
+    }
+    ScaleUse use() const noexcept
+    {
+        return {axis, blockShape};
+    }
+
+    Result<Done> verify() const;
+    Result<TensorType> infer(Inputs const& in) const;
+    //! None where scales are not said to be one for all.
+    std::optional<Expr> body(std::vector<Expr> const& x) const;
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+};
+
+} // namespace tenon
+
+TENON_LAYER(Dequantize);

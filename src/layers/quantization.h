@@ -1,0 +1,48 @@
+// Quantization: what Quantize and Dequantize share: how scales belong to elements.
+#pragma once
+
+#include "NvInfer.h"
+#include "ir/expr.h"
+#include "ir/layer.h"
+
+#include <optional>
+#include <vector>
+
+namespace tenon
+{
+
+//! Fields of both layers. A scale belongs to all elements (it has one), to a channel (it is 1-D and `axis` says of
+//! which axis) or to a block (it has the rank of x, and extents that divide x's; `blockShape`, where it is given, says
+//! how long the blocks are, −1: as long as the axis).
+struct ScaleUse
+{
+    int32_t axis;
+    nvinfer1::Dims const& blockShape;
+    //! Neither channels nor blocks are named: there is one scale.
+    bool isWhole() const noexcept
+    {
+        return axis < 0 && blockShape.nbDims <= 0;
+    }
+};
+
+//! Input 1 fits input 0, and its values, where they are known, are above 0; input 2, where there is one, is 0 (rule
+//! E12).
+Result<Done> checkScale(Inputs const& in, std::string_view kind, ScaleUse const& use);
+
+//! The same elements in more axes, so that the scale broadcasts to x: blocks have an axis of their own.
+struct ScaleView
+{
+    std::vector<int64_t> x;
+    std::vector<int64_t> scale;
+};
+ScaleView viewOf(std::vector<int64_t> const& x, std::vector<int64_t> const& scale, ScaleUse const& use);
+
+//! Least and largest number of a type that values are quantized to.
+std::pair<double, double> rangeOf(DType type) noexcept;
+//! x / scale, rounded half to even and clamped: in float, whatever the operands are.
+double quantized(double x, double scale, DType type) noexcept;
+double dequantized(double x, double scale) noexcept;
+Expr quantizedExpr(Expr const& x, Expr const& scale, DType type);
+Expr dequantizedExpr(Expr const& x, Expr const& scale, DType type);
+
+} // namespace tenon
