@@ -3602,7 +3602,7 @@ class ICumulativeLayer : public ILayer
 class IAttentionBoundaryLayer : public ILayer
 {
   public:
-    //! \return the attention. Not implemented in this release: reports an error and returns null.
+    //! \return the attention.
     IAttention* getAttention() const noexcept
     {
         return mBoundary->getAttention();
@@ -3658,99 +3658,99 @@ struct EnumMaxImpl<AttentionNormalizationOp>
 class IAttention : public INoCopy
 {
   public:
-    //! Sets what becomes of the products. Not implemented in this release: reports an error and returns false.
+    //! Sets what becomes of the products.
     //! \return whether it was taken.
     bool setNormalizationOperation(AttentionNormalizationOp op) noexcept
     {
         return mImpl->setNormalizationOperation(op);
     }
 
-    //! \return what becomes of the products. Not implemented in this release: reports an error.
+    //! \return what becomes of the products.
     AttentionNormalizationOp getNormalizationOperation() const noexcept
     {
         return mImpl->getNormalizationOperation();
     }
 
     //! Sets a mask, extents as the products' or 1: a kBOOL that is true where a query may look, or numbers that are
-    //! added. It excludes setCausal(true). Not implemented in this release: reports an error and returns false.
+    //! added. It excludes setCausal(true).
     //! \return whether it was taken.
     bool setMask(ITensor& mask) noexcept
     {
         return mImpl->setMask(mask);
     }
 
-    //! \return the mask, or null. Not implemented in this release: reports an error and returns null.
+    //! \return the mask, or null.
     ITensor* getMask() noexcept
     {
         return mImpl->getMask();
     }
 
     //! Sets whether query i sees only keys up to i.
-    //! \return false when it is from another version, or from another device and that is not ignored.
+    //! \return whether it was taken.
     bool setCausal(bool isCausal) noexcept
     {
         return mImpl->setCausal(isCausal);
     }
 
-    //! \return whether query i sees only keys up to i. Not implemented in this release: reports an error.
+    //! \return whether query i sees only keys up to i.
     bool getCausal() const noexcept
     {
         return mImpl->getCausal();
     }
 
     //! Sets whether the attention may be built from single layers when there is no kernel for it as a whole; at first
-    //! it may not, and the build fails. Not implemented in this release: reports an error and returns false.
+    //! it may not, and the build fails.
     //! \return whether it was taken.
     bool setDecomposable(bool decomposable) noexcept
     {
         return mImpl->setDecomposable(decomposable);
     }
 
-    //! \return whether it may be built from single layers. Not implemented in this release: reports an error.
+    //! \return whether it may be built from single layers.
     bool getDecomposable() const noexcept
     {
         return mImpl->getDecomposable();
     }
 
-    //! Replaces an input: 0 query, 1 key, 2 value. Not implemented in this release: reports an error and returns false.
+    //! Replaces an input: 0 query, 1 key, 2 value.
     //! \return whether the index exists.
     bool setInput(int32_t index, ITensor& input) noexcept
     {
         return mImpl->setInput(index, input);
     }
 
-    //! How many inputs there are. Not implemented in this release: reports an error and returns -1.
+    //! How many inputs there are.
     int32_t getNbInputs() const noexcept
     {
         return mImpl->getNbInputs();
     }
 
-    //! \return input index, null out of range. Not implemented in this release: reports an error and returns null.
+    //! \return input index, null out of range.
     ITensor* getInput(int32_t index) const noexcept
     {
         return mImpl->getInput(index);
     }
 
-    //! How many outputs there are: 1. Not implemented in this release: reports an error and returns -1.
+    //! How many outputs there are: 1.
     int32_t getNbOutputs() const noexcept
     {
         return mImpl->getNbOutputs();
     }
 
-    //! \return output index, null out of range. Not implemented in this release: reports an error and returns null.
+    //! \return output index, null out of range.
     ITensor* getOutput(int32_t index) const noexcept
     {
         return mImpl->getOutput(index);
     }
 
     //! Sets a name for messages, at most 4095 bytes; it is copied.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether it was taken.
     bool setName(char const* name) noexcept
     {
         return mImpl->setName(name);
     }
 
-    //! \return the name. Not implemented in this release: reports an error and returns null.
+    //! \return the name.
     char const* getName() const noexcept
     {
         return mImpl->getName();
@@ -3783,13 +3783,13 @@ class IAttention : public INoCopy
     }
 
     //! Sets a text that the inspector shows; it is copied.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! \return whether it was taken.
     bool setMetadata(char const* metadata) noexcept
     {
         return mImpl->setMetadata(metadata);
     }
 
-    //! \return that text, "" at first. Not implemented in this release: reports an error and returns null.
+    //! \return that text, "" at first.
     char const* getMetadata() const noexcept
     {
         return mImpl->getMetadata();
@@ -4668,7 +4668,7 @@ class INetworkDefinition : public INoCopy
         return mImpl->addCumulative(input, axis, operation, exclusive, reverse);
     }
 
-    //! Adds an attention. Not implemented in this release: reports an error and returns null.
+    //! Adds an attention.
     //! \param query [N, heads, length, head size].
     //! \param key likewise, with its own heads and length.
     //! \param value likewise.

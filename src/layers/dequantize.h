@@ -30,7 +30,7 @@ struct Dequantize
 
     Result<Done> verify() const;
     Result<TensorType> infer(Inputs const& in) const;
-    //! None where scales are not said to be one for all.
+    //! None unless there is one scale, kOneScale.
     std::optional<Expr> body(std::vector<Expr> const& x) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
 };

@@ -56,16 +56,22 @@ void checkNumbers(Check& check, Inputs const& in)
         for (double const scale : scales.reals)
             check.input(1, scale > 0.0, "has a scale of {}, which must be above 0", scale);
     }
-    if (!check || !in.has(2))
-        return;
-    check.input(2, in[2].constant != nullptr, "is the zero point, which must be a constant of zeros");
-    if (!check)
+    if (!check || !in.has(2) || in[2].constant == nullptr)
         return;
     HostTensor const zeros = HostTensor::fromConstant(*in[2].constant);
     for (int64_t i = 0; i < zeros.count(); ++i)
         check.input(2, zeros.real(i) == 0.0, "is the zero point, which must be 0, not {}", zeros.real(i));
 }
 } // namespace
+
+Result<Done> checkZeroPoint(HostTensors const& in, std::string_view kind)
+{
+    for (int64_t i = 0; in.size() > 2 && in[2] != nullptr && i < in[2]->count(); ++i)
+        if (in[2]->real(i) != 0.0)
+            return errorOf(
+                ErrorCode::kFAILED_EXECUTION, "{}: a zero point of {}, which must be 0", kind, in[2]->real(i));
+    return Done{};
+}
 
 Result<Done> checkScale(Inputs const& in, std::string_view kind, ScaleUse const& use)
 {
@@ -78,7 +84,10 @@ Result<Done> checkScale(Inputs const& in, std::string_view kind, ScaleUse const&
     int32_t const rank = in.type(0).rank();
     bool const isPerChannel = use.blockShape.nbDims <= 0 && use.axis >= 0 && scale.size() == 1
         && (rank > 1 || scale[0] == in.type(0).shape[0]);
-    if (use.blockShape.nbDims <= 0 && isOneElement(scale) && scale.size() <= 1)
+    check.that(use.axis >= kOneScale, "has axis {}", use.axis);
+    if (use.isWhole())
+        check.rank(1, 0);
+    else if (use.blockShape.nbDims <= 0 && isOneElement(scale) && scale.size() <= 1)
         check.that(use.axis < std::max(rank, 1), "has axis {}, input 0 has {} axes", use.axis, rank);
     else if (isPerChannel)
     {

@@ -11,6 +11,9 @@
 namespace tenon
 {
 
+//! In place of an axis: there is one scale, of rank 0.
+inline constexpr int32_t kOneScale{-2};
+
 //! Fields of both layers. A scale belongs to all elements (it has one), to a channel (it is 1-D and `axis` says of
 //! which axis) or to a block (it has the rank of x, and extents that divide x's; `blockShape`, where it is given, says
 //! how long the blocks are, −1: as long as the axis).
@@ -18,16 +21,17 @@ struct ScaleUse
 {
     int32_t axis;
     nvinfer1::Dims const& blockShape;
-    //! Neither channels nor blocks are named: there is one scale.
+    //! One scale of rank 0 for all elements: then the layer is arithmetic that broadcasts. Passes say so by this axis.
     bool isWhole() const noexcept
     {
-        return axis < 0 && blockShape.nbDims <= 0;
+        return axis == kOneScale && blockShape.nbDims <= 0;
     }
 };
 
-//! Input 1 fits input 0, and its values, where they are known, are above 0; input 2, where there is one, is 0 (rule
-//! E12).
+//! Input 1 fits input 0; its values are above 0, and those of input 2 are 0, where they are known (rule E12).
 Result<Done> checkScale(Inputs const& in, std::string_view kind, ScaleUse const& use);
+//! The same of a zero point in the run.
+Result<Done> checkZeroPoint(HostTensors const& in, std::string_view kind);
 
 //! The same elements in more axes, so that the scale broadcasts to x: blocks have an axis of their own.
 struct ScaleView

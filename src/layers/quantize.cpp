@@ -32,6 +32,7 @@ std::optional<Expr> Quantize::body(std::vector<Expr> const& x) const
 Result<std::vector<HostTensor>> Quantize::reference(HostTensors const& in) const
 {
     HostTensor out = TENON_TRY(outputOf(*this, in));
+    TENON_TRY(checkZeroPoint(in, kName));
     ScaleView const view = viewOf(in[0]->extents, in[1]->extents, use());
     std::vector<int64_t> strides = stridesOf(view.scale);
     for (size_t axis = 0; axis < strides.size(); ++axis)

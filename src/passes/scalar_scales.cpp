@@ -15,18 +15,17 @@ Rewrite scaledByNumber(Graph const& graph, Node const& node, L layer)
 {
     TensorType const& scale = graph.typeOf(node.input(1));
     bool const isOne = staticExtents(scale.shape) && volumeOf(*staticExtents(scale.shape)) == 1;
-    bool const isNumber = scale.rank() == 0 && layer.use().isWhole();
-    if (!isOne || layer.blockShape.nbDims > 0 || scale.rank() > 1)
-        return skip(node.inputs.size() > 2 ? "scales differ from element to element" : "");
-    if (isNumber && node.inputs.size() == 2)
+    if (!isOne || layer.blockShape.nbDims > 0 || scale.rank() > 1 || layer.use().isWhole())
         return skip();
+    if (node.input(2) != kNone && graph.constantOf(node.input(2)) == nullptr)
+        return skip("the zero point is known only when it runs");
     Patch patch{graph, node};
     ValueId number = node.input(1);
     if (std::shared_ptr<Constant const> const known = graph.value(number).constant; scale.rank() != 0 && known)
         number = patch.constant(graph.value(number).name, reshapedConstant(known, {}));
     else if (scale.rank() != 0)
         number = patch.add(Shuffle::reshape({}), {number});
-    layer.axis = -1;
+    layer.axis = kOneScale;
     patch.replace(node.output(), patch.add(std::move(layer), {node.input(0), number}));
     return patch;
 }

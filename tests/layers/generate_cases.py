@@ -1195,6 +1195,7 @@ def quantizations():
 
     tenth, channel = np.float32(0.1), np.array([0.1, 0.2, 0.05, 1.5], np.float32)
     case("Quantize", "E12_tensor", {}, [x, tenth], int8(x, tenth))
+    case("Quantize", "oneNumber", {"Axis": -2}, [x, tenth], int8(x, tenth))
     case("Quantize", "E12_channels", {"Axis": 1}, [x, channel], int8(x, channel[:, None]))
     case("Quantize", "E12_zeroPoint", {}, [x, tenth, Const(0, np.int8)], int8(x, tenth))
     case("Quantize", "oneScale", {"Axis": 0}, [x[0, 0], tenth.reshape(1)], int8(x[0, 0], tenth))
@@ -1212,6 +1213,7 @@ def quantizations():
     case("Quantize", "E12_fp4", {"ToType": types["FP4"]}, [x, eighth], Typed(nearest(steps(x, eighth), FP4), "fp4"))
     q = integers("qq", 2, 4, 6, low=-128, high=128, dtype=np.int8)
     case("Dequantize", "E13_tensor", {}, [q, tenth], q.astype(np.float32) * tenth)
+    case("Dequantize", "oneNumber", {"Axis": -2, "ToType": 1}, [q, tenth], (q * tenth).astype(np.float16))
     case("Dequantize", "E13_channels", {"Axis": 1}, [q, channel], q.astype(np.float32) * channel[:, None])
     case("Dequantize", "blocks", {"BlockShape": [1, 2, 2]}, [q, blocks], q.astype(np.float32) * wide)
     case("Dequantize", "wholeAxes", {"BlockShape": [1, -1, 2]}, [q, blocks[:, :1]],

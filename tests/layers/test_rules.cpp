@@ -169,7 +169,11 @@ TEST(LayerRules, E12_scalesAreAboveZeroAndZeroPointsAreZero)
         errorOfInference(Quantize{}, {x, number, zero}, {nullptr, nullptr, makeConstant(zero.dtype, {}, &none)}), "");
     EXPECT_NE(
         errorOfInference(Quantize{}, {x, number, zero}, {nullptr, nullptr, makeConstant(zero.dtype, {}, &one)}), "");
-    EXPECT_NE(errorOfInference(Quantize{}, {x, number, zero}), "") << "a zero point that is not known";
+    HostTensor const numbers = HostTensor::fromConstant(*makeConstant(DType::kFLOAT, {2, 6}, nullptr));
+    HostTensor const half = HostTensor::fromConstant(*scale(0.5F));
+    HostTensor const wrong = HostTensor::fromConstant(*makeConstant(zero.dtype, {}, &one));
+    EXPECT_FALSE(Quantize{}.reference({&numbers, &half, &wrong})) << "a zero point that only the run knows";
+    EXPECT_NE(errorOfInference(Quantize{.axis = kOneScale}, {x, {DType::kFLOAT, {1}}}), "");
     EXPECT_NE(errorOfInference(Quantize{.toType = DType::kINT32}, {x, number}), "");
     EXPECT_NE(errorOfInference(Quantize{.axis = 1}, {x, {DType::kFLOAT, {5}}}), "");
     EXPECT_NE(errorOfInference(Quantize{}, {x, {DType::kFLOAT, {2, 4}}}), "") << "4 blocks of 6 elements";

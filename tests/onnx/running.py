@@ -2,12 +2,39 @@
 
 import numpy as np
 import onnx
+import onnx.helper
+import onnx.numpy_helper
 import tensorrt as trt
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
 
 # |a - b| <= absolute + relative * |b|, by the type of the result.
 TOLERANCES = {np.dtype(np.float32): (1e-5, 1e-4), np.dtype(np.float16): (2.5e-3, 1e-3)}
+
+
+class Elements:
+    """How elements of an engine's type stand in NumPy arrays: those that NumPy lacks as their bits, float32 outside."""
+
+    def __init__(self, dtype: trt.DataType):
+        self.dtype = dtype
+        bits = {trt.DataType.BF16: np.uint16, trt.DataType.FP8: np.uint8}
+        self.stored = np.dtype(bits[dtype] if dtype in bits else trt.nptype(dtype))
+
+    def encoded(self, array: np.ndarray) -> np.ndarray:
+        if self.dtype == trt.DataType.BF16:
+            wide = np.asarray(array, np.float32, order="C").view(np.uint32)
+            rounded = (wide + np.uint32(0x7FFF) + (wide >> 16 & 1)) >> 16
+            return np.where(np.isnan(array), np.uint32(0x7FC0), rounded).astype(np.uint16)
+        if self.dtype == trt.DataType.FP8:
+            return np.vectorize(onnx.helper.float32_to_float8e4m3, otypes=[np.uint8])(array)
+        return np.array(array, self.stored, order="C")
+
+    def decoded(self, array: np.ndarray) -> np.ndarray:
+        if self.dtype == trt.DataType.BF16:
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        if self.dtype == trt.DataType.FP8:
+            return onnx.numpy_helper.float8e4m3_to_float32(array, array.shape)
+        return array
 
 
 class Refused(RuntimeError):
@@ -73,7 +100,7 @@ def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarr
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
             context.set_output_allocator(name, allocator)
             continue
-        data = np.array(feed[name], trt.nptype(engine.get_tensor_dtype(name)), order="C")
+        data = Elements(engine.get_tensor_dtype(name)).encoded(feed[name])
         kept.append(data)
         if not context.set_input_shape(name, data.shape) or not context.set_tensor_address(name, data.ctypes.data):
             raise Refused(f"input '{name}' of shape {data.shape}")
@@ -82,10 +109,11 @@ def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarr
     results = {}
     for name in names:
         if engine.get_tensor_mode(name) == trt.TensorIOMode.OUTPUT:
-            dtype = np.dtype(trt.nptype(engine.get_tensor_dtype(name)))
+            elements = Elements(engine.get_tensor_dtype(name))
             shape = allocator.shapes[name]
             count = int(np.prod(shape, dtype=np.int64))
-            results[name] = allocator.memory[name].view(np.uint8)[: count * dtype.itemsize].view(dtype).reshape(shape)
+            memory = allocator.memory[name].view(np.uint8)[: count * elements.stored.itemsize]
+            results[name] = elements.decoded(memory.view(elements.stored).reshape(shape))
     return results
 
 

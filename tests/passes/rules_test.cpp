@@ -181,8 +181,8 @@ output %y
 input %x : float32[N,4]
 const %s : float32[] = 0.5
 const %t : float32[] = 0.5
-%q = Quantize(%x, %s)
-%y = Dequantize(%q, %t)
+%q = Quantize(%x, %s) {Axis=-2}
+%y = Dequantize(%q, %t) {Axis=-2}
 output %y
 )");
     expectUnchanged("scalar-scales", R"(

@@ -24,7 +24,7 @@ Value gathered(Node& node, Value const& x, Value const& indices, int32_t axis, s
 }
 
 //! Positions [n] of what is true in a tensor of rank 1.
-Value positionsOf(Node& node, Value const& flags)
+Value placesOf(Node& node, Value const& flags)
 {
     Value const found = node.output(node.api().addNonZero(node.tensor(flags), DataType::kINT64), "nonzero");
     return reshapeTo(node, found, {extentOf(node, found, 1)});
@@ -35,7 +35,7 @@ Outputs importCompress(Node& node)
     bool const hasAxis = node.hasAttribute("axis");
     Value const x = hasAxis ? node.in(0) : flattened(node, node.in(0));
     int32_t const axis = hasAxis ? node.axis(node.intOr("axis", 0), x.rank()) : 0;
-    return {gathered(node, x, positionsOf(node, node.in(1)), axis)};
+    return {gathered(node, x, placesOf(node, node.in(1)), axis)};
 }
 
 //! By the first row: each of its elements times the determinant of what is left without its row and column.
@@ -128,7 +128,7 @@ Outputs importUnique(Node& node)
         node.binary(ascending, gathered(node, ascending, before, 0, "before"), ElementWiseOperation::kEQUAL);
     Value const isFirst = node.binary(places, node.integerConstant({0}), ElementWiseOperation::kEQUAL);
     Value const isNew = node.binary(node.unary(isSame, UnaryOperation::kNOT), isFirst, ElementWiseOperation::kOR);
-    Value starts = positionsOf(node, isNew);
+    Value starts = placesOf(node, isNew);
     Value values = gathered(node, ascending, starts, 0, "values");
     Value firsts = gathered(node, order, starts, 0, "firsts");
     Value counts = node.binary(shifted(node, starts, count), starts, ElementWiseOperation::kSUB);

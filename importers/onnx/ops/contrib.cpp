@@ -27,7 +27,7 @@ Value productOf(Node& node, Value const& a, Value const& b)
     return node.binary(a, b, ElementWiseOperation::kPROD);
 }
 
-Outputs importGelu(Node& node)
+Outputs importErfGelu(Node& node)
 {
     return {node.activation(node.in(0), ActivationType::kGELU_ERF)};
 }
@@ -53,7 +53,7 @@ Outputs importQuickGelu(Node& node)
 }
 
 //! Normalized over the last axis; without a mean, by the root of the mean square.
-Value normalized(Node& node, Value const& x, Value const& scale, Value const& shift, bool hasMean)
+Value normalizedRows(Node& node, Value const& x, Value const& scale, Value const& shift, bool hasMean)
 {
     float const epsilon = node.floatOr("epsilon", hasMean ? 1e-12F : 1e-6F);
     int32_t const rank = x.rank();
@@ -88,7 +88,7 @@ Outputs skipNormalization(Node& node, bool hasMean)
         fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("{} whose mean or deviation is read", node.op()));
     }
     Value const shift = hasMean && node.has(3) ? node.in(3) : Value{};
-    return {normalized(node, sum, node.in(2), shift, hasMean), Value{}, Value{}, sum};
+    return {normalizedRows(node, sum, node.in(2), shift, hasMean), Value{}, Value{}, sum};
 }
 
 Outputs importSkipLayerNorm(Node& node)
@@ -103,7 +103,7 @@ Outputs importSkipSimplifiedLayerNorm(Node& node)
 
 Outputs importSimplifiedLayerNorm(Node& node)
 {
-    return {normalized(node, node.in(0), node.in(1), {}, false)};
+    return {normalizedRows(node, node.in(0), node.in(1), {}, false)};
 }
 
 Value swapped(Node& node, Value const& x, int32_t a, int32_t b)
@@ -151,7 +151,7 @@ Quantization quantizedAt(Node& node, int first)
 }
 
 //! Of real numbers, quantized like input `result` says: a scale, a zero point that may be missing.
-Value requantized(Node& node, Value const& x, int result, DataType type)
+Value quantizedLike(Node& node, Value const& x, int result, DataType type)
 {
     Quantization q{.x = x, .scale = node.in(result), .zeroPoint = {}};
     if (node.has(result + 1))
@@ -166,20 +166,20 @@ Outputs importQLinearBinary(Node& node)
 {
     Value const a = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
     Value const b = dequantize(node, quantizedAt(node, 3), DataType::kFLOAT);
-    return {requantized(node, node.binary(a, b, operation), 6, node.in(0).type())};
+    return {quantizedLike(node, node.binary(a, b, operation), 6, node.in(0).type())};
 }
 
 Outputs importQLinearSigmoid(Node& node)
 {
     Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
-    return {requantized(node, node.activation(x, ActivationType::kSIGMOID), 3, node.in(0).type())};
+    return {quantizedLike(node, node.activation(x, ActivationType::kSIGMOID), 3, node.in(0).type())};
 }
 
 Outputs importQLinearLeakyRelu(Node& node)
 {
     Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
     Value const y = node.activation(x, ActivationType::kLEAKY_RELU, node.floatOr("alpha", 0.01F));
-    return {requantized(node, y, 3, node.in(0).type())};
+    return {quantizedLike(node, y, 3, node.in(0).type())};
 }
 
 Outputs importQLinearGlobalAveragePool(Node& node)
@@ -191,7 +191,7 @@ Outputs importQLinearGlobalAveragePool(Node& node)
     Value const x = dequantize(node, quantizedAt(node, 0), DataType::kFLOAT);
     std::vector<int32_t> axes(static_cast<size_t>(std::max(x.rank() - 2, 0)));
     std::iota(axes.begin(), axes.end(), 2);
-    return {requantized(node, node.reduce(x, ReduceOperation::kAVG, axes, true), 3, node.in(0).type())};
+    return {quantizedLike(node, node.reduce(x, ReduceOperation::kAVG, axes, true), 3, node.in(0).type())};
 }
 
 //! Scale and zero point of the result first, then x, scale and zero point of each part.
@@ -214,7 +214,7 @@ Outputs importQLinearConcat(Node& node)
     nvinfer1::IConcatenationLayer* const layer =
         node.added(node.api().addConcatenation(tensors.data(), static_cast<int32_t>(tensors.size())), "concatenation");
     layer->setAxis(node.axis(node.intOr("axis", 0), parts[0].rank()));
-    return {requantized(node, layer->getOutput(0), 0, node.in(2).type())};
+    return {quantizedLike(node, layer->getOutput(0), 0, node.in(2).type())};
 }
 
 //! [batch, heads, positions, columns] turned by the angles of the positions; inputs of rank 3 hold the heads side by
@@ -271,7 +271,7 @@ constexpr Operator kContribTable[]{
     {"BiasGelu", importBiasGelu},
     {"FastGelu", importFastGelu},
     {"FusedMatMul", importFusedMatMul},
-    {"Gelu", importGelu},
+    {"Gelu", importErfGelu},
     {"QLinearAdd", importQLinearBinary<ElementWiseOperation::kSUM>},
     {"QLinearConcat", importQLinearConcat},
     {"QLinearGlobalAveragePool", importQLinearGlobalAveragePool},

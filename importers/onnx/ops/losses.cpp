@@ -73,7 +73,7 @@ Outputs importNegativeLogLikelihood(Node& node)
     return {weightedLoss(node, node.in(0), node.in(1), 2)};
 }
 
-Value logSoftmax(Node& node, Value const& x)
+Value logLikelihoods(Node& node, Value const& x)
 {
     Value const peak = node.reduce(x, ReduceOperation::kMAX, {kClassAxis}, true);
     Value const below = node.binary(x, peak, ElementWiseOperation::kSUB);
@@ -83,7 +83,7 @@ Value logSoftmax(Node& node, Value const& x)
 
 Outputs importCrossEntropy(Node& node)
 {
-    Value const likelihoods = logSoftmax(node, node.in(0));
+    Value const likelihoods = logLikelihoods(node, node.in(0));
     Outputs outputs{weightedLoss(node, likelihoods, node.in(1), 2)};
     if (node.wants(1))
     {

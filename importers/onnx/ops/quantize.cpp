@@ -174,7 +174,7 @@ Value dequantize(Node& node, Quantization const& q, DataType type)
 namespace
 {
 
-Quantization operandsOf(Node& node)
+Quantization quantizationOf(Node& node)
 {
     Quantization q{.x = node.in(0), .scale = node.in(1), .zeroPoint = {}};
     if (node.has(2))
@@ -206,7 +206,7 @@ DataType typeOf(int64_t number)
 
 Outputs importQuantize(Node& node)
 {
-    Quantization const q = operandsOf(node);
+    Quantization const q = quantizationOf(node);
     int64_t const wanted = node.intOr("output_dtype", 0);
     DataType const type = q.zeroPoint.exists() ? q.zeroPoint.type() : wanted != 0 ? typeOf(wanted) : DataType::kUINT8;
     return {quantize(node, q, type)};
@@ -215,7 +215,7 @@ Outputs importQuantize(Node& node)
 Outputs importDequantize(Node& node)
 {
     int64_t const wanted = node.intOr("output_dtype", 0);
-    return {dequantize(node, operandsOf(node), wanted != 0 ? typeOf(wanted) : node.in(1).type())};
+    return {dequantize(node, quantizationOf(node), wanted != 0 ? typeOf(wanted) : node.in(1).type())};
 }
 
 //! To uint8 by the range of the numbers, 0 included.

@@ -1,4 +1,4 @@
-// Operators of detection: NonMaxSuppression.
+// Operators of detection: NonMaxSuppression and RoiAlign.
 #include "../operators.h"
 
 #include <algorithm>
@@ -90,8 +90,106 @@ Outputs importNonMaxSuppression(Node& node)
     return {withClasses(node, layer->getOutput(0), own[1])};
 }
 
+//! The points that a region's bins are sampled at along one axis, in elements: first + (i + 1/2) · length / count.
+Value samplesOf(Node& node, Value const& first, Value const& length, int64_t count)
+{
+    std::vector<double> steps;
+    for (int64_t i = 0; i < count; ++i)
+    {
+        steps.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(count));
+    }
+    Value const places = node.numbers(steps, {1, count}, first.type());
+    return node.binary(first, node.binary(length, places, ElementWiseOperation::kPROD), ElementWiseOperation::kSUM);
+}
+
+//! An extent as a number of the type.
+Value lengthOf(Node& node, Value const& x, int32_t axis, DataType type)
+{
+    Extent const extent = extentOf(node, x, axis);
+    return extent.known ? node.scalar(static_cast<double>(*extent.known), type)
+                        : node.cast(scalarOf(node, extent), type);
+}
+
+//! 1 where a point is at most one element outside of [0, extent), else 0.
+Value insideOf(Node& node, Value const& points, Value const& extent)
+{
+    DataType const type = points.type();
+    Value const tooLow = node.binary(points, node.scalar(-1.0, type), ElementWiseOperation::kLESS);
+    Value const tooHigh = node.binary(points, extent, ElementWiseOperation::kGREATER);
+    Value const isOutside = node.binary(tooLow, tooHigh, ElementWiseOperation::kOR);
+    return node.cast(node.unary(isOutside, nvinfer1::UnaryOperation::kNOT), type);
+}
+
+//! Means of samples that a grid reads from the images that the regions lie in.
+Outputs importRoiAlign(Node& node)
+{
+    Value const x = node.in(0);
+    Value const regions = node.in(1);
+    DataType const type = x.type();
+    int64_t const height = node.intOr("output_height", 1);
+    int64_t const width = node.intOr("output_width", 1);
+    int64_t const samples = node.intOr("sampling_ratio", 0);
+    std::string const origin =
+        node.stringOr("coordinate_transformation_mode", node.opset() < 16 ? "output_half_pixel" : "half_pixel");
+    if (samples < 1 || height < 1 || width < 1 || node.stringOr("mode", "avg") != "avg")
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format(
+                "RoiAlign with sampling_ratio {} and mode '{}': a number of samples that depends on the region, "
+                "or their maximum",
+                samples, node.stringOr("mode", "avg")));
+    }
+    bool const isHalf = origin == "half_pixel";
+    auto const scale = static_cast<double>(node.floatOr("spatial_scale", 1.0F));
+    auto const side = [&](int64_t column) {
+        Value const edge = sliceAxis(node, regions, 1, column, 1);
+        Value const scaled = node.binary(edge, node.scalar(scale, type), ElementWiseOperation::kPROD);
+        return isHalf ? node.binary(scaled, node.scalar(0.5, type), ElementWiseOperation::kSUB) : scaled;
+    };
+    struct Axis
+    {
+        Value points; //!< −1 … 1, as the grid takes them.
+        Value inside;
+    };
+    auto const axisOf = [&](int64_t column, int32_t axis, int64_t count) {
+        Value const first = side(column);
+        Value length = node.binary(side(column + 2), first, ElementWiseOperation::kSUB);
+        length = isHalf ? length : node.binary(length, node.scalar(1.0, type), ElementWiseOperation::kMAX);
+        Value const points = samplesOf(node, first, length, count);
+        Value const extent = lengthOf(node, x, axis, type);
+        Value const twice = node.binary(node.binary(points, node.scalar(2.0, type), ElementWiseOperation::kPROD),
+            node.scalar(1.0, type), ElementWiseOperation::kSUM);
+        Value const share = node.binary(twice, extent, ElementWiseOperation::kDIV);
+        return Axis{
+            node.binary(share, node.scalar(1.0, type), ElementWiseOperation::kSUB), insideOf(node, points, extent)};
+    };
+    Axis const across = axisOf(0, 3, width * samples);
+    Axis const down = axisOf(1, 2, height * samples);
+    Extent const count = extentOf(node, regions, 0);
+    Extents const spread{count, height * samples, width * samples, 1};
+    Value const columns = expandTo(node, node.unsqueeze(across.points, {1, 3}), spread);
+    Value const rows = expandTo(node, node.unsqueeze(down.points, {2, 3}), spread);
+    nvinfer1::ITensor* const both[]{&node.tensor(columns), &node.tensor(rows)};
+    nvinfer1::IConcatenationLayer* const grid = node.added(node.api().addConcatenation(both, 2), "grid");
+    grid->setAxis(3);
+    Value const images = node.output(
+        node.api().addGather(node.tensor(x), node.tensor(node.cast(node.in(2), DataType::kINT32)), 0), "images");
+    nvinfer1::IGridSampleLayer* const read =
+        node.added(node.api().addGridSample(node.tensor(images), *grid->getOutput(0)), "samples");
+    read->setSampleMode(nvinfer1::SampleMode::kCLAMP);
+    Value const inside = node.binary(
+        node.unsqueeze(across.inside, {1, 2}), node.unsqueeze(down.inside, {1, 3}), ElementWiseOperation::kPROD);
+    Value const kept = node.binary(read->getOutput(0), inside, ElementWiseOperation::kPROD);
+    nvinfer1::IPoolingLayer* const bins = node.added(
+        node.api().addPoolingNd(node.tensor(kept), nvinfer1::PoolingType::kAVERAGE, dimsOf({samples, samples})),
+        "bins");
+    bins->setStrideNd(dimsOf({samples, samples}));
+    return {bins->getOutput(0)};
+}
+
 constexpr Operator kVisionTable[]{
     {"NonMaxSuppression", importNonMaxSuppression},
+    {"RoiAlign", importRoiAlign},
 };
 
 } // namespace

@@ -389,6 +389,8 @@ Result<Done> GraphWriter::checkForm(LayerBase const& layer, int32_t output, Valu
 
 Result<Done> GraphWriter::addLayer(LayerBase& layer)
 {
+    if (layer.isBoundary())
+        return Done{};
     Graph& graph = mResult.graph;
     std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
     if (constant != nullptr)

@@ -34,6 +34,11 @@ class LayerBase : public missing::Layer
     {
         return std::shared_ptr<Constant const>{};
     }
+    //! It stands at the border of others and is no node of the graph; it has no outputs.
+    virtual bool isBoundary() const noexcept
+    {
+        return false;
+    }
     //! Operands of the graph's node; from the inputs unless weights join them.
     virtual Result<std::vector<Operand>> operands() const;
     //! Inputs whose values decide shapes: bit i is input i.

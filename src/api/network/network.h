@@ -234,6 +234,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         nvinfer1::DataType outputType, nvinfer1::DataType scaleType) noexcept override;
     nvinfer1::IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
         bool interleaved, int32_t rotaryEmbeddingDim) noexcept override;
+    nvinfer1::IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+        nvinfer1::AttentionNormalizationOp normOp, bool causal) noexcept override;
     nvinfer1::IKVCacheUpdateLayer* addKVCacheUpdate(
         ITensor& cache, ITensor& update, ITensor& writeIndices, nvinfer1::KVCacheMode cacheMode) noexcept override;
 

@@ -108,6 +108,8 @@ Result<std::vector<TensorType>> Network::inferSamples(
 
 Result<Done> Network::inferLayer(LayerBase& layer)
 {
+    if (layer.isBoundary())
+        return Done{};
     for (int32_t i = 0; i < layer.outputCount(); ++i)
         layer.output(i).inferred = {};
     for (Tensor const* input : layer.inputs())

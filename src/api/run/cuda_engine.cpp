@@ -8,6 +8,7 @@
 #include "api/run/execution_context.h"
 #include "api/run/runtime_config.h"
 #include "base/trace.h"
+#include "layers/kv_cache_update.h"
 #include "plan/lookup.h"
 
 namespace tenon::api
@@ -418,7 +419,18 @@ int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
 
 char const* CudaEngine::getAliasedInputTensor(char const* tensorName) const noexcept
 {
-    find("ICudaEngine::getAliasedInputTensor", tensorName);
+    if (find("ICudaEngine::getAliasedInputTensor", tensorName) < 0)
+        return nullptr;
+    // A cache is updated where it stands (rule E28), if output and input have one address.
+    Plan const& plan = mEngine->plan();
+    auto const nameOfValue = [&](int32_t value) -> std::string const& {
+        return plan.graph.values.at(static_cast<size_t>(value)).name;
+    };
+    for (PlanNode const& node : plan.graph.nodes)
+        if (node.layer == KVCacheUpdate::kName && nameOfValue(node.outputs.at(0)) == tensorName)
+            for (PlanIO const& io : plan.io)
+                if (io.isInput && io.name == nameOfValue(node.inputs.at(0)))
+                    return io.name.c_str();
     return nullptr;
 }
 

@@ -29,6 +29,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& pr
     Result<Tape> const tape = makeTape(expressionOf(problem.fields<L>()), {&problem.input(0), &problem.input(1)});
     if (!tape)
         return refuse("tape", tape.error().message);
+    if (problem.hasInput(2) && problem.constant(2) == nullptr)
+        return refuse("tape", "the zero point is known only when it runs");
     TensorType const& x = problem.input(0);
     bool const isBlocked = problem.input(1).rank() > 1;
     auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(x)));

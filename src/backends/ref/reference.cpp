@@ -12,22 +12,6 @@ namespace tenon::ref
 
 namespace
 {
-bool isSupported(DType type) noexcept
-{
-    switch (type)
-    {
-    case DType::kFLOAT:
-    case DType::kHALF:
-    case DType::kBF16:
-    case DType::kINT8:
-    case DType::kUINT8:
-    case DType::kINT32:
-    case DType::kINT64:
-    case DType::kBOOL: return true;
-    default: return false;
-    }
-}
-
 class PreparedReference final : public HostPrepared
 {
   public:
@@ -153,7 +137,7 @@ class ReferenceKernel final : public Kernel
         TENON_TRY(checkShapes({*mLayer, inputs, outputs, mWeights}));
         for (auto const& args : {inputs, outputs})
             for (TensorArg const& arg : args)
-                if (arg.present && (arg.layout != Layout::kLinear || !isSupported(arg.dtype)))
+                if (arg.present && (arg.layout != Layout::kLinear || !isValid(arg.dtype)))
                     return badArgument(
                         "the reference cannot work on {} in layout {}", nameOf(arg.dtype), nameOf(arg.layout));
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedReference>(mLayer, inputs, outputs, mMustRun)};

@@ -1,0 +1,149 @@
+"""Operators of the domain com.microsoft, and quantized and chosen elements, beside ONNX Runtime."""
+
+import dataclasses
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+from running import Refused, check_equal, plan_of, run
+
+RNG = np.random.default_rng(11)
+
+
+def floats(*shape: int, low: float = -2.0, high: float = 2.0) -> np.ndarray:
+    return RNG.uniform(low, high, shape).astype(np.float32)
+
+
+def bytes_(*shape: int, dtype: type = np.uint8) -> np.ndarray:
+    limits = np.iinfo(dtype)
+    return RNG.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+@dataclasses.dataclass
+class One:
+    """A node; None: an input that is left out. Inputs in `known` are initializers."""
+
+    op: str
+    inputs: list
+    attributes: dict = dataclasses.field(default_factory=dict)
+    known: tuple = ()
+    outputs: tuple = ("y",)
+    domain: str = "com.microsoft"
+    note: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.note or len(self.inputs)}"
+
+    def model(self, dynamic: bool) -> onnx.ModelProto:
+        names = [f"x{i}" if x is not None else "" for i, x in enumerate(self.inputs)]
+        node = helper.make_node(self.op, names, list(self.outputs), domain=self.domain, **self.attributes)
+        infos, constants = [], []
+        for i, (name, array) in enumerate(zip(names, self.inputs, strict=True)):
+            if i in self.known:
+                constants.append(onnx.numpy_helper.from_array(array, name))
+            elif name:
+                shape = [f"{name}_{k}" if dynamic and k == 0 else n for k, n in enumerate(array.shape)]
+                infos.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
+        results = [helper.make_empty_tensor_value_info(name) for name in self.outputs if name]
+        graph = helper.make_graph([node], "g", infos, results, constants)
+        opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    def feed(self) -> dict[str, np.ndarray]:
+        return {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and i not in self.known}
+
+
+def scale(value: float) -> np.ndarray:
+    return np.float32(value).reshape(())
+
+
+def zero(value: int, dtype: type = np.uint8) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+POSITIONS = np.array([[0, 3, 1, 4, 2], [5, 0, 2, 6, 1]])
+ANGLES = RNG.uniform(-3, 3, (7, 4))
+CACHES = [np.cos(ANGLES).astype(np.float32), np.sin(ANGLES).astype(np.float32)]
+A, B = bytes_(3, 4, 5), bytes_(3, 4, 5)
+ONES = [
+    One("Gelu", [floats(2, 3, 4)]),
+    One("BiasGelu", [floats(2, 3, 4), floats(4)]),
+    One("FastGelu", [floats(2, 3, 4)]),
+    One("FastGelu", [floats(2, 3, 4), floats(4)]),
+    One("QuickGelu", [floats(2, 3, 4)], {"alpha": 1.5}),
+    One("SkipLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8), floats(8), floats(8)],
+        {"epsilon": 1e-5}),
+    One("SkipLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8)], note="with-sum",
+        outputs=("y", "", "", "sum")),
+    One("SkipSimplifiedLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8)], {"epsilon": 1e-5}),
+    One("FusedMatMul", [floats(2, 4, 3), floats(2, 4, 5)], {"transA": 1, "alpha": 0.5}),
+    One("FusedMatMul", [floats(2, 3, 4), floats(2, 5, 4)], {"transB": 1}, note="turned"),
+    One("FusedMatMul", [floats(3, 2, 4), floats(2, 4, 5)], {"transBatchA": 1}, note="batch"),
+    One("QLinearAdd", [A, scale(0.02), zero(120), B, scale(0.03), zero(100), scale(0.05), zero(110)],
+        known=(1, 2, 4, 5, 6, 7)),
+    One("QLinearMul", [A, scale(0.02), zero(120), B, scale(0.03), zero(100), scale(0.05), zero(110)],
+        known=(1, 2, 4, 5, 6, 7)),
+    One("QLinearSigmoid", [A, scale(0.05), zero(128), scale(1 / 256), zero(0)], known=(1, 2, 3, 4)),
+    One("QLinearLeakyRelu", [A, scale(0.05), zero(128), scale(0.05), zero(20)], {"alpha": 0.25}, known=(1, 2, 3, 4)),
+    One("QLinearConcat", [scale(0.04), zero(99), A, scale(0.02), zero(120), B, scale(0.03), zero(100)], {"axis": 1},
+        known=(0, 1, 3, 4, 6, 7)),
+    One("RotaryEmbedding", [floats(2, 3, 5, 8), POSITIONS, *CACHES], known=(2, 3)),
+    One("RotaryEmbedding", [floats(2, 3, 5, 8), POSITIONS, *CACHES], {"interleaved": 1}, known=(2, 3),
+        note="neighbours"),
+    One("RotaryEmbedding", [floats(2, 5, 24), POSITIONS, *CACHES], known=(2, 3), note="flat"),
+    One("RotaryEmbedding", [floats(2, 3, 5, 8), np.array([1]), *CACHES], known=(2, 3), note="offset"),
+    One("NonMaxSuppression", [floats(2, 30, 4, low=0, high=4), floats(2, 5, 30, low=0, high=1), np.array([4]),
+        np.array([0.3], np.float32), np.array([0.25], np.float32)], domain="", note="classes"),
+    One("NonMaxSuppression", [floats(1, 30, 4, low=0, high=4), floats(1, 3, 30, low=0, high=1), np.array([40])],
+        {"center_point_box": 1}, domain="", known=(2,), note="centres"),
+    One("RoiAlign", [floats(2, 3, 12, 9), np.array([[0, 1, 7, 9], [2.5, 3, 4, 3.5], [-3, -2, 14, 20]], np.float32),
+        np.array([0, 1, 1])], {"output_height": 3, "output_width": 2, "sampling_ratio": 2, "spatial_scale": 0.75},
+        domain=""),
+    One("QuantizeLinear", [floats(3, 4, 5, high=9), floats(4, low=0.02, high=0.1), bytes_(4)], {"axis": 1}, domain="",
+        note="asymmetric-channels"),
+    One("DequantizeLinear", [A, floats(4, low=0.02, high=0.1), bytes_(4)], {"axis": 1}, domain="",
+        note="asymmetric-channels"),
+    One("DequantizeLinear", [np.arange(-9, 9, dtype=np.int32).reshape(3, 6), floats(6, low=0.1, high=1)],
+        {"axis": 1}, domain="", note="int32"),
+    One("DynamicQuantizeLinear", [floats(3, 70, low=-1, high=5)], domain="", outputs=("y", "s", "z")),
+    One("MatMulInteger", [bytes_(2, 3, 700), bytes_(700, 5, dtype=np.int8), zero(128), zero(3, np.int8)], domain="",
+        note="long-sums"),
+    One("ConvInteger", [bytes_(1, 60, 5, 6), bytes_(4, 60, 3, 3), zero(100), zero(7)], {"pads": [1, 1, 1, 1]},
+        domain="", note="long-sums"),
+    One("QLinearMatMul", [bytes_(3, 40), scale(0.02), zero(120), bytes_(40, 5), scale(0.03), zero(100), scale(0.9),
+        zero(110)], domain="", known=(1, 2, 4, 5, 6, 7)),
+    One("QLinearConv", [bytes_(1, 3, 6, 6), scale(0.02), zero(120), bytes_(4, 3, 3, 3, dtype=np.int8),
+        floats(4, low=0.01, high=0.05), zero(0, np.int8), scale(0.5), zero(110), np.arange(4, dtype=np.int32) * 99],
+        domain="", known=(1, 2, 3, 4, 5, 6, 7, 8)),
+    One("Compress", [floats(4, 5), np.array([True, False, True, True])], {"axis": 0}, domain=""),
+    One("Unique", [np.array([5, 2, 5, 3, 2, 9, 0], np.int64)], domain="", outputs=("y", "i", "j", "c")),
+    One("Unique", [np.array([5, 2, 5, 3, 2, 9, 0], np.int64)], {"sorted": 0}, domain="", note="in-order",
+        outputs=("y", "i", "j", "c")),
+    One("Einsum", [floats(2, 3, 4), floats(2, 4, 5)], {"equation": "Bij,Bjk->Bik"}, domain="", note="capitals"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("one", ONES, ids=str)
+def test_operator(one: One, dynamic: bool) -> None:
+    model, feed = one.model(dynamic), one.feed()
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = run(plan_of(model, [feed]), [feed])
+    for info, expected in zip(session.get_outputs(), session.run(None, feed), strict=True):
+        result = found[info.name]
+        assert result.dtype == expected.dtype
+        if one.op.startswith("QLinear"):  # A half may fall to either side: one step.
+            assert np.abs(result.astype(int) - expected.astype(int)).max() <= 1
+        else:
+            check_equal(result, expected, f"{one} {info.name}")
+
+
+def test_what_is_not_told_is_refused_by_name() -> None:
+    one = One("SkipLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8)], outputs=("y", "mean"))
+    with pytest.raises(Refused, match="whose mean or deviation is read"):
+        plan_of(one.model(False), [one.feed()])
+    unknown = One("NoSuchOperator", [floats(2)])
+    with pytest.raises(Refused, match="operator 'NoSuchOperator' of domain 'com.microsoft' is not supported"):
+        plan_of(unknown.model(False), [unknown.feed()])
