@@ -117,10 +117,12 @@ def run_once(engine, context, feed: dict[str, np.ndarray]) -> dict[str, np.ndarr
     return results
 
 
-def check_equal(found: np.ndarray, expected: np.ndarray, what: str) -> None:
+def check_equal(
+    found: np.ndarray, expected: np.ndarray, what: str, tolerance: tuple[float, float] | None = None
+) -> None:
     assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
     if found.dtype in TOLERANCES:
-        absolute, relative = TOLERANCES[found.dtype]
+        absolute, relative = tolerance or TOLERANCES[found.dtype]
         np.testing.assert_allclose(
             found, expected.astype(found.dtype), rtol=relative, atol=absolute, equal_nan=True, err_msg=what
         )

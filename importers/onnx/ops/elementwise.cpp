@@ -110,9 +110,19 @@ Value castLayer(Node& node, Value const& x, DataType type)
     return x.isConstant() ? node.cast(x, type) : node.output(node.api().addCast(node.tensor(x), type));
 }
 
+//! What is too large for an eight-bit float becomes its largest number: there is no other way.
+void checkSaturation(Node const& node, DataType type)
+{
+    if (type == DataType::kFP8 && node.intOr("saturate", 1) == 0)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} to fp8 without saturation", node.op()));
+    }
+}
+
 Outputs importCast(Node& node)
 {
     int64_t const to = node.intOr("to", 0);
+    checkSaturation(node, typeOfOnnx(static_cast<int32_t>(to)));
     if (to == ::onnx::TensorProto::DOUBLE)
     {
         node.warnOnce("casts to double become casts to float");
@@ -122,6 +132,7 @@ Outputs importCast(Node& node)
 
 Outputs importCastLike(Node& node)
 {
+    checkSaturation(node, node.in(1).type());
     return {castLayer(node, node.in(0), node.in(1).type())};
 }
 
