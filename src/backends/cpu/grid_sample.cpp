@@ -2,8 +2,7 @@
 #include "layers/grid_sample.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 
 #include <algorithm>
@@ -31,11 +30,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfGridSample(Problem const& prob
             .cost = slower * costOf(problem, elements * 16.0, bytesOf(problem))});
     }
     return offers;
-}
-
-Result<KernelSpec> buildGridSample(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"grid_sample", encodeLayerArgs(problem, offer), {}};
 }
 
 //! Scratch memory: places and weights of a block per lane.
@@ -139,47 +133,23 @@ class GridSampleStep final : public HostPrepared
     GridPoints<T> mPoints;
 };
 
-class GridSampleKernel final : public Kernel
+Step stepOfGridSample(StepOf<GridSample> const& from)
 {
-  public:
-    GridSampleKernel(LayerKernel kernel, GridSample layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        if (blockOf(x.layout) != 1 || !isReal(inputs, 0, x.layout) || !isReal(outputs, 0, x.layout)
-            || !isReal(inputs, 1, Layout::kLinear) || inputs[1].dtype != x.dtype)
-            return badArgument("the kernel of GridSample takes real numbers, images of one layout, a row-major grid");
-        int64_t const plane = volumeOf({x.extents.begin() + 2, x.extents.end()});
-        if (plane < 1 || plane > INT32_MAX)
-            return badArgument("an image of {} elements per channel", plane);
-        return withStorage(x.dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
-            return std::make_shared<GridSampleStep<T> const>(
-                mLayer, x.extents, outputs[0].extents, x.layout == Layout::kChannelsLast, threads);
-        });
-    }
-
-  private:
-    LayerKernel mKernel;
-    GridSample mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadGridSample(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    GridSample const layer = TENON_TRY(fieldsOf<GridSample>(kernel.args()));
-    return std::make_unique<GridSampleKernel>(std::move(kernel), layer);
+    TensorArg const& x = from.inputs[0];
+    if (!from.areReal(x.layout) || !isReal(from.inputs, 1, Layout::kLinear) || from.inputs[1].dtype != x.dtype)
+        return badArgument("the kernel of GridSample takes real numbers, images of one layout, a row-major grid");
+    int64_t const plane = volumeOf({x.extents.begin() + 2, x.extents.end()});
+    if (plane < 1 || plane > INT32_MAX)
+        return badArgument("an image of {} elements per channel", plane);
+    return withStorage(x.dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
+        return std::make_shared<GridSampleStep<T> const>(
+            from.layer(), x.extents, from.outputs[0].extents, x.layout == Layout::kChannelsLast, from.threads);
+    });
 }
 
-constexpr Candidate kGridSampleCandidates[]{{GridSample::kName, "points", offersOfGridSample, buildGridSample}};
-constexpr KernelEntry kGridSampleKernels[]{{"grid_sample", loadGridSample}};
+using GridSampleFile = StepFile<"grid_sample", "points", offersOfGridSample, stepOfGridSample>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(GridSample, kGridSampleCandidates, kGridSampleKernels);
+TENON_KERNELS(GridSample, GridSampleFile::kCandidates, GridSampleFile::kKernels);

@@ -1,9 +1,8 @@
 // KVCacheUpdate: the cache copied, unless it is updated where it stands, and rows of the update written over it.
 #include "layers/kv_cache_update.h"
 
-#include "backends/cpu/kernel_file.h"
 #include "backends/cpu/layer_inputs.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,11 +20,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfCacheUpdate(Problem const& pro
         .inputs = {Layout::kLinear, Layout::kLinear, Layout::kLinear},
         .outputs = {Layout::kLinear},
         .cost = costOf(problem, 0.0, bytesOf(problem))}};
-}
-
-Result<KernelSpec> buildCacheUpdate(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"kv_cache_update", encodeLayerArgs(problem, offer), {}};
 }
 
 //! Lines: pairs of batch and head.
@@ -78,40 +72,19 @@ class CacheUpdateStep final : public HostPrepared
     bool mIsWide;
 };
 
-class CacheUpdateKernel final : public Kernel
+Step stepOfCacheUpdate(StepOf<KVCacheUpdate> const& from)
 {
-  public:
-    explicit CacheUpdateKernel(LayerKernel kernel)
-        : mKernel{std::move(kernel)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        int32_t const bytes = movableBytes(inputs[0].dtype);
-        for (TensorArg const& each : {inputs[0], inputs[1], inputs[2], outputs[0]})
-            if (each.layout != Layout::kLinear || bytes == 0)
-                return badArgument("the kernel of KVCacheUpdate takes row-major elements of whole bytes");
-        return std::make_shared<CacheUpdateStep const>(
-            inputs[0].extents, inputs[1].extents[2], bytes, inputs[2].dtype == DType::kINT64);
-    }
-
-  private:
-    LayerKernel mKernel;
-};
-
-Result<std::unique_ptr<Kernel>> loadCacheUpdate(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    TENON_TRY(fieldsOf<KVCacheUpdate>(kernel.args()));
-    return std::make_unique<CacheUpdateKernel>(std::move(kernel));
+    int32_t const bytes = movableBytes(from.inputs[0].dtype);
+    for (TensorArg const& each : {from.inputs[0], from.inputs[1], from.inputs[2], from.outputs[0]})
+        if (each.layout != Layout::kLinear || bytes == 0)
+            return badArgument("the kernel of KVCacheUpdate takes row-major elements of whole bytes");
+    return std::make_shared<CacheUpdateStep const>(
+        from.inputs[0].extents, from.inputs[1].extents[2], bytes, from.inputs[2].dtype == DType::kINT64);
 }
 
-constexpr Candidate kCacheUpdateCandidates[]{{KVCacheUpdate::kName, "rows", offersOfCacheUpdate, buildCacheUpdate}};
-constexpr KernelEntry kCacheUpdateKernels[]{{"kv_cache_update", loadCacheUpdate}};
+using CacheUpdateFile = StepFile<"kv_cache_update", "rows", offersOfCacheUpdate, stepOfCacheUpdate>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(KVCacheUpdate, kCacheUpdateCandidates, kCacheUpdateKernels);
+TENON_KERNELS(KVCacheUpdate, CacheUpdateFile::kCandidates, CacheUpdateFile::kKernels);

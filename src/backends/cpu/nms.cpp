@@ -1,8 +1,7 @@
 // NMS: an image's pairs of box and class by score, each compared with those of its class that were kept.
 #include "layers/nms.h"
 
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 
@@ -21,11 +20,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfNMS(Problem const& problem)
         .inputs = std::vector<Layout>(problem.node->inputs.size(), Layout::kLinear),
         .outputs = {Layout::kLinear, Layout::kLinear},
         .cost = costOf(problem, scores * 100.0, bytesOf(problem))}};
-}
-
-Result<KernelSpec> buildNMS(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"nms", encodeLayerArgs(problem, offer), {}};
 }
 
 //! Scratch memory: an image's candidates; the boxes kept of it, each with the one of its class that was kept before;
@@ -155,48 +149,25 @@ class NMSStep final : public HostPrepared
     int64_t mKept;
 };
 
-class NMSKernel final : public Kernel
+Step stepOfNMS(StepOf<NMS> const& from)
 {
-  public:
-    NMSKernel(LayerKernel kernel, NMS layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        for (size_t i = 0; i < inputs.size(); ++i)
-            if (inputs[i].present
-                && (inputs[i].layout != Layout::kLinear || (i != 2 && inputs[i].dtype != DType::kFLOAT)))
-                return badArgument("the kernel of NMS takes row-major float32");
-        std::vector<int64_t> const& scores = inputs[1].extents;
-        if (scores[1] > INT32_MAX || scores[2] > INT32_MAX)
-            return badArgument("{} boxes of {} classes", scores[1], scores[2]);
-        bool const isPerClass = inputs[0].extents.size() == 4;
-        int64_t const room = outputs[0].extents[0];
-        if (mLayer.indicesType == DType::kINT64)
-            return std::make_shared<NMSStep<int64_t> const>(mLayer, scores, isPerClass, room, inputs.size());
-        return std::make_shared<NMSStep<int32_t> const>(mLayer, scores, isPerClass, room, inputs.size());
-    }
-
-  private:
-    LayerKernel mKernel;
-    NMS mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadNMS(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    NMS const layer = TENON_TRY(fieldsOf<NMS>(kernel.args()));
-    return std::make_unique<NMSKernel>(std::move(kernel), layer);
+    for (size_t i = 0; i < from.inputs.size(); ++i)
+        if (from.inputs[i].present
+            && (from.inputs[i].layout != Layout::kLinear || (i != 2 && from.inputs[i].dtype != DType::kFLOAT)))
+            return badArgument("the kernel of NMS takes row-major float32");
+    std::vector<int64_t> const& scores = from.inputs[1].extents;
+    if (scores[1] > INT32_MAX || scores[2] > INT32_MAX)
+        return badArgument("{} boxes of {} classes", scores[1], scores[2]);
+    bool const isPerClass = from.inputs[0].extents.size() == 4;
+    int64_t const room = from.outputs[0].extents[0];
+    if (from.layer().indicesType == DType::kINT64)
+        return std::make_shared<NMSStep<int64_t> const>(from.layer(), scores, isPerClass, room, from.inputs.size());
+    return std::make_shared<NMSStep<int32_t> const>(from.layer(), scores, isPerClass, room, from.inputs.size());
 }
 
-constexpr Candidate kNMSCandidates[]{{NMS::kName, "greedy", offersOfNMS, buildNMS}};
-constexpr KernelEntry kNMSKernels[]{{"nms", loadNMS}};
+using NMSFile = StepFile<"nms", "greedy", offersOfNMS, stepOfNMS>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(NMS, kNMSCandidates, kNMSKernels);
+TENON_KERNELS(NMS, NMSFile::kCandidates, NMSFile::kKernels);

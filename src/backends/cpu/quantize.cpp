@@ -3,8 +3,7 @@
 #include "layers/quantize.h"
 #include "layers/dequantize.h"
 
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/tape_step.h"
 
 namespace tenon::cpu
@@ -49,55 +48,26 @@ std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& pr
     return offers;
 }
 
-Result<KernelSpec> buildQuantization(Problem const& problem, Offer const& offer)
-{
-    bool const isQuantize = problem.layer().name() == Quantize::kName;
-    return KernelSpec{isQuantize ? "quantize" : "dequantize", encodeLayerArgs(problem, offer), {}};
-}
-
 template <typename L>
-class QuantizationKernel final : public Kernel
+Step stepOfQuantization(StepOf<L> const& from)
 {
-  public:
-    QuantizationKernel(LayerKernel kernel, L layer)
-        : mKernel{std::move(kernel)},
-          mLayer{std::move(layer)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg operands[]{inputs[0], inputs[1]};
-        TensorArg out = outputs[0];
-        ScaleView const view = viewOf(inputs[0].extents, inputs[1].extents, mLayer.use());
-        if (out.layout != inputs[0].layout || inputs[1].layout != Layout::kLinear
-            || (out.layout != Layout::kLinear && view.x.size() != out.extents.size()))
-            return badArgument("operands of {} do not lie as its kernel takes them", L::kName);
-        operands[0].extents = view.x;
-        operands[1].extents = view.scale;
-        out.extents = view.x;
-        return makeTapeStep(expressionOf(mLayer), operands, out);
-    }
-
-  private:
-    LayerKernel mKernel;
-    L mLayer;
-};
-
-template <typename L>
-Result<std::unique_ptr<Kernel>> loadQuantization(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    L layer = TENON_TRY(fieldsOf<L>(kernel.args()));
-    return std::make_unique<QuantizationKernel<L>>(std::move(kernel), std::move(layer));
+    TensorArg operands[]{from.inputs[0], from.inputs[1]};
+    TensorArg out = from.outputs[0];
+    ScaleView const view = viewOf(from.inputs[0].extents, from.inputs[1].extents, from.layer().use());
+    if (out.layout != from.inputs[0].layout || from.inputs[1].layout != Layout::kLinear
+        || (out.layout != Layout::kLinear && view.x.size() != out.extents.size()))
+        return badArgument("operands of {} do not lie as its kernel takes them", L::kName);
+    operands[0].extents = view.x;
+    operands[1].extents = view.scale;
+    out.extents = view.x;
+    return makeTapeStep(expressionOf(from.layer()), operands, out);
 }
 
 constexpr Candidate kQuantizationCandidates[]{
-    {Quantize::kName, "tape", offersOfQuantization<Quantize>, buildQuantization},
-    {Dequantize::kName, "tape", offersOfQuantization<Dequantize>, buildQuantization}};
-constexpr KernelEntry kQuantizationKernels[]{
-    {"quantize", loadQuantization<Quantize>}, {"dequantize", loadQuantization<Dequantize>}};
+    {Quantize::kName, "tape", offersOfQuantization<Quantize>, buildPlain<"quantize">},
+    {Dequantize::kName, "tape", offersOfQuantization<Dequantize>, buildPlain<"dequantize">}};
+constexpr KernelEntry kQuantizationKernels[]{{"quantize", &loadStepKernel<&stepOfQuantization<Quantize>>},
+    {"dequantize", &loadStepKernel<&stepOfQuantization<Dequantize>>}};
 } // namespace
 
 } // namespace tenon::cpu

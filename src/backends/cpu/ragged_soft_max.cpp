@@ -2,8 +2,7 @@
 #include "layers/ragged_soft_max.h"
 
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 
 #include <algorithm>
 
@@ -22,11 +21,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfRaggedSoftMax(Problem const& p
         .outputs = {Layout::kLinear},
         .cost = costOf(problem, elements * 40.0, bytesOf(problem)),
         .inPlace = {{0, 0}}}};
-}
-
-Result<KernelSpec> buildRaggedSoftMax(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"ragged_soft_max", encodeLayerArgs(problem, offer), {}};
 }
 
 //! Scratch memory: the floats of a row per lane, unless the output can hold them.
@@ -76,47 +70,25 @@ class RaggedSoftMaxStep final : public HostPrepared
     int32_t mThreads;
 };
 
-class RaggedSoftMaxKernel final : public Kernel
+Step stepOfRaggedSoftMax(StepOf<RaggedSoftMax> const& from)
 {
-  public:
-    explicit RaggedSoftMaxKernel(LayerKernel kernel)
-        : mKernel{std::move(kernel)}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t threads) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        TensorArg const& x = inputs[0];
-        if (!isReal(inputs, 0, Layout::kLinear) || !isReal(outputs, 0, Layout::kLinear)
-            || inputs[1].layout != Layout::kLinear)
-            return badArgument("the kernel of RaggedSoftMax takes row-major real numbers");
-        int64_t const length = x.extents.back();
-        int64_t const rows = volumeOf(inputs[1].extents);
-        bool const isWide = inputs[1].dtype == DType::kINT64;
-        return withStorage(x.dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
-            if (isWide)
-                return std::make_shared<RaggedSoftMaxStep<T, int64_t> const>(rows, length, threads);
-            return std::make_shared<RaggedSoftMaxStep<T, int32_t> const>(rows, length, threads);
-        });
-    }
-
-  private:
-    LayerKernel mKernel;
-};
-
-Result<std::unique_ptr<Kernel>> loadRaggedSoftMax(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    TENON_TRY(fieldsOf<RaggedSoftMax>(kernel.args()));
-    return std::make_unique<RaggedSoftMaxKernel>(std::move(kernel));
+    TensorArg const& x = from.inputs[0];
+    if (!isReal(from.inputs, 0, Layout::kLinear) || !isReal(from.outputs, 0, Layout::kLinear)
+        || from.inputs[1].layout != Layout::kLinear)
+        return badArgument("the kernel of RaggedSoftMax takes row-major real numbers");
+    int64_t const length = x.extents.back();
+    int64_t const rows = volumeOf(from.inputs[1].extents);
+    bool const isWide = from.inputs[1].dtype == DType::kINT64;
+    return withStorage(x.dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
+        if (isWide)
+            return std::make_shared<RaggedSoftMaxStep<T, int64_t> const>(rows, length, from.threads);
+        return std::make_shared<RaggedSoftMaxStep<T, int32_t> const>(rows, length, from.threads);
+    });
 }
 
-constexpr Candidate kRaggedSoftMaxCandidates[]{
-    {RaggedSoftMax::kName, "rows", offersOfRaggedSoftMax, buildRaggedSoftMax}};
-constexpr KernelEntry kRaggedSoftMaxKernels[]{{"ragged_soft_max", loadRaggedSoftMax}};
+using RaggedSoftMaxFile = StepFile<"ragged_soft_max", "rows", offersOfRaggedSoftMax, stepOfRaggedSoftMax>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(RaggedSoftMax, kRaggedSoftMaxCandidates, kRaggedSoftMaxKernels);
+TENON_KERNELS(RaggedSoftMax, RaggedSoftMaxFile::kCandidates, RaggedSoftMaxFile::kKernels);

@@ -1,8 +1,7 @@
 // RotaryEmbedding: rows turned one by one, in float.
 #include "layers/rotary_embedding.h"
 
-#include "backends/cpu/kernel_file.h"
-#include "backends/cpu/layer_kernel.h"
+#include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 
 #include <cstring>
@@ -21,11 +20,6 @@ std::variant<std::vector<Offer>, Refusal> offersOfRotary(Problem const& problem)
         .inputs = std::vector<Layout>(problem.node->inputs.size(), Layout::kLinear),
         .outputs = {Layout::kLinear},
         .cost = costOf(problem, elements * 8.0, bytesOf(problem))}};
-}
-
-Result<KernelSpec> buildRotary(Problem const& problem, Offer const& offer)
-{
-    return KernelSpec{"rotary_embedding", encodeLayerArgs(problem, offer), {}};
 }
 
 //! Rows of `columns` elements, heads · length of them per batch.
@@ -112,54 +106,30 @@ class RotaryStep final : public HostPrepared
     RotaryRows mRows;
 };
 
-class RotaryKernel final : public Kernel
+Step stepOfRotary(StepOf<RotaryEmbedding> const& from)
 {
-  public:
-    RotaryKernel(LayerKernel kernel, RotaryEmbedding layer)
-        : mKernel{std::move(kernel)},
-          mLayer{layer}
-    {
-    }
-    Result<std::shared_ptr<Prepared const>> prepare(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
-    {
-        TENON_TRY(mKernel.check(inputs, outputs));
-        for (TensorArg const& each : inputs)
-            if (each.present && each.layout != Layout::kLinear)
-                return badArgument("the kernel of RotaryEmbedding takes row-major operands");
-        if (!isReal(inputs, 0, Layout::kLinear) || !isReal(outputs, 0, Layout::kLinear))
-            return badArgument("the kernel of RotaryEmbedding takes real numbers");
-        std::vector<int64_t> const& x = inputs[0].extents;
-        RotaryRows rows{.rows = x[0] * x[1] * x[2],
-            .heads = x[1],
-            .length = x[2],
-            .columns = x[3],
-            .pairs = inputs[1].extents.back(),
-            .positions = inputs[1].extents[0],
-            .isInterleaved = mLayer.interleaved,
-            .isIndexed = isPresent(inputs, 3)};
-        rows.isWide = rows.isIndexed && inputs[3].dtype == DType::kINT64;
-        return withStorage(inputs[0].dtype, [&]<typename T>(T) -> std::shared_ptr<Prepared const> {
-            return std::make_shared<RotaryStep<T> const>(rows);
-        });
-    }
-
-  private:
-    LayerKernel mKernel;
-    RotaryEmbedding mLayer;
-};
-
-Result<std::unique_ptr<Kernel>> loadRotary(KernelSource const& source)
-{
-    LayerKernel kernel = TENON_TRY(LayerKernel::load(source));
-    RotaryEmbedding const layer = TENON_TRY(fieldsOf<RotaryEmbedding>(kernel.args()));
-    return std::make_unique<RotaryKernel>(std::move(kernel), layer);
+    for (TensorArg const& each : from.inputs)
+        if (each.present && each.layout != Layout::kLinear)
+            return badArgument("the kernel of RotaryEmbedding takes row-major operands");
+    if (!isReal(from.inputs, 0, Layout::kLinear) || !isReal(from.outputs, 0, Layout::kLinear))
+        return badArgument("the kernel of RotaryEmbedding takes real numbers");
+    std::vector<int64_t> const& x = from.inputs[0].extents;
+    RotaryRows rows{.rows = x[0] * x[1] * x[2],
+        .heads = x[1],
+        .length = x[2],
+        .columns = x[3],
+        .pairs = from.inputs[1].extents.back(),
+        .positions = from.inputs[1].extents[0],
+        .isInterleaved = from.layer().interleaved,
+        .isIndexed = isPresent(from.inputs, 3)};
+    rows.isWide = rows.isIndexed && from.inputs[3].dtype == DType::kINT64;
+    return withStorage(from.inputs[0].dtype,
+        [&]<typename T>(T) -> std::shared_ptr<Prepared const> { return std::make_shared<RotaryStep<T> const>(rows); });
 }
 
-constexpr Candidate kRotaryCandidates[]{{RotaryEmbedding::kName, "rows", offersOfRotary, buildRotary}};
-constexpr KernelEntry kRotaryKernels[]{{"rotary_embedding", loadRotary}};
+using RotaryFile = StepFile<"rotary_embedding", "rows", offersOfRotary, stepOfRotary>;
 } // namespace
 
 } // namespace tenon::cpu
 
-TENON_KERNELS(RotaryEmbedding, kRotaryCandidates, kRotaryKernels);
+TENON_KERNELS(RotaryEmbedding, RotaryFile::kCandidates, RotaryFile::kKernels);
