@@ -1,6 +1,7 @@
 """Caches of keys and values, rotations and quantization through the public calls, against NumPy."""
 
 import numpy as np
+import pytest
 import tensorrt as trt
 from test_detection_layers import LOGGER, Net
 
@@ -14,7 +15,7 @@ def test_a_cache_is_updated_where_it_stands():
     inputs = [network.add_input("cache", trt.float32, cache.shape), network.add_input("new", trt.float32, update.shape)]
     starts = network.add_input("starts", trt.int32, (2,))
     layer = network.add_kv_cache_update(*inputs, starts, trt.KVCacheMode.LINEAR)
-    assert layer.cache_mode == trt.KVCacheMode.LINEAR and layer.type == trt.LayerType.KVCACHE_UPDATE
+    assert layer.cache_mode == trt.KVCacheMode.LINEAR and layer.type == trt.LayerType.KV_CACHE_UPDATE
     layer.get_output(0).name = "cache_out"
     network.mark_output(layer.get_output(0))
     plan = builder.build_serialized_network(network, builder.create_builder_config())
@@ -43,7 +44,8 @@ def test_rotation_by_positions():
     layer = net.network.add_rotary_embedding(net.input(x), *caches, False, 0)
     layer.set_input(3, net.input(at))
     assert layer.rotary_embedding_dim == 0 and not layer.interleaved
-    layer.rotary_embedding_dim = 3
+    with pytest.raises(RuntimeError, match="rotary_embedding_dim refused the value"):
+        layer.rotary_embedding_dim = 3
     assert layer.rotary_embedding_dim == 0
     (found,) = net.run(layer)
     cosine, sine = np.cos(angle[at])[:, None], np.sin(angle[at])[:, None]
