@@ -2571,7 +2571,7 @@ class IResizeLayer : public ILayer
 class ILoopBoundaryLayer : public ILayer
 {
   public:
-    //! \return the loop. Not implemented in this release: reports an error and returns null.
+    //! \return the loop.
     ILoop* getLoop() const noexcept
     {
         return mBoundary->getLoop();
@@ -2587,7 +2587,7 @@ class ILoopBoundaryLayer : public ILayer
 class IIfConditionalBoundaryLayer : public ILayer
 {
   public:
-    //! \return the conditional. Not implemented in this release: reports an error and returns null.
+    //! \return the conditional.
     IIfConditional* getConditional() const noexcept
     {
         return mBoundary->getConditional();
@@ -2632,7 +2632,7 @@ class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer
 class IIfConditional : public INoCopy
 {
   public:
-    //! Sets the condition. Not implemented in this release: reports an error and returns null.
+    //! Sets the condition.
     //! \param condition a 0-D kBOOL tensor.
     //! \return the condition's layer.
     IConditionLayer* setCondition(ITensor& condition) noexcept
@@ -2640,7 +2640,7 @@ class IIfConditional : public INoCopy
         return mImpl->setCondition(condition);
     }
 
-    //! Adds an output. Not implemented in this release: reports an error and returns null.
+    //! Adds an output.
     //! \param trueSubgraphOutput its value where the condition is true.
     //! \param falseSubgraphOutput its value where the condition is false.
     //! \return the output's layer.
@@ -2649,20 +2649,20 @@ class IIfConditional : public INoCopy
         return mImpl->addOutput(trueSubgraphOutput, falseSubgraphOutput);
     }
 
-    //! Adds an input. Not implemented in this release: reports an error and returns null.
+    //! Adds an input.
     //! \return the input's layer, whose output the branches use.
     IIfConditionalInputLayer* addInput(ITensor& input) noexcept
     {
         return mImpl->addInput(input);
     }
 
-    //! Sets a name for messages; it is copied. Not implemented in this release: reports an error.
+    //! Sets a name for messages; it is copied.
     void setName(char const* name) noexcept
     {
         mImpl->setName(name);
     }
 
-    //! \return the name. Not implemented in this release: reports an error and returns null.
+    //! \return the name.
     char const* getName() const noexcept
     {
         return mImpl->getName();
@@ -2712,19 +2712,19 @@ struct EnumMaxImpl<LoopOutput>
 class ILoopOutputLayer : public ILoopBoundaryLayer
 {
   public:
-    //! \return what the loop gives out. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return what the loop gives out.
     LoopOutput getLoopOutput() const noexcept
     {
         return mImpl->getLoopOutput();
     }
 
-    //! Sets the new axis along which rounds are joined. Not implemented in this release: reports an error.
+    //! Sets the new axis along which rounds are joined.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! Returns the new axis along which rounds are joined. Not implemented in this release: reports an error.
+    //! Returns the new axis along which rounds are joined.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
@@ -2760,7 +2760,7 @@ struct EnumMaxImpl<TripLimit>
 class ITripLimitLayer : public ILoopBoundaryLayer
 {
   public:
-    //! \return what ends the loop. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return what ends the loop.
     TripLimit getTripLimit() const noexcept
     {
         return mImpl->getTripLimit();
@@ -2776,25 +2776,25 @@ class ITripLimitLayer : public ILoopBoundaryLayer
 class IIteratorLayer : public ILoopBoundaryLayer
 {
   public:
-    //! Sets the axis along which slices are taken. Not implemented in this release: reports an error.
+    //! Sets the axis along which slices are taken.
     void setAxis(int32_t axis) noexcept
     {
         mImpl->setAxis(axis);
     }
 
-    //! Returns the axis along which slices are taken. Not implemented in this release: reports an error and returns -1.
+    //! Returns the axis along which slices are taken.
     int32_t getAxis() const noexcept
     {
         return mImpl->getAxis();
     }
 
-    //! Sets whether the walk begins at the last slice. Not implemented in this release: reports an error.
+    //! Sets whether the walk begins at the last slice.
     void setReverse(bool reverse) noexcept
     {
         mImpl->setReverse(reverse);
     }
 
-    //! Says whether the walk begins at the last slice. Not implemented in this release: reports an error.
+    //! Says whether the walk begins at the last slice.
     bool getReverse() const noexcept
     {
         return mImpl->getReverse();
@@ -2813,13 +2813,13 @@ class ILoop : public INoCopy
   public:
     //! Adds a value that changes from round to round.
     //! \param initialValue its first value, from outside.
-    //! \return its layer. Not implemented in this release: reports an error and returns null.
+    //! \return its layer.
     IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept
     {
         return mImpl->addRecurrence(initialValue);
     }
 
-    //! Adds what ends the loop. Not implemented in this release: reports an error and returns null.
+    //! Adds what ends the loop.
     //! \param tensor 0-D: an int32 or int64 count from outside, or a kBOOL from inside.
     //! \param limit which of the two.
     //! \return its layer.
@@ -2828,7 +2828,7 @@ class ILoop : public INoCopy
         return mImpl->addTripLimit(tensor, limit);
     }
 
-    //! Adds a walk along a tensor. Not implemented in this release: reports an error and returns null.
+    //! Adds a walk along a tensor.
     //! \param tensor from outside.
     //! \param axis the axis whose slices are taken.
     //! \param reverse whether to begin at the last slice.
@@ -2838,7 +2838,7 @@ class ILoop : public INoCopy
         return mImpl->addIterator(tensor, axis, reverse);
     }
 
-    //! Adds an output. Not implemented in this release: reports an error and returns null.
+    //! Adds an output.
     //! \param tensor the value: of a recurrence for kLAST_VALUE, else any of the loop.
     //! \param outputKind what is given out.
     //! \param axis the new axis along which rounds are joined.
@@ -2848,13 +2848,13 @@ class ILoop : public INoCopy
         return mImpl->addLoopOutput(tensor, outputKind, axis);
     }
 
-    //! Sets a name for messages; it is copied. Not implemented in this release: reports an error.
+    //! Sets a name for messages; it is copied.
     void setName(char const* name) noexcept
     {
         mImpl->setName(name);
     }
 
-    //! \return the name. Not implemented in this release: reports an error and returns null.
+    //! \return the name.
     char const* getName() const noexcept
     {
         return mImpl->getName();
@@ -4500,13 +4500,13 @@ class INetworkDefinition : public INoCopy
         return mImpl->addResize(input);
     }
 
-    //! Adds a loop, at first without anything in it. Not implemented in this release: reports an error.
+    //! Adds a loop, at first without anything in it.
     ILoop* addLoop() noexcept
     {
         return mImpl->addLoop();
     }
 
-    //! Adds a conditional, at first without anything in it. Not implemented in this release: reports an error.
+    //! Adds a conditional, at first without anything in it.
     IIfConditional* addIfConditional() noexcept
     {
         return mImpl->addIfConditional();

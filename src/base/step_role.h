@@ -18,6 +18,7 @@ enum class StepRole : uint8_t
     kReorder,        //!< Copies a tensor into another layout, or a value into an output.
     kShapeValues,    //!< Writes values that shape inference knows. Arguments that are not empty: real ones.
     kTransfer,       //!< Copies a tensor to the other place, as it is.
+    kTell,           //!< Tells the value of a 0-D tensor, which decides how the run goes on; below 0: 0.
 };
 
 inline constexpr std::array kKernelsOfRoles{
@@ -27,6 +28,7 @@ inline constexpr std::array kKernelsOfRoles{
     std::pair{StepRole::kReorder, std::string_view{"reorder"}},
     std::pair{StepRole::kShapeValues, std::string_view{"shape_values"}},
     std::pair{StepRole::kTransfer, std::string_view{"transfer"}},
+    std::pair{StepRole::kTell, std::string_view{"tell"}},
 };
 
 //! kLayer where the kernel is a layer's own.

@@ -10,6 +10,39 @@
 namespace tenon
 {
 
+BodyPtr Graph::makeBody() const
+{
+    auto body = std::make_shared<Graph>();
+    body->mSymbols = mSymbols;
+    body->mScope = mSymbols->newScope();
+    return body;
+}
+
+ValueId Graph::addBodyInput(std::string name, Value const& operand, BodyInput kind)
+{
+    TensorType type = operand.type;
+    if (kind == BodyInput::kSlice && !type.shape.empty())
+        type.shape.erase(type.shape.begin());
+    ValueId const input = addInput(std::move(name), std::move(type));
+    if (kind == BodyInput::kCaptured && operand.contents)
+        setContents(input, *operand.contents);
+    return input;
+}
+
+Graph::BodyInput Graph::kindOfBodyInput(LoopForm const* loop, size_t position) noexcept
+{
+    if (loop == nullptr || position >= loop->capturedInput())
+        return BodyInput::kCaptured;
+    return position < static_cast<size_t>(loop->carried) ? BodyInput::kCarried : BodyInput::kSlice;
+}
+
+void Graph::bindInput(size_t position, std::shared_ptr<Constant const> constant)
+{
+    ValueId const input = mInputs.at(position);
+    if (readerCount(input) > 0)
+        replaceReads(input, addConstant(value(input).name, std::move(constant)));
+}
+
 ValueId Graph::addInput(std::string name, TensorType type)
 {
     auto const id = static_cast<ValueId>(mValues.size());
@@ -57,7 +90,7 @@ std::vector<Input> Graph::viewsOf(std::vector<ValueId> const& values) const
 
 Inputs Graph::inputsOf(std::vector<ValueId> const& inputs, std::string layerName, ValueId firstOutput)
 {
-    return Inputs{viewsOf(inputs), std::move(layerName), &mSymbols, firstOutput};
+    return Inputs{viewsOf(inputs), std::move(layerName), mSymbols.get(), firstOutput, mScope};
 }
 
 namespace
@@ -222,7 +255,7 @@ void Graph::truncate(Size const& size)
     mValues.resize(size.values);
     mUses.resize(size.values);
     mPlaces.resize(size.nodes);
-    mSymbols.truncate(size.symbols);
+    mSymbols->truncate(size.symbols);
 }
 
 void Graph::eraseNode(NodeId id)

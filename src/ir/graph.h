@@ -63,6 +63,18 @@ struct GraphOutput
 class Graph
 {
   public:
+    Graph()
+        : mSymbols{std::make_shared<SymbolTable>()}
+    {
+    }
+    //! An empty one for a body of a layer of this graph: it has the same symbols.
+    BodyPtr makeBody() const;
+    //! 0: no body.
+    int32_t scope() const noexcept
+    {
+        return mScope;
+    }
+
     // Building, in topological order.
     ValueId addInput(std::string name, TensorType type);
     ValueId addConstant(std::string name, std::shared_ptr<Constant const> constant);
@@ -73,6 +85,18 @@ class Graph
     {
         mValues.at(static_cast<size_t>(value)).name = std::move(name);
     }
+    //! What an input of a body is to the operand of its node.
+    enum class BodyInput : uint8_t
+    {
+        kCarried, //!< Of its type.
+        kSlice,   //!< One along its first axis.
+        kCaptured,
+    };
+    ValueId addBodyInput(std::string name, Value const& operand, BodyInput kind);
+    //! The kind of the input at a position of a loop's body, or of a conditional's (null).
+    static BodyInput kindOfBodyInput(LoopForm const* loop, size_t position) noexcept;
+    //! Reads of an input of a body, whose operand has become a constant, go to that.
+    void bindInput(size_t position, std::shared_ptr<Constant const> constant);
     //! Symbolic values of an input that is a shape tensor; before its readers are added.
     void setContents(ValueId value, Shape contents)
     {
@@ -115,11 +139,11 @@ class Graph
     }
     SymbolTable& symbols() noexcept
     {
-        return mSymbols;
+        return *mSymbols;
     }
     SymbolTable const& symbols() const noexcept
     {
-        return mSymbols;
+        return *mSymbols;
     }
     //! Reads of a value by nodes, in no order: a node that reads it twice stands twice.
     std::span<Use const> uses(ValueId value) const
@@ -168,7 +192,7 @@ class Graph
     };
     Size size() const noexcept
     {
-        return {mNodes.size(), mValues.size(), mSymbols.size()};
+        return {mNodes.size(), mValues.size(), mSymbols->size()};
     }
     void truncate(Size const& size);
     void replaceReads(ValueId from, ValueId to);
@@ -184,7 +208,8 @@ class Graph
     std::vector<ValueId> mInputs;
     std::vector<GraphOutput> mOutputs;
     std::unordered_map<ValueId, std::vector<size_t>> mOutputsOf; //!< Positions in mOutputs.
-    SymbolTable mSymbols;
+    std::shared_ptr<SymbolTable> mSymbols;
+    int32_t mScope{0};
 };
 
 } // namespace tenon

@@ -24,7 +24,7 @@ ShapeExpr Inputs::dataExtent(int32_t index, ShapeExpr const& upper) const
     TENON_ENSURE(mSymbols != nullptr, "layer '{}' needs a symbol table", mLayerName);
     Range range{0, INT64_MAX};
     range.max = upper.range(*mSymbols).max;
-    int32_t const id = mSymbols->find(SymbolKind::kData, mFirstOutput, index, {}, range);
+    int32_t const id = mSymbols->find(SymbolKind::kData, mFirstOutput, index, {}, range, mScope);
     mSymbols->at(id).upper = upper;
     return ShapeExpr::symbol(id);
 }

@@ -7,10 +7,13 @@
 //   std::optional<Shape> contents(Inputs const&) const                             symbolic contents of output 0;
 //                                                                                  long ones with real values are data
 //   static constexpr bool kHasSideEffects{true}                                    is kept even when nothing reads it
+//   std::vector<BodyPtr> bodies                                                    graphs that it runs (see control.h)
+//   LoopForm const& form() const                                                   what it repeats its body with
 // One that users can add has static kPublic besides (layers/public_facts.h).
 #pragma once
 
 #include "base/fields.h"
+#include "ir/control.h"
 #include "ir/expr.h"
 #include "ir/host_tensor.h"
 #include "ir/real_expr.h"
@@ -42,11 +45,13 @@ struct Input
 class Inputs
 {
   public:
-    Inputs(std::vector<Input> inputs, std::string layerName, SymbolTable* symbols = nullptr, int32_t firstOutput = -1)
+    Inputs(std::vector<Input> inputs, std::string layerName, SymbolTable* symbols = nullptr, int32_t firstOutput = -1,
+        int32_t scope = 0)
         : mInputs{std::move(inputs)},
           mLayerName{std::move(layerName)},
           mSymbols{symbols},
-          mFirstOutput{firstOutput}
+          mFirstOutput{firstOutput},
+          mScope{scope}
     {
     }
 
@@ -86,6 +91,7 @@ class Inputs
     std::string mLayerName;
     SymbolTable* mSymbols;
     int32_t mFirstOutput;
+    int32_t mScope;
 };
 
 //! Inputs of the reference; null: optional input that is absent.
@@ -105,6 +111,12 @@ class Layer
     //! Runs the plain loops, or the body; an error when the layer has neither.
     virtual Result<std::vector<HostTensor>> reference(HostTensors const& in) const = 0;
     virtual bool hasSideEffects() const noexcept = 0;
+    //! The graphs that it runs: a loop has one, a conditional has two.
+    virtual std::span<BodyPtr const> bodies() const noexcept = 0;
+    //! The same layer with other bodies.
+    virtual std::shared_ptr<Layer const> withBodies(std::vector<BodyPtr> bodies) const = 0;
+    //! Null: not a loop.
+    virtual LoopForm const* loopForm() const noexcept = 0;
 };
 
 using LayerPtr = std::shared_ptr<Layer const>;
@@ -186,6 +198,27 @@ class LayerOf final : public Layer
             return L::kHasSideEffects;
         else
             return false;
+    }
+    std::span<BodyPtr const> bodies() const noexcept override
+    {
+        if constexpr (requires { mFields.bodies; })
+            return mFields.bodies;
+        else
+            return {};
+    }
+    std::shared_ptr<Layer const> withBodies([[maybe_unused]] std::vector<BodyPtr> bodies) const override
+    {
+        L copy = mFields;
+        if constexpr (requires { mFields.bodies; })
+            copy.bodies = std::move(bodies);
+        return std::make_shared<LayerOf<L> const>(std::move(copy));
+    }
+    LoopForm const* loopForm() const noexcept override
+    {
+        if constexpr (requires { mFields.form(); })
+            return &mFields.form();
+        else
+            return nullptr;
     }
 
   private:

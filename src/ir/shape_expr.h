@@ -177,14 +177,21 @@ struct Symbol
     Range range;
     ShapeExpr upper;    //!< kData: bound in terms of earlier symbols.
     bool isReal{false}; //!< kInputValue: a floating number.
+    int32_t scope{0};   //!< kData: the graph whose value `source` is; 0: the network's, others: bodies.
 };
 
-//! The symbols of one graph.
+//! The symbols of one graph and of the bodies in it: their extents are expressions in the same ones.
 class SymbolTable
 {
   public:
-    //! The symbol of (kind, source, index), made when it is new.
-    int32_t find(SymbolKind kind, int32_t source, int32_t index, std::string name = {}, Range range = {});
+    //! The symbol of (kind, source, index) in a scope, made when it is new.
+    int32_t find(
+        SymbolKind kind, int32_t source, int32_t index, std::string name = {}, Range range = {}, int32_t scope = 0);
+    //! For one more body.
+    int32_t newScope() noexcept
+    {
+        return ++mScopes;
+    }
     Symbol& at(int32_t id)
     {
         return mSymbols.at(static_cast<size_t>(id));
@@ -198,13 +205,14 @@ class SymbolTable
         return static_cast<int32_t>(mSymbols.size());
     }
     //! The symbols of a source, by their index.
-    std::vector<int32_t> ofSource(SymbolKind kind, int32_t source) const;
+    std::vector<int32_t> ofSource(SymbolKind kind, int32_t source, int32_t scope = 0) const;
     //! Forgets all but the first symbols.
     void truncate(int32_t size);
 
   private:
     std::vector<Symbol> mSymbols;
-    std::map<std::tuple<SymbolKind, int32_t, int32_t>, int32_t> mIds; //!< By kind, source and index.
+    std::map<std::tuple<SymbolKind, int32_t, int32_t, int32_t>, int32_t> mIds; //!< By kind, scope, source and index.
+    int32_t mScopes{0};
 };
 
 } // namespace tenon

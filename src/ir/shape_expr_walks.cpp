@@ -390,19 +390,22 @@ ShapeExpr ShapeExpr::replace(int32_t symbol, ShapeExpr const& with) const
     return Replacement{symbol, with}.of(*this);
 }
 
-int32_t SymbolTable::find(SymbolKind kind, int32_t source, int32_t index, std::string name, Range range)
+int32_t SymbolTable::find(
+    SymbolKind kind, int32_t source, int32_t index, std::string name, Range range, int32_t scope)
 {
-    auto const [known, isNew] = mIds.try_emplace({kind, source, index}, size());
+    auto const [known, isNew] = mIds.try_emplace({kind, scope, source, index}, size());
     if (isNew)
-        mSymbols.push_back({kind, source, index, std::move(name), range, {}});
+        mSymbols.push_back({kind, source, index, std::move(name), range, {}, false, scope});
     return known->second;
 }
 
-std::vector<int32_t> SymbolTable::ofSource(SymbolKind kind, int32_t source) const
+std::vector<int32_t> SymbolTable::ofSource(SymbolKind kind, int32_t source, int32_t scope) const
 {
     std::vector<int32_t> found;
-    for (auto at = mIds.lower_bound({kind, source, INT32_MIN});
-         at != mIds.end() && std::get<0>(at->first) == kind && std::get<1>(at->first) == source; ++at)
+    auto const isOne = [&](auto const& key) {
+        return std::get<0>(key) == kind && std::get<1>(key) == scope && std::get<2>(key) == source;
+    };
+    for (auto at = mIds.lower_bound({kind, scope, source, INT32_MIN}); at != mIds.end() && isOne(at->first); ++at)
         found.push_back(at->second);
     return found;
 }
@@ -410,7 +413,7 @@ std::vector<int32_t> SymbolTable::ofSource(SymbolKind kind, int32_t source) cons
 void SymbolTable::truncate(int32_t size)
 {
     for (; this->size() > size; mSymbols.pop_back())
-        mIds.erase({mSymbols.back().kind, mSymbols.back().source, mSymbols.back().index});
+        mIds.erase({mSymbols.back().kind, mSymbols.back().scope, mSymbols.back().source, mSymbols.back().index});
 }
 
 } // namespace tenon

@@ -82,7 +82,10 @@ class Printer
             text += " {" + fields + "}";
         if (mOptions.types && !types.empty())
             text += " : " + types;
-        return text + "\n";
+        text += "\n";
+        for (BodyPtr const& body : node.layer->bodies())
+            text += "{\n" + Printer{*body, mOptions}.print() + "}\n";
+        return text;
     }
 
     Graph const& mGraph;

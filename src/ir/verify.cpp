@@ -90,6 +90,9 @@ class Verifier
                 return broken("tensor '{}' is made twice", output.name);
             mMade[static_cast<size_t>(output.id)] = true;
         }
+        for (BodyPtr const& body : node.layer->bodies())
+            if (Result<Done> sound = verify(*body); !sound)
+                return std::move(sound).error().in("body of layer '" + node.name + "'");
         return Done{};
     }
 

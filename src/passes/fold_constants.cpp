@@ -157,6 +157,8 @@ Rewrite foldConstants(Graph const& graph, Node const& node)
 {
     if (node.outputs.empty() || node.layer->hasSideEffects())
         return skip();
+    if (node.layer->loopForm() != nullptr)
+        return skip(); // It may take any time.
     bool const isKnown = std::all_of(node.inputs.begin(), node.inputs.end(),
         [&](ValueId input) { return input == kNone || graph.constantOf(input) != nullptr; });
     std::optional<Shape> const& contents = graph.value(node.outputs.front()).contents;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <exception>
 #include <map>
+#include <memory>
 #include <new>
 #include <set>
 
@@ -64,7 +65,7 @@ class Runner
         }
         std::chrono::duration<double, std::milli> const spent = std::chrono::steady_clock::now() - start;
         summarise(row, spent.count());
-        return Done{};
+        return runBodies(row);
     }
 
     Result<Done> runAll()
@@ -87,6 +88,32 @@ class Runner
             TENON_TRY(runRow(rows[i]));
             if (mOptions.progress != nullptr && !mOptions.progress->stepComplete(kPhase, static_cast<int32_t>(i)))
                 return cancelled();
+        }
+        return Done{};
+    }
+
+    //! Bodies are graphs like any other. Operands that have become constants are constants inside, too.
+    Result<Done> runBodies(PassRow const& row)
+    {
+        for (NodeId const id : mGraph.order())
+        {
+            Node const& node = mGraph.node(id);
+            size_t before{0};
+            for (BodyPtr const& body : node.layer->bodies())
+            {
+                LoopForm const* const loop = node.layer->loopForm();
+                for (size_t i = loop == nullptr ? 0 : loop->capturedInput(); i < body->inputs().size(); ++i)
+                {
+                    ValueId const operand = node.input(operandOfBodyInput(loop, before, i));
+                    if (operand != kNone && mGraph.constantOf(operand) != nullptr)
+                        body->bindInput(i, mGraph.value(operand).constant);
+                }
+                before += body->inputs().size();
+                std::unique_ptr<Runner>& inside = mBodies[body.get()];
+                if (inside == nullptr)
+                    inside = std::make_unique<Runner>(*body, mOptions);
+                TENON_TRY(inside->runRow(row));
+            }
         }
         return Done{};
     }
@@ -222,6 +249,7 @@ class Runner
     std::vector<uint8_t> mRewrites; //!< By node: how many patches led to it, each from what the one before made.
     std::map<std::string_view, int32_t> mCounts;
     std::set<std::tuple<std::string_view, std::string, std::string>> mSkips;
+    std::map<Graph const*, std::unique_ptr<Runner>> mBodies;
 };
 } // namespace
 

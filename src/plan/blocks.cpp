@@ -91,9 +91,26 @@ class BlockPlanner
                 }
             for (int32_t const output : mProgram.steps[i].outputs)
             {
-                mLives[asSize(root(output))] = {0, step, step};
+                ArenaBlock& life = mLives[asSize(root(output))];
+                life = {0, life.first < 0 ? step : life.first, step};
                 mStreamsOf[asSize(root(output))].add(mProgram.steps[i].stream);
             }
+        }
+        for (size_t i = mProgram.controls.size(); i-- > 0;) // Inner ones first.
+            if (mProgram.controls[i].kind == PlanControlKind::kLoop)
+                extendLives(mProgram.controls[i]);
+    }
+
+    //! What a round finds from outside, or leaves for outside, lives through all rounds.
+    void extendLives(PlanControl const& loop)
+    {
+        for (ArenaBlock& life : mLives)
+        {
+            bool const touches = life.first < loop.last && life.last >= loop.first && life.first >= 0;
+            if (!touches || (life.first >= loop.first && life.last < loop.last))
+                continue;
+            life.first = std::min(life.first, loop.first);
+            life.last = std::max(life.last, loop.last - 1);
         }
     }
 
@@ -120,8 +137,9 @@ class BlockPlanner
     void addOutput(PlanStep const& step, int32_t position)
     {
         int32_t const tensor = root(step.outputs[asSize(position)]);
-        if (mProgram.tensors[asSize(tensor)].kind != PlanTensorKind::kActivation)
-            return;
+        if (mProgram.tensors[asSize(tensor)].kind != PlanTensorKind::kActivation
+            || mResult.blockOf[asSize(tensor)] >= 0)
+            return; // Written again: by another branch, or in another round.
         ArenaBlock const life = mLives[asSize(tensor)];
         int32_t block = mShare ? inheritedBlock(step, position) : -1;
         if (block < 0)

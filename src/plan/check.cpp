@@ -179,6 +179,45 @@ Result<Done> checkNode(PlanNode const& node, std::vector<bool>& known)
     return Done{};
 }
 
+//! Each body is one node's, in the order of the nodes; their nodes follow each other.
+Result<Done> checkBodies(PlanGraph const& graph)
+{
+    auto const nodes = static_cast<int64_t>(graph.nodes.size());
+    int64_t next = graph.bodies.empty() ? nodes : graph.bodies.front().first;
+    for (PlanBody const& body : graph.bodies)
+    {
+        if (body.first != next || body.count < 0 || body.first < 0 || body.first + int64_t{body.count} > nodes)
+            return badArgument("a body has the nodes [{}, {} more) of {}", body.first, body.count, nodes);
+        next = body.first + int64_t{body.count};
+    }
+    if (next != nodes)
+        return badArgument("{} nodes belong to no body, and stand behind those of bodies", nodes - next);
+    std::vector<bool> taken(graph.bodies.size(), false);
+    for (int64_t i = 0; i < nodes; ++i)
+        for (int32_t const body : graph.nodes[static_cast<size_t>(i)].bodies)
+        {
+            if (body < 0 || static_cast<size_t>(body) >= taken.size() || taken[static_cast<size_t>(body)]
+                || graph.bodies[static_cast<size_t>(body)].first <= i)
+                return badArgument("graph node '{}' cannot run body {}", graph.nodes[static_cast<size_t>(i)].name, body);
+            taken[static_cast<size_t>(body)] = true;
+        }
+    for (size_t i = 0; i < taken.size(); ++i)
+        if (!taken[i])
+            return badArgument("no graph node runs body {}", i);
+    return Done{};
+}
+
+Result<Done> enterBody(PlanBody const& body, std::vector<bool>& known)
+{
+    for (int32_t const input : body.inputs)
+    {
+        if (input < 0 || static_cast<size_t>(input) >= known.size() || known[static_cast<size_t>(input)])
+            return badArgument("a body has the unknown input {}, or one that is made elsewhere", input);
+        known[static_cast<size_t>(input)] = true;
+    }
+    return Done{};
+}
+
 Result<Done> checkGraph(Plan const& plan)
 {
     std::vector<bool> known(plan.graph.values.size(), false);
@@ -193,8 +232,20 @@ Result<Done> checkGraph(Plan const& plan)
     for (PlanIO const& io : plan.io)
         if (io.isInput && io.graphValue >= 0)
             known[static_cast<size_t>(io.graphValue)] = true;
-    for (PlanNode const& node : plan.graph.nodes)
-        TENON_TRY(checkNode(node, known));
+    TENON_TRY(checkBodies(plan.graph));
+    size_t body{0};
+    for (size_t i = 0; i < plan.graph.nodes.size(); ++i)
+    {
+        for (; body < plan.graph.bodies.size() && static_cast<size_t>(plan.graph.bodies[body].first) <= i; ++body)
+            TENON_TRY(enterBody(plan.graph.bodies[body], known));
+        TENON_TRY(checkNode(plan.graph.nodes[i], known));
+    }
+    for (; body < plan.graph.bodies.size(); ++body) // Without nodes of its own.
+        TENON_TRY(enterBody(plan.graph.bodies[body], known));
+    for (PlanBody const& each : plan.graph.bodies)
+        for (int32_t const output : each.outputs)
+            if (output < 0 || static_cast<size_t>(output) >= known.size() || !known[static_cast<size_t>(output)])
+                return badArgument("a body gives value {}, which nothing in it makes", output);
     for (PlanIO const& io : plan.io)
         if (!io.isInput && io.graphValue >= 0 && !known[static_cast<size_t>(io.graphValue)])
             return badArgument("no graph node produces output '{}'", io.name);

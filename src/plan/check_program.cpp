@@ -3,6 +3,7 @@
 
 #include "base/cancellation.h"
 #include "base/real_op.h"
+#include "plan/controls.h"
 #include "plan/lookup.h"
 #include "plan/regions.h"
 
@@ -86,9 +87,11 @@ class Checker
         TENON_TRY(checkSizes());
         TENON_TRY(checkSources());
         TENON_TRY(checkInstructions());
+        TENON_TRY(checkControls(mProgram));
         TENON_TRY(checkSymbols());
         mKnownAfter = knownAfter(mProgram);
         TENON_TRY(checkTensors());
+        TENON_TRY(checkDecisions());
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
             cancellationPoint();
@@ -178,7 +181,11 @@ class Checker
         if (!isIndex(symbol.source, mProgram.steps))
             return badArgument("symbol {} comes from the unknown step {}", index, symbol.source);
         auto const& produces = at(mProgram.steps, symbol.source).produces;
-        if (!isIndex(symbol.index, produces) || at(produces, symbol.index) != index)
+        bool const isJoined = std::ranges::any_of(mProgram.controls, [&](PlanControl const& control) {
+            return control.last == symbol.source + 1
+                && std::ranges::any_of(control.joins, [&](PlanJoin const& join) { return join.symbol == index; });
+        });
+        if (!isJoined && (!isIndex(symbol.index, produces) || at(produces, symbol.index) != index))
             return badArgument("step {} does not produce symbol {}", symbol.source, index);
         if (symbol.upper < 0 || symbol.upper >= registerCount(mProgram) || at(highest, symbol.upper) >= index
             || isRealRegister(symbol.upper))
@@ -228,7 +235,7 @@ class Checker
     Result<Done> checkTensor(int32_t index)
     {
         PlanTensor const& tensor = at(mProgram.tensors, index);
-        if (tensor.kind > PlanTensorKind::kView || !isValid(tensor.dtype) || !isValid(tensor.layout)
+        if (tensor.kind > PlanTensorKind::kPart || !isValid(tensor.dtype) || !isValid(tensor.layout)
             || tensor.place > Place::kHost)
             return badArgument("unknown kind, data type, layout or place");
         bool const values = tensor.kind == PlanTensorKind::kValues;
@@ -246,7 +253,8 @@ class Checker
         {
         case PlanTensorKind::kIO: return checkIOTensor(index, tensor);
         case PlanTensorKind::kWeight: return checkWeightTensor(tensor);
-        case PlanTensorKind::kView: return checkView(index);
+        case PlanTensorKind::kView:
+        case PlanTensorKind::kPart: return checkView(index);
         default: return Done{};
         }
     }
@@ -260,6 +268,36 @@ class Checker
         bool const fits = tensor.kind == PlanTensorKind::kValues && tensor.dtype == DType::kFLOAT && isWhole;
         if (count != 0 && !fits)
             return badArgument("a real number is taken for an extent");
+        return Done{};
+    }
+
+    //! Registers that controls go by are whole numbers, known in time.
+    Result<Done> checkDecisions() const
+    {
+        auto const fits = [&](int32_t reg, int32_t before) {
+            return reg >= 0 && reg < registerCount(mProgram) && !isRealRegister(reg) && at(mKnownAfter, reg) < before;
+        };
+        std::set<int32_t> parts;
+        for (PlanControl const& control : mProgram.controls)
+        {
+            bool const isLoop = control.kind == PlanControlKind::kLoop;
+            bool good = isLoop ? control.condition == -1 || fits(control.condition, control.middle)
+                               : fits(control.condition, control.first) && control.count == -1 && control.parts.empty();
+            good = good && (control.count == -1 || fits(control.count, control.first));
+            good = good && (!isLoop || control.joins.empty());
+            for (PlanPart const& part : control.parts)
+                good = good && isIndex(part.tensor, mProgram.tensors)
+                    && at(mProgram.tensors, part.tensor).kind == PlanTensorKind::kPart
+                    && parts.insert(part.tensor).second && fits(part.length, control.first)
+                    && (part.fromBehind == -1 || fits(part.fromBehind, control.first));
+            for (PlanJoin const& join : control.joins)
+                good = good && isIndex(join.symbol, mProgram.symbols)
+                    && at(mProgram.symbols, join.symbol).kind == PlanSymbolKind::kData
+                    && at(mProgram.symbols, join.symbol).source == control.last - 1 && fits(join.whenTrue, control.last)
+                    && fits(join.whenFalse, control.last);
+            if (!good)
+                return badArgument("control '{}' goes by registers or tensors that do not fit it", control.name);
+        }
         return Done{};
     }
 
@@ -420,14 +458,29 @@ class Checker
             || (memory.kind == PlanTensorKind::kIO && !at(mPlan.io, memory.index).isInput);
         if (!writable)
             return badArgument("it writes tensor '{}', which is an input or a constant", tensor.name);
-        if (mWriter[static_cast<size_t>(root)] >= 0 || mLastRead[static_cast<size_t>(root)] >= 0)
+        bool const isAgain = mWriter[static_cast<size_t>(root)] >= 0 || mLastRead[static_cast<size_t>(root)] >= 0;
+        if (isAgain && !isControlled(index))
             return badArgument("it writes tensor '{}', which has been written or read before", tensor.name);
-        for (PlanTensor const* each : {&tensor, &memory})
+        for (PlanTensor const* each : {&tensor, isPartOf(output) ? &tensor : &memory})
             for (int32_t const reg : each->extents)
                 if (at(mKnownAfter, reg) > index)
                     return badArgument("an extent of tensor '{}' is not known when it runs", tensor.name);
         mWriter[static_cast<size_t>(root)] = index;
         return Done{};
+    }
+
+    bool isPartOf(int32_t tensor) const
+    {
+        while (at(mProgram.tensors, tensor).kind == PlanTensorKind::kView)
+            tensor = at(mProgram.tensors, tensor).index;
+        return at(mProgram.tensors, tensor).kind == PlanTensorKind::kPart;
+    }
+
+    //! Rounds of a loop write again what they carry, and each branch of a conditional writes its outputs.
+    bool isControlled(int32_t step) const
+    {
+        return std::ranges::any_of(mProgram.controls,
+            [&](PlanControl const& control) { return step >= control.first && step < control.last; });
     }
 
     //! Memory is shared only with an input that nobody reads afterwards.
@@ -486,7 +539,7 @@ int32_t rootOf(Program const& program, int32_t index) noexcept
         if (!isIndex(index, program.tensors))
             return -1;
         PlanTensor const& tensor = at(program.tensors, index);
-        if (tensor.kind != PlanTensorKind::kView)
+        if (tensor.kind != PlanTensorKind::kView && tensor.kind != PlanTensorKind::kPart)
             return index;
         index = tensor.index;
     }

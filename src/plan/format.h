@@ -7,7 +7,7 @@ namespace tenon
 {
 
 inline constexpr char kPlanMagic[8]{'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
-inline constexpr uint32_t kPlanFormat{2}; //!< Raised whenever an older reader would misread a file.
+inline constexpr uint32_t kPlanFormat{3}; //!< Raised whenever an older reader would misread a file.
 inline constexpr uint64_t kPlanPage{4096};
 inline constexpr uint64_t kWeightAlignment{64};
 

@@ -66,6 +66,16 @@ struct PlanNode
     std::vector<std::string> origins;
     std::vector<int32_t> inputs; //!< Graph values; −1: absent.
     std::vector<int32_t> outputs;
+    std::vector<int32_t> bodies; //!< Of a loop or conditional: positions among the graph's bodies.
+};
+
+//! A graph that a node runs. Its values stand in the one table of values.
+struct PlanBody
+{
+    int32_t first{0}; //!< Node.
+    int32_t count{0};
+    std::vector<int32_t> inputs;
+    std::vector<int32_t> outputs;
 };
 
 struct PlanValue
@@ -76,8 +86,14 @@ struct PlanValue
 
 struct PlanGraph
 {
-    std::vector<PlanNode> nodes; //!< In topological order.
+    std::vector<PlanNode> nodes; //!< In topological order: the network's own, then those of each body.
     std::vector<PlanValue> values;
+    std::vector<PlanBody> bodies; //!< A body stands behind the node that runs it.
+
+    size_t ownNodes() const noexcept
+    {
+        return bodies.empty() ? nodes.size() : static_cast<size_t>(bodies.front().first);
+    }
 };
 
 //! A fusion, refusal, tactic or reformat with its reason.

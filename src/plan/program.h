@@ -97,6 +97,7 @@ enum class PlanTensorKind : uint8_t
     //! the kernel "shape_values" only, whose arguments are then not empty.
     kValues,
     kView, //!< Shares the memory of tensor `index`.
+    kPart, //!< In the memory of tensor `index`: at its beginning, or where a loop's round says (PlanPart).
 };
 
 struct PlanTensor
@@ -132,6 +133,42 @@ struct PlanStep
     Place place{Place::kDevice};
 };
 
+//! A tensor of kind kPart that is another slice of its memory in each round of a loop.
+struct PlanPart
+{
+    int32_t tensor{-1};
+    int32_t length{-1};     //!< Register: how many slices there are.
+    int32_t fromBehind{-1}; //!< Register: round i has slice (its value) − 1 − i; −1: slice i.
+};
+
+//! An extent that the branches of a conditional tell.
+struct PlanJoin
+{
+    int32_t symbol{-1}; //!< kData, told by the conditional's last step.
+    int32_t whenTrue{-1}; //!< Register.
+    int32_t whenFalse{-1};
+};
+
+enum class PlanControlKind : uint8_t
+{
+    kLoop,        //!< Steps [first, middle) make the condition, which ends the loop or lets [middle, last) run.
+    kConditional, //!< Steps [first, middle) run where the condition is not 0, else [middle, last).
+};
+
+//! Steps that run many times, or not at all. Nested ones lie within one of the two parts; outer ones stand first.
+struct PlanControl
+{
+    PlanControlKind kind{PlanControlKind::kLoop};
+    int32_t first{0};
+    int32_t middle{0};
+    int32_t last{0};
+    int32_t condition{-1}; //!< Register. −1: a loop without one.
+    int32_t count{-1};     //!< Register: most rounds of a loop. −1: no limit.
+    std::vector<PlanPart> parts;
+    std::vector<PlanJoin> joins;
+    std::string name;
+};
+
 struct Program
 {
     std::string device;
@@ -139,6 +176,7 @@ struct Program
     std::vector<PlanShapeInstruction> shapes;
     std::vector<PlanTensor> tensors;
     std::vector<PlanStep> steps;
+    std::vector<PlanControl> controls; //!< By first step.
 };
 
 } // namespace tenon

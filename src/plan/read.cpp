@@ -43,6 +43,9 @@ class Reader
         plan.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
             return PlanValue{stringOf(y.name()), y.weight()};
         }));
+        plan.graph.bodies = TENON_TRY(tablesOf<PlanBody>(x.bodies(), [&](auto const& y) -> Result<PlanBody> {
+            return PlanBody{y.first(), y.count(), listOf(y.inputs()), listOf(y.outputs())};
+        }));
         plan.programs = TENON_TRY(tablesOf<Program>(x.programs(), [&](auto const& y) { return read(y); }));
         plan.decisions = TENON_TRY(tablesOf<PlanDecision>(x.decisions(), [&](auto const& y) -> Result<PlanDecision> {
             return PlanDecision{stringOf(y.kind()), stringOf(y.layer()), stringOf(y.text())};
@@ -201,7 +204,7 @@ class Reader
     Result<PlanNode> read(stored::Node const& x)
     {
         return PlanNode{stringOf(x.layer()), listOf(x.fields()), stringOf(x.name()), textsOf(x.origins()),
-            listOf(x.inputs()), listOf(x.outputs())};
+            listOf(x.inputs()), listOf(x.outputs()), listOf(x.bodies())};
     }
 
     Result<PlanSymbol> read(stored::Symbol const& x)
@@ -240,6 +243,26 @@ class Reader
         return step;
     }
 
+    Result<PlanControl> read(stored::Control const& x)
+    {
+        PlanControl control{.kind = static_cast<PlanControlKind>(x.kind()),
+            .first = x.first(),
+            .middle = x.middle(),
+            .last = x.last(),
+            .condition = x.condition(),
+            .count = x.count(),
+            .parts = {},
+            .joins = {},
+            .name = stringOf(x.name())};
+        if (x.parts() != nullptr && spend(x.parts()->size() * sizeof(PlanPart)))
+            for (stored::Part const* part : *x.parts())
+                control.parts.push_back({part->tensor(), part->length(), part->from_behind()});
+        if (x.joins() != nullptr && spend(x.joins()->size() * sizeof(PlanJoin)))
+            for (stored::Join const* join : *x.joins())
+                control.joins.push_back({join->symbol(), join->when_true(), join->when_false()});
+        return control;
+    }
+
     Result<Program> read(stored::Program const& x)
     {
         Program program;
@@ -254,6 +277,7 @@ class Reader
             }
         program.tensors = TENON_TRY(tablesOf<PlanTensor>(x.tensors(), [&](auto const& y) { return read(y); }));
         program.steps = TENON_TRY(tablesOf<PlanStep>(x.steps(), [&](auto const& y) { return read(y); }));
+        program.controls = TENON_TRY(tablesOf<PlanControl>(x.controls(), [&](auto const& y) { return read(y); }));
         return program;
     }
 

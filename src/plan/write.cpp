@@ -102,9 +102,16 @@ class Writer
                                                     auto const layer = text(x.layer);
                                                     return stored::CreateNote(mOut, layer, text(x.text));
                                                 });
+        auto const bodies = plan.graph.bodies.empty() ? fb::Offset<fb::Vector<fb::Offset<stored::Body>>>{}
+                                                      : tables<stored::Body>(plan.graph.bodies, [&](PlanBody const& x) {
+                                                            auto const inputs = mOut.CreateVector(x.inputs);
+                                                            auto const outputs = mOut.CreateVector(x.outputs);
+                                                            return stored::CreateBody(
+                                                                mOut, x.first, x.count, inputs, outputs);
+                                                        });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
-            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams));
+            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 
@@ -172,7 +179,8 @@ class Writer
         auto const origins = texts(x.origins);
         auto const inputs = mOut.CreateVector(x.inputs);
         auto const outputs = mOut.CreateVector(x.outputs);
-        return stored::CreateNode(mOut, layer, fields, name, origins, inputs, outputs);
+        auto const bodies = x.bodies.empty() ? fb::Offset<fb::Vector<int32_t>>{} : mOut.CreateVector(x.bodies);
+        return stored::CreateNode(mOut, layer, fields, name, origins, inputs, outputs, bodies);
     }
     fb::Offset<stored::Decision> write(PlanDecision const& x)
     {
@@ -220,6 +228,19 @@ class Writer
         return stored::CreateStep(mOut, kernel, args, inputs, outputs, inPlace, produces, x.graphNode, name, candidate,
             x.tactic, x.code, x.stream, x.isFence, x.cost, static_cast<uint8_t>(x.place));
     }
+    fb::Offset<stored::Control> write(PlanControl const& x)
+    {
+        std::vector<stored::Part> parts;
+        for (PlanPart const& part : x.parts)
+            parts.emplace_back(part.tensor, part.length, part.fromBehind);
+        std::vector<stored::Join> joins;
+        for (PlanJoin const& join : x.joins)
+            joins.emplace_back(join.symbol, join.whenTrue, join.whenFalse);
+        auto const storedParts = mOut.CreateVectorOfStructs(parts);
+        auto const storedJoins = mOut.CreateVectorOfStructs(joins);
+        return stored::CreateControl(mOut, static_cast<uint8_t>(x.kind), x.first, x.middle, x.last, x.condition,
+            x.count, storedParts, storedJoins, text(x.name));
+    }
     fb::Offset<stored::Program> write(Program const& x)
     {
         auto const device = text(x.device);
@@ -233,7 +254,10 @@ class Writer
         auto const shapes = mOut.CreateVectorOfStructs(instructions);
         auto const tensors = tables<stored::Tensor>(x.tensors, [&](PlanTensor const& y) { return write(y); });
         auto const steps = tables<stored::Step>(x.steps, [&](PlanStep const& y) { return write(y); });
-        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps);
+        auto const controls = x.controls.empty()
+            ? fb::Offset<fb::Vector<fb::Offset<stored::Control>>>{}
+            : tables<stored::Control>(x.controls, [&](PlanControl const& y) { return write(y); });
+        return stored::CreateProgram(mOut, device, symbols, shapes, tensors, steps, controls);
     }
 
     fb::FlatBufferBuilder mOut{1 << 16};

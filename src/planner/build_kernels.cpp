@@ -30,7 +30,8 @@ Result<Kernels> buildKernels(
         .threads = request.threads,
         .work = [&](size_t index) -> Result<Done> {
             Choice const& choice = all[index];
-            if (needed.nodes[static_cast<size_t>(choice.node)] && !choice.offer().isView)
+            bool const runs = needed.nodes[static_cast<size_t>(choice.node)] && !choice.offer().isView;
+            if (runs && request.graph.node(choice.node).layer->bodies().empty())
                 kernels[index] = TENON_TRY(buildKernel(request, request.graph.node(choice.node), choice.offer()));
             return Done{};
         },

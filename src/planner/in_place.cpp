@@ -28,12 +28,43 @@ std::vector<std::vector<int32_t>> readsOf(Program const& program)
     return reads;
 }
 
+//! By root tensor: the steps that write its memory under any name.
+std::vector<std::vector<int32_t>> writesOf(Program const& program)
+{
+    std::vector<std::vector<int32_t>> writes(program.tensors.size());
+    for (size_t i = 0; i < program.steps.size(); ++i)
+        for (int32_t const output : program.steps[i].outputs)
+            writes[static_cast<size_t>(rootOf(program, output))].push_back(static_cast<int32_t>(i));
+    return writes;
+}
+
+//! By step: the innermost loop around it; −1: none.
+std::vector<int32_t> loopsOf(Program const& program)
+{
+    std::vector<int32_t> loops(program.steps.size(), -1);
+    for (size_t i = 0; i < program.controls.size(); ++i)
+        if (program.controls[i].kind == PlanControlKind::kLoop)
+            for (int32_t step = program.controls[i].first; step < program.controls[i].last; ++step)
+                loops[static_cast<size_t>(step)] = static_cast<int32_t>(i);
+    return loops;
+}
+
+//! Whether it is a slice of its memory, or a view of one.
+bool isPart(Program const& program, int32_t tensor)
+{
+    while (tensorAt(program, tensor).kind == PlanTensorKind::kView)
+        tensor = tensorAt(program, tensor).index;
+    return tensorAt(program, tensor).kind == PlanTensorKind::kPart;
+}
+
 class InPlace
 {
   public:
     explicit InPlace(Program& program)
         : mProgram{program},
           mReads{readsOf(program)},
+          mWrites{writesOf(program)},
+          mLoops{loopsOf(program)},
           mRegions{regionsOf(program)},
           mRegionOf{regionOfSteps(mRegions)}
     {
@@ -72,12 +103,21 @@ class InPlace
         bool const same = to.kind == PlanTensorKind::kActivation
             && tensorAt(mProgram, root).kind == PlanTensorKind::kActivation && to.layout == from.layout
             && to.extents == from.extents && bitsOf(to.dtype) == bitsOf(from.dtype);
-        if (!same || mReads[static_cast<size_t>(root)].back() != index || isReadBeside(root, index))
+        if (!same || mReads[static_cast<size_t>(root)].back() != index || isReadBeside(root, index)
+            || isPart(mProgram, source) || isReadInNextRound(root, index))
             return false;
         // Another operand in the same memory would be read after it was written over.
         return std::count_if(step.inputs.begin(), step.inputs.end(), [&](int32_t each) {
             return each >= 0 && rootOf(mProgram, each) == root;
         }) == 1;
+    }
+
+    //! Whether the step, which a loop repeats, would find there what it wrote: the loop does not write it anew.
+    bool isReadInNextRound(int32_t root, int32_t index) const
+    {
+        int32_t const loop = mLoops[static_cast<size_t>(index)];
+        return std::ranges::any_of(mWrites[static_cast<size_t>(root)],
+            [&](int32_t writer) { return mLoops[static_cast<size_t>(writer)] != loop; });
     }
 
     //! Whether a step of another stream, which may run at the same time, reads the memory.
@@ -92,6 +132,8 @@ class InPlace
 
     Program& mProgram;
     std::vector<std::vector<int32_t>> mReads;
+    std::vector<std::vector<int32_t>> mWrites;
+    std::vector<int32_t> mLoops;
     std::vector<Region> mRegions;
     std::vector<int32_t> mRegionOf;
 };

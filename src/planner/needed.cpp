@@ -9,9 +9,10 @@ namespace
 class Walk
 {
   public:
-    Walk(Graph const& graph, Choices const& choices)
+    Walk(Graph const& graph, Choices const& choices, NeededInside const& inside)
         : mGraph{graph},
-          mChoices{choices}
+          mChoices{choices},
+          mInside{inside}
     {
         size_t last{0};
         for (NodeId const id : graph.order())
@@ -43,6 +44,7 @@ class Walk
             mOpen.pop_back();
             operands(id);
         }
+        mNeeded.values = std::move(mSeen);
         return std::move(mNeeded);
     }
 
@@ -71,6 +73,10 @@ class Walk
     void operands(NodeId id)
     {
         Node const& node = mGraph.node(id);
+        for (ValueId const output : node.outputs)
+            shape(mGraph.typeOf(output).shape);
+        if (std::vector<Needed const*> const inside = mInside(id); !inside.empty())
+            return control(node, inside);
         Choice const* choice = mChoices.of(id);
         for (size_t i = 0; i < node.inputs.size(); ++i)
         {
@@ -82,8 +88,39 @@ class Walk
             else if (std::optional<Shape> const contents = knownContents(mGraph.value(node.inputs[i])))
                 shape(*contents);
         }
-        for (ValueId const output : node.outputs)
-            shape(mGraph.typeOf(output).shape);
+    }
+    //! What is known before the run, or not read inside, need not be in memory.
+    void control(Node const& node, std::vector<Needed const*> const& inside)
+    {
+        LoopForm const* const loop = node.layer->loopForm();
+        auto const known = [&](size_t operand) {
+            if (node.input(operand) == kNone)
+                return;
+            if (std::optional<Shape> const contents = knownContents(mGraph.value(node.input(operand))))
+                shape(*contents);
+            else
+                value(node.input(operand));
+        };
+        known(0);
+        for (size_t i = 0; loop != nullptr && i < loop->capturedInput(); ++i)
+        {
+            value(node.input(i + 1));
+            shape(mGraph.typeOf(node.input(i + 1)).shape);
+        }
+        for (size_t i = 0; loop != nullptr && i < loop->joined.size(); ++i)
+            known(loop->length(i));
+        size_t before{0};
+        for (size_t i = 0; i < inside.size(); ++i)
+        {
+            Graph const& body = *node.layer->bodies()[i];
+            for (size_t input = loop == nullptr ? 0 : loop->capturedInput(); input < body.inputs().size(); ++input)
+                if (inside[i]->values[static_cast<size_t>(body.inputs()[input])])
+                    value(node.input(operandOfBodyInput(loop, before, input)));
+            before += body.inputs().size();
+            for (size_t id = 0; id < inside[i]->symbols.size(); ++id)
+                if (inside[i]->symbols[id])
+                    symbol(static_cast<int32_t>(id));
+        }
     }
     void shape(Shape const& extents)
     {
@@ -103,17 +140,20 @@ class Walk
         Symbol const& symbol = mGraph.symbols().at(id);
         if (symbol.kind != SymbolKind::kData)
             return;
+        if (symbol.scope != mGraph.scope()) // The graph that it is from sees to it.
+            return shape({symbol.upper});
         if (Node const* producer = mGraph.producerOf(symbol.source))
             node(producer->id);
         shape({symbol.upper});
         // A step tells its values in order: one needs those before it.
-        for (int32_t const other : mGraph.symbols().ofSource(SymbolKind::kData, symbol.source))
+        for (int32_t const other : mGraph.symbols().ofSource(SymbolKind::kData, symbol.source, symbol.scope))
             if (mGraph.symbols().at(other).index < symbol.index)
                 this->symbol(other);
     }
 
     Graph const& mGraph;
     Choices const& mChoices;
+    NeededInside const& mInside;
     Needed mNeeded;
     std::vector<bool> mSeen;
     std::vector<NodeId> mOpen;
@@ -121,9 +161,9 @@ class Walk
 };
 } // namespace
 
-Needed findNeeded(Graph const& graph, Choices const& choices)
+Needed findNeeded(Graph const& graph, Choices const& choices, NeededInside const& inside)
 {
-    return Walk{graph, choices}.run();
+    return Walk{graph, choices, inside}.run();
 }
 
 } // namespace tenon::planner

@@ -4,6 +4,7 @@
 
 #include "planner/choices.h"
 
+#include <functional>
 #include <vector>
 
 namespace tenon::planner
@@ -12,9 +13,13 @@ namespace tenon::planner
 struct Needed
 {
     std::vector<bool> nodes;   //!< By NodeId.
+    std::vector<bool> values;  //!< By ValueId: steps read it, or it is an output.
     std::vector<bool> symbols; //!< By symbol id: extents or contents of something that is used depend on it.
 };
 
-Needed findNeeded(Graph const& graph, Choices const& choices);
+//! What is needed in the bodies of a node; empty: it has none.
+using NeededInside = std::function<std::vector<Needed const*>(NodeId node)>;
+
+Needed findNeeded(Graph const& graph, Choices const& choices, NeededInside const& inside);
 
 } // namespace tenon::planner

@@ -7,6 +7,7 @@
 #include "planner/guarded.h"
 #include "planner/in_place.h"
 #include "planner/needed.h"
+#include "planner/planned_graph.h"
 #include "planner/portable_graph.h"
 #include "planner/program_writer.h"
 #include "planner/streams.h"
@@ -72,30 +73,77 @@ Error nothingFits(Backend const& backend, Node const& node, planner::Choice cons
         node.layer->name(), reasons);
 }
 
-Result<planner::Choices> collectOffers(Graph const& graph, Backend const& backend, Target const& target,
-    PlanOptions const& options, std::span<int64_t const> typical)
+size_t nodeCount(Graph const& graph)
 {
-    planner::Choices choices;
-    Phase phase{options, kOffersPhase, graph.order().size()};
+    size_t count = graph.order().size();
     for (NodeId const id : graph.order())
-    {
-        Node const& node = graph.node(id);
-        if (!phase.advance())
-            return cancelled();
-        if (!mustRun(graph, node))
-            continue;
-        Offers offers;
-        TENON_TRY(planner::guarded(node, [&] {
-            offers = backend.offers({&graph, &node, typical, &target});
-            return Result<Done>{Done{}};
-        }));
-        planner::Choice choice{id, std::move(offers.accepted), std::move(offers.refused)};
-        if (choice.offers.empty())
-            return nothingFits(backend, node, choice);
-        choices.add(std::move(choice));
-    }
-    return choices;
+        for (BodyPtr const& body : graph.node(id).layer->bodies())
+            count += nodeCount(*body);
+    return count;
 }
+
+//! Of a loop or conditional: row-major operands on the device. Its cost is that of its bodies, which is not known yet.
+Offer controlOffer(Node const& node)
+{
+    Offer offer;
+    offer.candidate = node.layer->loopForm() != nullptr ? "loop" : "conditional";
+    offer.inputs.assign(node.inputs.size(), Layout::kLinear);
+    offer.outputs.assign(node.outputs.size(), Layout::kLinear);
+    return offer;
+}
+
+class OfferCollector
+{
+  public:
+    OfferCollector(Backend const& backend, Target const& target, std::span<int64_t const> typical, Phase& phase)
+        : mBackend{backend},
+          mTarget{target},
+          mTypical{typical},
+          mPhase{phase}
+    {
+    }
+
+    Result<Done> collect(planner::PlannedGraph& planned)
+    {
+        Graph const& graph = *planned.graph;
+        for (NodeId const id : graph.order())
+        {
+            Node const& node = graph.node(id);
+            if (!mPhase.advance())
+                return cancelled();
+            if (planner::isControl(node))
+                for (BodyPtr const& body : node.layer->bodies())
+                    TENON_TRY(collect(planned.bodies[id].emplace_back(*body)));
+            else if (!mustRun(graph, node))
+                continue;
+            TENON_TRY(choose(planned, node));
+        }
+        return Done{};
+    }
+
+  private:
+    Result<Done> choose(planner::PlannedGraph& planned, Node const& node)
+    {
+        Offers offers;
+        if (planner::isControl(node))
+            offers.accepted.push_back(controlOffer(node));
+        else
+            TENON_TRY(planner::guarded(node, [&] {
+                offers = mBackend.offers({planned.graph, &node, mTypical, &mTarget});
+                return Result<Done>{Done{}};
+            }));
+        planner::Choice choice{node.id, std::move(offers.accepted), std::move(offers.refused)};
+        if (choice.offers.empty())
+            return nothingFits(mBackend, node, choice);
+        planned.choices.add(std::move(choice));
+        return Done{};
+    }
+
+    Backend const& mBackend;
+    Target const& mTarget;
+    std::span<int64_t const> mTypical;
+    Phase& mPhase;
+};
 
 Result<Done> timeOffers(planner::KernelRequest const& kernels, PlanOptions const& options, planner::Choices& choices,
     planner::SeamCosts& seams)
@@ -108,18 +156,64 @@ Result<Done> timeOffers(planner::KernelRequest const& kernels, PlanOptions const
         {kernels, *timing.device, timing.rounds, timing.runs, options.threads, timing.known}, choices, seams, listener);
 }
 
-Result<Program> writeProgram(planner::ProgramSource const& source, PlanOptions const& options,
-    planner::Weights& weights, planner::CodeTable& code, Decisions& decisions)
+//! Where the network's tensors are is for its bindings to say; of a body's, the condition is read on the host.
+planner::Homes homesIn(Graph const& graph, std::vector<PlanIO> const& io, Target const& target)
+{
+    return planner::homesOf(graph, graph.scope() == 0 ? io : std::vector<PlanIO>{}, target);
+}
+
+planner::Needed neededIn(planner::PlannedGraph const& planned)
+{
+    return planner::findNeeded(*planned.graph, planned.choices, [&](NodeId node) {
+        std::vector<planner::Needed const*> inside;
+        if (auto const found = planned.bodies.find(node); found != planned.bodies.end())
+            for (planner::PlannedGraph const& body : found->second)
+                inside.push_back(&body.needed);
+        return inside;
+    });
+}
+
+//! Registers of what controls are told while they run, behind those of the graph's symbols.
+void addTold(planner::PlannedGraph const& planned, std::vector<PlanSymbol>& symbols, planner::ToldRegisters& told)
+{
+    for (auto const& [id, bodies] : planned.bodies)
+    {
+        if (!planned.needed.nodes[static_cast<size_t>(id)])
+            continue;
+        for (auto const& [kind, value] : planner::toldValues(*planned.graph, planned.graph->node(id)))
+        {
+            told[{planned.graph, id, kind}] = static_cast<int32_t>(symbols.size());
+            symbols.push_back({.kind = PlanSymbolKind::kData,
+                .max = kind == planner::Told::kCondition ? 1 : INT64_MAX,
+                .name = value->name});
+        }
+        for (planner::PlannedGraph const& body : bodies)
+            addTold(body, symbols, told);
+    }
+}
+
+Result<Program> writeProgram(planner::ProgramSource const& source, planner::PlannedGraph& planned,
+    PlanOptions const& options, planner::Weights& weights, planner::CodeTable& code, Decisions& decisions)
 {
     std::vector<int32_t> registers;
-    std::vector<PlanSymbol> symbols =
-        TENON_TRY(planner::planSymbols(source.graph, options.io, options.profiles, source.needed.symbols, registers));
-    Phase phase{options, kBuildPhase, source.choices.all().size()};
-    planner::Kernels kernels =
-        TENON_TRY(planner::buildKernels({source.graph, source.backend, source.target, source.typical, options.threads},
-            source.choices, source.needed, [&] { return phase.advance(); }));
-    planner::ProgramWriter writer{
-        source, std::move(symbols), std::move(registers), std::move(kernels), weights, code, decisions};
+    std::vector<PlanSymbol> symbols = TENON_TRY(
+        planner::planSymbols(*planned.graph, options.io, options.profiles, planned.needed.symbols, registers));
+    planner::ToldRegisters told;
+    addTold(planned, symbols, told);
+    size_t count{0};
+    TENON_TRY(planned.forEach([&](planner::PlannedGraph const& each) -> Result<Done> {
+        count += each.choices.all().size();
+        return Done{};
+    }));
+    Phase phase{options, kBuildPhase, count};
+    TENON_TRY(planned.forEach([&](planner::PlannedGraph& each) -> Result<Done> {
+        each.kernels = TENON_TRY(
+            planner::buildKernels({*each.graph, source.backend, source.target, source.typical, options.threads},
+                each.choices, each.needed, [&] { return phase.advance(); }));
+        return Done{};
+    }));
+    planner::ProgramParts parts{source, std::move(symbols), registers, std::move(told), weights, code, decisions};
+    planner::ProgramWriter writer{parts, planned};
     Program program = TENON_TRY(writer.write());
     planner::assignStreams(program, options.maxAuxStreams);
     planner::settleInPlace(program);
@@ -163,25 +257,33 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
 {
     TENON_TRY(checkOptions(graph, options));
     std::vector<int64_t> const typical = TENON_TRY(symbolValues(graph, options, 0, ProfilePoint::kOpt));
-    planner::Choices choices = TENON_TRY(collectOffers(graph, backend, target, options, typical));
-    planner::SeamCosts seams = planner::estimateSeams(graph, target, typical);
-    if (options.timing.device != nullptr)
-        TENON_TRY(timeOffers({graph, backend, target, typical, options.threads}, options, choices, seams));
-    planner::Homes const homes = planner::homesOf(graph, options.io, target);
-    planner::selectOffers(graph, target, homes, seams, choices);
-    planner::Needed const needed = planner::findNeeded(graph, choices);
-    planner::GraphIds const ids = planner::numberGraph(graph);
+    planner::PlannedGraph planned{graph};
+    {
+        Phase phase{options, kOffersPhase, nodeCount(graph)};
+        TENON_TRY(OfferCollector(backend, target, typical, phase).collect(planned));
+    }
+    TENON_TRY(planned.forEach([&](planner::PlannedGraph& each) -> Result<Done> {
+        each.seams = planner::estimateSeams(*each.graph, target, typical);
+        if (options.timing.device != nullptr)
+            TENON_TRY(timeOffers(
+                {*each.graph, backend, target, typical, options.threads}, options, each.choices, each.seams));
+        each.homes = homesIn(*each.graph, options.io, target);
+        planner::selectOffers(*each.graph, target, each.homes, each.seams, each.choices);
+        each.needed = neededIn(each);
+        return Done{};
+    }));
+    planner::AllGraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
     planner::CodeTable code{std::move(options.code)};
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(TENON_TRY(
-        writeProgram({graph, backend, target, choices, homes, seams, needed, ids, options.io, typical, options.threads},
-            options, weights, code, decisions)));
+    plan.programs.push_back(
+        TENON_TRY(writeProgram({backend, target, ids, options.io, typical, options.threads}, planned, options, weights,
+            code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
-    numberIO(graph, ids, options.io);
+    numberIO(graph, ids.at(&graph), options.io);
     plan.networkName = std::move(options.networkName);
     plan.io = std::move(options.io);
     plan.profiles = std::move(options.profiles);

@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "planner/weights.h"
 
+#include <map>
 #include <vector>
 
 namespace tenon::planner
@@ -26,9 +27,11 @@ struct GraphIds
     }
 };
 
-GraphIds numberGraph(Graph const& graph);
+//! Of a graph and of all bodies in it: nodes and values count through.
+using AllGraphIds = std::map<Graph const*, GraphIds>;
+AllGraphIds numberGraph(Graph const& graph);
 
 //! Constants refer to the form that the program put into the weight table, or are added row-major.
-PlanGraph portableGraph(Graph const& graph, GraphIds const& ids, Weights& weights);
+PlanGraph portableGraph(Graph const& graph, AllGraphIds const& ids, Weights& weights);
 
 } // namespace tenon::planner

@@ -13,31 +13,44 @@
 namespace tenon::planner
 {
 
-ProgramWriter::ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols,
-    std::vector<int32_t> registers, Kernels kernels, Weights& weights, CodeTable& code, Decisions& decisions)
-    : mSource{source},
-      mGraph{source.graph},
-      mBindings{source.io},
-      mKernels{std::move(kernels)},
-      mWeights{weights},
-      mCode{code},
-      mDecisions{decisions},
-      mRegisters{registers},
-      mShapes{std::move(registers)}
+ProgramWriter::ProgramWriter(ProgramParts& parts, PlannedGraph& planned)
+    : mParts{parts},
+      mPlanned{planned},
+      mSource{parts.source},
+      mGraph{*planned.graph},
+      mIds{parts.source.ids.at(planned.graph)},
+      mBindings{parts.source.io}
 {
-    mProgram.device = source.target.device;
-    mProgram.symbols = std::move(symbols);
 }
 
 Result<Program> ProgramWriter::write()
 {
     addInputs();
     placeOutputs();
-    for (Choice const* const each : inRunningOrder())
+    TENON_TRY(addNodes(inRunningOrder()));
+    TENON_TRY(finishOutputs());
+    std::vector<PlanSymbol>& symbols = mParts.program.symbols;
+    for (auto const& [symbol, step] : mTold)
+        symbols[static_cast<size_t>(symbol)].source = step;
+    for (size_t id = 0; id < mParts.registers.size(); ++id)
+        if (Symbol const& symbol = mGraph.symbols().at(static_cast<int32_t>(id));
+            mParts.registers[id] >= 0 && symbol.kind == SymbolKind::kData)
+            symbols[static_cast<size_t>(mParts.registers[id])].upper = mParts.shapes.registerOf(symbol.upper);
+    for (auto const& [key, at] : mParts.told)
+        symbols[static_cast<size_t>(at)].upper = mParts.shapes.registerOf(symbols[static_cast<size_t>(at)].max);
+    mParts.program.shapes = mParts.shapes.take();
+    mParts.program.steps = std::move(mSteps);
+    mParts.program.controls = std::move(mControls);
+    return std::move(mParts.program);
+}
+
+Result<Done> ProgramWriter::addNodes(std::vector<Choice const*> const& order)
+{
+    for (Choice const* const each : order)
     {
         cancellationPoint();
         Choice const& choice = *each;
-        if (mSource.needed.nodes[static_cast<size_t>(choice.node)])
+        if (mPlanned.needed.nodes[static_cast<size_t>(choice.node)])
         {
             Node const& node = mGraph.node(choice.node);
             Result<Done> added = guarded(node, [&] { return addNode(choice); });
@@ -47,20 +60,14 @@ Result<Program> ProgramWriter::write()
                                                                 : std::move(added).error().in(label);
         }
     }
-    TENON_TRY(finishOutputs());
-    for (size_t id = 0; id < mRegisters.size(); ++id)
-        if (mRegisters[id] >= 0 && mGraph.symbols().at(static_cast<int32_t>(id)).kind == SymbolKind::kData)
-            mProgram.symbols[static_cast<size_t>(mRegisters[id])].upper =
-                mShapes.registerOf(mGraph.symbols().at(static_cast<int32_t>(id)).upper);
-    mProgram.shapes = mShapes.take();
-    return std::move(mProgram);
+    return Done{};
 }
 
 //! Graph order, but what only looks at tensors (assertions, debug tensors) stands right behind what makes them: they
 //! tell of what is wrong at once, and keep no memory alive.
 std::vector<Choice const*> ProgramWriter::inRunningOrder() const
 {
-    std::vector<Choice> const& all = mSource.choices.all();
+    std::vector<Choice> const& all = mPlanned.choices.all();
     std::vector<std::pair<size_t, Choice const*>> places;
     for (size_t i = 0; i < all.size(); ++i)
     {
@@ -68,7 +75,7 @@ std::vector<Choice const*> ProgramWriter::inRunningOrder() const
         size_t place = node.outputs.empty() ? 0 : i + 1; // 0: reads nothing but inputs and constants.
         for (size_t k = 0; node.outputs.empty() && k < node.inputs.size(); ++k)
             if (Node const* const producer = mGraph.producerOf(node.inputs[k]))
-                if (Choice const* const choice = mSource.choices.of(producer->id))
+                if (Choice const* const choice = mPlanned.choices.of(producer->id))
                     place = std::max(place, static_cast<size_t>(choice - all.data()) + 1);
         places.emplace_back(place, &all[i]);
     }
@@ -81,7 +88,7 @@ std::vector<Choice const*> ProgramWriter::inRunningOrder() const
 
 void ProgramWriter::note(std::string kind, std::string layer, std::string text)
 {
-    mDecisions.push_back({std::move(kind), std::move(layer), std::move(text)});
+    mParts.decisions.push_back({std::move(kind), std::move(layer), std::move(text)});
 }
 
 // ---- tensors
@@ -92,23 +99,25 @@ PlanTensor ProgramWriter::describe(ValueId value, PlanTensorKind kind, Form form
     return {.kind = kind,
         .dtype = from.type.dtype,
         .layout = form.layout,
-        .extents = mShapes.registersOf(from.type.shape),
-        .graphValue = mSource.ids.value(value),
+        .extents = mParts.shapes.registersOf(from.type.shape),
+        .graphValue = mIds.value(value),
         .name = from.name,
         .place = form.place};
 }
 
 ProgramWriter::Form ProgramWriter::producedAs(ValueId value) const
 {
+    if (auto const captured = mCaptured.find(value); captured != mCaptured.end())
+        return mOuter->producedAs(captured->second);
     auto const produced = mProduced.find(value);
     return produced != mProduced.end() ? produced->second
-                                       : Form{Layout::kLinear, mSource.homes.inputs[static_cast<size_t>(value)]};
+                                       : Form{Layout::kLinear, mPlanned.homes.inputs[static_cast<size_t>(value)]};
 }
 
 int32_t ProgramWriter::addTensor(PlanTensor tensor)
 {
-    mProgram.tensors.push_back(std::move(tensor));
-    return static_cast<int32_t>(mProgram.tensors.size()) - 1;
+    mParts.program.tensors.push_back(std::move(tensor));
+    return static_cast<int32_t>(mParts.program.tensors.size()) - 1;
 }
 
 void ProgramWriter::addInputs()
@@ -129,22 +138,31 @@ void ProgramWriter::placeOutputs()
     for (size_t position = 0; position < mGraph.outputs().size(); ++position)
     {
         GraphOutput const& output = mGraph.outputs()[position];
-        Form const form{Layout::kLinear, mSource.homes.outputs[position]};
+        Form const form{Layout::kLinear, mPlanned.homes.outputs[position]};
         std::vector<Key> chain{{output.value, form}};
         if (!followViews(chain) || mTensors.count(chain.back()) != 0)
             continue;
         PlanTensor target = describe(output.value, PlanTensorKind::kIO, form);
         target.index = mBindings.output(output.name);
-        int32_t const io = addTensor(std::move(target));
-        mTensors[chain.front()] = io;
+        placeIn(addTensor(std::move(target)), output.value, form);
         mWritten.insert(output.name);
-        for (size_t i = 1; i < chain.size(); ++i)
-        {
-            PlanTensor view = describe(chain[i].first, PlanTensorKind::kView, chain[i].second);
-            view.index = io;
-            mTensors[chain[i]] = addTensor(std::move(view));
-        }
     }
+}
+
+//! False: the value is no step's own, or has its place already.
+bool ProgramWriter::placeIn(int32_t target, ValueId value, Form form)
+{
+    std::vector<Key> chain{{value, form}};
+    if (mTensors.count(chain.back()) != 0 || !followViews(chain) || mTensors.count(chain.back()) != 0)
+        return false;
+    mTensors[chain.front()] = target;
+    for (size_t i = 1; i < chain.size(); ++i)
+    {
+        PlanTensor view = describe(chain[i].first, PlanTensorKind::kView, chain[i].second);
+        view.index = target;
+        mTensors[chain[i]] = addTensor(std::move(view));
+    }
+    return true;
 }
 
 //! Extends the chain to what the views show; true when its end is what a step writes.
@@ -155,7 +173,7 @@ bool ProgramWriter::followViews(std::vector<Key>& chain) const
         auto const [value, form] = chain.back();
         Node const* node = mGraph.producerOf(value);
         Choice const* choice =
-            node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr : mSource.choices.of(node->id);
+            node == nullptr || hasKnownContents(mGraph.value(value)) ? nullptr : mPlanned.choices.of(node->id);
         if (choice == nullptr || choice->offer().place != form.place
             || choice->offer().outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)) != form.layout)
             return false;
@@ -169,9 +187,11 @@ int32_t ProgramWriter::tensorOf(ValueId value, Form form)
 {
     if (auto const known = mTensors.find({value, form}); known != mTensors.end())
         return known->second;
+    if (auto const captured = mCaptured.find(value); captured != mCaptured.end())
+        return mTensors[{value, form}] = mOuter->tensorOf(captured->second, form); // Once, before the first round.
     Value const& from = mGraph.value(value);
     if (from.constant != nullptr)
-        return weightTensor(value, mWeights.plain(*from.constant, from.constant, from.name), form.place);
+        return weightTensor(value, mParts.weights.plain(*from.constant, from.constant, from.name), form.place);
     if (hasKnownContents(from) && form.layout == Layout::kLinear)
         return materialised(value, form.place);
     Form const produced = producedAs(value);
@@ -191,16 +211,16 @@ int32_t ProgramWriter::reordered(ValueId value, Layout layout)
     mTensors[{value, {layout, Place::kDevice}}] = target;
     KernelSpec spec = mSource.backend.reorder();
     std::string const& name = mGraph.value(value).name;
-    mProgram.steps.push_back({.kernel = spec.kernel,
+    mSteps.push_back({.kernel = spec.kernel,
         .args = std::move(spec.args),
         .inputs = {source},
         .outputs = {target},
         .name = fmt::format("reorder of '{}' to {}", name, nameOf(layout)),
         .candidate = spec.kernel,
-        .cost = storedCost(mSource.seams.reorder[static_cast<size_t>(value)])});
+        .cost = storedCost(mPlanned.seams.reorder[static_cast<size_t>(value)])});
     note("reorder", name,
         fmt::format("{} to {}: its readers take it that way, or gain more than the copy costs ({} {:.1f} us)",
-            nameOf(from), nameOf(layout), costWord(), mSource.seams.reorder[static_cast<size_t>(value)]));
+            nameOf(from), nameOf(layout), costWord(), mPlanned.seams.reorder[static_cast<size_t>(value)]));
     return target;
 }
 
@@ -217,14 +237,14 @@ int32_t ProgramWriter::transferred(ValueId value, Form form)
     addTransfer(source, target, fmt::format("'{}' to the {}", name, nameOf(form.place)));
     note("transfer", name,
         fmt::format("to the {}, where a step that reads it runs ({} {:.1f} us)", nameOf(form.place), costWord(),
-            mSource.seams.transfer[static_cast<size_t>(value)]));
+            mPlanned.seams.transfer[static_cast<size_t>(value)]));
     return target;
 }
 
 void ProgramWriter::addTransfer(int32_t source, int32_t target, std::string name)
 {
     std::string const kernel{kernelOf(StepRole::kTransfer)};
-    mProgram.steps.push_back(
+    mSteps.push_back(
         {.kernel = kernel, .inputs = {source}, .outputs = {target}, .name = std::move(name), .candidate = kernel});
 }
 
@@ -235,7 +255,7 @@ int32_t ProgramWriter::valuesTensor(ValueId value, Shape const& contents)
     PlanTensor tensor{.kind = PlanTensorKind::kValues,
         .dtype = mGraph.typeOf(value).dtype,
         .layout = Layout::kLinear,
-        .extents = hasReal(contents) ? mShapes.realRegistersOf(contents) : mShapes.registersOf(contents),
+        .extents = hasReal(contents) ? mParts.shapes.realRegistersOf(contents) : mParts.shapes.registersOf(contents),
         .graphValue = -1,
         .name = mGraph.value(value).name + " (values)"};
     return mValues[value] = addTensor(std::move(tensor));
@@ -262,7 +282,7 @@ int32_t ProgramWriter::materialised(ValueId value, Place place)
     int32_t const target = addTensor(std::move(tensor));
     mTensors[{value, form}] = target;
     std::string const kernel{kernelOf(StepRole::kShapeValues)};
-    mProgram.steps.push_back({.kernel = kernel,
+    mSteps.push_back({.kernel = kernel,
         .args = valuesArgs(*from.contents),
         .inputs = {values},
         .outputs = {target},
@@ -274,7 +294,7 @@ int32_t ProgramWriter::materialised(ValueId value, Place place)
 
 int32_t ProgramWriter::weightTensor(ValueId value, int32_t weight, Place place)
 {
-    auto const [at, isNew] = mWeightTensors.try_emplace({weight, mGraph.constantOf(value)->extents, place}, -1);
+    auto const [at, isNew] = mParts.weightTensors.try_emplace({weight, mGraph.constantOf(value)->extents, place}, -1);
     if (isNew)
     {
         PlanTensor tensor = describe(value, PlanTensorKind::kWeight, {Layout::kLinear, place});
@@ -295,8 +315,10 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
         addView(choice);
         return Done{};
     }
-    auto const position = static_cast<size_t>(&choice - mSource.choices.all().data());
-    KernelSpec spec = std::move(mKernels.at(position)).value();
+    if (isControl(node))
+        return addControl(choice);
+    auto const position = static_cast<size_t>(&choice - mPlanned.choices.all().data());
+    KernelSpec spec = std::move(mPlanned.kernels.at(position)).value();
     for (Refusal const& refusal : choice.refused)
         if (isReference(offer)) // What refused matters when the slow path is taken.
             note("refuse", node.name, fmt::format("{}: {}", refusal.candidate, refusal.reason));
@@ -306,15 +328,15 @@ Result<Done> ProgramWriter::addNode(Choice const& choice)
     tellSymbols(node, step);
     step.kernel = std::move(spec.kernel);
     step.args = std::move(spec.args);
-    step.code = TENON_TRY(mCode.positionOf(spec.code));
+    step.code = TENON_TRY(mParts.code.positionOf(spec.code));
     step.inPlace = offer.inPlace; // What memory allows of it is decided when all steps stand.
-    step.graphNode = mSource.ids.node(choice.node);
+    step.graphNode = mIds.node(choice.node);
     step.name = node.name;
     step.candidate = offer.candidate;
     step.tactic = offer.tactic;
     step.cost = storedCost(offer.cost);
     step.place = offer.place;
-    mProgram.steps.push_back(std::move(step));
+    mSteps.push_back(std::move(step));
     if (choice.offers.size() > 1)
         note("tactic", node.name,
             fmt::format("{} of {} offers: {} ({} {:.1f} us)", choice.selected + 1, choice.offers.size(),
@@ -340,7 +362,7 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
             if (original == nullptr || packed->data == nullptr)
                 return errorOf(ErrorCode::kINTERNAL_ERROR, "candidate '{}' packs operand {}, which is no constant",
                     offer.candidate, i);
-            tensor = weightTensor(input, mWeights.packed(*original, *packed, mGraph.value(input).name), offer.place);
+            tensor = weightTensor(input, mParts.weights.packed(*original, *packed, mGraph.value(input).name), offer.place);
         }
         else if (offer.isUnread(i))
         {
@@ -377,13 +399,13 @@ void ProgramWriter::tellSymbols(Node const& node, PlanStep& step)
     if (node.outputs.empty())
         return;
     std::map<int32_t, int32_t> produced; // Position among the values that the step tells -> register.
-    for (int32_t const id : mGraph.symbols().ofSource(SymbolKind::kData, node.outputs.front()))
+    for (int32_t const id : mGraph.symbols().ofSource(SymbolKind::kData, node.outputs.front(), mGraph.scope()))
     {
         Symbol const& symbol = mGraph.symbols().at(id);
-        if (mRegisters[static_cast<size_t>(id)] < 0)
+        if (mParts.registers[static_cast<size_t>(id)] < 0)
             continue;
-        int32_t const at = mRegisters[static_cast<size_t>(id)];
-        mProgram.symbols[static_cast<size_t>(at)].source = static_cast<int32_t>(mProgram.steps.size());
+        int32_t const at = mParts.registers[static_cast<size_t>(id)];
+        mTold.emplace_back(at, static_cast<int32_t>(mSteps.size()));
         produced[symbol.index] = at;
     }
     for (auto const& [index, at] : produced)
@@ -403,7 +425,7 @@ void ProgramWriter::addView(Choice const& choice)
         return; // Placed in the memory of a network output already.
     int32_t const source = tensorOf(node.input(0), {choice.offer().inputs.at(0), form.place});
     PlanTensor view = describe(node.output(), PlanTensorKind::kView, form);
-    PlanTensor const& from = mProgram.tensors[static_cast<size_t>(source)];
+    PlanTensor const& from = mParts.program.tensors[static_cast<size_t>(source)];
     view.index = from.kind == PlanTensorKind::kView ? from.index : source;
     mTensors[{node.output(), form}] = addTensor(std::move(view));
 }
@@ -416,7 +438,7 @@ Result<Done> ProgramWriter::finishOutputs()
         if (mBindings.output(output.name) < 0)
             return errorOf(ErrorCode::kINTERNAL_ERROR, "output '{}' is not among the bindings", output.name);
         if (mWritten.count(output.name) == 0)
-            writeOutput(output, mSource.homes.outputs[i]);
+            writeOutput(output, mPlanned.homes.outputs[i]);
     }
     return Done{};
 }
@@ -472,7 +494,7 @@ void ProgramWriter::writeOutput(GraphOutput const& output, Place home)
         mTensors[{output.value, form}] = step.outputs.front();
     step.name = fmt::format("output '{}'", output.name);
     step.candidate = step.kernel;
-    mProgram.steps.push_back(std::move(step));
+    mSteps.push_back(std::move(step));
 }
 
 //! By a transfer where the value is in the other place, else by a reorder.
@@ -495,7 +517,7 @@ void ProgramWriter::copyIntoOutput(GraphOutput const& output, Form form, PlanSte
     if (produced.layout != Layout::kLinear)
         note("reorder", output.name,
             fmt::format("{} to linear: an output of the network ({} {:.1f} us)", nameOf(produced.layout), costWord(),
-                mSource.seams.reorder[static_cast<size_t>(output.value)]));
+                mPlanned.seams.reorder[static_cast<size_t>(output.value)]));
 }
 
 } // namespace tenon::planner

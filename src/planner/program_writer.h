@@ -5,7 +5,7 @@
 #include "planner/build_kernels.h"
 #include "planner/choices.h"
 #include "planner/code_table.h"
-#include "planner/needed.h"
+#include "planner/planned_graph.h"
 #include "planner/portable_graph.h"
 #include "planner/shape_program.h"
 #include "planner/symbols.h"
@@ -19,28 +19,54 @@
 namespace tenon::planner
 {
 
-//! What the writer reads.
+//! What all writers of a program read.
 struct ProgramSource
 {
-    Graph const& graph;
     Backend const& backend;
     Target const& target;
-    Choices const& choices;
-    Homes const& homes;
-    SeamCosts const& seams;
-    Needed const& needed;
-    GraphIds const& ids;
+    AllGraphIds const& ids;
     std::vector<PlanIO> const& io;
     std::span<int64_t const> typical;
     int32_t threads{1}; //!< That costs were measured with, where they were.
 };
 
+//! By graph and node: the registers of what a control is told.
+using ToldRegisters = std::map<std::tuple<Graph const*, NodeId, Told>, int32_t>;
+
+//! What all writers of a program write.
+struct ProgramParts
+{
+    ProgramParts(ProgramSource const& from, std::vector<PlanSymbol> symbols, std::vector<int32_t> registersOfSymbols,
+        ToldRegisters toldRegisters, Weights& weightTable, CodeTable& codeTable, Decisions& decisionLog)
+        : source{from},
+          registers{std::move(registersOfSymbols)},
+          told{std::move(toldRegisters)},
+          shapes{registers, static_cast<int32_t>(symbols.size())},
+          weights{weightTable},
+          code{codeTable},
+          decisions{decisionLog}
+    {
+        program.device = from.target.device;
+        program.symbols = std::move(symbols);
+    }
+    ProgramSource const& source;
+    std::vector<int32_t> registers; //!< By symbol of the graphs.
+    ToldRegisters told;
+    ShapeProgram shapes;
+    Weights& weights;
+    CodeTable& code;
+    Decisions& decisions;
+    Program program;
+    std::map<std::tuple<int32_t, std::vector<int64_t>, Place>, int32_t> weightTensors;
+};
+
+//! The steps of one graph. Those of a body are written by one of its own, and put where the layer stands that runs it.
 class ProgramWriter
 {
   public:
-    ProgramWriter(ProgramSource const& source, std::vector<PlanSymbol> symbols, std::vector<int32_t> registers,
-        Kernels kernels, Weights& weights, CodeTable& code, Decisions& decisions);
+    ProgramWriter(ProgramParts& parts, PlannedGraph& planned);
 
+    //! Of the network's graph.
     Result<Program> write();
 
   private:
@@ -54,8 +80,10 @@ class ProgramWriter
     using Key = std::pair<ValueId, Form>;
 
     std::vector<Choice const*> inRunningOrder() const;
+    Result<Done> addNodes(std::vector<Choice const*> const& order);
     void addInputs();
     void placeOutputs();
+    bool placeIn(int32_t target, ValueId value, Form form);
     bool followViews(std::vector<Key>& chain) const;
     Result<Done> addNode(Choice const& choice);
     Result<Done> addOperands(Choice const& choice, KernelSpec const& spec, PlanStep& step);
@@ -82,29 +110,52 @@ class ProgramWriter
     //! Of one thread. What was measured on several is taken for their share of it.
     float storedCost(double microseconds) const noexcept
     {
-        double const threads = mSource.seams.isMeasured ? static_cast<double>(mSource.threads) : 1.0;
+        double const threads = mPlanned.seams.isMeasured ? static_cast<double>(mSource.threads) : 1.0;
         return static_cast<float>(std::clamp(microseconds * threads, 0.0, 1e9));
     }
     char const* costWord() const noexcept
     {
-        return mSource.seams.isMeasured ? "measured" : "about";
+        return mPlanned.seams.isMeasured ? "measured" : "about";
     }
 
+    // ---- Loops and conditionals (control_writer.cpp).
+    //! The writer of body `position` of a node, for which this one makes what it captures.
+    ProgramWriter inside(Node const& node, size_t position);
+    Result<Done> addControl(Choice const& choice);
+    Result<Done> addLoop(Node const& node);
+    Result<Done> addConditional(Node const& node);
+    //! Register of a value that decides how the run goes on: known before, or told by a step.
+    int32_t decisionOf(Node const& control, Told kind, ValueId value);
+    void addCarried(Node const& node, LoopForm const& form, ProgramWriter& body);
+    void addWalked(Node const& node, LoopForm const& form, ProgramWriter& body, PlanControl& control);
+    //! Tensors of joined values inside, one per output.
+    std::vector<int32_t> addJoined(Node const& node, LoopForm const& form, ProgramWriter& body, PlanControl& control);
+    void leaveLoop(Node const& node, LoopForm const& form, ProgramWriter const& body);
+    Result<Done> writeRound(
+        Node const& node, LoopForm const& form, std::vector<int32_t> const& joined, PlanControl& control);
+    void carryOver(LoopForm const& form);
+    std::vector<Choice const*> madeFor(ValueId value) const;
+    //! Where the branches of a conditional put an output; `isTold`: they tell some of its extents.
+    int32_t outputOfBranches(ValueId output, bool isTold);
+    Result<Done> writeBranch(std::vector<int32_t> const& targets);
+    void copyInto(int32_t target, ValueId value, std::string name);
+    void append(ProgramWriter& body, PlanControl& control);
+
+    ProgramParts& mParts;
+    PlannedGraph& mPlanned;
     ProgramSource const& mSource;
     Graph const& mGraph;
+    GraphIds const& mIds;
     BindingIndex mBindings;
-    Kernels mKernels;
-    Weights& mWeights;
-    CodeTable& mCode;
-    Decisions& mDecisions;
-    std::vector<int32_t> mRegisters;
-    ShapeProgram mShapes;
-    Program mProgram;
+    std::vector<PlanStep> mSteps;
+    std::vector<PlanControl> mControls;              //!< Steps count from the first of mSteps.
+    std::vector<std::pair<int32_t, int32_t>> mTold;  //!< Registers of kData symbols, and the steps that tell them.
     std::map<Key, int32_t> mTensors;
     std::map<ValueId, Form> mProduced;
     std::map<ValueId, int32_t> mValues; //!< Shape operands.
-    std::map<std::tuple<int32_t, std::vector<int64_t>, Place>, int32_t> mWeightTensors;
-    std::set<std::string> mWritten; //!< Outputs that a step writes already.
+    std::set<std::string> mWritten;     //!< Outputs that a step writes already.
+    ProgramWriter* mOuter{nullptr};
+    std::map<ValueId, ValueId> mCaptured; //!< Inputs of a body that are the outer graph's values.
 };
 
 } // namespace tenon::planner

@@ -27,12 +27,7 @@ class GraphReader
         for (size_t i = 0; i < mPlan.io.size(); ++i)
             if (mPlan.io[i].isInput)
                 TENON_TRY(addInput(i));
-        for (PlanNode const& node : mPlan.graph.nodes)
-        {
-            Result<Done> added = addNode(node);
-            if (!added)
-                return std::move(added).error().in(fmt::format("[layer '{}']", node.name));
-        }
+        TENON_TRY(addNodes(mGraph, 0, mPlan.graph.ownNodes()));
         for (PlanIO const& io : mPlan.io)
             if (!io.isInput)
                 TENON_TRY(addOutput(io));
@@ -107,27 +102,72 @@ class GraphReader
         return Done{};
     }
 
-    Result<Done> addNode(PlanNode const& node)
+    Result<Done> addNodes(Graph& graph, size_t first, size_t count)
+    {
+        for (size_t i = first; i < first + count; ++i)
+        {
+            PlanNode const& node = mPlan.graph.nodes[i];
+            Result<Done> added = addNode(graph, node);
+            if (!added)
+                return std::move(added).error().in(fmt::format("[layer '{}']", node.name));
+        }
+        return Done{};
+    }
+
+    Result<Done> addNode(Graph& graph, PlanNode const& node)
     {
         LayerPtr layer = TENON_TRY(mParts.layer(node));
         std::vector<ValueId> inputs;
         for (int32_t const input : node.inputs)
-            inputs.push_back(input < 0 ? kNone : TENON_TRY(valueOf(input)));
-        NodeId const id = TENON_TRY(mGraph.addNode(std::move(layer), node.name, std::move(inputs), node.origins));
-        std::vector<ValueId> const& outputs = mGraph.node(id).outputs;
+            inputs.push_back(input < 0 ? kNone : TENON_TRY(valueOf(graph, input)));
+        if (!node.bodies.empty())
+            layer = TENON_TRY(withBodies(graph, *layer, node, inputs));
+        NodeId const id = TENON_TRY(graph.addNode(std::move(layer), node.name, std::move(inputs), node.origins));
+        std::vector<ValueId> const& outputs = graph.node(id).outputs;
         if (outputs.size() != node.outputs.size())
             return badArgument("it has {} outputs where the plan has {}", outputs.size(), node.outputs.size());
         for (size_t i = 0; i < outputs.size(); ++i)
         {
             auto const at = static_cast<size_t>(node.outputs[i]);
             mValues[at] = outputs[i];
-            mGraph.rename(outputs[i], mPlan.graph.values[at].name);
+            graph.rename(outputs[i], mPlan.graph.values[at].name);
         }
         return Done{};
     }
 
+    //! Inputs of bodies have the types of the operands that they stand for.
+    Result<LayerPtr> withBodies(
+        Graph const& outer, Layer const& layer, PlanNode const& node, std::vector<ValueId> const& operands)
+    {
+        std::vector<BodyPtr> bodies;
+        size_t before{0};
+        for (int32_t const position : node.bodies)
+        {
+            PlanBody const& stored = mPlan.graph.bodies[static_cast<size_t>(position)];
+            BodyPtr body = outer.makeBody();
+            for (size_t i = 0; i < stored.inputs.size(); ++i)
+            {
+                size_t const operand = operandOfBodyInput(layer.loopForm(), before, i);
+                if (operand >= operands.size() || operands[operand] == kNone)
+                    return badArgument("input {} of its body stands for no operand", i);
+                auto const number = static_cast<size_t>(stored.inputs[i]);
+                mValues[number] = body->addBodyInput(mPlan.graph.values[number].name, outer.value(operands[operand]),
+                    Graph::kindOfBodyInput(layer.loopForm(), i));
+            }
+            before += stored.inputs.size();
+            TENON_TRY(addNodes(*body, static_cast<size_t>(stored.first), static_cast<size_t>(stored.count)));
+            for (int32_t const output : stored.outputs)
+            {
+                ValueId const value = TENON_TRY(valueOf(*body, output));
+                body->markOutput(value, fmt::format("{} {}", body->value(value).name, body->outputs().size()));
+            }
+            bodies.push_back(std::move(body));
+        }
+        return layer.withBodies(std::move(bodies));
+    }
+
     //! Constants are added where they are read first. What stands for no value is for checkPlan to find.
-    Result<ValueId> valueOf(int32_t number)
+    Result<ValueId> valueOf(Graph& graph, int32_t number)
     {
         ValueId& value = mValues[static_cast<size_t>(number)];
         if (value != kNone)
@@ -135,7 +175,7 @@ class GraphReader
         PlanValue const& stored = mPlan.graph.values[static_cast<size_t>(number)];
         if (stored.weight < 0)
             return badArgument("value '{}' is read and nothing makes it", stored.name);
-        value = mGraph.addConstant(stored.name, TENON_TRY(constantOf(stored.weight)));
+        value = graph.addConstant(stored.name, TENON_TRY(constantOf(stored.weight)));
         return value;
     }
 
@@ -164,7 +204,7 @@ class GraphReader
     {
         if (io.graphValue < 0)
             return badArgument("output '{}' is no value of the graph", io.name);
-        ValueId const value = TENON_TRY(valueOf(io.graphValue));
+        ValueId const value = TENON_TRY(valueOf(mGraph, io.graphValue));
         TensorType const& type = mGraph.typeOf(value);
         bool fits = type.dtype == io.dtype && type.rank() == io.dims.nbDims;
         for (int32_t i = 0; fits && i < type.rank(); ++i)

@@ -27,8 +27,9 @@ PlanShapeOp testOf(ShapeOp op)
 }
 } // namespace
 
-ShapeProgram::ShapeProgram(std::vector<int32_t> registers)
-    : mRegisters{std::move(registers)}
+ShapeProgram::ShapeProgram(std::vector<int32_t> registers, int32_t symbols)
+    : mRegisters{std::move(registers)},
+      mSymbols{symbols}
 {
     for (int32_t const each : mRegisters)
         mSymbols = std::max(mSymbols, each + 1);

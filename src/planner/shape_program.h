@@ -14,7 +14,8 @@ class ShapeProgram : private ShapeCompiler<ShapeProgram>
 {
   public:
     //! `registers` maps the graph's symbols to registers 0 … n−1; −1: a symbol that no extent of the program needs.
-    explicit ShapeProgram(std::vector<int32_t> registers);
+    //! `symbols`: how many registers there are for symbols at least, others than the graph's included.
+    explicit ShapeProgram(std::vector<int32_t> registers, int32_t symbols = 0);
 
     int32_t registerOf(ShapeExpr const& value)
     {

@@ -261,7 +261,7 @@ class StreamPlanner
 void assignStreams(Program& program, int32_t limit)
 {
     int32_t const most = limit < 0 ? kStandardLimit : std::min(limit, kMaxAuxStreams);
-    if (most > 0)
+    if (most > 0 && program.controls.empty()) // What runs repeatedly, or perhaps not, stays in one stream.
         StreamPlanner{program, most}.assign();
 }
 

@@ -21,6 +21,9 @@ ContextRunner::ContextRunner(ContextState& state)
     mRegisters.resize(program.symbols.size() + program.shapes.size());
     mIO.assign(ioCount, nullptr);
     mGiven.assign(ioCount, 0);
+    mOffsets.assign(mEngine.parts.size(), 0);
+    mChosenAt.assign(mEngine.segments.size(), 0);
+    mWritten.assign(mEngine.segments.size(), nullptr);
 }
 
 Error ContextRunner::dropped()
@@ -36,6 +39,10 @@ void ContextRunner::begin(RunRequest const& request)
     mMark = request.consumed;
     mHasLaunched = false;
     mFrame.reset();
+    ++mKnowledge;
+    mDepth = 0;
+    std::ranges::fill(mWritten, nullptr);
+    mCheck = PacedCheck{request.mayContinue};
 }
 
 Result<Done> ContextRunner::run(RunRequest const& request)
@@ -83,8 +90,9 @@ Result<Done> ContextRunner::runAll()
     startValues();
     if (!TENON_TRY(mState.aux.enter(mRequest->stream, mIsCaptured, mRequest->mayContinue)))
         return dropped();
-    for (size_t i = 0; i < mEngine.segments.size(); ++i)
-        TENON_TRY(runSegment(i));
+    TENON_TRY(runRange(0, mEngine.segments.size(), 0, mEngine.controls.size()));
+    if (mMark != nullptr && mHasLaunched) // No step behind the last branch or round.
+        TENON_TRY(mark());
     TENON_TRY(mState.aux.leave(mRequest->stream, mIsCaptured));
     mState.attached.ranWith(mRun, inputs());
     return Done{};
@@ -128,7 +136,8 @@ Result<Done> ContextRunner::takeFrame()
     }
     if (mEngine.segments.size() > 1 || mRequest->observer != nullptr || mState.memory.temporary() != nullptr)
         return errorOf(ErrorCode::kINVALID_STATE, "a run of this context cannot be captured: {}",
-            mEngine.segments.size() > 1                ? "sizes depend on data"
+            !mEngine.controls.empty()                  ? "it has loops or conditionals"
+                : mEngine.segments.size() > 1          ? "sizes depend on data"
                 : mState.memory.temporary() != nullptr ? "its temporary memory is given back when the call returns"
                                                        : "it is observed");
     mFrame = mState.frames.takeRecording();
@@ -151,12 +160,20 @@ Result<Done> ContextRunner::runSegment(size_t index)
     for (Place const place : {Place::kDevice, Place::kHost})
         if (TENON_TRY(
                 mState.memory.takeScratch(place, tail.scratch[static_cast<size_t>(place)].bytes, mRequest->stream)))
+        {
             mState.frames.settle();
+            std::ranges::fill(mWritten, nullptr);
+        }
     TENON_TRY(askAllocators(segment.first - 1));
     TENON_TRY(mState.attached.tell(mRun, {index, tail, mTails[index]}, inputs(), [&] { return awaitAttached(); }));
-    if (index > 0 || isStale())
+    if (mDepth > 0 && mWritten[index] == &tail && mEngine.hasParts[index] == 0)
+        mFrame->stream = mRequest->stream; // All stands as in the round before.
+    else if (index > 0 || isStale())
         writePointers(segment, tail);
-    bool const isLast = index + 1 == mEngine.segments.size();
+    mWritten[index] = &tail;
+    if (mDepth == 0)
+        noteFrame();
+    bool const isLast = index + 1 == mEngine.segments.size() && mDepth == 0;
     if (TENON_TRY(launch(segment, tail, isLast && mayGoOn(segment))) == RunEnd::kLater)
         return Done{};
     TENON_TRY(learn(segment));
@@ -165,14 +182,17 @@ Result<Done> ContextRunner::runSegment(size_t index)
 
 Result<Done> ContextRunner::selectTail(size_t index)
 {
+    if (mTails[index] != nullptr && mChosenAt[index] == mKnowledge)
+        return Done{};
     ShapeKey& key = mTailKey;
     key.clear();
     key.push_back(static_cast<int64_t>(index));
     key.insert(key.end(), mRun->key.begin(), mRun->key.end());
     for (size_t i = 0; i < mKnown.size(); ++i)
-        if (mKnown[i] != 0)
+        if (mKnown[i] != 0 && mEngine.decidesShapes[i] != 0)
             key.push_back(mRegisters[i].lo);
     auto& tail = mTails[index];
+    mChosenAt[index] = mKnowledge;
     if (tail != nullptr && tail->key == key)
         return Done{};
     std::shared_ptr<PreparedTail const> former = std::move(tail);

@@ -1,6 +1,7 @@
 // ContextRunner: does the runs of a context, one after the other.
 #pragma once
 
+#include "base/continue_check.h"
 #include "runtime/context_state.h"
 
 namespace tenon
@@ -30,6 +31,21 @@ class ContextRunner
     Result<Done> takeFrame();
     void startValues();
     Result<Done> runSegment(size_t index);
+    // ---- Loops and conditionals (runner_control.cpp).
+    //! Segments [first, last) and the controls [control, controlEnd) among them.
+    Result<Done> runRange(size_t first, size_t last, size_t control, size_t controlEnd);
+    Result<Done> runControl(size_t index);
+    Result<Done> runLoop(size_t index);
+    Result<Done> runConditional(size_t index);
+    Result<int64_t> decision(PlanControl const& control, int32_t reg) const;
+    //! Slices for a round. False: one lies outside; it stands at the first slice.
+    bool moveParts(ControlFacts const& control, int64_t round);
+    Error outsideOf(PlanControl const& control, ControlFacts const& facts, int64_t round) const;
+    //! What steps of the control have told holds no longer.
+    void forget(ControlFacts const& control);
+    Result<Done> takeKnown(int32_t symbol, int64_t value, std::string const& who);
+    //! Registers that follow from what was told.
+    void follow();
     Result<Done> selectTail(size_t index);
     //! Whether the call may return before the steps have run: nobody watches them, and they tell no sizes (R3).
     bool mayGoOn(Segment segment) const;
@@ -46,6 +62,8 @@ class ContextRunner
     //! Pointers of the first segment are written again only when something has moved.
     bool isStale() const;
     void writePointers(Segment segment, PreparedTail const& tail);
+    //! What the frame's pointers were written for.
+    void noteFrame();
     //! Whether an output lies where an input does.
     bool writesInputs() const;
     Result<RunEnd> launch(Segment segment, PreparedTail const& tail, bool mayGoOn);
@@ -58,6 +76,15 @@ class ContextRunner
     Result<Done> learn(Segment segment);
     Result<Done> learnStep(int32_t index);
     void* address(Slot const& slot) const
+    {
+        if (slot.part < 0)
+            return wholeAddress(slot);
+        int64_t offset{0};
+        for (int32_t part = slot.part; part >= 0; part = mEngine.parts[asSize(part)].outer)
+            offset += mOffsets[asSize(part)];
+        return static_cast<char*>(wholeAddress(slot)) + offset;
+    }
+    void* wholeAddress(Slot const& slot) const
     {
         switch (slot.from)
         {
@@ -111,6 +138,15 @@ class ContextRunner
     std::vector<uint8_t> mKnown; //!< Per symbol.
     std::vector<void*> mIO;      //!< Address of each I/O tensor.
     std::vector<uint8_t> mGiven; //!< Per output: its allocator has been asked.
+    std::vector<int64_t> mOffsets; //!< Per slice that a loop moves: bytes from the first one.
+    //! By segment, for what repeats them: what was known when the tail was chosen, and the tail that pointers were
+    //! written for.
+    std::vector<uint64_t> mChosenAt;
+    std::vector<PreparedTail const*> mWritten;
+    uint64_t mKnowledge{0}; //!< Another number whenever other extents are known.
+    bool mIsBehind{false};  //!< Registers do not follow from what is known yet.
+    int32_t mDepth{0};      //!< Controls around the segment at hand.
+    PacedCheck mCheck{nullptr};
 
     // ---- Of the run at hand.
     RunRequest const* mRequest{nullptr};

@@ -29,6 +29,26 @@ struct TensorPlace
     int32_t index{-1};                                //!< Of the root: I/O tensor or weight.
     int32_t block{-1};                                //!< Of the root when it is an activation.
     int32_t blockApart{-1};                           //!< The same when no memory is shared in place.
+    int32_t part{-1};                                 //!< Of the tensor itself: a slice that a loop moves.
+};
+
+//! A slice that a loop moves from round to round.
+struct PartFacts
+{
+    PlanPart const* part{nullptr};
+    int32_t outer{-1}; //!< The slice that it is a slice of; −1: a tensor that stays.
+};
+
+//! A loop or conditional in terms of segments.
+struct ControlFacts
+{
+    size_t begin{0};
+    size_t middle{0};
+    size_t end{0};
+    size_t middleControl{0};      //!< The first control within its second part.
+    size_t next{0};               //!< The first control behind it.
+    std::vector<int32_t> symbols; //!< That steps within it tell.
+    std::vector<int32_t> parts;
 };
 
 //! Where one pointer of a launch comes from.
@@ -45,6 +65,7 @@ struct Slot
     From from{From::kNothing};
     int32_t index{-1}; //!< Block, I/O tensor or weight.
     int32_t blockApart{-1};
+    int32_t part{-1}; //!< Slice of that; −1: all of it.
 };
 
 //! Steps that are prepared together: up to one whose results decide shapes, or to the end.
@@ -97,6 +118,10 @@ struct EngineState
     std::vector<int32_t> order; //!< Of registers.
     std::vector<int32_t> knownAfter;
     std::vector<Segment> segments;
+    std::vector<uint8_t> hasParts;      //!< Per segment: some operand is a slice that a loop moves.
+    std::vector<ControlFacts> controls; //!< One per control of the program.
+    std::vector<PartFacts> parts;
+    std::vector<uint8_t> decidesShapes; //!< Per symbol: an extent follows from it.
     std::vector<TensorPlace> places;
     BlockPlan shared;
     BlockPlan apart; //!< Nothing in place.

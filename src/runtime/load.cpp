@@ -2,6 +2,7 @@
 #include "runtime/engine_state.h"
 
 #include "plan/check.h"
+#include "plan/controls.h"
 #include "plan/lookup.h"
 #include "plan/regions.h"
 #include "runtime/needed_plugins.h"
@@ -59,6 +60,7 @@ class Loader
         makeSlots();
         findRead();
         findStreams();
+        findMoving();
         TENON_TRY(checkPlugins(mPlan, mEngine.options.plugins));
         TENON_TRY(checkCode());
         TENON_TRY(loadWeights());
@@ -93,13 +95,96 @@ class Loader
     {
         int32_t first{0};
         auto const count = static_cast<int32_t>(mProgram.steps.size());
+        std::vector<bool> begins(mProgram.steps.size() + 1, false);
+        for (PlanControl const& control : mProgram.controls)
+            for (int32_t const at : {control.first, control.middle, control.last})
+                begins[asSize(at)] = true;
+        if (begins.front()) // The first segment runs once, whatever becomes of the others.
+            mEngine.segments.push_back({0, 0});
         for (int32_t i = 0; i < count; ++i)
-            if (!mProgram.steps[asSize(i)].produces.empty() && i + 1 < count)
+            if (i + 1 < count && (!mProgram.steps[asSize(i)].produces.empty() || begins[asSize(i) + 1]))
             {
                 mEngine.segments.push_back({first, i + 1});
                 first = i + 1;
             }
         mEngine.segments.push_back({first, count});
+        findControls();
+    }
+
+    //! The first segment from this step on; segments begin at it.
+    size_t segmentAt(int32_t step) const
+    {
+        auto const found = std::ranges::find_if(mEngine.segments,
+            [&](Segment const& segment) { return segment.first >= step && segment.first < segment.last; });
+        return static_cast<size_t>(found - mEngine.segments.begin());
+    }
+
+    void findControls()
+    {
+        std::vector<int32_t> const next = nextControls(mProgram);
+        for (size_t i = 0; i < mProgram.controls.size(); ++i)
+        {
+            PlanControl const& control = mProgram.controls[i];
+            ControlFacts facts{.begin = segmentAt(control.first),
+                .middle = segmentAt(control.middle),
+                .end = segmentAt(control.last),
+                .middleControl = i + 1,
+                .next = asSize(next[i]),
+                .symbols = {},
+                .parts = {}};
+            while (facts.middleControl < facts.next
+                && mProgram.controls[facts.middleControl].first < control.middle)
+                ++facts.middleControl;
+            for (size_t symbol = 0; symbol < mProgram.symbols.size(); ++symbol)
+                if (PlanSymbol const& each = mProgram.symbols[symbol]; each.kind == PlanSymbolKind::kData
+                    && each.source >= control.first && each.source < control.last)
+                    facts.symbols.push_back(static_cast<int32_t>(symbol));
+            for (PlanPart const& part : control.parts)
+            {
+                facts.parts.push_back(static_cast<int32_t>(mEngine.parts.size()));
+                mEngine.places[asSize(part.tensor)].part = static_cast<int32_t>(mEngine.parts.size());
+                mEngine.parts.push_back({&part});
+            }
+            mEngine.controls.push_back(std::move(facts));
+        }
+        for (PartFacts& part : mEngine.parts)
+            part.outer = partOf(mProgram.tensors[asSize(part.part->tensor)].index);
+        findDeciding();
+    }
+
+    //! The slice that the tensor lies in; −1: none.
+    int32_t partOf(int32_t tensor) const
+    {
+        for (;;)
+        {
+            PlanTensor const& stored = mProgram.tensors[asSize(tensor)];
+            if (mEngine.places[asSize(tensor)].part >= 0)
+                return mEngine.places[asSize(tensor)].part;
+            if (stored.kind != PlanTensorKind::kView && stored.kind != PlanTensorKind::kPart)
+                return -1;
+            tensor = stored.index;
+        }
+    }
+
+    void findDeciding()
+    {
+        mEngine.decidesShapes.assign(mProgram.symbols.size(), 0);
+        auto const note = [&](int32_t reg) {
+            if (reg >= 0 && asSize(reg) < mProgram.symbols.size())
+                mEngine.decidesShapes[asSize(reg)] = 1;
+        };
+        for (PlanTensor const& tensor : mProgram.tensors)
+            std::ranges::for_each(tensor.extents, note);
+        for (PlanSymbol const& symbol : mProgram.symbols)
+            note(symbol.upper);
+        for (PlanShapeInstruction const& x : mProgram.shapes)
+            if (!isConstant(x.op))
+            {
+                note(x.a);
+                note(x.b);
+                if (x.op == PlanShapeOp::kRealSelect)
+                    note(static_cast<int32_t>(x.value));
+            }
     }
 
     void findWriters()
@@ -140,6 +225,14 @@ class Loader
     }
 
     Slot slotOf(int32_t tensor) const
+    {
+        Slot slot = wholeSlotOf(tensor);
+        if (tensor >= 0 && !mEngine.parts.empty())
+            slot.part = partOf(tensor);
+        return slot;
+    }
+
+    Slot wholeSlotOf(int32_t tensor) const
     {
         if (tensor < 0)
             return {};
@@ -200,6 +293,27 @@ class Loader
         for (Region const& region : regionsOf(mProgram))
             if (region.isSplit && mEngine.inputsReadUntil > region.first)
                 mEngine.inputsReadUntil = std::max(mEngine.inputsReadUntil, region.last);
+    }
+
+    void findMoving()
+    {
+        for (Segment const& segment : mEngine.segments)
+        {
+            bool moves{false};
+            for (int32_t i = segment.first; i < segment.last; ++i)
+            {
+                StepSlots const& slots = mEngine.stepSlots[asSize(i)];
+                for (size_t j = 0; j < mProgram.steps[asSize(i)].inputs.size(); ++j)
+                    moves = moves || mEngine.inputSlots[slots.firstInput + j].part >= 0;
+                for (size_t j = 0; j < mProgram.steps[asSize(i)].outputs.size(); ++j)
+                    moves = moves || mEngine.outputSlots[slots.firstOutput + j].part >= 0;
+            }
+            mEngine.hasParts.push_back(moves ? 1 : 0);
+        }
+        // A later round may read an input again, and a branch may not run.
+        for (PlanControl const& control : mProgram.controls)
+            if (mEngine.inputsReadUntil > control.first)
+                mEngine.inputsReadUntil = std::max(mEngine.inputsReadUntil, control.last);
     }
 
     //! Which weights the program reads on the device; others are there for the portable graph alone, or for the host.

@@ -104,7 +104,7 @@ class StepPreparer
         TensorPlace const& place = mEngine.places[asSize(tensor)];
         if (stored.kind == PlanTensorKind::kValues)
             return Done{};
-        int64_t const bytes = arg.bytes();
+        int64_t const bytes = TENON_TRY(bytesOfParts(tensor, arg));
         int64_t room{bytes};
         if (place.kind == PlanTensorKind::kActivation)
             room = mRun.capacity[asSize(mApart ? place.blockApart : place.block)];
@@ -119,6 +119,26 @@ class StepPreparer
         return Done{};
     }
 
+    //! Of all slices that the tensor is in turn, where it is one.
+    Result<int64_t> bytesOfParts(int32_t tensor, TensorArg const& arg) const
+    {
+        int64_t bytes = arg.bytes();
+        for (int32_t at = tensor; bytes > 0;)
+        {
+            PlanTensor const& stored = mEngine.program->tensors[asSize(at)];
+            if (int32_t const part = mEngine.places[asSize(at)].part; part >= 0)
+            {
+                Span const length = mRegisters[asSize(mEngine.parts[asSize(part)].part->length)];
+                if (!length.isKnown() || length.lo < 0 || __builtin_mul_overflow(bytes, length.lo, &bytes))
+                    return badArgument("tensor '{}' is a slice of {}", stored.name, length.lo);
+            }
+            if (stored.kind != PlanTensorKind::kView && stored.kind != PlanTensorKind::kPart)
+                break;
+            at = stored.index;
+        }
+        return bytes;
+    }
+
     //! A reshape of another tensor keeps its volume, which run-time values may break.
     Result<Done> checkReshapes(PlanStep const& step) const
     {
@@ -127,7 +147,9 @@ class StepPreparer
             {
                 if (tensor < 0 || mEngine.program->tensors[asSize(tensor)].kind != PlanTensorKind::kView)
                     continue;
-                int32_t const root = mEngine.places[asSize(tensor)].root;
+                int32_t root = mEngine.program->tensors[asSize(tensor)].index;
+                while (mEngine.program->tensors[asSize(root)].kind == PlanTensorKind::kView)
+                    root = mEngine.program->tensors[asSize(root)].index;
                 auto const shown = argOf(mEngine, tensor, mRegisters);
                 auto const whole = argOf(mEngine, root, mRegisters);
                 if (shown && whole && shown->bytes() != whole->bytes())

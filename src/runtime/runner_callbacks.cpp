@@ -47,6 +47,7 @@ Result<Done> ContextRunner::askAllocator(size_t io, int32_t after)
         TENON_TRY(mEngine.device().copyOnDevice(memory, staged, static_cast<size_t>(bytes), mRequest->stream));
     mIO[io] = memory;
     mGiven[io] = 1;
+    std::ranges::fill(mWritten, nullptr);
     nvinfer1::Dims64 dims{};
     dims.nbDims = static_cast<int32_t>(arg.extents.size());
     std::ranges::copy(arg.extents, dims.d);

@@ -65,11 +65,15 @@ void ContextRunner::writePointers(Segment segment, PreparedTail const& tail)
         launch.call.scratch = static_cast<char*>(scratchBase[place]) + tail.scratch[place].from[asSize(step.stream)];
         launch.call.stream = mRequest->stream;
     }
+}
+
+void ContextRunner::noteFrame()
+{
     mFrame->run = mRun;
     mFrame->tails = mTails;
     mFrame->stream = mRequest->stream;
     mFrame->arena = mArena;
-    mFrame->scratch = scratchBase;
+    mFrame->scratch = scratch();
     for (size_t i = 0; i < mFrame->io.size(); ++i)
         mFrame->io[i] = ioAddress(i);
 }
@@ -86,7 +90,7 @@ Result<RunEnd> ContextRunner::launchParts(Segment segment, PreparedTail const& t
     int32_t cut = std::clamp(mEngine.inputsReadUntil, segment.first, segment.last);
     if (mIsCaptured && cut > segment.first)
         cut = segment.last; // In one part: a recording would go on behind one that failed, over poisoned outputs.
-    bool const marks = mMark != nullptr && mEngine.inputsReadUntil <= segment.last;
+    bool const marks = mMark != nullptr && mEngine.inputsReadUntil <= segment.last && mDepth == 0;
     bool const parted = marks && cut > segment.first && cut < segment.last;
     if (parted)
         TENON_TRY(launchPart({segment.first, cut}, segment.first, tail, mayGoOn));
@@ -172,20 +176,14 @@ Result<Done> ContextRunner::learn(Segment segment)
 
 Result<Done> ContextRunner::learnStep(int32_t index)
 {
-    Program const& program = *mEngine.program;
-    PlanStep const& step = program.steps[asSize(index)];
+    PlanStep const& step = mEngine.program->steps[asSize(index)];
     for (size_t i = 0; i < step.produces.size(); ++i)
     {
-        auto const symbol = asSize(step.produces[i]);
         int64_t const value = mFrame->produced[mEngine.stepSlots[asSize(index)].firstProduced + i];
-        int64_t const bound = mRegisters[asSize(program.symbols[symbol].upper)].hi;
-        if (value < 0 || value > std::max<int64_t>(bound, 0))
-            return errorOf(ErrorCode::kFAILED_EXECUTION, "{} tells the extent {}, which is not within [0, {}]",
-                stepLabel(mEngine, index), value, bound);
-        mRegisters[symbol] = {value, value};
-        mKnown[symbol] = 1;
+        if (Result<Done> taken = takeKnown(step.produces[i], value, "tells"); !taken)
+            return std::move(taken).error().in(stepLabel(mEngine, index));
     }
-    evaluate(program, mEngine.order, DataSymbols::kAtBound, mKnown, mRegisters);
+    follow();
     return Done{};
 }
 

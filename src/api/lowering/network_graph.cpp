@@ -1,9 +1,7 @@
 // Network: written as a graph for the passes, with the bounds of its profiles on the symbols.
 #include "api/boundary.h"
-#include "api/build/optimization_profile.h"
-#include "api/lowering/batch_axis.h"
+#include "api/lowering/graph_writer.h"
 #include "api/lowering/plugin_graph.h"
-#include "api/network/network.h"
 #include "api/network/operand_views.h"
 
 #include "layers/cast.h"
@@ -18,71 +16,7 @@
 namespace tenon::api
 {
 
-namespace
-{
-using Profiles = std::vector<OptimizationProfile const*>;
 using Bounds = OptimizationProfile::Bounds;
-
-//! Makes the graph of one network.
-class GraphWriter
-{
-  public:
-    GraphWriter(Network& network, GraphRequest const& request)
-        : mNetwork{network},
-          mRequest{request},
-          mProfiles{request.profiles}
-    {
-        if (network.isImplicit())
-            mBatch.emplace(mResult.graph, network.batch().most);
-    }
-
-    Result<NetworkGraph> write()
-    {
-        TENON_TRY(checkNames());
-        TENON_TRY(checkBatch());
-        for (size_t i = 0; i < mNetwork.inputs().size(); ++i)
-            TENON_TRY(addInput(static_cast<int32_t>(i)));
-        TENON_TRY(addProfiles());
-        for (LayerBase* layer : mNetwork.order())
-            TENON_TRY(checkAverage(*layer));
-        for (LayerBase* layer : mNetwork.order())
-            TENON_TRY(addLayer(*layer));
-        TENON_TRY(addDebugTensors());
-        for (Tensor const* output : mNetwork.outputs())
-            TENON_TRY(addOutput(*output));
-        return std::move(mResult);
-    }
-
-  private:
-    Result<Done> checkNames();
-    //! The network is what its layers are made for.
-    Result<Done> checkBatch() const;
-    Result<Done> addInput(int32_t position);
-    Result<Done> addSampleInput(int32_t position);
-    Result<std::vector<ValueId>> operandsOf(LayerBase const& layer, std::vector<Operand> const& operands);
-    //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
-    Result<BatchAxis::Form> formOf(LayerBase const& layer);
-    Result<Done> checkForm(LayerBase const& layer, int32_t output, ValueId value) const;
-    Result<Done> checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const;
-    Result<ShapeExpr> extentOf(Tensor const& input, int32_t position, int32_t axis);
-    void addContents(Tensor const& input, int32_t position, ValueId value);
-    Result<Done> addProfiles();
-    Result<Done> checkAverage(LayerBase& layer) const;
-    Result<Done> addLayer(LayerBase& layer);
-    Result<Done> addDebugTensors();
-    Result<Done> addOutput(Tensor const& output);
-    static Result<Done> checkFormats(Tensor const& tensor);
-    bool hasValues(Tensor const& input) const;
-    bool isDynamic(Tensor const& input) const;
-
-    Network& mNetwork;
-    GraphRequest const& mRequest;
-    Profiles const& mProfiles;
-    NetworkGraph mResult;
-    std::map<Tensor const*, ValueId> mValues;
-    std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
-    std::optional<BatchAxis> mBatch;                //!< Of a network with implicit batch.
-};
 
 Result<Done> GraphWriter::checkBatch() const
 {
@@ -143,6 +77,8 @@ Result<Done> GraphWriter::checkNames()
     return Done{};
 }
 
+namespace
+{
 Result<Done> checkValueCount(
     Tensor const& input, std::optional<std::vector<int64_t>> const& values, int64_t wanted, size_t profile)
 {
@@ -151,6 +87,7 @@ Result<Done> checkValueCount(
             input.name(), wanted, profile, values->size());
     return Done{};
 }
+} // namespace
 
 Result<Done> GraphWriter::checkProfileOf(Tensor const& input, Bounds const* bounds, size_t profile, bool isShape) const
 {
@@ -358,11 +295,13 @@ Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std
             inputs.push_back(mResult.graph.addConstant(operand.name, operand.constant));
         else if (operand.tensor == nullptr)
             inputs.push_back(kNone);
-        else if (auto const at = mValues.find(operand.tensor); at != mValues.end())
-            inputs.push_back(at->second);
         else
-            return badConfig(
-                "layer '{}' reads tensor '{}', which nothing produces", layer.name(), operand.tensor->name());
+        {
+            Result<ValueId> value = valueOf(*operand.tensor);
+            if (!value)
+                return std::move(value).error().in(fmt::format("layer '{}'", layer.name()));
+            inputs.push_back(*value);
+        }
     }
     return inputs;
 }
@@ -408,18 +347,25 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
             graph.node(TENON_TRY(graph.addNode(std::move(form.layer), layer.name(), std::move(form.inputs)))).outputs;
     for (int32_t i = 0; i < layer.outputCount(); ++i)
     {
-        ValueId value = outputs.at(static_cast<size_t>(i));
-        std::optional<DType> const wanted = layer.outputType(i);
-        if (wanted && *wanted != graph.typeOf(value).dtype)
-            value = graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value})))
-                        .output();
-        graph.rename(value, layer.output(i).name());
-        mValues[&layer.output(i)] = value;
+        TENON_TRY(takeOutput(layer, i, outputs.at(static_cast<size_t>(i))));
         if (!form.isLed)
             continue;
+        ValueId const value = mValues.at(&layer.output(i));
         mBatch->mark(value);
         TENON_TRY(checkForm(layer, i, value));
     }
+    return Done{};
+}
+
+Result<Done> GraphWriter::takeOutput(LayerBase const& layer, int32_t output, ValueId value)
+{
+    Graph& graph = mResult.graph;
+    std::optional<DType> const wanted = layer.outputType(output);
+    if (wanted && *wanted != graph.typeOf(value).dtype)
+        value = graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value})))
+                    .output();
+    graph.rename(value, layer.output(output).name());
+    mValues[&layer.output(output)] = value;
     return Done{};
 }
 
@@ -432,6 +378,8 @@ Result<Done> GraphWriter::addDebugTensors()
         std::string const& name = tensor->name();
         if (!names.insert(name).second)
             return badConfig("two debug tensors have the name '{}': give each its own, a listener knows no more", name);
+        if (!mValues.contains(tensor))
+            return badConfig("debug tensor '{}' is inside a loop or conditional, where it cannot be seen", name);
         TENON_TRY(mResult.graph.addNode(
             makeLayer(DebugTensor{name}), fmt::format("debug tensor '{}'", name), {mValues.at(tensor)}));
     }
@@ -442,6 +390,10 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
 {
     Graph& graph = mResult.graph;
     TENON_TRY(checkFormats(output));
+    if (!mValues.contains(&output))
+        return badConfig("tensor '{}' is inside a loop or conditional and cannot be an output: give it out by "
+                         "addLoopOutput or addOutput, and mark that",
+            output.name());
     ValueId value = mValues.at(&output);
     if (mBatch)
         value = TENON_TRY(mBatch->led(value, output.name()));
@@ -456,7 +408,6 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
     mResult.io.push_back(std::move(io));
     return Done{};
 }
-} // namespace
 
 Result<NetworkGraph> Network::toGraph(GraphRequest const& request)
 {

@@ -20,6 +20,16 @@ struct Operand
     std::string name;
 };
 
+class LoopFront;
+class ConditionalFront;
+
+//! The loop or conditional at whose border a layer is; none for others.
+struct Border
+{
+    LoopFront* loop{nullptr};
+    ConditionalFront* conditional{nullptr};
+};
+
 class LayerBase : public missing::Layer
 {
   public:
@@ -51,6 +61,17 @@ class LayerBase : public missing::Layer
     {
         return mFacts;
     }
+    virtual Border border() const noexcept
+    {
+        return {};
+    }
+    //! An input that a loop computes from the layer's output: it counts for neither order nor types.
+    virtual bool isFromLater(size_t input) const noexcept
+    {
+        static_cast<void>(input);
+        return false;
+    }
+
     std::string const& name() const noexcept
     {
         return mName;

@@ -4,6 +4,7 @@
 #include "api/boundary.h"
 #include "api/build/builder.h"
 #include "api/flags.h"
+#include "api/network/control_layers.h"
 #include "base/knobs.h"
 
 #include <algorithm>
@@ -275,9 +276,10 @@ void Network::edited(LayerBase const* layer) noexcept
 
 void Network::rewired(LayerBase& layer)
 {
-    bool const inOrder = std::all_of(layer.inputs().begin(), layer.inputs().end(), [&](Tensor const* input) {
-        return input == nullptr || input->producer() == nullptr || input->producer()->place < layer.place;
-    });
+    bool inOrder{true};
+    for (size_t i = 0; i < layer.inputs().size(); ++i)
+        if (LayerBase const* const producer = layer.inputs()[i] == nullptr ? nullptr : layer.inputs()[i]->producer())
+            inOrder = inOrder && (layer.isFromLater(i) || producer->place < layer.place);
     edited(&layer);
     if (inOrder)
         return;
@@ -315,7 +317,7 @@ Result<Done> Network::sortLayers()
             {
                 Tensor const* const input = layer->inputs()[i];
                 LayerBase* const producer = input == nullptr ? nullptr : input->producer();
-                if (producer == nullptr)
+                if (producer == nullptr || layer->isFromLater(i))
                     continue;
                 if (states[static_cast<size_t>(producer->ordinal)] == State::kOpen)
                     return badConfig("layer '{}' reads what follows from its own output", producer->name());

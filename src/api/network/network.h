@@ -121,6 +121,17 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     //! Dims leave the batch out. May change until the build: the builder's max batch size decides.
     bool isImplicit() const noexcept;
     PlanBatch batch() const noexcept;
+    std::vector<std::unique_ptr<LoopFront>> const& loops() const noexcept
+    {
+        return mLoops;
+    }
+    std::vector<std::unique_ptr<ConditionalFront>> const& conditionals() const noexcept
+    {
+        return mConditionals;
+    }
+    //! A layer at the border of a loop or conditional, as `add` makes others.
+    template <typename L, typename Front, typename SetUp>
+    L* addBorder(char const* call, std::vector<ITensor const*> inputs, Front& front, SetUp&& setUp) noexcept;
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
@@ -214,6 +225,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         ITensor* const* inputs, int32_t nbInputs, nvinfer1::IPluginV2& plugin) noexcept override;
     nvinfer1::IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
         int32_t nbShapeInputs, nvinfer1::IPluginV3& plugin) noexcept override;
+    nvinfer1::ILoop* addLoop() noexcept override;
+    nvinfer1::IIfConditional* addIfConditional() noexcept override;
     nvinfer1::ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, nvinfer1::CumulativeOperation operation,
         bool exclusive, bool reverse) noexcept override;
     nvinfer1::IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
@@ -283,6 +296,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     std::vector<Tensor*> mInputs;
     std::vector<std::unique_ptr<LayerBase>> mLayers;
     std::vector<LayerBase*> mOrder;
+    std::vector<std::unique_ptr<LoopFront>> mLoops;
+    std::vector<std::unique_ptr<ConditionalFront>> mConditionals;
     std::vector<Tensor*> mOutputs;
     std::vector<Tensor const*> mDebugTensors;
     bool mDebugsUnfused{false};

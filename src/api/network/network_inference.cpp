@@ -112,8 +112,8 @@ Result<Done> Network::inferLayer(LayerBase& layer)
         return Done{};
     for (int32_t i = 0; i < layer.outputCount(); ++i)
         layer.output(i).inferred = {};
-    for (Tensor const* input : layer.inputs())
-        if (input != nullptr && !input->inferred.valid)
+    for (size_t i = 0; i < layer.inputs().size(); ++i)
+        if (layer.inputs()[i] != nullptr && !layer.isFromLater(i) && !layer.inputs()[i]->inferred.valid)
             return Done{}; // Its own layer has said what is wrong.
     std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
     if (constant != nullptr)

@@ -1,5 +1,6 @@
 // Network: one call per kind of layer.
 #include "api/boundary.h"
+#include "api/network/add_layer.h"
 #include "api/network/layers_by_hand.h"
 #include "api/network/network.h"
 #include "api/network/network_add.h"

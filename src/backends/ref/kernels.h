@@ -13,6 +13,8 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source);
 Result<std::unique_ptr<Kernel>> loadReorder(KernelSource const& source);
 //! Writes values of a shape tensor, which stand in the extents of the input, into memory.
 Result<std::unique_ptr<Kernel>> loadShapeValues(KernelSource const& source);
+//! Tells the value of a 0-D tensor.
+Result<std::unique_ptr<Kernel>> loadTell(KernelSource const& source);
 //! A tensor that the user debugs.
 Result<std::unique_ptr<Kernel>> loadDebugTensor(KernelSource const& source);
 std::variant<std::vector<Offer>, Refusal> offerDebugTensor(Problem const& problem);

@@ -45,6 +45,7 @@ constexpr KernelEntry kKernels[]{
     {"reorder", &ref::loadReorder},
     {"transfer", &ref::loadReorder},
     {"shape_values", &ref::loadShapeValues},
+    {"tell", &ref::loadTell},
 };
 } // namespace
 

@@ -43,7 +43,8 @@ class PreparedReorder final : public HostPrepared
         auto* to = static_cast<uint8_t*>(call.outputs[0]);
         if (mIn.layout == mOut.layout)
         {
-            std::memcpy(to, from, static_cast<size_t>(mIn.bytes()));
+            if (to != from) // In place.
+                std::memcpy(to, from, static_cast<size_t>(mIn.bytes()));
             return Done{};
         }
         Extents const e = split(mIn.extents);
