@@ -165,12 +165,8 @@ HAND: dict[str, set[str]] = {
 LATER: dict[str, set[str]] = {
     "INetworkDefinition": {
         "add_dist_collective",
-        "add_loop",
-        "add_if_conditional",
         "add_attention",
     },
     "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
-    "ILoopBoundaryLayer": {"loop"},
-    "IIfConditionalBoundaryLayer": {"conditional"},
     "IAttentionBoundaryLayer": {"attention"},
 }

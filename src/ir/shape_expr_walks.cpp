@@ -390,8 +390,7 @@ ShapeExpr ShapeExpr::replace(int32_t symbol, ShapeExpr const& with) const
     return Replacement{symbol, with}.of(*this);
 }
 
-int32_t SymbolTable::find(
-    SymbolKind kind, int32_t source, int32_t index, std::string name, Range range, int32_t scope)
+int32_t SymbolTable::find(SymbolKind kind, int32_t source, int32_t index, std::string name, Range range, int32_t scope)
 {
     auto const [known, isNew] = mIds.try_emplace({kind, scope, source, index}, size());
     if (isNew)

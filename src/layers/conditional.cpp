@@ -53,7 +53,8 @@ Result<std::vector<TensorType>> Conditional::infer(Inputs const& in) const
         TensorType type{a.dtype, {}};
         for (size_t axis = 0; axis < a.shape.size(); ++axis)
         {
-            bool const isOutside = !isMadeInside({a.shape[axis]}, *bodies[0]) && !isMadeInside({b.shape[axis]}, *bodies[1]);
+            bool const isOutside =
+                !isMadeInside({a.shape[axis]}, *bodies[0]) && !isMadeInside({b.shape[axis]}, *bodies[1]);
             if (isOutside && a.shape[axis] == b.shape[axis])
                 type.shape.push_back(a.shape[axis]);
             else if (isOutside && condition)

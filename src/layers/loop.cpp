@@ -91,8 +91,8 @@ class LoopTypes
         TensorType const& type = outputType(mForm.condition());
         if (type.dtype != DType::kBOOL || type.rank() != 0)
             return layerError(mIn, Loop::kName,
-                fmt::format("the condition '{}' is {}: it must be a 0-D bool", outputName(mForm.condition()),
-                    type.show()));
+                fmt::format(
+                    "the condition '{}' is {}: it must be a 0-D bool", outputName(mForm.condition()), type.show()));
         return Done{};
     }
 
@@ -106,8 +106,8 @@ class LoopTypes
                       .done());
         std::optional<Shape> const length = mIn.values(operand);
         if (!length)
-            return inputError(mIn, Loop::kName, operand,
-                "the length of a loop output follows from data; it must be a shape tensor");
+            return inputError(
+                mIn, Loop::kName, operand, "the length of a loop output follows from data; it must be a shape tensor");
         TensorType type = outputType(mForm.joinedValue(index));
         if (isMadeInside(type.shape, mBody))
             return layerError(mIn, Loop::kName,
@@ -128,7 +128,8 @@ HostTensor sliceOf(HostTensor const& from, int64_t index)
     HostTensor slice{from.dtype, {from.extents.begin() + 1, from.extents.end()}};
     int64_t const count = slice.count();
     for (int64_t i = 0; i < count; ++i)
-        from.isReal() ? slice.set(i, from.real(index * count + i)) : slice.setInteger(i, from.integer(index * count + i));
+        from.isReal() ? slice.set(i, from.real(index * count + i))
+                      : slice.setInteger(i, from.integer(index * count + i));
     return slice;
 }
 

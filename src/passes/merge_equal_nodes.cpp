@@ -50,7 +50,8 @@ class Merger
     {
         bool const readsData = std::any_of(node.inputs.begin(), node.inputs.end(),
             [&](ValueId input) { return input != kNone && mGraph.constantOf(input) == nullptr; });
-        return readsData && node.layer->bodies().empty() && !node.outputs.empty() && !node.layer->hasSideEffects() && as<Fill>(*node.layer) == nullptr;
+        return readsData && node.layer->bodies().empty() && !node.outputs.empty() && !node.layer->hasSideEffects()
+            && as<Fill>(*node.layer) == nullptr;
     }
 
     //! The value that stands for this one once equal nodes are merged.

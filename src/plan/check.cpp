@@ -198,7 +198,8 @@ Result<Done> checkBodies(PlanGraph const& graph)
         {
             if (body < 0 || static_cast<size_t>(body) >= taken.size() || taken[static_cast<size_t>(body)]
                 || graph.bodies[static_cast<size_t>(body)].first <= i)
-                return badArgument("graph node '{}' cannot run body {}", graph.nodes[static_cast<size_t>(i)].name, body);
+                return badArgument(
+                    "graph node '{}' cannot run body {}", graph.nodes[static_cast<size_t>(i)].name, body);
             taken[static_cast<size_t>(body)] = true;
         }
     for (size_t i = 0; i < taken.size(); ++i)

@@ -144,7 +144,7 @@ struct PlanPart
 //! An extent that the branches of a conditional tell.
 struct PlanJoin
 {
-    int32_t symbol{-1}; //!< kData, told by the conditional's last step.
+    int32_t symbol{-1};   //!< kData, told by the conditional's last step.
     int32_t whenTrue{-1}; //!< Register.
     int32_t whenFalse{-1};
 };

@@ -102,13 +102,13 @@ class Writer
                                                     auto const layer = text(x.layer);
                                                     return stored::CreateNote(mOut, layer, text(x.text));
                                                 });
-        auto const bodies = plan.graph.bodies.empty() ? fb::Offset<fb::Vector<fb::Offset<stored::Body>>>{}
-                                                      : tables<stored::Body>(plan.graph.bodies, [&](PlanBody const& x) {
-                                                            auto const inputs = mOut.CreateVector(x.inputs);
-                                                            auto const outputs = mOut.CreateVector(x.outputs);
-                                                            return stored::CreateBody(
-                                                                mOut, x.first, x.count, inputs, outputs);
-                                                        });
+        auto const bodies = plan.graph.bodies.empty()
+            ? fb::Offset<fb::Vector<fb::Offset<stored::Body>>>{}
+            : tables<stored::Body>(plan.graph.bodies, [&](PlanBody const& x) {
+                  auto const inputs = mOut.CreateVector(x.inputs);
+                  auto const outputs = mOut.CreateVector(x.outputs);
+                  return stored::CreateBody(mOut, x.first, x.count, inputs, outputs);
+              });
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
             static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies));

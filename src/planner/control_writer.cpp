@@ -208,7 +208,8 @@ Result<Done> ProgramWriter::writeRound(
         // What is computed before a loop ends has no place in what it gives.
         ValueId const value = mGraph.outputs()[form.joinedValue(i)].value;
         std::vector<Choice const*> const made = madeFor(value);
-        bool const isEarly = !made.empty() && std::ranges::all_of(made, [&](auto* each) { return early.contains(each); });
+        bool const isEarly =
+            !made.empty() && std::ranges::all_of(made, [&](auto* each) { return early.contains(each); });
         if (isEarly || !placeIn(joined[i], value, {}))
             copied.push_back(i);
     }
@@ -299,8 +300,8 @@ Result<Done> ProgramWriter::addConditional(Node const& node)
     {
         Shape const& shape = mGraph.typeOf(node.output(i)).shape;
         ValueId const values[2]{bodies[0].mGraph.outputs()[i].value, bodies[1].mGraph.outputs()[i].value};
-        bool const isTold = bodies[0].mGraph.typeOf(values[0]).shape != shape
-            || bodies[1].mGraph.typeOf(values[1]).shape != shape;
+        bool const isTold =
+            bodies[0].mGraph.typeOf(values[0]).shape != shape || bodies[1].mGraph.typeOf(values[1]).shape != shape;
         outputs.push_back(outputOfBranches(node.output(i), isTold));
         for (size_t branch = 0; branch < 2; ++branch)
         {

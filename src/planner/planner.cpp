@@ -278,9 +278,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     Decisions decisions = std::move(options.decisions);
 
     Plan plan;
-    plan.programs.push_back(
-        TENON_TRY(writeProgram({backend, target, ids, options.io, typical, options.threads}, planned, options, weights,
-            code, decisions)));
+    plan.programs.push_back(TENON_TRY(writeProgram(
+        {backend, target, ids, options.io, typical, options.threads}, planned, options, weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
     plan.weights = weights.take();
     numberIO(graph, ids.at(&graph), options.io);

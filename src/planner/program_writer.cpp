@@ -362,7 +362,8 @@ Result<Done> ProgramWriter::addOperands(Choice const& choice, KernelSpec const& 
             if (original == nullptr || packed->data == nullptr)
                 return errorOf(ErrorCode::kINTERNAL_ERROR, "candidate '{}' packs operand {}, which is no constant",
                     offer.candidate, i);
-            tensor = weightTensor(input, mParts.weights.packed(*original, *packed, mGraph.value(input).name), offer.place);
+            tensor =
+                weightTensor(input, mParts.weights.packed(*original, *packed, mGraph.value(input).name), offer.place);
         }
         else if (offer.isUnread(i))
         {

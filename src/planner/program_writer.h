@@ -148,8 +148,8 @@ class ProgramWriter
     GraphIds const& mIds;
     BindingIndex mBindings;
     std::vector<PlanStep> mSteps;
-    std::vector<PlanControl> mControls;              //!< Steps count from the first of mSteps.
-    std::vector<std::pair<int32_t, int32_t>> mTold;  //!< Registers of kData symbols, and the steps that tell them.
+    std::vector<PlanControl> mControls;             //!< Steps count from the first of mSteps.
+    std::vector<std::pair<int32_t, int32_t>> mTold; //!< Registers of kData symbols, and the steps that tell them.
     std::map<Key, int32_t> mTensors;
     std::map<ValueId, Form> mProduced;
     std::map<ValueId, int32_t> mValues; //!< Shape operands.

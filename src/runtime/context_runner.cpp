@@ -171,12 +171,15 @@ Result<Done> ContextRunner::runSegment(size_t index)
     else if (index > 0 || isStale())
         writePointers(segment, tail);
     mWritten[index] = &tail;
+    mIsShort = mDepth > 0 && mEngine.isShort[index] != 0;
     if (mDepth == 0)
         noteFrame();
     bool const isLast = index + 1 == mEngine.segments.size() && mDepth == 0;
     if (TENON_TRY(launch(segment, tail, isLast && mayGoOn(segment))) == RunEnd::kLater)
         return Done{};
     TENON_TRY(learn(segment));
+    if (mDepth > 0)
+        return Done{}; // What a branch tells is known when the conditional is over.
     return askAllocators(segment.last - 1);
 }
 

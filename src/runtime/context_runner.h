@@ -135,9 +135,9 @@ class ContextRunner
     std::vector<std::shared_ptr<PreparedTail const>> mTails; //!< By segment; [0] is unused.
     std::vector<Span> mSymbols;
     std::vector<Span> mRegisters;
-    std::vector<uint8_t> mKnown; //!< Per symbol.
-    std::vector<void*> mIO;      //!< Address of each I/O tensor.
-    std::vector<uint8_t> mGiven; //!< Per output: its allocator has been asked.
+    std::vector<uint8_t> mKnown;   //!< Per symbol.
+    std::vector<void*> mIO;        //!< Address of each I/O tensor.
+    std::vector<uint8_t> mGiven;   //!< Per output: its allocator has been asked.
     std::vector<int64_t> mOffsets; //!< Per slice that a loop moves: bytes from the first one.
     //! By segment, for what repeats them: what was known when the tail was chosen, and the tail that pointers were
     //! written for.
@@ -145,6 +145,7 @@ class ContextRunner
     std::vector<PreparedTail const*> mWritten;
     uint64_t mKnowledge{0}; //!< Another number whenever other extents are known.
     bool mIsBehind{false};  //!< Registers do not follow from what is known yet.
+    bool mIsShort{false};   //!< The segment at hand, in a loop.
     int32_t mDepth{0};      //!< Controls around the segment at hand.
     PacedCheck mCheck{nullptr};
 

@@ -132,12 +132,11 @@ class Loader
                 .next = asSize(next[i]),
                 .symbols = {},
                 .parts = {}};
-            while (facts.middleControl < facts.next
-                && mProgram.controls[facts.middleControl].first < control.middle)
+            while (facts.middleControl < facts.next && mProgram.controls[facts.middleControl].first < control.middle)
                 ++facts.middleControl;
             for (size_t symbol = 0; symbol < mProgram.symbols.size(); ++symbol)
-                if (PlanSymbol const& each = mProgram.symbols[symbol]; each.kind == PlanSymbolKind::kData
-                    && each.source >= control.first && each.source < control.last)
+                if (PlanSymbol const& each = mProgram.symbols[symbol];
+                    each.kind == PlanSymbolKind::kData && each.source >= control.first && each.source < control.last)
                     facts.symbols.push_back(static_cast<int32_t>(symbol));
             for (PlanPart const& part : control.parts)
             {
@@ -299,16 +298,20 @@ class Loader
     {
         for (Segment const& segment : mEngine.segments)
         {
+            constexpr float kShortest{5.0F}; // Microseconds on one thread, as estimated.
             bool moves{false};
+            float cost{0.0F};
             for (int32_t i = segment.first; i < segment.last; ++i)
             {
                 StepSlots const& slots = mEngine.stepSlots[asSize(i)];
+                cost += mProgram.steps[asSize(i)].cost;
                 for (size_t j = 0; j < mProgram.steps[asSize(i)].inputs.size(); ++j)
                     moves = moves || mEngine.inputSlots[slots.firstInput + j].part >= 0;
                 for (size_t j = 0; j < mProgram.steps[asSize(i)].outputs.size(); ++j)
                     moves = moves || mEngine.outputSlots[slots.firstOutput + j].part >= 0;
             }
             mEngine.hasParts.push_back(moves ? 1 : 0);
+            mEngine.isShort.push_back(cost < kShortest ? 1 : 0);
         }
         // A later round may read an input again, and a branch may not run.
         for (PlanControl const& control : mProgram.controls)

@@ -19,7 +19,8 @@ Result<Done> ContextRunner::runRange(size_t first, size_t last, size_t control, 
             --mDepth;
             i = mEngine.controls[control].end;
             control = mEngine.controls[control].next;
-            TENON_TRY(askAllocators(mEngine.segments[i - 1].last - 1));
+            if (mDepth == 0)
+                TENON_TRY(askAllocators(mEngine.segments[i - 1].last - 1));
         }
         else
             TENON_TRY(runSegment(i++));
@@ -123,8 +124,8 @@ Error ContextRunner::outsideOf(PlanControl const& control, ControlFacts const& f
         int64_t const at = part.fromBehind < 0 ? round : mRegisters[asSize(part.fromBehind)].lo - 1 - round;
         if (at < 0 || at >= length)
             return errorOf(ErrorCode::kFAILED_EXECUTION,
-                "[layer '{}'] round {} of the loop needs slice {} of tensor '{}', which has {}", control.name, round, at,
-                mEngine.program->tensors[asSize(part.tensor)].name, length);
+                "[layer '{}'] round {} of the loop needs slice {} of tensor '{}', which has {}", control.name, round,
+                at, mEngine.program->tensors[asSize(part.tensor)].name, length);
     }
     return errorOf(ErrorCode::kINTERNAL_ERROR, "[layer '{}'] all slices are there", control.name);
 }

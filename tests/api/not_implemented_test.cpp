@@ -90,7 +90,8 @@ TEST_F(NotImplemented, classesThatLeaveNothingOutAreNotListed)
         "IResizeLayer", "IShuffleLayer", "IConstantLayer", "INormalizationLayer", "ITimingCache"};
     for (std::string const& call : listed)
         EXPECT_FALSE(whole.contains(call.substr(0, call.find(':')))) << call;
-    for (char const* call : {"INetworkDefinition::addDistCollective", "IRefitter::setWeights", "ICudaEngine::createRefitter"})
+    for (char const* call :
+        {"INetworkDefinition::addDistCollective", "IRefitter::setWeights", "ICudaEngine::createRefitter"})
         EXPECT_TRUE(listed.contains(call)) << call;
 }
 

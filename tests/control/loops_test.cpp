@@ -37,8 +37,7 @@ TEST_F(Loops, E17_aCountOfZeroGivesTheFirstValue)
     ASSERT_TRUE(build()) << logger.errors();
     for (double const count : {0.0, 1.0, 3.0, -4.0, 0.0, 7.0})
     {
-        auto const y =
-            results({{"x", {{2}, {1, -2}}}, {"n", {{}, {count}, DataType::kINT32}}})["y"];
+        auto const y = results({{"x", {{2}, {1, -2}}}, {"n", {{}, {count}, DataType::kINT32}}})["y"];
         double const factor = std::exp2(std::max(count, 0.0));
         EXPECT_EQ(y.values, (Values{factor, -2 * factor})) << count;
     }
@@ -195,8 +194,8 @@ TEST_F(Loops, E19_anIteratorInReverseBeginsAtTheLastRound)
     auto const after = [&](double rounds) {
         return results({{"x", {{5, 1}, {1, 2, 3, 4, 5}}}, {"n", {{}, {rounds}, DataType::kINT32}}})["y"].values.front();
     };
-    EXPECT_EQ(after(1), 1);            // 1·1
-    EXPECT_EQ(after(3), 343);          // 1·3, 2·2, 3·1: index M − 1 − i, with M the number of rounds.
+    EXPECT_EQ(after(1), 1);   // 1·1
+    EXPECT_EQ(after(3), 343); // 1·3, 2·2, 3·1: index M − 1 − i, with M the number of rounds.
     EXPECT_EQ(after(4), 4664);
     run({{"x", {{5, 1}, {1, 2, 3, 4, 5}}}, {"n", {{}, {6}, DataType::kINT32}}});
     EXPECT_FALSE(isRun);

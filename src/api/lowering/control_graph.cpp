@@ -111,8 +111,8 @@ Result<ValueId> GraphWriter::valueOf(Tensor const& tensor)
     TENON_TRY(ensure(*tensor.producer()));
     auto const made = mValues.find(&tensor);
     if (made == mValues.end())
-        return badConfig("it reads tensor '{}', which is inside a loop or conditional that it is outside of",
-            tensor.name());
+        return badConfig(
+            "it reads tensor '{}', which is inside a loop or conditional that it is outside of", tensor.name());
     return made->second;
 }
 
@@ -162,8 +162,7 @@ Result<Done> GraphWriter::ensure(LayerBase& layer)
     return Done{};
 }
 
-std::vector<LayerBase*> GraphWriter::layersFor(
-    std::vector<Tensor const*> const& tensors, void const* control) const
+std::vector<LayerBase*> GraphWriter::layersFor(std::vector<Tensor const*> const& tensors, void const* control) const
 {
     std::set<LayerBase*> seen;
     std::vector<Tensor const*> open{tensors};
@@ -229,8 +228,8 @@ Result<std::vector<ValueId>> GraphWriter::loopOperands(LoopFront const& loop, Lo
     {
         IteratorLayer const& iterator = *loop.iterators[i];
         ValueId const whole = TENON_TRY(valueOf(inputOf(iterator, 0)));
-        operands[form.walkedTensor(i)] = TENON_TRY(
-            turned(whole, iterator.getAxis(), false, iterator.name() + " with its axis in front"));
+        operands[form.walkedTensor(i)] =
+            TENON_TRY(turned(whole, iterator.getAxis(), false, iterator.name() + " with its axis in front"));
     }
     size_t joined{0};
     for (LoopOutputLayer const* output : loop.outputs)
@@ -252,8 +251,7 @@ Result<GraphWriter::Level> GraphWriter::loopBody(
     {
         Tensor const& tensor = i < loop.recurrences.size() ? loop.recurrences[i]->output(0)
                                                            : loop.iterators[i - loop.recurrences.size()]->output(0);
-        mValues[&tensor] =
-            mResult.graph.addBodyInput(tensor.name(), first[i], Graph::kindOfBodyInput(&form, i));
+        mValues[&tensor] = mResult.graph.addBodyInput(tensor.name(), first[i], Graph::kindOfBodyInput(&form, i));
     }
     std::vector<Tensor const*> exits;
     for (RecurrenceLayer const* recurrence : loop.recurrences)

@@ -98,8 +98,9 @@ Result<Done> ControlScopes::find(Network const& network)
     for (auto const& [control, outer] : mAround)
         for (void const* each : outer)
             if (each == control || around(each).contains(control))
-                return badConfig("two loops or conditionals are within each other: a tensor leaves one only by one of its "
-                                 "outputs");
+                return badConfig(
+                    "two loops or conditionals are within each other: a tensor leaves one only by one of its "
+                    "outputs");
     return Done{};
 }
 

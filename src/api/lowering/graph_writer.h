@@ -53,7 +53,8 @@ class GraphWriter
     //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
     Result<BatchAxis::Form> formOf(LayerBase const& layer);
     Result<Done> checkForm(LayerBase const& layer, int32_t output, ValueId value) const;
-    Result<Done> checkProfileOf(Tensor const& input, OptimizationProfile::Bounds const* bounds, size_t profile, bool isShape) const;
+    Result<Done> checkProfileOf(
+        Tensor const& input, OptimizationProfile::Bounds const* bounds, size_t profile, bool isShape) const;
     Result<ShapeExpr> extentOf(Tensor const& input, int32_t position, int32_t axis);
     void addContents(Tensor const& input, int32_t position, ValueId value);
     Result<Done> addProfiles();

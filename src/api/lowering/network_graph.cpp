@@ -362,8 +362,8 @@ Result<Done> GraphWriter::takeOutput(LayerBase const& layer, int32_t output, Val
     Graph& graph = mResult.graph;
     std::optional<DType> const wanted = layer.outputType(output);
     if (wanted && *wanted != graph.typeOf(value).dtype)
-        value = graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value})))
-                    .output();
+        value =
+            graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value}))).output();
     graph.rename(value, layer.output(output).name());
     mValues[&layer.output(output)] = value;
     return Done{};

@@ -34,8 +34,7 @@ Result<std::vector<TensorType>> TripLimitFields::infer(Inputs const& in) const
 {
     TensorType const& type = in.type(0);
     bool const isCount = limit == nvinfer1::TripLimit::kCOUNT;
-    bool const fits =
-        isCount ? type.dtype == DType::kINT32 || type.dtype == DType::kINT64 : type.dtype == DType::kBOOL;
+    bool const fits = isCount ? type.dtype == DType::kINT32 || type.dtype == DType::kINT64 : type.dtype == DType::kBOOL;
     if (!fits || type.rank() != 0)
         return wrong(in, kName,
             fmt::format("tensor '{}' is {}: {} is a 0-D {}", in[0].name, type.show(), isCount ? "kCOUNT" : "kWHILE",
@@ -67,8 +66,8 @@ Result<TensorType> LoopOutputFields::infer(Inputs const& in) const
 Result<std::vector<TensorType>> ConditionFields::infer(Inputs const& in) const
 {
     if (in.type(0).dtype != DType::kBOOL || in.type(0).rank() != 0)
-        return wrong(in, kName,
-            fmt::format("tensor '{}' is {}: a condition is a 0-D bool", in[0].name, in.type(0).show()));
+        return wrong(
+            in, kName, fmt::format("tensor '{}' is {}: a condition is a 0-D bool", in[0].name, in.type(0).show()));
     return std::vector<TensorType>{};
 }
 

@@ -29,18 +29,18 @@ Result<Done> checkKind(E kind, int32_t count, char const* what)
 
 ILoop* Network::addLoop() noexcept
 {
-    return fenced(mReporting.log(), "INetworkDefinition::addLoop", static_cast<ILoop*>(nullptr), [&]() -> Result<ILoop*> {
-        mLoops.push_back(std::make_unique<LoopFront>(*this, static_cast<int32_t>(mLoops.size())));
-        return mLoops.back().get();
-    });
+    return fenced(
+        mReporting.log(), "INetworkDefinition::addLoop", static_cast<ILoop*>(nullptr), [&]() -> Result<ILoop*> {
+            mLoops.push_back(std::make_unique<LoopFront>(*this, static_cast<int32_t>(mLoops.size())));
+            return mLoops.back().get();
+        });
 }
 
 IIfConditional* Network::addIfConditional() noexcept
 {
     using Made = IIfConditional*;
     return fenced(mReporting.log(), "INetworkDefinition::addIfConditional", Made{nullptr}, [&]() -> Result<Made> {
-        mConditionals.push_back(
-            std::make_unique<ConditionalFront>(*this, static_cast<int32_t>(mConditionals.size())));
+        mConditionals.push_back(std::make_unique<ConditionalFront>(*this, static_cast<int32_t>(mConditionals.size())));
         return mConditionals.back().get();
     });
 }
@@ -76,8 +76,7 @@ TripLimitLayer* LoopFront::limit(TripLimit kind) const noexcept
 
 IRecurrenceLayer* LoopFront::addRecurrence(ITensor& initialValue) noexcept
 {
-    auto* const made =
-        mNetwork.addBorder<RecurrenceLayer>("ILoop::addRecurrence", {&initialValue}, *this, setNothing);
+    auto* const made = mNetwork.addBorder<RecurrenceLayer>("ILoop::addRecurrence", {&initialValue}, *this, setNothing);
     if (made != nullptr)
         recurrences.push_back(made);
     return made;
@@ -148,8 +147,7 @@ void ConditionalFront::setName(char const* name) noexcept
 
 IConditionLayer* ConditionalFront::setCondition(ITensor& tensor) noexcept
 {
-    auto* const made =
-        mNetwork.addBorder<ConditionLayer>("IIfConditional::setCondition", {&tensor}, *this, setNothing);
+    auto* const made = mNetwork.addBorder<ConditionLayer>("IIfConditional::setCondition", {&tensor}, *this, setNothing);
     if (made != nullptr)
         condition = made;
     return made;

@@ -91,8 +91,7 @@ class RecurrenceLayer final
     }
 };
 
-class IteratorLayer final
-    : public LoopLayer<nvinfer1::IIteratorLayer, nvinfer1::apiv::VIteratorLayer, IteratorFields>
+class IteratorLayer final : public LoopLayer<nvinfer1::IIteratorLayer, nvinfer1::apiv::VIteratorLayer, IteratorFields>
 {
   public:
     using LoopLayer::LoopLayer;
@@ -154,17 +153,15 @@ class ConditionLayer final
     using ConditionalLayer::ConditionalLayer;
 };
 
-class ConditionalInputLayer final
-    : public ConditionalLayer<nvinfer1::IIfConditionalInputLayer, nvinfer1::apiv::VConditionalInputLayer,
-          ConditionalInputFields>
+class ConditionalInputLayer final : public ConditionalLayer<nvinfer1::IIfConditionalInputLayer,
+                                        nvinfer1::apiv::VConditionalInputLayer, ConditionalInputFields>
 {
   public:
     using ConditionalLayer::ConditionalLayer;
 };
 
-class ConditionalOutputLayer final
-    : public ConditionalLayer<nvinfer1::IIfConditionalOutputLayer, nvinfer1::apiv::VConditionalOutputLayer,
-          ConditionalOutputFields>
+class ConditionalOutputLayer final : public ConditionalLayer<nvinfer1::IIfConditionalOutputLayer,
+                                         nvinfer1::apiv::VConditionalOutputLayer, ConditionalOutputFields>
 {
   public:
     using ConditionalLayer::ConditionalLayer;

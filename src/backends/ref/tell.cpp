@@ -55,8 +55,8 @@ class TellKernel final : public Kernel
         DType const type = inputs[0].dtype;
         bool const isTold = type == DType::kINT64 || type == DType::kINT32 || type == DType::kBOOL;
         if (!isTold || volumeOf(inputs[0].extents) != 1)
-            return badArgument("it cannot tell one value of a tensor {}",
-                TensorType{type, shapeOf(inputs[0].extents)}.show());
+            return badArgument(
+                "it cannot tell one value of a tensor {}", TensorType{type, shapeOf(inputs[0].extents)}.show());
         return std::shared_ptr<Prepared const>{std::make_shared<PreparedTell>(type)};
     }
 };
