@@ -39,6 +39,7 @@ Import::Import(nvinfer1::INetworkDefinition& network, Model& model, Log& log, Er
       mGraph{model.proto().graph()},
       mStates(static_cast<size_t>(mGraph.node_size()), NodeState::kSkipped)
 {
+    mNetwork.subgraphs = this;
 }
 
 //! Runs a step; what it throws becomes an error about the node (−1: about the model).

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "network.h"
 #include "operators.h"
+#include "subgraph.h"
 
 namespace tenon::onnx
 {
@@ -15,7 +16,7 @@ enum class NodeState : uint8_t
     kSkipped, //!< It reads what a failed node would have made; its operator is known.
 };
 
-class Import
+class Import final : private Subgraphs
 {
   public:
     Import(nvinfer1::INetworkDefinition& network, Model& model, Log& log, ErrorList& errors);
@@ -59,6 +60,13 @@ class Import
     };
     Importer importerOf(::onnx::NodeProto const& proto);
     void bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
+    // ---- Graphs that nodes carry (import_subgraph.cpp).
+    std::vector<Value> importGraph(
+        ::onnx::GraphProto const& graph, std::vector<Value> const& inputs, Capture const& capture) override;
+    void importInnerNode(::onnx::NodeProto const& proto, int index);
+    void bindInner(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
+    Value valueInScope(std::string const& name);
+    Value outerValue(std::string const& name);
     void markOutputs();
     void markOutput(::onnx::ValueInfoProto const& info);
 
@@ -73,6 +81,7 @@ class Import
     std::unordered_map<std::string, int> mInitializers; //!< Read when a node asks for them.
     std::unordered_set<std::string> mBroken;            //!< Names that failed nodes would have made.
     std::unordered_set<std::string> mInputNames;
+    std::vector<GraphScope*> mScopes; //!< Of the graphs that are being imported, each inside the one before.
     std::unordered_set<nvinfer1::ITensor const*> mNamed; //!< Tensors that carry a name of the graph.
     std::unordered_map<std::string, std::vector<nvinfer1::ITensor const*>> mNodeOutputs;
 };

@@ -11,6 +11,8 @@
 namespace tenon::onnx
 {
 
+class Subgraphs;
+
 class Network
 {
   public:
@@ -24,8 +26,9 @@ class Network
     nvinfer1::INetworkDefinition& api;
     Model& model;
     Log& log;
-    Reasons reasons;             //!< What the network says against a layer.
-    bool pluginsOverride{false}; //!< Plugins stand for operators of their name that the importer knows.
+    Subgraphs* subgraphs{nullptr}; //!< Imports the graphs that nodes carry.
+    Reasons reasons;               //!< What the network says against a layer.
+    bool pluginsOverride{false};   //!< Plugins stand for operators of their name that the importer knows.
 
     //! The name itself if it is new, else with a number behind.
     std::string uniqueName(std::string const& name);

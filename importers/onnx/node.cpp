@@ -138,6 +138,22 @@ std::string Node::stringOr(std::string_view name, std::string const& otherwise) 
     return found != nullptr ? found->s() : otherwise;
 }
 
+::onnx::GraphProto const& Node::graph(std::string_view name) const
+{
+    AttributeProto const* const found = attribute(name, AttributeProto::GRAPH);
+    if (found == nullptr || !found->has_g())
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} needs the graph '{}'", op(), name));
+    }
+    return found->g();
+}
+
+std::vector<std::string> Node::stringsOr(std::string_view name, std::vector<std::string> const& otherwise) const
+{
+    AttributeProto const* const found = attribute(name, AttributeProto::STRINGS);
+    return found != nullptr ? std::vector<std::string>(found->strings().begin(), found->strings().end()) : otherwise;
+}
+
 std::vector<int64_t> Node::intsOr(std::string_view name, std::vector<int64_t> const& otherwise) const
 {
     AttributeProto const* const found = attribute(name, AttributeProto::INTS);

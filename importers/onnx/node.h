@@ -66,6 +66,9 @@ class Node
     std::vector<int64_t> intsOr(std::string_view name, std::vector<int64_t> const& otherwise) const;
     std::vector<float> floatsOr(std::string_view name, std::vector<float> const& otherwise) const;
     ::onnx::TensorProto const* tensorAttribute(std::string_view name) const;
+    //! Fails when there is none.
+    ::onnx::GraphProto const& graph(std::string_view name) const;
+    std::vector<std::string> stringsOr(std::string_view name, std::vector<std::string> const& otherwise) const;
     //! An axis in [0, rank) from one in [−rank, rank).
     int32_t axis(int64_t axis, int32_t rank) const;
     //! Such axes, ascending; fails on duplicates.

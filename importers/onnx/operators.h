@@ -40,6 +40,8 @@ extern std::span<Operator const> const kSignalOperators;
 extern std::span<Operator const> const kIntegerOperators;
 extern std::span<Operator const> const kImageOperators;
 extern std::span<Operator const> const kChoiceOperators;
+extern std::span<Operator const> const kControlOperators;
+extern std::span<Operator const> const kRecurrentOperators;
 //! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
 extern std::span<Operator const> const kContribOperators;
 

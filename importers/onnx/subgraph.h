@@ -1,0 +1,36 @@
+// Graphs inside of nodes: their values, and what they read of the graphs around them.
+#pragma once
+
+#include "node.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace tenon::onnx
+{
+
+//! How a value of an outer graph comes in. Constants need not.
+using Capture = std::function<Value(Value const& outside)>;
+
+//! Imports the graphs that nodes carry; the import of the model implements it.
+class Subgraphs
+{
+  public:
+    virtual ~Subgraphs() = default;
+    //! The graph's outputs for these inputs, in the graph's order; absent ones leave their names to outer graphs.
+    virtual std::vector<Value> importGraph(
+        ::onnx::GraphProto const& graph, std::vector<Value> const& inputs, Capture const& capture) = 0;
+};
+
+//! The values of one graph inside of another.
+struct GraphScope
+{
+    ::onnx::GraphProto const& graph;
+    Capture const& capture;
+    std::unordered_map<std::string, Value> values;
+};
+
+//! Whether a node of the graph, or of one inside it, reads the name.
+bool isRead(::onnx::GraphProto const& graph, std::string const& name);
+
+} // namespace tenon::onnx
