@@ -5713,7 +5713,7 @@ class IBuilderConfig : public INoCopy
 
     //! Sets the cache that builds use and fill; it must outlive them.
     //! \param ignoreMismatch whether a cache from another device is taken, too.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! \return false when it is from another version, or from another device and that is not ignored.
     bool setTimingCache(ITimingCache const& cache, bool ignoreMismatch) noexcept
     {
         return mImpl->setTimingCache(cache, ignoreMismatch);

@@ -24,6 +24,12 @@ bool isZero(Value const& zeroPoint)
     {
         return false;
     }
+    if (zeroPoint.type() == DataType::kFP8)
+    {
+        auto const* const bits = static_cast<uint8_t const*>(zeroPoint.constant().data);
+        constexpr uint8_t kMagnitude{0x7F};
+        return std::all_of(bits, bits + zeroPoint.constant().count, [](uint8_t b) { return (b & kMagnitude) == 0; });
+    }
     std::vector<double> const zeros = numbersOf(zeroPoint.constant());
     return std::all_of(zeros.begin(), zeros.end(), [](double z) { return z == 0.0; });
 }

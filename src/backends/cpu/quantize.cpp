@@ -25,7 +25,8 @@ Expr expressionOf(L const& layer)
 template <typename L>
 std::variant<std::vector<Offer>, Refusal> offersOfQuantization(Problem const& problem)
 {
-    Result<Tape> const tape = makeTape(expressionOf(problem.fields<L>()), {&problem.input(0), &problem.input(1)});
+    TensorType const scale{problem.input(1).dtype, {}}; // It broadcasts once there are extents.
+    Result<Tape> const tape = makeTape(expressionOf(problem.fields<L>()), {&problem.input(0), &scale});
     if (!tape)
         return refuse("tape", tape.error().message);
     if (problem.hasInput(2) && problem.constant(2) == nullptr)
