@@ -1,5 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the layers of the engine where the zero point is 0 and the
-// type one of theirs, plain arithmetic elsewhere.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the engine's layers where the zero point is 0 and the
+// type is one of theirs, plain arithmetic elsewhere.
 #include "quantization.h"
 
 #include <algorithm>

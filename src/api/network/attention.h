@@ -1,5 +1,5 @@
-// Attention as users see it: an object over two layers, through one of which its tensors enter and through the other its
-// result leaves. The second one is the layer of the graph.
+// Attention as users see it: an object over two layers. Tensors enter through the first; the result leaves through the
+// second, which is the layer of the graph.
 #pragma once
 
 #include "api/network/layer_base.h"
