@@ -83,6 +83,13 @@ std::type_info const* classOfType(LayerType type)
     case LayerType::kSQUEEZE: return &typeid(ISqueezeLayer);
     case LayerType::kUNSQUEEZE: return &typeid(IUnsqueezeLayer);
     case LayerType::kCUMULATIVE: return &typeid(ICumulativeLayer);
+    case LayerType::kTRIP_LIMIT: return &typeid(ITripLimitLayer);
+    case LayerType::kRECURRENCE: return &typeid(IRecurrenceLayer);
+    case LayerType::kITERATOR: return &typeid(IIteratorLayer);
+    case LayerType::kLOOP_OUTPUT: return &typeid(ILoopOutputLayer);
+    case LayerType::kCONDITION: return &typeid(IConditionLayer);
+    case LayerType::kCONDITIONAL_INPUT: return &typeid(IIfConditionalInputLayer);
+    case LayerType::kCONDITIONAL_OUTPUT: return &typeid(IIfConditionalOutputLayer);
     default: return nullptr;
     }
 }

@@ -107,17 +107,22 @@ class Recurrent
                                 mNode.tensor(a), MatrixOperation::kNONE, mNode.tensor(b), MatrixOperation::kTRANSPOSE),
             "product");
     }
-    //! Activation `which` of a direction.
+    //! Activation `which` of a direction, of what is clipped first.
     Value applied(Value const& x, int64_t direction, size_t which)
     {
+        return activated(
+            mClip > 0.0F ? mNode.activation(x, ActivationType::kCLIP, -mClip, mClip) : x, direction, which);
+    }
+    //! The same of a cell, which is not clipped, as ONNX Runtime has it.
+    Value activated(Value const& x, int64_t direction, size_t which)
+    {
         Activated const& each = mActivations[static_cast<size_t>(direction) * mPerDirection + which];
-        Value const bounded = mClip > 0.0F ? mNode.activation(x, ActivationType::kCLIP, -mClip, mClip) : x;
         if (each.name == "affine")
         {
-            return plus(times(bounded, mNode.scalar(static_cast<double>(each.alpha), mType, 2)),
+            return plus(times(x, mNode.scalar(static_cast<double>(each.alpha), mType, 2)),
                 mNode.scalar(static_cast<double>(each.beta), mType, 2));
         }
-        return mNode.activation(bounded, each.type, each.alpha, each.beta);
+        return mNode.activation(x, each.type, each.alpha, each.beta);
     }
     //! Columns [first, first + count) of gates.
     Value gates(Value const& x, int64_t first, int64_t count)
@@ -422,7 +427,7 @@ Outputs importLstm(Node& node)
         Value const candidate = r.applied(r.gates(sums, 3, 1), d, 1);
         Value const after = r.plus(r.times(forget, before), r.times(input, candidate));
         Value const output = r.applied(peeped(r.gates(sums, 1, 1), 1, after), d, 0);
-        Value const value = r.times(output, r.applied(after, d, 2));
+        Value const value = r.times(output, r.activated(after, d, 2));
         r.next(*hidden, value);
         r.next(*cell, after);
         take(r, given, *hidden, value);

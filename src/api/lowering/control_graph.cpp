@@ -313,11 +313,6 @@ Result<GraphWriter::Level> GraphWriter::branch(ConditionalFront const& condition
     for (ConditionalOutputLayer const* output : conditional.outputs)
         exits.push_back(&inputOf(*output, input));
     Result<Done> const done = [&]() -> Result<Done> {
-        for (ConditionalInputLayer* each : conditional.inputs)
-        {
-            ValueId const value = TENON_TRY(capture(inputOf(*each, 0)));
-            mValues[&each->output(0)] = value;
-        }
         for (LayerBase* layer : layersFor(exits, &conditional))
             TENON_TRY(ensure(*layer));
         for (size_t i = 0; i < exits.size(); ++i)

@@ -1,0 +1,141 @@
+"""Recurrent operators, If, Loop and Scan beside ONNX Runtime, at several lengths."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from running import check_equal, plan_of, run
+
+BATCH, INPUTS, HIDDEN = 3, 4, 5
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+LENGTHS = (7, 1, 12)
+
+
+def random(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def compare(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]]) -> None:
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    found = run(plan_of(model, runs), runs)
+    for feed, results in zip(runs, found, strict=True):
+        for output, expected in zip(session.get_outputs(), session.run(None, feed), strict=True):
+            check_equal(results[output.name], expected, output.name)
+
+
+def model_of(nodes, inputs, outputs, constants=(), opset: int = 17) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "control",
+        [helper.make_tensor_value_info(*each) for each in inputs],
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in constants],
+    )
+    return onnx.shape_inference.infer_shapes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    )
+
+
+def recurrent(op: str, *, lengths: bool = False, initial: bool = False, peepholes: bool = False, **attributes):
+    """The model of one node, and what it is run with."""
+    directions = 2 if attributes.get("direction") == "bidirectional" else 1
+    constants = [
+        ("w", random(1, directions, GATES[op] * HIDDEN, INPUTS)),
+        ("r", random(2, directions, GATES[op] * HIDDEN, HIDDEN)),
+        ("b", random(3, directions, 2 * GATES[op] * HIDDEN)),
+    ]
+    names = ["x", "w", "r", "b", "lengths" if lengths else "", "h0" if initial else ""]
+    inputs = [("x", TensorProto.FLOAT, ["steps", BATCH, INPUTS])]
+    if lengths:
+        inputs.append(("lengths", TensorProto.INT32, [BATCH]))
+    if initial:
+        constants.append(("h0", random(4, directions, BATCH, HIDDEN)))
+    outputs = [("y", TensorProto.FLOAT), ("yh", TensorProto.FLOAT)]
+    if op == "LSTM":
+        names += ["c0" if initial else "", "p" if peepholes else ""]
+        constants += [("c0", random(5, directions, BATCH, HIDDEN))] if initial else []
+        constants += [("p", random(6, directions, 3 * HIDDEN))] if peepholes else []
+        outputs.append(("yc", TensorProto.FLOAT))
+    while not names[-1]:
+        names.pop()
+    node = helper.make_node(op, names, [name for name, _ in outputs], hidden_size=HIDDEN, **attributes)
+    runs = []
+    for steps in LENGTHS:
+        feed = {"x": random(10 + steps, steps, BATCH, INPUTS)}
+        if lengths:
+            feed["lengths"] = np.array([steps, max(steps - 2, 1), 1], np.int32)
+        runs.append(feed)
+    return model_of([node], inputs, outputs, constants), runs
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
+def test_directions_and_lengths(op: str, direction: str) -> None:
+    compare(*recurrent(op, direction=direction))
+    compare(*recurrent(op, direction=direction, lengths=True, initial=True))
+
+
+def test_what_cells_can_be_told() -> None:
+    compare(*recurrent("GRU", linear_before_reset=1, initial=True))
+    compare(*recurrent("LSTM", peepholes=True, initial=True, direction="bidirectional"))
+    compare(*recurrent("LSTM", peepholes=True, input_forget=1))
+    compare(*recurrent("LSTM", clip=0.5))
+    compare(*recurrent("RNN", activations=["LeakyRelu"], activation_alpha=[0.3]))
+    compare(*recurrent("GRU", activations=["HardSigmoid", "Softsign"], activation_alpha=[0.3], activation_beta=[0.4]))
+    compare(*recurrent("LSTM", activations=["Sigmoid", "ScaledTanh", "Elu"], activation_alpha=[0.7, 0.5],
+                       activation_beta=[0.9]))  # fmt: skip
+
+
+def test_an_if_evaluates_one_branch_on_outer_values() -> None:
+    def branch(name: str, op: str) -> onnx.GraphProto:
+        nodes = [helper.make_node(op, ["x", "w"], [f"{name}_1"]), helper.make_node("Relu", [f"{name}_1"], [name])]
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)])
+
+    nodes = [
+        helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+        helper.make_node("Greater", ["sum", "zero"], ["positive"]),
+        helper.make_node("If", ["positive"], ["y"], then_branch=branch("a", "Add"), else_branch=branch("b", "Mul")),
+    ]
+    constants = [("zero", np.array(0, np.float32)), ("w", random(1, 4))]
+    model = model_of(nodes, [("x", TensorProto.FLOAT, ["n", 4])], [("y", TensorProto.FLOAT)], constants)
+    compare(model, [{"x": np.abs(random(2, 3, 4))}, {"x": -np.abs(random(3, 5, 4))}])
+
+
+def test_a_loop_with_a_condition_gives_as_many_rounds_as_it_ran() -> None:
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["v", "x"], ["v_next"]),
+            helper.make_node("ReduceMax", ["v_next"], ["most"], keepdims=0),
+            helper.make_node("Less", ["most", "limit"], ["again"]),
+            helper.make_node("Identity", ["v_next"], ["seen"]),
+        ],
+        "body",
+        [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("v", TensorProto.FLOAT, [3])],
+        [value("again", TensorProto.BOOL, []), value("v_next", TensorProto.FLOAT, [3]),
+         value("seen", TensorProto.FLOAT, [3])],
+    )  # fmt: skip
+    constants = [("most", np.array(20, np.int64)), ("yes", np.array(True)), ("limit", np.array(9, np.float32))]
+    model = model_of(
+        [helper.make_node("Loop", ["rounds", "yes", "x"], ["last", "all"], body=body)],
+        [("x", TensorProto.FLOAT, [3])],
+        [("last", TensorProto.FLOAT), ("all", TensorProto.FLOAT)],
+        [("rounds", constants[0][1]), *constants[1:]],
+    )
+    compare(model, [{"x": np.array(x, np.float32)} for x in ([1, 2, 3], [20, 0, 0], [0.1, 0, 0], [1, 0.5, 0])])
+
+
+def test_a_scan_walks_backwards() -> None:
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "e"], ["s_next"]), helper.make_node("Mul", ["s_next", "e"], ["out"])],
+        "body",
+        [value("s", TensorProto.FLOAT, [2]), value("e", TensorProto.FLOAT, [2])],
+        [value("s_next", TensorProto.FLOAT, [2]), value("out", TensorProto.FLOAT, [2])],
+    )
+    node = helper.make_node("Scan", ["s0", "x"], ["last", "all"], body=body, num_scan_inputs=1,
+                            scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1])  # fmt: skip
+    inputs = [("s0", TensorProto.FLOAT, [2]), ("x", TensorProto.FLOAT, [2, "n"])]
+    model = model_of([node], inputs, [("last", TensorProto.FLOAT), ("all", TensorProto.FLOAT)])
+    compare(model, [{"s0": random(1, 2), "x": random(n, 2, n)} for n in (5, 1, 9)])
