@@ -236,6 +236,8 @@ TEST_P(CasePlans, agreeOnEveryBackendAfterSavingAndLoading)
             continue; // The rules want this extent known while building; test_layers.cpp looks at the reason.
         for (BackendEntry const& backend : allBackends())
         {
+            if (!backend.probe())
+                continue; // No such device here; those that every machine has are in the table, too.
             SCOPED_TRACE(fmt::format("{}, {} extents", backend.name, isDynamic ? "dynamic" : "static"));
             expectGolden(GetParam(), backend, graph);
         }
