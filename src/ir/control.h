@@ -1,7 +1,7 @@
 // Control: what layers that run graphs of their own, their bodies, say of them.
 //
-// A body is a graph like any other, which shares the symbols of the graph around it. Its inputs stand for operands of the
-// node; of what is computed outside it reads nothing else but constants, which it holds itself.
+// A body is a graph like any other, which shares the symbols of the graph around it. Its inputs stand for operands of
+// the node; of what is computed outside it reads nothing else but constants, which it holds itself.
 //
 //   loop          operands:     count (may be absent), first values, walked tensors, lengths, captured tensors
 //                 body inputs:  carried values, slices of the walked tensors, captured tensors

@@ -1,5 +1,5 @@
-// ContextRunner: loops and conditionals: which segments run next. What decides is known before, or told by a step; rounds
-// find all prepared, and only the addresses of slices change from one to the next.
+// ContextRunner: loops and conditionals: which segments run next. What decides is known before, or told by a step;
+// rounds find all prepared, and only the addresses of slices change from one to the next.
 #include "runtime/context_runner.h"
 
 #include <algorithm>
