@@ -27,7 +27,7 @@ GUARD = ", py::call_guard<WithoutGil>()"
 #: Python classes of each generated file. Compiled in parallel, each within a modest amount of memory.
 FILES = {
     "layers": None,  # Every class that derives from ILayer, and ILayer.
-    "network": ["ITensor", "INetworkDefinition"],
+    "network": ["ITensor", "INetworkDefinition", "ILoop", "IIfConditional"],
     "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError", "OnnxParserRefitter"],
     "run": [
         "Runtime",
@@ -113,12 +113,14 @@ def default_of(arg: dict) -> str | None:
     text = str(arg["default"])
     if text in ("None", "null"):
         return "py::none()"
+    if text in ("True", "False"):
+        return text.lower()
     if text.lstrip("-").isdigit():
         return text
     enum, _, member = text.rpartition(".")
     if enum:
         return f"nvinfer1::{enum.split('.')[-1]}::k{member}"
-    return None
+    raise ValueError(f"a default that nothing here can write: {text}")
 
 
 def result_policy(python: str, name: str) -> str:

@@ -1,7 +1,7 @@
 // Attention as users see it: the calls, and what they mean for the layer of the graph.
 #include "api/network/attention.h"
 
-#include "api/network/network_add.h"
+#include "api/network/add_layer.h"
 #include "layers/einsum.h"
 
 #include <algorithm>

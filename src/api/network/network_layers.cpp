@@ -3,7 +3,6 @@
 #include "api/network/add_layer.h"
 #include "api/network/layers_by_hand.h"
 #include "api/network/network.h"
-#include "api/network/network_add.h"
 #include "api/network/plugin_layers.h"
 #include "plugins/name_limits.h"
 #include "plugins/trace.h"
