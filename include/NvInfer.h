@@ -4549,8 +4549,8 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Names weights so that a refit can address them; equal type, pointer and count mean the same weights.
-    //! \param name at most 4095 bytes; copied; null takes the name back. Not implemented in this release.
-    //! \return false when no layer has these weights or the name is taken.
+    //! \param name at most 4095 bytes; copied; null takes the name back.
+    //! \return false when the address has a name for another type or count, or the name is taken.
     bool setWeightsName(Weights weights, char const* name) noexcept
     {
         return mImpl->setWeightsName(weights, name);
@@ -4718,20 +4718,20 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Makes named weights replaceable in an engine built with kREFIT_INDIVIDUAL.
-    //! \return whether the name exists. Not implemented in this release: reports an error and returns false.
+    //! \return whether the name exists.
     bool markWeightsRefittable(char const* name) noexcept
     {
         return mImpl->markWeightsRefittable(name);
     }
 
-    //! Takes that back. Not implemented in this release: reports an error and returns false.
+    //! Takes that back.
     //! \return whether the name exists.
     bool unmarkWeightsRefittable(char const* name) noexcept
     {
         return mImpl->unmarkWeightsRefittable(name);
     }
 
-    //! Whether the named weights are marked. Not implemented in this release: reports an error and returns false.
+    //! Whether the named weights are marked.
     bool areWeightsMarkedRefittable(char const* name) const noexcept
     {
         return mImpl->areWeightsMarkedRefittable(name);

@@ -1210,7 +1210,7 @@ class IRefitter : public INoCopy
   public:
     virtual ~IRefitter() noexcept = default;
 
-    //! Supplies the weights of one layer. Not implemented in this release: reports an error and returns false.
+    //! Supplies the weights of one layer, which are read when the engine is refitted.
     //! \param layerName the layer.
     //! \param role which of its weights.
     //! \param weights as many values as it has now, of the same type.
@@ -1222,7 +1222,7 @@ class IRefitter : public INoCopy
 
     //! Puts the supplied weights into the engine. Contexts stay valid and use them from their next run.
     //! \return false when weights are missing that must change together with supplied ones; some may have changed
-    //! already. Not implemented in this release: reports an error and returns false.
+    //! already. Runs under way end with the weights that they began with.
     bool refitCudaEngine() noexcept
     {
         return mImpl->refitCudaEngine();
@@ -1230,7 +1230,7 @@ class IRefitter : public INoCopy
 
     //! Lists weights that are needed besides those supplied.
     //! \param size how many entries layerNames and roles have.
-    //! \param layerNames receives names; may be null. Not implemented in this release: reports an error and returns -1.
+    //! \param layerNames receives names; may be null. They live as long as the engine.
     //! \param roles receives roles; may be null.
     //! \return how many there are, also when size is smaller.
     int32_t getMissing(int32_t size, char const** layerNames, WeightsRole* roles) noexcept
@@ -1238,132 +1238,132 @@ class IRefitter : public INoCopy
         return mImpl->getMissing(size, layerNames, roles);
     }
 
-    //! Lists all weights that can be replaced, as getMissing() does. Not implemented in this release: reports an error.
+    //! Lists all weights that can be replaced, as getMissing() does.
     int32_t getAll(int32_t size, char const** layerNames, WeightsRole* roles) noexcept
     {
         return mImpl->getAll(size, layerNames, roles);
     }
 
-    //! Sets a tensor's quantization range. Not implemented in this release: reports an error and returns false.
+    //! Sets a tensor's quantization range. Engines of this release have none: reports an error, returns false.
     //! \return false when the tensor is unknown or the range is not symmetric.
     TRT_DEPRECATED bool setDynamicRange(char const* tensorName, float min, float max) noexcept
     {
         return mImpl->setDynamicRange(tensorName, min, max);
     }
 
-    //! \return the lower end of a tensor's range. Not implemented in this release: reports an error and returns 0.
+    //! \return the lower end of a tensor's range; 0 where it has none.
     TRT_DEPRECATED float getDynamicRangeMin(char const* tensorName) const noexcept
     {
         return mImpl->getDynamicRangeMin(tensorName);
     }
 
-    //! \return the upper end of a tensor's range. Not implemented in this release: reports an error and returns 0.
+    //! \return the upper end of a tensor's range; 0 where it has none.
     TRT_DEPRECATED float getDynamicRangeMax(char const* tensorName) const noexcept
     {
         return mImpl->getDynamicRangeMax(tensorName);
     }
 
-    //! Lists the tensors that have a range; size and result as in getMissing(). Not implemented in this release.
+    //! Lists the tensors that have a range; size and result as in getMissing().
     TRT_DEPRECATED int32_t getTensorsWithDynamicRange(int32_t size, char const** tensorNames) const noexcept
     {
         return mImpl->getTensorsWithDynamicRange(size, tensorNames);
     }
 
-    //! Sets where errors go; null lets the recorder go. Not implemented in this release: reports an error.
+    //! Sets where errors go; null lets the recorder go.
     void setErrorRecorder(IErrorRecorder* recorder) noexcept
     {
         mImpl->setErrorRecorder(recorder);
     }
 
-    //! \return the recorder, or null. Not implemented in this release: reports an error and returns null.
+    //! \return the recorder, or null.
     IErrorRecorder* getErrorRecorder() const noexcept
     {
         return mImpl->getErrorRecorder();
     }
 
     //! Supplies weights by the name that INetworkDefinition::setWeightsName() gave them.
-    //! \return false when the name, the count or the type does not fit. Not implemented in this release.
+    //! \return false when the name, the count or the type does not fit.
     bool setNamedWeights(char const* name, Weights weights) noexcept
     {
         return mImpl->setNamedWeights(name, weights);
     }
 
-    //! Lists weights that are needed besides those supplied, as getMissing() does. Not implemented in this release.
+    //! Lists weights that are needed besides those supplied, as getMissing() does; those without a name as null.
     int32_t getMissingWeights(int32_t size, char const** weightsNames) noexcept
     {
         return mImpl->getMissingWeights(size, weightsNames);
     }
 
-    //! Lists all weights that can be replaced, as getMissing() does. Not implemented in this release.
+    //! Lists all weights that can be replaced, as getMissing() does; a null name stands for weights without one.
     int32_t getAllWeights(int32_t size, char const** weightsNames) noexcept
     {
         return mImpl->getAllWeights(size, weightsNames);
     }
 
-    //! \return the logger that the refitter was made with. Not implemented in this release: reports an error.
+    //! \return the logger that the refitter was made with.
     ILogger* getLogger() const noexcept
     {
         return mImpl->getLogger();
     }
 
-    //! Sets how many threads may refit. Not implemented in this release: reports an error and returns false.
+    //! Sets how many threads may refit.
     //! \return false, with kINVALID_ARGUMENT, for a number below 1.
     bool setMaxThreads(int32_t maxThreads) noexcept
     {
         return mImpl->setMaxThreads(maxThreads);
     }
 
-    //! \return the number last set, 1 before. Not implemented in this release: reports an error and returns -1.
+    //! \return the number last set, 1 before.
     int32_t getMaxThreads() const noexcept
     {
         return mImpl->getMaxThreads();
     }
 
-    //! Supplies weights that lie in host or in device memory. Not implemented in this release: reports an error.
+    //! Supplies weights that lie in host or in device memory.
     //! \return false when the name, the count or the type does not fit.
     bool setNamedWeights(char const* name, Weights weights, TensorLocation location) noexcept
     {
         return mImpl->setNamedWeightsWithLocation(name, weights, location);
     }
 
-    //! \return the weights supplied under that name; empty if there are none. Not implemented in this release.
+    //! \return the weights supplied under that name; empty, with an error reported, if there are none.
     Weights getNamedWeights(char const* weightsName) const noexcept
     {
         return mImpl->getNamedWeights(weightsName);
     }
 
-    //! \return where the supplied weights of that name lie. Not implemented in this release: reports an error.
+    //! \return where the supplied weights of that name lie.
     TensorLocation getWeightsLocation(char const* weightsName) const noexcept
     {
         return mImpl->getWeightsLocation(weightsName);
     }
 
-    //! Takes supplied weights back. Not implemented in this release: reports an error and returns false.
+    //! Takes supplied weights back.
     //! \return false if none were supplied under that name.
     bool unsetNamedWeights(char const* weightsName) noexcept
     {
         return mImpl->unsetNamedWeights(weightsName);
     }
 
-    //! Sets whether weights are checked for values types cannot hold; on at first. Not implemented in this release.
+    //! Sets whether weights are checked for values types cannot hold; on at first. Types of weights never narrow.
     void setWeightsValidation(bool weightsValidation) noexcept
     {
         mImpl->setWeightsValidation(weightsValidation);
     }
 
-    //! Says whether weights are checked for values that types cannot hold. Not implemented in this release.
+    //! Says whether weights are checked for values that types cannot hold.
     bool getWeightsValidation() const noexcept
     {
         return mImpl->getWeightsValidation();
     }
 
-    //! As refitCudaEngine(), on a stream; host weights may be freed after the call. Not implemented in this release.
+    //! As refitCudaEngine(), on a stream; host weights may be freed after the call.
     bool refitCudaEngineAsync(cudaStream_t stream) noexcept
     {
         return mImpl->refitCudaEngineAsync(stream);
     }
 
-    //! \return type and count of the weights of that name, or count -1. Not implemented in this release.
+    //! \return type and count of the weights of that name, or count -1.
     Weights getWeightsPrototype(char const* weightsName) const noexcept
     {
         return mImpl->getWeightsPrototype(weightsName);
@@ -2717,7 +2717,7 @@ inline IRuntime* createInferRuntime(ILogger& logger) noexcept
     return static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, static_cast<int32_t>(NV_TENSORRT_VERSION)));
 }
 
-//! Makes a refitter, which replaces weights of an engine. Not implemented in this release: reports an error.
+//! Makes a refitter, which replaces weights of an engine. Null for one that was not built for that.
 //! \param engine was built with a refit flag and must outlive the refitter.
 //! \param logger receives its messages and must outlive it.
 //! \return the refitter, to be destroyed with delete; null when the engine cannot be refitted.

@@ -258,7 +258,7 @@ class IParser
 class IParserRefitter
 {
   public:
-    //! Takes the weights of a model in memory. Not implemented in this release: reports an error.
+    //! Takes the weights of a model in memory.
     //! \param serializedOnnxModel the model.
     //! \param serializedOnnxModelSize its bytes.
     //! \param modelPath the model's file, for external weights; may be null.
@@ -266,7 +266,7 @@ class IParserRefitter
     virtual bool refitFromBytes(
         void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath = nullptr) noexcept = 0;
 
-    //! Takes the weights of a model in a file. Not implemented in this release: reports an error.
+    //! Takes the weights of a model in a file.
     //! \return whether all weights were supplied.
     virtual bool refitFromFile(char const* onnxModelFile) noexcept = 0;
 
@@ -281,18 +281,18 @@ class IParserRefitter
 
     virtual ~IParserRefitter() noexcept = default;
 
-    //! Takes a model without using its weights yet. Not implemented in this release: reports an error.
+    //! Takes a model without using its weights yet.
     //! \return false when it cannot be decoded or there is one already.
     virtual bool loadModelProto(
         void const* serializedOnnxModel, size_t serializedOnnxModelSize, char const* modelPath = nullptr) noexcept = 0;
 
-    //! Supplies an initializer's values in place of the model's. Not implemented in this release: reports an error.
+    //! Supplies an initializer's values in place of the model's.
     //! \param data the values, which must outlive this object.
     //! \param size their bytes.
     //! \return false when there is no such initializer or the bytes do not fit.
     virtual bool loadInitializer(char const* name, void const* data, size_t size) noexcept = 0;
 
-    //! Takes the weights of the model taken by loadModelProto(). Not implemented in this release: reports an error.
+    //! Takes the weights of the model taken by loadModelProto().
     //! \return whether all weights were supplied.
     virtual bool refitModelProto() noexcept = 0;
 };

@@ -338,7 +338,7 @@ def main() -> None:
 def holder(cls: dict, kind: str) -> str:
     """Template arguments after the class: base and holder."""
     base = f", nvinfer1::{cls['bases'][0]}" if cls["bases"] else ""
-    if cls["name"] == "OnnxParser":
+    if cls["name"] in ("OnnxParser", "OnnxParserRefitter"):
         return base + f", std::shared_ptr<{kind}>"
     owned = cls["name"] in (
         "Builder",
@@ -353,7 +353,6 @@ def holder(cls: dict, kind: str) -> str:
         "ISerializationConfig",
         "ITimingCache",
         "Refitter",
-        "OnnxParserRefitter",
     )
     return base + (f", Owned<{kind}>" if owned else f", Borrowed<{kind}>")
 

@@ -22,8 +22,8 @@ extern "C" TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(
     {
         return nullptr;
     }
-    nvonnxparser::IParserRefitter* const result =
-        new (std::nothrow) tenon::onnx::ParserRefitter{*static_cast<nvinfer1::ILogger*>(logger)};
+    nvonnxparser::IParserRefitter* const result = new (std::nothrow) tenon::onnx::ParserRefitter{
+        *static_cast<nvinfer1::IRefitter*>(refitter), *static_cast<nvinfer1::ILogger*>(logger)};
     return result;
 }
 

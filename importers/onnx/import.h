@@ -28,6 +28,11 @@ class Import final : private Subgraphs
     //! Goes on behind nodes that fail, so that all of them are listed. True without errors.
     bool run();
 
+    //! The weights that the network got, by the names that it knows them by.
+    std::vector<std::pair<std::string, nvinfer1::Weights>> const& namedWeights() const noexcept
+    {
+        return mNetwork.namedWeights();
+    }
     //! Of each node of the graph.
     std::vector<NodeState> const& states() const noexcept
     {

@@ -20,6 +20,22 @@ std::string Network::uniqueName(std::string const& name)
     return mNames.count(numbered) == 0 ? (mNames[numbered] = 1, numbered) : uniqueName(numbered);
 }
 
+nvinfer1::Weights Network::weights(Value const& value)
+{
+    nvinfer1::Weights const weights = value.constant().weights();
+    if (weights.count == 0 || value.name().empty() || !mNamedValues.insert(weights.values).second)
+    {
+        return weights;
+    }
+    int const uses = ++mWeightsNames[value.name()];
+    std::string name = uses == 1 ? value.name() : fmt::format("{}_{}", value.name(), uses);
+    if (api.setWeightsName(weights, name.c_str()))
+    {
+        mWeights.emplace_back(std::move(name), weights);
+    }
+    return weights;
+}
+
 nvinfer1::ITensor& Network::tensor(Value const& value)
 {
     if (value.tensor() != nullptr)
@@ -27,7 +43,7 @@ nvinfer1::ITensor& Network::tensor(Value const& value)
         return *value.tensor();
     }
     Constant const& constant = value.constant();
-    nvinfer1::IConstantLayer* const layer = api.addConstant(dimsOf(constant.dims), constant.weights());
+    nvinfer1::IConstantLayer* const layer = api.addConstant(dimsOf(constant.dims), weights(value));
     if (layer == nullptr)
     {
         fail(nvonnxparser::ErrorCode::kUNSUPPORTED_NODE_DATATYPE,

@@ -34,6 +34,13 @@ class Network
     std::string uniqueName(std::string const& name);
     //! The tensor of a value; a constant becomes a layer of its own name.
     nvinfer1::ITensor& tensor(Value const& value);
+    //! The weights of a constant, named after it in the network, so that a refit finds them.
+    nvinfer1::Weights weights(Value const& value);
+    //! All that were named, in the order of the model.
+    std::vector<std::pair<std::string, nvinfer1::Weights>> const& namedWeights() const noexcept
+    {
+        return mWeights;
+    }
 
     //! Operators whose layer the network does not have: asked once, not at each of their nodes.
     std::unordered_set<std::string> lacking;
@@ -44,6 +51,9 @@ class Network
 
   private:
     std::unordered_map<std::string, int> mNames;
+    std::vector<std::pair<std::string, nvinfer1::Weights>> mWeights;
+    std::unordered_map<std::string, int> mWeightsNames;
+    std::unordered_set<void const*> mNamedValues;
 };
 
 } // namespace tenon::onnx

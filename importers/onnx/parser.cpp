@@ -189,6 +189,11 @@ bool Parser::getFlag(OnnxParserFlag onnxParserFlag) const noexcept
     return (mFlags & bitOf(onnxParserFlag)) != 0;
 }
 
+std::vector<std::pair<std::string, nvinfer1::Weights>> Parser::namedWeights() const
+{
+    return mImport == nullptr ? std::vector<std::pair<std::string, nvinfer1::Weights>>{} : mImport->namedWeights();
+}
+
 nvinfer1::ITensor const* Parser::getLayerOutputTensor(char const* name, int64_t i) noexcept
 {
     return name != nullptr && mImport != nullptr ? mImport->outputOf(name, i) : nullptr;

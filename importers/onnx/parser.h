@@ -41,6 +41,9 @@ class Parser final : public nvonnxparser::IParser
     bool parseModelProto() noexcept override;
     bool setBuilderConfig(nvinfer1::IBuilderConfig const* const builderConfig) noexcept override;
 
+    //! The weights of the model by their names in the network; none before it is read.
+    std::vector<std::pair<std::string, nvinfer1::Weights>> namedWeights() const;
+
   private:
     struct Subgraph
     {

@@ -1,8 +1,7 @@
-// nvonnxparser::IParserRefitter: present so that programs link; every call says that refitting is not there yet.
+// nvonnxparser::IParserRefitter: imports a model into a network that nobody builds, and supplies its weights.
 #pragma once
 
-#include "error.h"
-#include "log.h"
+#include "parser.h"
 
 namespace tenon::onnx
 {
@@ -10,7 +9,7 @@ namespace tenon::onnx
 class ParserRefitter final : public nvonnxparser::IParserRefitter
 {
   public:
-    explicit ParserRefitter(nvinfer1::ILogger& logger);
+    ParserRefitter(nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger);
     ~ParserRefitter() noexcept override = default;
 
     bool refitFromBytes(
@@ -25,10 +24,26 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter
     bool refitModelProto() noexcept override;
 
   private:
-    bool refuse(char const* call) noexcept;
+    //! What one model becomes. Members go in the opposite order.
+    struct Import
+    {
+        std::unique_ptr<nvinfer1::IBuilder> builder;
+        std::unique_ptr<nvinfer1::INetworkDefinition> network;
+        std::unique_ptr<Parser> parser; //!< Holds the weights that the refitter reads.
+    };
 
+    template <typename Read>
+    bool guarded(Read const& read) noexcept;
+    //! A parser that has read no model yet.
+    Parser& fresh();
+    bool supply();
+
+    nvinfer1::IRefitter& mRefitter;
+    nvinfer1::ILogger& mLogger;
     Log mLog;
-    ErrorList mErrors;
+    ErrorList mErrors;            //!< Of this object; those of the model are the parser's.
+    std::vector<Import> mImports; //!< The refitter may read the weights of all of them.
+    bool mIsLoaded{false};
 };
 
 } // namespace tenon::onnx

@@ -90,12 +90,16 @@ void bindRefitter(py::module_& m)
 void bindParserRefitter(py::module_& m)
 {
     using T = nvonnxparser::IParserRefitter;
-    auto c = classOf<py::class_<T, Owned<T>>>(m, "OnnxParserRefitter");
+    auto c = classOf<py::class_<T, std::shared_ptr<T>>>(m, "OnnxParserRefitter");
     c.def(py::init([](IRefitter& refitter, ILogger& logger) {
-        T* const made = nvonnxparser::createParserRefitter(refitter, logger);
+        std::shared_ptr<T> made{nvonnxparser::createParserRefitter(refitter, logger), DeleteReleased{}};
         if (made == nullptr)
             throw std::runtime_error("no refitter could be made; the logger has the reason");
-        return Owned<T>{made};
+        // The refitter reads weights that this one owns, and lives no shorter than its Python object.
+        auto* const shared = new std::shared_ptr<T>{made};
+        py::capsule const owner{shared, [](void* pointer) { delete static_cast<std::shared_ptr<T>*>(pointer); }};
+        py::detail::keep_alive_impl(py::cast(&refitter, py::return_value_policy::reference), owner);
+        return made;
     }),
         py::arg("refitter"), py::arg("logger"), KeepAlive<1, 2>(), KeepAlive<1, 3>());
     c.def(

@@ -111,7 +111,9 @@ Result<HostTensor> StepReference::weight(int32_t index)
     auto const known = mWeights.find(index);
     if (known != mWeights.end())
         return known->second;
-    PlanWeight const& stored = mPlan.weights.at(static_cast<size_t>(index));
+    PlanWeight const& stored = mStored.at(static_cast<size_t>(index));
+    if (stored.isStripped())
+        return badConfig("weight '{}' was left out of the plan: refit the engine first", stored.name);
     HostTensor host;
     if (stored.packing.empty())
         host = HostTensor::fromBytes(stored.dtype, stored.extents, stored.data);

@@ -31,8 +31,10 @@ struct IndexOutOfRange
 class StepReference
 {
   public:
-    StepReference(Plan const& plan, BackendEntry const& backend, Device& device)
+    //! `weights`: those of the plan, as they are now.
+    StepReference(Plan const& plan, std::vector<PlanWeight> weights, BackendEntry const& backend, Device& device)
         : mPlan{plan},
+          mStored{std::move(weights)},
           mBackend{backend},
           mDevice{device}
     {
@@ -61,6 +63,7 @@ class StepReference
     Result<HostTensor> weight(int32_t index);
 
     Plan const& mPlan;
+    std::vector<PlanWeight> mStored;
     BackendEntry const& mBackend;
     Device& mDevice;
     std::map<int32_t, HostTensor> mWeights;

@@ -121,7 +121,7 @@ class Verifier
     Verifier(std::shared_ptr<Engine> engine, BackendEntry const& backend, VerifyOptions const& options)
         : mEngine{*engine},
           mOwner{std::move(engine)},
-          mReference{mEngine.plan(), backend, mEngine.device()},
+          mReference{mEngine.plan(), mEngine.weights(), backend, mEngine.device()},
           mOptions{options}
     {
     }

@@ -1,6 +1,8 @@
 // Patch: recording and applying.
 #include "ir/patch.h"
 
+#include "ir/replaceable.h"
+
 #include "base/check.h"
 
 #include <algorithm>
@@ -110,6 +112,7 @@ class PatchApplication
         TENON_ENSURE(mGraph.isAlive(mPatch.mAnchor), "the anchor of a patch is gone");
         std::vector<NodeId> const covered = mPatch.mCovered.empty() ? std::vector{mPatch.mAnchor} : mPatch.mCovered;
         mName = joinedName(mGraph, covered);
+        mark(covered);
         for (Patch::NewConstant const& constant : mPatch.mConstants)
             mIds[constant.id] = mGraph.addConstant(constant.name, constant.constant);
         Result<Done> added = addNodes(joinedOrigins(mGraph, covered));
@@ -127,6 +130,21 @@ class PatchApplication
     }
 
   private:
+    //! New constants come from what the nodes read that they replace, as far as anybody can tell.
+    void mark(std::span<NodeId const> covered) const
+    {
+        Replaceable* const replaceable = Replaceable::active();
+        if (replaceable == nullptr || mPatch.mConstants.empty())
+            return;
+        WeightIds ids;
+        for (NodeId const id : covered)
+            for (ValueId const input : mGraph.node(id).inputs)
+                if (Constant const* const constant = mGraph.constantOf(input))
+                    ids = joined(ids, replaceable->idsOf(*constant));
+        for (Patch::NewConstant const& fresh : mPatch.mConstants)
+            replaceable->mark(fresh.constant, joined(ids, replaceable->idsOf(*fresh.constant)));
+    }
+
     ValueId resolved(ValueId id) const
     {
         return id >= Patch::kFirstNew ? mIds.at(id) : id;

@@ -88,7 +88,7 @@ std::optional<Affine> affineOf(Graph const& graph, Node const& node, ValueId sou
             return Affine{{}, mapped([](double v) { return -v; })};
         return Affine{std::vector<double>(values->size(), -1.0), *values};
     case Op::kDIV:
-        if (isLeft && std::all_of(values->begin(), values->end(), hasReciprocal))
+        if (isLeft && !readsReplaceable(graph, node) && std::all_of(values->begin(), values->end(), hasReciprocal))
             return Affine{mapped([](double v) { return 1.0 / v; }), {}};
         return std::nullopt;
     default: return std::nullopt;
@@ -183,7 +183,8 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node)
     std::optional<Affine> const affine = affineOf(graph, node, *source, target.axis);
     if (!affine)
         return skip();
-    if (!std::all_of(affine->scale.begin(), affine->scale.end(), [](double factor) { return std::isfinite(factor); }))
+    auto const isFinite = [](double factor) { return std::isfinite(factor); };
+    if (!readsReplaceable(graph, node) && !std::all_of(affine->scale.begin(), affine->scale.end(), isFinite))
         return skip("a factor is not finite"); // Weights of 0 would become NaN.
     if (!isReadOnce(graph, *source))
         return skip("another layer reads what would be scaled");

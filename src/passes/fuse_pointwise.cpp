@@ -1,5 +1,6 @@
 // fuse-pointwise: a pointwise node takes in the pointwise nodes that only it reads, and scalar constants: one pass over
 // memory for all of them.
+#include "ir/replaceable.h"
 #include "layers/pointwise.h"
 #include "passes/rules.h"
 
@@ -21,7 +22,7 @@ class Region
     Expr operand(ValueId value)
     {
         Constant const* constant = mGraph.constantOf(value);
-        if (constant != nullptr && constant->count() == 1 && isSafeInline(constant->dtype))
+        if (constant != nullptr && constant->count() == 1 && isSafeInline(constant->dtype) && !isReplaceable(*constant))
             return Expr::constant(HostTensor::fromConstant(*constant).real(0), constant->dtype);
         auto at = std::find(mInputs.begin(), mInputs.end(), value);
         if (at == mInputs.end())

@@ -1,5 +1,6 @@
 // merge-equal-nodes (common subexpressions): of nodes that compute the same, the first stays.
 #include "base/cancellation.h"
+#include "ir/replaceable.h"
 #include "layers/fill.h"
 #include "passes/rules.h"
 
@@ -70,8 +71,9 @@ class Merger
         Constant const* constant = mGraph.constantOf(value);
         if (constant == nullptr)
             return static_cast<size_t>(kept(value));
-        return constant->bytes() <= kComparedBytes ? std::hash<std::string_view>{}(bytesOf(*constant))
-                                                   : std::hash<void const*>{}(constant->data);
+        return constant->bytes() <= kComparedBytes && !isReplaceable(*constant)
+            ? std::hash<std::string_view>{}(bytesOf(*constant))
+            : std::hash<void const*>{}(constant->data);
     }
 
     size_t hashOf(Node const& node) const
@@ -93,7 +95,9 @@ class Merger
         Constant const* y = mGraph.constantOf(b);
         if (x == nullptr || y == nullptr || x->dtype != y->dtype || x->extents != y->extents)
             return false;
-        return x->data == y->data || (x->bytes() <= kComparedBytes && bytesOf(*x) == bytesOf(*y));
+        if (x->data == y->data || isReplaceable(*x) || isReplaceable(*y))
+            return x->data == y->data;
+        return x->bytes() <= kComparedBytes && bytesOf(*x) == bytesOf(*y);
     }
 
     bool isEqual(Node const& a, Node const& b) const

@@ -1,6 +1,8 @@
 // Questions that rules ask of a graph.
 #include "passes/rule.h"
 
+#include "ir/replaceable.h"
+
 #include <algorithm>
 
 namespace tenon::passes
@@ -20,7 +22,7 @@ std::optional<double> splatOf(Graph const& graph, ValueId value)
 {
     constexpr int64_t kMaxCompared{1 << 16};
     Constant const* constant = graph.constantOf(value);
-    if (constant == nullptr || constant->count() < 1 || constant->count() > kMaxCompared)
+    if (constant == nullptr || constant->count() < 1 || constant->count() > kMaxCompared || isReplaceable(*constant))
         return std::nullopt;
     HostTensor const host = HostTensor::fromConstant(*constant);
     double const first = host.real(0);
@@ -30,10 +32,18 @@ std::optional<double> splatOf(Graph const& graph, ValueId value)
     return first;
 }
 
+bool readsReplaceable(Graph const& graph, Node const& node)
+{
+    return std::ranges::any_of(node.inputs, [&](ValueId input) {
+        Constant const* const constant = graph.constantOf(input);
+        return constant != nullptr && isReplaceable(*constant);
+    });
+}
+
 std::optional<double> scalarOf(Graph const& graph, ValueId value)
 {
     Constant const* constant = graph.constantOf(value);
-    if (constant == nullptr || constant->count() != 1 || !isFloating(constant->dtype))
+    if (constant == nullptr || constant->count() != 1 || !isFloating(constant->dtype) || isReplaceable(*constant))
         return std::nullopt;
     return HostTensor::fromConstant(*constant).real(0);
 }

@@ -72,6 +72,8 @@ Node const* onlyReader(Graph const& graph, ValueId value);
 std::optional<double> splatOf(Graph const& graph, ValueId value);
 //! A floating constant with one element, of any rank.
 std::optional<double> scalarOf(Graph const& graph, ValueId value);
+//! Whether a refit can replace values that the node reads: what is decided for it must hold for any.
+bool readsReplaceable(Graph const& graph, Node const& node);
 //! The meaning of a node with one output as an expression without reductions; none for shape arithmetic whose result is
 //! known without running.
 std::optional<Expr> pointwiseBody(Graph const& graph, Node const& node);

@@ -10,6 +10,8 @@ namespace tenon
 
 namespace
 {
+constexpr int64_t kMaxWeightsCount{int64_t{1} << 46}; //!< Their bytes are a number then.
+
 Result<Done> checkText(std::string const& text, std::string_view what)
 {
     if (text.size() > kMaxTextBytes)
@@ -154,8 +156,11 @@ Result<Done> checkWeights(Plan const& plan)
         if (weight.packing.empty() && static_cast<uint64_t>(logical) > weight.bytes)
             return badArgument(
                 "weight '{}' has {} bytes where its extents need {}", weight.name, weight.bytes, logical);
-        if (weight.bytes > 0 && weight.data == nullptr)
+        if (weight.isStripped() && weight.refit.empty())
             return badArgument("weight '{}' has no data", weight.name);
+        for (int32_t const number : weight.refit)
+            if (!plan.refit || number < 0 || static_cast<size_t>(number) >= plan.refit->weights.size())
+                return badArgument("weight '{}' comes from the unknown weights {}", weight.name, number);
     }
     return Done{};
 }
@@ -253,6 +258,68 @@ Result<Done> checkGraph(Plan const& plan)
     return Done{};
 }
 
+Result<Done> checkRefitWeights(Plan const& plan, PlanRefitWeights const& weights)
+{
+    TENON_TRY(checkText(weights.name, "the name of weights"));
+    bool const isIndex = weights.fixed < static_cast<int64_t>(plan.weights.size());
+    if (!isValid(weights.dtype) || weights.count < 0 || weights.count > kMaxWeightsCount || weights.fixed < -1
+        || !isIndex)
+        return badArgument("weights '{}' have a bad type, count or value", weights.name);
+    if (weights.fixed >= 0)
+    {
+        PlanWeight const& values = plan.weights[static_cast<size_t>(weights.fixed)];
+        bool const isPlain = values.packing.empty() && !values.isStripped() && values.dtype == weights.dtype;
+        if (!isPlain || static_cast<uint64_t>(bytesOf(weights.dtype, weights.count)) > values.bytes)
+            return badArgument("the values of weights '{}' are others", weights.name);
+    }
+    for (PlanWeightsUse const& use : weights.uses)
+        TENON_TRY(checkText(use.layer, "a layer of weights"));
+    return Done{};
+}
+
+//! The source graph, as checkGraph looks at the portable one.
+Result<Done> checkRefit(Plan const& plan)
+{
+    PlanRefit const& refit = *plan.refit;
+    auto const count = static_cast<int64_t>(refit.graph.values.size());
+    std::vector<bool> known(refit.graph.values.size(), false);
+    for (size_t i = 0; i < refit.graph.values.size(); ++i)
+    {
+        PlanValue const& value = refit.graph.values[i];
+        TENON_TRY(checkText(value.name, "the name of a value"));
+        if (value.weight < -1 || value.weight >= static_cast<int64_t>(plan.weights.size()))
+            return badArgument("source value '{}' stands for the unknown weight {}", value.name, value.weight);
+        known[i] = value.weight >= 0;
+    }
+    for (PlanRefitWeights const& weights : refit.weights)
+        TENON_TRY(checkRefitWeights(plan, weights));
+    for (PlanRefitConstant const& constant : refit.constants)
+    {
+        bool const isKnown = constant.value >= 0 && constant.value < count && constant.weights >= 0
+            && constant.weights < static_cast<int64_t>(refit.weights.size());
+        if (!isKnown || known[static_cast<size_t>(constant.value)]
+            || constant.extents.size() > nvinfer1::Dims64::MAX_DIMS)
+            return badArgument("source value {} cannot come from weights {}", constant.value, constant.weights);
+        PlanRefitWeights const& weights = refit.weights[static_cast<size_t>(constant.weights)];
+        if (bytesOf(weights.dtype, Layout::kLinear, constant.extents) != bytesOf(weights.dtype, weights.count))
+            return badArgument("source value {} has other extents than its weights", constant.value);
+        known[static_cast<size_t>(constant.value)] = true;
+    }
+    if (refit.io.size() != plan.io.size())
+        return badArgument("the source graph has {} inputs and outputs, the plan {}", refit.io.size(), plan.io.size());
+    for (size_t i = 0; i < refit.io.size(); ++i)
+        if (refit.io[i] < 0 || refit.io[i] >= count)
+            return badArgument("tensor '{}' stands for the unknown source value {}", plan.io[i].name, refit.io[i]);
+        else if (plan.io[i].isInput)
+            known[static_cast<size_t>(refit.io[i])] = true;
+    for (PlanNode const& node : refit.graph.nodes)
+        TENON_TRY(checkNode(node, known));
+    for (size_t i = 0; i < refit.io.size(); ++i)
+        if (!known[static_cast<size_t>(refit.io[i])])
+            return badArgument("no source node produces output '{}'", plan.io[i].name);
+    return Done{};
+}
+
 Result<Done> checkTexts(Plan const& plan)
 {
     TENON_TRY(checkText(plan.networkName, "the name of the network"));
@@ -286,6 +353,16 @@ Result<Done> checkTexts(Plan const& plan)
 }
 } // namespace
 
+void stripWeights(Plan& plan) noexcept
+{
+    for (PlanWeight& weight : plan.weights)
+        if (!weight.refit.empty())
+        {
+            weight.data = nullptr;
+            weight.owner = nullptr;
+        }
+}
+
 Result<Done> checkPlan(Plan const& plan)
 {
     if (plan.profilingVerbosity < 0 || plan.profilingVerbosity > 2)
@@ -296,6 +373,8 @@ Result<Done> checkPlan(Plan const& plan)
     TENON_TRY(checkBatch(plan));
     TENON_TRY(checkWeights(plan));
     TENON_TRY(checkGraph(plan));
+    if (plan.refit)
+        TENON_TRY(checkRefit(plan));
     std::set<std::string_view> devices;
     for (Program const& program : plan.programs)
     {

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,13 @@ struct PlanWeight
     void const* data{nullptr};    //!< Into the blob or, while building, into memory of the builder.
     std::shared_ptr<void const> owner;
     std::string name;
+    std::vector<int32_t> refit{}; //!< Entries of PlanRefit::weights that it comes from; a refit gives all of them anew.
+
+    //! Left out of the plan: a refit must give it before anything runs.
+    bool isStripped() const noexcept
+    {
+        return data == nullptr && bytes > 0;
+    }
 };
 
 //! One node of the portable graph, the graph after all passes.
@@ -94,6 +102,40 @@ struct PlanGraph
     {
         return bodies.empty() ? nodes.size() : static_cast<size_t>(bodies.front().first);
     }
+};
+
+//! Where a layer of the user's network uses weights.
+struct PlanWeightsUse
+{
+    std::string layer;
+    int32_t role{0}; //!< An nvinfer1::WeightsRole.
+};
+
+//! Weights of the user that a refit can replace.
+struct PlanRefitWeights
+{
+    std::string name; //!< Empty: they have none.
+    DType dtype{DType::kFLOAT};
+    int64_t count{0};
+    std::vector<PlanWeightsUse> uses;
+    int32_t fixed{-1}; //!< Weight table entry of the values that the program is made for; −1: for any.
+};
+
+//! A value of the source graph that comes from such weights.
+struct PlanRefitConstant
+{
+    int32_t value{0};
+    int32_t weights{0};
+    std::vector<int64_t> extents;
+};
+
+//! The graph before all passes: with other weights, planning it again gives the program's own in their forms.
+struct PlanRefit
+{
+    PlanGraph graph;
+    std::vector<PlanRefitConstant> constants;
+    std::vector<int32_t> io; //!< By I/O tensor: the value that it is.
+    std::vector<PlanRefitWeights> weights;
 };
 
 //! A fusion, refusal, tactic or reformat with its reason.
@@ -163,9 +205,13 @@ struct Plan
     int64_t networkLayers{0};
     int32_t maxAuxStreams{-1}; //!< As the user has set it; −1: not at all. Programs that are planned later keep to it.
     PlanBatch batch;
+    std::optional<PlanRefit> refit;        //!< None: its weights stay as they are.
     std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
     std::shared_ptr<void const> blob;      //!< Keeps that memory alive; null while building.
 };
+
+//! Leaves out the data of all weights that a refit can give.
+void stripWeights(Plan& plan) noexcept;
 
 //! The plan as one blob: header, checksummed sections, page-aligned weights.
 Result<Bytes> writePlan(Plan const& plan);

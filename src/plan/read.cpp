@@ -65,6 +65,8 @@ class Reader
             return PlanNote{stringOf(y.layer()), stringOf(y.text())};
         }));
         plan.debugsUnfused = x.debugs_unfused();
+        if (x.refit() != nullptr)
+            plan.refit = TENON_TRY(read(*x.refit()));
         plan.blob = owner;
         if (mSpent > mBudget)
             return badArgument("plan is damaged: its metadata would unfold to more than {} bytes", mBudget);
@@ -162,6 +164,35 @@ class Reader
         return PlanProfile{TENON_TRY(tablesOf<PlanProfileInput>(x.inputs(), [&](auto const& y) { return read(y); }))};
     }
 
+    Result<PlanRefitWeights> read(stored::RefitWeights const& x)
+    {
+        PlanRefitWeights weights;
+        weights.name = stringOf(x.name());
+        weights.dtype = static_cast<DType>(x.dtype());
+        weights.count = x.count();
+        weights.uses = TENON_TRY(tablesOf<PlanWeightsUse>(x.uses(), [&](auto const& y) -> Result<PlanWeightsUse> {
+            return PlanWeightsUse{stringOf(y.layer()), y.role()};
+        }));
+        weights.fixed = x.fixed();
+        return weights;
+    }
+
+    Result<PlanRefit> read(stored::Refit const& x)
+    {
+        PlanRefit refit;
+        refit.graph.nodes = TENON_TRY(tablesOf<PlanNode>(x.nodes(), [&](auto const& y) { return read(y); }));
+        refit.graph.values = TENON_TRY(tablesOf<PlanValue>(x.values(), [&](auto const& y) -> Result<PlanValue> {
+            return PlanValue{stringOf(y.name()), y.weight()};
+        }));
+        refit.constants =
+            TENON_TRY(tablesOf<PlanRefitConstant>(x.constants(), [&](auto const& y) -> Result<PlanRefitConstant> {
+                return PlanRefitConstant{y.value(), y.weights(), listOf(y.extents())};
+            }));
+        refit.io = listOf(x.io());
+        refit.weights = TENON_TRY(tablesOf<PlanRefitWeights>(x.weights(), [&](auto const& y) { return read(y); }));
+        return refit;
+    }
+
     Result<PlanWeight> readWeight(stored::Weight const& x, ByteView section, std::shared_ptr<void const> const& owner)
     {
         PlanWeight weight;
@@ -171,6 +202,9 @@ class Reader
         weight.bytes = x.bytes();
         weight.name = stringOf(x.name());
         weight.owner = owner;
+        weight.refit = listOf(x.refit());
+        if (x.is_stripped())
+            return weight;
         if (x.offset() > section.size() || weight.bytes > section.size() - x.offset())
             return badArgument("weight '{}' of {} bytes at {} lies outside the {} bytes of weights", weight.name,
                 weight.bytes, x.offset(), section.size());

@@ -33,6 +33,12 @@ WeightPlaces placeWeights(std::vector<PlanWeight> const& weights)
     for (size_t i = 0; i < weights.size(); ++i)
     {
         PlanWeight const& weight = weights[i];
+        if (weight.isStripped())
+        {
+            places.first.push_back(false);
+            places.offsets.push_back(0);
+            continue;
+        }
         cancellationPoint();
         auto& equal = bySum[checksum({static_cast<uint8_t const*>(weight.data), weight.bytes})];
         places.first.push_back(true);
@@ -109,9 +115,10 @@ class Writer
                   auto const outputs = mOut.CreateVector(x.outputs);
                   return stored::CreateBody(mOut, x.first, x.count, inputs, outputs);
               });
+        auto const refit = plan.refit ? write(*plan.refit) : fb::Offset<stored::Refit>{};
         mOut.Finish(stored::CreatePlan(mOut, name, io, profiles, weights, nodes, values, programs, decisions, plugins,
             plan.profilingVerbosity, plan.networkLayers, memory, code, notes, plan.debugsUnfused,
-            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies));
+            static_cast<uint8_t>(plan.batch.mode), plan.batch.most, plan.maxAuxStreams, bodies, refit));
         return Bytes(mOut.GetBufferPointer(), mOut.GetBufferPointer() + mOut.GetSize());
     }
 
@@ -169,7 +176,32 @@ class Writer
         auto const extents = mOut.CreateVector(x.extents);
         auto const packing = text(x.packing);
         auto const name = text(x.name);
-        return stored::CreateWeight(mOut, static_cast<int32_t>(x.dtype), extents, packing, offset, x.bytes, name);
+        auto const refit = x.refit.empty() ? fb::Offset<fb::Vector<int32_t>>{} : mOut.CreateVector(x.refit);
+        return stored::CreateWeight(
+            mOut, static_cast<int32_t>(x.dtype), extents, packing, offset, x.bytes, name, refit, x.isStripped());
+    }
+    fb::Offset<stored::RefitWeights> write(PlanRefitWeights const& x)
+    {
+        auto const name = text(x.name);
+        auto const uses = tables<stored::WeightsUse>(x.uses, [&](PlanWeightsUse const& y) {
+            auto const layer = text(y.layer);
+            return stored::CreateWeightsUse(mOut, layer, y.role);
+        });
+        return stored::CreateRefitWeights(mOut, name, static_cast<int32_t>(x.dtype), x.count, uses, x.fixed);
+    }
+    fb::Offset<stored::Refit> write(PlanRefit const& x)
+    {
+        auto const nodes = tables<stored::Node>(x.graph.nodes, [&](PlanNode const& y) { return write(y); });
+        auto const values = tables<stored::Value>(
+            x.graph.values, [&](PlanValue const& y) { return stored::CreateValue(mOut, text(y.name), y.weight); });
+        auto const constants = tables<stored::RefitConstant>(x.constants, [&](PlanRefitConstant const& y) {
+            auto const extents = mOut.CreateVector(y.extents);
+            return stored::CreateRefitConstant(mOut, y.value, y.weights, extents);
+        });
+        auto const io = mOut.CreateVector(x.io);
+        auto const weights =
+            tables<stored::RefitWeights>(x.weights, [&](PlanRefitWeights const& y) { return write(y); });
+        return stored::CreateRefit(mOut, nodes, values, constants, io, weights);
     }
     fb::Offset<stored::Node> write(PlanNode const& x)
     {

@@ -4,12 +4,14 @@
 #include "plan/blocks.h"
 #include "planner/build_kernels.h"
 #include "planner/choices.h"
+#include "planner/follow.h"
 #include "planner/guarded.h"
 #include "planner/in_place.h"
 #include "planner/needed.h"
 #include "planner/planned_graph.h"
 #include "planner/portable_graph.h"
 #include "planner/program_writer.h"
+#include "planner/store_source.h"
 #include "planner/streams.h"
 #include "planner/symbols.h"
 #include "planner/time_offers.h"
@@ -262,6 +264,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
         Phase phase{options, kOffersPhase, nodeCount(graph)};
         TENON_TRY(OfferCollector(backend, target, typical, phase).collect(planned));
     }
+    planner::AllGraphIds const ids = planner::numberGraph(graph);
+    if (options.followed != nullptr)
+        TENON_TRY(planner::followProgram(graph, ids.at(&graph), *options.followed, planned.choices));
     TENON_TRY(planned.forEach([&](planner::PlannedGraph& each) -> Result<Done> {
         each.seams = planner::estimateSeams(*each.graph, target, typical);
         if (options.timing.device != nullptr)
@@ -272,7 +277,6 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
         each.needed = neededIn(each);
         return Done{};
     }));
-    planner::AllGraphIds const ids = planner::numberGraph(graph);
     planner::Weights weights;
     planner::CodeTable code{std::move(options.code)};
     Decisions decisions = std::move(options.decisions);
@@ -281,6 +285,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     plan.programs.push_back(TENON_TRY(writeProgram(
         {backend, target, ids, options.io, typical, options.threads}, planned, options, weights, code, decisions)));
     plan.graph = planner::portableGraph(graph, ids, weights);
+    if (options.source)
+        plan.refit = planner::storeSource(*std::move(options.source), weights);
     plan.weights = weights.take();
     numberIO(graph, ids.at(&graph), options.io);
     plan.networkName = std::move(options.networkName);

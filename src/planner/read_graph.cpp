@@ -2,6 +2,7 @@
 #include "planner/read_graph.h"
 
 #include "ir/real_expr.h"
+#include "ir/replaceable.h"
 #include "plan/lookup.h"
 
 #include <algorithm>
@@ -185,6 +186,9 @@ class GraphReader
         if (constant != nullptr)
             return constant;
         PlanWeight const& weight = mPlan.weights[static_cast<size_t>(number)];
+        if (weight.isStripped())
+            return badConfig(
+                "weight '{}' was left out of the plan: refit an engine of the device that it is for", weight.name);
         if (weight.packing.empty())
             constant = std::make_shared<Constant const>(
                 Constant{weight.dtype, weight.extents, weight.data, weight.owner ? weight.owner : mPlan.blob});
@@ -197,6 +201,8 @@ class GraphReader
         }
         else
             return badArgument("weight '{}' is packed as '{}', which nothing here undoes", weight.name, weight.packing);
+        if (Replaceable* const replaceable = Replaceable::active(); replaceable != nullptr && !weight.refit.empty())
+            replaceable->mark(constant, weight.refit);
         return constant;
     }
 

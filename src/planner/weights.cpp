@@ -2,6 +2,8 @@
 // (common subexpressions have been merged before).
 #include "planner/weights.h"
 
+#include "ir/replaceable.h"
+
 #include <cstring>
 #include <tuple>
 
@@ -14,6 +16,8 @@ constexpr int64_t kComparedBytes{int64_t{1} << 16};
 
 bool haveSameContents(PlanWeight const& a, PlanWeight const& b)
 {
+    if (!a.refit.empty() || !b.refit.empty())
+        return a.data == b.data; // Contents may part later.
     return a.bytes == b.bytes && (a.data == b.data || std::memcmp(a.data, b.data, a.bytes) == 0);
 }
 } // namespace
@@ -30,7 +34,7 @@ std::strong_ordering Weights::Identity::operator<=>(Identity const& other) const
 Weights::Identity Weights::identityOf(Constant const& constant)
 {
     auto const bytes = static_cast<size_t>(constant.bytes());
-    bool const isShort = constant.bytes() <= kComparedBytes;
+    bool const isShort = constant.bytes() <= kComparedBytes && !isReplaceable(constant);
     uint64_t const hash = isShort ? hashBytes({static_cast<uint8_t const*>(constant.data), bytes}) : 0;
     return {constant.dtype, constant.extents, isShort, hash, constant.data, bytes};
 }
@@ -58,7 +62,8 @@ int32_t Weights::plain(Constant const& constant, std::shared_ptr<void const> kee
             .bytes = static_cast<uint64_t>(constant.bytes()),
             .data = constant.data,
             .owner = std::move(keeper),
-            .name = name});
+            .name = name,
+            .refit = weightIdsOf(constant)});
 }
 
 int32_t Weights::packed(Constant const& original, PackedWeight const& weight, std::string const& name)
@@ -70,7 +75,8 @@ int32_t Weights::packed(Constant const& original, PackedWeight const& weight, st
             .bytes = weight.bytes,
             .data = weight.data->data,
             .owner = weight.data,
-            .name = name});
+            .name = name,
+            .refit = weightIdsOf(original)});
 }
 
 int32_t Weights::find(Constant const& constant) const

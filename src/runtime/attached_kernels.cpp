@@ -19,7 +19,7 @@ Result<Done> AttachedKernels::attach()
 {
     if (mIsAttached)
         return Done{};
-    size_t const count = mEngine.kernels.size();
+    size_t const count = mEngine.program->steps.size();
     mAll.clear();
     for (size_t i = 0; i < count; ++i)
     {

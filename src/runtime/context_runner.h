@@ -90,8 +90,9 @@ class ContextRunner
         {
         case Slot::From::kBlock: return blockAddress(mApart ? slot.blockApart : slot.index);
         case Slot::From::kIO: return ioAddress(asSize(slot.index));
-        case Slot::From::kWeight: return const_cast<void*>(mEngine.weights[asSize(slot.index)]); // Never written.
-        case Slot::From::kHostWeight: return const_cast<void*>(mEngine.plan->weights[asSize(slot.index)].data);
+        case Slot::From::kWeight:
+            return const_cast<void*>(mRun->loaded->addresses[asSize(slot.index)]); // Never written.
+        case Slot::From::kHostWeight: return const_cast<void*>(mRun->loaded->weights[asSize(slot.index)].data);
         case Slot::From::kNothing: break;
         }
         return nullptr;

@@ -26,6 +26,7 @@ ContextState::~ContextState() = default;
 void ContextState::writeRunKey(bool apart, std::span<Span const> symbols, ShapeKey& key) const
 {
     key.clear();
+    key.push_back(engine.loaded()->generation);
     key.push_back(shapes.profile());
     key.push_back(host.threads);
     key.push_back(apart ? 1 : 0);
@@ -45,7 +46,8 @@ Result<std::shared_ptr<PreparedRun const>> ContextState::findRun(
         return found;
     auto made = TENON_TRY(prepareRun(engine, key, {shapes.profile(), host.threads, apart, shapes.dims(), symbols}));
     size_t const bytes = made->bytes();
-    return engine.runs.insert(key, std::move(made), bytes);
+    ShapeKey madeFor = made->key; // A refit may have come between.
+    return engine.runs.insert(std::move(madeFor), std::move(made), bytes);
 }
 
 Result<std::shared_ptr<PreparedRun const>> ContextState::runNow() const

@@ -1,6 +1,7 @@
 // Engine: creation and queries.
 #include "runtime/engine.h"
 
+#include "base/check.h"
 #include "runtime/engine_state.h"
 
 #include <algorithm>
@@ -20,6 +21,18 @@ Result<Done> checkSelect(Engine::Select select)
     if (select != Engine::Select::kMIN && select != Engine::Select::kOPT && select != Engine::Select::kMAX)
         return badArgument("selector {} does not exist", static_cast<int32_t>(select));
     return Done{};
+}
+
+//! As a plan has them: those that are lacking have no data.
+std::vector<PlanWeight> weightsOf(LoadedProgram const& loaded)
+{
+    std::vector<PlanWeight> weights = loaded.weights;
+    for (int64_t const index : loaded.lacking)
+    {
+        weights[static_cast<size_t>(index)].data = nullptr;
+        weights[static_cast<size_t>(index)].owner = nullptr;
+    }
+    return weights;
 }
 } // namespace
 
@@ -69,6 +82,11 @@ Log const& Engine::log() const noexcept
 nvinfer1::IGpuAllocator* Engine::allocator() const noexcept
 {
     return mState->options.allocator;
+}
+
+PluginSource const* Engine::plugins() const noexcept
+{
+    return mState->options.plugins;
 }
 
 int32_t Engine::threads() const noexcept
@@ -206,10 +224,16 @@ Result<std::unique_ptr<Plan>> Engine::changedPlan() const
 {
     std::scoped_lock const lock{mState->attachMutex}; // Kernels hold the user's objects: one thread at a time.
     std::unique_ptr<Plan> changed;
-    for (size_t i = 0; i < mState->kernels.size(); ++i)
+    std::shared_ptr<LoadedProgram const> const loaded = mState->loaded();
+    if (loaded->generation > 0)
+    {
+        changed = std::make_unique<Plan>(plan());
+        changed->weights = weightsOf(*loaded);
+    }
+    for (size_t i = 0; i < loaded->kernels.size(); ++i)
     {
         PlanStep const& step = program().steps[i];
-        auto fields = mState->kernels[i]->storedFields();
+        auto fields = loaded->kernels[i]->storedFields();
         if (!fields)
             return std::move(fields).error().in("[layer '" + step.name + "']");
         if (!fields->has_value() || step.graphNode < 0)
@@ -222,6 +246,20 @@ Result<std::unique_ptr<Plan>> Engine::changedPlan() const
         changed->graph.nodes[node].fields = std::move(**fields);
     }
     return changed;
+}
+
+Result<Done> Engine::replaceWeights(std::vector<PlanWeight> weights)
+{
+    std::scoped_lock const lock{mState->refitMutex};
+    TENON_ENSURE(weights.size() == plan().weights.size(), "a refit gives another number of weights");
+    std::shared_ptr<LoadedProgram const> const before = mState->loaded();
+    mState->setLoaded(TENON_TRY(loadProgram(*mState, std::move(weights), before.get())));
+    return Done{};
+}
+
+std::vector<PlanWeight> Engine::weights() const
+{
+    return weightsOf(*mState->loaded());
 }
 
 int64_t Engine::weightBytes() const noexcept

@@ -29,7 +29,7 @@ struct EngineOptions
     std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
 };
 
-//! Immutable after creation but for its log; calls may come from several threads at once. Calls that take a profile
+//! Immutable after creation but for its log and weights; calls may come from several threads at once. Calls that take a profile
 //! answer an error for an index that does not exist, and calls that take a name for a name that is not an I/O tensor:
 //! the API turns these into the standard answer of each query (rules P1, P5).
 class Engine : public std::enable_shared_from_this<Engine>
@@ -54,6 +54,7 @@ class Engine : public std::enable_shared_from_this<Engine>
     Log& log() noexcept;
     Log const& log() const noexcept;
     nvinfer1::IGpuAllocator* allocator() const noexcept;
+    PluginSource const* plugins() const noexcept;
     int32_t threads() const noexcept;         //!< Of a run, as resolved.
     std::string const& name() const noexcept; //!< The network's.
     int32_t layerCount() const noexcept;      //!< Steps of the program (P8).
@@ -92,6 +93,11 @@ class Engine : public std::enable_shared_from_this<Engine>
     //! The most over all profiles.
     Result<int64_t> deviceMemorySize() const;
     int64_t weightBytes() const noexcept;
+    //! Those of the plan with the data that runs use now; what is lacking has none.
+    std::vector<PlanWeight> weights() const;
+    //! Other data in the same forms, by the plan's places. Runs under way end with what they began with, later ones of
+    //! all contexts use these, and none sees some of both.
+    Result<Done> replaceWeights(std::vector<PlanWeight> weights);
     //! Shapes whose preparation is kept, over all contexts.
     size_t preparedRuns() const noexcept;
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "plan/blocks.h"
-#include "runtime/device_memory.h"
 #include "runtime/engine.h"
+#include "runtime/loaded_program.h"
 #include "runtime/lru_cache.h"
 #include "runtime/prepared_run.h"
 
@@ -111,9 +111,6 @@ struct EngineState
     std::unordered_map<std::string_view, int32_t> ioByName;
     int32_t inputs{0};
     std::vector<IOFacts> io;
-    std::vector<std::unique_ptr<Kernel>> kernels; //!< One per step.
-    std::vector<void const*> weights;             //!< Addresses on the device; null: the program does not read it.
-    DeviceMemory uploaded;                        //!< Holds them where kernels cannot read the plan's memory.
 
     std::vector<int32_t> order; //!< Of registers.
     std::vector<int32_t> knownAfter;
@@ -139,6 +136,7 @@ struct EngineState
 
     //! Around calls of kernels that hold the user's objects. Such an object may ask for a context of this very engine.
     mutable std::recursive_mutex attachMutex;
+    std::mutex refitMutex; //!< Around the making of another loaded program.
     //! What is prepared for shapes, over all contexts, profiles and thread counts.
     mutable LruCache<PreparedRun> runs{options.preparedBytes / 2};
     mutable LruCache<PreparedTail> tails{options.preparedBytes / 2};
@@ -147,9 +145,29 @@ struct EngineState
     {
         return *options.device;
     }
+    //! What runs that are prepared from now on run.
+    std::shared_ptr<LoadedProgram const> loaded() const
+    {
+        std::scoped_lock const lock{mLoadedMutex};
+        return mLoaded;
+    }
+    //! Runs that have been prepared go on with theirs; none is prepared for it any more.
+    void setLoaded(std::shared_ptr<LoadedProgram const> program)
+    {
+        {
+            std::scoped_lock const lock{mLoadedMutex};
+            mLoaded.swap(program);
+        }
+        runs.clear();
+        tails.clear();
+    }
     PlanProfileInput const* profileInput(int32_t profile, int32_t input) const noexcept;
     //! A kernel's copy for a context. Kernels hold the user's objects: one thread at a time.
     Result<std::unique_ptr<Attached>> attach(size_t step, ContextResources const& resources) const;
+
+  private:
+    mutable std::mutex mLoadedMutex;
+    std::shared_ptr<LoadedProgram const> mLoaded;
 };
 
 //! Fills what follows from plan and program; loads kernels and weights.

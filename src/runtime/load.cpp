@@ -1,4 +1,4 @@
-// loadEngine: tables of a program, kernels and weights.
+// loadEngine: tables of a program.
 #include "runtime/engine_state.h"
 
 #include "plan/check.h"
@@ -14,36 +14,13 @@ namespace tenon
 
 namespace
 {
-//! The user's allocator, where kernels of the host can use what it gives.
-class PackedWeightMemory final : public KernelMemory
-{
-  public:
-    explicit PackedWeightMemory(EngineOptions const& options)
-        : mSource{options.device, options.allocator}
-    {
-        if (!options.device->usesHostMemory())
-            mSource = {options.device, nullptr, nullptr, Place::kHost};
-    }
-    Result<std::shared_ptr<void>> allocate(size_t bytes) const override
-    {
-        auto memory = std::make_shared<DeviceMemory>(TENON_TRY(
-            DeviceMemory::allocate(mSource, static_cast<int64_t>(bytes), "weights that are packed while loading")));
-        void* const data = memory->data();
-        return std::shared_ptr<void>{std::move(memory), data};
-    }
-
-  private:
-    MemorySource mSource;
-};
-
 class Loader
 {
   public:
     explicit Loader(EngineState& engine)
         : mEngine{engine},
           mPlan{*engine.plan},
-          mProgram{*engine.program},
-          mMemory{std::make_shared<PackedWeightMemory>(engine.options)}
+          mProgram{*engine.program}
     {
     }
 
@@ -63,8 +40,8 @@ class Loader
         findMoving();
         TENON_TRY(checkPlugins(mPlan, mEngine.options.plugins));
         TENON_TRY(checkCode());
-        TENON_TRY(loadWeights());
-        return loadKernels();
+        mEngine.setLoaded(TENON_TRY(loadProgram(mEngine, mPlan.weights, nullptr)));
+        return Done{};
     }
 
   private:
@@ -319,111 +296,19 @@ class Loader
                 mEngine.inputsReadUntil = std::max(mEngine.inputsReadUntil, control.last);
     }
 
-    //! Which weights the program reads on the device; others are there for the portable graph alone, or for the host.
-    std::vector<bool> namedWeights() const
-    {
-        std::vector<bool> named(mPlan.weights.size(), false);
-        for (PlanStep const& step : mProgram.steps)
-            for (int32_t const input : step.inputs)
-                if (input >= 0 && place(input).kind == PlanTensorKind::kWeight
-                    && mProgram.tensors[asSize(input)].place == Place::kDevice)
-                    named[asSize(place(input).index)] = true;
-        return named;
-    }
-
-    //! Where the plan lies when kernels can read that, else in one piece of the device's memory.
-    Result<Done> loadWeights()
-    {
-        Device& device = mEngine.device();
-        std::vector<bool> const named = namedWeights();
-        auto const alignment = static_cast<uint64_t>(device.alignment());
-        std::vector<uint64_t> offsets;
-        uint64_t bytes{0};
-        for (size_t i = 0; i < named.size(); ++i)
-        {
-            offsets.push_back(bytes);
-            if (named[i])
-                bytes += (std::max<uint64_t>(mPlan.weights[i].bytes, 1) + alignment - 1) / alignment * alignment;
-        }
-        if (!device.usesHostMemory())
-            mEngine.uploaded = TENON_TRY(DeviceMemory::allocate(
-                {&device, mEngine.options.allocator}, static_cast<int64_t>(bytes), "the weights"));
-        for (size_t i = 0; i < named.size(); ++i)
-        {
-            PlanWeight const& weight = mPlan.weights[i];
-            void const* address = named[i] ? weight.data : nullptr;
-            if (named[i] && !device.usesHostMemory())
-            {
-                void* const to = static_cast<char*>(mEngine.uploaded.data()) + offsets[i];
-                TENON_TRY(device.copyFromHost(to, weight.data, weight.bytes, kApartStream));
-                address = to;
-            }
-            mEngine.weights.push_back(address);
-        }
-        return Done{};
-    }
-
     //! Host code of a plan enters the process only where the user has said so. Other code is for a device's driver.
     Result<Done> checkCode()
     {
         std::string names;
         for (PlanCode const& code : mPlan.code)
-        {
-            mCode.push_back({code.name, code.form, code.target, {static_cast<uint8_t const*>(code.data), code.bytes}});
             if (code.form == CodeForm::kHostObject)
                 names += (names.empty() ? "" : ", ") + code.name;
-        }
         if (names.empty() || mEngine.options.allowsHostCode)
             return Done{};
         return badConfig("the plan carries code that would run in this process: {}; allow it with "
                          "IRuntime::setEngineHostCodeAllowed(true) (Python: runtime.engine_host_code_allowed = True) "
                          "if you trust where the plan comes from",
             names);
-    }
-
-    Result<Done> loadKernels()
-    {
-        // With symbols anywhere, what is known now is constant.
-        std::vector<Span> const any(mProgram.symbols.size(), Span{INT64_MIN, INT64_MAX});
-        std::vector<uint8_t> const given(mProgram.symbols.size(), 1);
-        std::vector<Span> const registers = evaluateAll(mEngine, any, DataSymbols::kAnywhere, given);
-        for (PlanStep const& step : mProgram.steps)
-        {
-            KernelSource source{step.kernel, step.args, {}, step.outputs.size(), step.name, step.produces.size()};
-            if (step.graphNode >= 0)
-                source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
-            source.plugins = mEngine.options.plugins;
-            source.place = step.place;
-            source.memory = mMemory;
-            source.code = step.code < 0 ? nullptr : &mCode[asSize(step.code)];
-            for (int32_t const input : step.inputs)
-                source.weights.push_back(weightArg(input, registers));
-            auto kernel = mEngine.device().load(source);
-            if (!kernel)
-                return std::move(kernel).error().in("[layer '" + step.name + "']");
-            mEngine.kernels.push_back(*std::move(kernel));
-        }
-        return Done{};
-    }
-
-    //! Empty for operands that are not constants, and for views of constants whose extents are not constant.
-    WeightArg weightArg(int32_t tensor, std::vector<Span> const& registers) const
-    {
-        if (tensor < 0 || place(tensor).kind != PlanTensorKind::kWeight)
-            return {};
-        PlanWeight const& weight = mPlan.weights[asSize(place(tensor).index)];
-        PlanTensor const& view = mProgram.tensors[asSize(tensor)];
-        WeightArg arg{weight.data, weight.bytes, view.dtype, {}, weight.packing};
-        for (int32_t const reg : view.extents)
-        {
-            if (!registers[asSize(reg)].isKnown())
-                return {};
-            arg.extents.push_back(registers[asSize(reg)].lo);
-        }
-        int64_t const bytes = bytesOf(arg.dtype, view.layout, arg.extents);
-        bool const fits = bytes >= 0 && static_cast<uint64_t>(bytes) <= weight.bytes;
-        bool const same = arg.extents == weight.extents;
-        return (weight.packing.empty() ? fits : same) ? arg : WeightArg{};
     }
 
     TensorPlace const& place(int32_t tensor) const
@@ -434,8 +319,6 @@ class Loader
     EngineState& mEngine;
     Plan const& mPlan;
     Program const& mProgram;
-    std::vector<CodeArg> mCode;
-    std::shared_ptr<KernelMemory const> mMemory;
 };
 
 constexpr int32_t kMaxNestedAttach{8};
@@ -484,7 +367,7 @@ Result<std::unique_ptr<Attached>> EngineState::attach(size_t step, ContextResour
             kMaxNestedAttach);
     std::scoped_lock const lock{attachMutex};
     Attaching const nested;
-    return kernels[step]->attach(resources);
+    return loaded()->kernels[step]->attach(resources);
 }
 
 Result<std::unique_ptr<EngineState>> loadEngine(std::shared_ptr<Plan const> plan, EngineOptions options)

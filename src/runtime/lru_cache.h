@@ -66,6 +66,14 @@ class LruCache
             dropOldest(evicted);
         return mEntries.front().value;
     }
+    void clear()
+    {
+        std::list<Entry> gone; // Freed behind the lock.
+        std::scoped_lock const lock{mMutex};
+        gone.swap(mEntries);
+        mByHash.clear();
+        mBytes = 0;
+    }
     size_t size() const
     {
         std::scoped_lock const lock{mMutex};

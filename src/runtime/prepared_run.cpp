@@ -84,8 +84,13 @@ class StepPreparer
             step.isShared = true;
         }
         else
-            step.prepared = TENON_TRY(mEngine.kernels[asSize(index)]->prepare(step.inputs, step.outputs, mRun.threads));
+            step.prepared = TENON_TRY(kernel(index).prepare(step.inputs, step.outputs, mRun.threads));
         return step;
+    }
+
+    Kernel& kernel(int32_t index) const
+    {
+        return *mRun.loaded->kernels[asSize(index)];
     }
 
     Result<TensorArg> operand(int32_t tensor)
@@ -110,7 +115,7 @@ class StepPreparer
             room = mRun.capacity[asSize(mApart ? place.blockApart : place.block)];
         else if (place.kind == PlanTensorKind::kIO)
             room = TENON_TRY(argOf(mEngine, place.root, mRegisters)).bytes();
-        else if (PlanWeight const& weight = mEngine.plan->weights[asSize(place.index)]; weight.packing.empty())
+        else if (PlanWeight const& weight = mRun.loaded->weights[asSize(place.index)]; weight.packing.empty())
             room = static_cast<int64_t>(weight.bytes);
         else if (arg.extents != weight.extents)
             return badArgument("packed weight '{}' is used with other extents than its own", weight.name);
@@ -296,7 +301,13 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
 {
     auto run = std::make_shared<PreparedRun>();
     run->threads = shapes.threads;
+    run->loaded = engine.loaded();
+    if (!run->loaded->lacking.empty())
+        return errorOf(ErrorCode::kINVALID_STATE,
+            "the plan came without {} of its weights: give them by a refitter before the first run",
+            run->loaded->lacking.size());
     run->key = std::move(key);
+    run->key.front() = run->head.generation = run->loaded->generation;
     std::vector<uint8_t> const unknown(engine.program->symbols.size(), 0);
     run->head.registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, unknown);
     bool const data = hasDataSymbols(*engine.program);
@@ -305,7 +316,7 @@ Result<std::shared_ptr<PreparedRun const>> prepareRun(EngineState const& engine,
     TENON_TRY(checkIO(engine, shapes.inputDims, anywhere));
     TENON_TRY(fillArena(engine, shapes, anywhere, *run));
     auto const former = engine.runs.latest();
-    bool const usable = former != nullptr && former->threads == run->threads;
+    bool const usable = former != nullptr && former->threads == run->threads && former->loaded == run->loaded;
     TENON_TRY(prepareSteps(engine, *run, 0, shapes.apart, usable ? &former->head : nullptr, run->head));
     return std::shared_ptr<PreparedRun const>{std::move(run)};
 }
@@ -318,9 +329,11 @@ Result<std::shared_ptr<PreparedTail const>> prepareTail(EngineState const& engin
     tail->registers = evaluateAll(engine, shapes.symbols, DataSymbols::kAtBound, shapes.known);
     tail->segment = shapes.segment;
     tail->threads = run.threads;
+    tail->generation = run.loaded->generation;
     if (former == nullptr)
         former = engine.tails.latest();
-    bool const isUsable = former != nullptr && former->segment == tail->segment && former->threads == tail->threads;
+    bool const isUsable = former != nullptr && former->segment == tail->segment && former->threads == tail->threads
+        && former->generation == tail->generation;
     TENON_TRY(prepareSteps(engine, run, shapes.segment, shapes.apart, isUsable ? former.get() : nullptr, *tail));
     return std::shared_ptr<PreparedTail const>{std::move(tail)};
 }

@@ -16,6 +16,7 @@ namespace tenon
 {
 
 struct EngineState;
+struct LoadedProgram;
 
 struct PreparedStep
 {
@@ -41,6 +42,7 @@ struct PreparedTail
     std::array<ScratchLayout, kPlaceCount> scratch; //!< By place.
     size_t segment{0};
     int32_t threads{1};
+    int64_t generation{0}; //!< Of the program that its steps were prepared by.
 
     size_t bytes() const noexcept; //!< Of memory that it takes, about; what steps share with others not counted.
 };
@@ -48,7 +50,8 @@ struct PreparedTail
 //! The first segment, and the arena of all.
 struct PreparedRun
 {
-    ShapeKey key;
+    ShapeKey key; //!< The generation of `loaded` in front.
+    std::shared_ptr<LoadedProgram const> loaded;
     PreparedTail head;
     std::vector<int64_t> offsets; //!< Of blocks.
     std::vector<int64_t> capacity;

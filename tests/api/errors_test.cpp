@@ -382,7 +382,6 @@ TEST_F(Errors, B8_codesOfTheCallsOfAContext)
     context->setErrorRecorder(nullptr);
 }
 
-// The refitter's part of B9 comes with the refitter.
 TEST_F(Errors, B9_setMaxThreadsRefusesLessThanOneAndAnswersOneUntilSet)
 {
     builder->setErrorRecorder(&recorder);

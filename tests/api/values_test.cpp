@@ -125,7 +125,6 @@ TEST_F(Values, A7_namesAreCopiedAndLimitedTo4096Bytes)
     for (int32_t i = 0; i < recorder.getNbErrors(); ++i)
         EXPECT_EQ(recorder.getErrorCode(i), ErrorCode::kINVALID_ARGUMENT);
     network->setErrorRecorder(nullptr);
-    // Names of weights come with refitting.
 }
 
 TEST_F(Values, A7_everyNameIsCopied)

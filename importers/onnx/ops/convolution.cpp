@@ -63,9 +63,9 @@ Operands operandsOf(Node& node, Value const& x, Value const& kernel, Value const
 }
 
 //! Constants go in as weights, tensors of the network as inputs 1 and 2.
-Weights weightsOf(Value const& value, DataType type)
+Weights weightsOf(Node& node, Value const& value, DataType type)
 {
-    return value.exists() && value.isConstant() ? value.constant().weights() : Weights{type, nullptr, 0};
+    return value.exists() && value.isConstant() ? node.network().weights(value) : Weights{type, nullptr, 0};
 }
 
 template <typename Layer>
@@ -100,7 +100,7 @@ Value convolved(Node& node, Operands const& operands)
     DataType const type = operands.kernel.type();
     nvinfer1::IConvolutionLayer* const layer =
         node.added(node.api().addConvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
-                       weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+                       weightsOf(node, operands.kernel, type), weightsOf(node, operands.bias, type)),
             "convolution");
     setOperands(node, layer, operands);
     return narrowed(node, layer->getOutput(0), operands.wasWidened);
@@ -201,7 +201,7 @@ Outputs importConvTranspose(Node& node)
     DataType const type = operands.kernel.type();
     nvinfer1::IDeconvolutionLayer* const layer =
         node.added(node.api().addDeconvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
-                       weightsOf(operands.kernel, type), weightsOf(operands.bias, type)),
+                       weightsOf(node, operands.kernel, type), weightsOf(node, operands.bias, type)),
             "deconvolution");
     setOperands(node, layer, operands);
     return {narrowed(node, layer->getOutput(0), operands.wasWidened)};

@@ -55,7 +55,7 @@ Outputs constantBatchNorm(Node& node, Value const& x, double epsilon)
     {
         nvinfer1::Weights const none{x.type(), nullptr, 0};
         return {node.output(node.api().addScaleNd(node.tensor(x), nvinfer1::ScaleMode::kCHANNEL,
-            shifts.constant().weights(), factors.constant().weights(), none, 1))};
+            node.network().weights(shifts), node.network().weights(factors), none, 1))};
     }
     Value const scaled = node.binary(x, perChannel(node, factors, x.rank()), ElementWiseOperation::kPROD);
     return {node.binary(scaled, perChannel(node, shifts, x.rank()), ElementWiseOperation::kSUM)};

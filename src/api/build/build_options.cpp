@@ -27,24 +27,18 @@ constexpr FlagNote kTypes[]{
     {BuilderFlag::kFP4, "kFP4", ""},
 };
 
+//! Without them a build gives what nobody asked for: it fails.
 constexpr FlagNote kNotYet[]{
-    {BuilderFlag::kREFIT, "kREFIT",
-        "refitting is not implemented: the plan's weights are those of the network for good, "
-        "ICudaEngine::isRefittable answers false"},
-    {BuilderFlag::kREFIT_IDENTICAL, "kREFIT_IDENTICAL",
-        "refitting is not implemented: the plan's weights are those of the network for good, "
-        "ICudaEngine::isRefittable answers false"},
-    {BuilderFlag::kREFIT_INDIVIDUAL, "kREFIT_INDIVIDUAL",
-        "refitting is not implemented: no weights can be marked as refittable, ICudaEngine::isRefittable answers "
-        "false"},
-    {BuilderFlag::kSTRIP_PLAN, "kSTRIP_PLAN",
-        "stripping is not implemented: the plan holds all its weights and is as large as without the flag"},
     {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING",
-        "weight streaming is not implemented: all weights stay in memory, budgets cannot be set"},
+        "weight streaming is not implemented: all weights would stay in memory, and budgets could not be set"},
     {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE",
-        "compatibility with other versions is not implemented: the plan is made for this version of Tenon"},
+        "compatibility with other versions is not implemented: the plan would be for this version of Tenon alone"},
     {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE",
-        "independence is not implemented: the last bits of an entry of a batch may depend on the batch's size"},
+        "independence is not implemented: the last bits of an entry of a batch could depend on the batch's size"},
+};
+
+//! Without them results are the same.
+constexpr FlagNote kWithoutEffect[]{
     {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
         "reorders next to inputs and outputs may stay: in the CPU's own memory they are part of the computation"},
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY", "the build's memory is not monitored"},
@@ -87,6 +81,12 @@ Result<Done> checkKind(BuilderConfig const& config)
     if (config.has(BuilderFlag::kREFIT_INDIVIDUAL)
         && (config.has(BuilderFlag::kREFIT) || config.has(BuilderFlag::kREFIT_IDENTICAL)))
         return badConfig("BuilderFlag::kREFIT_INDIVIDUAL excludes kREFIT and kREFIT_IDENTICAL");
+    bool const isRefittable = config.has(BuilderFlag::kREFIT) || config.has(BuilderFlag::kREFIT_IDENTICAL)
+        || config.has(BuilderFlag::kREFIT_INDIVIDUAL) || config.has(BuilderFlag::kSTRIP_PLAN);
+    if (isRefittable && settings.profiles.size() > 1)
+        return badConfig("an engine that can be refitted has one optimization profile, and there are {} (rule of "
+                         "IBuilderConfig::addOptimizationProfile)",
+            settings.profiles.size());
     return Done{};
 }
 
@@ -143,6 +143,9 @@ Result<Done> checkOptions(Log const& log, BuilderConfig const& config)
     TENON_TRY(checkDeviceTypes(log, config));
     warnOfTypes(log, config);
     for (FlagNote const& each : kNotYet)
+        if (config.has(each.flag))
+            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "BuilderFlag::{}: {}", each.name, each.consequence);
+    for (FlagNote const& each : kWithoutEffect)
         if (config.has(each.flag))
             log.warning(fmt::format("BuilderFlag::{}: {}", each.name, each.consequence));
     for (PoolNote const& each : kPoolNotes)

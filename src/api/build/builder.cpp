@@ -11,6 +11,7 @@
 
 #include "base/cancellation.h"
 #include "base/knobs.h"
+#include "ir/replaceable.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
 
@@ -66,6 +67,30 @@ KnownTimes knownTimes(BuilderConfig const& config, TimedTactics& own)
     if (cache != nullptr)
         return {&cache->tactics(), config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS)};
     return config.has(BuilderFlag::kDISABLE_TIMING_CACHE) ? KnownTimes{} : KnownTimes{&own};
+}
+
+RefitMode refitMode(BuilderConfig const& config)
+{
+    if (config.has(BuilderFlag::kREFIT_INDIVIDUAL))
+        return RefitMode::kMarked;
+    bool const isAll = config.has(BuilderFlag::kREFIT) || config.has(BuilderFlag::kREFIT_IDENTICAL)
+        || config.has(BuilderFlag::kSTRIP_PLAN); // Which implies that (rule G13).
+    return isAll ? RefitMode::kAll : RefitMode::kNone;
+}
+
+//! The graph that a refit will start from, and the same graph made of it: build and refit then do the same.
+Result<SourceGraph> takeSource(NetworkGraph& written)
+{
+    for (NodeId const id : written.graph.order())
+        if (!written.graph.node(id).layer->bodies().empty())
+            return badConfig(
+                "[layer '{}'] a network with loops or conditionals cannot be refitted in this release: build "
+                "without kREFIT, kREFIT_IDENTICAL, kREFIT_INDIVIDUAL and kSTRIP_PLAN",
+                written.graph.node(id).name);
+    SourceGraph source = captureGraph(written.graph, written.io);
+    source.weights = std::move(written.weights);
+    written.graph = TENON_TRY(graphOf(source, written.io, written.profiles));
+    return source;
 }
 
 GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTimed)
@@ -157,7 +182,14 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     request.registry = &mPlugins.plugins();
     TimedTactics measuredHere;
     request.knownTimes = knownTimes(config, measuredHere);
+    std::optional<Replaceable> replaceable;
+    request.refit = refitMode(config);
+    if (request.refit != RefitMode::kNone)
+        replaceable.emplace();
     NetworkGraph written = TENON_TRY(network.toGraph(request));
+    PlanOptions planning;
+    if (replaceable)
+        planning.source = TENON_TRY(takeSource(written));
     if (!progress.stepComplete(kBuildPhase, 0))
         return cancelled();
 
@@ -173,7 +205,6 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (!progress.stepComplete(kBuildPhase, 1))
         return cancelled();
 
-    PlanOptions planning;
     planning.networkName = network.name();
     planning.io = std::move(written.io);
     planning.profiles = std::move(written.profiles);
@@ -193,6 +224,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
             request.knownTimes};
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    if (config.has(BuilderFlag::kSTRIP_PLAN))
+        stripWeights(plan);
     plan.debugsUnfused = network.debugsUnfused();
     if (config.settings().profilingVerbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();

@@ -18,9 +18,6 @@
 namespace tenon::api
 {
 
-namespace
-{
-//! The backend whose program packed the weights; null: this build has none that the plan names.
 BackendEntry const* packerOf(Plan const& plan)
 {
     for (Program const& program : plan.programs)
@@ -30,6 +27,8 @@ BackendEntry const* packerOf(Plan const& plan)
     return nullptr;
 }
 
+namespace
+{
 std::string devicesOf(Plan const& plan)
 {
     std::string names;
@@ -38,8 +37,9 @@ std::string devicesOf(Plan const& plan)
     return names.empty() ? "none" : names;
 }
 
-//! The layer of a node; of a custom layer with its object, which answers for the shapes.
-Result<LayerPtr> layerOf(PlanNode const& node, PluginSource const* plugins)
+} // namespace
+
+Result<LayerPtr> storedLayer(PlanNode const& node, PluginSource const* plugins)
 {
     LayerPtr layer = TENON_TRY(loadLayer(node.layer, node.fields));
     CustomLayer const* const stored = as<CustomLayer>(*layer);
@@ -54,6 +54,8 @@ Result<LayerPtr> layerOf(PlanNode const& node, PluginSource const* plugins)
     return makeLayer(std::move(custom));
 }
 
+namespace
+{
 //! Whether a device runs a node by a kernel of its own.
 class Taken
 {
@@ -76,8 +78,9 @@ class Taken
     std::vector<int64_t> mTypical;
 };
 
-//! Not its code: that is of the programs that it holds. Custom layers that are code have been refused.
-PlanOptions optionsOf(Plan const& stored)
+} // namespace
+
+PlanOptions planOptionsOf(Plan const& stored)
 {
     PlanOptions options;
     options.networkName = stored.networkName;
@@ -90,7 +93,6 @@ PlanOptions optionsOf(Plan const& stored)
     options.batch = stored.batch;
     return options;
 }
-} // namespace
 
 Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSource const* plugins, Log const& log)
 {
@@ -100,11 +102,11 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
         devicesOf(stored), device.device->name()));
     BackendEntry const* const packer = packerOf(stored);
     TENON_TRY(checkPlugins(stored, plugins));
-    auto const layer = [&](PlanNode const& node) { return layerOf(node, plugins); };
+    auto const layer = [&](PlanNode const& node) { return storedLayer(node, plugins); };
     Graph graph = TENON_TRY(readGraph(stored, {layer, packer == nullptr ? nullptr : packer->unpack}));
     Backend const backend = device.backend->backend();
     Target const target = device.target();
-    PlanOptions planning = optionsOf(stored);
+    PlanOptions planning = planOptionsOf(stored);
     OptimizeOptions optimizing;
     optimizing.limits = target.fusion;
     optimizing.fusion = switchOf(Knob::kFusion, true);

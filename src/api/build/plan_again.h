@@ -4,7 +4,9 @@
 #include "backend/device_choice.h"
 #include "base/log.h"
 #include "device/plugin_source.h"
+#include "ir/layer.h"
 #include "plan/plan.h"
+#include "planner/planner.h"
 
 namespace tenon::api
 {
@@ -13,5 +15,13 @@ namespace tenon::api
 //! then it is optimized and planned as a network is. Logs why. Its weights share the memory of `stored` where they can.
 //! Custom layers are made again by their creators, and keep the formats and tactics that they were planned with.
 Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSource const* plugins, Log const& log);
+
+//! The backend whose program packed the weights; null: this build has none that the plan names.
+BackendEntry const* packerOf(Plan const& plan);
+//! The layer of a node; of a custom layer with its object, which answers for the shapes.
+Result<LayerPtr> storedLayer(PlanNode const& node, PluginSource const* plugins);
+//! What a plan says of itself, to be planned again. Not its code: that is of the programs that it holds. Custom layers
+//! that are code have been refused.
+PlanOptions planOptionsOf(Plan const& stored);
 
 } // namespace tenon::api

@@ -7,6 +7,7 @@
 #include "api/global_logger.h"
 #include "api/plugins/plugin_registry.h"
 #include "api/plugins/stock_plugins.h"
+#include "api/run/refitter.h"
 #include "api/run/runtime.h"
 #include "base/knobs.h"
 
@@ -61,11 +62,16 @@ void* tenonFaceCreateInferRuntime(void* logger, int32_t version) noexcept
     return create<IRuntime, Runtime>("createInferRuntime", logger, version);
 }
 
-void* tenonFaceCreateInferRefitter(void*, void* logger, int32_t) noexcept
+void* tenonFaceCreateInferRefitter(void* engine, void* logger, int32_t version) noexcept
 {
     auto* const user = static_cast<ILogger*>(logger);
-    Reporting{user == nullptr ? &globalLogger() : user}.notImplemented("createInferRefitter");
-    return nullptr;
+    return fenced(Log{user == nullptr ? &globalLogger() : user}, "createInferRefitter", static_cast<void*>(nullptr),
+        [&]() -> Result<void*> {
+            TENON_TRY(checkCallerVersion(version));
+            if (user == nullptr)
+                return badArgument("the logger is null");
+            return static_cast<void*>(makeRefitter(static_cast<ICudaEngine*>(engine), *user));
+        });
 }
 
 IPluginRegistry* tenonFacePluginRegistry() noexcept

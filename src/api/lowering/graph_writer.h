@@ -4,6 +4,7 @@
 #include "api/build/optimization_profile.h"
 #include "api/lowering/batch_axis.h"
 #include "api/lowering/control_scopes.h"
+#include "api/lowering/refit_weights.h"
 #include "api/network/network.h"
 
 #include <map>
@@ -18,7 +19,8 @@ class GraphWriter
     GraphWriter(Network& network, GraphRequest const& request)
         : mNetwork{network},
           mRequest{request},
-          mProfiles{request.profiles}
+          mProfiles{request.profiles},
+          mRefit{network, request.refit}
     {
         if (network.isImplicit())
             mBatch.emplace(mResult.graph, network.batch().most);
@@ -40,6 +42,7 @@ class GraphWriter
         TENON_TRY(addDebugTensors());
         for (Tensor const* output : mNetwork.outputs())
             TENON_TRY(addOutput(*output));
+        mResult.weights = mRefit.take();
         return std::move(mResult);
     }
 
@@ -49,6 +52,8 @@ class GraphWriter
     Result<Done> checkBatch() const;
     Result<Done> addInput(int32_t position);
     Result<Done> addSampleInput(int32_t position);
+    //! Operands are named after what they are to their layer.
+    void noteWeights(LayerBase const& layer, Operand const& operand);
     Result<std::vector<ValueId>> operandsOf(LayerBase const& layer, std::vector<Operand> const& operands);
     //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
     Result<BatchAxis::Form> formOf(LayerBase const& layer);
@@ -104,6 +109,7 @@ class GraphWriter
     GraphRequest const& mRequest;
     std::vector<OptimizationProfile const*> const& mProfiles;
     NetworkGraph mResult;
+    RefitWeights mRefit;
     std::map<Tensor const*, ValueId> mValues;
     std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
     std::optional<BatchAxis> mBatch;                //!< Of a network with implicit batch.

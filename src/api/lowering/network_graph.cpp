@@ -283,6 +283,16 @@ Result<Done> GraphWriter::checkAverage(LayerBase& layer) const
     return Done{};
 }
 
+void GraphWriter::noteWeights(LayerBase const& layer, Operand const& operand)
+{
+    using nvinfer1::WeightsRole;
+    constexpr std::pair<std::string_view, WeightsRole> kRoles[]{{".kernel", WeightsRole::kKERNEL},
+        {".bias", WeightsRole::kBIAS}, {".shift", WeightsRole::kSHIFT}, {".scale", WeightsRole::kSCALE}};
+    for (auto const& [end, role] : kRoles)
+        if (operand.constant != nullptr && operand.name.ends_with(end))
+            mRefit.note(layer.name(), role, operand.constant, false);
+}
+
 Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std::vector<Operand> const& operands)
 {
     std::vector<ValueId> inputs;
@@ -291,6 +301,7 @@ Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std
         if (mBatch && operand.tensor != nullptr && !operand.tensor->inferred.valid)
             return badConfig("layer '{}' reads tensor '{}', whose shape could not be inferred", layer.name(),
                 operand.tensor->name());
+        noteWeights(layer, operand);
         if (operand.constant != nullptr)
             inputs.push_back(mResult.graph.addConstant(operand.name, operand.constant));
         else if (operand.tensor == nullptr)
@@ -334,6 +345,9 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
     std::shared_ptr<Constant const> const constant = TENON_TRY(layer.constantContents());
     if (constant != nullptr)
     {
+        // Programs are made for single numbers, such as an epsilon; values that shapes come of stay as they are.
+        if (!mNetwork.isReadForShapes(layer.output(0)))
+            mRefit.note(layer.name(), nvinfer1::WeightsRole::kCONSTANT, constant, constant->count() == 1);
         mValues[&layer.output(0)] = graph.addConstant(layer.output(0).name(), constant);
         return Done{};
     }

@@ -10,9 +10,13 @@
 #include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
+#include "planner/source_graph.h"
 #include "plugins/registry.h"
 
 #include <functional>
+#include <map>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -35,8 +39,17 @@ struct NetworkGraph
     std::vector<PlanIO> io;
     std::vector<PlanProfile> profiles;
     std::vector<PlanPlugin> plugins;
-    std::vector<PlanCode> code; //!< Of custom layers that are compiled into the plan.
-    Decisions decisions;        //!< What was agreed with custom layers.
+    std::vector<PlanCode> code;         //!< Of custom layers that are compiled into the plan.
+    Decisions decisions;                //!< What was agreed with custom layers.
+    std::vector<SourceWeights> weights; //!< That a refit will be able to replace.
+};
+
+//! Which weights a refit will be able to replace.
+enum class RefitMode : uint8_t
+{
+    kNone,
+    kAll,
+    kMarked, //!< Those that the user has marked by name.
 };
 
 //! What a configuration says that matters for the graph.
@@ -52,6 +65,7 @@ struct GraphRequest
     int32_t averageRuns{1};
     int32_t minRuns{1};
     KnownTimes knownTimes;
+    RefitMode refit{RefitMode::kNone};          //!< Else a Replaceable lives.
     int64_t maxWorkspace{INT64_MAX};            //!< Of a custom layer.
     plugins::Registry const* registry{nullptr}; //!< Knows which libraries creators came from.
 };
@@ -135,6 +149,11 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
+    //! The name that the user has given the weights; empty: none.
+    std::string nameOf(Weights const& weights) const;
+    //! Whether weights of that name were marked as refittable.
+    bool isMarkedRefittable(std::string const& name) const;
+
     // ---- slots
     ITensor* addInput(char const* name, nvinfer1::DataType type, Dims const& dimensions) noexcept override;
     void markOutput(ITensor& tensor) noexcept override;
@@ -157,6 +176,10 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::IBuilder& getBuilder() const noexcept override;
     uint32_t getFlags() const noexcept override;
     bool getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept override;
+    bool setWeightsName(Weights weights, char const* name) noexcept override;
+    bool markWeightsRefittable(char const* name) noexcept override;
+    bool unmarkWeightsRefittable(char const* name) noexcept override;
+    bool areWeightsMarkedRefittable(char const* name) const noexcept override;
     bool markDebug(ITensor& tensor) noexcept override;
     bool unmarkDebug(ITensor& tensor) noexcept override;
     bool isDebugTensor(ITensor const& tensor) const noexcept override;
@@ -276,6 +299,12 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         char const* call, std::vector<ITensor const*> inputs, uint32_t axesMask, bool v2) noexcept;
     Result<Done> sortLayers();
 
+    struct NamedWeights
+    {
+        Weights weights;
+        std::string name;
+    };
+    Result<std::string> knownWeights(char const* name) const;
     void inferStale();
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
@@ -301,6 +330,9 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     std::vector<Tensor*> mOutputs;
     std::vector<Tensor const*> mDebugTensors;
     bool mDebugsUnfused{false};
+    std::map<void const*, NamedWeights> mWeightsNames; //!< By address of the values.
+    std::map<std::string, void const*> mWeightsByName;
+    std::set<std::string> mRefittable;
     int32_t mValueCount{1 << 20}; //!< Numbers for values that layers make; inputs count from 0.
     SymbolTable mSymbols;
     size_t mFirstStale{0};

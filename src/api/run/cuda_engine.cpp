@@ -6,6 +6,7 @@
 #include "api/host_memory.h"
 #include "api/run/engine_inspector.h"
 #include "api/run/execution_context.h"
+#include "api/run/refitter.h"
 #include "api/run/runtime_config.h"
 #include "base/trace.h"
 #include "layers/kv_cache_update.h"
@@ -106,11 +107,25 @@ IHostMemory* CudaEngine::serializeWithConfig(ISerializationConfig& config) const
     // Plans hold no lean runtime, and what refits them is in them always: of the flags only one takes something away.
     if (!config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS))
         return serialize();
+    if (isRefittable())
+        return serializeStripped();
     mReporting->fail(errorOf(ErrorCode::kINVALID_CONFIG,
         "ICudaEngine::serializeWithConfig: kEXCLUDE_WEIGHTS is for engines that were built with kREFIT, "
         "kREFIT_IDENTICAL or kREFIT_INDIVIDUAL, and engine '{}' was not",
         getName()));
     return nullptr;
+}
+
+IHostMemory* CudaEngine::serializeStripped() const noexcept
+{
+    using Made = IHostMemory*;
+    return fenced(mReporting->log(), "ICudaEngine::serializeWithConfig", Made{nullptr}, [&]() -> Result<Made> {
+        std::unique_ptr<Plan> plan = TENON_TRY(mEngine->changedPlan());
+        if (plan == nullptr)
+            plan = std::make_unique<Plan>(mEngine->plan());
+        stripWeights(*plan);
+        return makeHandle<IHostMemory, HostMemory>(TENON_TRY(writePlan(*plan)));
+    });
 }
 
 IRuntimeConfig* CudaEngine::createRuntimeConfig() noexcept
@@ -173,7 +188,12 @@ int64_t CudaEngine::getDeviceMemorySizeForProfileV2(int32_t profileIndex) const 
 
 bool CudaEngine::isRefittable() const noexcept
 {
-    return false;
+    return mEngine->plan().refit.has_value();
+}
+
+IRefitter* CudaEngine::createRefitter(ILogger& logger) noexcept
+{
+    return makeRefitter(&front(), logger);
 }
 
 char const* CudaEngine::getName() const noexcept
@@ -411,10 +431,16 @@ int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept
 {
     if (stat == EngineStat::kTOTAL_WEIGHTS_SIZE)
         return mEngine->weightBytes();
-    if (stat != EngineStat::kSTRIPPED_WEIGHTS_SIZE)
-        mReporting->fail(
-            badArgument("ICudaEngine::getEngineStat: statistic {} does not exist", static_cast<int32_t>(stat)));
-    return -1; // The plan is not stripped (rule P9).
+    if (stat == EngineStat::kSTRIPPED_WEIGHTS_SIZE)
+    {
+        int64_t bytes{0};
+        for (PlanWeight const& weight : mEngine->plan().weights)
+            bytes += weight.isStripped() ? static_cast<int64_t>(weight.bytes) : 0;
+        return bytes > 0 ? bytes : -1; // Of a plan that is not stripped (rule P9).
+    }
+    mReporting->fail(
+        badArgument("ICudaEngine::getEngineStat: statistic {} does not exist", static_cast<int32_t>(stat)));
+    return -1;
 }
 
 char const* CudaEngine::getAliasedInputTensor(char const* tensorName) const noexcept

@@ -80,6 +80,7 @@ class CudaEngine final : public missing::CudaEngine,
     size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept override;
     int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept override;
     bool isRefittable() const noexcept override;
+    nvinfer1::IRefitter* createRefitter(nvinfer1::ILogger& logger) noexcept override;
     char const* getName() const noexcept override;
     int32_t getNbOptimizationProfiles() const noexcept override;
     int32_t const* getProfileTensorValues(
@@ -145,6 +146,7 @@ class CudaEngine final : public missing::CudaEngine,
     }
 
   private:
+    nvinfer1::IHostMemory* serializeStripped() const noexcept;
     nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
     //! Rule P1: queries answer for names that they do not know, too. What is wrong is reported, and -1 the answer.
     int32_t find(char const* call, char const* tensorName) const noexcept;

@@ -81,7 +81,8 @@ WatchedRun::WatchedRun(CudaEngine const& engine, Context& context, WatchSettings
       mTrace{settings.verbosity == ProfilingVerbosity::kNONE ? nullptr : Trace::active()}
 {
     if (settings.checksIndices)
-        mReference.emplace(engine.engine().plan(), *engine.device().backend, engine.engine().device());
+        mReference.emplace(
+            engine.engine().plan(), engine.engine().weights(), *engine.device().backend, engine.engine().device());
 }
 
 WatchedRun::~WatchedRun()
