@@ -96,6 +96,73 @@ TEST(Plan, C9_T8_notesAndTheMarkOfUnfusedTensorsSurvive)
     EXPECT_FALSE(without->debugsUnfused);
 }
 
+//! A plan whose one weight can be replaced; its source graph is its portable one.
+std::shared_ptr<Plan> refittablePlan()
+{
+    auto plan = randomPlan(6);
+    PlanRefit refit{.graph = plan->graph, .constants = {}, .io = {}, .weights = {{"w", DType::kFLOAT, 8, {}, -1}}};
+    for (size_t i = 0; i < refit.graph.values.size(); ++i)
+        if (std::exchange(refit.graph.values[i].weight, -1) >= 0)
+            refit.constants.push_back({static_cast<int32_t>(i), 0, {2, 4}});
+    for (PlanIO const& io : plan->io)
+        refit.io.push_back(std::max(io.graphValue, 0));
+    refit.weights[0].uses = {{"sum", 4}};
+    plan->weights[0].refit = {0};
+    plan->refit = std::move(refit);
+    return plan;
+}
+
+TEST(Plan, G13_whatARefitNeedsSurvivesAndStrippedWeightsAreLeftOut)
+{
+    auto const before = refittablePlan();
+    Bytes const whole = written(*before);
+    auto const after = readCopy(whole);
+    ASSERT_TRUE(after) << after.error().message;
+    ASSERT_TRUE(after->refit);
+    EXPECT_EQ(after->weights[0].refit, std::vector<int32_t>{0});
+    EXPECT_FALSE(after->weights[0].isStripped());
+    EXPECT_EQ(after->refit->graph.nodes.size(), before->graph.nodes.size());
+    EXPECT_EQ(after->refit->io, before->refit->io);
+    ASSERT_FALSE(after->refit->constants.empty());
+    EXPECT_EQ(after->refit->constants[0].extents, (std::vector<int64_t>{2, 4}));
+    EXPECT_EQ(after->refit->weights[0].name, "w");
+    EXPECT_EQ(after->refit->weights[0].count, 8);
+    EXPECT_EQ(after->refit->weights[0].uses[0].layer, "sum");
+    EXPECT_EQ(after->refit->weights[0].uses[0].role, 4);
+    EXPECT_EQ(written(*after), whole);
+    stripWeights(*before);
+    auto const stripped = readCopy(written(*before));
+    ASSERT_TRUE(stripped) << stripped.error().message;
+    EXPECT_TRUE(stripped->weights[0].isStripped());
+    EXPECT_EQ(stripped->weights[0].bytes, 32U);
+}
+
+TEST(Plan, liesAboutWhatARefitNeedsAreFound)
+{
+    std::vector<std::function<void(Plan&)>> const lies{[](Plan& plan) { plan.weights[0].refit = {1}; },
+        [](Plan& plan) { plan.weights[0].refit = {-1}; }, [](Plan& plan) { plan.refit->weights[0].count = 9; },
+        [](Plan& plan) { plan.refit->weights[0].count = INT64_MAX; },
+        [](Plan& plan) { plan.refit->weights[0].fixed = 7; },
+        [](Plan& plan) { plan.refit->weights[0].dtype = static_cast<DType>(77); },
+        [](Plan& plan) { plan.refit->constants[0].weights = 3; },
+        [](Plan& plan) { plan.refit->constants[0].value = 1 << 20; },
+        [](Plan& plan) { plan.refit->constants.push_back(plan.refit->constants[0]); },
+        [](Plan& plan) { plan.refit->io.pop_back(); }, [](Plan& plan) { plan.refit->io[0] = -1; },
+        [](Plan& plan) { plan.refit->graph.nodes[0].inputs = {1 << 20}; },
+        [](Plan& plan) { plan.refit->graph.values[0].weight = 99; },
+        [](Plan& plan) {
+            plan.weights[0].refit.clear();
+            plan.weights[0].data = nullptr;
+        }};
+    ASSERT_TRUE(checkPlan(*refittablePlan()));
+    for (size_t i = 0; i < lies.size(); ++i)
+    {
+        auto const plan = refittablePlan();
+        lies[i](*plan);
+        EXPECT_FALSE(checkPlan(*plan)) << "lie " << i;
+    }
+}
+
 TEST(Plan, weightsOfEqualBytesAreStoredOnce)
 {
     ProgramBuilder builder;
