@@ -313,7 +313,11 @@ Result<Done> checkRefit(Plan const& plan)
         else if (plan.io[i].isInput)
             known[static_cast<size_t>(refit.io[i])] = true;
     for (PlanNode const& node : refit.graph.nodes)
+    {
+        if (!node.bodies.empty())
+            return badArgument("source node '{}' has bodies", node.name);
         TENON_TRY(checkNode(node, known));
+    }
     for (size_t i = 0; i < refit.io.size(); ++i)
         if (!known[static_cast<size_t>(refit.io[i])])
             return badArgument("no source node produces output '{}'", plan.io[i].name);
