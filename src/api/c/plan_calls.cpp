@@ -77,6 +77,7 @@ using tenon::ByteView;
 using tenon::PlanFile;
 using tenon::readPlanFile;
 using tenon::Result;
+using namespace tenon;
 using namespace tenon::api;
 
 TenonText tenonInspectPlan(void const* blob, size_t size, TenonText* problem) noexcept
