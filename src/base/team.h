@@ -44,8 +44,8 @@ class Team
     //! What each lane calls.
     using Work = void (*)(void* context, int32_t lane, TeamBarrier& barrier);
 
-    //! Lanes spin for `spin` at most before they sleep, behind a run for a tenth of it; not at all while this process has
-    //! more lanes than CPUs.
+    //! Lanes spin for `spin` at most before they sleep, behind a run for a tenth of it; not at all while this process
+    //! has more lanes than CPUs.
     Team(int32_t wanted, int32_t budget, SpinTime spin) noexcept;
     ~Team();
     Team(Team const&) = delete;

@@ -9,8 +9,8 @@
 namespace tenon
 {
 
-//! What an equation says for operands of known ranks: a label per axis. Letters are 0 … 25; axes that an ellipsis stands
-//! for are counted down from the innermost one, kEllipsis.
+//! What an equation says for operands of known ranks: a label per axis. Letters are 0 … 25; axes that an ellipsis
+//! stands for are counted down from the innermost one, kEllipsis.
 struct EinsumLabels
 {
     static constexpr int32_t kEllipsis{26 + 7};

@@ -29,9 +29,9 @@ struct EngineOptions
     std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
 };
 
-//! Immutable after creation but for its log and weights; calls may come from several threads at once. Calls that take a profile
-//! answer an error for an index that does not exist, and calls that take a name for a name that is not an I/O tensor:
-//! the API turns these into the standard answer of each query (rules P1, P5).
+//! Immutable after creation but for its log and weights; calls may come from several threads at once. Calls that take
+//! a profile answer an error for an index that does not exist, and calls that take a name for a name that is not an
+//! I/O tensor: the API turns these into the standard answer of each query (rules P1, P5).
 class Engine : public std::enable_shared_from_this<Engine>
 {
   public:

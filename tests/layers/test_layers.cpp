@@ -199,7 +199,7 @@ TEST(Layers, everyKindHasACaseFile)
     std::set<std::string> covered;
     for (LayerCase const& one : cases())
         covered.insert(one.kind);
-    covered.insert("Plugin"); // What it does is the user's: tests/plugins.
+    covered.insert("Plugin");                // What it does is the user's: tests/plugins.
     covered.insert({"Loop", "Conditional"}); // Their bodies are graphs: tests/control.
     for (LayerEntry const& entry : allLayers())
         EXPECT_TRUE(covered.contains(std::string{entry.name})) << entry.name;

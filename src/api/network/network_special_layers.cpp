@@ -1,6 +1,6 @@
 // Network: one call per kind of layer: those of detection, equations, quantization and transformers.
-#include "api/network/layers_by_hand.h"
 #include "api/network/add_layer.h"
+#include "api/network/layers_by_hand.h"
 
 namespace tenon::api
 {

@@ -86,7 +86,7 @@ class Body
     }
     //! The extents that fit, in words, for messages.
     virtual char const* wants() const noexcept = 0;
-    //! Bytes of StockRun::workspace, aligned for every type, which a face keeps for each context: only for extents that fit.
+    //! Bytes of StockRun::workspace, aligned for every type, which a face keeps for each context: for extents that fit.
     virtual size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const
     {
         static_cast<void>(in);
