@@ -17,7 +17,8 @@ namespace tenon
 
 //! The activations that an epilogue can apply, a row each: the number of the kind (plans store it, so that new ones
 //! take the next free one), its name, the name of the CPU's vector function, the layer that it is
-//! (nvinfer1::ActivationType), whether it is x times that, and how much it can enlarge a difference, in terms of |alpha|.
+//! (nvinfer1::ActivationType), whether it is x times that, and how much it can enlarge a difference, in terms of
+//! |alpha|.
 #define TENON_EPILOGUE_FUNCTIONS(ROW)                                                                                  \
     ROW(2, Relu, relu, kRELU, false, 1.0F)                                                                             \
     ROW(3, Clip, clip, kCLIP, false, 1.0F)                                                                             \
