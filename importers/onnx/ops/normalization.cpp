@@ -1,4 +1,5 @@
 // Batch, instance, group, layer and root-mean-square normalization.
+#include "../network.h"
 #include "../operators.h"
 
 #include <algorithm>
