@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -65,7 +66,9 @@ TEST_F(NotImplemented, whatIsListedSaysSoWhenItIsCalled)
         EXPECT_EQ(logger.count(ILogger::Severity::kERROR, call + " is not implemented"), 1) << call;
         ++called;
     }
-    EXPECT_GE(called, 20);
+    listed.erase("INetworkDefinition::addRNNv2"); // Of 8.x alone: it has no slot.
+    auto const isOfThese = [&](std::string const& call) { return objects.contains(call.substr(0, call.find(':'))); };
+    EXPECT_EQ(called, std::ranges::count_if(listed, isOfThese));
     EXPECT_EQ(logger.count(ILogger::Severity::kERROR), called) << "one report for each call";
 }
 
