@@ -54,7 +54,7 @@ WholeSpan modulo(WholeSpan a, WholeSpan b) noexcept
     if (a.isKnown() && b.isKnown())
         return {floorMod(a.lo, b.lo), floorMod(a.lo, b.lo)};
     // The result has the divisor's sign and is smaller than it. What has no bound leaves none.
-    int64_t const most = b.hi == INT64_MAX ? INT64_MAX : b.hi - 1;
+    int64_t const most = b.hi == INT64_MAX ? INT64_MAX : saturatingAdd(b.hi, -1);
     return {std::min<int64_t>(b.lo < 0 ? b.lo + 1 : 0, 0), std::max<int64_t>(most, 0)};
 }
 

@@ -149,7 +149,7 @@ def test_every_class_and_call_has_documentation() -> None:
 
 def test_documentation_speaks_python() -> None:
     foreign = re.compile(
-        r"\b(delete\b|null|nullptr|true|false|std::|k[A-Z]{2,}\w*|nb(?!Dims)[A-Z]\w*|I(Builder|Runtime|Parser)\b"
+        r"\b(delete\b|null|nullptr|true\b|false\b|std::|k[A-Z]{2,}\w*|nb(?!Dims)[A-Z]\w*|I(Builder|Runtime|Parser)\b"
         r"|(?!nbDims|queryKeys)[a-z]+[A-Z]\w*\(\))|::|\\\w"
     )
     texts = [(f"{cls.__name__}.{name}", text) for cls in classes() for name, text in members(cls)]

@@ -80,7 +80,7 @@ def answer(base, name, wrong):
         said.seek(0)
         return [got, said.read().decode()]
 
-print(json.dumps({wrong: answer(trt.BASE, "NAME", wrong) for wrong in [*WRONG, "raise"]}))
+print(json.dumps({wrong: answer(trt.BASE, "NAME", wrong) for wrong in [*WRONG, "raise"]}, default=int))
 """
 
 
