@@ -1,6 +1,7 @@
 // makePlan: offers, selection, program, portable graph, memory bounds.
 #include "planner/planner.h"
 
+#include "base/cancellation.h"
 #include "plan/blocks.h"
 #include "planner/build_kernels.h"
 #include "planner/choices.h"
@@ -216,8 +217,11 @@ Result<Program> writeProgram(planner::ProgramSource const& source, planner::Plan
     }));
     planner::ProgramParts parts{source, std::move(symbols), registers, std::move(told), weights, code, decisions};
     planner::ProgramWriter writer{parts, planned};
+    cancellationPoint();
     Program program = TENON_TRY(writer.write());
+    cancellationPoint();
     planner::assignStreams(program, options.maxAuxStreams);
+    cancellationPoint();
     planner::settleInPlace(program);
     return program;
 }
@@ -284,7 +288,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     Plan plan;
     plan.programs.push_back(TENON_TRY(writeProgram(
         {backend, target, ids, options.io, typical, options.threads}, planned, options, weights, code, decisions)));
+    cancellationPoint();
     plan.graph = planner::portableGraph(graph, ids, weights);
+    cancellationPoint();
     if (options.source)
         plan.refit = planner::storeSource(*std::move(options.source), weights);
     plan.weights = weights.take();
@@ -292,7 +298,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
     plan.networkName = std::move(options.networkName);
     plan.io = std::move(options.io);
     plan.profiles = std::move(options.profiles);
+    cancellationPoint();
     addMemory(plan, target.limits.alignment);
+    cancellationPoint();
     plan.plugins = std::move(options.plugins);
     plan.code = code.take();
     plan.profilingVerbosity = options.profilingVerbosity;
