@@ -1,8 +1,8 @@
 // Concatenation: each input copied to its place, in row-major and channels-last order.
 #include "layers/concatenation.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 namespace tenon::cpu

@@ -1,8 +1,8 @@
 // Fill with evenly spaced numbers, a row at a time.
 #include "layers/fill.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 

@@ -1,8 +1,8 @@
 // Gather: rows picked by integer indices, in all three modes.
 #include "layers/gather.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // KVCacheUpdate: the cache copied, unless it is updated where it stands, and rows of the update written over it.
 #include "layers/kv_cache_update.h"
 
-#include "backends/cpu/layer_inputs.h"
+#include "backend/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <algorithm>

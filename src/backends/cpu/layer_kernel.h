@@ -4,7 +4,7 @@
 
 #include "backend/check_shapes.h"
 #include "backend/layer_args.h"
-#include "backends/cpu/layer_inputs.h"
+#include "backend/layer_inputs.h"
 #include "backends/cpu/storage.h"
 #include "base/type_set.h"
 #include "layers/layer_table.h"

@@ -1,7 +1,7 @@
 // NonZero: one pass that counts, one that writes.
 #include "layers/non_zero.h"
 
-#include "backends/cpu/layer_inputs.h"
+#include "backend/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <array>

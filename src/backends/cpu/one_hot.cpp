@@ -1,8 +1,8 @@
 // OneHot: rows of the new axis, each compared with all indices beside one another.
 #include "layers/one_hot.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 #include "layers/positions.h"
 

@@ -1,8 +1,8 @@
 // Resize of the two spatial axes: weights and positions once per shape, channels or whole lines at a time.
 #include "layers/resize.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/isa_functions.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <algorithm>

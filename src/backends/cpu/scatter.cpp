@@ -1,8 +1,8 @@
 // Scatter: the data copied by all threads, then updates written in order by one: the last of a position counts.
 #include "layers/scatter.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 #include <array>

@@ -1,8 +1,8 @@
 // Shuffle, Squeeze, Unsqueeze, Identity: no work when the order in memory stays, else one strided copy.
 #include "layers/shuffle.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/shuffle_atoms.h"
 #include "backends/cpu/step_kernel.h"
 #include "layers/identity.h"

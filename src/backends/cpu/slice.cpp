@@ -1,8 +1,8 @@
 // Slice: a strided copy when every element lies inside the input.
 #include "layers/slice.h"
 
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 
 namespace tenon::cpu

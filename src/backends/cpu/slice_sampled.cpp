@@ -1,6 +1,6 @@
 // Slices that read beyond the input, as padding does: positions from a table per axis, runs of neighbours at once.
+#include "backend/layer_inputs.h"
 #include "backends/cpu/copy_step.h"
-#include "backends/cpu/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 #include "layers/slice.h"
 

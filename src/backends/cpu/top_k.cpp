@@ -1,7 +1,7 @@
 // TopK: the first elements of each lane in order; for one of them a scan of whole rows, for more a partial sort.
 #include "layers/top_k.h"
 
-#include "backends/cpu/layer_inputs.h"
+#include "backend/layer_inputs.h"
 #include "backends/cpu/step_kernel.h"
 #include "backends/cpu/storage_numbers.h"
 #include "layers/positions.h"

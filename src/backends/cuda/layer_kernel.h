@@ -4,6 +4,7 @@
 
 #include "backend/check_shapes.h"
 #include "backend/layer_args.h"
+#include "backend/layer_inputs.h"
 #include "backends/cuda/kernel_table.h"
 #include "backends/cuda/modules.h"
 #include "base/type_set.h"
@@ -82,36 +83,11 @@ inline bool isSmall(int64_t count) noexcept
 {
     return count <= INT32_MAX;
 }
-//! Bytes of an element when kernels that move data can move it: 1, 2, 4 or 8; 0 for packed types.
-int32_t movableBytes(DType type) noexcept;
 
 //! Layouts that kernels of any tensor take at this rank.
 std::vector<Layout> plainLayouts(int32_t rank);
 double costOf(Problem const& problem, double multiplications, double bytes);
 //! Bytes of all tensors of a node at the typical shape.
 double bytesOf(Problem const& problem);
-
-//! While building: types, contents and constants of the node's inputs. The problem must outlive the result.
-Inputs inputsOf(Problem const& problem);
-//! True when the planner hands the input's contents to `prepare` if an offer calls it unread.
-bool hasKnownContents(Problem const& problem, size_t input);
-
-//! When prepared: concrete extents; contents of the operands that the offer called unread.
-class PreparedInputs
-{
-  public:
-    PreparedInputs(std::span<TensorArg const> args, uint32_t unread);
-    Inputs const& get() const noexcept
-    {
-        return mInputs;
-    }
-
-  private:
-    std::vector<TensorType> mTypes;
-    std::vector<Shape> mContents;
-    Inputs mInputs;
-};
-//! Values of a shape whose extents are all known, else an error.
-Result<std::vector<int64_t>> concrete(Shape const& shape);
 
 } // namespace tenon::cuda

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace tenon::cpu
+namespace tenon
 {
 
 //! While building: types, contents and constants of the node's inputs. The problem must outlive the result.
@@ -39,4 +39,4 @@ Result<std::vector<int64_t>> concrete(Shape const& shape);
 //! Bytes of an element when kernels that move data can move it: 1, 2, 4 or 8; 0 for packed types.
 int32_t movableBytes(DType type) noexcept;
 
-} // namespace tenon::cpu
+} // namespace tenon

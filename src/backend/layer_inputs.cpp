@@ -1,7 +1,7 @@
 // LayerInputs: views over problems and kernel arguments.
-#include "backends/cpu/layer_inputs.h"
+#include "backend/layer_inputs.h"
 
-namespace tenon::cpu
+namespace tenon
 {
 
 Inputs inputsOf(Problem const& problem)
@@ -66,4 +66,4 @@ int32_t movableBytes(DType type) noexcept
     return bits % 8 == 0 ? bits / 8 : 0;
 }
 
-} // namespace tenon::cpu
+} // namespace tenon
