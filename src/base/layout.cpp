@@ -21,6 +21,18 @@ std::string_view nameOf(Layout layout) noexcept
     return "unknown";
 }
 
+std::vector<int32_t> axesFromInside(Layout layout, int32_t rank)
+{
+    std::vector<int32_t> axes;
+    bool const isLast = isChannelsLast(layout) && rank > 1;
+    if (isLast)
+        axes.push_back(1);
+    for (int32_t axis = rank - 1; axis >= 0; --axis)
+        if (axis != 1 || !isLast)
+            axes.push_back(axis);
+    return axes;
+}
+
 ElementOrder elementOrder(Layout layout, int64_t channels, int64_t pixels) noexcept
 {
     int64_t const size = blockOf(layout);

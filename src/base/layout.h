@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace tenon
 {
@@ -25,6 +26,8 @@ enum class Layout : uint8_t
 inline constexpr int32_t kLayoutCount{9};
 
 std::string_view nameOf(Layout layout) noexcept;
+//! The axes of a tensor of this rank, the one whose elements (or vectors of them) are neighbours first.
+std::vector<int32_t> axesFromInside(Layout layout, int32_t rank);
 inline constexpr bool isValid(Layout layout) noexcept
 {
     return static_cast<uint8_t>(layout) < kLayoutCount;
@@ -43,6 +46,16 @@ inline constexpr int64_t blockOf(Layout layout) noexcept
     case Layout::kBlocked32: return 32;
     default: return 1;
     }
+}
+
+//! Of so many channels: elements of one, or vectors of as many as blocks have.
+inline constexpr int64_t vectorsOf(Layout layout, int64_t channels) noexcept
+{
+    return (channels + blockOf(layout) - 1) / blockOf(layout);
+}
+inline constexpr bool isChannelsLast(Layout layout) noexcept
+{
+    return layout == Layout::kChannelsLast || layout == Layout::kChannelsLast8 || layout == Layout::kChannelsLast16;
 }
 
 //! Where element [image, channel, pixel] of a tensor lies.

@@ -98,7 +98,8 @@ Json ioOf(Plan const& plan)
     Json list = Json::array();
     for (PlanIO const& io : plan.io)
         list.push_back({{"name", io.name}, {"mode", io.isInput ? "input" : "output"}, {"type", nameOf(io.dtype)},
-            {"shape", extentsOf(io.dims)}, {"location", io.isShape ? "host" : "device"}});
+            {"shape", extentsOf(io.dims)}, {"location", io.isShape ? "host" : "device"},
+            {"layout", nameOf(io.layout)}});
     return list;
 }
 

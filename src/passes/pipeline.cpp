@@ -31,6 +31,7 @@ constexpr Rule kClean[]{
         lowerFullyConnected}, // Always: no backend has a kernel for it.
     {"lower-einsum", RuleKind::kFold, "An equation becomes sums, transposes and products of matrices.", lowerEinsum},
     {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
+    {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
     kFold,
     kNoOps,

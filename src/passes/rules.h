@@ -9,6 +9,7 @@ namespace tenon::passes
 // Folding and cleaning.
 Rewrite foldConstants(Graph const& graph, Node const& node);
 Rewrite removeNoOps(Graph const& graph, Node const& node);
+Rewrite mergeCasts(Graph const& graph, Node const& node);
 Rewrite mergeEqualNodes(Graph const& graph, Node const& node);
 
 // Shuffles.

@@ -49,6 +49,9 @@ Result<Done> checkIO(Plan const& plan)
         TENON_TRY(checkDims(io.dims, -1, io.name));
         if (io.isShape && io.dims.nbDims > 1)
             return badArgument("shape tensor '{}' has rank {}", io.name, io.dims.nbDims);
+        if (!isValid(io.layout) || (io.layout != Layout::kLinear && (io.isShape || io.dims.nbDims < 3)))
+            return badArgument(
+                "tensor '{}' of rank {} has the layout {}", io.name, io.dims.nbDims, static_cast<int32_t>(io.layout));
         if (io.dimensionNames.size() > static_cast<size_t>(io.dims.nbDims))
             return badArgument("tensor '{}' has more dimension names than extents", io.name);
         for (std::string const& name : io.dimensionNames)

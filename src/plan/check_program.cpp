@@ -317,7 +317,7 @@ class Checker
         PlanIO const& io = at(mPlan.io, tensor.index);
         if (std::exchange(mTensorOfIO[static_cast<size_t>(tensor.index)], index) != -1)
             return badArgument("I/O tensor '{}' stands twice in the program", io.name);
-        if (tensor.dtype != io.dtype || tensor.layout != Layout::kLinear
+        if (tensor.dtype != io.dtype || tensor.layout != io.layout
             || static_cast<int64_t>(tensor.extents.size()) != io.dims.nbDims)
             return badArgument("it differs in type, layout or rank from I/O tensor '{}'", io.name);
         if (tensor.place == Place::kHost && !io.isShape)

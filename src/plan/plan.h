@@ -24,8 +24,10 @@ struct PlanIO
     DType dtype{DType::kFLOAT};
     nvinfer1::Dims64 dims{}; //!< −1: known at run time.
     int32_t graphValue{-1};
-    uint32_t formats{1};
+    uint32_t formats{1}; //!< That the user allows.
     std::vector<std::string> dimensionNames;
+    Layout layout{Layout::kLinear}; //!< In the user's memory; one of those that the formats allow.
+    bool isDirect{false};           //!< For the planner: no reorder between it and a layer, if there is another way.
 };
 
 //! Bounds of one input in one profile.

@@ -142,6 +142,7 @@ class Reader
         io.graphValue = x.graph_value();
         io.formats = x.formats();
         io.dimensionNames = textsOf(x.dimension_names());
+        io.layout = static_cast<Layout>(x.layout());
         return io;
     }
 

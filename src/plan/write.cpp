@@ -155,8 +155,8 @@ class Writer
         auto const name = text(x.name);
         auto const extents = dims(x.dims);
         auto const names = texts(x.dimensionNames);
-        return stored::CreateIO(
-            mOut, name, x.isInput, x.isShape, static_cast<int32_t>(x.dtype), extents, x.graphValue, x.formats, names);
+        return stored::CreateIO(mOut, name, x.isInput, x.isShape, static_cast<int32_t>(x.dtype), extents, x.graphValue,
+            x.formats, names, static_cast<uint8_t>(x.layout));
     }
     fb::Offset<stored::Profile> write(PlanProfile const& x)
     {

@@ -67,11 +67,16 @@ struct SeamCosts
 };
 SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int64_t const> typical);
 
-//! Where the network's own tensors are: shape tensors on the host where places matter.
+//! Where the network's own tensors are, and how they lie there: shape tensors on the host where places matter.
+struct Home
+{
+    Place place{Place::kDevice};
+    Layout layout{Layout::kLinear};
+};
 struct Homes
 {
-    std::vector<Place> inputs;  //!< By ValueId; kDevice for all that are no inputs.
-    std::vector<Place> outputs; //!< By position among Graph::outputs().
+    std::vector<Home> inputs;  //!< By ValueId; what is no input has none of its own.
+    std::vector<Home> outputs; //!< By position among Graph::outputs().
 };
 Homes homesOf(Graph const& graph, std::vector<PlanIO> const& io, Target const& target);
 

@@ -165,6 +165,21 @@ planner::Homes homesIn(Graph const& graph, std::vector<PlanIO> const& io, Target
     return planner::homesOf(graph, graph.scope() == 0 ? io : std::vector<PlanIO>{}, target);
 }
 
+//! A reorder next to a tensor that shall be used as it lies costs more than any other way to do without.
+void avoidReorders(Graph const& graph, std::vector<PlanIO> const& io, planner::SeamCosts& seams)
+{
+    constexpr double kFactor{1e6};
+    planner::BindingIndex const bindings{io};
+    auto const weigh = [&](int32_t at, ValueId value) {
+        if (at >= 0 && io[static_cast<size_t>(at)].isDirect)
+            seams.reorder[static_cast<size_t>(value)] = (1.0 + seams.reorder[static_cast<size_t>(value)]) * kFactor;
+    };
+    for (ValueId const input : graph.inputs())
+        weigh(bindings.input(graph.value(input).name), input);
+    for (GraphOutput const& output : graph.outputs())
+        weigh(bindings.output(output.name), output.value);
+}
+
 planner::Needed neededIn(planner::PlannedGraph const& planned)
 {
     return planner::findNeeded(*planned.graph, planned.choices, [&](NodeId node) {
@@ -277,6 +292,8 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
             TENON_TRY(timeOffers(
                 {*each.graph, backend, target, typical, options.threads}, options, each.choices, each.seams));
         each.homes = homesIn(*each.graph, options.io, target);
+        if (each.graph == &graph)
+            avoidReorders(graph, options.io, each.seams);
         planner::selectOffers(*each.graph, target, each.homes, each.seams, each.choices);
         each.needed = neededIn(each);
         return Done{};

@@ -110,8 +110,8 @@ ProgramWriter::Form ProgramWriter::producedAs(ValueId value) const
     if (auto const captured = mCaptured.find(value); captured != mCaptured.end())
         return mOuter->producedAs(captured->second);
     auto const produced = mProduced.find(value);
-    return produced != mProduced.end() ? produced->second
-                                       : Form{Layout::kLinear, mPlanned.homes.inputs[static_cast<size_t>(value)]};
+    Home const& home = mPlanned.homes.inputs[static_cast<size_t>(value)];
+    return produced != mProduced.end() ? produced->second : Form{home.layout, home.place};
 }
 
 int32_t ProgramWriter::addTensor(PlanTensor tensor)
@@ -138,7 +138,8 @@ void ProgramWriter::placeOutputs()
     for (size_t position = 0; position < mGraph.outputs().size(); ++position)
     {
         GraphOutput const& output = mGraph.outputs()[position];
-        Form const form{Layout::kLinear, mPlanned.homes.outputs[position]};
+        Home const& home = mPlanned.homes.outputs[position];
+        Form const form{home.layout, home.place};
         std::vector<Key> chain{{output.value, form}};
         if (!followViews(chain) || mTensors.count(chain.back()) != 0)
             continue;
@@ -465,20 +466,20 @@ std::optional<Shape> inferredContents(Value const& value)
 
 //! A copy into the output: of an input, a constant, a view, a value in another layout, or of a value under another
 //! name.
-void ProgramWriter::writeOutput(GraphOutput const& output, Place home)
+void ProgramWriter::writeOutput(GraphOutput const& output, Home const& home)
 {
     Value const& value = mGraph.value(output.value);
-    Form const form{Layout::kLinear, home};
+    Form const form{home.layout, home.place};
     PlanTensor target = describe(output.value, PlanTensorKind::kIO, form);
     target.index = mBindings.output(output.name);
     target.name = output.name;
     PlanStep step;
-    step.place = home;
+    step.place = home.place;
     bool const isUnwritten = mTensors.count({output.value, form}) == 0;
     // What shape inference has to write is known without a run, also where it is an input or a constant.
     bool const isShape = target.index >= 0 && mSource.io[static_cast<size_t>(target.index)].isShape;
     std::optional<Shape> const inferred = isShape ? inferredContents(value) : std::nullopt;
-    if (inferred || (hasKnownContents(value) && isUnwritten))
+    if (inferred || (hasKnownContents(value) && isUnwritten && form.layout == Layout::kLinear))
     {
         Shape const& contents = inferred ? *inferred : *value.contents;
         step.kernel = kernelOf(StepRole::kShapeValues);
@@ -498,13 +499,13 @@ void ProgramWriter::writeOutput(GraphOutput const& output, Place home)
     mSteps.push_back(std::move(step));
 }
 
-//! By a transfer where the value is in the other place, else by a reorder.
+//! By a transfer where the value is in the other place as it shall be, else by a reorder.
 void ProgramWriter::copyIntoOutput(GraphOutput const& output, Form form, PlanStep& step)
 {
     bool const isConstant = mGraph.constantOf(output.value) != nullptr;
     bool const isWritten = isConstant || mTensors.contains({output.value, form});
     Form const produced = isWritten ? form : producedAs(output.value);
-    if (produced.place != form.place)
+    if (produced.place != form.place && produced.layout == form.layout)
     {
         step.inputs = {tensorOf(output.value, {form.layout, produced.place})};
         step.kernel = kernelOf(StepRole::kTransfer);
@@ -512,13 +513,13 @@ void ProgramWriter::copyIntoOutput(GraphOutput const& output, Form form, PlanSte
         return;
     }
     KernelSpec spec = mSource.backend.reorder();
-    step.inputs = {tensorOf(output.value, produced)};
+    step.inputs = {tensorOf(output.value, {produced.layout, form.place})};
     step.kernel = std::move(spec.kernel);
     step.args = std::move(spec.args);
-    if (produced.layout != Layout::kLinear)
+    if (produced.layout != form.layout)
         note("reorder", output.name,
-            fmt::format("{} to linear: an output of the network ({} {:.1f} us)", nameOf(produced.layout), costWord(),
-                mPlanned.seams.reorder[static_cast<size_t>(output.value)]));
+            fmt::format("{} to {}: an output of the network ({} {:.1f} us)", nameOf(produced.layout),
+                nameOf(form.layout), costWord(), mPlanned.seams.reorder[static_cast<size_t>(output.value)]));
 }
 
 } // namespace tenon::planner

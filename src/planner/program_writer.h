@@ -91,7 +91,7 @@ class ProgramWriter
     void tellSymbols(Node const& node, PlanStep& step);
     void addView(Choice const& choice);
     Result<Done> finishOutputs();
-    void writeOutput(GraphOutput const& output, Place home);
+    void writeOutput(GraphOutput const& output, Home const& home);
     void copyIntoOutput(GraphOutput const& output, Form form, PlanStep& step);
 
     //! What the value's own tensor has: the network's where it is an input, else its producer's choice.

@@ -40,11 +40,10 @@ class Selector
           mWanted(graph.valueCount()),
           mHomes{homes},
           mSeams{seams},
-          mOutputPlaces(graph.valueCount(), 0)
+          mOutputHomes(graph.valueCount())
     {
         for (size_t i = 0; i < graph.outputs().size(); ++i)
-            mOutputPlaces[static_cast<size_t>(graph.outputs()[i].value)] |=
-                static_cast<uint8_t>(1U << static_cast<uint8_t>(homes.outputs[i]));
+            mOutputHomes[static_cast<size_t>(graph.outputs()[i].value)].push_back(homes.outputs[i]);
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
             cancellationPoint();
@@ -98,8 +97,9 @@ class Selector
     Produced producedAs(ValueId value) const
     {
         int32_t const producer = mProducer[static_cast<size_t>(value)];
+        Home const& home = mHomes.inputs[static_cast<size_t>(value)];
         if (producer < 0 || hasKnownContents(mGraph.value(value)))
-            return {Layout::kLinear, mHomes.inputs[static_cast<size_t>(value)], producer >= 0};
+            return {home.layout, home.place, producer >= 0};
         Offer const& offer = mChoices[static_cast<size_t>(producer)].offer();
         return {offer.outputs.at(static_cast<size_t>(mGraph.value(value).outputIndex)), offer.place};
     }
@@ -113,9 +113,9 @@ class Selector
         {
             for (size_t layout = 0; layout < kLayoutCount; ++layout)
                 wanted[place][layout] = mWanted[static_cast<size_t>(value)][place][layout] > 0;
-            if ((mOutputPlaces[static_cast<size_t>(value)] >> place & 1U) != 0)
-                wanted[place][static_cast<size_t>(Layout::kLinear)] = true;
         }
+        for (Home const& home : mOutputHomes[static_cast<size_t>(value)])
+            wanted[static_cast<size_t>(home.place)][static_cast<size_t>(home.layout)] = true;
         Produced const produced = producedAs(value);
         auto const own = static_cast<size_t>(produced.layout);
         if (produced.place == Place::kHost || produced.isEverywhere)
@@ -286,7 +286,7 @@ class Selector
     std::vector<std::array<std::array<int32_t, kLayoutCount>, kPlaceCount>> mWanted;
     Homes const& mHomes;
     SeamCosts const& mSeams;
-    std::vector<uint8_t> mOutputPlaces; //!< By ValueId: bit 0 when it is an output on the device, bit 1 on the host.
+    std::vector<std::vector<Home>> mOutputHomes; //!< By ValueId: of the outputs that it is.
 };
 } // namespace
 
@@ -337,11 +337,13 @@ std::optional<Shape> knownContents(Value const& value)
 
 Homes homesOf(Graph const& graph, std::vector<PlanIO> const& io, Target const& target)
 {
-    Homes homes{std::vector<Place>(graph.valueCount(), Place::kDevice), {}};
+    Homes homes{std::vector<Home>(graph.valueCount()), {}};
     BindingIndex const bindings{io};
     auto const home = [&](int32_t at) {
-        bool const isShape = at >= 0 && io[static_cast<size_t>(at)].isShape;
-        return isShape && target.hasOwnMemory ? Place::kHost : Place::kDevice;
+        if (at < 0)
+            return Home{};
+        PlanIO const& tensor = io[static_cast<size_t>(at)];
+        return Home{tensor.isShape && target.hasOwnMemory ? Place::kHost : Place::kDevice, tensor.layout};
     };
     for (ValueId const input : graph.inputs())
         homes.inputs[static_cast<size_t>(input)] = home(bindings.input(graph.value(input).name));

@@ -136,14 +136,16 @@ Result<Context::Dims> Context::tensorShape(char const* name) const
 Result<Context::Dims> Context::tensorStrides(char const* name) const
 {
     Dims const dims = TENON_TRY(tensorShape(name));
+    Layout const layout = engine().io(TENON_TRY(engine().ioOf(name))).layout;
     Dims strides = dims;
     int64_t stride{1};
-    for (int32_t i = dims.nbDims - 1; i >= 0; --i)
+    for (int32_t const axis : axesFromInside(layout, dims.nbDims))
     {
-        if (dims.d[i] < 0)
+        if (dims.d[axis] < 0)
             return Dims{-1, {}};
-        strides.d[i] = stride;
-        if (i > 0 && __builtin_mul_overflow(stride, std::max<int64_t>(dims.d[i], 1), &stride))
+        strides.d[axis] = stride;
+        int64_t const count = axis == 1 ? vectorsOf(layout, dims.d[axis]) : dims.d[axis];
+        if (__builtin_mul_overflow(stride, std::max<int64_t>(count, 1), &stride))
             return badArgument("'{}' has strides beyond 64 bits", name);
     }
     return strides;
@@ -200,7 +202,7 @@ Result<int64_t> Context::maxOutputSize(char const* name, void* const* bindings) 
     std::vector<int64_t> extents;
     for (int32_t const reg : engine().program().tensors[asSize(mState->engine.io[asSize(index)].tensor)].extents)
         extents.push_back(std::max<int64_t>(registers[asSize(reg)].hi, 0));
-    int64_t const bytes = bytesOf(io.dtype, Layout::kLinear, extents);
+    int64_t const bytes = bytesOf(io.dtype, io.layout, extents);
     if (bytes < 0)
         return badArgument("output '{}' has no sensible bound", name);
     return bytes;

@@ -95,7 +95,6 @@ TEST_F(BuildOptions, whatIsNotThereYetSaysWhatHappensInstead)
 
 TEST_F(BuildOptions, whatHasNoMeaningOnTheCpuSaysWhy)
 {
-    expectNamed("kDIRECT_IO", "reorders", BuilderFlag::kDIRECT_IO);
     expectNamed("kTACTIC_DRAM", "no effect",
         [](IBuilderConfig& c) { c.setMemoryPoolLimit(MemoryPoolType::kTACTIC_DRAM, size_t{1} << 20); });
     expectNamed("setHardwareCompatibilityLevel", "GPUs",

@@ -158,8 +158,9 @@ void PlanMutator::changeIO(Plan& plan)
     PlanIO* const io = anyOf(plan.io);
     if (io == nullptr)
         return;
-    switch (below(6))
+    switch (below(7))
     {
+    case 5: io->layout = static_cast<Layout>(below(kLayoutCount + 1)); break;
     case 0: io->isInput = !io->isInput; break;
     case 1: io->isShape = !io->isShape; break;
     case 2: io->dtype = static_cast<DType>(below(14)); break;

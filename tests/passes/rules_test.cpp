@@ -24,6 +24,38 @@ output %y
 )");
 }
 
+TEST(Rules, mergeCastsStartsFromBeforeTheWidening)
+{
+    expectRewrite("merge-casts", R"(
+input %x : float16[N,4]
+%a = Cast(%x) {ToType=0}
+%b = Cast(%a) {ToType=1}
+%c = Cast(%a) {ToType=7}
+%y = Unary(%b) {Operation=0}
+%z = Unary(%c) {Operation=0}
+output %y
+output %z
+)",
+        R"(
+input %x : float16[N,4]
+%c = Cast(%x) {ToType=7}
+%y = Unary(%x) {Operation=0}
+%z = Unary(%c) {Operation=0}
+output %y
+output %z
+)");
+}
+
+TEST(Rules, mergeCastsKeepsARounding)
+{
+    expectUnchanged("merge-casts", R"(
+input %x : float32[N,4]
+%a = Cast(%x) {ToType=1}
+%y = Cast(%a) {ToType=0}
+output %y
+)");
+}
+
 TEST(Rules, foldConstantsUsesKnownExtents)
 {
     expectRewrite("fold-constants", R"(

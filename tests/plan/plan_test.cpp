@@ -357,6 +357,8 @@ TEST(Plan, liesAreRefusedWithAReason)
         {"comes after outputs", [](Plan& p) { p.io[0].isInput = false; }},
         {"data type", [](Plan& p) { p.io[0].dtype = static_cast<DType>(77); }},
         {"more dimension names", [](Plan& p) { p.io[0].dims.nbDims = 1; }},
+        {"has the layout", [](Plan& p) { p.io[0].layout = static_cast<Layout>(77); }},
+        {"has the layout", [](Plan& p) { p.io[0].layout = Layout::kBlocked4; }}, // Of rank 2.
         {"no profile", [](Plan& p) { p.profiles.clear(); }},
         {"no bounds for dynamic", [](Plan& p) { p.profiles[0].inputs.pop_back(); }},
         {"bad bounds", [](Plan& p) { p.profiles[0].inputs[0].min.d[0] = 99; }},

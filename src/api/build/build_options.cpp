@@ -39,8 +39,6 @@ constexpr FlagNote kNotYet[]{
 
 //! Without them results are the same.
 constexpr FlagNote kWithoutEffect[]{
-    {BuilderFlag::kDIRECT_IO, "kDIRECT_IO",
-        "reorders next to inputs and outputs may stay: in the CPU's own memory they are part of the computation"},
     {BuilderFlag::kMONITOR_MEMORY, "kMONITOR_MEMORY", "the build's memory is not monitored"},
 };
 
@@ -131,7 +129,9 @@ void warnOfTypes(Log const& log, BuilderConfig const& config)
     if (config.settings().int8Calibrator != nullptr)
         names += (names.empty() ? "" : ", ") + std::string{"the calibrator"};
     if (!names.empty())
-        log.warning(names + ": in this release weakly typed layers compute in the types that the network gives them"
+        log.warning(names
+            + ": in this release weakly typed layers compute in the types that the network gives them, or "
+              "in the precisions that they ask for under kOBEY_ or kPREFER_PRECISION_CONSTRAINTS"
             + (isOffered ? "; only custom layers are offered the reduced ones" : ""));
 }
 } // namespace

@@ -11,6 +11,7 @@
 
 #include "base/cancellation.h"
 #include "base/knobs.h"
+#include "base/step_role.h"
 #include "ir/replaceable.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
@@ -101,6 +102,8 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTi
     request.profiles = settings.profiles;
     request.mayUseHalf = has(settings.flags, BuilderFlag::kFP16);
     request.mayUseBF16 = has(settings.flags, BuilderFlag::kBF16);
+    request.precisions = precisionUse(config);
+    request.isDirect = has(settings.flags, BuilderFlag::kDIRECT_IO);
     request.mayAlias = has(settings.previewFeatures, PreviewFeature::kALIASED_PLUGIN_IO_10_03);
     request.timedOn = isTimed ? device : nullptr;
     if (device != nullptr)
@@ -111,6 +114,32 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTi
     if (limit != settings.poolLimits.end())
         request.maxWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
     return request;
+}
+
+//! An input or output that must be used as it lies is neither read nor written by a reorder (kDIRECT_IO).
+Result<Done> checkDirect(Plan const& plan)
+{
+    Program const& program = plan.programs.front();
+    auto const check = [&](int32_t border, int32_t inside) -> Result<Done> {
+        if (border < 0 || inside < 0)
+            return Done{};
+        PlanTensor const& tensor = program.tensors[static_cast<size_t>(border)];
+        PlanTensor const& other = program.tensors[static_cast<size_t>(inside)];
+        if (tensor.kind != PlanTensorKind::kIO || !plan.io[static_cast<size_t>(tensor.index)].isDirect
+            || tensor.layout == other.layout)
+            return Done{};
+        PlanIO const& io = plan.io[static_cast<size_t>(tensor.index)];
+        return badConfig("BuilderFlag::kDIRECT_IO: tensor '{}' is {} by its allowed formats, and the layers next to it "
+                         "have no kernel for that but one that is {}: allow that format, or clear the flag",
+            io.name, nameOf(tensor.layout), nameOf(other.layout));
+    };
+    for (PlanStep const& step : program.steps)
+        if (roleOf(step.kernel) == StepRole::kReorder)
+        {
+            TENON_TRY(check(step.inputs.at(0), step.outputs.at(0)));
+            TENON_TRY(check(step.outputs.at(0), step.inputs.at(0)));
+        }
+    return Done{};
 }
 
 //! A stream with work of its own. 0 and 1 are the calling thread, which a build leaves as it is: the use of them would
@@ -224,6 +253,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
             request.knownTimes};
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
+    TENON_TRY(checkDirect(plan));
     if (config.has(BuilderFlag::kSTRIP_PLAN))
         stripWeights(plan);
     plan.debugsUnfused = network.debugsUnfused();

@@ -3,6 +3,7 @@
 
 #include "api/handle.h"
 #include "api/not_implemented.h"
+#include "base/log.h"
 #include "base/timed_tactics.h"
 
 #include <memory>

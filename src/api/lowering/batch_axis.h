@@ -32,6 +32,12 @@ class BatchAxis
     {
         mLed.insert(value);
     }
+    //! The second value is made of the first, element by element.
+    void follow(ValueId from, ValueId to)
+    {
+        if (isLed(from))
+            mark(to);
+    }
     //! The value with the extent in front; made when it has none.
     Result<ValueId> led(ValueId value, std::string const& layer);
 

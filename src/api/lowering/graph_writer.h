@@ -56,7 +56,7 @@ class GraphWriter
     void noteWeights(LayerBase const& layer, Operand const& operand);
     Result<std::vector<ValueId>> operandsOf(LayerBase const& layer, std::vector<Operand> const& operands);
     //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
-    Result<BatchAxis::Form> formOf(LayerBase const& layer);
+    Result<BatchAxis::Form> formOf(LayerBase& layer);
     Result<Done> checkForm(LayerBase const& layer, int32_t output, ValueId value) const;
     Result<Done> checkProfileOf(
         Tensor const& input, OptimizationProfile::Bounds const* bounds, size_t profile, bool isShape) const;
@@ -67,6 +67,18 @@ class GraphWriter
     Result<Done> addLayer(LayerBase& layer);
     //! Names, types and casts of what a layer gives.
     Result<Done> takeOutput(LayerBase const& layer, int32_t output, ValueId value);
+
+    // ---- Types of weakly typed networks (converted_types.cpp).
+    //! The type that the layer reads its floating operands in; none: as they are.
+    std::optional<DType> readType(LayerBase& layer) const;
+    //! The operands in that type.
+    Result<Done> convertOperands(LayerBase const& layer, DType type, std::vector<ValueId>& operands);
+    //! The value in another type, with the batch that it has.
+    Result<ValueId> converted(ValueId value, DType type, std::string const& name);
+    //! Real numbers in steps of int8, or the other way round, as the tensor's range says.
+    Result<ValueId> quantized(Tensor const& tensor, ValueId value);
+    Result<ValueId> dequantized(Tensor const& tensor, ValueId value);
+    Result<ValueId> scaled(LayerPtr layer, Tensor const& tensor, ValueId value, std::string const& name);
 
     // ---- Loops and conditionals (control_graph.cpp).
     //! A graph in the making: the network's, or a body inside the one that `outer` makes.
@@ -101,7 +113,8 @@ class GraphWriter
     Result<ValueId> turned(ValueId value, int32_t axis, bool back, std::string const& name);
     Result<Done> addDebugTensors();
     Result<Done> addOutput(Tensor const& output);
-    static Result<Done> checkFormats(Tensor const& tensor);
+    //! Formats and layout of an input or output; whether it must be used as it lies.
+    Result<Done> addFormats(Tensor const& tensor, PlanIO& io) const;
     bool hasValues(Tensor const& input) const;
     bool isDynamic(Tensor const& input) const;
 
@@ -111,6 +124,7 @@ class GraphWriter
     NetworkGraph mResult;
     RefitWeights mRefit;
     std::map<Tensor const*, ValueId> mValues;
+    std::map<Tensor const*, ValueId> mQuantized;    //!< Of tensors that stand for reals: the int8 values.
     std::map<std::string, ShapeExpr> mNamedExtents; //!< By dimension name (rule C11).
     std::optional<BatchAxis> mBatch;                //!< Of a network with implicit batch.
     ControlScopes mScopes;

@@ -3,6 +3,7 @@
 #include "api/lowering/graph_writer.h"
 #include "api/lowering/plugin_graph.h"
 #include "api/network/operand_views.h"
+#include "api/tensor_formats.h"
 
 #include "layers/cast.h"
 #include "layers/debug_tensor.h"
@@ -145,19 +146,17 @@ Result<ShapeExpr> GraphWriter::extentOf(Tensor const& input, int32_t position, i
     return extent;
 }
 
-Result<Done> GraphWriter::checkFormats(Tensor const& tensor)
+Result<Done> GraphWriter::addFormats(Tensor const& tensor, PlanIO& io) const
 {
-    if ((tensor.getAllowedFormats() & (1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR))) == 0)
-        return badConfig("tensor '{}' allows the formats {:#x}: inputs and outputs are row-major linear so far, allow "
-                         "kLINEAR",
-            tensor.name(), tensor.getAllowedFormats());
+    io.formats = tensor.getAllowedFormats();
+    io.layout = TENON_TRY(chooseLayout(io.formats, io.dtype, io.dims.nbDims, io.isShape, tensor.name()));
+    io.isDirect = mRequest.isDirect && tensor.hasOwnFormats();
     return Done{};
 }
 
 Result<Done> GraphWriter::addInput(int32_t position)
 {
     Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
-    TENON_TRY(checkFormats(input));
     if (mBatch)
         return addSampleInput(position);
     bool const isShape = hasValues(input) && mNetwork.isReadForShapes(input);
@@ -177,12 +176,12 @@ Result<Done> GraphWriter::addInput(int32_t position)
     for (int32_t axis = 0; axis < input.declared().nbDims; ++axis)
         type.shape.push_back(TENON_TRY(extentOf(input, position, axis)));
     ValueId const value = mResult.graph.addInput(input.name(), std::move(type));
-    mValues[&input] = value;
     if (isShape)
         addContents(input, position, value);
+    mValues[&input] = input.inferred.standsForReals ? TENON_TRY(dequantized(input, value)) : value;
     PlanIO io{.name = input.name(), .isInput = true, .isShape = isShape, .dtype = input.declaredType()};
     io.dims = input.declared();
-    io.formats = input.getAllowedFormats();
+    TENON_TRY(addFormats(input, io));
     io.dimensionNames.assign(input.dimensionNames().begin(), input.dimensionNames().begin() + io.dims.nbDims);
     mResult.io.push_back(std::move(io));
     return Done{};
@@ -193,10 +192,11 @@ Result<Done> GraphWriter::addSampleInput(int32_t position)
     Tensor const& input = *mNetwork.inputs()[static_cast<size_t>(position)];
     bool const isShared = input.isBroadcast;
     TensorType const sample{input.declaredType(), shapeOf(extentsOf(input.declared()))};
-    mValues[&input] = mBatch->addInput(input.name(), sample, position, isShared);
+    ValueId const value = mBatch->addInput(input.name(), sample, position, isShared);
+    mValues[&input] = input.inferred.standsForReals ? TENON_TRY(dequantized(input, value)) : value;
     PlanIO io{.name = input.name(), .isInput = true, .dtype = input.declaredType()};
     io.dims = inFront(isShared ? 1 : -1, input.declared());
-    io.formats = input.getAllowedFormats();
+    TENON_TRY(addFormats(input, io));
     io.dimensionNames = {isShared ? std::string{} : std::string{kBatchName}};
     io.dimensionNames.resize(static_cast<size_t>(io.dims.nbDims));
     mResult.io.push_back(std::move(io));
@@ -317,13 +317,17 @@ Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std
     return inputs;
 }
 
-Result<BatchAxis::Form> GraphWriter::formOf(LayerBase const& layer)
+Result<BatchAxis::Form> GraphWriter::formOf(LayerBase& layer)
 {
     std::vector<Operand> operands = TENON_TRY(layer.operands());
     std::vector<ValueId> inputs = TENON_TRY(operandsOf(layer, operands));
+    std::optional<DType> const read = readType(layer);
+    if (read)
+        TENON_TRY(convertOperands(layer, *read, inputs));
     if (!mBatch)
         return BatchAxis::Form{layer.fieldsAsLayer(), std::move(inputs), false};
-    OperandViews const views{std::move(operands)};
+    OperandViews const views =
+        read ? OperandViews{std::move(operands), *read, layer.shapeOperands()} : OperandViews{std::move(operands)};
     return mBatch->formOf(layer.fieldsAsLayer(), {views.inputs(), layer.name()}, std::move(inputs));
 }
 
@@ -361,6 +365,8 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
             graph.node(TENON_TRY(graph.addNode(std::move(form.layer), layer.name(), std::move(form.inputs)))).outputs;
     for (int32_t i = 0; i < layer.outputCount(); ++i)
     {
+        if (form.isLed)
+            mBatch->mark(outputs.at(static_cast<size_t>(i)));
         TENON_TRY(takeOutput(layer, i, outputs.at(static_cast<size_t>(i))));
         if (!form.isLed)
             continue;
@@ -374,12 +380,19 @@ Result<Done> GraphWriter::addLayer(LayerBase& layer)
 Result<Done> GraphWriter::takeOutput(LayerBase const& layer, int32_t output, ValueId value)
 {
     Graph& graph = mResult.graph;
-    std::optional<DType> const wanted = layer.outputType(output);
-    if (wanted && *wanted != graph.typeOf(value).dtype)
+    Tensor const& tensor = layer.output(output);
+    DType const wanted = tensor.inferred.type.dtype;
+    bool const isConvertible = isConverted(wanted) && isConverted(graph.typeOf(value).dtype);
+    if (tensor.inferred.standsForReals)
+    {
+        mQuantized[&tensor] = TENON_TRY(quantized(tensor, value));
+        value = TENON_TRY(dequantized(tensor, mQuantized.at(&tensor)));
+    }
+    else if ((layer.outputType(output) || isConvertible) && wanted != graph.typeOf(value).dtype)
         value =
-            graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{*wanted}), layer.name() + " to type", {value}))).output();
-    graph.rename(value, layer.output(output).name());
-    mValues[&layer.output(output)] = value;
+            graph.node(TENON_TRY(graph.addNode(makeLayer(Cast{wanted}), layer.name() + " to type", {value}))).output();
+    graph.rename(value, tensor.name());
+    mValues[&tensor] = value;
     return Done{};
 }
 
@@ -403,12 +416,12 @@ Result<Done> GraphWriter::addDebugTensors()
 Result<Done> GraphWriter::addOutput(Tensor const& output)
 {
     Graph& graph = mResult.graph;
-    TENON_TRY(checkFormats(output));
     if (!mValues.contains(&output))
         return badConfig("tensor '{}' is inside a loop or conditional and cannot be an output: give it out by "
                          "addLoopOutput or addOutput, and mark that",
             output.name());
-    ValueId value = mValues.at(&output);
+    auto const quantized = mQuantized.find(&output);
+    ValueId value = quantized != mQuantized.end() ? quantized->second : mValues.at(&output);
     if (mBatch)
         value = TENON_TRY(mBatch->led(value, output.name()));
     if (graph.constantOf(value) != nullptr) // An output needs a step that writes it.
@@ -418,7 +431,7 @@ Result<Done> GraphWriter::addOutput(Tensor const& output)
     PlanIO io{.name = output.name(), .isInput = false, .isShape = output.isMarkedForShapes};
     io.dtype = output.inferred.type.dtype;
     io.dims = dimsOf(mBatch ? graph.typeOf(value).shape : output.inferred.type.shape);
-    io.formats = output.getAllowedFormats();
+    TENON_TRY(addFormats(output, io));
     mResult.io.push_back(std::move(io));
     return Done{};
 }

@@ -1,6 +1,11 @@
 // Precision requests, compared with the types of the layers' operands.
 #include "api/lowering/precision.h"
 
+#include "api/network/operand_views.h"
+#include "layers/plugin.h"
+
+#include <algorithm>
+
 namespace tenon::api
 {
 
@@ -12,6 +17,8 @@ constexpr size_t kMaxNamed{8};
 bool isHonoured(LayerBase const& layer)
 {
     auto const wanted = layer.getPrecision();
+    if (layer.readType)
+        return wanted == *layer.readType;
     bool hasOperands{false};
     for (Tensor const* input : layer.inputs())
     {
@@ -24,6 +31,12 @@ bool isHonoured(LayerBase const& layer)
     return !hasOperands && layer.outputCount() > 0 && layer.getOutputType(0) == wanted;
 }
 
+bool hasReals(LayerBase const& layer)
+{
+    return std::ranges::any_of(
+        layer.inputs(), [](Tensor const* input) { return input != nullptr && isFloating(input->inferred.type.dtype); });
+}
+
 //! What the layer's first operand is.
 nvinfer1::DataType typeOf(LayerBase const& layer)
 {
@@ -33,6 +46,15 @@ nvinfer1::DataType typeOf(LayerBase const& layer)
     return layer.getOutputType(0);
 }
 
+//! Whether casts give the layer the precision that it asks for.
+bool canHave(Network& network, LayerBase& layer, PrecisionUse use)
+{
+    if (use == PrecisionUse::kHint || layer.kind() == CustomLayer::kName)
+        return false; // Custom layers choose among what they offer themselves.
+    return network.computesIn(layer, layer.getPrecision())
+        || (isConverted(layer.getPrecision()) && !hasReals(layer)); // Nothing to compute in it.
+}
+
 std::string sentenceFor(LayerBase const& layer)
 {
     return fmt::format("layer '{}' asks for precision {} and computes in {}, the type of its operands", layer.name(),
@@ -40,17 +62,26 @@ std::string sentenceFor(LayerBase const& layer)
 }
 } // namespace
 
+PrecisionUse precisionUse(BuilderConfig const& config)
+{
+    if (config.has(nvinfer1::BuilderFlag::kOBEY_PRECISION_CONSTRAINTS))
+        return PrecisionUse::kObey;
+    bool const isPreferred = config.has(nvinfer1::BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+    return isPreferred ? PrecisionUse::kPrefer : PrecisionUse::kHint;
+}
+
 Result<Done> checkPrecisions(Network& network, BuilderConfig const& config)
 {
-    bool const obey = config.getFlag(nvinfer1::BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+    PrecisionUse const use = precisionUse(config);
     std::vector<LayerBase const*> others;
-    for (LayerBase const* layer : network.order())
-        if (layer->precisionIsSet() && !isHonoured(*layer))
+    for (LayerBase* layer : network.order())
+        if (layer->precisionIsSet() && !isHonoured(*layer) && !canHave(network, *layer, use))
             others.push_back(layer);
     if (others.empty())
         return Done{};
-    if (obey)
-        return badConfig("{}: cast them, or clear kOBEY_PRECISION_CONSTRAINTS", sentenceFor(*others.front()));
+    if (use == PrecisionUse::kObey)
+        return badConfig("{}: its rules take no other; clear kOBEY_PRECISION_CONSTRAINTS for a build without",
+            sentenceFor(*others.front()));
     std::string text = sentenceFor(*others.front());
     for (size_t i = 1; i < others.size() && i < kMaxNamed; ++i)
         text += fmt::format(

@@ -7,8 +7,11 @@
 namespace tenon::api
 {
 
-//! A layer computes in the type of its operands: no other precision is searched yet. A layer that asks for another one
-//! fails the build under kOBEY_PRECISION_CONSTRAINTS, and is named in one warning otherwise.
+//! Precisions are given where the configuration has a flag for constraints.
+PrecisionUse precisionUse(BuilderConfig const& config);
+//! Layers compute in the types of their operands, or, under one of the two flags, in the precision that they ask for,
+//! with casts around them. One that cannot have it fails the build under kOBEY_PRECISION_CONSTRAINTS, and is named in one
+//! warning otherwise.
 Result<Done> checkPrecisions(Network& network, BuilderConfig const& config);
 
 } // namespace tenon::api

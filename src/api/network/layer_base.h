@@ -114,7 +114,9 @@ class LayerBase : public missing::Layer
     int32_t ordinal{0};     //!< Position among the layers.
     size_t place{0};        //!< In the network's order.
     bool lacksBatch{false}; //!< Its inputs have no batch extent: it stands in networks with implicit batch only.
-    int32_t firstValue{0};  //!< Number of output 0 among all values of the network: keys of its data-dependent extents.
+    //! Found by inference: floating operands are of unlike types, and are read in this one.
+    std::optional<nvinfer1::DataType> readType;
+    int32_t firstValue{0}; //!< Number of output 0 among all values of the network: keys of its data-dependent extents.
 
     nvinfer1::LayerType getType() const noexcept override;
     void setName(char const* name) noexcept override;

@@ -52,12 +52,22 @@ enum class RefitMode : uint8_t
     kMarked, //!< Those that the user has marked by name.
 };
 
+//! What becomes of the precisions that layers of a weakly typed network ask for (rule C17).
+enum class PrecisionUse : uint8_t
+{
+    kHint,   //!< Nothing.
+    kPrefer, //!< They are given where the layer can have them.
+    kObey,   //!< Likewise; else the build fails.
+};
+
 //! What a configuration says that matters for the graph.
 struct GraphRequest
 {
     std::vector<OptimizationProfile const*> profiles;
     bool mayUseHalf{false};
     bool mayUseBF16{false};
+    PrecisionUse precisions{PrecisionUse::kHint};
+    bool isDirect{false};           //!< Inputs and outputs whose formats are said are used as they lie.
     bool mayAlias{false};           //!< Custom layers may take over the memory of an input.
     std::string_view device{"cpu"}; //!< For which custom layers supply code.
     std::string architecture;       //!< Of the target of the plan.
@@ -146,6 +156,12 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     //! A layer at the border of a loop or conditional, as `add` makes others.
     template <typename L, typename Front, typename SetUp>
     L* addBorder(char const* call, std::vector<ITensor const*> inputs, Front& front, SetUp&& setUp) noexcept;
+    bool isStronglyTyped() const noexcept
+    {
+        return (mFlags >> static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) & 1U) != 0;
+    }
+    //! Whether the layer has floating operands, and its rules take them in the type.
+    bool computesIn(LayerBase& layer, DType type);
     //! For the builder: checks the network against the profiles and writes it as a graph.
     Result<NetworkGraph> toGraph(GraphRequest const& request);
 
@@ -308,6 +324,15 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     void inferStale();
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
+    struct Found
+    {
+        std::vector<TensorType> types;
+        std::optional<Shape> contents;
+    };
+    //! What the layer gives when it reads its floating operands in the type; none: as they are.
+    Result<Found> inferIn(LayerBase& layer, std::optional<DType> read);
+    //! The widest of the unlike types of a layer's floating operands; none: they are alike, or nothing is converted.
+    Result<std::optional<DType>> widestOf(LayerBase const& layer) const;
     //! Rules that take the first axis for a batch see one in front of what the samples have.
     Result<std::vector<TensorType>> inferSamples(LayerBase& layer, Layer const& fields, SampleInputs const& samples);
     void findShapeReads();

@@ -55,7 +55,8 @@ void Network::inferInput(Tensor& tensor, int32_t position)
         .type = {tensor.declaredType(), {}},
         .contents = {},
         .constant = {},
-        .isShared = tensor.isBroadcast};
+        .isShared = tensor.isBroadcast,
+        .standsForReals = tensor.declaredType() == DType::kINT8 && tensor.isQuantizable()};
     Dims const& dims = tensor.declared();
     for (int32_t i = 0; i < dims.nbDims; ++i)
         inferred.type.shape.push_back(dims.d[i] >= 0
@@ -125,7 +126,35 @@ Result<Done> Network::inferLayer(LayerBase& layer)
             .isShared = true};
         return Done{};
     }
-    OperandViews const views{TENON_TRY(layer.operands())};
+    layer.readType.reset();
+    Result<Found> found = inferIn(layer, std::nullopt);
+    if (!found)
+        if (std::optional<DType> const widest = TENON_TRY(widestOf(layer)))
+            if (Result<Found> widened = inferIn(layer, widest))
+            {
+                layer.readType = widest;
+                found = std::move(widened);
+            }
+    if (!found)
+        return std::move(found).error();
+    for (int32_t i = 0; i < layer.outputCount() && i < static_cast<int32_t>(found->types.size()); ++i)
+    {
+        Tensor::Inferred& inferred = layer.output(i).inferred;
+        inferred.type = std::move(found->types[static_cast<size_t>(i)]);
+        bool const isReal = isConverted(inferred.type.dtype);
+        inferred.type.dtype = layer.outputType(i).value_or(inferred.type.dtype);
+        inferred.standsForReals = isReal && inferred.type.dtype == DType::kINT8 && layer.output(i).isQuantizable();
+        inferred.valid = true;
+    }
+    if (found->contents && !isDeep(*found->contents) && layer.outputCount() > 0) // Deep ones are data, as in the graph.
+        layer.output(0).inferred.contents = std::move(found->contents);
+    return Done{};
+}
+
+Result<Network::Found> Network::inferIn(LayerBase& layer, std::optional<DType> read)
+{
+    OperandViews const views = read ? OperandViews{TENON_TRY(layer.operands()), *read, layer.shapeOperands()}
+                                    : OperandViews{TENON_TRY(layer.operands())};
     Inputs const in{views.inputs(), layer.name(), &mSymbols, layer.firstValue};
     LayerPtr const fields = layer.fieldsAsLayer();
     bool const isShared = std::ranges::count(views.varying(), true) == 0;
@@ -133,19 +162,46 @@ Result<Done> Network::inferLayer(LayerBase& layer)
         layer.output(i).inferred.isShared = isShared;
     layer.lacksBatch = !mIsMadeExplicit && lacksBatch(*fields, in);
     bool const asSamples = isImplicit() ? frontIsBatch(*fields) : layer.lacksBatch && frontIsBatch(*fields);
-    std::vector<TensorType> found =
-        TENON_TRY(asSamples ? inferSamples(layer, *fields, {in, views.varying()}) : fields->infer(in));
-    std::optional<Shape> contents = asSamples ? std::nullopt : fields->contents(in);
-    for (int32_t i = 0; i < layer.outputCount() && i < static_cast<int32_t>(found.size()); ++i)
+    Found found;
+    found.types = TENON_TRY(asSamples ? inferSamples(layer, *fields, {in, views.varying()}) : fields->infer(in));
+    if (!asSamples)
+        found.contents = fields->contents(in);
+    return found;
+}
+
+Result<std::optional<DType>> Network::widestOf(LayerBase const& layer) const
+{
+    std::optional<DType> widest;
+    if (isStronglyTyped())
+        return widest;
+    bool isMixed{false};
+    OperandViews const views{TENON_TRY(layer.operands())};
+    for (size_t i = 0; i < views.inputs().size(); ++i)
     {
-        Tensor::Inferred& inferred = layer.output(i).inferred;
-        inferred.type = std::move(found[static_cast<size_t>(i)]);
-        inferred.type.dtype = layer.outputType(i).value_or(inferred.type.dtype);
-        inferred.valid = true;
+        TensorType const* const type = views.inputs()[i].type;
+        if (type == nullptr || !isConvertedOperand(type->dtype, i, layer.shapeOperands()))
+            continue;
+        isMixed = isMixed || (widest && *widest != type->dtype);
+        widest = isMixed ? DType::kFLOAT : type->dtype; // It has what either of the others has.
     }
-    if (contents && !isDeep(*contents) && layer.outputCount() > 0) // Deep ones are data, as in the graph.
-        layer.output(0).inferred.contents = std::move(contents);
-    return Done{};
+    return isMixed ? widest : std::optional<DType>{};
+}
+
+bool Network::computesIn(LayerBase& layer, DType type)
+{
+    inferStale();
+    Result<std::vector<Operand>> operands = layer.operands();
+    if (!operands || !isConverted(type) || layer.isBoundary())
+        return false;
+    OperandViews const views{*std::move(operands)};
+    bool hasFloating{false};
+    for (size_t i = 0; i < views.inputs().size(); ++i)
+    {
+        Input const& input = views.inputs()[i];
+        hasFloating =
+            hasFloating || (input.type != nullptr && isConvertedOperand(input.type->dtype, i, layer.shapeOperands()));
+    }
+    return hasFloating && inferIn(layer, type).operator bool();
 }
 
 void Network::findShapeReads()

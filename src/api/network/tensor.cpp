@@ -4,6 +4,7 @@
 #include "api/boundary.h"
 #include "api/network/network.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tenon::api
@@ -115,8 +116,22 @@ bool Tensor::setDynamicRange(float min, float max) noexcept
         if (!std::isfinite(min) || !std::isfinite(max) || min > max)
             return badArgument("tensor '{}': [{}, {}] is no range", name(), min, max);
         mRange.emplace(min, max);
+        mNetwork.edited(mProducer);
         return Done{};
     });
+}
+
+bool Tensor::isQuantizable() const
+{
+    return mRange && !mNetwork.isStronglyTyped();
+}
+
+std::optional<float> Tensor::scale() const noexcept
+{
+    if (!mRange)
+        return std::nullopt;
+    float const reach = std::max(std::abs(mRange->first), std::abs(mRange->second));
+    return reach > 0.0F ? reach / 127.0F : 1.0F;
 }
 
 bool Tensor::isNetworkInput() const noexcept
@@ -170,6 +185,7 @@ bool Tensor::dynamicRangeIsSet() const noexcept
 void Tensor::resetDynamicRange() noexcept
 {
     mRange.reset();
+    mNetwork.edited(mProducer);
 }
 
 float Tensor::getDynamicRangeMin() const noexcept
@@ -185,6 +201,7 @@ float Tensor::getDynamicRangeMax() const noexcept
 void Tensor::setAllowedFormats(uint32_t formats) noexcept
 {
     mFormats = formats;
+    mHasOwnFormats = true;
 }
 
 uint32_t Tensor::getAllowedFormats() const noexcept

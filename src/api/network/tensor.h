@@ -24,7 +24,8 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
         TensorType type;
         std::optional<Shape> contents;
         std::shared_ptr<Constant const> constant;
-        bool isShared{false}; //!< All samples of an implicit batch have the same.
+        bool isShared{false};       //!< All samples of an implicit batch have the same.
+        bool standsForReals{false}; //!< Of int8 with a dynamic range: layers read the real numbers that it says.
     };
 
     Tensor(Network& network, LayerBase* producer, int32_t index);
@@ -63,6 +64,15 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
     }
 
     Inferred inferred;
+    //! Whether it has a dynamic range and the types of its network may be changed, so that int8 can stand for reals.
+    bool isQuantizable() const;
+    //! The real number that one step of int8 is worth, by the dynamic range; none: there is no range.
+    std::optional<float> scale() const noexcept;
+    //! setAllowedFormats() has been called.
+    bool hasOwnFormats() const noexcept
+    {
+        return mHasOwnFormats;
+    }
     bool isMarkedOutput{false};
     bool isMarkedForShapes{false};
     bool isRemoved{false};   //!< An input that was taken out of the network.
@@ -107,6 +117,7 @@ class Tensor final : public nvinfer1::ITensor, public missing::Tensor
     nvinfer1::DataType mType{nvinfer1::DataType::kFLOAT};
     std::array<std::string, Dims::MAX_DIMS> mDimensionNames;
     uint32_t mFormats;
+    bool mHasOwnFormats{false};
     std::optional<std::pair<float, float>> mRange;
 };
 

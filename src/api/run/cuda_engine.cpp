@@ -8,6 +8,7 @@
 #include "api/run/execution_context.h"
 #include "api/run/refitter.h"
 #include "api/run/runtime_config.h"
+#include "api/tensor_formats.h"
 #include "base/trace.h"
 #include "layers/kv_cache_update.h"
 #include "plan/lookup.h"
@@ -16,11 +17,6 @@ namespace tenon::api
 {
 
 using namespace nvinfer1;
-
-namespace
-{
-constexpr char const* kLinearText{"row-major linear"};
-}
 
 Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
 {
@@ -347,33 +343,43 @@ int32_t CudaEngine::getTensorVectorizedDim(char const* tensorName) const noexcep
     return getTensorVectorizedDimV2(tensorName, 0);
 }
 
+Layout CudaEngine::layoutOf(char const* call, char const* tensorName, int32_t profileIndex) const noexcept
+{
+    int32_t const io = find(call, tensorName, profileIndex);
+    return io < 0 ? Layout::kLinear : mEngine->io(io).layout;
+}
+
 int32_t CudaEngine::getTensorBytesPerComponentV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    find("ICudaEngine::getTensorBytesPerComponent", tensorName, profileIndex);
-    return -1; // Every I/O tensor is linear (rule P3).
+    Layout const layout = layoutOf("ICudaEngine::getTensorBytesPerComponent", tensorName, profileIndex);
+    return blockOf(layout) > 1 ? bitsOf(mEngine->io(mEngine->findIO(tensorName)).dtype) / 8 : -1; // Rule P3.
 }
 
 int32_t CudaEngine::getTensorComponentsPerElementV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    find("ICudaEngine::getTensorComponentsPerElement", tensorName, profileIndex);
-    return -1;
+    Layout const layout = layoutOf("ICudaEngine::getTensorComponentsPerElement", tensorName, profileIndex);
+    return blockOf(layout) > 1 ? static_cast<int32_t>(blockOf(layout)) : -1;
 }
 
 TensorFormat CudaEngine::getTensorFormatV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    find("ICudaEngine::getTensorFormat", tensorName, profileIndex);
-    return TensorFormat::kLINEAR;
+    Layout const layout = layoutOf("ICudaEngine::getTensorFormat", tensorName, profileIndex);
+    return layout == Layout::kLinear ? TensorFormat::kLINEAR
+                                     : formatOf(layout, mEngine->io(mEngine->findIO(tensorName)).dims.nbDims);
 }
 
 char const* CudaEngine::getTensorFormatDescV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    return find("ICudaEngine::getTensorFormatDesc", tensorName, profileIndex) >= 0 ? kLinearText : "";
+    int32_t const io = find("ICudaEngine::getTensorFormatDesc", tensorName, profileIndex);
+    return io < 0 ? "" : describe(formatOf(mEngine->io(io).layout, mEngine->io(io).dims.nbDims));
 }
 
 int32_t CudaEngine::getTensorVectorizedDimV2(char const* tensorName, int32_t profileIndex) const noexcept
 {
-    find("ICudaEngine::getTensorVectorizedDim", tensorName, profileIndex);
-    return -1;
+    Layout const layout = layoutOf("ICudaEngine::getTensorVectorizedDim", tensorName, profileIndex);
+    if (blockOf(layout) == 1)
+        return -1;
+    return mEngine->plan().batch.mode == PlanBatchMode::kImplicit ? 0 : 1; // Dims of a sample have no batch in front.
 }
 
 Result<Dims> CudaEngine::profileShape(char const* tensorName, int32_t profileIndex, Select select) const

@@ -152,6 +152,8 @@ class CudaEngine final : public missing::CudaEngine,
     int32_t find(char const* call, char const* tensorName) const noexcept;
     //! The same for queries of a profile.
     int32_t find(char const* call, char const* tensorName, int32_t profileIndex) const noexcept;
+    //! kLinear for names that are not there.
+    Layout layoutOf(char const* call, char const* tensorName, int32_t profileIndex) const noexcept;
     int32_t findBinding(char const* call, int32_t bindingIndex) const noexcept;
     Result<Dims> profileShape(char const* tensorName, int32_t profileIndex, Select select) const;
     int32_t const* narrowValues(int32_t io, int32_t profileIndex, Select select) const;
