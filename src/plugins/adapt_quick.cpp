@@ -144,17 +144,8 @@ class Quick final : public Plugin
         if (code != 0)
             return builder.problem().empty() ? failed("getOutputShapes()", code)
                                              : failed("getOutputShapes()", code).in(builder.problem());
-        OutputShapes found;
-        for (int32_t i = 0; i < count; ++i)
-        {
-            auto shape = builder.shapeOf(out[static_cast<size_t>(i)]);
-            if (!shape)
-                return std::move(shape).error().in(
-                    fmt::format("output {} in getOutputShapes() of plugin {}", i, mIdentity.show()));
-            found.shapes.push_back(*std::move(shape));
-        }
-        found.sizeOutputs = builder.sizeOutputs();
-        found.sizeOptima = builder.sizeOptima();
+        OutputShapes found =
+            TENON_TRY(builder.shapesOf(out, fmt::format("getOutputShapes() of plugin {}", mIdentity.show())));
         mRanks.clear();
         for (Shape const& shape : inputs)
             mRanks.push_back(static_cast<int32_t>(shape.size()));

@@ -123,6 +123,19 @@ Result<Shape> ShapeBuilder::shapeOf(nvinfer1::DimsExprs const& dims) const
     return shape;
 }
 
+Result<OutputShapes> ShapeBuilder::shapesOf(std::span<nvinfer1::DimsExprs const> outputs, std::string const& call) const
+{
+    OutputShapes found{{}, mSizeOutputs, mSizeOptima};
+    for (size_t i = 0; i < outputs.size(); ++i)
+    {
+        auto shape = shapeOf(outputs[i]);
+        if (!shape)
+            return std::move(shape).error().in(fmt::format("output {} in {}", i, call));
+        found.shapes.push_back(*std::move(shape));
+    }
+    return found;
+}
+
 IDimensionExpr const* ShapeBuilder::constant(int64_t value) noexcept
 {
     try

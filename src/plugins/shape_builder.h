@@ -49,14 +49,8 @@ class ShapeBuilder final : public nvinfer1::IExprBuilder, public nvinfer1::apiv:
     nvinfer1::DimsExprs exprs(Shape const& shape);
     //! The shape that a plugin wrote; an error when an expression is not one of this builder's.
     Result<Shape> shapeOf(nvinfer1::DimsExprs const& dims) const;
-    std::vector<int32_t> const& sizeOutputs() const noexcept
-    {
-        return mSizeOutputs;
-    }
-    std::vector<ShapeExpr> const& sizeOptima() const noexcept
-    {
-        return mSizeOptima;
-    }
+    //! Those of all outputs, with the size tensors that were declared; an error names the output and the call.
+    Result<OutputShapes> shapesOf(std::span<nvinfer1::DimsExprs const> outputs, std::string const& call) const;
     //! What went wrong inside a call that can only answer null.
     std::string const& problem() const noexcept
     {

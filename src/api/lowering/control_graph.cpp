@@ -238,6 +238,20 @@ Result<std::vector<ValueId>> GraphWriter::loopOperands(LoopFront const& loop, Lo
     return operands;
 }
 
+Result<Done> GraphWriter::leave(Level& level, std::vector<Tensor const*> const& exits)
+{
+    Result<Done> const done = [&]() -> Result<Done> {
+        for (LayerBase* layer : layersFor(exits, level.control))
+            TENON_TRY(ensure(*layer));
+        for (size_t i = 0; i < exits.size(); ++i)
+            mResult.graph.markOutput(TENON_TRY(valueOf(*exits[i])), fmt::format("{} {}", exits[i]->name(), i));
+        return Done{};
+    }();
+    mLevel = level.outer;
+    exchange(level);
+    return done;
+}
+
 Result<GraphWriter::Level> GraphWriter::loopBody(
     LoopFront const& loop, LoopForm const& form, std::vector<ValueId> const& operands)
 {
@@ -261,17 +275,7 @@ Result<GraphWriter::Level> GraphWriter::loopBody(
     for (LoopOutputLayer const* output : loop.outputs)
         if (output->fields().isJoined())
             exits.push_back(&inputOf(*output, 0));
-    Result<Done> const done = [&]() -> Result<Done> {
-        for (LayerBase* layer : layersFor(exits, &loop))
-            TENON_TRY(ensure(*layer));
-        for (size_t i = 0; i < exits.size(); ++i)
-            mResult.graph.markOutput(TENON_TRY(valueOf(*exits[i])), fmt::format("{} {}", exits[i]->name(), i));
-        return Done{};
-    }();
-    mLevel = level.outer;
-    exchange(level);
-    if (!done)
-        return done.error();
+    TENON_TRY(leave(level, exits));
     return level;
 }
 
@@ -312,17 +316,7 @@ Result<GraphWriter::Level> GraphWriter::branch(ConditionalFront const& condition
     std::vector<Tensor const*> exits;
     for (ConditionalOutputLayer const* output : conditional.outputs)
         exits.push_back(&inputOf(*output, input));
-    Result<Done> const done = [&]() -> Result<Done> {
-        for (LayerBase* layer : layersFor(exits, &conditional))
-            TENON_TRY(ensure(*layer));
-        for (size_t i = 0; i < exits.size(); ++i)
-            mResult.graph.markOutput(TENON_TRY(valueOf(*exits[i])), fmt::format("{} {}", exits[i]->name(), i));
-        return Done{};
-    }();
-    mLevel = level.outer;
-    exchange(level);
-    if (!done)
-        return done.error();
+    TENON_TRY(leave(level, exits));
     return level;
 }
 

@@ -94,6 +94,8 @@ class GraphWriter
     //! The graph at hand becomes that of the level, and back again.
     void exchange(Level& level);
     Level makeLevel(void const* control);
+    //! Writes what the exits are made of, marks them as the body's outputs and goes back to the outer graph.
+    Result<Done> leave(Level& level, std::vector<Tensor const*> const& exits);
     Result<Done> findScopes();
     Result<Done> checkLoop(LoopFront const& loop) const;
     Result<Done> checkConditional(ConditionalFront const& conditional) const;

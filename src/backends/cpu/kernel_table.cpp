@@ -1,5 +1,7 @@
 // The tables of the CPU backend, as the build found them.
 #include "backends/cpu/kernel_table.h"
+
+#include "backend/kernel_files.h"
 #include "backends/cpu/cpu.h"
 
 namespace tenon::cpu
@@ -26,10 +28,7 @@ namespace tenon
 
 Backend cpuBackend()
 {
-    std::vector<Candidate> candidates;
-    for (cpu::KernelFile const& file : cpu::allKernelFiles())
-        candidates.insert(candidates.end(), file.candidates.begin(), file.candidates.end());
-    return Backend{"cpu", std::move(candidates)};
+    return Backend{"cpu", candidatesOf(cpu::allKernelFiles())};
 }
 
 } // namespace tenon

@@ -1,6 +1,7 @@
 // The tables of the CUDA backend, as the build found them.
 #include "backends/cuda/kernel_table.h"
 
+#include "backend/kernel_files.h"
 #include "backends/cuda/cuda.h"
 
 namespace tenon::cuda
@@ -27,10 +28,7 @@ namespace tenon
 
 Backend cudaBackend()
 {
-    std::vector<Candidate> candidates;
-    for (cuda::KernelFile const& file : cuda::allKernelFiles())
-        candidates.insert(candidates.end(), file.candidates.begin(), file.candidates.end());
-    return Backend{"cuda", std::move(candidates)};
+    return Backend{"cuda", candidatesOf(cuda::allKernelFiles())};
 }
 
 } // namespace tenon
