@@ -64,7 +64,7 @@ demo: libraries ## Read a scanned page: IMAGE=… for one of your own.
 
 test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
-	@$(PYTHON) -m pytest -q tests
+	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
 cuda-test: ## Try the CUDA backend on this machine's GPU: contract, kernels, networks, a few times; one table.
 	tools/cuda_test

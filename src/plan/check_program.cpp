@@ -86,6 +86,7 @@ class Checker
     {
         TENON_TRY(checkSizes());
         TENON_TRY(checkSources());
+        cancellationPoint();
         TENON_TRY(checkInstructions());
         TENON_TRY(checkControls(mProgram));
         TENON_TRY(checkSymbols());
@@ -100,6 +101,7 @@ class Checker
                 return std::move(checked).error().in("step '" + mProgram.steps[i].name + "'");
         }
         TENON_TRY(checkInPlace());
+        cancellationPoint();
         TENON_TRY(checkStreams(mProgram));
         return checkOutputs();
     }
@@ -223,6 +225,7 @@ class Checker
         mTensorOfIO.assign(mPlan.io.size(), -1);
         for (size_t i = 0; i < mProgram.tensors.size(); ++i)
         {
+            cancellationPoint();
             auto checked = checkTensor(static_cast<int32_t>(i));
             if (!checked)
                 return std::move(checked).error().in("tensor '" + mProgram.tensors[i].name + "'");
@@ -488,6 +491,7 @@ class Checker
     {
         for (size_t i = 0; i < mProgram.steps.size(); ++i)
         {
+            cancellationPoint();
             PlanStep const& step = mProgram.steps[i];
             std::set<int32_t> used;
             for (auto const& [output, input] : step.inPlace)

@@ -30,6 +30,7 @@ class Numbers
             number(ids.values, mNextValue, input);
         for (NodeId const id : graph.order())
         {
+            cancellationPoint();
             if (ids.nodes.size() <= static_cast<size_t>(id))
                 ids.nodes.resize(static_cast<size_t>(id) + 1, -1);
             ids.nodes[static_cast<size_t>(id)] = mNextNode++;

@@ -60,6 +60,7 @@ class Selector
     {
         for (size_t i = 0; i < mChoices.size(); ++i)
         {
+            cancellationPoint();
             mChoices[i].selected = cheapest(mChoices[i]);
             countWanted(i, 1);
         }
@@ -158,8 +159,12 @@ class Selector
         double cost{0.0};
         for (size_t const i : nodes)
             cost += mChoices[i].offer().cost;
+        CancellationCounter counter;
         for (ValueId const value : values)
+        {
+            counter.next();
             cost += valueCost(value);
+        }
         return cost;
     }
 
@@ -217,6 +222,7 @@ class Selector
         std::deque<size_t> open{seed};
         while (!open.empty())
         {
+            cancellationPoint();
             size_t const at = open.front();
             open.pop_front();
             int32_t const offer = offerIn(mChoices[at], layout);
@@ -244,6 +250,7 @@ class Selector
         std::map<size_t, size_t> before;
         for (auto const& [choice, offer] : group)
         {
+            cancellationPoint();
             nodes.insert(choice);
             addValues(choice, values);
             before[choice] = mChoices[choice].selected;
@@ -305,9 +312,12 @@ SeamCosts estimateSeams(Graph const& graph, Target const& target, std::span<int6
                 target.transfer.startMicroseconds + bytes / target.transfer.bytesPerMicrosecond;
     };
     for (NodeId const id : graph.order())
+    {
+        cancellationPoint();
         for (ValueId const input : graph.node(id).inputs)
             if (input != kNone)
                 add(input);
+    }
     for (GraphOutput const& output : graph.outputs())
         add(output.value);
     return costs;

@@ -171,29 +171,34 @@ class TimingMonitor final : public IProgressMonitor
     }
     void phaseStart(char const* phase, char const*, int32_t) noexcept override
     {
-        asked();
+        asked(std::string{"the start of "} + phase);
         mStarts[phase] = secondsWorked();
     }
-    bool stepComplete(char const*, int32_t) noexcept override
+    bool stepComplete(char const* phase, int32_t step) noexcept override
     {
-        asked();
+        asked("step " + std::to_string(step) + " of " + phase);
         return --mLeft > 0;
     }
     void phaseFinish(char const* phase) noexcept override
     {
-        asked();
+        asked(std::string{"the end of "} + phase);
         seconds[phase] += secondsWorked() - mStarts[phase];
     }
-    void asked()
+    void asked(std::string const& where)
     {
         double const now = secondsWorked(CLOCK_THREAD_CPUTIME_ID);
-        longest = std::max(longest, mLast < 0.0 ? 0.0 : now - mLast);
-        mLast = now;
+        if (mLast >= 0.0 && now - mLast > longest)
+        {
+            longest = now - mLast;
+            longestBefore = where;
+        }
+        mLast = secondsWorked(CLOCK_THREAD_CPUTIME_ID);
         ++questions;
     }
 
     std::map<std::string, double> seconds;
     double longest{0.0};
+    std::string longestBefore; //!< The question that ended it.
     int32_t questions{0};
 
   private:
@@ -274,7 +279,7 @@ void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderCon
     config.setProgressMonitor(&all);
     std::unique_ptr<IHostMemory> plan{builder.buildSerializedNetwork(network, config)};
     EXPECT_NE(plan, nullptr) << logger.errors();
-    EXPECT_LT(all.longest, kMaxUnasked);
+    EXPECT_LT(all.longest, kMaxUnasked) << "before " << all.longestBefore;
     std::mt19937 random{23};
     for (int32_t i = 0; i < 4; ++i)
     {
@@ -283,7 +288,8 @@ void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderCon
         double const start = secondsWorked(CLOCK_THREAD_CPUTIME_ID);
         plan.reset(builder.buildSerializedNetwork(network, config));
         EXPECT_EQ(plan, nullptr);
-        EXPECT_LT(some.longest, kMaxUnasked) << secondsWorked(CLOCK_THREAD_CPUTIME_ID) - start;
+        EXPECT_LT(some.longest, kMaxUnasked)
+            << "before " << some.longestBefore << ", after " << secondsWorked(CLOCK_THREAD_CPUTIME_ID) - start;
     }
     config.setProgressMonitor(nullptr);
 }
