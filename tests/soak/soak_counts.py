@@ -22,7 +22,7 @@ WEIGHTS = np.random.default_rng(7).standard_normal((DEPTH, DEPTH)).astype(np.flo
 
 
 def engine_of_tail() -> trt.ICudaEngine:
-    """Rows whose score is positive, through a product with weights, ReLU and a sum over each row; and their positions."""
+    """Rows of positive score, through a product with weights, ReLU and a sum over each row; and their positions."""
     builder = trt.Builder(LOGGER)
     network = builder.create_network(0)
     x = network.add_input("x", trt.float32, (-1, DEPTH))
