@@ -7,7 +7,9 @@
 //!   "profiles"   [{input: {"min", "opt", "max"}}], "activation_bytes_per_profile" [bytes]
 //!   "weights"    {"count", "bytes"}
 //!   "programs"   [{"device", "steps" [{"name", "kernel", "candidate", "tactic", "layer", "origins", "inputs",
-//!                "outputs"}]}]
+//!                "outputs"}], "memory"}]: tensors have "id" and "memory", the id of the one whose memory they share;
+//!                the program's "memory" {"profile", "bytes", "blocks" [{"offset", "bytes", "first", "last", "place",
+//!                "tensors"}]} tells where activations lie at that profile's largest shapes, from which step to which
 //!   "decisions"  [{"kind", "layer", "text"}]: fusions, refusals and tactics with their reasons
 //!   "plugins"    [{"name", "version", "namespace", "library", "generation"}]: what has to be registered before it is
 //!                loaded. "library": the path that the plan's builder had the creator from by loadLibrary, or "".

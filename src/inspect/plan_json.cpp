@@ -4,6 +4,8 @@
 #include "base/dims.h"
 #include "layers/layer_table.h"
 #include "layers/plugin.h"
+#include "plan/blocks.h"
+#include "plan/check.h"
 
 #include <array>
 
@@ -31,19 +33,46 @@ std::string extentsText(Program const& program, PlanTensor const& tensor)
     return text;
 }
 
-Json tensorOf(Program const& program, int32_t index)
+Json tensorOf(Plan const& plan, Program const& program, int32_t index)
 {
     if (index < 0)
         return nullptr;
     PlanTensor const& tensor = program.tensors.at(static_cast<size_t>(index));
-    constexpr std::array kKinds{"io", "activation", "weight", "values", "view"};
+    constexpr std::array kKinds{"io", "activation", "weight", "values", "view", "part"};
     Json json;
+    json["id"] = index;
+    json["memory"] = rootOf(program, index);
     json["name"] = tensor.name;
     json["kind"] = kKinds.at(static_cast<size_t>(tensor.kind));
     json["type"] = nameOf(tensor.dtype);
     json["shape"] = extentsText(program, tensor);
     json["layout"] = nameOf(tensor.layout);
     json["place"] = nameOf(tensor.place);
+    if (tensor.kind == PlanTensorKind::kWeight)
+        json["bytes"] = plan.weights.at(static_cast<size_t>(tensor.index)).bytes;
+    return json;
+}
+
+//! Where each block of the arena lies at the largest shapes of the first profile, and from which step to which.
+Json memoryOf(Plan const& plan, Program const& program)
+{
+    constexpr int64_t kAlignment{64}; // Those of the CPU; a device with pages of its own may take some bytes more.
+    if (plan.profiles.empty())
+        return nullptr;
+    BlockPlan const planned = planBlocks(plan, program, true);
+    Result<ArenaBound> const bound = boundArena(plan, program, planned, 0, kAlignment);
+    if (!bound)
+        return nullptr;
+    Json json{{"profile", 0}, {"bytes", bound->layout.bytes}, {"blocks", Json::array()}};
+    for (size_t i = 0; i < bound->blocks.size(); ++i)
+    {
+        ArenaBlock const& block = bound->blocks[i];
+        Json tensors = Json::array();
+        for (int32_t const tensor : planned.members[i])
+            tensors.push_back(program.tensors.at(static_cast<size_t>(tensor)).name);
+        json["blocks"].push_back({{"offset", bound->layout.offsets[i]}, {"bytes", block.bytes}, {"first", block.first},
+            {"last", block.last}, {"place", nameOf(block.place)}, {"tensors", std::move(tensors)}});
+    }
     return json;
 }
 
@@ -74,6 +103,8 @@ Json stepOf(Plan const& plan, Program const& program, size_t index)
     json["candidate"] = step.candidate;
     json["tactic"] = step.tactic;
     json["place"] = nameOf(step.place);
+    json["stream"] = step.stream;
+    json["estimated_us"] = step.cost;
     if (step.graphNode >= 0)
     {
         PlanNode const& node = plan.graph.nodes.at(static_cast<size_t>(step.graphNode));
@@ -86,10 +117,10 @@ Json stepOf(Plan const& plan, Program const& program, size_t index)
         json["code"] = plan.code.at(static_cast<size_t>(step.code)).name;
     json["inputs"] = Json::array();
     for (int32_t const input : step.inputs)
-        json["inputs"].push_back(tensorOf(program, input));
+        json["inputs"].push_back(tensorOf(plan, program, input));
     json["outputs"] = Json::array();
     for (int32_t const output : step.outputs)
-        json["outputs"].push_back(tensorOf(program, output));
+        json["outputs"].push_back(tensorOf(plan, program, output));
     return json;
 }
 
@@ -147,7 +178,8 @@ std::string planJson(Plan const& plan, int64_t fileBytes)
         Json steps = Json::array();
         for (size_t i = 0; i < program.steps.size(); ++i)
             steps.push_back(stepOf(plan, program, i));
-        json["programs"].push_back({{"device", program.device}, {"steps", std::move(steps)}});
+        json["programs"].push_back(
+            {{"device", program.device}, {"steps", std::move(steps)}, {"memory", memoryOf(plan, program)}});
     }
     json["decisions"] = Json::array();
     for (PlanDecision const& decision : plan.decisions)

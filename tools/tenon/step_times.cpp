@@ -1,0 +1,56 @@
+// StepTimes: medians over runs, of what the profiler is told.
+#include "step_times.h"
+
+#include "interruption.h"
+#include "machine.h"
+#include "statistics.h"
+
+#include <chrono>
+
+namespace tenon::cli
+{
+
+void StepTimes::reportLayerTime(char const* layerName, float milliseconds) noexcept
+{
+    mRun[layerName] += milliseconds;
+}
+
+void StepTimes::endRun()
+{
+    for (auto const& [name, milliseconds] : mRun)
+        mTimes[name].push_back(milliseconds);
+    mRun.clear();
+}
+
+Json StepTimes::medians() const
+{
+    Json json = Json::object();
+    for (auto const& [name, times] : mTimes)
+        json[name] = Sorted{times}.median();
+    return json;
+}
+
+Json measureSteps(Session& session, Shapes const& shapes, int32_t threads)
+{
+    using Clock = std::chrono::steady_clock;
+    constexpr int32_t kMinRuns{5};
+    constexpr int32_t kMaxRuns{200};
+    constexpr std::chrono::seconds kEnough{2};
+    session.prepare(shapes, 0);
+    for (int32_t i = 0; i < kMinRuns && !gInterrupted; ++i)
+        session.run();
+    StepTimes times;
+    session.context().setProfiler(&times);
+    Clock::time_point const start = Clock::now();
+    int32_t runs{0};
+    while (!gInterrupted && runs < kMaxRuns && (runs < kMinRuns || Clock::now() - start < kEnough))
+    {
+        session.run();
+        times.endRun();
+        ++runs;
+    }
+    session.context().setProfiler(nullptr);
+    return {{"cpu", cpuName()}, {"threads", threads}, {"runs", runs}, {"steps", times.medians()}};
+}
+
+} // namespace tenon::cli
