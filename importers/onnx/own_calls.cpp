@@ -60,6 +60,28 @@ std::string kindOfFile(std::span<char const> bytes)
     return textFrom(give, static_cast<void const*>(bytes.data()), bytes.size(), int32_t{1});
 }
 
+namespace
+{
+using AddRecurrentNetwork = void* (*)(void* network, TenonRecurrentNetwork const* recurrence);
+
+AddRecurrentNetwork addRecurrentNetworkCall()
+{
+    static auto const add = lookUp<AddRecurrentNetwork>("tenonAddRecurrentNetwork");
+    return add;
+}
+} // namespace
+
+bool hasRecurrentNetworks()
+{
+    return addRecurrentNetworkCall() != nullptr;
+}
+
+nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, TenonRecurrentNetwork const& recurrence)
+{
+    AddRecurrentNetwork const add = addRecurrentNetworkCall();
+    return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &recurrence));
+}
+
 std::string shownMessage(std::string const& message)
 {
     static auto const give = lookUp<char* (*)(char const*, int32_t)>("tenonShown");

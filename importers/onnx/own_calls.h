@@ -1,7 +1,9 @@
-// Calls of Tenon's beside the TensorRT API, for better messages; where the network is another library's there are none.
+// Calls of Tenon's beside the TensorRT API, for better messages and layers of our own; where the network is another
+// library's there are none.
 #pragma once
 
-#include "NvInferRuntime.h"
+#include "NvInfer.h"
+#include "tenon/network.h"
 
 #include <span>
 #include <string>
@@ -25,5 +27,10 @@ std::string shownMessage(std::string const& message);
 
 //! What the bytes of a file are that is no ONNX model, and what to do about it; empty when nobody knows.
 std::string kindOfFile(std::span<char const> bytes);
+
+//! A layer that the TensorRT API has not; null when there is no such call, or it refuses.
+nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, TenonRecurrentNetwork const& recurrence);
+//! Whether there is.
+bool hasRecurrentNetworks();
 
 } // namespace tenon::onnx

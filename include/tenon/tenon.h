@@ -9,6 +9,7 @@
 #include "tenon/host.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"
+#include "tenon/network.h"
 #include "tenon/profile.h"
 #include "tenon/run.h"
 #include "tenon/verify.h"

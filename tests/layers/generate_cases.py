@@ -1286,6 +1286,55 @@ def transformers():
         case("KVCacheUpdate", name, {}, [cache, update, np.array(starts, kind)], y)
 
 
+RECURRENT = {"Relu": (0, 0, 0), "Sigmoid": (1, 0, 0), "Tanh": (2, 0, 0), "HardSigmoid": (9, 0.2, 0.5)}
+
+
+def recurrence(name, op, direction="forward", lengths=None, batch=3, steps=5, inputs=4, hidden=6, **how):
+    """`how`: states, peepholes, no_bias; activations; and what the operator calls clip, linear_before_reset, …"""
+    gates, ways = {"RNN": 1, "GRU": 3, "LSTM": 4}[op], 2 if direction == "bidirectional" else 1
+    x = uniform(name + "x", steps, batch, inputs)
+    w, r = uniform(name + "w", ways, gates * hidden, inputs), uniform(name + "r", ways, gates * hidden, hidden)
+    operands = [x, w, r, None if how.pop("no_bias", False) else uniform(name + "b", ways, 2 * gates * hidden)]
+    operands.append(None if lengths is None else np.array(lengths, np.int32))
+    states = how.pop("states", False)
+    operands.append(uniform(name + "h", ways, batch, hidden) if states else None)
+    if op == "LSTM":
+        operands.append(uniform(name + "c", ways, batch, hidden) if states else None)
+        operands.append(uniform(name + "p", ways, 3 * hidden) if how.pop("peepholes", False) else None)
+    while operands[-1] is None:
+        operands.pop()
+    standard = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}[op]
+    names = how.get("activations", standard * ways)
+    outputs = ort(op, operands, 3 if op == "LSTM" else 2, 17, direction=direction, hidden_size=hidden, **how)
+    fields = {
+        "Cell": ["RNN", "GRU", "LSTM"].index(op),
+        "Direction": ["forward", "reverse", "bidirectional"].index(direction),
+        "Activations": [dict(zip(("Type", "Alpha", "Beta"), RECURRENT[n], strict=True)) for n in names],
+        "Clip": how.get("clip", 0.0),
+        "IsResetAfter": bool(how.get("linear_before_reset", 0)),
+        "IsCoupled": bool(how.get("input_forget", 0)),
+    }
+    case("RecurrentNetwork", name, fields, operands, outputs)
+
+
+def recurrences():
+    for op in ("RNN", "GRU", "LSTM"):
+        low = op.lower()
+        recurrence(f"{low}_forward", op)
+        recurrence(f"{low}_reverse_with_states", op, "reverse", states=True)
+        recurrence(f"{low}_both_with_lengths", op, "bidirectional", [5, 1, 3], states=True)
+        recurrence(f"{low}_without_bias", op, no_bias=True, batch=1, steps=1)
+        recurrence(f"{low}_clipped", op, clip=0.4)
+    recurrence("gru_reset_after", "GRU", linear_before_reset=1)
+    recurrence(
+        "gru_reset_after_both_with_lengths", "GRU", "bidirectional", [2, 4, 5], states=True, linear_before_reset=1
+    )
+    recurrence("lstm_peepholes", "LSTM", "bidirectional", peepholes=True, states=True)
+    recurrence("lstm_coupled", "LSTM", input_forget=1)
+    recurrence("lstm_other_activations", "LSTM", activations=["HardSigmoid", "Relu", "Tanh"])
+    recurrence("rnn_other_activations", "RNN", "bidirectional", activations=["Relu", "Sigmoid"])
+
+
 def main():
     for make in (
         activations,
@@ -1316,6 +1365,7 @@ def main():
         quantizations,
         dynamic_quantizations,
         transformers,
+        recurrences,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

@@ -21,6 +21,8 @@ VERIFIED: dict[str, Shapes] = {
     "unet": {"input": (1, 3, 48, 64)},
     "bert_base": {"input_ids": (2, 3), "attention_mask": (2, 3)},
     "gpt2": {"input_ids": (2, 3), "attention_mask": (2, 3)},
+    "llama_small": {"input_ids": (2, 3), "attention_mask": (2, 3)},
+    "rnn_lstm_gru": {"input": (2, 9, 80)},
     "ocr_detector": {"x": (1, 3, 64, 64)},
     "ocr_recognizer": {"x": (2, 3, 48, 96)},
     "ocr_classifier": {"x": (2, 3, 48, 96)},

@@ -82,6 +82,14 @@ MODELS: dict[str, Model] = {
         image("deeplabv3_mobilenet", size=320),
         text("bert_base", 30522, ((1, 128), (2, 33), (4, 64))),
         text("gpt2", 50257, ((1, 128), (2, 33), (4, 17))),
+        text("llama_small", 32000, ((1, 128), (2, 33), (1, 1))),
+        Model(
+            "rnn_lstm_gru",
+            "image",
+            tuple({"input": (n, steps, 80)} for n, steps in ((1, 100), (2, 33), (4, 17), (1, 1), (3, 250))),
+            {"input": (1, 100, 80)},
+            ({"input": (1, 1, 80)}, {"input": (1, 100, 80)}, {"input": (4, 300, 80)}),
+        ),
         text("dynamo_bert4", 30522, ((2, 64),), dynamic=False),
         Model("dynamo_resnet18", "image", ({"input": (1, 3, 224, 224)},), {"input": (1, 3, 224, 224)}),
         ocr(

@@ -1,6 +1,8 @@
-// RNN, GRU and LSTM: one product for all steps of a direction outside, and a loop over the steps.
+// RNN, GRU and LSTM: a layer of their own; where the network has none, or not with these operands, one product for all
+// steps of a direction outside, and a loop over the steps.
 #include "../network.h"
 #include "../operators.h"
+#include "../own_calls.h"
 
 #include <algorithm>
 #include <array>
@@ -27,18 +29,22 @@ struct Activated
     float beta{0.0F};
     bool takesAlpha{false};
     bool takesBeta{false};
+    bool needsLoop{false}; //!< The layer does not know it.
 };
 
 constexpr std::array kActivated{
-    Activated{"relu", ActivationType::kRELU}, Activated{"tanh", ActivationType::kTANH},
+    Activated{"relu", ActivationType::kRELU},
+    Activated{"tanh", ActivationType::kTANH},
     Activated{"sigmoid", ActivationType::kSIGMOID},
     Activated{"leakyrelu", ActivationType::kLEAKY_RELU, 0.01F, 0.0F, true},
-    Activated{"thresholdedrelu", ActivationType::kTHRESHOLDED_RELU, 1.0F, 0.0F, true},
+    Activated{"thresholdedrelu", ActivationType::kTHRESHOLDED_RELU, 1.0F, 0.0F, true, false, true},
     Activated{"scaledtanh", ActivationType::kSCALED_TANH, 1.0F, 1.0F, true, true},
     Activated{"hardsigmoid", ActivationType::kHARD_SIGMOID, 0.2F, 0.5F, true, true},
-    Activated{"elu", ActivationType::kELU, 1.0F, 0.0F, true}, Activated{"softsign", ActivationType::kSOFTSIGN},
-    Activated{"softplus", ActivationType::kSOFTPLUS, 1.0F, 1.0F},
-    Activated{"affine", ActivationType::kRELU, 1.0F, 0.0F, true, true}, // A product and a sum: see applied().
+    Activated{"elu", ActivationType::kELU, 1.0F, 0.0F, true, false, true},
+    Activated{"softsign", ActivationType::kSOFTSIGN, 0.0F, 0.0F, false, false, true},
+    Activated{"softplus", ActivationType::kSOFTPLUS, 1.0F, 1.0F, false, false, true},
+    // A product and a sum: see applied().
+    Activated{"affine", ActivationType::kRELU, 1.0F, 0.0F, true, true, true},
 };
 
 std::string lower(std::string text)
@@ -168,6 +174,58 @@ class Recurrent
             return ofDirection(given, direction);
         }
         return expandTo(mNode, mNode.filled(0.0, mType, {1, 1}), {mBatch, mHidden});
+    }
+
+    // ---- One layer for all.
+    //! Whether there is a layer that has kernels for what the node asks for.
+    bool isOneLayer() const
+    {
+        bool const needsLoop =
+            std::any_of(mActivations.begin(), mActivations.end(), [](Activated const& each) { return each.needsLoop; });
+        return hasRecurrentNetworks() && mType == DataType::kFLOAT && mNode.in(1).isConstant()
+            && mNode.in(2).isConstant() && !needsLoop;
+    }
+    Outputs oneLayer()
+    {
+        std::vector<int32_t> types;
+        std::vector<float> alphas;
+        std::vector<float> betas;
+        for (Activated const& each : mActivations)
+        {
+            types.push_back(static_cast<int32_t>(each.type));
+            alphas.push_back(each.alpha);
+            betas.push_back(each.beta);
+        }
+        TenonRecurrentNetwork recurrence{};
+        recurrence.cell = mGates == 1 ? 0 : mGates == 3 ? 1 : 2;
+        recurrence.direction = mDirections == 2 ? 2 : mIsReverse ? 1 : 0;
+        recurrence.isResetAfter = mNode.intOr("linear_before_reset", 0) != 0 ? 1 : 0;
+        recurrence.isCoupled = mNode.intOr("input_forget", 0) != 0 ? 1 : 0;
+        recurrence.clip = std::max(mClip, 0.0F);
+        recurrence.activationCount = static_cast<int32_t>(types.size());
+        recurrence.activations = types.data();
+        recurrence.alphas = alphas.data();
+        recurrence.betas = betas.data();
+        recurrence.tensors[0] = &mNode.tensor(mX);
+        for (int input = 1; input < 8; ++input)
+        {
+            bool const isState = input == 5 || input == 6;
+            if (mNode.has(input))
+            {
+                recurrence.tensors[input] = &mNode.tensor(
+                    isState && mIsBatchFirst ? mNode.transpose(mNode.in(input), {1, 0, 2}) : mNode.in(input));
+            }
+        }
+        nvinfer1::ILayer* const layer = mNode.added(addRecurrentNetwork(mNode.api(), recurrence));
+        Outputs outputs;
+        for (int32_t i = 0; i < (mGates == 4 ? 3 : 2); ++i)
+        {
+            Value const value = mNode.output(layer, {}, i);
+            outputs.push_back(!mIsBatchFirst ? value
+                    : i == 0                 ? mNode.transpose(value, {2, 0, 1, 3})
+                                             : mNode.transpose(value, {1, 0, 2}));
+        }
+        return outputs;
     }
 
     // ---- The loop of a direction.
@@ -347,6 +405,10 @@ void take(Recurrent& r, Given& given, IRecurrenceLayer& hidden, Value const& val
 Outputs importRnn(Node& node)
 {
     Recurrent r{node, 1, {"Tanh"}};
+    if (r.isOneLayer())
+    {
+        return r.oneLayer();
+    }
     Given given;
     for (int64_t d = 0; d < r.directions(); ++d)
     {
@@ -367,6 +429,10 @@ Outputs importRnn(Node& node)
 Outputs importGru(Node& node)
 {
     Recurrent r{node, 3, {"Sigmoid", "Tanh"}};
+    if (r.isOneLayer())
+    {
+        return r.oneLayer();
+    }
     bool const isResetAfter = node.intOr("linear_before_reset", 0) != 0;
     Given given;
     for (int64_t d = 0; d < r.directions(); ++d)
@@ -400,6 +466,10 @@ Outputs importGru(Node& node)
 Outputs importLstm(Node& node)
 {
     Recurrent r{node, 4, {"Sigmoid", "Tanh", "Tanh"}};
+    if (r.isOneLayer())
+    {
+        return r.oneLayer();
+    }
     bool const isCoupled = node.intOr("input_forget", 0) != 0;
     Given given;
     for (int64_t d = 0; d < r.directions(); ++d)

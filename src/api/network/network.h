@@ -23,6 +23,7 @@
 namespace tenon
 {
 class Device;
+struct RecurrentNetwork;
 struct SampleInputs;
 } // namespace tenon
 
@@ -269,6 +270,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     nvinfer1::ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, nvinfer1::CumulativeOperation operation,
         bool exclusive, bool reverse) noexcept override;
     nvinfer1::IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
+    //! Null inputs are absent. For tenonAddRecurrentNetwork.
+    nvinfer1::ILayer* addRecurrentNetwork(RecurrentNetwork fields, std::vector<ITensor const*> const& inputs) noexcept;
     nvinfer1::IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, char const* equation) noexcept override;
     nvinfer1::INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass) noexcept override;
     nvinfer1::INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,

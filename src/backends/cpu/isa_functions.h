@@ -4,6 +4,7 @@
 #include "backends/cpu/depthwise.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/grid_points.h"
+#include "backends/cpu/recurrent_step.h"
 #include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
 #include "backends/cpu/tape_run.h"
@@ -16,7 +17,9 @@
 // clang-format off
 #define TENON_ISA_FUNCTIONS(Row)                                                                                       \
     /* Elements [first, last) of the output, in its order. */                                                          \
-    Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))
+    Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
+    /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \
+    Row(void, runRecurrentStep, (RecurrentStep const& step, int32_t part, int64_t firstBlock, int64_t lastBlock))
 
 #define TENON_STORAGE_FUNCTIONS(Row)                                                                                   \
     /* `scratch` has gemmScratch floats. */                                                                            \

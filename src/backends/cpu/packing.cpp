@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace tenon::cpu
 {
@@ -17,6 +18,7 @@ namespace tenon::cpu
 namespace
 {
 constexpr std::string_view kConvolutionPrefix{"convolution16/"};
+constexpr std::string_view kRecurrencePrefix{"recurrence16/"};
 
 //! Position in panels of 16 columns.
 int64_t panelPosition(int64_t depth, int64_t k, int64_t column)
@@ -74,6 +76,7 @@ std::string Packing::name() const
     case Kind::kColumnsTransposed: return "columns16t";
     case Kind::kConvolution: return fmt::format("{}{}", kConvolutionPrefix, groups);
     case Kind::kDeconvolution: return "deconvolution16";
+    case Kind::kRecurrence: return fmt::format("{}{}", kRecurrencePrefix, groups);
     default: return "depthwise";
     }
 }
@@ -84,10 +87,13 @@ Result<Packing> packingOf(std::string_view name)
              Packing::Kind::kDeconvolution, Packing::Kind::kDepthwise})
         if (Packing{kind}.name() == name)
             return Packing{kind};
-    if (name.substr(0, kConvolutionPrefix.size()) == kConvolutionPrefix)
+    for (auto const& [kind, prefix] : {std::pair{Packing::Kind::kConvolution, kConvolutionPrefix},
+             std::pair{Packing::Kind::kRecurrence, kRecurrencePrefix}})
     {
-        std::string_view const digits = name.substr(kConvolutionPrefix.size());
-        Packing packing{Packing::Kind::kConvolution};
+        if (name.substr(0, prefix.size()) != prefix)
+            continue;
+        std::string_view const digits = name.substr(prefix.size());
+        Packing packing{kind};
         auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), packing.groups);
         if (problem == std::errc{} && end == digits.data() + digits.size() && packing.groups >= 1)
             return packing;
@@ -99,6 +105,11 @@ int64_t Packing::size(std::vector<int64_t> const& given) const
 {
     if (tenon::bytesOf(DType::kFLOAT, Layout::kLinear, given) < 0)
         return -1;
+    if (kind == Kind::kRecurrence)
+    {
+        bool const fits = given.size() == 3 && given[1] % groups == 0;
+        return fits ? given[0] * groups * packedSize(given[2], given[1] / groups) : -1;
+    }
     bool const isMatrix = kind == Kind::kColumns || kind == Kind::kColumnsTransposed;
     std::vector<int64_t> const extents = isMatrix ? asMatrix(given) : asImage(given);
     if (extents.size() != (isMatrix ? 2U : 4U))
@@ -114,6 +125,23 @@ int64_t Packing::size(std::vector<int64_t> const& given) const
     case Kind::kDeconvolution: return extents[2] * packedSize(extents[0], extents[3] * extents[1]);
     default: return extents[1] == 1 ? volumeOf(extents) : -1;
     }
+}
+
+template <typename Visit>
+void Packing::forEachRecurrent(std::vector<int64_t> const& e, Visit const& visit) const
+{
+    int64_t const hidden = e[1] / groups;
+    int64_t const panels = panelsOf(hidden) * groups;
+    CancellationCounter counter;
+    for (int64_t direction = 0; direction < e[0]; ++direction)
+        for (int64_t row = 0; row < e[1]; ++row)
+            for (int64_t k = 0; k < e[2]; ++k)
+            {
+                counter.next();
+                int64_t const unit = row % hidden;
+                int64_t const panel = direction * panels + unit / kPanel * groups + row / hidden;
+                visit((panel * e[2] + k) * kPanel + unit % kPanel);
+            }
 }
 
 //! visit(position of the element in the packed form), elements in row-major order.
@@ -133,6 +161,8 @@ void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) con
             }
         return;
     }
+    if (kind == Kind::kRecurrence)
+        return forEachRecurrent(given, visit);
     std::vector<int64_t> const e = asImage(given);
     int64_t const maps = e[0] / groups;
     int64_t const depth = e[1] * e[2] * e[3];

@@ -17,6 +17,7 @@ namespace tenon::cpu
 //!   "convolution16/g" [g·maps][channels][y][x]: g matrices of depth y·x·channels (in this order) and `maps` columns
 //!   "deconvolution16" [channels][maps][y][x]: y matrices of depth `channels` and x·maps columns (in this order)
 //!   "depthwise"       [channels][1][y][x] as [y][x][channels], no panels
+//!   "recurrence16/g"  [directions][g·hidden][depth]: per direction panels of 16 of each of the g parts in turn
 //! Kernels of rank 3 lack y; matrices may have leading extents of 1.
 struct Packing
 {
@@ -27,6 +28,7 @@ struct Packing
         kConvolution,
         kDeconvolution,
         kDepthwise,
+        kRecurrence,
     };
     Kind kind{Kind::kColumns};
     int64_t groups{1};
@@ -41,6 +43,8 @@ struct Packing
   private:
     template <typename Visit>
     void forEach(std::vector<int64_t> const& extents, Visit const& visit) const;
+    template <typename Visit>
+    void forEachRecurrent(std::vector<int64_t> const& extents, Visit const& visit) const;
 };
 
 //! Extents of a 1-D image or kernel as those of a 2-D one whose height is 1.

@@ -1,0 +1,46 @@
+//! \file
+//! Layers that the TensorRT API has not.
+#ifndef TENON_NETWORK_H
+#define TENON_NETWORK_H
+
+#include "tenon/base.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+    //! A recurrent network over all steps of its sequences, as ONNX defines RNN, GRU and LSTM.
+    typedef struct TenonRecurrentNetwork
+    {
+        int32_t cell;         //!< 0: RNN, 1: GRU, 2: LSTM.
+        int32_t direction;    //!< 0: forward, 1: backward, 2: both.
+        int32_t isResetAfter; //!< Of a GRU: the reset gate multiplies what the state's product gave, biases included.
+        int32_t isCoupled;    //!< Of an LSTM: the forget gate is 1 minus the input gate.
+        float clip;           //!< Gates are clipped to [-clip, clip] before they are activated; 0: they are not.
+
+        int32_t activationCount; //!< 1 for RNN, 2 for GRU, 3 for LSTM; twice that for both directions.
+        //! nvinfer1::ActivationType: kRELU, kSIGMOID, kTANH, kLEAKY_RELU, kHARD_SIGMOID or kSCALED_TANH; and the
+        //! parameters of each.
+        int32_t const* activations;
+        float const* alphas;
+        float const* betas;
+
+        //! nvinfer1::ITensor: x [steps, batch, inputs]; W [directions, gates * hidden, inputs];
+        //! R [directions, gates * hidden, hidden]; and, null for none: biases [directions, 2 * gates * hidden], lengths
+        //! of the sequences [batch] (integers), first hidden and first cell state [directions, batch, hidden], peepholes
+        //! [directions, 3 * hidden]. Gates stand in the order of ONNX.
+        void* tensors[8];
+    } TenonRecurrentNetwork;
+
+    //! Adds the layer to a network. Its outputs: all hidden states [steps, directions, batch, hidden], the last hidden
+    //! state [directions, batch, hidden] and, of an LSTM, the last cell state.
+    //! \param network an nvinfer1::INetworkDefinition of this library.
+    //! \return an nvinfer1::ILayer of the network's; null after a report to the builder's logger and recorder.
+    TENON_CALL void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) TENON_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TENON_NETWORK_H

@@ -1,0 +1,33 @@
+// RecurrentLayer: a recurrence in a network. Users reach it by a call of our own; its public class is that of 8.x.
+#pragma once
+
+#include "api/network/layer_base.h"
+#include "layers/recurrent_network.h"
+
+namespace tenon::api
+{
+
+class RecurrentLayer final : public nvinfer1::IRNNv2Layer, public missing::RNNv2Layer, public LayerBase
+{
+  public:
+    RecurrentLayer(Network& network, RecurrentNetwork fields);
+    nvinfer1::ILayer* layerFront() noexcept override
+    {
+        return this;
+    }
+    LayerPtr fieldsAsLayer() const override
+    {
+        return makeLayer(mFields);
+    }
+
+  protected:
+    void notImplemented(char const* call) const noexcept override
+    {
+        LayerBase::notImplemented(call);
+    }
+
+  private:
+    RecurrentNetwork mFields;
+};
+
+} // namespace tenon::api
