@@ -37,8 +37,10 @@ def model_of(nodes, inputs, outputs, constants=(), opset: int = 17) -> onnx.Mode
     )
 
 
-def recurrent(op: str, *, lengths: bool = False, initial: bool = False, peepholes: bool = False, **attributes):
-    """The model of one node, and what it is run with."""
+def recurrent(op: str, known: bool, *, lengths: bool = False, initial: bool = False, peepholes: bool = False,
+              **attributes):  # fmt: skip
+    """The model of one node, and what it is run with. `known`: weights are constants, and the node becomes one layer;
+    else it becomes a loop."""
     directions = 2 if attributes.get("direction") == "bidirectional" else 1
     constants = [
         ("w", random(1, directions, GATES[op] * HIDDEN, INPUTS)),
@@ -47,6 +49,9 @@ def recurrent(op: str, *, lengths: bool = False, initial: bool = False, peephole
     ]
     names = ["x", "w", "r", "b", "lengths" if lengths else "", "h0" if initial else ""]
     inputs = [("x", TensorProto.FLOAT, ["steps", BATCH, INPUTS])]
+    given = {} if known else dict(constants[:2])
+    constants = constants[len(given) :]
+    inputs += [(name, TensorProto.FLOAT, list(array.shape)) for name, array in given.items()]
     if lengths:
         inputs.append(("lengths", TensorProto.INT32, [BATCH]))
     if initial:
@@ -62,28 +67,32 @@ def recurrent(op: str, *, lengths: bool = False, initial: bool = False, peephole
     node = helper.make_node(op, names, [name for name, _ in outputs], hidden_size=HIDDEN, **attributes)
     runs = []
     for steps in LENGTHS:
-        feed = {"x": random(10 + steps, steps, BATCH, INPUTS)}
+        feed = {"x": random(10 + steps, steps, BATCH, INPUTS)} | given
         if lengths:
             feed["lengths"] = np.array([steps, max(steps - 2, 1), 1], np.int32)
         runs.append(feed)
     return model_of([node], inputs, outputs, constants), runs
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["layer", "loop"])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
-def test_directions_and_lengths(op: str, direction: str) -> None:
-    compare(*recurrent(op, direction=direction))
-    compare(*recurrent(op, direction=direction, lengths=True, initial=True))
+def test_directions_and_lengths(op: str, direction: str, known: bool) -> None:
+    compare(*recurrent(op, known, direction=direction))
+    compare(*recurrent(op, known, direction=direction, lengths=True, initial=True))
 
 
-def test_what_cells_can_be_told() -> None:
-    compare(*recurrent("GRU", linear_before_reset=1, initial=True))
-    compare(*recurrent("LSTM", peepholes=True, initial=True, direction="bidirectional"))
-    compare(*recurrent("LSTM", peepholes=True, input_forget=1))
-    compare(*recurrent("LSTM", clip=0.5))
-    compare(*recurrent("RNN", activations=["LeakyRelu"], activation_alpha=[0.3]))
-    compare(*recurrent("GRU", activations=["HardSigmoid", "Softsign"], activation_alpha=[0.3], activation_beta=[0.4]))
-    compare(*recurrent("LSTM", activations=["Sigmoid", "ScaledTanh", "Elu"], activation_alpha=[0.7, 0.5],
+@pytest.mark.parametrize("known", [True, False], ids=["layer", "loop"])
+def test_what_cells_can_be_told(known: bool) -> None:
+    compare(*recurrent("GRU", known, linear_before_reset=1, initial=True))
+    compare(*recurrent("LSTM", known, peepholes=True, initial=True, direction="bidirectional"))
+    compare(*recurrent("LSTM", known, peepholes=True, input_forget=1))
+    compare(*recurrent("LSTM", known, clip=0.5))
+    compare(*recurrent("RNN", known, activations=["LeakyRelu"], activation_alpha=[0.3]))
+    compare(
+        *recurrent("GRU", known, activations=["HardSigmoid", "Softsign"], activation_alpha=[0.3], activation_beta=[0.4])
+    )
+    compare(*recurrent("LSTM", known, activations=["Sigmoid", "ScaledTanh", "Elu"], activation_alpha=[0.7, 0.5],
                        activation_beta=[0.9]))  # fmt: skip
 
 

@@ -143,7 +143,7 @@ TEST_P(CpuAllocation, seenShapesRunWithoutAllocating)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, CpuAllocation, testing::ValuesIn(cpuCases().subspan(0, 10)),
+INSTANTIATE_TEST_SUITE_P(Networks, CpuAllocation, testing::ValuesIn(cpuCases().subspan(0, 11)),
     [](testing::TestParamInfo<CpuCase> const& info) { return std::string{info.param.name}; });
 
 } // namespace tenon::test

@@ -4,6 +4,7 @@
 #include "api/faces/face_calls.h"
 #include "ir/host_tensor.h"
 #include "support/device.h"
+#include "tenon/network.h"
 
 #include <cmath>
 
@@ -354,9 +355,34 @@ void found(CpuNetwork& net)
     net.output(pairs, "places");
 }
 
+//! Both ways through sequences, with units that fill no vector; in float32, which alone has a kernel.
+void recurrent(CpuNetwork& net)
+{
+    constexpr int64_t kHidden{40};
+    auto const in = [&net](Tensor& x, DataType type) { return net.get().addCast(x, type)->getOutput(0); };
+    Tensor& x = net.input("x", {1, 2, 24}, {30, 2, 24}, {90, 5, 24});
+    int32_t const activations[]{1, 2, 2, 1, 2, 2};
+    float const none[6]{};
+    TenonRecurrentNetwork recurrent{};
+    recurrent.cell = 2;
+    recurrent.direction = 2;
+    recurrent.activationCount = 6;
+    recurrent.activations = activations;
+    recurrent.alphas = none;
+    recurrent.betas = none;
+    recurrent.tensors[0] = in(x, DataType::kFLOAT);
+    recurrent.tensors[1] = in(net.floats({2, 4 * kHidden, 24}, 0.2F), DataType::kFLOAT);
+    recurrent.tensors[2] = in(net.floats({2, 4 * kHidden, kHidden}, 0.2F), DataType::kFLOAT);
+    recurrent.tensors[3] = in(net.floats({2, 8 * kHidden}), DataType::kFLOAT);
+    auto* const layer = static_cast<ILayer*>(tenonAddRecurrentNetwork(&net.get(), &recurrent));
+    net.output(*in(*layer->getOutput(0), net.type()), "all");
+    Tensor& last = net.binary(*layer->getOutput(1), *layer->getOutput(2), Ewise::kPROD);
+    net.output(*in(last, net.type()), "last");
+}
+
 constexpr CpuCase kCases[]{{"convolutions", convolutions}, {"tiles", tiles}, {"depthwise", depthwise},
     {"products", products}, {"attention", attention}, {"pointwise", pointwise}, {"rows", rows}, {"pictures", pictures},
-    {"moves", moves}, {"searches", searches}, {"found", found}};
+    {"moves", moves}, {"searches", searches}, {"recurrent", recurrent}, {"found", found}};
 } // namespace
 
 std::span<CpuCase const> cpuCases() noexcept
