@@ -85,6 +85,11 @@ class Inputs
     {
         return mSymbols;
     }
+    //! Others in the same place: what a layer hands to the rules of one that it is made of.
+    Inputs with(std::vector<Input> inputs) const
+    {
+        return Inputs{std::move(inputs), mLayerName, mSymbols, mFirstOutput, mScope};
+    }
 
   private:
     std::vector<Input> mInputs;

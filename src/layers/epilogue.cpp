@@ -2,6 +2,7 @@
 #include "layers/epilogue.h"
 
 #include "layers/activation.h"
+#include "layers/quantization.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,6 +59,11 @@ Expr Epilogue::body(EpilogueStep const& step, Expr const& x, Expr const& extra)
         return x + extra;
     if (step.kind == EpilogueKind::kMultiply)
         return x * extra;
+    if (step.kind == EpilogueKind::kRound)
+    {
+        Expr const scale{static_cast<double>(step.alpha)};
+        return dequantizedExpr(quantizedExpr(x, scale, DType::kINT8), scale, DType::kFLOAT);
+    }
     EpilogueFunction const* const function = epilogueFunction(step.kind);
     if (function == nullptr) // kLinear.
         return Expr{static_cast<double>(step.alpha)} * x + Expr{static_cast<double>(step.beta)};

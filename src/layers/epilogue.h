@@ -37,6 +37,7 @@ enum class EpilogueKind : uint8_t
     kAdd,         //!< Plus the next extra input (broadcast to the output).
     kMultiply,    //!< Times the next extra input.
     kLinear = 13, //!< alpha · x + beta.
+    kRound = 14,  //!< Quantized to int8 by the scale alpha, and dequantized.
 #define TENON_EPILOGUE_FUNCTION(number, Name, ...) k##Name = number,
     TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
 #undef TENON_EPILOGUE_FUNCTION

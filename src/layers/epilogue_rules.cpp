@@ -8,8 +8,10 @@ Result<Done> verifyEpilogue(Epilogue const& epilogue)
 {
     for (EpilogueStep const& step : epilogue.steps)
         if (step.kind > EpilogueKind::kMultiply && step.kind != EpilogueKind::kLinear
-            && epilogueFunction(step.kind) == nullptr)
+            && step.kind != EpilogueKind::kRound && epilogueFunction(step.kind) == nullptr)
             return badArgument("unknown epilogue step {}", static_cast<int32_t>(step.kind));
+        else if (step.kind == EpilogueKind::kRound && !(step.alpha > 0.0F))
+            return badArgument("an epilogue rounds by a scale of {}, which must be above 0", step.alpha);
     return Done{};
 }
 

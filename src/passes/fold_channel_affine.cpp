@@ -4,7 +4,9 @@
 #include "layers/deconvolution.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantized_convolution.h"
 #include "layers/scale.h"
+#include "passes/int8_products.h"
 #include "passes/rules.h"
 
 #include <algorithm>
@@ -105,6 +107,16 @@ std::shared_ptr<Constant const> scaled(Constant const& weights, std::vector<doub
     return host.toConstant();
 }
 
+//! The same of an int8 product's scales, of which there may be one for all channels.
+std::shared_ptr<Constant const> scaledScales(Constant const& scales, std::vector<double> const& factors)
+{
+    HostTensor const before = HostTensor::fromConstant(scales);
+    HostTensor host{DType::kFLOAT, {std::ssize(factors)}};
+    for (size_t i = 0; i < factors.size(); ++i)
+        host.set(static_cast<int64_t>(i), before.real(before.count() == 1 ? 0 : static_cast<int64_t>(i)) * factors[i]);
+    return host.toConstant();
+}
+
 std::shared_ptr<Constant const> shiftedBias(Constant const* bias, DType dtype, Affine const& affine, size_t channels)
 {
     HostTensor host{dtype, {static_cast<int64_t>(channels)}};
@@ -129,6 +141,7 @@ struct Target
     size_t channels{0};
     std::function<int64_t(int64_t)> channelOf; //!< Of an element of the weights.
     bool hasEpilogue{false};
+    size_t weightInput{1}; //!< Of an int8 product: its scales.
 };
 
 std::optional<Target> targetAt(Graph const& graph, ValueId value)
@@ -152,6 +165,15 @@ std::optional<Target> targetAt(Graph const& graph, ValueId value)
         int64_t const window = extents.empty() ? 1 : std::max<int64_t>(volumeOf(extents) / (extents[0] * maps), 1);
         return Target{node, 1, static_cast<size_t>(conv->nbOutputMaps),
             [=](int64_t i) { return i / window / maps / in * maps + i / window % maps; }, !conv->epilogue.empty()};
+    }
+    if (std::optional<Int8Product> const product = int8ProductOf(node))
+    {
+        size_t const axis = as<QuantizedConvolution>(*node->layer) != nullptr ? 1 : shape.size() - 1;
+        std::optional<int64_t> const channels = shape[axis].constant();
+        if (!channels || product->outputScale > 0.0F || graph.constantOf(node->input(1)) == nullptr)
+            return std::nullopt;
+        return Target{node, axis, static_cast<size_t>(*channels), [](int64_t i) { return i; },
+            !product->epilogue.empty(), QuantizedOperands::kScales};
     }
     auto const* product = layerOf<MatrixMultiply>(node);
     std::optional<int64_t> const columns = shape.empty() ? std::nullopt : shape.back().constant();
@@ -190,7 +212,7 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node)
         return skip("another layer reads what would be scaled");
     if (target.hasEpilogue)
         return skip(); // The scale comes after an activation.
-    Constant const* weights = graph.constantOf(target.node->input(1));
+    Constant const* weights = graph.constantOf(target.node->input(target.weightInput));
     Constant const* bias = graph.constantOf(target.node->input(2));
     if ((weights == nullptr && !affine->scale.empty()) || (bias == nullptr && target.node->input(2) != kNone))
         return skip("the weights are not constant");
@@ -199,8 +221,9 @@ Rewrite foldChannelAffine(Graph const& graph, Node const& node)
     Patch patch{graph, node};
     patch.covers({target.node->id, node.id});
     if (!affine->scale.empty())
-        inputs[1] =
-            patch.constant(graph.value(target.node->input(1)).name, scaled(*weights, affine->scale, target.channelOf));
+        inputs[target.weightInput] = patch.constant(graph.value(target.node->input(target.weightInput)).name,
+            target.weightInput == 1 ? scaled(*weights, affine->scale, target.channelOf)
+                                    : scaledScales(*weights, affine->scale));
     if (bias != nullptr || !affine->shift.empty())
         inputs[2] = patch.constant(
             target.node->name + " bias", shiftedBias(bias, graph.typeOf(*source).dtype, *affine, target.channels));

@@ -1,6 +1,9 @@
-// fold-constants: a node whose result is known while building becomes a constant: through the layer's reference, from
+// fold-constants, fold-weights: a node whose result is known while building becomes a constant: through the layer's reference, from
 // what is known of a shape tensor, or as the same memory under other extents.
+#include "layers/convolution.h"
+#include "layers/dequantize.h"
 #include "layers/fill.h"
+#include "layers/matrix_multiply.h"
 #include "layers/shuffle.h"
 #include "passes/rules.h"
 
@@ -122,6 +125,20 @@ std::shared_ptr<Constant const> transposed(Graph const& graph, Node const& node)
     return made;
 }
 
+//! Weights that a product reads dequantized: a device may multiply their int8 numbers.
+bool areInt8Weights(Graph const& graph, Node const& node)
+{
+    if (as<Dequantize>(*node.layer) == nullptr || graph.typeOf(node.input(0)).dtype != DType::kINT8
+        || graph.typeOf(node.output()).rank() < 2)
+        return false;
+    return std::ranges::any_of(graph.uses(node.output()), [&](Use const& use) {
+        Node const& reader = graph.node(use.node);
+        return as<Shuffle>(*reader.layer) != nullptr
+            || ((as<Convolution>(*reader.layer) != nullptr || as<MatrixMultiply>(*reader.layer) != nullptr)
+                && use.operand == 1 && graph.constantOf(reader.input(0)) == nullptr);
+    });
+}
+
 Rewrite replaceBy(Graph const& graph, Node const& node, std::shared_ptr<Constant const> constant)
 {
     Patch patch{graph, node};
@@ -154,6 +171,13 @@ Rewrite throughReference(Graph const& graph, Node const& node)
 } // namespace
 
 Rewrite foldConstants(Graph const& graph, Node const& node)
+{
+    if (areInt8Weights(graph, node))
+        return skip("int8 weights of a product");
+    return foldWeights(graph, node);
+}
+
+Rewrite foldWeights(Graph const& graph, Node const& node)
 {
     if (node.outputs.empty() || node.layer->hasSideEffects())
         return skip();

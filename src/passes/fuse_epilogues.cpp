@@ -1,9 +1,12 @@
-// Rules that move what follows a convolution or matrix product into it: fuse-activation, fuse-residual.
+// Rules that move what follows a convolution or matrix product into it: fuse-activation, fuse-residual; and fuse-int8-activation.
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantized_convolution.h"
+#include "layers/quantized_matrix_multiply.h"
 #include "passes/activation_match.h"
+#include "passes/int8_products.h"
 #include "passes/rules.h"
 
 #include <algorithm>
@@ -25,6 +28,10 @@ Epilogue const* epilogueOf(Node const* node)
         return &conv->epilogue;
     if (auto const* product = layerOf<MatrixMultiply>(node))
         return &product->epilogue;
+    if (auto const* conv = layerOf<QuantizedConvolution>(node))
+        return conv->outputScale == 0.0F ? &conv->product.epilogue : nullptr;
+    if (auto const* product = layerOf<QuantizedMatrixMultiply>(node))
+        return product->outputScale == 0.0F ? &product->product.epilogue : nullptr;
     return nullptr;
 }
 
@@ -41,6 +48,11 @@ LayerPtr withStep(Node const& node, EpilogueStep const& step)
         return withStep(*conv, step);
     if (auto const* conv = layerOf<Deconvolution>(&node))
         return withStep(*conv, step);
+    if (std::optional<Int8Product> product = int8ProductOf(&node))
+    {
+        product->epilogue.steps.push_back(step);
+        return withProduct(node, *product);
+    }
     return withStep(*layerOf<MatrixMultiply>(&node), step);
 }
 
@@ -147,7 +159,9 @@ class ActivationRegion
 };
 } // namespace
 
-Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits)
+namespace
+{
+Rewrite fuseActivation(Graph const& graph, Node const& node, FusionLimits const& limits, size_t steps, bool isInt8)
 {
     if (!pointwiseBody(graph, node) || !limits.epilogueTypes.has(graph.typeOf(node.output()).dtype))
         return skip();
@@ -158,7 +172,9 @@ Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionL
     if (!region.isClosed(node.output()))
         return skip(); // Usually part of a longer activation, whose last node will do.
     Node const& producer = *graph.producerOf(region.source());
-    if (epilogueOf(&producer)->steps.size() >= limits.epilogueSteps)
+    if (int8ProductOf(&producer).has_value() != isInt8)
+        return skip();
+    if (epilogueOf(&producer)->steps.size() >= steps)
         return skip("the epilogue is full");
     std::optional<EpilogueStep> const step = matchActivation(*expr);
     if (!step)
@@ -166,6 +182,17 @@ Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionL
     std::vector<NodeId> covered = region.nodes();
     covered.push_back(producer.id);
     return fused(graph, node, producer, *step, std::move(covered));
+}
+} // namespace
+
+Rewrite fuseActivationIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    return fuseActivation(graph, node, limits, limits.epilogueSteps, false);
+}
+
+Rewrite fuseInt8Activation(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    return limits.int8Steps == 0 ? skip() : fuseActivation(graph, node, limits, limits.int8Steps, true);
 }
 
 Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLimits const& limits)
@@ -179,7 +206,7 @@ Rewrite fuseResidualIntoEpilogue(Graph const& graph, Node const& node, FusionLim
     for (size_t i = 0; i < 2; ++i)
     {
         Node const* producer = graph.producerOf(node.input(i));
-        if (epilogueOf(producer) == nullptr || !isReadOnce(graph, node.input(i))
+        if (epilogueOf(producer) == nullptr || int8ProductOf(producer) || !isReadOnce(graph, node.input(i))
             || epilogueOf(producer)->steps.size() >= limits.epilogueSteps
             || graph.constantOf(node.input(1 - i)) != nullptr)
             continue;

@@ -33,6 +33,10 @@ constexpr Rule kClean[]{
     {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.
+    {"dequantize-reshaped-weights", RuleKind::kSimplify, "Weights are reshaped before they are dequantized.",
+        dequantizeReshapedWeights},
+    {"cancel-requantization", RuleKind::kSimplify, "Numbers that are dequantized and quantized by one scale stay.",
+        cancelRequantization},
     kFold,
     kNoOps,
     kEqual,
@@ -72,6 +76,30 @@ constexpr Rule kShuffles[]{
     kEqual,
 };
 
+constexpr Rule kInt8[]{
+    {"quantize-products", RuleKind::kFuse, "A product of dequantized operands multiplies their int8 numbers.",
+        quantizeProducts},
+    {"dequantize-below-views", RuleKind::kSimplify, "What moves elements moves them before they are dequantized.",
+        dequantizeBelowViews},
+    {"quantize-above-views", RuleKind::kSimplify, "What moves elements moves them after they are quantized.",
+        quantizeAboveViews},
+    {"cancel-requantization", RuleKind::kSimplify, "Numbers that are dequantized and quantized by one scale stay.",
+        cancelRequantization},
+    {"open-int8-product", RuleKind::kFuse, "An int8 product dequantizes its result for what works on real numbers.",
+        openInt8Product},
+    kChannelAffine,
+    {"fuse-int8-sum", RuleKind::kFuse, "An int8 product adds the residual branch.", fuseInt8Sum},
+    {"fuse-int8-activation", RuleKind::kFuse, "An int8 product applies the activation that follows.",
+        fuseInt8Activation},
+    {"close-int8-product", RuleKind::kFuse, "An int8 product quantizes its result.", closeInt8Product},
+};
+
+constexpr Rule kRealWeights[]{
+    {"fold-weights", RuleKind::kFold, "Weights that no int8 product reads become real numbers.", foldWeights},
+    kChannelAffine,
+    kNoOps,
+};
+
 constexpr Rule kAttention[]{
     {"fuse-attention", RuleKind::kFuse, "Softmax of scaled, masked products times values becomes one layer.",
         fuseAttention},
@@ -109,6 +137,8 @@ constexpr Rule kUndone[]{
     {"undo-attention", RuleKind::kUndo, "An attention becomes its products, mask and softmax again.", undoAttention},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
+    {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
+        undoInt8Product},
     {"undo-product-terms", RuleKind::kUndo, "Bias and factor of a product become layers again.", undoProductTerms},
     {"undo-pointwise", RuleKind::kUndo, "A pointwise region becomes one layer per operation again.", undoPointwise},
 };
@@ -123,6 +153,8 @@ constexpr PassRow kPortableRows[]{
 };
 
 constexpr PassRow kTargetRows[]{
+    {"int8 products", kInt8},
+    {"weights in real numbers", kRealWeights},
     {"attention", kAttention},
     {"projections", kProjections},
     {"epilogues", kEpilogues},

@@ -8,6 +8,7 @@ namespace tenon::passes
 
 // Folding and cleaning.
 Rewrite foldConstants(Graph const& graph, Node const& node);
+Rewrite foldWeights(Graph const& graph, Node const& node);
 Rewrite removeNoOps(Graph const& graph, Node const& node);
 Rewrite mergeCasts(Graph const& graph, Node const& node);
 Rewrite mergeEqualNodes(Graph const& graph, Node const& node);
@@ -31,10 +32,23 @@ Rewrite foldMatmulAlpha(Graph const& graph, Node const& node);
 Rewrite foldOperandFactor(Graph const& graph, Node const& node);
 Rewrite foldChannelAffine(Graph const& graph, Node const& node);
 
+// Quantization.
+Rewrite dequantizeReshapedWeights(Graph const& graph, Node const& node);
+Rewrite cancelRequantization(Graph const& graph, Node const& node);
+
 // Patterns of exporters.
 Rewrite recognizeLayerNorm(Graph const& graph, Node const& node);
 Rewrite recognizeGroupNorm(Graph const& graph, Node const& node);
 Rewrite foldAffineIntoNormalization(Graph const& graph, Node const& node);
+
+// For a target: int8 products.
+Rewrite quantizeProducts(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite dequantizeBelowViews(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite quantizeAboveViews(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite openInt8Product(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseInt8Sum(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite fuseInt8Activation(Graph const& graph, Node const& node, FusionLimits const& limits);
+Rewrite closeInt8Product(Graph const& graph, Node const& node, FusionLimits const& limits);
 
 // For a target: attention, epilogues, regions.
 Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& limits);
@@ -48,5 +62,6 @@ Rewrite undoAttention(Graph const& graph, Node const& node);
 Rewrite undoEpilogue(Graph const& graph, Node const& node);
 Rewrite undoPointwise(Graph const& graph, Node const& node);
 Rewrite undoProductTerms(Graph const& graph, Node const& node);
+Rewrite undoInt8Product(Graph const& graph, Node const& node);
 
 } // namespace tenon::passes

@@ -2,8 +2,11 @@
 #include "layers/activation.h"
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
+#include "layers/dequantize.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantize.h"
+#include "passes/int8_products.h"
 #include "passes/rules.h"
 
 namespace tenon::passes
@@ -32,6 +35,17 @@ std::optional<Shortened> shortened(Node const& node)
     return Shortened{makeLayer(std::move(less)), last};
 }
 
+//! The same of an int8 product whose result is not rounded.
+std::optional<Shortened> shortenedInt8(Node const& node)
+{
+    std::optional<Int8Product> product = int8ProductOf(&node);
+    if (!product || product->epilogue.empty() || product->outputScale > 0.0F)
+        return std::nullopt;
+    EpilogueStep const last = product->epilogue.steps.back();
+    product->epilogue.steps.pop_back();
+    return Shortened{withProduct(node, *product), last};
+}
+
 //! The layers of one step on `x`, of the type given.
 class StepLayers
 {
@@ -43,6 +57,8 @@ class StepLayers
     }
     ValueId add(EpilogueStep const& step, ValueId x, ValueId extra)
     {
+        if (step.kind == EpilogueKind::kRound)
+            return dequantized(quantized(x, step.alpha), step.alpha);
         if (step.kind == EpilogueKind::kAdd)
             return combine(ElementWiseOperation::kSUM, x, extra);
         if (step.kind == EpilogueKind::kMultiply)
@@ -54,8 +70,20 @@ class StepLayers
         ValueId const y = mPatch.add(Activation{function->layer, step.alpha, step.beta}, {x});
         return function->isGate ? combine(ElementWiseOperation::kPROD, x, y) : y;
     }
+    ValueId dequantized(ValueId x, float scale)
+    {
+        Dequantize layer;
+        layer.axis = kOneScale;
+        return mPatch.add(layer, {x, mPatch.constant("scale", splat(DType::kFLOAT, 0, scale))});
+    }
 
   private:
+    ValueId quantized(ValueId x, float scale)
+    {
+        Quantize layer;
+        layer.axis = kOneScale;
+        return mPatch.add(layer, {x, mPatch.constant("scale", splat(DType::kFLOAT, 0, scale))});
+    }
     ValueId combine(ElementWiseOperation operation, ValueId a, ValueId b)
     {
         return mPatch.add(ElementWise{operation}, {a, b});
@@ -83,6 +111,8 @@ Rewrite undoEpilogue(Graph const& graph, Node const& node)
     if (!less)
         less = shortened<MatrixMultiply>(node);
     if (!less)
+        less = shortenedInt8(node);
+    if (!less)
         return skip();
     bool const takesExtra = less->last.kind == EpilogueKind::kAdd || less->last.kind == EpilogueKind::kMultiply;
     std::vector<ValueId> inputs = node.inputs;
@@ -95,8 +125,11 @@ Rewrite undoEpilogue(Graph const& graph, Node const& node)
     while (!inputs.empty() && inputs.back() == kNone)
         inputs.pop_back();
     Patch patch{graph, node};
+    StepLayers layers{patch, graph.typeOf(node.output())};
     ValueId const x = patch.add(less->layer, std::move(inputs));
-    patch.replace(node.output(), StepLayers{patch, graph.typeOf(node.output())}.add(less->last, x, extra));
+    if (extra != kNone && graph.typeOf(extra).dtype == DType::kINT8)
+        extra = layers.dequantized(extra, less->last.alpha);
+    patch.replace(node.output(), layers.add(less->last, x, extra));
     return patch;
 }
 

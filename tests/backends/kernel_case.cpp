@@ -155,6 +155,11 @@ class Case
             mExpected = *std::move(expected);
     }
 
+    bool readsInt8() const
+    {
+        return std::ranges::any_of(
+            mOperands, [](Operand const& operand) { return operand.tensor.dtype == DType::kINT8; });
+    }
     void run(std::string_view candidate)
     {
         if (mExpected.empty())
@@ -339,9 +344,10 @@ void expectInstance(Case& instance, std::string_view candidate)
 {
     if (backendUnderTest().name != "cpu")
         return instance.run(candidate);
-    for (Isa const isa : {Isa::kAvx2, Isa::kAvx512})
+    for (Isa const isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni})
     {
-        if (detectedIsa() < isa)
+        // What is compiled once for both of the last two need not run twice.
+        if (detectedIsa() < isa || (isa == Isa::kAvx512Vnni && !instance.readsInt8()))
             continue;
         capIsa(isa);
         instance.run(candidate);

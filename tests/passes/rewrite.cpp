@@ -115,6 +115,7 @@ FusionLimits generousLimits()
         .epilogueTypes = types,
         .attentionTypes = types,
         .projectionTypes = types,
+        .int8Steps = 6,
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};
 }

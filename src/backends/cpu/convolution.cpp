@@ -1,74 +1,19 @@
 // Convolution in channels-last layout: windows as rows of a matrix product, read where they lie.
 #include "layers/convolution.h"
 
+#include "backends/cpu/convolution_staging.h"
 #include "backends/cpu/convolution_winograd.h"
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/packing.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tenon::cpu
 {
 
 namespace
 {
-//! Up to so many channels, lines are copied between margins of zeros, so that a whole line of a window is one segment.
-constexpr int64_t kFewChannels{8};
-
-//! Lines with margins, so that windows never leave them.
-struct Staging
-{
-    bool isUsed{false};
-    int64_t height{0};
-    int64_t width{0};
-    int64_t left{0};
-    int64_t top{0};
-};
-
-bool wantsStaging(Geometry const& g)
-{
-    GemmWindow const& w = g.window;
-    return g.groups == 1 && w.dilationX == 1 && !g.isDirect && g.channels <= kFewChannels
-        && w.kernelHeight <= kMaxSegments;
-}
-
-Staging stagingOf(Geometry const& g)
-{
-    GemmWindow const& w = g.window;
-    Staging s;
-    s.isUsed = true;
-    s.left = w.padLeft;
-    s.top = w.padTop;
-    s.width = std::max((w.outWidth - 1) * w.strideX + w.kernelWidth, w.inWidth + w.padLeft);
-    s.height = std::max((w.outHeight - 1) * w.strideY + (w.kernelHeight - 1) * w.dilationY + 1, w.inHeight + w.padTop);
-    return s;
-}
-
-//! False when padding makes the lines larger than any memory.
-bool canStage(Geometry const& g)
-{
-    Staging const s = stagingOf(g);
-    std::vector<int64_t> const lines{g.images, s.height, s.width, g.channels};
-    return tenon::bytesOf(DType::kFLOAT, Layout::kLinear, lines) >= 0;
-}
-
-//! Replaces the window by one on staged lines.
-Staging stage(Geometry& g)
-{
-    GemmWindow& w = g.window;
-    Staging const s = stagingOf(g);
-    w.lineStride = s.width * g.channels;
-    w.imageStride = s.height * w.lineStride;
-    w.inHeight = s.height;
-    w.inWidth = s.width;
-    w.padLeft = 0;
-    w.padTop = 0;
-    w.kernelWidth = 1; // One segment per line of the window.
-    return s;
-}
-
 //! Scratch memory: what each lane's products need, and staged lines.
 template <typename T>
 class PreparedConvolution final : public HostPrepared
@@ -108,7 +53,7 @@ class PreparedConvolution final : public HostPrepared
         if (mStaging.isUsed)
         {
             auto* const staged = reinterpret_cast<T*>(scratch + mThreads * mLaneFloats);
-            copyLines(x, staged, lane);
+            copyLines({x, mInHeight, mInWidth, mIsLinear}, mStaging, mGeometry, staged, lane);
             lane.barrier();
             x = staged;
         }
@@ -150,36 +95,6 @@ class PreparedConvolution final : public HostPrepared
     }
 
   private:
-    //! Copies this lane's lines between their margins.
-    void copyLines(T const* x, T* staged, Lane const& lane) const
-    {
-        Geometry const& g = mGeometry;
-        auto const [first, last] = lane.part(g.images * mStaging.height);
-        auto const lineBytes = static_cast<size_t>(g.window.lineStride) * sizeof(T);
-        for (int64_t at = first; at < last; ++at)
-        {
-            int64_t const image = at / mStaging.height;
-            int64_t const y = at % mStaging.height - mStaging.top;
-            T* const line = staged + at * g.window.lineStride;
-            std::memset(static_cast<void*>(line), 0, lineBytes);
-            if (y < 0 || y >= mInHeight)
-                continue;
-            T* const to = line + mStaging.left * g.channels;
-            if (!mIsLinear)
-            {
-                std::memcpy(to, x + (image * mInHeight + y) * mInWidth * g.channels,
-                    static_cast<size_t>(mInWidth * g.channels) * sizeof(T));
-                continue;
-            }
-            for (int64_t c = 0; c < g.channels; ++c)
-            {
-                T const* const from = x + ((image * g.channels + c) * mInHeight + y) * mInWidth;
-                for (int64_t i = 0; i < mInWidth; ++i)
-                    to[i * g.channels + c] = from[i];
-            }
-        }
-    }
-
     std::shared_ptr<LoadedConvolution const> mLoaded;
     Geometry mGeometry;
     GemmEpilogue mEpilogue;

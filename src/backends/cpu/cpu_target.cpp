@@ -19,6 +19,7 @@ Target cpuTarget()
         .epilogueTypes = real,
         .attentionTypes = real,
         .projectionTypes = real,
+        .int8Steps = 6,
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};
     return target;

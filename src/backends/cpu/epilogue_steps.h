@@ -54,6 +54,12 @@ TENON_INLINE F16 elu(F16 x, F16 alpha, F16)
     return selectLess(zero(), x, x, alpha * expMinusOne(max(splat(-80.0F), min(zero(), x))));
 }
 
+//! kRound; `inverse` is 1 / scale.
+TENON_INLINE F16 rounded(F16 x, F16 scale, F16 inverse)
+{
+    return roundEven(max(splat(-128.0F), min(splat(127.0F), x * inverse))) * scale;
+}
+
 template <typename T>
 TENON_INLINE F16 loadStrided(T const* p, int64_t stride, int64_t count)
 {
@@ -111,6 +117,11 @@ TENON_INLINE void applyToVectors(
 #pragma GCC unroll 4
             for (int v = 0; v < V; ++v)
                 x[v] = fma(alpha, x[v], beta);
+            break;
+        case EpilogueKind::kRound:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = rounded(x[v], alpha, splat(1.0F) / alpha);
             break;
         }
     }

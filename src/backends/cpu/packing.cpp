@@ -3,6 +3,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/int8_packing.h"
 #include "base/cancellation.h"
 
 #include <algorithm>
@@ -254,6 +255,8 @@ namespace tenon
 Result<std::shared_ptr<Constant const>> unpackCpuWeight(
     std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
 {
+    if (cpu::Int8Packing::isName(packing))
+        return unpackInt8Weight(packing, type, std::move(extents), data, bytes);
     cpu::Packing const stored = TENON_TRY(cpu::packingOf(packing));
     int64_t const size = stored.size(extents);
     if (!cpu::kRealTypes.has(type) || size < 0 || bytes < cpu::packedBytes(type, size))

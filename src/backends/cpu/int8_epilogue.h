@@ -1,0 +1,37 @@
+// Int8Epilogue: the epilogue of an int8 product arranged for its kernels.
+#pragma once
+
+#include "backends/cpu/int8_gemm.h"
+#include "backends/cpu/layer_kernel.h"
+#include "device/kernel.h"
+#include "layers/quantized_product.h"
+
+namespace tenon::cpu
+{
+
+class Int8Epilogue
+{
+  public:
+    //! Extra operands lie as the output does, whose rows have `columns` elements.
+    static Result<Int8Epilogue> make(Epilogue const& epilogue, float outputScale, std::span<TensorArg const> inputs,
+        TensorArg const& output, int64_t columns);
+    //! From row `row` and column `column` of the output on; scales are the caller's.
+    Int8Finish bind(Call const& call, int64_t row, int64_t column) const noexcept;
+
+  private:
+    std::array<Int8Step, kMaxInt8Steps> mSteps;
+    std::array<size_t, kMaxInt8Steps> mInputs{};
+    int64_t mStepCount{0};
+    float mInverse{0.0F};
+    int64_t mColumns{0};
+    bool mHasBias{false};
+};
+
+//! Why no kernel can serve an epilogue.
+std::optional<std::string> whyNoEpilogue(Problem const& problem, Epilogue const& epilogue);
+//! (output 0, input i) where an extra operand may become the output: each element is read before it is written.
+std::vector<std::pair<int32_t, int32_t>> int8InPlaceOf(Problem const& problem, Epilogue const& epilogue);
+//! Estimated microseconds of so many products of int8 numbers, with the bytes of the node.
+double int8CostOf(Problem const& problem, double multiplications);
+
+} // namespace tenon::cpu

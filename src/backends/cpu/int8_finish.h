@@ -1,0 +1,150 @@
+// Int8Finish: from sums in registers to what is stored. Included by files that are compiled once per instruction set.
+#pragma once
+
+#include "backends/cpu/epilogue_steps.h"
+#include "backends/cpu/int8_gemm.h"
+
+#include <cstring>
+
+namespace tenon::cpu::TENON_ISA_NAMESPACE
+{
+
+#ifdef __AVX512F__
+
+TENON_INLINE F16 loadNumbers(int32_t const* p)
+{
+    return {_mm512_cvtepi32_ps(_mm512_loadu_si512(p))};
+}
+TENON_INLINE F16 loadNumbers(int8_t const* p)
+{
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))))};
+}
+TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
+{
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(firstLanes(count).m, p)))};
+}
+//! Whole numbers between −128 and 127 after rounding half to even.
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count)
+{
+    __m128i const bytes = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(x.v));
+    if (count == kLanes)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+    else
+        _mm_mask_storeu_epi8(p, firstLanes(count).m, bytes);
+}
+
+#else
+
+TENON_INLINE F16 loadNumbers(int32_t const* p)
+{
+    auto const* const v = reinterpret_cast<__m256i const*>(p);
+    return {_mm256_cvtepi32_ps(_mm256_loadu_si256(v)), _mm256_cvtepi32_ps(_mm256_loadu_si256(v + 1))};
+}
+TENON_INLINE F16 loadNumbers(int8_t const* p)
+{
+    __m128i const bytes = _mm_loadu_si128(reinterpret_cast<__m128i const*>(p));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)),
+        _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+TENON_INLINE F16 loadNumbers(int8_t const* p, int64_t count)
+{
+    int8_t bytes[kLanes]{};
+    std::memcpy(bytes, p, static_cast<size_t>(count));
+    return loadNumbers(bytes);
+}
+TENON_INLINE void storeNumbers(int8_t* p, F16 x, int64_t count)
+{
+    __m256i const words = _mm256_packs_epi32(_mm256_cvtps_epi32(x.lo), _mm256_cvtps_epi32(x.hi));
+    __m256i const inOrder = _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0));
+    __m128i const bytes = _mm_packs_epi16(_mm256_castsi256_si128(inOrder), _mm256_extracti128_si256(inOrder, 1));
+    if (count == kLanes)
+        return _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+    alignas(16) int8_t lanes[kLanes];
+    _mm_store_si128(reinterpret_cast<__m128i*>(lanes), bytes);
+    std::memcpy(p, lanes, static_cast<size_t>(count));
+}
+
+#endif
+
+TENON_INLINE F16 loadColumns(float const* p, int64_t count)
+{
+    return count == kLanes ? load(p) : load(p, firstLanes(count));
+}
+
+TENON_INLINE F16 loadExtra(Int8Step const& step, int64_t row, int64_t column, int64_t count)
+{
+    int64_t const at = row * step.rowStride + column;
+    if (!step.isInt8)
+        return loadColumns(static_cast<float const*>(step.extra) + at, count);
+    auto const* const p = static_cast<int8_t const*>(step.extra) + at;
+    return (count == kLanes ? loadNumbers(p) : loadNumbers(p, count)) * splat(step.alpha);
+}
+
+//! V vectors of sums of one row, the last of which has `last` columns.
+template <int V>
+TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, int64_t column, int64_t last)
+{
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+    {
+        int64_t const at = column + v * kLanes;
+        F16 const bias = f.bias == nullptr ? zero() : loadColumns(f.bias + at, v == V - 1 ? last : kLanes);
+        x[v] = fma(x[v], loadColumns(f.factors + at, v == V - 1 ? last : kLanes), bias);
+    }
+    for (int64_t i = 0; i < f.stepCount; ++i)
+    {
+        Int8Step const& step = f.steps[static_cast<size_t>(i)];
+        F16 const alpha = splat(step.alpha);
+        F16 const beta = splat(step.beta);
+        switch (step.kind)
+        {
+        case EpilogueKind::kAdd:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = x[v] + loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes);
+            break;
+        case EpilogueKind::kMultiply:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = x[v] * loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes);
+            break;
+#define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
+    case EpilogueKind::k##Name:                                                                                        \
+        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = name(x[v], alpha, beta);                            \
+        break;
+            TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
+#undef TENON_EPILOGUE_FUNCTION
+        case EpilogueKind::kLinear:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = fma(alpha, x[v], beta);
+            break;
+        case EpilogueKind::kRound:
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                x[v] = rounded(x[v], alpha, beta);
+            break;
+        }
+    }
+    int64_t const at = row * f.cStride + column;
+    if (f.inverse == 0.0F)
+    {
+        float* const c = static_cast<float*>(f.c) + at;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v)
+            if (v == V - 1 && last != kLanes)
+                store(c + v * kLanes, x[v], firstLanes(last));
+            else
+                store(c + v * kLanes, x[v]);
+        return;
+    }
+    F16 const inverse = splat(f.inverse);
+    F16 const least = splat(-128.0F);
+    F16 const most = splat(127.0F);
+    int8_t* const c = static_cast<int8_t*>(f.c) + at;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        storeNumbers(c + v * kLanes, min(most, max(least, x[v] * inverse)), v == V - 1 ? last : kLanes);
+}
+
+} // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -1,0 +1,98 @@
+// Int8Gemm: rows of int8 numbers times packed panels of 16 columns, summed in int32; then scales, bias and epilogue in
+// float, stored as int8 or float32. As in Gemm, rows may be windows of a channels-last image.
+#pragma once
+
+#include "backends/cpu/gemm.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::cpu
+{
+
+//! So many neighbours of a row are multiplied and added up by one instruction.
+inline constexpr int64_t kQuad{4};
+
+inline constexpr int64_t quadsOf(int64_t length) noexcept
+{
+    return (length + kQuad - 1) / kQuad;
+}
+//! Bytes of a packed matrix: [columns / 16][segments][quads][16][4], padded with zeros.
+inline constexpr int64_t int8PackedSize(int64_t segments, int64_t length, int64_t columns) noexcept
+{
+    return panelsOf(columns) * kPanel * segments * quadsOf(length) * kQuad;
+}
+
+inline constexpr size_t kMaxInt8Steps{8};
+
+//! An epilogue step; of kAdd and kMultiply, an element of the operand is extra[row · rowStride + column], times alpha
+//! where it is int8.
+struct Int8Step
+{
+    EpilogueKind kind{EpilogueKind::kRelu};
+    float alpha{0.0F};
+    float beta{0.0F}; //!< Of kRound: 1 / alpha.
+    bool isInt8{false};
+    int64_t rowStride{0};
+    void const* extra{nullptr};
+};
+
+//! What becomes of sums.
+struct Int8Finish
+{
+    float const* factors{nullptr}; //!< Per column.
+    float const* bias{nullptr};    //!< Per column; null: none.
+    std::array<Int8Step, kMaxInt8Steps> steps;
+    int64_t stepCount{0};
+    float inverse{0.0F}; //!< 1 / scale of the int8 result; 0: the result is float32.
+    void* c{nullptr};
+    int64_t cStride{0};
+};
+
+struct Int8Gemm
+{
+    int64_t columns{0};
+    int64_t segments{1}; //!< Parts of one row of a that lie apart.
+    int64_t length{0};   //!< Elements of a segment.
+    int8_t const* a{nullptr};
+    int8_t const* aEnd{nullptr}; //!< Behind all that may be read of a.
+    int64_t aStride{0};          //!< From row to row, without a window.
+    GemmWindow const* window{nullptr};
+    int8_t const* zeros{nullptr};  //!< With a window: quadsOf(length) · 4 of them.
+    int8_t const* panels{nullptr}; //!< As int8PackedSize says.
+    //! Per column of the panels −128 times the sum of its elements: what sums begin with where instructions take a row's
+    //! elements without sign.
+    int32_t const* shifts{nullptr};
+    Int8Finish finish;
+};
+
+//! Convolution of each channel of a channels-last image with a kernel of its own.
+struct Int8Depthwise
+{
+    GemmWindow window;
+    int64_t channels{0};
+    int8_t const* in{nullptr};
+    float const* kernel{nullptr}; //!< [kernelHeight][kernelWidth][channels], whole numbers.
+    Int8Finish finish;            //!< Its rows are the output's pixels.
+};
+
+//! Maxima over windows of channels-last images; the window's padding touches nothing.
+struct Int8MaxPool
+{
+    GemmWindow window;
+    int64_t channels{0};
+    int8_t const* in{nullptr};
+    int8_t* out{nullptr};
+};
+
+//! Bytes of memory that a lane needs for a product, a whole number of cache lines: pointers to the segments of a tile's
+//! rows, the rows as 16-bit numbers, and copies of segments.
+inline constexpr int64_t int8Scratch(int64_t segments, int64_t length) noexcept
+{
+    int64_t const pointers = segments * kMaxTileRows * static_cast<int64_t>(sizeof(void*));
+    int64_t const numbers = segments * kMaxTileRows * quadsOf(length) * kQuad * 3;
+    return (pointers + numbers + 127) / 64 * 64;
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,256 @@
+// Int8Packing: moving bytes between the row-major and the packed form.
+#include "backends/cpu/int8_packing.h"
+
+#include "base/cancellation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace tenon::cpu
+{
+
+namespace
+{
+constexpr std::string_view kTapsPrefix{"int8/taps/"};
+
+//! Position of an element in the panels of a matrix.
+int64_t quadPosition(Int8Matrix const& m, int64_t segment, int64_t k, int64_t column)
+{
+    int64_t const quad = (column / kPanel * m.segments + segment) * quadsOf(m.length) + k / kQuad;
+    return (quad * kPanel + column % kPanel) * kQuad + k % kQuad;
+}
+
+//! The matrices that extents are packed as; `count` of 0: they do not fit.
+struct Matrices
+{
+    Int8Matrix form;
+    int64_t count{0};
+};
+
+Matrices matricesOf(Int8Packing const& packing, std::vector<int64_t> const& given)
+{
+    using Kind = Int8Packing::Kind;
+    if (tenon::bytesOf(DType::kFLOAT, Layout::kLinear, given) < 0)
+        return {};
+    if (packing.kind == Kind::kColumns || packing.kind == Kind::kColumnsTransposed)
+    {
+        if (given.size() < 2)
+            return {};
+        bool const isTransposed = packing.kind == Kind::kColumnsTransposed;
+        int64_t const last = given[given.size() - 1];
+        int64_t const other = given[given.size() - 2];
+        int64_t const count = volumeOf({given.begin(), given.end() - 2});
+        return {{1, isTransposed ? last : other, isTransposed ? other : last}, count};
+    }
+    std::vector<int64_t> const e = asImage(given);
+    if (e.size() != 4 || e[0] % packing.groups != 0)
+        return {};
+    if (packing.kind == Kind::kLines)
+        return {{e[2], e[3] * e[1], e[0]}, 1};
+    return {{e[2] * e[3], e[1], e[0] / packing.groups}, packing.groups};
+}
+
+//! visit(position in the packed form), elements in row-major order.
+template <typename Visit>
+void forEachElement(Int8Packing const& packing, std::vector<int64_t> const& given, Visit const& visit)
+{
+    using Kind = Int8Packing::Kind;
+    auto const [m, count] = matricesOf(packing, given);
+    if (packing.kind == Kind::kColumns || packing.kind == Kind::kColumnsTransposed)
+    {
+        bool const isTransposed = packing.kind == Kind::kColumnsTransposed;
+        for (int64_t i = 0; i < count; ++i)
+            for (int64_t row = 0; row < (isTransposed ? m.columns : m.length); ++row)
+            {
+                cancellationPoint();
+                for (int64_t column = 0; column < (isTransposed ? m.length : m.columns); ++column)
+                    visit(i * m.bytes()
+                        + (isTransposed ? quadPosition(m, 0, column, row) : quadPosition(m, 0, row, column)));
+            }
+        return;
+    }
+    std::vector<int64_t> const e = asImage(given);
+    for (int64_t i = 0; i < e[0]; ++i)
+    {
+        cancellationPoint();
+        int64_t const base = i / m.columns * m.bytes();
+        for (int64_t c = 0; c < e[1]; ++c)
+            for (int64_t y = 0; y < e[2]; ++y)
+                for (int64_t x = 0; x < e[3]; ++x)
+                    visit(base
+                        + (packing.kind == Kind::kLines ? quadPosition(m, y, x * e[1] + c, i % m.columns)
+                                                        : quadPosition(m, y * e[3] + x, c, i % m.columns)));
+    }
+}
+} // namespace
+
+bool Int8Packing::isName(std::string_view name) noexcept
+{
+    return name.substr(0, 5) == "int8/";
+}
+
+std::string Int8Packing::name() const
+{
+    switch (kind)
+    {
+    case Kind::kColumns: return "int8/columns";
+    case Kind::kColumnsTransposed: return "int8/columnst";
+    case Kind::kTaps: return fmt::format("{}{}", kTapsPrefix, groups);
+    default: return "int8/lines";
+    }
+}
+
+Result<Int8Packing> Int8Packing::ofName(std::string_view name)
+{
+    for (Kind const kind : {Kind::kColumns, Kind::kColumnsTransposed, Kind::kLines})
+        if (Int8Packing{kind}.name() == name)
+            return Int8Packing{kind};
+    if (name.substr(0, kTapsPrefix.size()) == kTapsPrefix)
+    {
+        std::string_view const digits = name.substr(kTapsPrefix.size());
+        Int8Packing packing{Kind::kTaps};
+        auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), packing.groups);
+        if (problem == std::errc{} && end == digits.data() + digits.size() && packing.groups >= 1)
+            return packing;
+    }
+    return badArgument("unknown packing '{}' of a weight", name);
+}
+
+int64_t Int8Packing::size(std::vector<int64_t> const& extents) const
+{
+    auto const [form, count] = matricesOf(*this, extents);
+    return count == 0 ? -1 : count * form.bytes();
+}
+
+void Int8Packing::pack(std::vector<int64_t> const& extents, int8_t const* plain, int8_t* packed) const
+{
+    std::memset(packed, 0, static_cast<size_t>(size(extents)));
+    forEachElement(*this, extents, [&](int64_t position) { packed[position] = *plain++; });
+}
+
+void Int8Packing::unpack(std::vector<int64_t> const& extents, int8_t const* packed, int8_t* plain) const
+{
+    forEachElement(*this, extents, [&](int64_t position) { *plain++ = packed[position]; });
+}
+
+Result<PackedWeight> packInt8Weight(int32_t input, Constant const& constant, Int8Packing const& packing)
+{
+    int64_t const size = packing.size(constant.extents);
+    if (constant.dtype != DType::kINT8 || size < 0)
+        return errorOf(ErrorCode::kINTERNAL_ERROR, "weight {} cannot be packed as {}", input, packing.name());
+    auto const bytes = static_cast<size_t>(size);
+    std::shared_ptr<void> const memory = TENON_TRY(KernelMemory::allocate(nullptr, std::max<size_t>(bytes, 1)));
+    packing.pack(constant.extents, static_cast<int8_t const*>(constant.data), static_cast<int8_t*>(memory.get()));
+    auto data = std::make_shared<Constant>(Constant{constant.dtype, constant.extents, memory.get(), memory});
+    return PackedWeight{input, packing.name(), std::move(data), bytes};
+}
+
+void setShifts(Int8Matrix const& matrix, int64_t firstPanel, int64_t lastPanel, int8_t const* packed, int32_t* shifts)
+{
+    int64_t const quads = matrix.segments * quadsOf(matrix.length);
+    for (int64_t panel = firstPanel; panel < lastPanel; ++panel)
+    {
+        int32_t sums[kPanel]{};
+        int8_t const* from = packed + panel * quads * kPanel * kQuad;
+        for (int64_t q = 0; q < quads; ++q)
+            for (int64_t column = 0; column < kPanel; ++column, from += kQuad)
+                sums[column] += from[0] + from[1] + from[2] + from[3];
+        for (int64_t column = 0; column < kPanel; ++column)
+            shifts[panel * kPanel + column] = -128 * sums[column];
+    }
+}
+
+std::vector<int32_t> shiftsOf(Int8Matrix const& matrix, int64_t count, int8_t const* packed)
+{
+    int64_t const panels = panelsOf(matrix.columns);
+    std::vector<int32_t> shifts(static_cast<size_t>(count * panels * kPanel));
+    for (int64_t i = 0; i < count; ++i)
+        setShifts(matrix, 0, panels, packed + i * matrix.bytes(), shifts.data() + i * panels * kPanel);
+    return shifts;
+}
+
+void packInt8Panels(int8_t const* from, bool isTransposed, Int8Matrix const& matrix, int64_t firstPanel,
+    int64_t lastPanel, int8_t* packed)
+{
+    int64_t const quads = quadsOf(matrix.length);
+    std::memset(packed + firstPanel * quads * kPanel * kQuad, 0,
+        static_cast<size_t>((lastPanel - firstPanel) * quads * kPanel * kQuad));
+    int64_t const first = firstPanel * kPanel;
+    int64_t const last = std::min(lastPanel * kPanel, matrix.columns);
+    if (isTransposed)
+    {
+        for (int64_t column = first; column < last; ++column)
+            for (int64_t k = 0; k < matrix.length; ++k)
+                packed[quadPosition(matrix, 0, k, column)] = from[column * matrix.length + k];
+        return;
+    }
+    for (int64_t k = 0; k < matrix.length; ++k)
+        for (int64_t column = first; column < last; ++column)
+            packed[quadPosition(matrix, 0, k, column)] = from[k * matrix.columns + column];
+}
+
+Result<Int8Operand> Int8Operand::load(LayerKernel const& kernel, size_t input, Int8Packing const& packing)
+{
+    LoadedWeight const& weight = kernel.weight(input);
+    int64_t const size = packing.size(weight.arg.extents);
+    if (!weight.isConstant() || weight.arg.dtype != DType::kINT8 || size < 0)
+        return badArgument("operand {} is not a constant that can be packed as '{}'", input, packing.name());
+    Int8Operand operand;
+    if (weight.packing == packing.name())
+    {
+        if (weight.arg.bytes < static_cast<size_t>(size))
+            return badArgument("weight {} has {} bytes where {} are needed", input, weight.arg.bytes, size);
+        operand.mData = static_cast<int8_t const*>(weight.arg.data);
+        return operand;
+    }
+    std::shared_ptr<Constant const> unpacked;
+    auto const* plain = static_cast<int8_t const*>(weight.arg.data);
+    if (!weight.packing.empty())
+    {
+        unpacked = TENON_TRY(
+            unpackInt8Weight(weight.packing, weight.arg.dtype, weight.arg.extents, weight.arg.data, weight.arg.bytes));
+        plain = static_cast<int8_t const*>(unpacked->data);
+    }
+    else if (weight.arg.bytes < static_cast<size_t>(volumeOf(weight.arg.extents)))
+        return badArgument(
+            "weight {} has {} bytes where {} are needed", input, weight.arg.bytes, volumeOf(weight.arg.extents));
+    operand.mOwned = TENON_TRY(KernelMemory::allocate(kernel.memory(), std::max<size_t>(static_cast<size_t>(size), 1)));
+    packing.pack(weight.arg.extents, plain, static_cast<int8_t*>(operand.mOwned.get()));
+    operand.mData = static_cast<int8_t const*>(operand.mOwned.get());
+    return operand;
+}
+
+Result<std::vector<float>> int8Factors(LayerKernel const& kernel, double inputScale, int64_t channels)
+{
+    LoadedWeight const& scales = kernel.weight(QuantizedOperands::kScales);
+    int64_t const count = scales.isConstant() ? volumeOf(scales.arg.extents) : 0;
+    if (scales.arg.dtype != DType::kFLOAT || !scales.packing.empty() || (count != 1 && count != channels)
+        || scales.arg.bytes < static_cast<size_t>(count) * sizeof(float))
+        return badArgument("the scales of the kernel are not {} constants", channels);
+    auto const* const from = static_cast<float const*>(scales.arg.data);
+    std::vector<float> factors(static_cast<size_t>(channels));
+    for (size_t i = 0; i < factors.size(); ++i)
+        factors[i] = static_cast<float>(inputScale * static_cast<double>(from[count == 1 ? 0 : i]));
+    return factors;
+}
+
+} // namespace tenon::cpu
+
+namespace tenon
+{
+
+Result<std::shared_ptr<Constant const>> unpackInt8Weight(
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
+{
+    cpu::Int8Packing const stored = TENON_TRY(cpu::Int8Packing::ofName(packing));
+    int64_t const size = stored.size(extents);
+    if (type != DType::kINT8 || size < 0 || bytes < static_cast<size_t>(size))
+        return badArgument("a weight of {} bytes does not have the size of packing '{}'", bytes, packing);
+    std::shared_ptr<Constant const> plain = makeConstant(type, std::move(extents), nullptr);
+    stored.unpack(plain->extents, static_cast<int8_t const*>(data),
+        static_cast<int8_t*>(const_cast<void*>(plain->data))); // Fresh memory of our own.
+    return plain;
+}
+
+} // namespace tenon

@@ -1,0 +1,141 @@
+// Int8 windows: depthwise convolution, whose sums of whole numbers are exact in float, and maxima.
+#include "backends/cpu/int8_finish.h"
+#include "backends/cpu/int8_functions.h"
+
+namespace tenon::cpu::TENON_ISA_NAMESPACE
+{
+
+namespace
+{
+//! Taps [first, last) of a window of `size` that lie inside of `extent`, when it starts at `start`.
+struct Taps
+{
+    int64_t first;
+    int64_t last;
+};
+
+Taps tapsInside(int64_t start, int64_t size, int64_t dilation, int64_t extent)
+{
+    int64_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
+    int64_t const left = extent - start;
+    int64_t last = left <= 0 ? 0 : (left + dilation - 1) / dilation;
+    last = last < size ? last : size;
+    return {first, last < first ? first : last};
+}
+
+//! One output pixel's windows of the lines of a channels-last image.
+struct InsideWindow
+{
+    InsideWindow(GemmWindow const& w, int64_t y, int64_t x)
+        : top{y * w.strideY - w.padTop},
+          left{x * w.strideX - w.padLeft},
+          rows{tapsInside(top, w.kernelHeight, w.dilationY, w.inHeight)},
+          columns{tapsInside(left, w.kernelWidth, w.dilationX, w.inWidth)}
+    {
+    }
+    int64_t top;
+    int64_t left;
+    Taps rows;
+    Taps columns;
+};
+
+template <int V>
+TENON_INLINE void sumChannels(
+    Int8Depthwise const& d, int8_t const* image, InsideWindow const& in, int64_t c, int64_t count, F16 (&sums)[V])
+{
+    GemmWindow const& w = d.window;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v)
+        sums[v] = zero();
+    for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky)
+    {
+        int8_t const* const line = image + (in.top + ky * w.dilationY) * w.lineStride + c;
+        for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx)
+        {
+            int8_t const* const x = line + (in.left + kx * w.dilationX) * w.pixelStride;
+            float const* const k = d.kernel + (ky * w.kernelWidth + kx) * d.channels + c;
+#pragma GCC unroll 4
+            for (int v = 0; v < V; ++v)
+                if (count == kLanes)
+                    sums[v] = fma(loadNumbers(x + v * kLanes), load(k + v * kLanes), sums[v]);
+                else
+                    sums[v] = fma(loadNumbers(x, count), load(k, firstLanes(count)), sums[v]);
+        }
+    }
+}
+
+template <int V>
+void finishPixel(
+    Int8Depthwise const& d, int8_t const* image, InsideWindow const& in, int64_t pixel, int64_t c, int64_t count)
+{
+    F16 sums[V];
+    sumChannels<V>(d, image, in, c, count, sums);
+    finishVectors<V>(d.finish, sums, pixel, c, count);
+}
+
+//! 32 channels, or fewer, of one pixel.
+void maximaOf(Int8MaxPool const& pool, int8_t const* image, InsideWindow const& in, int64_t c, int8_t* out)
+{
+    GemmWindow const& w = pool.window;
+    int64_t const count = pool.channels - c;
+    auto const at = [&](int64_t ky, int64_t kx) {
+        return image + (in.top + ky * w.dilationY) * w.lineStride + (in.left + kx * w.dilationX) * w.pixelStride + c;
+    };
+    if (count < 32)
+    {
+        for (int64_t i = 0; i < count; ++i)
+        {
+            int8_t most{-128};
+            for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky)
+                for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx)
+                    most = at(ky, kx)[i] > most ? at(ky, kx)[i] : most;
+            out[c + i] = most;
+        }
+        return;
+    }
+    __m256i most = _mm256_set1_epi8(-128);
+    for (int64_t ky = in.rows.first; ky < in.rows.last; ++ky)
+        for (int64_t kx = in.columns.first; kx < in.columns.last; ++kx)
+            most = _mm256_max_epi8(most, _mm256_loadu_si256(reinterpret_cast<__m256i const*>(at(ky, kx))));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + c), most);
+}
+} // namespace
+
+void runInt8Depthwise(Int8Depthwise const& work, int64_t first, int64_t last)
+{
+    GemmWindow const& w = work.window;
+    for (int64_t at = first; at < last; ++at)
+    {
+        int8_t const* const image = work.in + at / w.outHeight * w.imageStride;
+        for (int64_t x = 0; x < w.outWidth; ++x)
+        {
+            InsideWindow const in{w, at % w.outHeight, x};
+            int64_t const pixel = at * w.outWidth + x;
+            int64_t c = 0;
+            for (; c + 4 * kLanes <= work.channels; c += 4 * kLanes)
+                finishPixel<4>(work, image, in, pixel, c, kLanes);
+            for (; c + kLanes <= work.channels; c += kLanes)
+                finishPixel<1>(work, image, in, pixel, c, kLanes);
+            if (c < work.channels)
+                finishPixel<1>(work, image, in, pixel, c, work.channels - c);
+        }
+    }
+}
+
+void runInt8MaxPool(Int8MaxPool const& pool, int64_t first, int64_t last)
+{
+    GemmWindow const& w = pool.window;
+    for (int64_t at = first; at < last; ++at)
+    {
+        int8_t const* const image = pool.in + at / w.outHeight * w.imageStride;
+        for (int64_t x = 0; x < w.outWidth; ++x)
+        {
+            InsideWindow const in{w, at % w.outHeight, x};
+            int8_t* const out = pool.out + (at * w.outWidth + x) * pool.channels;
+            for (int64_t c = 0; c < pool.channels; c += 32)
+                maximaOf(pool, image, in, c, out);
+        }
+    }
+}
+
+} // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -1,0 +1,35 @@
+// QuantizedConvolution: a convolution of int8 numbers, with what follows up to the next rounding.
+#pragma once
+
+#include "layers/convolution.h"
+#include "layers/layer_table.h"
+#include "layers/quantized_product.h"
+
+namespace tenon
+{
+
+//! Inputs: see QuantizedOperands. The result is round(product(inputScale · x, scale · kernel, bias, …) / outputScale), in
+//! int8; without an output scale it is the product, in float32.
+struct QuantizedConvolution : QuantizedOperands
+{
+    static constexpr std::string_view kName{"QuantizedConvolution"};
+    Convolution product;
+    float inputScale{1.0F};
+    float outputScale{0.0F};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "product", &QuantizedConvolution::product),
+            field(2, "inputScale", &QuantizedConvolution::inputScale),
+            field(3, "outputScale", &QuantizedConvolution::outputScale)};
+    }
+
+    //! Of the elements of a kernel with these extents.
+    KernelChannels channels(std::vector<int64_t> const& kernel) const;
+    Result<TensorType> infer(Inputs const& in) const;
+    Result<std::vector<HostTensor>> reference(HostTensors const& in) const;
+};
+
+} // namespace tenon
+
+TENON_LAYER(QuantizedConvolution);

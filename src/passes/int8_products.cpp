@@ -1,0 +1,172 @@
+// quantize-products: a convolution or product of dequantized operands becomes one of int8 numbers.
+#include "passes/int8_products.h"
+
+#include "layers/convolution.h"
+#include "layers/dequantize.h"
+#include "layers/matrix_multiply.h"
+#include "layers/quantize.h"
+#include "layers/quantized_convolution.h"
+#include "layers/quantized_matrix_multiply.h"
+#include "passes/rules.h"
+
+#include <algorithm>
+
+namespace tenon::passes
+{
+
+using MatrixOp = nvinfer1::MatrixOperation;
+
+std::optional<Dequantized> dequantizedBy(Graph const& graph, ValueId value)
+{
+    Node const* const node = graph.producerOf<Dequantize>(value);
+    if (node == nullptr)
+        return std::nullopt;
+    Dequantize const& layer = *layerOf<Dequantize>(node);
+    std::optional<double> const scale = scalarOf(graph, node->input(1));
+    if (!layer.use().isWhole() || layer.toType != DType::kFLOAT || !scale || node->input(2) != kNone
+        || graph.typeOf(node->input(0)).dtype != DType::kINT8)
+        return std::nullopt;
+    return Dequantized{node, node->input(0), static_cast<float>(*scale)};
+}
+
+std::optional<float> quantizingScale(Graph const& graph, Node const& node)
+{
+    auto const* layer = as<Quantize>(*node.layer);
+    if (layer == nullptr || !layer->use().isWhole() || layer->toType != DType::kINT8 || node.input(2) != kNone
+        || graph.typeOf(node.input(0)).dtype != DType::kFLOAT)
+        return std::nullopt;
+    std::optional<double> const scale = scalarOf(graph, node.input(1));
+    return scale ? std::optional{static_cast<float>(*scale)} : std::nullopt;
+}
+
+std::optional<Int8Product> int8ProductOf(Node const* node)
+{
+    if (auto const* conv = layerOf<QuantizedConvolution>(node))
+        return Int8Product{conv->product.epilogue, conv->outputScale};
+    if (auto const* product = layerOf<QuantizedMatrixMultiply>(node))
+        return Int8Product{product->product.epilogue, product->outputScale};
+    return std::nullopt;
+}
+
+namespace
+{
+template <typename L>
+LayerPtr withProductOf(L layer, Int8Product const& product)
+{
+    layer.product.epilogue = product.epilogue;
+    layer.outputScale = product.outputScale;
+    return makeLayer(std::move(layer));
+}
+} // namespace
+
+LayerPtr withProduct(Node const& node, Int8Product const& product)
+{
+    if (auto const* conv = layerOf<QuantizedConvolution>(&node))
+        return withProductOf(*conv, product);
+    return withProductOf(*layerOf<QuantizedMatrixMultiply>(&node), product);
+}
+
+bool isOpenProduct(Graph const& graph, ValueId value)
+{
+    std::optional<Int8Product> const product = int8ProductOf(graph.producerOf(value));
+    return product && product->outputScale == 0.0F && isReadOnce(graph, value);
+}
+
+namespace
+{
+//! An int8 kernel and its scales: one, or one per channel of the result.
+struct Int8Kernel
+{
+    Node const* node;
+    ValueId source;
+    ValueId scales;
+};
+
+//! `axis`: of the channels; −1: one scale for all of them.
+std::optional<Int8Kernel> kernelOf(Graph const& graph, ValueId value, int32_t axis)
+{
+    Node const* const node = graph.producerOf<Dequantize>(value);
+    if (node == nullptr || node->input(2) != kNone)
+        return std::nullopt;
+    Dequantize const& layer = *layerOf<Dequantize>(node);
+    Constant const* const scales = graph.constantOf(node->input(1));
+    TensorType const& source = graph.typeOf(node->input(0));
+    if (layer.toType != DType::kFLOAT || source.dtype != DType::kINT8 || scales == nullptr
+        || scales->dtype != DType::kFLOAT || layer.blockShape.nbDims > 0)
+        return std::nullopt;
+    bool const isPerChannel = scales->extents.size() == 1 && layer.axis == axis && axis >= 0;
+    if (!layer.use().isWhole() && !isPerChannel)
+        return std::nullopt;
+    return Int8Kernel{node, node->input(0), node->input(1)};
+}
+
+//! The product of int8 operands in place of one of real numbers.
+Rewrite quantizedForm(
+    Graph const& graph, Node const& node, Dequantized const& x, Int8Kernel const& kernel, LayerPtr layer)
+{
+    Patch patch{graph, node};
+    std::vector<NodeId> covered{node.id, kernel.node->id};
+    if (isReadOnce(graph, x.node->output()))
+        covered.push_back(x.node->id);
+    patch.covers(inOrder(graph, std::move(covered)));
+    patch.replace(node.output(), patch.add(std::move(layer), {x.source, kernel.source, node.input(2), kernel.scales}));
+    return patch;
+}
+
+Rewrite quantizedConvolution(Graph const& graph, Node const& node, Convolution const& conv)
+{
+    constexpr size_t kMaxSpatialAxes{2};
+    std::optional<Dequantized> const x = dequantizedBy(graph, node.input(0));
+    std::optional<Int8Kernel> const kernel = kernelOf(graph, node.input(1), 0);
+    if (!x || !kernel || !conv.epilogue.empty())
+        return skip();
+    Constant const* const weights = graph.constantOf(kernel->source);
+    if (weights == nullptr)
+        return skip("the kernel is not a constant");
+    if (conv.window().rank() > kMaxSpatialAxes)
+        return skip("it has more than two spatial axes");
+    if (weights->count() / conv.nbOutputMaps > kMaxInt8Depth)
+        return skip("sums of so many products do not fit into an int32");
+    QuantizedConvolution layer;
+    layer.product = conv;
+    layer.inputScale = x->scale;
+    return quantizedForm(graph, node, *x, *kernel, makeLayer(std::move(layer)));
+}
+
+Rewrite quantizedProduct(Graph const& graph, Node const& node, MatrixMultiply const& product)
+{
+    std::optional<Dequantized> const x = dequantizedBy(graph, node.input(0));
+    if (!x || !product.epilogue.empty() || product.alpha == 0.0F)
+        return skip();
+    if (product.operation0 != MatrixOp::kNONE || product.operation1 == MatrixOp::kVECTOR)
+        return skip("the operands are turned, or a vector");
+    int32_t const rank = graph.typeOf(node.input(1)).rank();
+    bool const isTransposed = product.operation1 == MatrixOp::kTRANSPOSE;
+    std::optional<Int8Kernel> const kernel = kernelOf(graph, node.input(1), rank - (isTransposed ? 2 : 1));
+    if (!kernel)
+        return skip();
+    bool const isOne = volumeOf(graph.constantOf(kernel->scales)->extents) == 1;
+    if (graph.constantOf(kernel->source) == nullptr && !isOne)
+        return skip("a scale per column of a matrix that is no constant");
+    std::optional<int64_t> const depth = graph.typeOf(node.input(0)).shape.back().constant();
+    if (!depth || *depth > kMaxInt8Depth)
+        return skip("sums may have more products than fit into an int32");
+    QuantizedMatrixMultiply layer;
+    layer.product = product;
+    layer.inputScale = x->scale;
+    return quantizedForm(graph, node, *x, *kernel, makeLayer(std::move(layer)));
+}
+} // namespace
+
+Rewrite quantizeProducts(Graph const& graph, Node const& node, FusionLimits const& limits)
+{
+    if (limits.int8Steps == 0)
+        return skip();
+    if (auto const* conv = as<Convolution>(*node.layer))
+        return quantizedConvolution(graph, node, *conv);
+    if (auto const* product = as<MatrixMultiply>(*node.layer))
+        return quantizedProduct(graph, node, *product);
+    return skip();
+}
+
+} // namespace tenon::passes

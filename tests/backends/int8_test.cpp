@@ -1,0 +1,236 @@
+// Int8 products on the CPU against the reference, at each instruction set.
+#include "backends/kernel_case.h"
+#include "layers/pooling.h"
+#include "layers/quantized_convolution.h"
+#include "layers/quantized_matrix_multiply.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+namespace tenon::test
+{
+
+namespace
+{
+using nvinfer1::MatrixOperation;
+
+struct Int8Form
+{
+    std::vector<int64_t> x;
+    int64_t maps;
+    std::vector<int64_t> kernel;
+    int64_t groups{1};
+    std::vector<int64_t> stride{};
+    std::vector<int64_t> dilation{};
+    std::vector<int64_t> pre{};
+    std::vector<int64_t> post{};
+};
+
+nvinfer1::Dims int8Dims(std::vector<int64_t> const& values)
+{
+    nvinfer1::Dims dims{};
+    dims.nbDims = static_cast<int32_t>(values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+        dims.d[i] = values[i];
+    return dims;
+}
+
+HostTensor int8Tensor(std::vector<int64_t> extents)
+{
+    return randomTensor(std::move(extents), -128.49, 127.49, DType::kINT8);
+}
+
+QuantizedConvolution int8LayerOf(Int8Form const& form)
+{
+    QuantizedConvolution layer;
+    layer.product.nbOutputMaps = form.maps;
+    layer.product.kernelSize = int8Dims(form.kernel);
+    layer.product.nbGroups = form.groups;
+    layer.product.stride = int8Dims(form.stride);
+    layer.product.dilation = int8Dims(form.dilation);
+    layer.product.prePadding = int8Dims(form.pre);
+    layer.product.postPadding = int8Dims(form.post);
+    layer.inputScale = 0.02F;
+    return layer;
+}
+
+std::vector<Operand> int8OperandsOf(Int8Form const& form, bool hasBias = true, bool isPerChannel = true)
+{
+    std::vector<int64_t> kernel{form.maps, form.x[1] / form.groups};
+    kernel.insert(kernel.end(), form.kernel.begin(), form.kernel.end());
+    return {input(int8Tensor(form.x)), weight(int8Tensor(kernel)),
+        hasBias ? weight(randomTensor({form.maps})) : absent(),
+        weight(randomTensor(isPerChannel ? std::vector<int64_t>{form.maps} : std::vector<int64_t>{}, 0.001, 0.01))};
+}
+
+//! Sums are exact: what is stored as float32 differs by the rounding of scale and bias, int8 where that is on an edge.
+constexpr Tolerance kReal{1e-4, 1e-5};
+constexpr Tolerance kWhole{1.0, 0.0};
+
+void expectInt8(Int8Form const& form, std::string_view candidate = "int8")
+{
+    SCOPED_TRACE(fmt::format("{} -> {} maps, kernel {}, groups {}", fmt::join(form.x, "x"), form.maps,
+        fmt::join(form.kernel, "x"), form.groups));
+    QuantizedConvolution layer = int8LayerOf(form);
+    expectKernels(layer, int8OperandsOf(form, form.maps % 2 == 0), candidate, kReal, Types::kFloatOnly);
+    layer.outputScale = 0.5F;
+    layer.product.epilogue.steps = {{EpilogueKind::kRelu}};
+    expectKernels(layer, int8OperandsOf(form, true, form.maps % 3 != 0), candidate, kWhole, Types::kFloatOnly);
+}
+} // namespace
+
+TEST(CpuInt8Convolution, windowsOfAllKinds)
+{
+    expectInt8({{2, 16, 9, 7}, 32, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}});
+    expectInt8({{1, 64, 7, 7}, 70, {3, 3}, 1, {2, 2}, {}, {1, 1}, {1, 1}});
+    expectInt8({{1, 20, 12, 11}, 24, {5, 3}, 1, {1, 2}, {2, 1}, {4, 0}, {4, 2}});
+    expectInt8({{3, 8, 6, 6}, 8, {1, 1}});
+    expectInt8({{3, 33, 6, 6}, 17, {1, 1}});
+    expectInt8({{2, 12, 6, 6}, 16, {1, 1}, 1, {2, 2}});
+    expectInt8({{1, 19, 20}, 18, {3}, 1, {}, {}, {1}, {1}});
+    expectInt8({{1, 16, 1, 1}, 100, {1, 1}});
+}
+
+TEST(CpuInt8Convolution, fewChannelsReadWholeLines)
+{
+    for (int64_t channels = 1; channels <= 9; ++channels)
+        expectInt8({{2, channels, 15, 13}, 16 + channels, {7, 5}, 1, {2, 2}, {}, {3, 2}, {3, 2}});
+    expectInt8({{1, 3, 40}, 10, {9}, 1, {3}, {}, {4}, {4}});
+    expectInt8({{1, 3, 9, 9}, 4, {3, 3}, 1, {}, {2, 1}, {2, 1}, {2, 1}});
+    expectInt8({{1, 3, 9, 9}, 4, {3, 3}, 1, {}, {1, 2}, {1, 2}, {1, 2}});
+}
+
+TEST(CpuInt8Convolution, groups)
+{
+    for (int64_t const groups : {2, 3, 4})
+        expectInt8({{2, 6 * groups, 8, 9}, 10 * groups, {3, 3}, groups, {}, {}, {1, 1}, {1, 1}});
+    expectInt8({{1, 64, 5, 5}, 64, {3, 3}, 32, {2, 2}, {}, {1, 1}, {1, 1}});
+}
+
+TEST(CpuInt8Convolution, depthwise)
+{
+    for (int64_t const channels : {3, 16, 40, 96, 130})
+        expectInt8({{2, channels, 9, 8}, channels, {3, 3}, channels, {}, {}, {1, 1}, {1, 1}}, "int8-depthwise");
+    expectInt8({{1, 24, 9, 8}, 24, {5, 5}, 24, {2, 2}, {1, 2}, {2, 4}, {2, 4}}, "int8-depthwise");
+    expectInt8({{1, 24, 30}, 24, {5}, 24, {2}, {}, {2}, {2}}, "int8-depthwise");
+}
+
+TEST(CpuInt8Convolution, numbersOfRowsAndColumns)
+{
+    for (int64_t rows = 1; rows <= 26; ++rows)
+        for (int64_t const maps : {1, 8, 16, 24, 33, 48, 64, 80, 97, 130})
+            expectInt8({{1, 1 + rows % 11, 1, rows}, maps, {1, 1}});
+}
+
+TEST(CpuInt8Convolution, everyStepOfAnEpilogue)
+{
+    Int8Form const form{{2, 16, 6, 5}, 37, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}};
+    Operand const residual = input(int8Tensor({2, 37, 6, 5}));
+    Operand const real = input(randomTensor({2, 37, 6, 5}));
+    for (float const scale : {0.0F, 0.25F})
+    {
+        QuantizedConvolution layer = int8LayerOf(form);
+        layer.outputScale = scale;
+        Tolerance const tolerance =
+            scale == 0.0F ? Tolerance{0.26, 1e-4} : kWhole; // A step of what is rounded between.
+        std::vector<Operand> operands = int8OperandsOf(form);
+        operands.push_back(residual);
+        layer.product.epilogue.steps = {
+            {EpilogueKind::kRound, 0.25F}, {EpilogueKind::kAdd, 0.125F}, {EpilogueKind::kRelu}};
+        expectKernels(layer, operands, "int8", tolerance, Types::kFloatOnly);
+        operands.back() = real;
+        layer.product.epilogue.steps = {{EpilogueKind::kMultiply}, {EpilogueKind::kLinear, 0.5F, 1.0F}};
+        expectKernels(layer, operands, "int8", tolerance, Types::kFloatOnly);
+        operands.pop_back();
+        for (EpilogueKind const kind : {EpilogueKind::kRelu, EpilogueKind::kClip, EpilogueKind::kLeakyRelu,
+                 EpilogueKind::kSigmoid, EpilogueKind::kTanh, EpilogueKind::kSilu, EpilogueKind::kHardSigmoid,
+                 EpilogueKind::kHardSwish, EpilogueKind::kGeluErf, EpilogueKind::kGeluTanh, EpilogueKind::kElu})
+        {
+            layer.product.epilogue.steps = {{kind, 0.2F, 0.5F}};
+            expectKernels(layer, operands, "int8", scale == 0.0F ? kReal : kWhole, Types::kFloatOnly);
+        }
+    }
+}
+
+TEST(CpuInt8Convolution, extremesDoNotSaturate)
+{
+    for (double const sign : {-128.0, 127.0})
+        for (int64_t const channels : {64, 2048})
+        {
+            Int8Form const form{{1, channels, 3, 3}, 20, {3, 3}};
+            std::vector<Operand> operands = int8OperandsOf(form, false);
+            for (size_t const i : {0U, 1U})
+                for (int64_t& number : operands[i].tensor.integers)
+                    number = i == 0 ? -128 : static_cast<int64_t>(sign);
+            expectKernels(int8LayerOf(form), operands, "int8", {1e-3, 1e-6}, Types::kFloatOnly);
+        }
+}
+
+TEST(CpuInt8Product, matricesAndBatches)
+{
+    struct Case
+    {
+        std::vector<int64_t> a;
+        std::vector<int64_t> b;
+    };
+    for (bool const isConstant : {true, false})
+        for (bool const isTransposed : {false, true})
+            for (Case const& each : {Case{{5, 7}, {7, 40}}, {{1, 128}, {128, 65}}, {{3, 5, 16}, {3, 16, 9}},
+                     {{3, 50, 37}, {1, 37, 48}}, {{2, 3, 4, 6}, {2, 1, 6, 5}}, {{1, 2, 4, 6}, {3, 2, 6, 20}}})
+            {
+                QuantizedMatrixMultiply layer;
+                layer.inputScale = 0.02F;
+                layer.product.alpha = 0.5F;
+                std::vector<int64_t> b = each.b;
+                int64_t const columns = b.back();
+                if (isTransposed)
+                {
+                    layer.product.operation1 = MatrixOperation::kTRANSPOSE;
+                    std::swap(b[b.size() - 1], b[b.size() - 2]);
+                }
+                HostTensor const matrix = int8Tensor(b);
+                std::vector<Operand> const operands{input(int8Tensor(each.a)),
+                    isConstant ? weight(matrix) : input(matrix),
+                    isConstant ? weight(randomTensor({columns})) : absent(),
+                    weight(randomTensor(
+                        isConstant ? std::vector<int64_t>{columns} : std::vector<int64_t>{}, 0.001, 0.01))};
+                expectKernels(layer, operands, "int8", kReal, Types::kFloatOnly);
+                layer.outputScale = 0.02F;
+                expectKernels(layer, operands, "int8", kWhole, Types::kFloatOnly);
+            }
+}
+
+TEST(CpuInt8Product, hundredsOfShapes)
+{
+    std::mt19937 random{7};
+    auto const draw = [&](int64_t most) { return std::uniform_int_distribution<int64_t>{1, most}(random); };
+    for (int32_t i = 0; i < 150; ++i)
+    {
+        int64_t const rows = draw(40);
+        int64_t const depth = draw(i % 3 == 0 ? 600 : 40);
+        int64_t const columns = draw(150);
+        SCOPED_TRACE(fmt::format("{} x {} x {}", rows, depth, columns));
+        QuantizedMatrixMultiply layer;
+        layer.inputScale = 0.01F;
+        expectKernels(layer,
+            {input(int8Tensor({rows, depth})), weight(int8Tensor({depth, columns})), weight(randomTensor({columns})),
+                weight(randomTensor({columns}, 0.001, 0.01))},
+            "int8", kReal, Types::kFloatOnly);
+    }
+}
+
+TEST(CpuInt8Pooling, maxima)
+{
+    for (int64_t const channels : {1, 31, 32, 64, 70})
+    {
+        Pooling layer;
+        layer.windowSize = int8Dims({3, 2});
+        layer.stride = int8Dims({2, 1});
+        layer.prePadding = int8Dims({1, 1});
+        layer.postPadding = int8Dims({1, 0});
+        expectKernels(layer, {input(int8Tensor({2, channels, 9, 6}))}, "int8", {0.0, 0.0}, Types::kFloatOnly);
+    }
+}
+
+} // namespace tenon::test
