@@ -8,6 +8,8 @@
 #include "layers/gather.h"
 #include "layers/layer_table.h"
 #include "layers/matrix_multiply.h"
+#include "layers/quantized_convolution.h"
+#include "layers/quantized_matrix_multiply.h"
 
 #include <algorithm>
 #include <cmath>
@@ -212,6 +214,36 @@ std::optional<HostTensor> StepReference::magnitudes(ObservedStep const& step)
             return sums ? std::optional{std::move((*sums).front())} : std::nullopt;
         }
     return std::nullopt;
+}
+
+namespace
+{
+double stepOfProduct(Epilogue const& epilogue, float outputScale)
+{
+    double step{0.0};
+    for (EpilogueStep const& each : epilogue.steps)
+        if (each.kind == EpilogueKind::kRound)
+            step += static_cast<double>(each.alpha); // What comes in a step later may be rounded to one more.
+        else
+            step *= static_cast<double>(Epilogue::steepness(each));
+    return outputScale > 0.0F ? std::ceil(step / static_cast<double>(outputScale)) + 1.0 : step;
+}
+} // namespace
+
+double StepReference::roundingStep(ObservedStep const& step) const
+{
+    if (isCopy(step))
+        return 0.0;
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    if (node.layer != QuantizedConvolution::kName && node.layer != QuantizedMatrixMultiply::kName)
+        return 0.0;
+    Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    if (!layer)
+        return 0.0;
+    if (auto const* conv = as<QuantizedConvolution>(**layer))
+        return stepOfProduct(conv->product.epilogue, conv->outputScale);
+    auto const* const product = as<QuantizedMatrixMultiply>(**layer);
+    return stepOfProduct(product->product.epilogue, product->outputScale);
 }
 
 std::string IndexOutOfRange::show() const

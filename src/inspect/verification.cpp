@@ -32,6 +32,8 @@ bool isStrict(VerifyOptions const& options)
     return options.absolute != 0.0 || options.relative != 0.0;
 }
 
+constexpr int64_t kElementsPerEdge{1000};
+
 Tolerance toleranceOf(DType type, VerifyOptions const& options)
 {
     if (isStrict(options))
@@ -291,6 +293,9 @@ class Verifier
         Tolerance const tolerance =
             StepReference::isCopy(step) ? Tolerance{0.0, 0.0} : toleranceOf(got.dtype, mOptions);
         TermSums terms{mReference, step, output == 0 && !isStrict(mOptions)};
+        // On an edge between two numbers float32 may fall to the other side; many of them do not lie on edges.
+        double const edge = isStrict(mOptions) ? 0.0 : mReference.roundingStep(step);
+        int64_t edges = edge > 0.0 ? got.count() / kElementsPerEdge + 1 : 0;
         for (int64_t i = 0; i < got.count(); ++i)
         {
             double const a = got.real(i);
@@ -301,6 +306,8 @@ class Verifier
             double allowed = tolerance.absolute + tolerance.relative * std::abs(b);
             if (error > allowed)
                 allowed += terms.roundingOf(i);
+            if (error > allowed && error <= allowed + edge && edges-- > 0)
+                continue;
             verified.maxError = std::max(verified.maxError, error);
             verified.worst = std::max(verified.worst, allowed > 0.0 ? error / allowed : INFINITY);
             if (!(error <= allowed) && verified.ok)

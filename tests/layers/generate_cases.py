@@ -1227,6 +1227,58 @@ def quantizations():
     case("Dequantize", "fp4", {}, [Typed(numbers, "fp4"), eighth], (numbers * 0.125).astype(np.float32))
 
 
+def int8_products():
+    """Sums of integers, exact in float32; then scales, bias, what follows, and rounding to the scale of the result."""
+
+    def rounded(values, scale):
+        return np.clip(np.rint(values / np.float64(np.float32(scale))), -128, 127)
+
+    def int8(name, *shape):
+        return integers(name, *shape, low=-128, high=128, dtype=np.int8)
+
+    x, k = int8("i8x", 2, 4, 6, 5), int8("i8k", 3, 4, 3, 2)
+    sums = ort("Conv", [x.astype(np.float32), k.astype(np.float32)])[0].astype(np.float64)
+    scales = np.array([0.003, 0.01, 0.0007], np.float32)
+    bias = uniform("i8b", 3)
+    form = {"NbOutputMaps": 3, "KernelSizeNd": [3, 2]}
+    factor = np.float64(np.float32(0.05))
+    reals = sums * factor * scales.astype(np.float64)[:, None, None] + bias.astype(np.float64)[:, None, None]
+    kind = "QuantizedConvolution"
+    case(kind, "reals", {"product": form, "inputScale": 0.05}, [x, k, bias, Const(scales, np.float32)],
+         as_type(reals, bias))  # fmt: skip
+    fields = {"product": form, "inputScale": 0.05, "outputScale": 0.3}
+    case(kind, "rounded", fields, [x, k, bias, Const(scales, np.float32)], rounded(reals, 0.3).astype(np.int8))
+    one = np.float32(0.002)
+    case(kind, "oneScaleWithoutBias", {"product": form, "inputScale": 0.05},
+         [x, k, None, Const(one, np.float32)], as_type(sums * factor * np.float64(one), bias))  # fmt: skip
+    e = int8("i8e", *sums.shape)
+    steps = [{"kind": 14, "alpha": 0.25}, {"kind": 0, "alpha": 0.125}, {"kind": 2}]
+    y = np.maximum(rounded(reals, 0.25) * 0.25 + e * 0.125, 0)
+    fields = {"product": form | {"epilogue": {"steps": steps}}, "inputScale": 0.05, "outputScale": 0.23}
+    case(kind, "residual", fields, [x, k, bias, Const(scales, np.float32), e], rounded(y, 0.23).astype(np.int8))
+    r = uniform("i8r", *sums.shape)
+    fields = {"product": form | {"epilogue": {"steps": [{"kind": 0}]}}, "inputScale": 0.05}
+    case(kind, "residualOfReals", fields, [x, k, bias, Const(scales, np.float32), r], as_type(reals + r, bias))
+    groups = int8("i8g", 4, 1, 3, 3)
+    operands = [x.astype(np.float32), groups.astype(np.float32)]
+    y = ort("Conv", operands, group=4, pads=[1, 1, 1, 1])[0].astype(np.float64)
+    form = {"NbOutputMaps": 4, "KernelSizeNd": [3, 3], "NbGroups": 4, "PrePadding": [1, 1], "PostPadding": [1, 1]}
+    case(kind, "depthwise", {"product": form, "inputScale": 0.05}, [x, groups, None, Const(one, np.float32)],
+         as_type(y * factor * np.float64(one), bias))  # fmt: skip
+
+    kind = "QuantizedMatrixMultiply"
+    a, b = int8("i8a", 2, 5, 7), int8("i8m", 1, 7, 3)
+    sums = a.astype(np.float64) @ b.astype(np.float64)
+    reals = sums * factor * scales.astype(np.float64) + bias
+    case(kind, "reals", {"inputScale": 0.05}, [a, b, bias, Const(scales, np.float32)], as_type(reals, bias))
+    fields = {"inputScale": 0.05, "outputScale": 0.2, "product": {"epilogue": {"steps": [{"kind": 2}]}}}
+    case(kind, "rounded", fields, [a, b, bias, Const(scales, np.float32)],
+         rounded(np.maximum(reals, 0), 0.2).astype(np.int8))  # fmt: skip
+    fields = {"inputScale": 0.05, "product": {"operation1": 1, "alpha": 0.5}}
+    case(kind, "transposedByAlpha", fields, [a, b.transpose(0, 2, 1), None, Const(one, np.float32)],
+         as_type(sums * factor * np.float64(one) * 0.5, bias))  # fmt: skip
+
+
 def dynamic_quantizations():
     x = uniform("dqx", 3, 32, low=-5, high=5)
     x[1, :16] = 0
@@ -1363,6 +1415,7 @@ def main():
         detections,
         ragged,
         quantizations,
+        int8_products,
         dynamic_quantizations,
         transformers,
         recurrences,

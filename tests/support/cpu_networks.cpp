@@ -141,6 +141,11 @@ Tensor& CpuNetwork::transpose(Tensor& x, std::vector<int32_t> const& order)
     return *layer->getOutput(0);
 }
 
+Tensor& CpuNetwork::castTo(Tensor& x, DataType type)
+{
+    return *mNetwork->addCast(x, type)->getOutput(0);
+}
+
 void CpuNetwork::output(Tensor& x, char const* name)
 {
     x.setName(name);
@@ -380,9 +385,61 @@ void recurrent(CpuNetwork& net)
     net.output(*in(last, net.type()), "last");
 }
 
+//! A scale of all elements.
+Tensor& scaleOf(CpuNetwork& net, float const& value)
+{
+    return *net.get().addConstant(dimsOf({}), Weights{DataType::kFLOAT, &value, 1})->getOutput(0);
+}
+
+constexpr float kWideScale{0.0625F};
+constexpr float kFineScale{0.03125F};
+
+//! Rounded to int8 and back: what quantized networks have between their layers.
+Tensor& roundedBy(CpuNetwork& net, Tensor& x, float const& scale)
+{
+    Tensor& numbers = *net.get().addQuantize(x, scaleOf(net, scale), DataType::kINT8)->getOutput(0);
+    return *net.get().addDequantize(numbers, scaleOf(net, scale), DataType::kFLOAT)->getOutput(0);
+}
+
+Tensor& int8Convolution(
+    CpuNetwork& net, char const* name, Tensor& x, int64_t channels, int64_t maps, CpuNetwork::Window window)
+{
+    Tensor& kernel =
+        net.castTo(net.floats({maps, channels / window.groups, window.kernel, window.kernel}), DataType::kFLOAT);
+    IConvolutionLayer* layer = net.get().addConvolutionNd(x, maps, dimsOf({window.kernel, window.kernel}),
+        Weights{DataType::kFLOAT, nullptr, 0}, Weights{DataType::kFLOAT, nullptr, 0});
+    layer->setInput(1, roundedBy(net, kernel, kFineScale));
+    layer->setStrideNd(dimsOf({window.stride, window.stride}));
+    layer->setPaddingNd(dimsOf({window.padding, window.padding}));
+    layer->setNbGroups(window.groups);
+    layer->setName(name);
+    return roundedBy(net, *layer->getOutput(0), kWideScale);
+}
+
+//! Products of int8 numbers, of images and of matrices.
+void quantized(CpuNetwork& net)
+{
+    Tensor& x = roundedBy(net, net.castTo(image(net, 3), DataType::kFLOAT), kFineScale);
+    Tensor& first = roundedBy(net, net.relu(int8Convolution(net, "first", x, 3, 16, {})), kWideScale);
+    Tensor& deep = int8Convolution(net, "deep", first, 16, 16, {3, 1, 1, 16});
+    Tensor& sum = roundedBy(net, net.add(int8Convolution(net, "point", deep, 16, 16, {1, 1, 0, 1}), first), kWideScale);
+    IPoolingLayer* pool = net.get().addPoolingNd(sum, PoolingType::kMAX, dimsOf({2, 2}));
+    pool->setStrideNd(dimsOf({2, 2}));
+    Tensor& pooled = roundedBy(net, *pool->getOutput(0), kWideScale);
+    Tensor& rows = net.reshape(pooled, {0, 16, -1});
+    Tensor& matrix = roundedBy(net, net.castTo(net.floats({1, 16, 12}), DataType::kFLOAT), kFineScale);
+    IMatrixMultiplyLayer* product = net.get().addMatrixMultiply(
+        net.transpose(rows, {0, 2, 1}), MatrixOperation::kNONE, matrix, MatrixOperation::kNONE);
+    Tensor& features = roundedBy(net, *product->getOutput(0), kWideScale);
+    IMatrixMultiplyLayer* scores =
+        net.get().addMatrixMultiply(features, MatrixOperation::kNONE, features, MatrixOperation::kTRANSPOSE);
+    net.output(*scores->getOutput(0), "scores");
+    net.output(sum, "sum");
+}
+
 constexpr CpuCase kCases[]{{"convolutions", convolutions}, {"tiles", tiles}, {"depthwise", depthwise},
     {"products", products}, {"attention", attention}, {"pointwise", pointwise}, {"rows", rows}, {"pictures", pictures},
-    {"moves", moves}, {"searches", searches}, {"recurrent", recurrent}, {"found", found}};
+    {"moves", moves}, {"searches", searches}, {"recurrent", recurrent}, {"found", found}, {"quantized", quantized}};
 } // namespace
 
 std::span<CpuCase const> cpuCases() noexcept

@@ -66,6 +66,7 @@ class CpuNetwork
     //! Dims: 0 copies, −1 is what is left.
     Tensor& reshape(Tensor& x, List const& dims);
     Tensor& transpose(Tensor& x, std::vector<int32_t> const& order);
+    Tensor& castTo(Tensor& x, nvinfer1::DataType type);
     void output(Tensor& x, char const* name);
     //! The serialized plan; empty after a failure.
     Bytes build();
