@@ -52,8 +52,8 @@ class StepReference
     //! For layers that sum products: the sums of the products' magnitudes, as far as they reach the output. No sum is
     //! rounded better than in proportion to these, however small it is itself. None for other layers.
     std::optional<HostTensor> magnitudes(ObservedStep const& step);
-    //! By how much the result of an int8 product may differ where a sum lies on the edge between two of the numbers that
-    //! it is rounded to; 0 for other layers.
+    //! By how much the result of an int8 product may differ where a sum lies on the edge between two numbers that it
+    //! can be rounded to; 0 for other layers.
     double roundingStep(ObservedStep const& step) const;
     //! The first one of a step that stands for a Gather layer.
     std::optional<IndexOutOfRange> indexOutOfRange(ObservedStep const& step);

@@ -8,8 +8,8 @@
 namespace tenon
 {
 
-//! Inputs: see QuantizedOperands. The result is round(product(inputScale · x, scale · kernel, bias, …) / outputScale), in
-//! int8; without an output scale it is the product, in float32.
+//! Inputs: see QuantizedOperands. The result is round(product(inputScale · x, scale · kernel, bias, …) / outputScale)
+//! in int8; without an output scale it is the product, in float32.
 struct QuantizedConvolution : QuantizedOperands
 {
     static constexpr std::string_view kName{"QuantizedConvolution"};

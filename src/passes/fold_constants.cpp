@@ -1,5 +1,5 @@
-// fold-constants, fold-weights: a node whose result is known while building becomes a constant: through the layer's reference, from
-// what is known of a shape tensor, or as the same memory under other extents.
+// fold-constants, fold-weights: a node whose result is known while building becomes a constant: through the layer's
+// reference, from what is known of a shape tensor, or as the same memory under other extents.
 #include "layers/convolution.h"
 #include "layers/dequantize.h"
 #include "layers/fill.h"

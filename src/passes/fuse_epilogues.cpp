@@ -1,4 +1,5 @@
-// Rules that move what follows a convolution or matrix product into it: fuse-activation, fuse-residual; and fuse-int8-activation.
+// Rules that move what follows a convolution or matrix product into it: fuse-activation, fuse-int8-activation,
+// fuse-residual.
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
 #include "layers/element_wise.h"

@@ -1,5 +1,5 @@
-// Rules that move quantization along what does not mind it: dequantize-below-views, quantize-above-views, cancel-requantization,
-// dequantize-reshaped-weights.
+// Rules that move quantization along what does not mind it: dequantize-below-views, quantize-above-views,
+// cancel-requantization, dequantize-reshaped-weights.
 #include "layers/concatenation.h"
 #include "layers/dequantize.h"
 #include "layers/pooling.h"

@@ -1,4 +1,4 @@
-// undo-int8-product: a product of int8 numbers becomes one of real numbers between Dequantize and Quantize layers again.
+// undo-int8-product: a product of int8 numbers becomes one of real numbers between such layers again.
 #include "layers/dequantize.h"
 #include "layers/quantize.h"
 #include "layers/quantized_convolution.h"

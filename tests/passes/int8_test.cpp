@@ -289,7 +289,8 @@ const %t : float32[] = 0.5
 const %w : int8[4,4,1,1] = random(1)
 const %m : int8[64,5] = random(2)
 %q0 = Quantize(%x, %s) {Axis=-2}
-%c = QuantizedConvolution(%q0, %w, _, %t, %q0) {product={NbOutputMaps=4, KernelSizeNd=(1,1), epilogue={steps=[{kind=14, alpha=0.5},{kind=0, alpha=0.125},{kind=2}]}}, inputScale=0.125, outputScale=0.5}
+%c = QuantizedConvolution(%q0, %w, _, %t, %q0) {product={NbOutputMaps=4, KernelSizeNd=(1,1), )"
+        R"(epilogue={steps=[{kind=14, alpha=0.5},{kind=0, alpha=0.125},{kind=2}]}}, inputScale=0.125, outputScale=0.5}
 %p = Pooling(%c) {WindowSizeNd=(2,2)}
 %f = Shuffle(%p) {ReshapeDimensions=(0,64)}
 %y = QuantizedMatrixMultiply(%f, %m, _, %s) {inputScale=0.5}

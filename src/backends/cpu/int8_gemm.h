@@ -61,8 +61,8 @@ struct Int8Gemm
     GemmWindow const* window{nullptr};
     int8_t const* zeros{nullptr};  //!< With a window: quadsOf(length) · 4 of them.
     int8_t const* panels{nullptr}; //!< As int8PackedSize says.
-    //! Per column of the panels −128 times the sum of its elements: what sums begin with where instructions take a row's
-    //! elements without sign.
+    //! Per column of the panels −128 times the sum of its elements: what sums begin with where instructions take the
+    //! elements of rows without sign.
     int32_t const* shifts{nullptr};
     Int8Finish finish;
 };

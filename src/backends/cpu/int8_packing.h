@@ -9,7 +9,7 @@
 namespace tenon::cpu
 {
 
-//! Forms of int8 matrices, all in panels of 16 columns as int8PackedSize says, rows in segments that are padded to quads:
+//! Forms of int8 matrices, all in panels of 16 columns as int8PackedSize says, rows in segments padded to quads:
 //!   "int8/columns"        [depth][columns], one segment; the last two of the extents
 //!   "int8/columnst"       [columns][depth], the same
 //!   "int8/taps/g"         [g·maps][channels][y][x]: g matrices of a segment per tap (y, x) of `channels` elements

@@ -1,4 +1,4 @@
-// Products of int8 matrices: constant right operands packed while building, others packed by the team before the product.
+// Products of int8 matrices: constant right operands packed while building, others packed by the team in each run.
 #include "backends/cpu/int8_epilogue.h"
 #include "backends/cpu/int8_functions.h"
 #include "backends/cpu/int8_packing.h"
