@@ -117,7 +117,7 @@ HAND: dict[str, set[str]] = {
     "IPluginV2Layer": {"plugin"},
     "IPluginV3Layer": {"plugin"},
     "Builder": {"get_plugin_registry", "create_network", "build_serialized_network", "build_engine_with_config"},
-    "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache"},
+    "IBuilderConfig": {"plugins_to_serialize", "create_timing_cache", "int8_calibrator"},
     "ITimingCache": {"queryKeys", "query", "update"},
     "Refitter": {
         "get_all",
@@ -167,6 +167,6 @@ LATER: dict[str, set[str]] = {
         "add_dist_collective",
         "add_attention",
     },
-    "IBuilderConfig": {"algorithm_selector", "int8_calibrator"},
+    "IBuilderConfig": {"algorithm_selector"},
     "IAttentionBoundaryLayer": {"attention"},
 }

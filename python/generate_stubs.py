@@ -49,7 +49,14 @@ ARGUMENTS = {
 #: Functions of the module whose result the table leaves open.
 RESULTS = {"get_plugin_registry": "IPluginRegistry"}
 #: Attributes that None resets.
-MAY_BE_NONE = {"error_recorder", "progress_monitor", "profiler", "gpu_allocator", "temporary_allocator"}
+MAY_BE_NONE = {
+    "error_recorder",
+    "int8_calibrator",
+    "progress_monitor",
+    "profiler",
+    "gpu_allocator",
+    "temporary_allocator",
+}
 HEAD = '''"""Types of the extension module. Written by generate_stubs.py from the API table; do not edit."""
 
 import enum

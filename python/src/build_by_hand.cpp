@@ -83,6 +83,18 @@ void bindProfile(py::module_& m)
     c.def("__nonzero__", &T::isValid);
 }
 
+//! The object of the user's class, whichever of the public ones that is derived from.
+py::object calibratorObject(IInt8Calibrator* calibrator)
+{
+    if (calibrator == nullptr)
+        return py::none();
+    for (std::type_info const* const type : {&typeid(IInt8EntropyCalibrator), &typeid(IInt8EntropyCalibrator2),
+             &typeid(IInt8MinMaxCalibrator), &typeid(IInt8LegacyCalibrator), &typeid(IInt8Calibrator)})
+        if (py::handle const known = py::detail::get_object_handle(calibrator, py::detail::get_type_info(*type)))
+            return py::reinterpret_borrow<py::object>(known);
+    return py::cast(calibrator, py::return_value_policy::reference);
+}
+
 void bindBuilder(py::module_& m)
 {
     using T = IBuilder;
@@ -129,6 +141,11 @@ void bindBuilder(py::module_& m)
         [](IBuilderConfig const& self) { return self.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE); },
         [](IBuilderConfig& self, size_t bytes) { self.setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, bytes); },
         docOf("IBuilderConfig.max_workspace_size"));
+    config.def_property(
+        "int8_calibrator", [](IBuilderConfig const& self) { return calibratorObject(self.getInt8Calibrator()); },
+        py::cpp_function([](IBuilderConfig& self, IInt8Calibrator* calibrator) { self.setInt8Calibrator(calibrator); },
+            KeepAlive<1, 2>()),
+        docOf("IBuilderConfig.int8_calibrator"));
     config.def(
         "create_timing_cache",
         [](IBuilderConfig& self, py::buffer const& blob) {

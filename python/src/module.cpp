@@ -11,6 +11,7 @@ PYBIND11_MODULE(_native, m)
     bindValues(m);
     bindTimingCacheEntries(m);
     bindInterfaces(m);
+    bindCalibrators(m);
     declareLayers(m);
     declareFullyConnected(m);
     declareNetwork(m);

@@ -71,7 +71,8 @@ class Runner
     Result<Done> runAll()
     {
         std::vector<PassRow> rows{portableRows().begin(), portableRows().end()};
-        rows.insert(rows.end(), targetRows().begin(), targetRows().end());
+        if (!mOptions.isPortableOnly)
+            rows.insert(rows.end(), targetRows().begin(), targetRows().end());
         if (mOptions.progress != nullptr)
             mOptions.progress->phaseStart(kPhase, mOptions.progressParent, static_cast<int32_t>(rows.size()));
         Result<Done> result = runRows(rows);

@@ -19,6 +19,7 @@ struct Rule;
 struct OptimizeOptions
 {
     FusionLimits limits;               //!< Of the device that the graph is for.
+    bool isPortableOnly{false};        //!< True: nothing is fused for a device.
     bool fusion{true};                 //!< False (TENON_FUSION=off): every layer of the user stays a step.
     bool verify{kVerifyByDefault};     //!< Checks the whole graph after each pass.
     std::vector<std::string> disabled; //!< Names of rules that do not run.

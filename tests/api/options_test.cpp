@@ -86,6 +86,15 @@ TEST_F(BuildOptions, whatCannotBeHonouredFailsTheBuild)
         expectRefused(name, [flag = flag](IBuilderConfig& c) { c.setFlag(flag); });
 }
 
+TEST_F(BuildOptions, kernelsAreMeasuredHere)
+{
+    EXPECT_STREQ(config->getRemoteAutoTuningConfig(), "");
+    EXPECT_TRUE(config->setRemoteAutoTuningConfig(""));
+    EXPECT_FALSE(config->setRemoteAutoTuningConfig("host=elsewhere"));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "on this machine alone"), 1);
+    EXPECT_STREQ(config->getRemoteAutoTuningConfig(), "");
+}
+
 TEST_F(BuildOptions, whatIsNotThereYetSaysWhatHappensInstead)
 {
     expectNamed("kFP16", "only custom layers are offered the reduced ones", BuilderFlag::kFP16);

@@ -84,7 +84,8 @@ def test_c17_precisions_are_given_under_obey(log: small.Recorder) -> None:
     total.precision = trt.bfloat16
     total.get_output(0).name = "y"
     definition.mark_output(total.get_output(0))
-    for flags, expected in (((), 1.001), ((trt.BuilderFlag.OBEY_PRECISION_CONSTRAINTS,), 1.0)):
+    rounded = np.uint32(0x3A830000).view(np.float32)  # 0.001 in bfloat16.
+    for flags, expected in (((), 1.001), ((trt.BuilderFlag.OBEY_PRECISION_CONSTRAINTS,), 1.0 + rounded)):
         y = np.empty(1, np.float32)
         run(build(definition, builder, log, flags), x=np.array([0.001], np.float32), y=y)
         assert y[0] == np.float32(expected)

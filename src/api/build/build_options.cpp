@@ -20,7 +20,6 @@ struct FlagNote
 
 constexpr FlagNote kTypes[]{
     {BuilderFlag::kFP16, "kFP16", ""},
-    {BuilderFlag::kINT8, "kINT8", ""},
     {BuilderFlag::kBF16, "kBF16", ""},
     {BuilderFlag::kFP8, "kFP8", ""},
     {BuilderFlag::kINT4, "kINT4", ""},
@@ -126,8 +125,6 @@ void warnOfTypes(Log const& log, BuilderConfig const& config)
     for (FlagNote const& each : kTypes)
         if (config.has(each.flag))
             names += (names.empty() ? "BuilderFlag::" : ", ") + std::string{each.name};
-    if (config.settings().int8Calibrator != nullptr)
-        names += (names.empty() ? "" : ", ") + std::string{"the calibrator"};
     if (!names.empty())
         log.warning(names
             + ": in this release weakly typed layers compute in the types that the network gives them, or "

@@ -3,9 +3,11 @@
 
 #include "api/boundary.h"
 #include "api/build/build_options.h"
+#include "api/build/calibration.h"
 #include "api/build/progress_adapter.h"
 #include "api/host_memory.h"
 #include "api/lowering/precision.h"
+#include "api/lowering/quantize_graph.h"
 #include "api/plugins/plugin_registry.h"
 #include "api/run/cuda_engine.h"
 
@@ -193,6 +195,63 @@ Result<OptimizationProfile const*> Builder::profileAt(IOptimizationProfile const
         static_cast<void const*>(address));
 }
 
+//! Where a weakly typed network gets int8: by ranges that the user has set, and those that calibration finds.
+Result<Done> Builder::quantize(
+    Network& network, BuilderConfig const& config, GraphRequest const& given, NetworkGraph& written)
+{
+    Log const& log = network.reporting().log();
+    IInt8Calibrator* const calibrator = config.settings().int8Calibrator;
+    Scales scales = scalesOf(network);
+    if (!config.has(BuilderFlag::kINT8))
+        return Done{};
+    if (calibrator == nullptr && scales.empty())
+    {
+        if (!network.isStronglyTyped() && !quantizesItself(network))
+            log.warning("BuilderFlag::kINT8: there is neither a calibrator nor a tensor with a dynamic range: layers "
+                        "compute in the types that the network gives them");
+        return Done{};
+    }
+    if (network.isStronglyTyped() || quantizesItself(network))
+    {
+        log.warning(fmt::format("the {} no effect: the network says by its {} where int8 is",
+            calibrator == nullptr ? "dynamic ranges have" : "calibrator has",
+            network.isStronglyTyped() ? "types" : "Quantize and Dequantize layers"));
+        return Done{};
+    }
+    if (refitMode(config) != RefitMode::kNone)
+        return badConfig(
+            "BuilderFlag::kINT8 with ranges of tensors: such an engine cannot be refitted in this release; "
+            "build without kREFIT, kREFIT_IDENTICAL, kREFIT_INDIVIDUAL and kSTRIP_PLAN");
+    OptimizeOptions cleaning;
+    cleaning.isPortableOnly = true;
+    cleaning.fusion = switchOf(Knob::kFusion, true);
+    cleaning.log = &log;
+    TENON_TRY(optimize(written.graph, cleaning));
+    QuantizedLayers const layers = quantizedLayers(network, config);
+    if (calibrator != nullptr)
+    {
+        GraphRequest request = given;
+        if (OptimizationProfile const* const profile = config.settings().calibrationProfile)
+            request.profiles = {profile};
+        else if (request.profiles.size() > 1)
+            request.profiles.resize(1);
+        auto const makeGraph = [&]() -> Result<NetworkGraph> {
+            NetworkGraph made = TENON_TRY(network.toGraph(request));
+            TENON_TRY(optimize(made.graph, cleaning));
+            return made;
+        };
+        Scales found = TENON_TRY(calibrate(
+            {network, *calibrator, mDevice, &mPlugins.plugins(), valuesToCalibrate(written.graph, layers), makeGraph}));
+        scales.merge(found); // What the user has set stays.
+    }
+    std::vector<std::string> const missing = TENON_TRY(quantizeGraph(written.graph, scales, layers));
+    constexpr size_t kMaxShown{8};
+    for (size_t i = 0; i < missing.size() && i < kMaxShown; ++i)
+        log.warning(fmt::format("[tensor '{}'] it has no dynamic range: layers that read it do not compute in int8{}",
+            missing[i], i + 1 == kMaxShown ? fmt::format("; nor have {} more", missing.size() - kMaxShown) : ""));
+    return Done{};
+}
+
 Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
     auto const start = std::chrono::steady_clock::now();
@@ -216,6 +275,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (request.refit != RefitMode::kNone)
         replaceable.emplace();
     NetworkGraph written = TENON_TRY(network.toGraph(request));
+    TENON_TRY(quantize(network, config, request, written));
     PlanOptions planning;
     if (replaceable)
         planning.source = TENON_TRY(takeSource(written));

@@ -296,4 +296,17 @@ void BuilderConfig::setMaxAuxStreams(int32_t nbStreams) noexcept
         mSettings.maxAuxStreams = nbStreams;
 }
 
+bool BuilderConfig::setRemoteAutoTuningConfig(char const* config) noexcept
+{
+    if (config == nullptr || *config == '\0')
+        return true;
+    return mBuilder->reporting().fail(errorOf(ErrorCode::kUNSUPPORTED_STATE,
+        "IBuilderConfig::setRemoteAutoTuningConfig: kernels are measured on this machine alone"));
+}
+
+char const* BuilderConfig::getRemoteAutoTuningConfig() const noexcept
+{
+    return "";
+}
+
 } // namespace tenon::api

@@ -64,6 +64,8 @@ class BuilderConfig final : public BuilderConfigAccessors, public Fronted<nvinfe
     char const* getPluginToSerialize(int32_t index) const noexcept override;
     int32_t getNbPluginsToSerialize() const noexcept override;
     void setMaxAuxStreams(int32_t nbStreams) noexcept override;
+    bool setRemoteAutoTuningConfig(char const* config) noexcept override;
+    char const* getRemoteAutoTuningConfig() const noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override;

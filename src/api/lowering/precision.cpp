@@ -37,6 +37,15 @@ bool hasReals(LayerBase const& layer)
         layer.inputs(), [](Tensor const* input) { return input != nullptr && isFloating(input->inferred.type.dtype); });
 }
 
+//! Of all tensors that it reads as real numbers.
+bool hasRanges(LayerBase const& layer)
+{
+    return std::ranges::all_of(layer.inputs(), [](Tensor const* input) {
+        return input == nullptr || !isConverted(input->inferred.type.dtype) || input->inferred.constant != nullptr
+            || input->isQuantizable();
+    });
+}
+
 //! What the layer's first operand is.
 nvinfer1::DataType typeOf(LayerBase const& layer)
 {
@@ -47,10 +56,13 @@ nvinfer1::DataType typeOf(LayerBase const& layer)
 }
 
 //! Whether casts give the layer the precision that it asks for.
-bool canHave(Network& network, LayerBase& layer, PrecisionUse use)
+bool canHave(Network& network, LayerBase& layer, BuilderConfig const& config, PrecisionUse use)
 {
     if (use == PrecisionUse::kHint || layer.kind() == CustomLayer::kName)
         return false; // Custom layers choose among what they offer themselves.
+    if (layer.getPrecision() == nvinfer1::DataType::kINT8)
+        return config.has(nvinfer1::BuilderFlag::kINT8) && hasReals(layer)
+            && (config.settings().int8Calibrator != nullptr || hasRanges(layer));
     return network.computesIn(layer, layer.getPrecision())
         || (isConverted(layer.getPrecision()) && !hasReals(layer)); // Nothing to compute in it.
 }
@@ -70,12 +82,23 @@ PrecisionUse precisionUse(BuilderConfig const& config)
     return isPreferred ? PrecisionUse::kPrefer : PrecisionUse::kHint;
 }
 
+QuantizedLayers quantizedLayers(Network const& network, BuilderConfig const& config)
+{
+    QuantizedLayers layers;
+    if (precisionUse(config) == PrecisionUse::kHint)
+        return layers;
+    for (LayerBase const* layer : network.order())
+        if (layer->precisionIsSet())
+            (layer->getPrecision() == nvinfer1::DataType::kINT8 ? layers.wanted : layers.spared).insert(layer->name());
+    return layers;
+}
+
 Result<Done> checkPrecisions(Network& network, BuilderConfig const& config)
 {
     PrecisionUse const use = precisionUse(config);
     std::vector<LayerBase const*> others;
     for (LayerBase* layer : network.order())
-        if (layer->precisionIsSet() && !isHonoured(*layer) && !canHave(network, *layer, use))
+        if (layer->precisionIsSet() && !isHonoured(*layer) && !canHave(network, *layer, config, use))
             others.push_back(layer);
     if (others.empty())
         return Done{};
