@@ -32,8 +32,13 @@ ParserError::ParserError(Failure const& failure, int node, std::string nodeName,
       mFunction{bareName(failure.where.function_name())},
       mNode{node},
       mNodeName{std::move(nodeName)},
-      mNodeOperator{std::move(nodeOperator)}
+      mNodeOperator{std::move(nodeOperator)},
+      mFunctions{failure.functions}
 {
+    for (std::string const& function : mFunctions)
+    {
+        mFunctionNames.push_back(function.c_str());
+    }
 }
 
 namespace

@@ -13,6 +13,8 @@ class ParserError final : public nvonnxparser::IParserError
 {
   public:
     ParserError(Failure const& failure, int node, std::string nodeName, std::string nodeOperator);
+    ParserError(ParserError const&) = delete; // It gives out addresses of its own texts.
+    ParserError& operator=(ParserError const&) = delete;
     ~ParserError() noexcept override = default;
 
     nvonnxparser::ErrorCode code() const override
@@ -49,11 +51,11 @@ class ParserError final : public nvonnxparser::IParserError
     }
     char const* const* localFunctionStack() const override
     {
-        return nullptr; // No node comes from a local function: those are refused as a whole.
+        return mFunctionNames.empty() ? nullptr : mFunctionNames.data();
     }
     int32_t localFunctionStackSize() const override
     {
-        return 0;
+        return static_cast<int32_t>(mFunctionNames.size());
     }
 
   private:
@@ -65,6 +67,8 @@ class ParserError final : public nvonnxparser::IParserError
     int mNode; //!< −1: the error is not about one node.
     std::string mNodeName;
     std::string mNodeOperator;
+    std::vector<std::string> mFunctions;
+    std::vector<char const*> mFunctionNames;
 };
 
 //! Addresses of entries stay valid until the list is cleared.

@@ -6,6 +6,7 @@
 #include <exception>
 #include <source_location>
 #include <string>
+#include <vector>
 
 namespace tenon::onnx
 {
@@ -29,6 +30,7 @@ class Failure : public std::exception
     nvonnxparser::ErrorCode code;
     std::string text;
     std::source_location where;
+    std::vector<std::string> functions; //!< The local functions that the node lies in, outermost first.
 };
 
 [[noreturn]] inline void fail(

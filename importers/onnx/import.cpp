@@ -17,11 +17,6 @@ namespace
 using nvinfer1::ILogger;
 using nvinfer1::ITensor;
 
-bool isStandard(std::string const& domain)
-{
-    return domain.empty() || domain == "ai.onnx";
-}
-
 //! Only such names of extents say that two extents are equal; exporters also write '?' or leave them empty.
 bool isIdentifier(std::string const& name)
 {
@@ -107,7 +102,7 @@ void Import::importGraph()
 //! Newer formats may mean something else by the same fields, as ONNX Runtime has it, too.
 void Import::checkFormat() const
 {
-    constexpr int64_t kNewest{13}; // Of the releases up to the one that brought opset 24.
+    constexpr int64_t kNewest{14}; // Of the releases up to the one that brought opset 28.
     ::onnx::ModelProto const& proto = mModel.proto();
     if (!proto.has_ir_version())
     {
@@ -134,27 +129,26 @@ void Import::readOpsets()
             mOpset = std::max(mOpset, opset.version());
         }
     }
-    constexpr int64_t kOldest{9};
-    constexpr int64_t kNewest{24};
     if (mOpset == 0)
     {
         if (mModel.proto().opset_import_size() > 0)
         {
-            mOpset = kNewest; // Only nodes of other domains; those are refused by name.
+            mOpset = kNewestOpset; // Only nodes of other domains; those are refused by name.
             return;
         }
         fail(ErrorCode::kINVALID_GRAPH, "the model does not say which opset it uses");
     }
-    if (mOpset > kNewest || mOpset < 1)
+    if (mOpset > kNewestOpset || mOpset < 1)
     {
-        fail(ErrorCode::kUNSUPPORTED_GRAPH, fmt::format("opset {}; {} to {} are supported", mOpset, kOldest, kNewest));
+        fail(ErrorCode::kUNSUPPORTED_GRAPH,
+            fmt::format("opset {}; {} to {} are supported", mOpset, kOldestOpset, kNewestOpset));
     }
-    if (mOpset < kOldest)
+    if (mOpset < kOldestOpset)
     {
         mNetwork.log.warnOnce(
             fmt::format("opset {} is older than {}, the oldest that is supported: operators that meant something else "
                         "are refused",
-                mOpset, kOldest));
+                mOpset, kOldestOpset));
     }
 }
 
@@ -301,14 +295,9 @@ Import::Importer Import::importerOf(::onnx::NodeProto const& proto)
     {
         return {creator == nullptr ? known : nullptr, creator};
     }
-    for (auto const& function : mModel.proto().functions())
+    if (::onnx::FunctionProto const* const local = functionOf(proto))
     {
-        if (function.name() == proto.op_type() && function.domain() == proto.domain())
-        {
-            fail(ErrorCode::kUNSUPPORTED_NODE,
-                fmt::format("'{}' of domain '{}' is a function of the model; functions are not implemented yet",
-                    proto.op_type(), proto.domain()));
-        }
+        return {nullptr, nullptr, local};
     }
     fail(ErrorCode::kUNSUPPORTED_NODE,
         fmt::format("operator '{}' of domain '{}' is not supported{}, and {}", proto.op_type(),
@@ -345,6 +334,28 @@ bool Import::collectInputs(::onnx::NodeProto const& proto, std::vector<Value>& i
     return true;
 }
 
+Outputs Import::outputsOf(Importer const& importer, Node& node, ::onnx::NodeProto const& proto)
+{
+    if (importer.creator != nullptr)
+    {
+        return importPlugin(node, proto, *importer.creator);
+    }
+    if (importer.local != nullptr)
+    {
+        return importFunction(node, proto, *importer.local);
+    }
+    if (isStandard(proto.domain()))
+    {
+        checkSignature(node, proto);
+        refuseOldMeaning(node);
+        if (std::optional<Outputs> folded = fold(node))
+        {
+            return *std::move(folded);
+        }
+    }
+    return importer.function(node);
+}
+
 void Import::importNode(int index)
 {
     ::onnx::NodeProto const& proto = mGraph.node(index);
@@ -357,21 +368,7 @@ void Import::importNode(int index)
             return;
         }
         Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
-        if (importer.creator != nullptr)
-        {
-            bindOutputs(node, proto, importPlugin(node, proto, *importer.creator));
-        }
-        else
-        {
-            std::optional<Outputs> folded;
-            if (isStandard(proto.domain()))
-            {
-                checkSignature(node, proto);
-                refuseOldMeaning(node);
-                folded = fold(node);
-            }
-            bindOutputs(node, proto, folded ? *folded : importer.function(node));
-        }
+        bindOutputs(node, proto, outputsOf(importer, node, proto));
         state = NodeState::kImported;
     });
     if (!fine)

@@ -9,6 +9,15 @@
 namespace tenon::onnx
 {
 
+constexpr int64_t kOldestOpset{9};
+constexpr int64_t kNewestOpset{28};
+
+//! Whether the domain is that of ONNX itself.
+inline bool isStandard(std::string const& domain)
+{
+    return domain.empty() || domain == "ai.onnx";
+}
+
 enum class NodeState : uint8_t
 {
     kImported,
@@ -62,8 +71,10 @@ class Import final : private Subgraphs
     {
         ImportFunction function{nullptr};
         nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< Goes before the function.
+        ::onnx::FunctionProto const* local{nullptr};         //!< A function of the model: where nothing else is.
     };
     Importer importerOf(::onnx::NodeProto const& proto);
+    Outputs outputsOf(Importer const& importer, Node& node, ::onnx::NodeProto const& proto);
     void bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
     // ---- Graphs that nodes carry (import_subgraph.cpp).
     std::vector<Value> importGraph(
@@ -72,6 +83,11 @@ class Import final : private Subgraphs
     void bindInner(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
     Value valueInScope(std::string const& name);
     Value outerValue(std::string const& name);
+    std::string nameInScope(std::string const& name) const;
+    // ---- Functions of the model (import_function.cpp).
+    ::onnx::FunctionProto const* functionOf(::onnx::NodeProto const& proto);
+    Outputs importFunction(Node& node, ::onnx::NodeProto const& proto, ::onnx::FunctionProto const& function);
+    int64_t opsetOf(::onnx::FunctionProto const& function) const;
     void markOutputs();
     void markOutput(::onnx::ValueInfoProto const& info);
 
@@ -86,6 +102,7 @@ class Import final : private Subgraphs
     std::unordered_map<std::string, int> mInitializers; //!< Read when a node asks for them.
     std::unordered_set<std::string> mBroken;            //!< Names that failed nodes would have made.
     std::unordered_set<std::string> mInputNames;
+    std::unordered_map<std::string, ::onnx::FunctionProto const*> mFunctions; //!< By domain, name and overload.
     std::vector<GraphScope*> mScopes; //!< Of the graphs that are being imported, each inside the one before.
     std::unordered_set<nvinfer1::ITensor const*> mNamed; //!< Tensors that carry a name of the graph.
     std::unordered_map<std::string, std::vector<nvinfer1::ITensor const*>> mNodeOutputs;

@@ -1,10 +1,6 @@
 // Import: the graphs that nodes carry. Their nodes are imported where the node stands; names go outwards.
 #include "import.h"
 
-#include "old_opsets.h"
-#include "plugin.h"
-#include "signature.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -42,7 +38,7 @@ std::vector<Value> Import::importGraph(
     {
         fail(ErrorCode::kUNSUPPORTED_GRAPH, fmt::format("graphs lie more than {} deep in each other", kMaxDepth));
     }
-    GraphScope scope{graph, capture, {}};
+    GraphScope scope{fmt::format("graph '{}'", graph.name()), capture, {}, {}, {}};
     for (int i = 0; i < graph.input_size() && static_cast<size_t>(i) < inputs.size(); ++i)
     {
         scope.values[graph.input(i).name()] = inputs[static_cast<size_t>(i)];
@@ -72,34 +68,56 @@ std::vector<Value> Import::importGraph(
     return outputs;
 }
 
-//! From the innermost graph outwards; what is found outside is captured by each graph on the way in.
+//! From the innermost graph outwards; what is found outside is captured by each graph on the way in. A function sees
+//! nothing but its inputs, of which a call may leave some out.
 Value Import::valueInScope(std::string const& name)
 {
     size_t depth = mScopes.size();
     Value found;
-    while (depth > 0 && !found.exists())
+    bool isFound{false};
+    while (depth > 0 && !isFound)
     {
-        auto const known = mScopes[depth - 1]->values.find(name);
-        if (known != mScopes[depth - 1]->values.end())
+        GraphScope const& scope = *mScopes[depth - 1];
+        auto const known = scope.values.find(name);
+        if (known != scope.values.end())
         {
             found = known->second;
+            isFound = true;
+        }
+        else if (scope.isFunction())
+        {
+            fail(ErrorCode::kINVALID_GRAPH, fmt::format("nothing makes the input '{}'", name));
         }
         else
         {
             --depth;
         }
     }
-    if (!found.exists())
+    if (!isFound)
     {
         found = outerValue(name);
     }
     for (; depth < mScopes.size(); ++depth)
     {
         GraphScope& scope = *mScopes[depth];
-        found = found.isConstant() ? found : scope.capture(found);
+        found = !found.exists() || found.isConstant() ? found : scope.capture(found);
         scope.values.emplace(name, found);
     }
     return found;
+}
+
+//! What the tensor is called in the network.
+std::string Import::nameInScope(std::string const& name) const
+{
+    for (auto scope = mScopes.rbegin(); scope != mScopes.rend(); ++scope)
+    {
+        if ((*scope)->isFunction())
+        {
+            auto const renamed = (*scope)->renamed.find(name);
+            return renamed != (*scope)->renamed.end() ? renamed->second : mNetwork.namePrefix + name;
+        }
+    }
+    return name;
 }
 
 Value Import::outerValue(std::string const& name)
@@ -127,22 +145,14 @@ void Import::importInnerNode(::onnx::NodeProto const& proto, int index)
             inputs.push_back(name.empty() ? Value{} : valueInScope(name));
         }
         Node node{mNetwork, proto, index, mOpset, std::move(inputs)};
-        if (importer.creator != nullptr)
-        {
-            bindInner(node, proto, importPlugin(node, proto, *importer.creator));
-            return;
-        }
-        checkSignature(node, proto);
-        refuseOldMeaning(node);
-        std::optional<Outputs> const folded = fold(node);
-        bindInner(node, proto, folded ? *folded : importer.function(node));
+        bindInner(node, proto, outputsOf(importer, node, proto));
     }
     catch (Failure const& failure)
     {
-        throw Failure{failure.code,
-            fmt::format("in the graph '{}', node {} '{}' ({}): {}", mScopes.back()->graph.name(), index, proto.name(),
-                proto.op_type(), failure.text),
-            failure.where};
+        Failure inside = failure;
+        inside.text = fmt::format("in the {}, node {} '{}' ({}): {}", mScopes.back()->title, index, proto.name(),
+            proto.op_type(), failure.text);
+        throw inside;
     }
 }
 
@@ -168,7 +178,7 @@ void Import::bindInner(Node& node, ::onnx::NodeProto const& proto, Outputs const
         mScopes.back()->values[name] = value;
         if (value.tensor() != nullptr && mNamed.insert(value.tensor()).second)
         {
-            value.tensor()->setName(name.c_str());
+            value.tensor()->setName(nameInScope(name).c_str());
         }
     }
     node.nameMainLayer(outputs);

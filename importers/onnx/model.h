@@ -41,6 +41,11 @@ class Model
     //! Initializer i of the main graph, or its replacement.
     Constant initializer(int index);
     Constant tensor(::onnx::TensorProto const& tensor);
+    //! An empty node that lives as long as the model: constants may point into it.
+    ::onnx::NodeProto& newNode()
+    {
+        return *google::protobuf::Arena::CreateMessage<::onnx::NodeProto>(&mArena);
+    }
     //! Elements in memory of the model's own.
     template <typename T>
     Constant own(nvinfer1::DataType type, Shape dims, std::vector<T> const& elements)

@@ -28,6 +28,7 @@ class Network
     Log& log;
     Subgraphs* subgraphs{nullptr}; //!< Imports the graphs that nodes carry.
     Reasons reasons;               //!< What the network says against a layer.
+    std::string namePrefix;        //!< Of the calls of functions that are being imported: "call/".
     bool pluginsOverride{false};   //!< Plugins stand for operators of their name that the importer knows.
 
     //! The name itself if it is new, else with a number behind.

@@ -19,7 +19,8 @@ Node::Node(Network& network, ::onnx::NodeProto const& proto, int index, int64_t 
       mProto{proto},
       mIndex{index},
       mOpset{opset},
-      mName{network.uniqueName(proto.name().empty() ? fmt::format("{}_{}", proto.op_type(), index) : proto.name())},
+      mName{network.uniqueName(
+          network.namePrefix + (proto.name().empty() ? fmt::format("{}_{}", proto.op_type(), index) : proto.name()))},
       mInputs{std::move(inputs)}
 {
     network.reasons.forget();

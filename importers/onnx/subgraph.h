@@ -22,12 +22,19 @@ class Subgraphs
         ::onnx::GraphProto const& graph, std::vector<Value> const& inputs, Capture const& capture) = 0;
 };
 
-//! The values of one graph inside of another.
+//! The values of one graph inside of another, or of one call of a function.
 struct GraphScope
 {
-    ::onnx::GraphProto const& graph;
+    std::string title; //!< For messages: "graph 'body'".
     Capture const& capture;
     std::unordered_map<std::string, Value> values;
+    std::string function;                                 //!< Its id, where this is a call; nothing around it is seen.
+    std::unordered_map<std::string, std::string> renamed; //!< What the caller calls the function's outputs.
+
+    bool isFunction() const noexcept
+    {
+        return !function.empty();
+    }
 };
 
 //! Whether a node of the graph, or of one inside it, reads the name.

@@ -1,15 +1,20 @@
 """One ONNX model through parser, builder, plan and context, beside ONNX Runtime or stored results."""
 
+import ml_dtypes
 import numpy as np
 import onnx
-import onnx.helper
-import onnx.numpy_helper
 import tensorrt as trt
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
 
 # |a - b| <= absolute + relative * |b|, by the type of the result.
 TOLERANCES = {np.dtype(np.float32): (1e-5, 1e-4), np.dtype(np.float16): (2.5e-3, 1e-3)}
+
+
+def saturated_fp8(array: np.ndarray) -> np.ndarray:
+    """The bits of the nearest numbers of float8 e4m3; what is too large becomes the largest."""
+    most = np.float32(ml_dtypes.finfo(ml_dtypes.float8_e4m3fn).max)
+    return np.clip(np.asarray(array, np.float32), -most, most).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
 
 
 class Elements:
@@ -26,14 +31,14 @@ class Elements:
             rounded = (wide + np.uint32(0x7FFF) + (wide >> 16 & 1)) >> 16
             return np.where(np.isnan(array), np.uint32(0x7FC0), rounded).astype(np.uint16)
         if self.dtype == trt.DataType.FP8:
-            return np.vectorize(onnx.helper.float32_to_float8e4m3, otypes=[np.uint8])(array)
+            return saturated_fp8(array)
         return np.array(array, self.stored, order="C")
 
     def decoded(self, array: np.ndarray) -> np.ndarray:
         if self.dtype == trt.DataType.BF16:
             return (array.astype(np.uint32) << 16).view(np.float32)
         if self.dtype == trt.DataType.FP8:
-            return onnx.numpy_helper.float8e4m3_to_float32(array, array.shape)
+            return array.view(ml_dtypes.float8_e4m3fn).astype(np.float32)
         return array
 
 
