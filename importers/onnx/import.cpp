@@ -1,6 +1,7 @@
 // Turns the graph of a model into layers of a network, node by node.
 #include "import.h"
 
+#include "held.h"
 #include "old_opsets.h"
 #include "plugin.h"
 #include "signature.h"
@@ -262,6 +263,11 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     {
         mNetwork.log.warnOnce("inputs of type double become float");
     }
+    if (heldBy(type.elem_type()) != nullptr)
+    {
+        mNetwork.log.warnOnce(fmt::format(
+            "inputs of type {} become {}", nameOfOnnx(type.elem_type()), nameOf(typeOfOnnx(type.elem_type()))));
+    }
     Shape shape;
     for (auto const& dim : type.shape().dim())
     {
@@ -282,7 +288,7 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
         }
     }
     mNamed.insert(input);
-    mValues[info.name()] = input;
+    mValues[info.name()] = heldBy(type.elem_type()) != nullptr ? Value{input}.marked(type.elem_type()) : Value{input};
 }
 
 //! What imports the node: the operator, or the plugin that stands for it (W2, W3).
@@ -348,10 +354,10 @@ Outputs Import::outputsOf(Importer const& importer, Node& node, ::onnx::NodeProt
     {
         checkSignature(node, proto);
         refuseOldMeaning(node);
-        if (std::optional<Outputs> folded = fold(node))
-        {
-            return *std::move(folded);
-        }
+        std::optional<Outputs> folded = fold(node);
+        Outputs outputs = folded ? *std::move(folded) : importer.function(node);
+        keepHeld(node, outputs);
+        return outputs;
     }
     return importer.function(node);
 }

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include "failure.h"
+#include "held.h"
 #include "own_calls.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 
 namespace tenon::onnx
 {
@@ -71,10 +73,18 @@ DataType typeOfOnnx(int32_t onnxType)
     case TensorProto::FLOAT8E4M3FN: return DataType::kFP8;
     default: break;
     }
-    std::string const name = TensorProto::DataType_IsValid(onnxType)
+    if (Held const* const held = heldBy(onnxType))
+    {
+        return held->type;
+    }
+    fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("data type {} is not supported", nameOfOnnx(onnxType)));
+}
+
+std::string nameOfOnnx(int32_t onnxType)
+{
+    return TensorProto::DataType_IsValid(onnxType)
         ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(onnxType))
         : std::to_string(onnxType);
-    fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("data type {} is not supported", name));
 }
 
 namespace
@@ -196,6 +206,10 @@ Constant Model::read(TensorProto const& tensor, std::optional<std::span<char con
     {
         return doubles(tensor, raw.value_or(std::span<char const>{}));
     }
+    if (heldBy(tensor.data_type()) != nullptr)
+    {
+        return held(tensor, raw);
+    }
     if (!raw)
     {
         return typed(tensor, type);
@@ -233,6 +247,65 @@ Constant Model::typed(TensorProto const& tensor, DataType type)
         checkCount(tensor, tensor.int32_data_size(), count);
         return own(type, std::move(dims), narrowed<uint8_t>(tensor.int32_data()));
     }
+}
+
+namespace
+{
+
+//! The elements of raw data, each of so many bits, lowest first.
+std::vector<uint64_t> codesOf(std::span<char const> raw, int bits, size_t count)
+{
+    std::vector<uint64_t> codes(count);
+    auto const width = static_cast<size_t>(bits);
+    for (size_t i = 0; i < count; ++i)
+    {
+        if (width < 8)
+        {
+            auto const byte = static_cast<unsigned char>(raw[i * width / 8]);
+            codes[i] = static_cast<uint64_t>(byte >> (i * width % 8)) & ((uint64_t{1} << width) - 1U);
+            continue;
+        }
+        std::memcpy(&codes[i], raw.data() + i * (width / 8), width / 8);
+    }
+    return codes;
+}
+
+//! The same of the typed fields, whose elements are 32 or 64 bits wide; those of fewer than eight stand packed in them.
+std::vector<uint64_t> codesOf(TensorProto const& tensor, int bits, size_t count)
+{
+    std::vector<uint64_t> codes = tensor.int32_data_size() > 0 ? narrowed<uint64_t>(tensor.int32_data())
+                                                               : narrowed<uint64_t>(tensor.uint64_data());
+    if (bits < 8)
+    {
+        std::string bytes;
+        std::transform(codes.begin(), codes.end(), std::back_inserter(bytes),
+            [](uint64_t code) { return static_cast<char>(code & 0xFFU); });
+        bytes.resize(std::max(bytes.size(), (count * static_cast<size_t>(bits) + 7) / 8));
+        return codesOf(std::span<char const>{bytes}, bits, count);
+    }
+    uint64_t const mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1U;
+    std::transform(codes.begin(), codes.end(), codes.begin(), [mask](uint64_t code) { return code & mask; });
+    return codes;
+}
+
+} // namespace
+
+Constant Model::held(TensorProto const& tensor, std::optional<std::span<char const>> const& raw)
+{
+    Held const& held = *heldBy(tensor.data_type());
+    Shape dims = dimsOfTensor(tensor);
+    auto const count = static_cast<size_t>(volumeOf(dims));
+    if (raw)
+    {
+        checkCount(tensor, static_cast<int64_t>(raw->size()),
+            static_cast<int64_t>((count * static_cast<size_t>(held.bits) + 7) / 8));
+    }
+    std::vector<uint64_t> const codes = raw ? codesOf(*raw, held.bits, count) : codesOf(tensor, held.bits, count);
+    checkCount(tensor, static_cast<int64_t>(codes.size()), static_cast<int64_t>(count));
+    Constant constant = held.bits == 64 ? own(held.type, std::move(dims), codes)
+                                        : constantOf(*this, numbersOfHeld(held, codes), held.type, std::move(dims));
+    constant.held = held.onnx;
+    return constant;
 }
 
 Constant Model::doubles(TensorProto const& tensor, std::span<char const> raw)
@@ -354,7 +427,10 @@ bool Model::replaceInitializer(std::string const& name, void const* data, size_t
         {
             continue;
         }
-        int64_t const width = tensor.data_type() == TensorProto::DOUBLE ? 8 : bytesOf(typeOfOnnx(tensor.data_type()));
+        Held const* const held = heldBy(tensor.data_type());
+        int64_t const width = tensor.data_type() == TensorProto::DOUBLE ? 8
+            : held != nullptr                                           ? std::max(held->bits / 8, 1)
+                                                                        : bytesOf(typeOfOnnx(tensor.data_type()));
         int64_t bytes{0};
         if (__builtin_mul_overflow(volumeOf(dimsOfTensor(tensor)), width, &bytes) || static_cast<size_t>(bytes) != size)
         {

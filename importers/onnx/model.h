@@ -63,6 +63,7 @@ class Model
     Constant keep(nvinfer1::DataType type, Shape dims, void const* data, size_t bytes);
     Constant over(nvinfer1::DataType type, Shape dims, std::span<char const> bytes);
     Constant typed(::onnx::TensorProto const& tensor, nvinfer1::DataType type);
+    Constant held(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> const& raw);
     Constant doubles(::onnx::TensorProto const& tensor, std::span<char const> raw);
     std::span<char const> external(::onnx::TensorProto const& tensor);
     Constant read(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> raw);
@@ -84,7 +85,8 @@ class Model
 //! Elements in memory of the model's own, in a type that may be narrower: floats are rounded to the nearest.
 Constant constantOf(Model& model, std::vector<double> const& elements, nvinfer1::DataType type, Shape dims);
 
-//! The engine's type for an ONNX one; fails by name for types that it has not. Double becomes float.
+//! The engine's type for an ONNX one, or the one that holds it (held.h); fails by name for others. Double becomes float.
 nvinfer1::DataType typeOfOnnx(int32_t onnxType);
+std::string nameOfOnnx(int32_t onnxType);
 
 } // namespace tenon::onnx

@@ -39,16 +39,6 @@ Difference broadcastAlongAnAxis(Node const& node)
     return operandsOfEqualShape(node);
 }
 
-Difference slopePerChannel(Node const& node)
-{
-    int64_t const last = node.in(0).rank() == 0 ? 1 : node.in(0).shape().back();
-    if (volumeOf(node.in(1).shape()) == 1 || (node.in(0).rank() == 2 && node.in(1).shape() == Shape{last}))
-    {
-        return std::nullopt;
-    }
-    return "its slopes belong to channels, not to the last axes";
-}
-
 Difference statisticsOfTheBatch(Node const& node)
 {
     if (node.intOr("is_test", 0) == 0)
@@ -127,7 +117,6 @@ constexpr Change kChanges[]{
     {"Less", 7, operandsOfEqualShape},
     {"Mul", 7, operandsOfEqualShape},
     {"Or", 7, operandsOfEqualShape},
-    {"PRelu", 7, slopePerChannel},
     {"Pad", 2, paddings},
     {"Pow", 7, broadcastAlongAnAxis},
     {"Selu", 6, coarserDefaults},

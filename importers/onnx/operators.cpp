@@ -39,8 +39,13 @@ ImportFunction findOperator(std::string_view domain, std::string_view name)
             kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators, kGenerateOperators, kMoveOperators,
             kSliceOperators, kGatherOperators, kResizeOperators, kNormalizationOperators, kSearchOperators,
             kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators, kSignalOperators, kIntegerOperators,
-            kImageOperators, kChoiceOperators, kControlOperators, kRecurrentOperators});
-    static Table const kContrib = tableOf({kContribOperators, kQuantizeOperators});
+            kImageOperators, kChoiceOperators, kControlOperators, kRecurrentOperators, kAttentionOperators});
+    static Table const kContrib = tableOf({kContribOperators, kContribAttentionOperators, kQuantizeOperators});
+    static Table const kPreview = tableOf({kPreviewOperators});
+    if (domain == "ai.onnx.preview")
+    {
+        return find(kPreview, name);
+    }
     if (domain == "com.microsoft")
     {
         return find(kContrib, name);

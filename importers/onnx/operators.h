@@ -42,6 +42,10 @@ extern std::span<Operator const> const kImageOperators;
 extern std::span<Operator const> const kChoiceOperators;
 extern std::span<Operator const> const kControlOperators;
 extern std::span<Operator const> const kRecurrentOperators;
+extern std::span<Operator const> const kAttentionOperators;
+//! Of the domain ai.onnx.preview.
+extern std::span<Operator const> const kPreviewOperators;
+extern std::span<Operator const> const kContribAttentionOperators;
 //! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
 extern std::span<Operator const> const kContribOperators;
 

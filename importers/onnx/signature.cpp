@@ -39,6 +39,12 @@ bool isAmong(std::string_view names, std::string_view name)
 
 } // namespace
 
+bool keepsType(Node const& node)
+{
+    Signature const* const signature = signatureAt(node.op(), node.opset());
+    return signature != nullptr && signature->keepsType;
+}
+
 void checkSignature(Node& node, ::onnx::NodeProto const& proto)
 {
     Signature const* const signature = signatureAt(node.op(), node.opset());

@@ -177,6 +177,18 @@ Value::Value(Constant constant, std::string name)
     mCell->constant = std::move(constant);
 }
 
+Value Value::marked(int32_t onnxType) const
+{
+    Value copy;
+    copy.mCell = std::make_shared<Cell>(*mCell);
+    copy.mCell->held = onnxType;
+    if (copy.mCell->constant)
+    {
+        copy.mCell->constant->held = onnxType;
+    }
+    return copy;
+}
+
 DataType Value::type() const
 {
     return isConstant() ? constant().type : mCell->tensor->getType();

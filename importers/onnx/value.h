@@ -21,6 +21,7 @@ struct Constant
     Shape dims;
     void const* data{nullptr};
     int64_t count{0};
+    int32_t held{0}; //!< The ONNX type that these elements stand for, where the engine has not got it.
 
     nvinfer1::Weights weights() const noexcept
     {
@@ -73,6 +74,14 @@ class Value
     Shape shape() const;
     int32_t rank() const;
 
+    //! The ONNX type that the elements stand for where the engine has not got it (held.h); 0: their own.
+    int32_t held() const noexcept
+    {
+        return mCell == nullptr ? 0 : mCell->constant ? mCell->constant->held : mCell->held;
+    }
+    //! The same value, said to stand for that type.
+    Value marked(int32_t onnxType) const;
+
     //! Null while the constant is no layer yet.
     nvinfer1::ITensor* tensor() const noexcept
     {
@@ -89,6 +98,7 @@ class Value
         std::string name;
         std::optional<Constant> constant;
         nvinfer1::ITensor* tensor{nullptr};
+        int32_t held{0};
     };
     std::shared_ptr<Cell> mCell;
 };

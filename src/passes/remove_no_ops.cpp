@@ -39,6 +39,13 @@ bool isWholeSlice(Graph const& graph, Node const& node, Slice const& slice)
     return true;
 }
 
+//! Whether And with the element leaves the others as they are: true, or an integer of nothing but ones.
+bool isAllOnes(Graph const& graph, ValueId value, double element)
+{
+    DType const dtype = graph.typeOf(value).dtype;
+    return dtype == DType::kBOOL ? element != 0.0 : element == (dtype == DType::kUINT8 ? 255.0 : -1.0);
+}
+
 bool isNeutral(Graph const& graph, Node const& node, Op operation)
 {
     std::optional<double> const right = splatOf(graph, node.input(1));
@@ -49,7 +56,7 @@ bool isNeutral(Graph const& graph, Node const& node, Op operation)
     if (right && operation == Op::kPOW)
         return *right == 1.0;
     if (right && operation == Op::kAND)
-        return *right != 0.0;
+        return isAllOnes(graph, node.input(1), *right);
     if (right && operation == Op::kOR)
         return *right == 0.0;
     return false;
@@ -62,7 +69,7 @@ bool isNeutralOnLeft(Graph const& graph, Node const& node, Op operation)
     if (!left || graph.typeOf(node.input(1)) != graph.typeOf(node.output()))
         return false;
     return (operation == Op::kSUM && *left == 0.0) || (operation == Op::kPROD && *left == 1.0)
-        || (operation == Op::kAND && *left != 0.0) || (operation == Op::kOR && *left == 0.0);
+        || (operation == Op::kAND && isAllOnes(graph, node.input(0), *left)) || (operation == Op::kOR && *left == 0.0);
 }
 
 bool isUnitPooling(Pooling const& pooling)

@@ -120,16 +120,35 @@ TEST(OnnxParser, W6_allUnsupportedNodesAreListedInOnePass)
     EXPECT_STREQ(reading.parser->getError(2)->nodeOperator(), "Softmax");
 }
 
-TEST(OnnxParser, W6_aFunctionOfTheModelIsRefusedByName)
+TEST(OnnxParser, W6_anErrorNamesTheFunctionsThatItsNodeLiesIn)
 {
     TinyModel model = reluModel();
-    ::onnx::FunctionProto* const function = model.proto.add_functions();
-    function->set_name("Twice");
-    function->set_domain("mine");
-    model.node("Twice", {"y"}, {"z"}).set_domain("mine");
+    auto const function = [&](char const* name, char const* op, char const* domain) {
+        ::onnx::FunctionProto* const made = model.proto.add_functions();
+        made->set_name(name);
+        made->set_domain("mine");
+        made->add_input("a");
+        made->add_output("b");
+        ::onnx::NodeProto* const inner = made->add_node();
+        inner->set_op_type(op);
+        inner->set_domain(domain);
+        inner->add_input("a");
+        inner->add_output("b");
+    };
+    function("Outer", "Inner", "mine");
+    function("Inner", "NoSuchOperator", "");
+    model.node("Outer", {"y"}, {"z"}).set_domain("mine");
+    model.node("FirstUnknown", {"y"}, {"w"});
     Reading reading;
     EXPECT_FALSE(reading.parse(model));
-    EXPECT_THAT(reading.errors(), HasSubstr("'Twice' of domain 'mine' is a function of the model"));
+    ASSERT_EQ(reading.parser->getNbErrors(), 2) << reading.errors();
+    nvonnxparser::IParserError const& error = *reading.parser->getError(0);
+    EXPECT_THAT(reading.errors(), HasSubstr("in the function 'mine.Inner', node 0 '' (NoSuchOperator)"));
+    ASSERT_EQ(error.localFunctionStackSize(), 2);
+    EXPECT_STREQ(error.localFunctionStack()[0], "mine.Outer");
+    EXPECT_STREQ(error.localFunctionStack()[1], "mine.Inner");
+    EXPECT_STREQ(error.nodeOperator(), "Outer");
+    EXPECT_EQ(reading.parser->getError(1)->localFunctionStackSize(), 0);
 }
 
 TEST(OnnxParser, W7_anOutputWithAnInputsNameIsRenamed)
@@ -283,9 +302,9 @@ TEST(OnnxParser, W14_doubleBecomesFloatWithOneWarning)
     EXPECT_EQ(ofElements, 1);
 }
 
-TEST(OnnxParser, W15_opsets9To24AreAccepted)
+TEST(OnnxParser, W15_opsets9To28AreAccepted)
 {
-    for (int64_t const opset : {9, 13, 18, 24})
+    for (int64_t const opset : {9, 13, 18, 24, 28}) // Upstream ends at 24.
     {
         TinyModel model = reluModel();
         model.proto.mutable_opset_import(0)->set_version(opset);
@@ -294,10 +313,10 @@ TEST(OnnxParser, W15_opsets9To24AreAccepted)
         EXPECT_TRUE(reading.logger.messages.empty()) << reading.logger.messages[0];
     }
     TinyModel model = reluModel();
-    model.proto.mutable_opset_import(0)->set_version(25);
+    model.proto.mutable_opset_import(0)->set_version(29);
     Reading reading;
     EXPECT_FALSE(reading.parse(model));
-    EXPECT_THAT(reading.errors(), HasSubstr("opset 25"));
+    EXPECT_THAT(reading.errors(), HasSubstr("opset 29"));
 }
 
 TEST(OnnxParser, namesAndOriginsOfLayersComeFromNodes)

@@ -6,6 +6,7 @@ import onnx
 import tensorrt as trt
 
 LOGGER = trt.Logger(trt.Logger.ERROR)
+trt.init_libnvinfer_plugins(LOGGER, "")  # Scatters that reduce are one of them.
 
 # |a - b| <= absolute + relative * |b|, by the type of the result.
 TOLERANCES = {np.dtype(np.float32): (1e-5, 1e-4), np.dtype(np.float16): (2.5e-3, 1e-3)}

@@ -66,6 +66,8 @@ def zero(value: int, dtype: type = np.uint8) -> np.ndarray:
 POSITIONS = np.array([[0, 3, 1, 4, 2], [5, 0, 2, 6, 1]])
 ANGLES = RNG.uniform(-3, 3, (7, 4))
 CACHES = [np.cos(ANGLES).astype(np.float32), np.sin(ANGLES).astype(np.float32)]
+WIDE = RNG.uniform(-3, 3, (7, 8))
+WIDE_CACHES = [np.cos(WIDE).astype(np.float32), np.sin(WIDE).astype(np.float32)]
 A, B = bytes_(3, 4, 5), bytes_(3, 4, 5)
 ONES = [
     One("Gelu", [floats(2, 3, 4)]),
@@ -94,6 +96,31 @@ ONES = [
         note="neighbours"),
     One("RotaryEmbedding", [floats(2, 5, 24), POSITIONS, *CACHES], known=(2, 3), note="flat"),
     One("RotaryEmbedding", [floats(2, 3, 5, 8), np.array([1]), *CACHES], known=(2, 3), note="offset"),
+    One("MultiHeadAttention", [floats(2, 5, 24), floats(2, 7, 24), floats(2, 7, 24)], {"num_heads": 3}),
+    One("MultiHeadAttention", [floats(2, 5, 24), floats(2, 7, 24), floats(2, 7, 24), floats(72),
+        np.array([[1, 1, 1, 1, 1, 0, 0], [1] * 7], np.int32), floats(1, 3, 5, 7)], {"num_heads": 3, "scale": 0.4},
+        note="bias-mask-addend"),
+    One("MultiHeadAttention", [floats(2, 5, 24), floats(2, 5, 24), floats(2, 5, 24), None, None, None,
+        floats(2, 3, 4, 8), floats(2, 3, 4, 8)], {"num_heads": 3, "unidirectional": 1}, note="past",
+        outputs=("y", "keys", "values")),
+    One("Attention", [floats(2, 5, 12), floats(12, 36), floats(36), np.array([3, 5], np.int32)], {"num_heads": 3},
+        known=(1, 2), note="joint"),
+    One("Attention", [floats(2, 5, 12), floats(12, 36), floats(36), None, floats(2, 2, 3, 4, 4)],
+        {"num_heads": 3, "unidirectional": 1}, known=(1, 2), note="joint-past", outputs=("y", "present")),
+    One("QAttention", [bytes_(2, 5, 12), bytes_(12, 36), floats(36), scale(0.02), scale(0.01), None, zero(100),
+        zero(130)], {"num_heads": 3}, known=(1, 2, 3, 4, 6, 7)),
+    One("GroupQueryAttention", [floats(2, 1, 64), floats(2, 1, 32), floats(2, 1, 32), floats(2, 2, 6, 16),
+        floats(2, 2, 6, 16), np.array([6, 6], np.int32), np.array(7, np.int32), *WIDE_CACHES],
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}, known=(6, 7, 8), note="decode",
+        outputs=("y", "keys", "values")),
+    One("GroupQueryAttention", [floats(2, 5, 128), None, None, floats(2, 2, 0, 16), floats(2, 2, 0, 16),
+        np.array([4, 4], np.int32), np.array(5, np.int32), *WIDE_CACHES],
+        {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "rotary_interleaved": 1, "local_window_size": 3},
+        known=(6, 7, 8), note="prompt", outputs=("y", "keys", "values")),
+    One("MatMulNBits", [floats(3, 40), bytes_(6, 2, 16), floats(12, low=-0.1, high=0.1)],
+        {"K": 40, "N": 6, "bits": 4, "block_size": 32}, known=(1, 2), note="symmetric"),
+    One("MatMulNBits", [floats(2, 3, 64), bytes_(6, 4, 8), floats(24, low=0.01, high=0.1), bytes_(12)],
+        {"K": 64, "N": 6, "bits": 4, "block_size": 16}, known=(1, 2, 3), note="zero-points"),
     One("NonMaxSuppression", [floats(2, 30, 4, low=0, high=4), floats(2, 5, 30, low=0, high=1), np.array([4]),
         np.array([0.3], np.float32), np.array([0.25], np.float32)], domain="", note="classes"),
     One("NonMaxSuppression", [floats(1, 30, 4, low=0, high=4), floats(1, 3, 30, low=0, high=1), np.array([40])],

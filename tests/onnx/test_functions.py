@@ -149,3 +149,15 @@ def test_what_is_around_a_function_is_not_seen_in_it() -> None:
 def test_a_function_of_an_unknown_opset_is_refused() -> None:
     with pytest.raises(Refused, match="the function 'own.widened' is of opset 99; 9 to 28 are supported"):
         plan_of(parser.parse_model(OPSETS.replace('"" : 12', '"" : 99')), [{"x": np.zeros((1, 4), np.float32)}])
+
+
+def test_a_plugin_goes_before_a_function_of_its_name() -> None:
+    """W3."""
+    text = SCALED.replace("own.scaled", "own.InstanceNormalization_TRT").replace(
+        "\nscaled <", "\nInstanceNormalization_TRT <"
+    )
+    _, onnx_parser, fine, _ = network_of(text.replace("<factor = 3.0> ", "").replace("<factor: float = @by> ", ""))
+    assert not fine  # The plugin wants three inputs; the function would take one.
+    assert all(onnx_parser.get_error(i).node_operator() != "Mul" for i in range(onnx_parser.num_errors))
+    assert "InstanceNormalization_TRT" in onnx_parser.get_error(0).desc()
+    assert not onnx_parser.get_error(0).local_function_stack()

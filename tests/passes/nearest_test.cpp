@@ -54,6 +54,17 @@ output %y
 )");
 }
 
+TEST(Nearest, removeNoOpsLeavesAMaskOfBits)
+{
+    expectUnchanged("remove-no-ops", R"(
+input %x : int32[3,4]
+const %low : int32[1,1] = 255
+%a = ElementWise(%x, %low) {Operation=8}
+%y = ElementWise(%low, %a) {Operation=8}
+output %y
+)");
+}
+
 TEST(Nearest, removeNoOpsLeavesAResizeBetweenThePoints)
 {
     expectUnchanged("remove-no-ops", R"(

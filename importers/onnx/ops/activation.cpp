@@ -68,6 +68,13 @@ Outputs importPRelu(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, "the slope of PRelu has more axes than its input");
     }
+    if (node.opset() < 7 && slope.rank() == 1 && x.rank() > 2) // Then slopes belong to channels.
+    {
+        for (int32_t axis = 2; axis < x.rank(); ++axis)
+        {
+            slope = node.unsqueeze(slope, {slope.rank()});
+        }
+    }
     slope = node.withRank(slope, x.rank());
     return {node.output(node.api().addParametricReLU(node.tensor(x), node.tensor(slope)))};
 }

@@ -1,5 +1,8 @@
 // Elementwise operators that need more than one layer: n-ary ones, comparisons, powers, remainders, casts, Where.
+#include "../held.h"
 #include "../operators.h"
+
+#include <limits>
 
 namespace tenon::onnx
 {
@@ -105,35 +108,63 @@ Outputs importIsInf(Node& node)
             : node.binary(infinite, node.unary(infinite, UnaryOperation::kNOT), ElementWiseOperation::kAND)};
 }
 
-Value castLayer(Node& node, Value const& x, DataType type)
+//! The number of the engine's type in ONNX.
+int32_t numberOf(DataType type)
 {
-    return x.isConstant() ? node.cast(x, type) : node.output(node.api().addCast(node.tensor(x), type));
+    using Onnx = ::onnx::TensorProto;
+    constexpr int32_t kNumbers[]{Onnx::FLOAT, Onnx::FLOAT16, Onnx::INT8, Onnx::INT32, Onnx::BOOL, Onnx::UINT8,
+        Onnx::FLOAT8E4M3FN, Onnx::BFLOAT16, Onnx::INT64};
+    for (int32_t const number : kNumbers)
+    {
+        if (typeOfOnnx(number) == type)
+        {
+            return number;
+        }
+    }
+    fail(ErrorCode::kUNSUPPORTED_NODE_DATATYPE, fmt::format("a cast to elements {}", nameOf(type)));
 }
 
-//! What is too large for an eight-bit float becomes its largest number: there is no other way.
-void checkSaturation(Node const& node, DataType type)
+//! Without saturation, what rounds to more than the largest number of the type becomes no number.
+Value lost(Node& node, Value const& x, DataType type)
 {
-    if (type == DataType::kFP8 && node.intOr("saturate", 1) == 0)
+    if (type != DataType::kFP8 || node.intOr("saturate", 1) != 0 || !isFloating(x.type()))
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} to fp8 without saturation", node.op()));
+        return x;
     }
+    constexpr double kFirstBeyond{464.0}; // Halfway from 448 to where 480 would be.
+    Value const wide = node.cast(x, DataType::kFLOAT);
+    Value const magnitude = node.unary(wide, UnaryOperation::kABS);
+    Value const isBeyond =
+        node.binary(magnitude, node.scalar(kFirstBeyond, DataType::kFLOAT), ElementWiseOperation::kGREATER);
+    return node.select(isBeyond, node.scalar(std::numeric_limits<double>::quiet_NaN(), DataType::kFLOAT), wide);
+}
+
+//! To an ONNX type; what the engine has not is held in another (held.h).
+Value castTo(Node& node, Value const& from, int32_t onnxType)
+{
+    if (Held const* const held = heldBy(onnxType))
+    {
+        return convertedTo(node, from, *held, node.intOr("saturate", 1) != 0);
+    }
+    DataType const type = typeOfOnnx(onnxType);
+    Value const x = lost(node, unheld(from), type);
+    return x.isConstant() ? node.cast(x, type) : node.output(node.api().addCast(node.tensor(x), type));
 }
 
 Outputs importCast(Node& node)
 {
     int64_t const to = node.intOr("to", 0);
-    checkSaturation(node, typeOfOnnx(static_cast<int32_t>(to)));
     if (to == ::onnx::TensorProto::DOUBLE)
     {
         node.warnOnce("casts to double become casts to float");
     }
-    return {castLayer(node, node.in(0), typeOfOnnx(static_cast<int32_t>(to)))};
+    return {castTo(node, node.in(0), static_cast<int32_t>(to))};
 }
 
 Outputs importCastLike(Node& node)
 {
-    checkSaturation(node, node.in(1).type());
-    return {castLayer(node, node.in(0), node.in(1).type())};
+    Value const like = node.in(1);
+    return {castTo(node, node.in(0), like.held() != 0 ? like.held() : numberOf(like.type()))};
 }
 
 Outputs importWhere(Node& node)
@@ -162,6 +193,16 @@ Outputs importDropout(Node& node)
     return outputs;
 }
 
+//! a · sigmoid(alpha · a) · b
+Outputs importSwiGlu(Node& node)
+{
+    Value const a = node.in(0);
+    auto const alpha = static_cast<double>(node.floatOr("alpha", 1.0F));
+    Value const scaled = alpha == 1.0 ? a : node.binary(a, node.scalar(alpha, a.type()), ElementWiseOperation::kPROD);
+    Value const gate = node.activation(scaled, nvinfer1::ActivationType::kSIGMOID);
+    return {node.binary(node.binary(a, gate, ElementWiseOperation::kPROD), node.in(1), ElementWiseOperation::kPROD)};
+}
+
 constexpr Operator kElementwiseTable[]{
     {"Cast", importCast},
     {"CastLike", importCastLike},
@@ -177,6 +218,7 @@ constexpr Operator kElementwiseTable[]{
     {"Mod", importMod},
     {"Pow", importPow},
     {"Sum", importNary},
+    {"SwiGLU", importSwiGlu},
     {"Where", importWhere},
 };
 

@@ -1,5 +1,7 @@
 // Gather and scatter in their ONNX forms, and GridSample.
+#include "../network.h"
 #include "../operators.h"
+#include "../plugin.h"
 
 namespace tenon::onnx
 {
@@ -33,33 +35,96 @@ Outputs importGatherNd(Node& node)
     return {layer->getOutput(0)};
 }
 
-void refuseReduction(Node const& node)
-{
-    std::string const reduction = node.stringOr("reduction", "none");
-    if (reduction != "none")
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} with reduction '{}'", node.op(), reduction));
-    }
-}
-
 nvinfer1::IScatterLayer* scatter(Node& node, ScatterMode mode)
 {
-    refuseReduction(node);
     return node.added(
         node.api().addScatter(node.tensor(node.in(0)), node.tensor(node.in(1)), node.tensor(node.in(2)), mode),
         "scatter");
 }
 
+bool reduces(Node const& node)
+{
+    return node.stringOr("reduction", "none") != "none";
+}
+
+//! By the stock plugin ScatterElements, as upstream's parser has it: it joins updates of equal places.
+Value joinedInto(Node& node, Value const& data, Value const& indices, Value const& updates, int32_t axis)
+{
+    constexpr char const* kPlugin{"ScatterElements"};
+    ::onnx::NodeProto& proto = node.network().model.newNode();
+    proto.set_op_type(kPlugin);
+    proto.set_name(node.name() + "/plugin");
+    ::onnx::AttributeProto& along = *proto.add_attribute();
+    along.set_name("axis");
+    along.set_type(::onnx::AttributeProto::INT);
+    along.set_i(axis);
+    ::onnx::AttributeProto& how = *proto.add_attribute();
+    how.set_name("reduction");
+    how.set_type(::onnx::AttributeProto::STRING);
+    how.set_s(node.stringOr("reduction", "none"));
+    auto* const creator = node.api().getBuilder().getPluginRegistry().getCreator(kPlugin, "2", "");
+    if (creator == nullptr)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("{} with reduction '{}' needs the plugin ScatterElements of version 2: call "
+                        "initLibNvInferPlugins first",
+                node.op(), node.stringOr("reduction", "none")));
+    }
+    Node inner{
+        node.network(), proto, node.index(), node.opset(), {data, node.cast(indices, DataType::kINT64), updates}};
+    return importPlugin(inner, proto, *creator).at(0);
+}
+
 Outputs importScatterElements(Node& node)
 {
+    int32_t const axis = node.axis(node.intOr("axis", 0), node.in(0).rank());
+    if (reduces(node))
+    {
+        return {joinedInto(node, node.in(0), node.in(1), node.in(2), axis)};
+    }
     nvinfer1::IScatterLayer* const layer = scatter(node, ScatterMode::kELEMENT);
-    layer->setAxis(node.axis(node.intOr("axis", 0), node.in(0).rank()));
+    layer->setAxis(axis);
     return {layer->getOutput(0)};
 }
 
+//! With a reduction: rows of the data's last axes, at the numbers that the indices have in its first ones.
 Outputs importScatterNd(Node& node)
 {
-    return {scatter(node, ScatterMode::kND)->getOutput(0)};
+    if (!reduces(node))
+    {
+        return {scatter(node, ScatterMode::kND)->getOutput(0)};
+    }
+    Value const data = node.in(0);
+    Value const indices = node.in(1);
+    int64_t const depth = indices.rank() == 0 ? -1 : indices.shape().back();
+    if (depth < 1 || depth > data.rank())
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("ScatterND of {} at indices {}", shapeText(data.shape()), shapeText(indices.shape())));
+    }
+    Extents const own = extentsOf(node, data);
+    Extents const placed = extentsOf(node, indices);
+    Extent const rows = product(node, {own.begin(), own.begin() + depth});
+    Extent const width = product(node, {own.begin() + depth, own.end()});
+    Extent const count = product(node, {placed.begin(), placed.end() - 1});
+    Value const table = reshapeTo(node, node.cast(indices, DataType::kINT64), {count, depth});
+    Value linear;
+    Extent stride{1};
+    for (int64_t axis = depth; axis-- > 0;)
+    {
+        Extent const extent = own[static_cast<size_t>(axis)];
+        Value at = sliceAxis(node, table, 1, axis, 1);
+        Value const isNegative = node.binary(at, node.integerScalar(0), nvinfer1::ElementWiseOperation::kLESS);
+        Value const moved = node.binary(at, tensorOf(node, {extent}), nvinfer1::ElementWiseOperation::kSUM);
+        at = node.binary(
+            node.select(isNegative, moved, at), tensorOf(node, {stride}), nvinfer1::ElementWiseOperation::kPROD);
+        linear = linear.exists() ? node.binary(linear, at, nvinfer1::ElementWiseOperation::kSUM) : at;
+        stride = multiply(node, stride, extent);
+    }
+    Value const spread = expandTo(node, linear, {count, width});
+    Value const joined =
+        joinedInto(node, reshapeTo(node, data, {rows, width}), spread, reshapeTo(node, node.in(2), {count, width}), 0);
+    return {reshapeTo(node, joined, own)};
 }
 
 template <typename Mode>

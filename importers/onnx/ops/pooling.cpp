@@ -1,5 +1,5 @@
 // Poolings over windows and over all spatial axes, and LRN.
-#include "window.h"
+#include "taps.h"
 
 #include <algorithm>
 
@@ -14,17 +14,9 @@ using nvinfer1::PoolingType;
 using nvinfer1::ReduceOperation;
 using nvinfer1::UnaryOperation;
 
-void refuseWhatPoolingLacks(Node const& node, WindowAttributes const& window)
+bool isDilated(WindowAttributes const& window)
 {
-    if (std::any_of(window.dilations.begin(), window.dilations.end(), [](int64_t d) { return d != 1; }))
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
-            fmt::format("{} with dilations {}", node.op(), shapeText(window.dilations)));
-    }
-    if (node.wants(1))
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE, fmt::format("the output Indices of {}", node.op()));
-    }
+    return std::any_of(window.dilations.begin(), window.dilations.end(), [](int64_t d) { return d != 1; });
 }
 
 bool isPaddedAsGiven(WindowAttributes const& window)
@@ -91,7 +83,6 @@ Value pool(Node& node, Value const& input, PoolingType type)
     bool const wasWidened = input.rank() == 3;
     Value const x = widened(node, input);
     WindowAttributes window = windowOf(node, static_cast<size_t>(input.rank() - 2), {});
-    refuseWhatPoolingLacks(node, window);
     if (wasWidened)
     {
         window.widen();
@@ -107,12 +98,16 @@ Value pool(Node& node, Value const& input, PoolingType type)
 
 Outputs importMaxPool(Node& node)
 {
-    return {pool(node, node.in(0), PoolingType::kMAX)};
+    Value const x = node.in(0);
+    WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
+    return isDilated(window) || node.wants(1) ? maxByTaps(node, x, window) : Outputs{pool(node, x, PoolingType::kMAX)};
 }
 
 Outputs importAveragePool(Node& node)
 {
-    return {pool(node, node.in(0), PoolingType::kAVERAGE)};
+    Value const x = node.in(0);
+    WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
+    return {isDilated(window) ? averageByTaps(node, x, window) : pool(node, x, PoolingType::kAVERAGE)};
 }
 
 Value power(Node& node, Value const& x, double exponent)
@@ -164,6 +159,7 @@ constexpr Operator kPoolingTable[]{
     {"GlobalMaxPool", importGlobalPool},
     {"LRN", importLrn},
     {"MaxPool", importMaxPool},
+    {"MaxUnpool", importMaxUnpool},
 };
 
 } // namespace

@@ -17,8 +17,9 @@ struct Quantization
     int64_t blockSize{0};
 };
 
-//! round(x / scale) + zero point, clamped to the range of the type.
-Value quantize(Node& node, Quantization const& q, DataType type);
+//! round(x / scale) + zero point, clamped to the range of the type; `held`: the ONNX type where the engine has not got
+//! it (held.h), else 0.
+Value quantize(Node& node, Quantization const& q, DataType type, int32_t held = 0);
 //! (x − zero point) · scale
 Value dequantize(Node& node, Quantization const& q, DataType type);
 

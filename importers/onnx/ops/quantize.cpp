@@ -1,8 +1,10 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: the engine's layers where the zero point is 0 and the
 // type is one of theirs, plain arithmetic elsewhere.
+#include "../held.h"
 #include "quantization.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tenon::onnx
 {
@@ -110,8 +112,13 @@ Cuts cutsOf(Node& node, Quantization const& q)
     return cuts;
 }
 
-std::pair<double, double> limitsOf(DataType type)
+std::pair<double, double> limitsOf(DataType type, int32_t onnxType)
 {
+    if (Held const* const held = heldBy(onnxType); held != nullptr && held->isInteger())
+    {
+        double const range = std::ldexp(1.0, held->isSigned ? held->bits - 1 : held->bits);
+        return {held->isSigned ? -range : 0.0, range - 1.0};
+    }
     switch (type)
     {
     case DataType::kINT8: return {-128.0, 127.0};
@@ -139,16 +146,23 @@ Value finished(Node& node, Layer* layer, Quantization const& q)
 
 } // namespace
 
-Value quantize(Node& node, Quantization const& q, DataType type)
+Value quantize(Node& node, Quantization const& q, DataType type, int32_t onnxType)
 {
-    if (hasLayer(type) && isZero(q.zeroPoint))
+    Held const* const held = heldBy(onnxType);
+    bool const isRounded = held != nullptr && !held->isInteger();
+    if (held == nullptr && hasLayer(type) && isZero(q.zeroPoint))
     {
         return finished(node, node.api().addQuantize(node.tensor(q.x), node.tensor(q.scale), type), q);
     }
-    auto const [least, most] = limitsOf(type);
     Cuts const cuts = cutsOf(node, q);
     Value const x = node.cast(cuts.x, DataType::kFLOAT);
     Value const quotient = node.binary(x, node.cast(cuts.scale, DataType::kFLOAT), ElementWiseOperation::kDIV);
+    if (isRounded)
+    {
+        Value const near = convertedTo(node, quotient, *held, node.intOr("saturate", 1) != 0);
+        return cuts.isBlocked ? reshapeTo(node, near, extentsOf(node, q.x)).marked(onnxType) : near;
+    }
+    auto const [least, most] = limitsOf(type, onnxType);
     Value moved = node.unary(quotient, UnaryOperation::kROUND);
     if (cuts.zeroPoint.exists())
     {
@@ -157,7 +171,8 @@ Value quantize(Node& node, Quantization const& q, DataType type)
     Value const result = node.cast(
         node.activation(moved, nvinfer1::ActivationType::kCLIP, static_cast<float>(least), static_cast<float>(most)),
         type);
-    return cuts.isBlocked ? reshapeTo(node, result, extentsOf(node, q.x)) : result;
+    Value const whole = cuts.isBlocked ? reshapeTo(node, result, extentsOf(node, q.x)) : result;
+    return held != nullptr ? whole.marked(onnxType) : whole;
 }
 
 Value dequantize(Node& node, Quantization const& q, DataType type)
@@ -214,14 +229,22 @@ Outputs importQuantize(Node& node)
 {
     Quantization const q = quantizationOf(node);
     int64_t const wanted = node.intOr("output_dtype", 0);
-    DataType const type = q.zeroPoint.exists() ? q.zeroPoint.type() : wanted != 0 ? typeOf(wanted) : DataType::kUINT8;
-    return {quantize(node, q, type)};
+    int32_t const held = q.zeroPoint.exists()             ? q.zeroPoint.held()
+        : heldBy(static_cast<int32_t>(wanted)) != nullptr ? static_cast<int32_t>(wanted)
+                                                          : 0;
+    DataType const type = q.zeroPoint.exists() ? q.zeroPoint.type()
+        : held != 0                            ? heldBy(held)->type
+        : wanted != 0                          ? typeOf(wanted)
+                                               : DataType::kUINT8;
+    return {quantize(node, q, type, held)};
 }
 
 Outputs importDequantize(Node& node)
 {
     int64_t const wanted = node.intOr("output_dtype", 0);
-    return {dequantize(node, quantizationOf(node), wanted != 0 ? typeOf(wanted) : node.in(1).type())};
+    Quantization q = quantizationOf(node);
+    q.x = unheld(q.x);
+    return {dequantize(node, q, wanted != 0 ? typeOf(wanted) : node.in(1).type())};
 }
 
 //! To uint8 by the range of the numbers, 0 included.

@@ -111,6 +111,10 @@ Outputs importReduce(Node& node)
         return {logSumExp(node, x, axes, keep)};
     }
     Value const reduced = node.reduce(applied(node, row.before, x), row.operation, axes, keep);
+    if (type == DataType::kBOOL) // Of nothing, the greatest is the least integer, which is no false.
+    {
+        return {node.binary(reduced, node.scalar(0.0, DataType::kINT32), ElementWiseOperation::kGREATER)};
+    }
     return {node.cast(applied(node, row.behind, reduced), type)};
 }
 

@@ -1,7 +1,8 @@
 // Resize in its generations, and Upsample.
-#include "../operators.h"
+#include "resize_matrix.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tenon::onnx
@@ -14,19 +15,6 @@ using nvinfer1::InterpolationMode;
 using nvinfer1::ResizeCoordinateTransformation;
 using nvinfer1::ResizeRoundMode;
 using nvinfer1::ResizeSelector;
-
-void refuseWhatResizeLacks(Node const& node)
-{
-    if (node.intOr("antialias", 0) != 0)
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "Resize with antialias");
-    }
-    std::string const policy = node.stringOr("keep_aspect_ratio_policy", "stretch");
-    if (policy != "stretch")
-    {
-        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("Resize with keep_aspect_ratio_policy '{}'", policy));
-    }
-}
 
 InterpolationMode resizeModeOf(std::string const& mode)
 {
@@ -203,12 +191,91 @@ nvinfer1::IResizeLayer* addResize(Node& node, Value const& x, Measure const& mea
     return layer;
 }
 
+//! What the layer has not; 'nearest' has no taps outside.
+bool asksForMatrix(Node const& node)
+{
+    std::string const coordinates = node.stringOr("coordinate_transformation_mode", "half_pixel");
+    return node.intOr("antialias", 0) != 0 || node.stringOr("keep_aspect_ratio_policy", "stretch") != "stretch"
+        || coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric";
+}
+
+//! Sizes of the axes in proportion: one scale for all, the least or the greatest that the sizes ask for.
+void keepAspect(std::string const& policy, std::vector<size_t> const& axes, ResizeMatrix& form)
+{
+    if (policy == "stretch")
+    {
+        return;
+    }
+    if (policy != "not_larger" && policy != "not_smaller")
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("Resize with keep_aspect_ratio_policy '{}'", policy));
+    }
+    double scale = form.axes[axes.at(0)].scale;
+    for (size_t const axis : axes)
+    {
+        double const own = form.axes[axis].scale;
+        scale = policy == "not_larger" ? std::min(scale, own) : std::max(scale, own);
+    }
+    for (size_t const axis : axes)
+    {
+        ResizeAxis& each = form.axes[axis];
+        each.scale = scale;
+        each.out = static_cast<int64_t>(std::floor(scale * static_cast<double>(each.in) + 0.5));
+    }
+}
+
+ResizeMatrix matrixOf(Node& node, Value const& x)
+{
+    ResizeMatrix form{.axes = std::vector<ResizeAxis>(static_cast<size_t>(x.rank())),
+        .mode = node.stringOr("mode", "nearest"),
+        .coordinates = node.stringOr("coordinate_transformation_mode", "half_pixel"),
+        .rounding = node.stringOr("nearest_mode", "round_prefer_floor"),
+        .cubic = static_cast<double>(node.floatOr("cubic_coeff_a", -0.75F)),
+        .extrapolation = static_cast<double>(node.floatOr("extrapolation_value", 0.0F)),
+        .antialias = node.intOr("antialias", 0) != 0,
+        .excludesOutside = node.intOr("exclude_outside", 0) != 0};
+    static_cast<void>(resizeModeOf(form.mode));
+    for (size_t i = 0; i < form.axes.size(); ++i)
+    {
+        form.axes[i].in = form.axes[i].out = x.shape()[i];
+    }
+    std::vector<size_t> const axes = resizedAxes(node, x);
+    bool const bySizes = isGiven(node, 3);
+    std::vector<double> const given = bySizes ? node.numbers(3, "sizes") : node.numbers(2, "scales");
+    checkLength(given.size(), axes.size());
+    for (size_t i = 0; i < axes.size(); ++i)
+    {
+        ResizeAxis& axis = form.axes[axes[i]];
+        auto const in = static_cast<double>(axis.in);
+        axis.scale = bySizes ? given[i] / in : given[i];
+        axis.out = static_cast<int64_t>(bySizes ? given[i] : std::floor(in * given[i]));
+    }
+    if (bySizes)
+    {
+        keepAspect(node.stringOr("keep_aspect_ratio_policy", "stretch"), axes, form);
+    }
+    if (form.coordinates == "tf_crop_and_resize")
+    {
+        std::vector<double> const region = node.numbers(1, "roi");
+        checkLength(region.size(), 2 * axes.size());
+        for (size_t i = 0; i < axes.size(); ++i)
+        {
+            form.axes[axes[i]].start = region[i];
+            form.axes[axes[i]].end = region[axes.size() + i];
+        }
+    }
+    return form;
+}
+
 //! X, roi, scales, sizes from opset 11 on; X, scales at 10.
 Outputs importResize(Node& node)
 {
-    refuseWhatResizeLacks(node);
     Value const x = node.in(0);
     bool const isFirst = node.opset() < 11;
+    if (!isFirst && asksForMatrix(node))
+    {
+        return {resizeByMatrix(node, x, matrixOf(node, x))};
+    }
     nvinfer1::IResizeLayer* const layer = addResize(node, x, measureOf(node, x, isFirst ? 1 : 2));
     InterpolationMode const mode = resizeModeOf(node.stringOr("mode", "nearest"));
     layer->setResizeMode(mode);

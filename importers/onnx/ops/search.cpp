@@ -1,4 +1,5 @@
 // Operators that look for elements: TopK, ArgMax, ArgMin, NonZero, OneHot, and CumSum along an axis.
+#include "../network.h"
 #include "../operators.h"
 
 namespace tenon::onnx
@@ -103,9 +104,39 @@ Outputs importCumSum(Node& node)
         "cumsum")};
 }
 
+//! A loop along the axis that carries the product so far.
+Outputs importCumProd(Node& node)
+{
+    Value const x = node.in(0);
+    int32_t const axis = node.axis(static_cast<int64_t>(node.number(1, "axis", 0)), x.rank());
+    bool const isBackward = node.intOr("reverse", 0) != 0;
+    Extents shape = extentsOf(node, x);
+    Value const count = scalarOf(node, shape[static_cast<size_t>(axis)]);
+    shape.erase(shape.begin() + axis);
+    Value const one = node.scalar(1.0, x.type(), static_cast<int32_t>(shape.size()));
+    Value const first = shape.empty() ? one : expandTo(node, one, shape);
+    nvinfer1::ILoop* const loop = node.api().addLoop();
+    if (loop == nullptr)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, "the network refuses a loop" + node.network().reasons.text());
+    }
+    node.added(loop->addTripLimit(node.tensor(count), nvinfer1::TripLimit::kCOUNT), "count");
+    Value const element = node.output(loop->addIterator(node.tensor(x), axis, isBackward), "element");
+    nvinfer1::IRecurrenceLayer* const carried = node.added(loop->addRecurrence(node.tensor(first)), "product");
+    Value const before = carried->getOutput(0);
+    Value const after = node.binary(before, element, ElementWiseOperation::kPROD);
+    carried->setInput(1, node.tensor(after));
+    auto const kind = isBackward ? nvinfer1::LoopOutput::kREVERSE : nvinfer1::LoopOutput::kCONCATENATE;
+    Value const each = node.intOr("exclusive", 0) != 0 ? before : after;
+    nvinfer1::ILoopOutputLayer* const layer = node.added(loop->addLoopOutput(node.tensor(each), kind, axis), "all");
+    layer->setInput(1, node.tensor(count));
+    return {node.output(layer, "all")};
+}
+
 constexpr Operator kSearchTable[]{
     {"ArgMax", importArg},
     {"ArgMin", importArg},
+    {"CumProd", importCumProd},
     {"CumSum", importCumSum},
     {"NonZero", importNonZero},
     {"OneHot", importOneHot},

@@ -151,7 +151,10 @@ Outputs importSpaceToDepth(Node& node)
     Extent const wide = floorDivide(node, e[3], block);
     Value const blocks = reshapeTo(node, x, {e[0], e[1], high, block, wide, block});
     Extents const result{e[0], multiply(node, e[1], multiply(node, block, block)), high, wide};
-    return {reshapeTo(node, node.transpose(blocks, {0, 3, 5, 1, 2, 4}), result)};
+    bool const channelsFirst = node.stringOr("mode", "DCR") == "CRD";
+    std::vector<int32_t> const order =
+        channelsFirst ? std::vector<int32_t>{0, 1, 3, 5, 2, 4} : std::vector<int32_t>{0, 3, 5, 1, 2, 4};
+    return {reshapeTo(node, node.transpose(blocks, order), result)};
 }
 
 constexpr Operator kShapeTable[]{

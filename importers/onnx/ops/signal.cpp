@@ -72,10 +72,11 @@ struct Transform
     int64_t points{0};
     int64_t bins{0};
     bool isInverse{false};
+    int64_t made{2}; //!< Parts of a bin; 1: of real numbers, from the first half of the bins of their transform.
 
     void check() const
     {
-        if (points < 1 || read * parts * bins * 2 > kMaxMatrix)
+        if (points < 1 || read * parts * bins * made > kMaxMatrix)
         {
             fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
                 fmt::format("a Fourier transform of {} points, which is done by its matrix", points));
@@ -86,7 +87,8 @@ struct Transform
     {
         double const turn =
             (isInverse ? -kTurn : kTurn) * static_cast<double>(i * k % points) / static_cast<double>(points);
-        double const scale = isInverse ? 1.0 / static_cast<double>(points) : 1.0;
+        bool const standsForTwo = made == 1 && i != 0 && 2 * i != points; // The other half mirrors it.
+        double const scale = isInverse ? (standsForTwo ? 2.0 : 1.0) / static_cast<double>(points) : 1.0;
         double const part = from == to ? std::cos(turn) : to == 1 ? -std::sin(turn) : std::sin(turn);
         return scale * part;
     }
@@ -125,8 +127,15 @@ Outputs importDft(Node& node)
     Transform transform{.parts = shape.back(),
         .points = node.has(1) ? static_cast<int64_t>(node.number(1, "dft_length", 0.0)) : extent,
         .isInverse = node.intOr("inverse", 0) != 0};
-    transform.read = std::min(extent, transform.points);
-    transform.bins = node.intOr("onesided", 0) != 0 ? transform.points / 2 + 1 : transform.points;
+    bool const isHalf = node.intOr("onesided", 0) != 0;
+    if (isHalf && transform.isInverse)
+    {
+        transform.points = node.has(1) ? transform.points : 2 * (extent - 1);
+        transform.made = 1;
+    }
+    int64_t const half = transform.points / 2 + 1;
+    transform.read = std::min(extent, transform.made == 1 ? half : transform.points);
+    transform.bins = isHalf && !transform.isInverse ? half : transform.points;
     transform.check();
     if (transform.read < extent)
     {
@@ -135,9 +144,10 @@ Outputs importDft(Node& node)
     std::vector<double> matrix;
     for (int64_t row = 0; row < transform.read * transform.parts; ++row)
     {
-        for (int64_t column = 0; column < transform.bins * 2; ++column)
+        for (int64_t column = 0; column < transform.bins * transform.made; ++column)
         {
-            matrix.push_back(transform.factor(row / transform.parts, row % transform.parts, column / 2, column % 2));
+            matrix.push_back(transform.factor(
+                row / transform.parts, row % transform.parts, column / transform.made, column % transform.made));
         }
     }
     std::vector<int32_t> const order = axisBehind(axis, rank);
@@ -149,12 +159,13 @@ Outputs importDft(Node& node)
     }();
     Value const operand = node.withRank(flat, 2);
     Value const factors = node.withRank(
-        node.numbers(matrix, {transform.read * transform.parts, transform.bins * 2}, x.type()), operand.rank());
+        node.numbers(matrix, {transform.read * transform.parts, transform.bins * transform.made}, x.type()),
+        operand.rank());
     constexpr auto kNone = nvinfer1::MatrixOperation::kNONE;
     Value const product = node.output(
         node.api().addMatrixMultiply(node.tensor(operand), kNone, node.tensor(factors), kNone), "transform");
     front[front.size() - 2] = transform.bins;
-    front.back() = 2;
+    front.back() = transform.made;
     Value const bins = reshapeTo(node, product, front);
     std::vector<int32_t> back(order.size());
     for (size_t i = 0; i < order.size(); ++i)

@@ -1,0 +1,389 @@
+// Attention and products with few bits of the domain com.microsoft.
+#include "attention.h"
+#include "quantization.h"
+
+#include "../network.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::MatrixOperation;
+
+Value optionalAt(Node& node, int input)
+{
+    return node.has(input) ? node.in(input) : Value{};
+}
+
+void refuseInputs(Node& node, std::initializer_list<int> inputs)
+{
+    for (int const input : inputs)
+    {
+        if (node.has(input))
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, fmt::format("input {} of {}", input, node.op()));
+        }
+    }
+}
+
+Value plus(Node& node, Value const& a, Value const& b)
+{
+    return node.binary(a, b, ElementWiseOperation::kSUM);
+}
+
+Value asWide(Node& node, Value const& integers)
+{
+    return node.cast(integers, DataType::kINT64);
+}
+
+//! Which keys a mask of integers lets through: lengths [batch], flags [batch, keys] or [batch, rows, keys].
+void applyMask(Node& node, Value const& mask, Sight& sight, Value& visible)
+{
+    if (!mask.exists())
+    {
+        return;
+    }
+    if (mask.rank() == 1)
+    {
+        sight.lengths = node.unsqueeze(asWide(node, mask), {1, 2, 3});
+        return;
+    }
+    if (mask.rank() > 4)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT,
+            fmt::format("{} with a mask of shape {}", node.op(), shapeText(mask.shape())));
+    }
+    Value const flags = node.binary(mask, node.scalar(0.0, mask.type(), mask.rank()), ElementWiseOperation::kGREATER);
+    visible = mask.rank() == 2 ? node.unsqueeze(flags, {1, 2}) : mask.rank() == 3 ? node.unsqueeze(flags, {1}) : flags;
+}
+
+//! The sum of the node's own bias and what its attributes and lengths hide.
+Value attended(Node& node, AttentionParts& parts, Sight const& sight, Value const& visible, Value const& bias)
+{
+    parts.scale = scaleOf(node, parts.q);
+    parts.softcap = static_cast<double>(node.floatOr("softcap", 0.0F));
+    parts.bias = bias.exists() ? node.withRank(bias, 4) : bias;
+    parts.visible =
+        bothOf(node, visible, visibleBy(node, sight, extentOf(node, parts.q, 2), extentOf(node, parts.k, 2)));
+    parts.mayHide = visible.exists() || sight.lengths.exists();
+    return headsTogether(node, attend(node, parts));
+}
+
+//! Query, key, value, bias, mask, attention bias, past key, past value.
+Outputs importMultiHead(Node& node)
+{
+    refuseInputs(node, {8, 9});
+    int64_t const heads = node.intOr("num_heads", 0);
+    Value q = node.in(0);
+    Value k = optionalAt(node, 1);
+    Value v = optionalAt(node, 2);
+    if (q.rank() == 5) // [batch, rows, heads, 3, columns]
+    {
+        Value const packed = q;
+        auto const part = [&](int64_t which) {
+            return node.transpose(node.squeeze(sliceAxis(node, packed, 3, which, 1), {3}), {0, 2, 1, 3});
+        };
+        q = part(0);
+        k = part(1);
+        v = part(2);
+    }
+    else if (k.exists() && k.rank() == 5) // [batch, rows, heads, 2, columns]
+    {
+        Value const packed = k;
+        auto const part = [&](int64_t which) {
+            return node.transpose(node.squeeze(sliceAxis(node, packed, 3, which, 1), {3}), {0, 2, 1, 3});
+        };
+        k = part(0);
+        v = part(1);
+    }
+    if (!k.exists() || !v.exists())
+    {
+        fail(ErrorCode::kINVALID_NODE, "MultiHeadAttention without keys or values");
+    }
+    if (node.has(3))
+    {
+        Extent begin{0};
+        for (Value* const part : {&q, &k, &v})
+        {
+            if (part->rank() != 3)
+            {
+                fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MultiHeadAttention with a bias for operands of rank 4 or 5");
+            }
+            Extent const columns = extentOf(node, *part, 2);
+            *part = plus(node, *part, node.unsqueeze(sliceAxis(node, node.in(3), 0, begin, columns), {0, 1}));
+            begin = add(node, begin, columns);
+        }
+    }
+    auto const apart = [&](Value const& x) { return x.rank() == 3 ? headsApart(node, x, heads) : x; };
+    AttentionParts parts;
+    Value const past = optionalAt(node, 6);
+    parts.q = apart(q);
+    parts.k = joinedWith(node, past, apart(k), 2);
+    parts.v = joinedWith(node, optionalAt(node, 7), apart(v), 2);
+    Sight sight;
+    sight.isCausal = node.intOr("unidirectional", 0) != 0;
+    sight.offset = past.exists() ? extentOf(node, past, 2) : Extent{0};
+    Value visible;
+    applyMask(node, optionalAt(node, 4), sight, visible);
+    return {attended(node, parts, sight, visible, optionalAt(node, 5)), parts.k, parts.v};
+}
+
+//! What Attention and QAttention do with the joint projection [batch, rows, columns of q, k and v].
+Outputs attendJointly(Node& node, Value const& projected, Value const& mask, Value const& past, Value const& bias)
+{
+    if (node.intOr("do_rotary", 0) != 0)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("{} with do_rotary", node.op()));
+    }
+    int64_t const heads = node.intOr("num_heads", 0);
+    int64_t const columns = projected.shape().back();
+    Shape const sizes = node.intsOr("qkv_hidden_sizes", Shape(3, columns / 3));
+    if (projected.rank() != 3 || columns < 3 || sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != columns)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{}: {} is not cut into {}", node.op(), shapeText(projected.shape()), shapeText(sizes)));
+    }
+    AttentionParts parts;
+    int64_t begin{0};
+    Value* const each[]{&parts.q, &parts.k, &parts.v};
+    for (size_t i = 0; i < sizes.size(); ++i)
+    {
+        *each[i] = headsApart(node, sliceAxis(node, projected, 2, begin, sizes[i]), heads);
+        begin += sizes[i];
+    }
+    Sight sight;
+    sight.isCausal = node.intOr("unidirectional", 0) != 0;
+    if (past.exists()) // [2, batch, heads, keys, columns]
+    {
+        auto const half = [&](int64_t which) { return node.squeeze(sliceAxis(node, past, 0, which, 1), {0}); };
+        sight.offset = extentOf(node, past, 3);
+        parts.k = joinedWith(node, half(0), parts.k, 2);
+        parts.v = joinedWith(node, half(1), parts.v, 2);
+    }
+    Value visible;
+    applyMask(node, mask, sight, visible);
+    Value const result = attended(node, parts, sight, visible, bias);
+    Value present;
+    if (node.wants(1))
+    {
+        present = joinedWith(node, node.unsqueeze(parts.k, {0}), node.unsqueeze(parts.v, {0}), 0);
+    }
+    return {result, present};
+}
+
+Value multiplied(Node& node, Value const& a, Value const& b)
+{
+    std::vector<Value> const both = node.withEqualRanks({a, b});
+    return node.output(node.api().addMatrixMultiply(
+                           node.tensor(both[0]), MatrixOperation::kNONE, node.tensor(both[1]), MatrixOperation::kNONE),
+        "product");
+}
+
+//! Input, weights, bias, mask, past, attention bias.
+Outputs importJointAttention(Node& node)
+{
+    refuseInputs(node, {6});
+    Value projected = multiplied(node, node.in(0), node.in(1));
+    if (node.has(2))
+    {
+        projected = plus(node, projected, node.in(2));
+    }
+    return attendJointly(node, projected, optionalAt(node, 3), optionalAt(node, 4), optionalAt(node, 5));
+}
+
+//! Input, weights, bias, their scales, mask, their zero points, past.
+Outputs importQuantizedAttention(Node& node)
+{
+    Quantization const x{.x = node.in(0), .scale = node.in(3), .zeroPoint = optionalAt(node, 6)};
+    Quantization const w{.x = node.in(1), .scale = node.in(4), .zeroPoint = optionalAt(node, 7), .axis = 1};
+    DataType const type = node.in(2).type();
+    Value const projected =
+        plus(node, multiplied(node, dequantize(node, x, type), dequantize(node, w, type)), node.in(2));
+    return attendJointly(node, projected, optionalAt(node, 5), optionalAt(node, 8), {});
+}
+
+//! Query, key, value, past key, past value, lengths less 1, total length, cosines, sines, positions, bias. Caches are
+//! those that grow: the new keys come behind the past ones.
+Outputs importGroupQuery(Node& node)
+{
+    refuseInputs(node, {11});
+    int64_t const heads = node.intOr("num_heads", 0);
+    int64_t const few = node.intOr("kv_num_heads", 0);
+    if (heads < 1 || few < 1 || heads % few != 0 || node.intOr("smooth_softmax", 0) == 1)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("GroupQueryAttention of {} heads for {}, smooth_softmax {}", heads, few,
+                node.intOr("smooth_softmax", 0)));
+    }
+    AttentionParts parts;
+    if (node.has(1))
+    {
+        parts.q = headsApart(node, node.in(0), heads);
+        parts.k = headsApart(node, node.in(1), few);
+        parts.v = headsApart(node, node.in(2), few);
+    }
+    else
+    {
+        Value const all = headsApart(node, node.in(0), heads + 2 * few);
+        parts.q = sliceAxis(node, all, 1, 0, heads);
+        parts.k = sliceAxis(node, all, 1, heads, few);
+        parts.v = sliceAxis(node, all, 1, heads + few, few);
+    }
+    Value const past = optionalAt(node, 3);
+    Extent const before = past.exists() ? extentOf(node, past, 2) : Extent{0};
+    if (node.intOr("do_rotary", 0) != 0)
+    {
+        Value positions = optionalAt(node, 9);
+        if (!positions.exists())
+        {
+            positions = plus(node, iota(node, extentOf(node, parts.q, 2)), tensorOf(node, {before}));
+            positions = node.unsqueeze(positions, {0});
+        }
+        Rotation const rotation{.cosines = node.in(7),
+            .sines = node.in(8),
+            .positions = positions,
+            .interleaved = node.intOr("rotary_interleaved", 0) != 0,
+            .columns = 2 * node.in(7).shape().back()};
+        parts.q = rotated(node, parts.q, rotation);
+        parts.k = rotated(node, parts.k, rotation);
+    }
+    parts.k = joinedWith(node, past, parts.k, 2);
+    parts.v = joinedWith(node, optionalAt(node, 4), parts.v, 2);
+    Sight sight;
+    sight.isCausal = true;
+    sight.offset = before;
+    int64_t const window = node.intOr("local_window_size", -1);
+    sight.left = window > 0 ? window - 1 : -1;
+    Value const lengths = node.reshape(asWide(node, node.in(5)), {-1});
+    sight.lengths = node.unsqueeze(plus(node, lengths, node.integerConstant({1})), {1, 2, 3});
+    return {attended(node, parts, sight, {}, optionalAt(node, 10)), parts.k, parts.v};
+}
+
+//! The numbers of a packed list of `bits` each, lowest first, row by row.
+std::vector<int8_t> unpacked(std::vector<int64_t> const& bytes, int64_t rows, int64_t each, int64_t bits)
+{
+    int64_t const perByte = 8 / bits;
+    int64_t const width = (each + perByte - 1) / perByte;
+    int64_t const mask = (int64_t{1} << bits) - 1;
+    std::vector<int8_t> numbers;
+    numbers.reserve(static_cast<size_t>(rows * each));
+    for (int64_t row = 0; row < rows; ++row)
+    {
+        for (int64_t i = 0; i < each; ++i)
+        {
+            int64_t const byte = bytes[static_cast<size_t>(row * width + i / perByte)];
+            numbers.push_back(static_cast<int8_t>((byte >> (i % perByte * bits)) & mask));
+        }
+    }
+    return numbers;
+}
+
+//! The layer's scales are above 0: a sign moves into the numbers, and where the scale is 0 these are.
+Value positiveScales(Node& node, Value const& given, Shape const& dims, int64_t block, std::vector<int8_t>& numbers)
+{
+    if (!given.isConstant())
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits with scales that are not known");
+    }
+    std::vector<double> scales = numbersOf(given.constant());
+    for (size_t i = 0; i < scales.size(); ++i)
+    {
+        int const sign = scales[i] < 0.0 ? -1 : scales[i] > 0.0 ? 1 : 0;
+        scales[i] = sign == 0 ? 1.0 : std::abs(scales[i]);
+        auto const first = numbers.begin() + static_cast<int64_t>(i) * block;
+        std::transform(first, first + block, first, [sign](int8_t n) { return static_cast<int8_t>(n * sign); });
+    }
+    return node.numbers(scales, dims, given.type());
+}
+
+//! As int4 where all of them fit.
+Value fewBits(Node& node, std::vector<int8_t> const& numbers, Shape const& dims)
+{
+    Model& model = node.network().model;
+    bool const fit = std::all_of(numbers.begin(), numbers.end(), [](int8_t n) { return n >= -8 && n <= 7; });
+    if (!fit || dims.back() % 2 != 0)
+    {
+        return node.named(model.own(DataType::kINT8, dims, numbers), "weights");
+    }
+    std::vector<uint8_t> packed(numbers.size() / 2);
+    for (size_t i = 0; i < packed.size(); ++i)
+    {
+        auto const low = static_cast<uint8_t>(numbers[2 * i]) & 0xFU;
+        auto const high = static_cast<uint8_t>(numbers[2 * i + 1]) & 0xFU;
+        packed[i] = static_cast<uint8_t>(low | high << 4U);
+    }
+    return node.named(model.own(DataType::kINT4, dims, packed), "weights");
+}
+
+//! A times the transpose of weights in blocks of few bits: [n, blocks, bytes] with a scale per block.
+Outputs importMatMulNBits(Node& node)
+{
+    refuseInputs(node, {4});
+    int64_t const rows = node.intOr("N", 0);
+    int64_t const columns = node.intOr("K", 0);
+    int64_t const bits = node.intOr("bits", 4);
+    int64_t const block = node.intOr("block_size", 32);
+    Constant const& packed = node.constant(1, "weights");
+    bool const isKnown = bits == 4 || bits == 2;
+    int64_t const blocks = block > 0 ? (columns + block - 1) / block : 0;
+    if (!isKnown || rows < 1 || columns < 1 || blocks < 1 || packed.count != rows * blocks * block * bits / 8
+        || packed.type != DataType::kUINT8)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("MatMulNBits of {} x {} in blocks of {} with {} bits", rows, columns, block, bits));
+    }
+    std::vector<int8_t> const numbers = unpacked(integersOf(packed), rows * blocks, block, bits);
+    std::vector<int8_t> zeros(static_cast<size_t>(rows * blocks), static_cast<int8_t>(1 << (bits - 1)));
+    if (node.has(3))
+    {
+        if (node.in(3).type() != DataType::kUINT8)
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits whose zero points are no packed integers");
+        }
+        Constant const& given = node.constant(3, "zero points");
+        int64_t const perByte = 8 / bits;
+        if (given.count != rows * ((blocks + perByte - 1) / perByte))
+        {
+            fail(ErrorCode::kINVALID_NODE, fmt::format("MatMulNBits with {} bytes of zero points", given.count));
+        }
+        zeros = unpacked(integersOf(given), rows, blocks, bits);
+    }
+    std::vector<int8_t> centred(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i)
+    {
+        centred[i] = static_cast<int8_t>(numbers[i] - zeros[i / static_cast<size_t>(block)]);
+    }
+    Value const scales = positiveScales(node, node.in(2), {rows, blocks}, block, centred);
+    Quantization const q{.x = fewBits(node, centred, {rows, blocks * block}),
+        .scale = scales,
+        .zeroPoint = {},
+        .axis = 1,
+        .blockSize = block};
+    Value weights = dequantize(node, q, node.in(0).type());
+    weights = blocks * block == columns ? weights : sliceAxis(node, weights, 1, 0, columns);
+    Value const a = node.in(0);
+    std::vector<Value> const both = node.withEqualRanks({a, weights});
+    Value result = node.output(node.api().addMatrixMultiply(node.tensor(both[0]), MatrixOperation::kNONE,
+                                   node.tensor(both[1]), MatrixOperation::kTRANSPOSE),
+        "product");
+    return {node.has(5) ? plus(node, result, node.in(5)) : result};
+}
+
+constexpr Operator kContribAttentionTable[]{
+    {"Attention", importJointAttention},
+    {"GroupQueryAttention", importGroupQuery},
+    {"MatMulNBits", importMatMulNBits},
+    {"MultiHeadAttention", importMultiHead},
+    {"QAttention", importQuantizedAttention},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kContribAttentionOperators{kContribAttentionTable};
+
+} // namespace tenon::onnx

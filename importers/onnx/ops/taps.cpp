@@ -1,0 +1,258 @@
+// Poolings that the engine's layer has not: with dilations, and maxima that tell where they lay. One slice per place of
+// the window, joined element by element. And MaxUnpool.
+#include "taps.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+
+constexpr int64_t kMaxTaps{512};
+
+//! The geometry of the windows along the spatial axes, whose extents are known.
+struct Grid
+{
+    WindowAttributes window;
+    Shape in;
+    Shape out;
+
+    int64_t spanOf(size_t axis) const
+    {
+        return (window.kernel[axis] - 1) * window.dilations[axis] + 1;
+    }
+};
+
+Grid gridOf(Node& node, Value const& x, WindowAttributes const& window)
+{
+    Shape const shape = x.shape();
+    Grid grid{window, Shape(shape.begin() + 2, shape.end()), {}};
+    bool const isCeil = node.intOr("ceil_mode", 0) != 0;
+    for (size_t i = 0; i < grid.in.size(); ++i)
+    {
+        int64_t const in = grid.in[i];
+        int64_t const stride = window.strides[i];
+        int64_t& before = grid.window.padsBefore[i];
+        int64_t& after = grid.window.padsAfter[i];
+        if (in < 0)
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC,
+                fmt::format(
+                    "{} with dilations or indices of a shape with open extents, {}", node.op(), shapeText(shape)));
+        }
+        if (window.autoPad == "SAME_UPPER" || window.autoPad == "SAME_LOWER")
+        {
+            grid.out.push_back((in + stride - 1) / stride);
+            int64_t const all = std::max<int64_t>((grid.out.back() - 1) * stride + grid.spanOf(i) - in, 0);
+            before = window.autoPad == "SAME_UPPER" ? all / 2 : all - all / 2;
+            after = all - before;
+            continue;
+        }
+        int64_t const room = in + before + after - grid.spanOf(i);
+        int64_t out = (isCeil ? (room + stride - 1) / stride : room / stride) + 1;
+        out -= isCeil && (out - 1) * stride >= in + before ? 1 : 0; // It would start behind the input.
+        if (room < 0 || out < 1)
+        {
+            fail(ErrorCode::kINVALID_NODE,
+                fmt::format("{}: windows of {} do not fit {}", node.op(), grid.spanOf(i), shapeText(shape)));
+        }
+        grid.out.push_back(out);
+    }
+    return grid;
+}
+
+//! x at one place of all windows; what is outside is `fill`.
+Value tapOf(Node& node, Value const& x, Grid const& grid, Shape const& place, double fill)
+{
+    size_t const rank = grid.in.size() + 2;
+    Cut cut{.start = Extents(rank, 0), .size = extentsOf(node, x), .stride = Extents(rank, 1), .fill = {}};
+    cut.mode = nvinfer1::SampleMode::kFILL;
+    cut.fill = node.scalar(fill, x.type());
+    for (size_t i = 0; i < grid.in.size(); ++i)
+    {
+        cut.start[i + 2] = place[i] * grid.window.dilations[i] - grid.window.padsBefore[i];
+        cut.size[i + 2] = grid.out[i];
+        cut.stride[i + 2] = grid.window.strides[i];
+    }
+    return slice(node, x, cut, "tap");
+}
+
+template <typename Visit>
+void forEachPlace(Grid const& grid, Visit const& visit)
+{
+    int64_t const count = volumeOf(grid.window.kernel);
+    if (count > kMaxTaps)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("dilated windows or indices of windows of {}", shapeText(grid.window.kernel)));
+    }
+    for (int64_t linear = 0; linear < count; ++linear)
+    {
+        Shape place(grid.in.size());
+        int64_t rest = linear;
+        for (size_t axis = place.size(); axis-- > 0;)
+        {
+            place[axis] = rest % grid.window.kernel[axis];
+            rest /= grid.window.kernel[axis];
+        }
+        visit(place);
+    }
+}
+
+//! [1, 1, out…] of a function of the output's position.
+template <typename Function>
+Value perOutput(Node& node, Grid const& grid, DataType type, Function const& function)
+{
+    std::vector<double> numbers;
+    Shape shape{1, 1};
+    shape.insert(shape.end(), grid.out.begin(), grid.out.end());
+    for (int64_t linear = 0; linear < volumeOf(grid.out); ++linear)
+    {
+        Shape at(grid.out.size());
+        int64_t rest = linear;
+        for (size_t axis = at.size(); axis-- > 0;)
+        {
+            at[axis] = rest % grid.out[axis];
+            rest /= grid.out[axis];
+        }
+        numbers.push_back(function(at));
+    }
+    return node.numbers(numbers, shape, type);
+}
+
+//! How many elements, or elements and paddings, the windows hold.
+Value countsOf(Node& node, Grid const& grid, bool withPadding, DataType type)
+{
+    return perOutput(node, grid, type, [&](Shape const& at) {
+        int64_t count{1};
+        for (size_t axis = 0; axis < at.size(); ++axis)
+        {
+            int64_t inside{0};
+            int64_t const first = at[axis] * grid.window.strides[axis] - grid.window.padsBefore[axis];
+            int64_t const from = withPadding ? -grid.window.padsBefore[axis] : 0;
+            int64_t const to = grid.in[axis] + (withPadding ? grid.window.padsAfter[axis] : 0);
+            for (int64_t i = 0; i < grid.window.kernel[axis]; ++i)
+            {
+                int64_t const x = first + i * grid.window.dilations[axis];
+                inside += x >= from && x < to ? 1 : 0;
+            }
+            count *= inside;
+        }
+        return static_cast<double>(std::max<int64_t>(count, 1));
+    });
+}
+
+//! Where the first element of each channel lies in x, [n, c, 1, …].
+Value channelStarts(Node& node, Value const& x, int64_t volume)
+{
+    Extents const own = extentsOf(node, x);
+    std::vector<int32_t> behind;
+    for (int32_t axis = 2; axis < x.rank(); ++axis)
+    {
+        behind.push_back(axis);
+    }
+    Value const channels = reshapeTo(node, iota(node, multiply(node, own[0], own[1]), 0, volume), {own[0], own[1]});
+    return node.unsqueeze(channels, behind);
+}
+
+//! The element's number within its channel, by rows or with the first spatial axis fastest.
+double numberInChannel(Grid const& grid, Shape const& at, Shape const& place, bool byColumns)
+{
+    int64_t number{0};
+    for (size_t i = 0; i < at.size(); ++i)
+    {
+        size_t const axis = byColumns ? at.size() - 1 - i : i;
+        int64_t const x = at[axis] * grid.window.strides[axis] + place[axis] * grid.window.dilations[axis]
+            - grid.window.padsBefore[axis];
+        number = number * grid.in[axis] + x;
+    }
+    return static_cast<double>(number);
+}
+
+double leastOf(DataType type)
+{
+    switch (type)
+    {
+    case DataType::kUINT8: return 0.0;
+    case DataType::kINT8: return -128.0;
+    default: return -std::numeric_limits<double>::infinity();
+    }
+}
+
+} // namespace
+
+Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
+{
+    Grid const grid = gridOf(node, x, window);
+    bool const byColumns = node.intOr("storage_order", 0) != 0;
+    Value best;
+    Value index;
+    forEachPlace(grid, [&](Shape const& place) {
+        Value const tap = tapOf(node, x, grid, place, leastOf(x.type()));
+        Value here;
+        if (node.wants(1))
+        {
+            here = perOutput(node, grid, DataType::kINT64,
+                [&](Shape const& at) { return numberInChannel(grid, at, place, byColumns); });
+            Value const isBetter = best.exists() ? node.binary(tap, best, ElementWiseOperation::kGREATER) : Value{};
+            index = index.exists() ? node.select(isBetter, here, index) : here;
+        }
+        best = best.exists() ? node.binary(best, tap, ElementWiseOperation::kMAX) : tap;
+    });
+    if (node.wants(1))
+    {
+        index = node.binary(index, channelStarts(node, x, volumeOf(grid.in)), ElementWiseOperation::kSUM);
+    }
+    return {best, index};
+}
+
+Value averageByTaps(Node& node, Value const& x, WindowAttributes const& window)
+{
+    Grid const grid = gridOf(node, x, window);
+    Value sum;
+    forEachPlace(grid, [&](Shape const& place) {
+        Value const tap = tapOf(node, x, grid, place, 0.0);
+        sum = sum.exists() ? node.binary(sum, tap, ElementWiseOperation::kSUM) : tap;
+    });
+    bool const withPadding = node.intOr("count_include_pad", 0) != 0;
+    return node.binary(sum, countsOf(node, grid, withPadding, x.type()), ElementWiseOperation::kDIV);
+}
+
+//! Elements put where a MaxPool found them, zeros elsewhere. The indices count in a result without a shape of its own.
+Outputs importMaxUnpool(Node& node)
+{
+    Value const x = node.in(0);
+    Shape const shape = x.shape();
+    WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
+    Extents made = extentsOf(node, x);
+    for (size_t i = 0; i < window.kernel.size(); ++i)
+    {
+        Extent const steps = multiply(node, subtract(node, made[i + 2], 1), window.strides[i]);
+        made[i + 2] = add(node, steps, window.kernel[i] - window.padsBefore[i] - window.padsAfter[i]);
+    }
+    Value const zeros = expandTo(node, node.scalar(0.0, x.type(), 1), {product(node, made)});
+    Extent const count = product(node, extentsOf(node, x));
+    nvinfer1::IScatterLayer* const layer =
+        node.added(node.api().addScatter(node.tensor(zeros), node.tensor(reshapeTo(node, node.in(1), {count})),
+                       node.tensor(reshapeTo(node, x, {count})), nvinfer1::ScatterMode::kELEMENT),
+            "scatter");
+    layer->setAxis(0);
+    Value const result = reshapeTo(node, layer->getOutput(0), made);
+    if (!node.has(2))
+    {
+        return {result};
+    }
+    auto const rank = static_cast<size_t>(x.rank());
+    Cut cut{.start = Extents(rank, 0),
+        .size = elementsOf(node, node.in(2)),
+        .stride = Extents(rank, 1),
+        .mode = nvinfer1::SampleMode::kFILL,
+        .fill = {}};
+    return {slice(node, result, cut, "shape")};
+}
+
+} // namespace tenon::onnx

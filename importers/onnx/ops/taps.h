@@ -1,0 +1,14 @@
+// Poolings as one slice per place of the window, for the forms that the engine's layer has not.
+#pragma once
+
+#include "window.h"
+
+namespace tenon::onnx
+{
+
+//! The maxima, and where they lay in x. Of spatial axes whose extents are known.
+Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window);
+Value averageByTaps(Node& node, Value const& x, WindowAttributes const& window);
+Outputs importMaxUnpool(Node& node);
+
+} // namespace tenon::onnx
