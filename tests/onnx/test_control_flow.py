@@ -4,8 +4,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
-from running import check_equal, plan_of, run
+from onnx import TensorProto, helper, parser
+from running import Refused, check_equal, plan_of, run
 
 BATCH, INPUTS, HIDDEN = 3, 4, 5
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -148,3 +148,53 @@ def test_a_scan_walks_backwards() -> None:
     inputs = [("s0", TensorProto.FLOAT, [2]), ("x", TensorProto.FLOAT, [2, "n"])]
     model = model_of([node], inputs, [("last", TensorProto.FLOAT), ("all", TensorProto.FLOAT)])
     compare(model, [{"s0": random(1, 2), "x": random(n, 2, n)} for n in (5, 1, 9)])
+
+
+# What PyTorch writes for squeeze(2) of an axis whose extent it does not know: the branches differ in rank.
+SQUEEZED = parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[b, 4, n] x) => (float[b, c] y)
+{
+    two = Constant <value_ints = [2]> ()
+    one = Constant <value_ints = [1]> ()
+    shape = Shape (x)
+    extent = Gather <axis = 0> (shape, two)
+    is_one = Equal (extent, one)
+    t = If (is_one) <
+        then_branch = yes () => (float[b, 4] a) { a = Squeeze (x, two) },
+        else_branch = no () => (float[b, 4, n] c) { c = Identity (x) }
+    >
+    y = Softmax <axis = 1> (t)
+}
+""")
+
+
+def test_a_squeeze_that_may_keep_its_axis_is_taken_and_asserted() -> None:
+    runs = [{"x": random(8, rows, 4, 1)} for rows in (3, 1, 5)]
+    for feed, found in zip(runs, run(plan_of(SQUEEZED, runs), runs), strict=True):
+        shares = np.exp(feed["x"][:, :, 0])
+        check_equal(found["y"], shares / shares.sum(1, keepdims=True), "y")
+    with pytest.raises(Refused):
+        plan_of(SQUEEZED, [{"x": random(9, 3, 4, 2)}])
+    wide = [{"x": random(9, 3, 4, 1)}, {"x": random(9, 3, 4, 2)}]
+    with pytest.raises(Refused):
+        run(plan_of(SQUEEZED, wide), wide[1:])
+
+
+RANGE = parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[a, n] x) => (float[m] y)
+{
+    one = Constant <value_int = 1> ()
+    start = Constant <value_float = 0.5> ()
+    step = Constant <value_float = 0.75> ()
+    shape = Shape (x)
+    extent = Gather <axis = 0> (shape, one)
+    limit = Cast <to = 1> (extent)
+    y = Range (start, limit, step)
+}
+""")
+
+
+def test_a_range_of_floating_numbers_follows_shapes() -> None:
+    compare(RANGE, [{"x": random(7, 1, columns)} for columns in (9, 1, 4)])

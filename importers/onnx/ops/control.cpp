@@ -41,6 +41,38 @@ ILoop& addLoop(Node& node)
 
 // ---- If
 
+bool isOnly(::onnx::GraphProto const& graph, std::string_view op)
+{
+    return graph.node_size() >= 1 && graph.node(graph.node_size() - 1).op_type() == op
+        && std::all_of(graph.node().begin(), graph.node().end() - 1,
+            [](::onnx::NodeProto const& node) { return node.op_type() == "Constant"; });
+}
+
+//! What PyTorch makes of squeeze(axis): where the axis is 1, else as it is. Both ranks cannot be meant at once: what
+//! comes behind was exported for the lower one.
+std::optional<bool> squeezingBranch(Node const& node)
+{
+    ::onnx::GraphProto const& yes = node.graph("then_branch");
+    ::onnx::GraphProto const& no = node.graph("else_branch");
+    if (isOnly(yes, "Squeeze") && isOnly(no, "Identity"))
+    {
+        return true;
+    }
+    return isOnly(no, "Squeeze") && isOnly(yes, "Identity") ? std::optional<bool>{false} : std::nullopt;
+}
+
+//! Takes one branch; an assertion fails where the condition asks for the other.
+Outputs importSqueezing(Node& node, bool branch)
+{
+    Value condition = node.in(0);
+    condition = branch ? condition : node.unary(condition, nvinfer1::UnaryOperation::kNOT);
+    std::string const text = fmt::format(
+        "'{}' keeps an axis that is not 1 for these shapes, which the network, made for the squeezed one, cannot",
+        node.name());
+    node.added(node.api().addAssertion(node.tensor(condition), text.c_str()), "assertion");
+    return node.network().subgraphs->importGraph(node.graph(branch ? "then_branch" : "else_branch"), {}, captureAsIs);
+}
+
 Outputs importIf(Node& node)
 {
     Subgraphs& graphs = *node.network().subgraphs;
@@ -49,6 +81,10 @@ Outputs importIf(Node& node)
     {
         bool const isTrue = integersOf(condition.constant()).at(0) != 0;
         return graphs.importGraph(node.graph(isTrue ? "then_branch" : "else_branch"), {}, captureAsIs);
+    }
+    if (std::optional<bool> const branch = squeezingBranch(node))
+    {
+        return importSqueezing(node, *branch);
     }
     nvinfer1::IIfConditional* const choice = node.api().addIfConditional();
     if (choice == nullptr)

@@ -141,6 +141,25 @@ Outputs constantRange(Node& node)
     return {node.numbers(elements, {static_cast<int64_t>(elements.size())}, node.in(0).type())};
 }
 
+//! Of floating limits that follow from shapes: start + i · delta, computed in float.
+Value floatingRange(Node& node)
+{
+    auto const number = [&](int input) {
+        Value const x = node.cast(node.in(input), DataType::kFLOAT);
+        return x.rank() == 1 ? x : node.reshape(x, {1});
+    };
+    Value const start = number(0);
+    Value const delta = number(2);
+    Value const span = node.binary(number(1), start, ElementWiseOperation::kSUB);
+    Value const steps =
+        node.unary(node.binary(span, delta, ElementWiseOperation::kDIV), nvinfer1::UnaryOperation::kCEIL);
+    Value const count = node.binary(steps, node.scalar(0.0, DataType::kFLOAT, 1), ElementWiseOperation::kMAX);
+    Value const places = node.cast(iota(node, Extent{node.cast(count, DataType::kINT64)}), DataType::kFLOAT);
+    Value const moved =
+        node.binary(node.binary(places, delta, ElementWiseOperation::kPROD), start, ElementWiseOperation::kSUM);
+    return node.cast(moved, node.in(0).type());
+}
+
 Outputs importRange(Node& node)
 {
     if (allConstant(node))
@@ -150,7 +169,7 @@ Outputs importRange(Node& node)
     DataType const type = node.in(0).type();
     if (type != DataType::kINT64 && type != DataType::kINT32)
     {
-        fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC, "Range of floating numbers that are not constants");
+        return {floatingRange(node)};
     }
     Extent const start = elementsOf(node, node.in(0)).at(0);
     Extent const limit = elementsOf(node, node.in(1)).at(0);
