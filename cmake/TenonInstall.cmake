@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(libraries tenon nvinfer nvinfer_plugin nvonnxparser)
+set(libraries tenon nvinfer nvinfer_lean nvinfer_dispatch nvinfer_plugin nvonnxparser)
 install(TARGETS ${libraries} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT tenon)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT tenon
     FILES_MATCHING PATTERN "*.h")

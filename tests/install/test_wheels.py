@@ -22,7 +22,9 @@ def test_the_wheel_of_names(tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, done.stderr
     wheel = tmp_path / "tenon_tensorrt-0.1.0-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"tensorrt/__init__.py", "tensorrt/py.typed"} <= names and not [n for n in names if n.startswith("tenon/")]
+    modules = ("tensorrt", "tensorrt_lean", "tensorrt_dispatch")
+    assert {f"{module}/{file}" for module in modules for file in ("__init__.py", "py.typed")} <= names
+    assert not [n for n in names if n.startswith("tenon/")]
 
 
 def test_the_environment_of_make_build_knows_both_distributions() -> None:

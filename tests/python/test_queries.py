@@ -115,11 +115,6 @@ def test_queries_of_the_whole_engine(logger: small.Recorder, profiles: int) -> N
     assert not logger.lines
 
 
-def test_no_other_runtime_is_loaded_and_the_logger_says_so(logger: small.Recorder) -> None:
-    assert trt.Runtime(logger).load_runtime("libnvinfer_lean.so.10") is None
-    assert logger.errors() == "IRuntime::loadRuntime is not implemented"
-
-
 def test_F4_extra_memory_is_a_part_of_the_whole(logger: small.Recorder) -> None:
     profile = trt.Builder(logger).create_optimization_profile()
     assert profile.extra_memory_target == 1

@@ -1,4 +1,5 @@
-// libnvinfer.so.10: the API's C functions and nothing else; all work is in libtenon.so.
+// libnvinfer.so.10: the API's C functions and nothing else; all work is in libtenon.so. Those that run engines, which the
+// libraries without a builder have, too, stand in nvinfer_runtime.cpp.
 #include "api/faces/face_calls.h"
 
 #include "NvInfer.h"
@@ -8,58 +9,8 @@ void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept
     return tenonFaceCreateInferBuilder(logger, version);
 }
 
-void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept
-{
-    return tenonFaceCreateInferRuntime(logger, version);
-}
-
-void* createInferRefitter_INTERNAL(void* engine, void* logger, int32_t version) noexcept
-{
-    return tenonFaceCreateInferRefitter(engine, logger, version);
-}
-
-nvinfer1::IPluginRegistry* getPluginRegistry() noexcept
-{
-    return tenonFacePluginRegistry();
-}
-
-nvinfer1::ILogger* getLogger() noexcept
-{
-    return tenonFaceLogger();
-}
-
-int32_t getInferLibVersion() noexcept
-{
-    return NV_TENSORRT_VERSION;
-}
-
-int32_t getInferLibMajorVersion() noexcept
-{
-    return NV_TENSORRT_MAJOR;
-}
-
-int32_t getInferLibMinorVersion() noexcept
-{
-    return NV_TENSORRT_MINOR;
-}
-
-int32_t getInferLibPatchVersion() noexcept
-{
-    return NV_TENSORRT_PATCH;
-}
-
-int32_t getInferLibBuildVersion() noexcept
-{
-    return NV_TENSORRT_BUILD;
-}
-
 namespace nvinfer1
 {
-bool setInternalLibraryPath(AsciiChar const* path) noexcept
-{
-    return tenonFaceSetInternalLibraryPath(path);
-}
-
 nvinfer1::IPluginRegistry* getBuilderPluginRegistry(EngineCapability capability) noexcept
 {
     return capability == EngineCapability::kSTANDARD ? tenonFacePluginRegistry() : nullptr;

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <dlfcn.h>
+
 namespace tenon::api
 {
 
@@ -195,6 +197,30 @@ void Runtime::setTempfileControlFlags(uint32_t flags) noexcept
 uint32_t Runtime::getTempfileControlFlags() const noexcept
 {
     return mTempfileFlags;
+}
+
+IRuntime* Runtime::loadRuntime(char const* path) noexcept
+{
+    return fenced(
+        mReporting.log(), "IRuntime::loadRuntime", static_cast<IRuntime*>(nullptr), [&]() -> Result<IRuntime*> {
+            if (path == nullptr)
+                return badArgument("the path is null");
+            constexpr char const* kCreate{"createInferRuntime_INTERNAL"};
+            void* const library =
+                dlopen(path, RTLD_NOW | RTLD_LOCAL); // Stays: nobody says when the last engine is gone.
+            if (library == nullptr)
+                return errorOf(ErrorCode::kINVALID_ARGUMENT, "the library cannot be loaded: {}", dlerror());
+            auto* const create = reinterpret_cast<void* (*)(void*, int32_t)>(dlsym(library, kCreate));
+            if (create == nullptr)
+            {
+                dlclose(library);
+                return badArgument("'{}' is no runtime library: it has no function {}", path, kCreate);
+            }
+            auto* const runtime = static_cast<IRuntime*>(create(mReporting.log().logger(), NV_TENSORRT_VERSION));
+            if (runtime == nullptr)
+                return errorOf(ErrorCode::kFAILED_INITIALIZATION, "'{}' made no runtime", path);
+            return runtime;
+        });
 }
 
 IPluginRegistry& Runtime::getPluginRegistry() noexcept
