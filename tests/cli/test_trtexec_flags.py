@@ -53,6 +53,7 @@ BUILD = [
     (["--stronglyTyped"], 0, "Precision: Strongly Typed"),
     (["--stronglyTyped", "--fp16"], 0, "--fp16 has no effect beside --stronglyTyped"),
     (["--stronglyTyped", "--best"], 1, "--best and --stronglyTyped exclude each other"),
+    (["--directIO"], 0, "PASSED"),
     (["--directIO", "--inputIOFormats=fp32:chw4"], 1, "kCHW4"),
     (["--precisionConstraints=obey", "--layerPrecisions=*:fp32"], 0, "(obey precision constraints)"),
     (["--precisionConstraints=prefer"], 0, "no effect without --layerPrecisions"),
