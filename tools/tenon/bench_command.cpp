@@ -1,5 +1,6 @@
 // tenon bench: latency and throughput of a plan or model.
 #include "commands.h"
+#include "comparison.h"
 #include "interruption.h"
 #include "machine.h"
 #include "session.h"
@@ -25,6 +26,8 @@ struct BenchOptions
     int32_t warmup{5};
     int32_t streams{1};
     bool json{false};
+    std::string compare; //!< Engines, joined by commas; "all" that are installed.
+    std::string python;
 };
 
 //! One execution context, whose runs follow each other in a thread of its own.
@@ -163,6 +166,12 @@ void printText(Measured const& measured, BenchOptions const& options, double loa
 
 int bench(BenchOptions const& options, Common const& common)
 {
+    if (!options.compare.empty() && options.streams != 1)
+        throw std::invalid_argument("--compare and --streams exclude each other: engines take turns");
+    if (!options.compare.empty())
+        return compareEngines({options.path, options.shapes, options.compare, options.python, options.seconds,
+                                  options.warmup, options.json},
+            common);
     Logger logger{common.severity()};
     Shapes const shapes = parseShapes(options.shapes);
     Session session{options.path, shapes, common, logger};
@@ -201,9 +210,14 @@ void addBench(CLI::App& app, Common const& common, int& status)
     command->add_option("--streams", options->streams, "Execution contexts that run side by side (1)")
         ->check(CLI::Range(1, kMaxStreams));
     command->add_flag("--json", options->json, "Print JSON");
+    CLI::Option* const compare = command->add_flag("--compare{all}", options->compare,
+        "Other engines, in turns with this one: onnxruntime, openvino (--compare: those installed; "
+        "--compare=openvino)");
+    command->add_option("--python", options->python, "The interpreter that has these engines")->needs(compare);
     command->footer(R"(Example:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2 --seconds 5
   tenon bench model.plan --streams 4
+  tenon bench model.onnx --compare --shapes input=1x3x224x224 --threads 2
 Random inputs; in each stream one run after the other. A median is printed of 4 runs and more, 90%, 95% and 99% of 10,
 20 and 100 and more. A plan is read into memory; "resident" is the memory of the whole process. trtexec has the flags
 and the output that scripts for TensorRT know.)");

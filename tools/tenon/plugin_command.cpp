@@ -1,6 +1,7 @@
 // tenon plugin: check a plugin without a network, list creators, trace the calls that plugins get.
 #include "commands.h"
 #include "plugin_arguments.h"
+#include "python.h"
 #include "session.h"
 #include "texts.h"
 
@@ -66,43 +67,10 @@ except ImportError as problem:
              "name an interpreter that has it by --python")
 command())"};
 
-//! Whether it starts, and finds the package: nothing is imported.
-bool hasPackage(std::string const& interpreter)
-{
-    constexpr char const* kFind{"import importlib.util, sys; sys.exit(importlib.util.find_spec('tenon') is None)"};
-    pid_t const child = fork();
-    if (child == 0)
-    {
-        int const nowhere = open("/dev/null", O_RDWR);
-        dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
-        execlp(interpreter.c_str(), interpreter.c_str(), "-c", kFind, static_cast<char*>(nullptr));
-        _exit(127);
-    }
-    int status{0};
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-//! That of the PATH, else one beside the program, else that of an environment ".venv" in a folder above it.
-std::string interpreterOf(CheckOptions const& options)
-{
-    constexpr char const* kUsual{"python3"};
-    if (!options.python.empty() || hasPackage(kUsual))
-        return options.python.empty() ? kUsual : options.python;
-    std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    std::vector<std::filesystem::path> found{folder / kUsual};
-    for (; folder.has_relative_path(); folder = folder.parent_path())
-        found.push_back(folder / ".venv" / "bin" / kUsual);
-    for (std::filesystem::path const& each : found)
-        if (std::filesystem::exists(each) && hasPackage(each))
-            return each;
-    return kUsual; // Which says what it lacks.
-}
-
 //! A Python module is checked by Python, with the same host.
 [[noreturn]] void checkModule(CheckOptions const& options)
 {
-    std::vector<std::string> command{interpreterOf(options), "-c", kCheckModule, options.library};
+    std::vector<std::string> command{pythonWith("tenon", options.python), "-c", kCheckModule, options.library};
     for (auto const& [name, value] : {std::pair{"--creator", &options.creator}, std::pair{"--fields", &options.fields},
              std::pair{"--shapes", &options.shapes}, std::pair{"--types", &options.types}})
         if (!value->empty())
