@@ -1,6 +1,6 @@
 """Runs a model in another engine, when asked: for `tenon bench --compare`.
 
-Arguments: the engine, the model, threads, the shapes of inputs that have no fixed one (JSON). It answers in lines of JSON:
+Arguments: engine, model, threads, the shapes of inputs that have no fixed one (JSON). It answers in lines of JSON:
 {"version"} or {"error"} first, then, to each line with a number of seconds, the milliseconds of all runs within them.
 """
 
