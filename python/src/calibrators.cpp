@@ -29,7 +29,13 @@ class GivenBuffer
                 blame<Base>(std::string{call} + " answered with " + shown(*answer) + ", which is no buffer");
                 return nullptr;
             }
-            mInfo = std::make_unique<py::buffer_info>(py::reinterpret_borrow<py::buffer>(*answer).request());
+            auto info = std::make_unique<py::buffer_info>(py::reinterpret_borrow<py::buffer>(*answer).request());
+            if (PyBuffer_IsContiguous(info->view(), 'C') == 0)
+            {
+                blame<Base>(std::string{call} + " answered with " + shown(*answer) + ", whose bytes lie apart");
+                return nullptr;
+            }
+            mInfo = std::move(info);
             length = static_cast<size_t>(mInfo->size * mInfo->itemsize);
             return mInfo->ptr;
         });

@@ -246,6 +246,20 @@ TEST_F(Calibration, dynamicRangesNeedNoCalibratorAndStandAboveIt)
     expectSteps(0.02F);
 }
 
+TEST_F(Calibration, rangesMeanNothingWhereTheNetworkSaysWhereInt8Is)
+{
+    float const step{0.5F};
+    ITensor* numbers = network->addInput("numbers", DataType::kINT8, dims({4}));
+    ASSERT_TRUE(numbers->setDynamicRange(-1.0F, 1.0F));
+    EXPECT_EQ(numbers->getDimensions().nbDims, 1); // Inferred while no such layer is there yet.
+    ITensor* scale = network->addConstant(dims({}), {DataType::kFLOAT, &step, 1})->getOutput(0);
+    ITensor* reals = network->addDequantize(*numbers, *scale, DataType::kFLOAT)->getOutput(0);
+    reals->setName("reals");
+    network->markOutput(*reals);
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_NE(plan, nullptr) << logger.errors();
+}
+
 TEST_F(Calibration, withoutTheFlagNothingIsRounded)
 {
     network->getInput(0)->setDynamicRange(-2.54F, 2.54F);

@@ -181,6 +181,28 @@ def test_a_squeeze_that_may_keep_its_axis_is_taken_and_asserted() -> None:
         run(plan_of(SQUEEZED, wide), wide[1:])
 
 
+# No squeeze of PyTorch's: the branches read tensors of their own, and either may be taken.
+OF_TWO = parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+g (bool flag, float[1, 4] a, float[4] b) => (float[4] y)
+{
+    t = If (flag) <
+        then_branch = yes () => (float[4] p) {
+            zero = Constant <value_ints = [0]> ()
+            p = Squeeze (a, zero)
+        },
+        else_branch = no () => (float[4] q) { q = Identity (b) }
+    >
+    y = Neg (t)
+}
+""")
+
+
+def test_branches_that_read_tensors_of_their_own_are_both_there() -> None:
+    feed = {"a": random(1, 1, 4), "b": random(2, 4)}
+    compare(OF_TWO, [{"flag": np.array(flag), **feed} for flag in (True, False)])
+
+
 RANGE = parser.parse_model("""
 <ir_version: 8, opset_import: ["" : 17]>
 g (float[a, n] x) => (float[m] y)

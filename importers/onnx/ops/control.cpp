@@ -41,24 +41,36 @@ ILoop& addLoop(Node& node)
 
 // ---- If
 
-bool isOnly(::onnx::GraphProto const& graph, std::string_view op)
+//! What the graph's one operator reads, if it is this one and gives the graph's one output; constants stand beside it.
+std::optional<std::string> inputOfOnly(::onnx::GraphProto const& graph, std::string_view op)
 {
-    return graph.node_size() >= 1 && graph.node(graph.node_size() - 1).op_type() == op
-        && std::all_of(graph.node().begin(), graph.node().end() - 1,
-            [](::onnx::NodeProto const& node) { return node.op_type() == "Constant"; });
+    if (graph.node_size() < 1 || graph.output_size() != 1)
+    {
+        return std::nullopt;
+    }
+    ::onnx::NodeProto const& last = graph.node(graph.node_size() - 1);
+    bool const isAlone = std::all_of(graph.node().begin(), graph.node().end() - 1,
+        [](::onnx::NodeProto const& node) { return node.op_type() == "Constant"; });
+    bool const isMeant = last.op_type() == op && last.input_size() > 0 && last.output_size() == 1
+        && last.output(0) == graph.output(0).name();
+    return isAlone && isMeant ? std::optional{last.input(0)} : std::nullopt;
 }
 
-//! What PyTorch makes of squeeze(axis): where the axis is 1, else as it is. Both ranks cannot be meant at once: what
-//! comes behind was exported for the lower one.
+//! What PyTorch makes of squeeze(axis): where the axis is 1, else as it is, of one tensor. Both ranks cannot be meant at
+//! once: what comes behind was exported for the lower one.
 std::optional<bool> squeezingBranch(Node const& node)
 {
     ::onnx::GraphProto const& yes = node.graph("then_branch");
     ::onnx::GraphProto const& no = node.graph("else_branch");
-    if (isOnly(yes, "Squeeze") && isOnly(no, "Identity"))
+    auto const squeezes = [](::onnx::GraphProto const& lower, ::onnx::GraphProto const& higher) {
+        std::optional<std::string> const read = inputOfOnly(lower, "Squeeze");
+        return read && read == inputOfOnly(higher, "Identity");
+    };
+    if (squeezes(yes, no))
     {
         return true;
     }
-    return isOnly(no, "Squeeze") && isOnly(yes, "Identity") ? std::optional<bool>{false} : std::nullopt;
+    return squeezes(no, yes) ? std::optional<bool>{false} : std::nullopt;
 }
 
 //! Takes one branch; an assertion fails where the condition asks for the other.

@@ -206,12 +206,12 @@ Result<Done> Builder::quantize(
         return Done{};
     if (calibrator == nullptr && scales.empty())
     {
-        if (!network.isStronglyTyped() && !quantizesItself(network))
+        if (!network.isStronglyTyped() && !network.quantizesItself())
             log.warning("BuilderFlag::kINT8: there is neither a calibrator nor a tensor with a dynamic range: layers "
                         "compute in the types that the network gives them");
         return Done{};
     }
-    if (network.isStronglyTyped() || quantizesItself(network))
+    if (network.isStronglyTyped() || network.quantizesItself())
     {
         log.warning(fmt::format("the {} no effect: the network says by its {} where int8 is",
             calibrator == nullptr ? "dynamic ranges have" : "calibrator has",

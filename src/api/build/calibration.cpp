@@ -79,9 +79,12 @@ class OutputRoom final : public nvinfer1::IOutputAllocator
     }
     void* reallocateOutput(char const*, void*, uint64_t size, uint64_t) noexcept override
     {
-        if (static_cast<int64_t>(size) > mMemory.bytes())
-            if (auto made = DeviceMemory::allocate({&mDevice}, static_cast<int64_t>(size), "an output"))
-                mMemory = std::move(*made);
+        if (static_cast<int64_t>(size) <= mMemory.bytes())
+            return mMemory.data();
+        auto made = DeviceMemory::allocate({&mDevice}, static_cast<int64_t>(size), "an output");
+        if (!made)
+            return nullptr; // The run says that there is no memory.
+        mMemory = std::move(*made);
         return mMemory.data();
     }
     void notifyShape(char const*, Dims const&) noexcept override {}

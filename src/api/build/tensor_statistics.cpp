@@ -43,7 +43,7 @@ void TensorStatistics::add(std::span<float const> values)
     mLargest = std::max(mLargest, static_cast<double>(most));
     if (most > 0.0F)
         widen(most);
-    auto const perUnit = static_cast<float>(mRange > 0.0 ? static_cast<double>(kBins) / mRange : 0.0);
+    double const perUnit = mRange > 0.0 ? static_cast<double>(kBins) / mRange : 0.0;
     int64_t zeros{0};
     for (float const value : values)
     {
@@ -51,7 +51,7 @@ void TensorStatistics::add(std::span<float const> values)
         if (magnitude == 0.0F)
             ++zeros;
         else if (magnitude <= most) // Neither infinite nor NaN.
-            mBins[std::min(static_cast<size_t>(magnitude * perUnit), kBins - 1)] += 1.0;
+            mBins[std::min(static_cast<size_t>(static_cast<double>(magnitude) * perUnit), kBins - 1)] += 1.0;
     }
     mZeros += static_cast<double>(zeros);
 }

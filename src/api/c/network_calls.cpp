@@ -1,6 +1,7 @@
 // C functions: layers that the TensorRT API has not.
 #include "tenon/network.h"
 
+#include "api/boundary.h"
 #include "api/network/network.h"
 #include "layers/recurrent_network.h"
 
@@ -9,8 +10,24 @@ namespace tenon::api
 
 namespace
 {
-RecurrentNetwork fieldsOf(TenonRecurrentNetwork const& given)
+Result<Done> checkRange(char const* what, int32_t value, int32_t limit)
 {
+    if (value < 0 || value >= limit)
+        return badArgument("{} {} is not within [0, {})", what, value, limit);
+    return Done{};
+}
+
+Result<RecurrentNetwork> fieldsOf(TenonRecurrentNetwork const& given)
+{
+    constexpr int32_t kCells{static_cast<int32_t>(RecurrentCell::kLstm) + 1};
+    constexpr int32_t kDirections{static_cast<int32_t>(RecurrentDirection::kBoth) + 1};
+    constexpr int32_t kMaxActivations{6};
+    TENON_TRY(checkRange("cell", given.cell, kCells));
+    TENON_TRY(checkRange("direction", given.direction, kDirections));
+    TENON_TRY(checkRange("number of activations", given.activationCount, kMaxActivations + 1));
+    if (given.activationCount > 0
+        && (given.activations == nullptr || given.alphas == nullptr || given.betas == nullptr))
+        return badArgument("activations, alphas or betas are null");
     RecurrentNetwork fields{.cell = static_cast<RecurrentCell>(given.cell),
         .direction = static_cast<RecurrentDirection>(given.direction),
         .activations = {},
@@ -22,22 +39,26 @@ RecurrentNetwork fieldsOf(TenonRecurrentNetwork const& given)
             {static_cast<nvinfer1::ActivationType>(given.activations[i]), given.alphas[i], given.betas[i]});
     return fields;
 }
+
+//! Null after a report.
+nvinfer1::ILayer* addRecurrentNetwork(Network& network, TenonRecurrentNetwork const& given) noexcept
+{
+    return fenced(network.reporting().log(), "tenonAddRecurrentNetwork", static_cast<nvinfer1::ILayer*>(nullptr),
+        [&]() -> Result<nvinfer1::ILayer*> {
+            std::vector<nvinfer1::ITensor const*> inputs;
+            for (void* const tensor : given.tensors)
+                inputs.push_back(static_cast<nvinfer1::ITensor const*>(tensor));
+            return network.addRecurrentNetwork(TENON_TRY(fieldsOf(given)), inputs);
+        });
+}
 } // namespace
 
 } // namespace tenon::api
 
 void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) noexcept
-try
 {
     if (network == nullptr || recurrence == nullptr)
         return nullptr;
-    std::vector<nvinfer1::ITensor const*> inputs;
-    for (void* const tensor : recurrence->tensors)
-        inputs.push_back(static_cast<nvinfer1::ITensor const*>(tensor));
-    auto& own = tenon::api::Network::of(*static_cast<nvinfer1::INetworkDefinition*>(network));
-    return own.addRecurrentNetwork(tenon::api::fieldsOf(*recurrence), inputs);
-}
-catch (...) // No memory for the arguments.
-{
-    return nullptr;
+    return tenon::api::addRecurrentNetwork(
+        tenon::api::Network::of(*static_cast<nvinfer1::INetworkDefinition*>(network)), *recurrence);
 }

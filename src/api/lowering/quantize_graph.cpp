@@ -222,12 +222,6 @@ Scales scalesOf(Network& network)
     return scales;
 }
 
-bool quantizesItself(Network const& network)
-{
-    return std::ranges::any_of(network.order(),
-        [](LayerBase const* layer) { return layer->kind() == Quantize::kName || layer->kind() == Dequantize::kName; });
-}
-
 std::vector<std::string> valuesToCalibrate(Graph const& graph, QuantizedLayers const& layers)
 {
     std::vector<std::string> names;

@@ -20,8 +20,6 @@ struct QuantizedLayers
 
 //! Ranges that the user has set.
 Scales scalesOf(Network& network);
-//! Q/DQ layers say already where int8 is.
-bool quantizesItself(Network const& network);
 //! Values whose ranges int8 needs: what convolutions and products with weights read, and what layers that are asked for
 //! in int8 read. Each once, by the names that they have in the graph.
 std::vector<std::string> valuesToCalibrate(Graph const& graph, QuantizedLayers const& layers);

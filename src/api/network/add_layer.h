@@ -20,6 +20,7 @@ L* Network::take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs)
     mOrder.push_back(made);
     mLayers.push_back(std::move(layer));
     mShapeReadsStale = true;
+    noteQuantization(*made);
     return made;
 }
 

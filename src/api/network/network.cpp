@@ -6,6 +6,8 @@
 #include "api/flags.h"
 #include "api/network/control_layers.h"
 #include "base/knobs.h"
+#include "layers/dequantize.h"
+#include "layers/quantize.h"
 
 #include <algorithm>
 #include <utility>
@@ -260,6 +262,14 @@ uint32_t Network::getFlags() const noexcept
 bool Network::getFlag(nvinfer1::NetworkDefinitionCreationFlag flag) const noexcept
 {
     return (mFlags & flagBit(mReporting.log(), "INetworkDefinition::getFlag", flag)) != 0;
+}
+
+void Network::noteQuantization(LayerBase const& layer) noexcept
+{
+    if (mQuantizesItself || (layer.kind() != Quantize::kName && layer.kind() != Dequantize::kName))
+        return;
+    mQuantizesItself = true;
+    edited(nullptr); // Tensors of int8 with ranges no longer stand for real numbers.
 }
 
 void Network::edited(LayerBase const* layer) noexcept

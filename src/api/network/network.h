@@ -123,6 +123,11 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     {
         return mOrder;
     }
+    //! Whether its own Quantize and Dequantize layers say where int8 is: dynamic ranges then mean nothing.
+    bool quantizesItself() const noexcept
+    {
+        return mQuantizesItself;
+    }
     std::vector<Tensor*> const& outputs() const noexcept
     {
         return mOutputs;
@@ -304,6 +309,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     //! Owns the layer from here on; it starts with these inputs.
     template <typename L>
     L* take(std::unique_ptr<L> layer, std::vector<Tensor*> inputs);
+    void noteQuantization(LayerBase const& layer) noexcept;
     //! Makes a layer, checks its inputs, and lets `setUp` fill in its fields; null after a report.
     template <typename L, typename SetUp>
     L* add(char const* call, std::vector<ITensor const*> inputs, SetUp&& setUp) noexcept;
@@ -365,6 +371,7 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     SymbolTable mSymbols;
     size_t mFirstStale{0};
     bool mInputsStale{true};
+    bool mQuantizesItself{false};
     bool mShapeReadsStale{true};
     std::unordered_set<Tensor const*> mShapeReads;
     std::unordered_set<Tensor const*> mReads;     //!< What layers read, be it for its extents.

@@ -123,7 +123,7 @@ bool Tensor::setDynamicRange(float min, float max) noexcept
 
 bool Tensor::isQuantizable() const
 {
-    return mRange && !mNetwork.isStronglyTyped();
+    return mRange && !mNetwork.isStronglyTyped() && !mNetwork.quantizesItself();
 }
 
 std::optional<float> Tensor::scale() const noexcept

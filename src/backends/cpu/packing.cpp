@@ -149,6 +149,8 @@ void Packing::forEachRecurrent(std::vector<int64_t> const& e, Visit const& visit
 template <typename Visit>
 void Packing::forEach(std::vector<int64_t> const& given, Visit const& visit) const
 {
+    if (std::ranges::find(given, 0) != given.end())
+        return; // No elements, however long a plan says that the other axes are.
     if (kind == Kind::kColumns || kind == Kind::kColumnsTransposed)
     {
         std::vector<int64_t> const e = asMatrix(given);
