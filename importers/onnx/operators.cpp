@@ -40,7 +40,8 @@ ImportFunction findOperator(std::string_view domain, std::string_view name)
             kSliceOperators, kGatherOperators, kResizeOperators, kNormalizationOperators, kSearchOperators,
             kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators, kSignalOperators, kIntegerOperators,
             kImageOperators, kChoiceOperators, kControlOperators, kRecurrentOperators, kAttentionOperators});
-    static Table const kContrib = tableOf({kContribOperators, kContribAttentionOperators, kQuantizeOperators});
+    static Table const kContrib =
+        tableOf({kContribOperators, kContribAttentionOperators, kFewBitsOperators, kQuantizeOperators});
     static Table const kPreview = tableOf({kPreviewOperators});
     if (domain == "ai.onnx.preview")
     {

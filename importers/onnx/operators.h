@@ -48,6 +48,7 @@ extern std::span<Operator const> const kPreviewOperators;
 extern std::span<Operator const> const kContribAttentionOperators;
 //! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
 extern std::span<Operator const> const kContribOperators;
+extern std::span<Operator const> const kFewBitsOperators;
 
 //! Null for an operator that nothing here imports.
 ImportFunction findOperator(std::string_view domain, std::string_view name);

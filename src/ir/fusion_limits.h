@@ -16,6 +16,7 @@ struct FusionLimits
     TypeSet attentionTypes;        //!< Of q, k and v.
     TypeSet projectionTypes;       //!< Of weights that are joined, so that q, k and v are parts of one product.
     size_t int8Steps{0};           //!< In the epilogue of an int8 product; 0: the device has none of these.
+    TypeSet weightOnlyTypes;       //!< Of constant weights that products with float32 read as they are, with scales.
     size_t pointwiseInputs{0};     //!< Tensors that one pointwise step reads.
     size_t pointwiseOperations{0}; //!< Operations and operands in its expression.
 };

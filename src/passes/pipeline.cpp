@@ -128,6 +128,11 @@ constexpr Rule kEpilogues[]{
     {"fuse-residual", RuleKind::kFuse, "A convolution or product adds the residual branch.", fuseResidualIntoEpilogue},
 };
 
+constexpr Rule kFewBits[]{
+    {"fuse-weight-dequantization", RuleKind::kFuse, "A product reads weights of few bits as they are stored.",
+        fuseWeightDequantization},
+};
+
 constexpr Rule kRegions[]{
     {"fuse-pointwise", RuleKind::kFuse, "Pointwise layers that feed each other become one pass over memory.",
         fusePointwise},
@@ -135,6 +140,8 @@ constexpr Rule kRegions[]{
 
 constexpr Rule kUndone[]{
     {"undo-attention", RuleKind::kUndo, "An attention becomes its products, mask and softmax again.", undoAttention},
+    {"undo-weight-only-product", RuleKind::kUndo,
+        "Weights of few bits are dequantized in front of their product again.", undoWeightOnlyProduct},
     {"undo-epilogue", RuleKind::kUndo, "What a convolution or product applies to its result becomes layers again.",
         undoEpilogue},
     {"undo-int8-product", RuleKind::kUndo, "A product of int8 numbers becomes one of dequantized operands again.",
@@ -158,6 +165,7 @@ constexpr PassRow kTargetRows[]{
     {"attention", kAttention},
     {"projections", kProjections},
     {"epilogues", kEpilogues},
+    {"weights of few bits", kFewBits},
     {"regions", kRegions},
     {"clean up again", kClean},
 };

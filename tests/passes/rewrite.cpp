@@ -116,6 +116,7 @@ FusionLimits generousLimits()
         .attentionTypes = types,
         .projectionTypes = types,
         .int8Steps = 6,
+        .weightOnlyTypes = {DType::kINT8, DType::kINT4},
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};
 }

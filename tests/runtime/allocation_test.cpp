@@ -3,6 +3,9 @@
 #include "runtime/allocation_count.h"
 #include "runtime/fixture.h"
 
+#include <atomic>
+#include <thread>
+
 namespace tenon::test
 {
 
@@ -62,6 +65,17 @@ TEST(Allocation, seenShapesRunOnCreatedStreamsWithoutAllocating)
             ok = ok && context->enqueue(stream);
         return ok && host::synchronize(stream);
     };
+    // However fast the stream's thread is: five stand in the stream at once.
+    std::atomic<bool> isOpen{false};
+    EXPECT_OK(host::submit(stream, [&isOpen]() -> Result<Done> {
+        while (!isOpen)
+            std::this_thread::yield();
+        return Done{};
+    }));
+    for (int i = 0; i < 5; ++i)
+        EXPECT_TRUE(context->enqueue(stream));
+    isOpen = true;
+    EXPECT_OK(host::synchronize(stream));
     EXPECT_TRUE(burst(20));
     int64_t const before = allocationCount();
     bool ok{true};

@@ -20,6 +20,7 @@ Target cpuTarget()
         .attentionTypes = real,
         .projectionTypes = real,
         .int8Steps = 6,
+        .weightOnlyTypes = {DType::kINT8, DType::kINT4},
         .pointwiseInputs = 8,
         .pointwiseOperations = 48};
     return target;

@@ -8,6 +8,7 @@
 #include "backends/cpu/rows.h"
 #include "backends/cpu/spatial.h"
 #include "backends/cpu/tape_run.h"
+#include "backends/cpu/weight_only.h"
 #include "backends/cpu/winograd.h"
 
 #include <cstdint>
@@ -19,7 +20,10 @@
     /* Elements [first, last) of the output, in its order. */                                                          \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \
-    Row(void, runRecurrentStep, (RecurrentStep const& step, int32_t part, int64_t firstBlock, int64_t lastBlock))
+    Row(void, runRecurrentStep, (RecurrentStep const& step, int32_t part, int64_t firstBlock, int64_t lastBlock))      \
+    /* All rows, at most kMaxWeightOnlyRows, by columns of the panels; and panels as floats, dequantized. */           \
+    Row(void, runWeightOnly, (WeightOnly const& product, int64_t firstPanel, int64_t lastPanel))                       \
+    Row(void, widenWeights, (WeightOnly const& product, int64_t firstPanel, int64_t lastPanel, float* to))
 
 #define TENON_STORAGE_FUNCTIONS(Row)                                                                                   \
     /* `scratch` has gemmScratch floats. */                                                                            \

@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/int8_packing.h"
+#include "backends/cpu/weight_packing.h"
 #include "base/cancellation.h"
 
 #include <algorithm>
@@ -259,6 +260,15 @@ Result<std::shared_ptr<Constant const>> unpackCpuWeight(
 {
     if (cpu::Int8Packing::isName(packing))
         return unpackInt8Weight(packing, type, std::move(extents), data, bytes);
+    if (std::optional<cpu::WeightPacking> const fewBits = cpu::WeightPacking::of(packing))
+    {
+        int64_t const needed = fewBits->bytes(extents);
+        if (type != fewBits->type() || needed < 0 || bytes < static_cast<size_t>(needed))
+            return badArgument("a weight of {} bytes does not have the size of packing '{}'", bytes, packing);
+        std::shared_ptr<Constant const> plain = makeConstant(type, std::move(extents), nullptr);
+        fewBits->unpack(plain->extents, data, const_cast<void*>(plain->data)); // Fresh memory of our own.
+        return plain;
+    }
     cpu::Packing const stored = TENON_TRY(cpu::packingOf(packing));
     int64_t const size = stored.size(extents);
     if (!cpu::kRealTypes.has(type) || size < 0 || bytes < cpu::packedBytes(type, size))

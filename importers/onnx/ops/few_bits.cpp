@@ -1,0 +1,160 @@
+// MatMulNBits: a product with weights of four or eight bits, as the engine's dequantization in front of a product. Zero
+// points beside the middle of the range become a second product, of sums over the blocks of the rows.
+#include "../network.h"
+#include "quantization.h"
+
+#include <algorithm>
+
+namespace tenon::onnx
+{
+namespace
+{
+
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::MatrixOperation;
+using nvinfer1::ReduceOperation;
+
+//! What the node says of its weights: `columns` of `depth` numbers, in blocks.
+struct FewBits
+{
+    int64_t depth;
+    int64_t columns;
+    int64_t bits;
+    int64_t block;
+    int64_t blocks;
+
+    int64_t middle() const noexcept
+    {
+        return int64_t{1} << (bits - 1);
+    }
+};
+
+FewBits fewBitsOf(Node& node)
+{
+    FewBits f{node.intOr("K", 0), node.intOr("N", 0), node.intOr("bits", 4), node.intOr("block_size", 0), 0};
+    if (f.bits != 4 && f.bits != 8)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("weights of {} bits: they may have 4 or 8", f.bits));
+    }
+    if (f.depth < 1 || f.columns < 1 || f.block < 1 || f.depth % f.block != 0)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("K = {}, N = {} and blocks of {}: blocks must divide K", f.depth, f.columns, f.block));
+    }
+    if (node.has(4))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, "an order of its groups (g_idx)");
+    }
+    f.blocks = f.depth / f.block;
+    return f;
+}
+
+uint8_t const* bytesOfInput(Constant const& constant, DataType type, int64_t count, char const* what)
+{
+    if (constant.type != type || constant.count != count)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} of type {} and shape {}, where {} numbers of type {} are needed", what,
+                nameOf(constant.type), shapeText(constant.dims), count, nameOf(type)));
+    }
+    return static_cast<uint8_t const*>(constant.data);
+}
+
+//! Signed numbers: the middle of the range is taken off.
+Value signedWeights(Node& node, FewBits const& f)
+{
+    int64_t const bytes = f.columns * f.depth * f.bits / 8;
+    uint8_t const* const from = bytesOfInput(node.constant(1, "weights"), DataType::kUINT8, bytes, "weights");
+    uint8_t const flip = f.bits == 4 ? 0x88 : 0x80;
+    std::vector<uint8_t> numbers(from, from + bytes);
+    std::transform(numbers.begin(), numbers.end(), numbers.begin(), [flip](uint8_t b) { return b ^ flip; });
+    DataType const type = f.bits == 4 ? DataType::kINT4 : DataType::kINT8;
+    return node.named(node.network().model.own(type, Shape{f.columns, f.depth}, numbers), "weights");
+}
+
+//! Zero points less the middle of the range, [columns][blocks]; empty when all are there.
+std::vector<double> zeroPointsOf(Node& node, FewBits const& f)
+{
+    auto const middle = static_cast<double>(f.middle());
+    std::vector<double> points;
+    if (!node.has(3))
+    {
+        return points;
+    }
+    Constant const& given = node.constant(3, "zero points");
+    if (given.type != DataType::kUINT8)
+    {
+        points = numbersOf(given);
+    }
+    else
+    {
+        int64_t const perByte = 8 / f.bits;
+        int64_t const stride = (f.blocks + perByte - 1) / perByte;
+        uint8_t const* const from = bytesOfInput(given, DataType::kUINT8, f.columns * stride, "zero points");
+        for (int64_t i = 0; i < f.columns * f.blocks; ++i)
+        {
+            int64_t const block = i % f.blocks;
+            uint8_t const byte = from[i / f.blocks * stride + block / perByte];
+            points.push_back(f.bits == 8 ? byte : byte >> (block % 2 * 4) & 0xF);
+        }
+    }
+    if (static_cast<int64_t>(points.size()) != f.columns * f.blocks)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} zero points, {} are needed", points.size(), f.columns * f.blocks));
+    }
+    std::transform(points.begin(), points.end(), points.begin(), [middle](double p) { return p - middle; });
+    bool const isAny = std::any_of(points.begin(), points.end(), [](double p) { return p != 0.0; });
+    return isAny ? points : std::vector<double>{};
+}
+
+Value timesTransposed(Node& node, Value const& a, Value const& b)
+{
+    Value const matrix = node.withRank(b, a.rank());
+    return node.output(node.api().addMatrixMultiply(
+                           node.tensor(a), MatrixOperation::kNONE, node.tensor(matrix), MatrixOperation::kTRANSPOSE),
+        "product");
+}
+
+//! [..., blocks]: the sum over each block of the last axis.
+Value sumsOfBlocks(Node& node, Value const& a, FewBits const& f)
+{
+    Extents extents = extentsOf(node, a);
+    extents.back() = Extent{f.blocks};
+    extents.push_back(Extent{f.block});
+    return node.reduce(reshapeTo(node, a, extents), ReduceOperation::kSUM, {a.rank()}, false);
+}
+
+Outputs importMatMulNBits(Node& node)
+{
+    FewBits const f = fewBitsOf(node);
+    Value const a = node.in(0);
+    std::vector<double> scales = numbersOf(node.constant(2, "scales"));
+    if (static_cast<int64_t>(scales.size()) != f.columns * f.blocks || a.rank() < 2)
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            fmt::format("{} scales and an operand of shape {}", scales.size(), shapeText(a.shape())));
+    }
+    Shape const ofScales{f.columns, f.blocks};
+    Value const scale = node.reshapedConstant(node.in(2), ofScales);
+    Quantization const q{.x = signedWeights(node, f), .scale = scale, .zeroPoint = {}, .axis = 1, .blockSize = f.block};
+    Value result = timesTransposed(node, a, dequantize(node, q, a.type()));
+    std::vector<double> points = zeroPointsOf(node, f);
+    if (!points.empty())
+    {
+        std::transform(points.begin(), points.end(), scales.begin(), points.begin(), std::multiplies<>{});
+        Value const shift = timesTransposed(node, sumsOfBlocks(node, a, f), node.numbers(points, ofScales, a.type()));
+        result = node.binary(result, shift, ElementWiseOperation::kSUB);
+    }
+    return {node.has(5) ? node.binary(result, node.in(5), ElementWiseOperation::kSUM) : result};
+}
+
+constexpr Operator kFewBitsTable[]{
+    {"MatMulNBits", importMatMulNBits},
+};
+
+} // namespace
+
+constinit std::span<Operator const> const kFewBitsOperators{kFewBitsTable};
+
+} // namespace tenon::onnx
