@@ -160,6 +160,11 @@ class Case
         return std::ranges::any_of(
             mOperands, [](Operand const& operand) { return operand.tensor.dtype == DType::kINT8; });
     }
+    bool readsBfloats() const
+    {
+        return std::ranges::any_of(
+            mOperands, [](Operand const& operand) { return operand.tensor.dtype == DType::kBF16; });
+    }
     void run(std::string_view candidate)
     {
         if (mExpected.empty())
@@ -355,6 +360,8 @@ void expectInstance(Case& instance, std::string_view candidate)
             break;
     }
     capIsa(Isa::kAmx);
+    if (detectedIsa() >= Isa::kAvx512Bf16 && instance.readsBfloats() && !::testing::Test::HasFatalFailure())
+        instance.run(candidate);
 }
 } // namespace
 

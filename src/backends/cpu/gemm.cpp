@@ -1,6 +1,9 @@
 // Gemm: how lanes share a product.
 #include "backends/cpu/gemm.h"
 
+#include "backends/cpu/isa_functions.h"
+#include "base/isa.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -24,6 +27,14 @@ int64_t costOfGrid(int64_t rows, int64_t panels, int64_t across, int64_t down)
     return ownRows * ownPanels + ofB + ofA;
 }
 } // namespace
+
+bool usesBfloatDots() noexcept
+{
+    if (activeIsa() < Isa::kAvx512Bf16)
+        return false;
+    static bool const areFaster = isaFunctions().bfloatDotsAreFaster();
+    return areFaster;
+}
 
 GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes) noexcept
 {

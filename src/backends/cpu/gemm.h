@@ -112,6 +112,10 @@ constexpr int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept
     return ((kMaxTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
 }
 
+//! Whether products of bfloat16 go by pairs of elements (AVX512-BF16): where the instruction set may be used, and has
+//! been measured to be faster than products of floats, once per process. Some machines do it at half the rate.
+bool usesBfloatDots() noexcept;
+
 //! How lanes share a product.
 struct GemmShare
 {

@@ -1,5 +1,6 @@
 // Gemm: blocks of panels that are multiplied with one tile of rows after the other.
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/gemm_dots.h"
 #include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa_functions.h"
 
@@ -80,7 +81,19 @@ struct TileRow
     int64_t width;
     TileFunction whole; //!< All but the last.
     TileFunction last;
+#ifdef __AVX512F__
+    DotFunction dots; //!< Null: floats are multiplied.
+#else
+    void const* dots;
+#endif
 };
+
+//! Whether elements are multiplied by pairs as they are stored.
+template <typename T>
+bool isByDots(Gemm<T> const& g)
+{
+    return std::is_same_v<T, Bfloat> && g.b == nullptr && usesBfloatDots();
+}
 
 //! Panels of a block, more than a tile has where its rows become floats first: these serve all of them.
 template <typename T>
@@ -103,8 +116,8 @@ template <typename T>
 class WidenedBlock
 {
   public:
-    //! `isFew`: panels stay as they are stored, for tiles of few rows.
-    WidenedBlock(Gemm<T> const& g, int64_t panel, int64_t width, float* scratch, bool isFew)
+    //! `isStored`: panels stay as they are stored, for tiles of few rows and for dots.
+    WidenedBlock(Gemm<T> const& g, int64_t panel, int64_t width, float* scratch, bool isStored)
         : mStored{g},
           mColumn{panel * kPanel},
           mRows{scratch}
@@ -121,10 +134,10 @@ class WidenedBlock
         mBlock.c = mSums;
         mBlock.cStride = kWide;
         float* const panels = scratch + kMaxTileRows * depth + kPanel;
-        if (g.b == nullptr && !isFew)
+        if (g.b == nullptr && !isStored)
             widenRow(g.stored + mColumn * depth, panels, width * kPanel * depth);
         mBlock.b = g.b == nullptr ? panels : g.b + mColumn * depth;
-        mPanels = isFew ? static_cast<void const*>(g.stored + mColumn * depth) : mBlock.b;
+        mPanels = isStored ? static_cast<void const*>(g.stored + mColumn * depth) : mBlock.b;
         if (g.bias != nullptr)
         {
             widenRow(g.bias + mColumn, mBias, mCount);
@@ -134,11 +147,6 @@ class WidenedBlock
     void run(TileRow const& tiles, Located<T> const& located, int64_t row, int32_t count, Fetch fetch)
     {
         Gemm<T> const& g = mStored;
-        int64_t const segments = located.activeCount * count;
-        float const* pointers[kMaxSegments * kMaxTileRows];
-        for (int64_t i = 0; i < segments; ++i)
-            pointers[i] = mRows + i * g.length;
-        widenSegments(located.pointers, segments, g.length, mRows);
         mBlock.residual = nullptr;
         if (g.residual != nullptr)
         {
@@ -147,12 +155,10 @@ class WidenedBlock
             mBlock.residual = mSums;
             mBlock.residualStride = kWide;
         }
-        for (int64_t panel = 0; panel < tiles.width; panel += kMaxVectors)
-        {
-            TileFunction const function = panel + kMaxVectors < tiles.width ? tiles.whole : tiles.last;
-            function(Tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch});
-            fetch.step = 0;
-        }
+        if (tiles.dots != nullptr)
+            runDots(tiles, located, fetch);
+        else
+            runWidened(tiles, located, count, fetch);
         if (g.stepCount > 0)
             applySteps(g.steps, g.stepCount, mSums, kWide, row, count, mColumn, mCount);
         for (int64_t r = 0; r < count; ++r)
@@ -161,6 +167,34 @@ class WidenedBlock
 
   private:
     static constexpr int64_t kWide{kMaxTileVectors * kPanel};
+
+    void runDots(TileRow const& tiles, Located<T> const& located, Fetch fetch)
+    {
+#ifdef __AVX512F__
+        if constexpr (std::is_same_v<T, Bfloat>)
+            tiles.dots(DotTile{
+                Tile{mBlock, mPanels, nullptr, located.active, located.activeCount, 0, 0, fetch}, located.pointers});
+#else
+        static_cast<void>(tiles);
+        static_cast<void>(located);
+        static_cast<void>(fetch);
+#endif
+    }
+    void runWidened(TileRow const& tiles, Located<T> const& located, int32_t count, Fetch fetch)
+    {
+        Gemm<T> const& g = mStored;
+        int64_t const segments = located.activeCount * count;
+        float const* pointers[kMaxSegments * kMaxTileRows];
+        for (int64_t i = 0; i < segments; ++i)
+            pointers[i] = mRows + i * g.length;
+        widenSegments(located.pointers, segments, g.length, mRows);
+        for (int64_t panel = 0; panel < tiles.width; panel += kMaxVectors)
+        {
+            TileFunction const function = panel + kMaxVectors < tiles.width ? tiles.whole : tiles.last;
+            function(Tile{mBlock, mPanels, pointers, located.active, located.activeCount, 0, panel, fetch});
+            fetch.step = 0;
+        }
+    }
 
     Gemm<T> const& mStored;
     Gemm<float> mBlock{};
@@ -204,11 +238,12 @@ TileSet const& tilesOf(int64_t vectors, bool isFew)
 template <typename T>
 void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t width, float* scratch)
 {
-    bool const isFew = g.b == nullptr && share.lastRow - share.firstRow <= kFewRows;
+    bool const byDots = isByDots(g);
+    bool const isFew = g.b == nullptr && !byDots && share.lastRow - share.firstRow <= kFewRows;
     TileSet const& set = tilesOf<T>(width < kMaxVectors ? width : kMaxVectors, isFew);
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
     bool const endsInHalf = end <= kLanes / 2;
-    WidenedBlock<T> block{g, panel, width, scratch, isFew};
+    WidenedBlock<T> block{g, panel, width, scratch, isFew || byDots};
     Located<T> located;
     int64_t const depth = g.segments * g.length;
     int64_t const nextAt = (panel + width) * kPanel * depth;
@@ -231,7 +266,11 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
         else if (panel == share.firstPanel && g.window == nullptr)
             fetch = {reinterpret_cast<char const*>(located.pointers[0] + set.sizes[kind] * g.aStride),
                 set.sizes[kind] * static_cast<int64_t>(sizeof(T))};
-        TileRow const side{width, set.functions[0][kind], set.functions[endsInHalf ? 1 : 0][kind]};
+        TileRow side{width, set.functions[0][kind], set.functions[endsInHalf ? 1 : 0][kind], nullptr};
+#ifdef __AVX512F__
+        if (byDots)
+            side.dots = kDotTiles[width - 1][kind];
+#endif
         block.run(side, located, row, set.sizes[kind], fetch);
         row += set.sizes[kind];
     }
@@ -298,6 +337,26 @@ void packColumns(T const* b, int64_t stride, bool isTransposed, int64_t depth, i
                 store(to, block[r]);
         }
     }
+}
+
+bool bfloatDotsAreFaster()
+{
+#ifdef __AVX512F__
+    // A dot does the work of two products, less what it takes to put pairs together.
+    constexpr uint64_t kMaxTenths{16};
+    float sink{0.0F};
+    uint64_t least[2]{UINT64_MAX, UINT64_MAX};
+    for (int i = 0; i < 5; ++i)
+    {
+        uint64_t const dots = ticksOfDots(0.25F, sink);
+        uint64_t const products = ticksOfProducts(0.25F, sink);
+        least[0] = dots < least[0] ? dots : least[0];
+        least[1] = products < least[1] ? products : least[1];
+    }
+    return sink > 0.0F && least[0] * 10 <= least[1] * kMaxTenths;
+#else
+    return false;
+#endif
 }
 
 #define TENON_ROW(T)                                                                                                   \

@@ -19,6 +19,8 @@
 #define TENON_ISA_FUNCTIONS(Row)                                                                                       \
     /* Elements [first, last) of the output, in its order. */                                                          \
     Row(void, runTape, (TapeRun const& run, int64_t first, int64_t last))                                              \
+    /* Of AVX512-BF16, which the machine must have. */                                                                 \
+    Row(bool, bfloatDotsAreFaster, ())                                                                                 \
     /* Units of blocks [firstBlock, lastBlock) of 16 each. `part` 1: the second of kGruInParts. */                     \
     Row(void, runRecurrentStep, (RecurrentStep const& step, int32_t part, int64_t firstBlock, int64_t lastBlock))      \
     /* All rows, at most kMaxWeightOnlyRows, by columns of the panels; and panels as floats, dequantized. */           \
