@@ -95,7 +95,8 @@ class PyCalibrator : public Base
     void write(char const* call, void const* data, size_t length) noexcept
     {
         guarded<Base>(call, 0, [&] {
-            callOverride(self(), call, true, py::bytes(static_cast<char const*>(data), length));
+            // A view, which has tobytes(), of bytes that whoever keeps it keeps.
+            callOverride(self(), call, true, py::memoryview(py::bytes(static_cast<char const*>(data), length)));
             return 0;
         });
     }

@@ -32,8 +32,8 @@ class Batches:
     def read_calibration_cache(self) -> bytes | None:
         return self.cache
 
-    def write_calibration_cache(self, cache: bytes) -> None:
-        self.written = bytes(cache)
+    def write_calibration_cache(self, cache: memoryview) -> None:
+        self.written = cache.tobytes()
 
 
 class MinMax(Batches, trt.IInt8MinMaxCalibrator):
