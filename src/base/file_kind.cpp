@@ -23,6 +23,8 @@ struct Signature
 };
 
 constexpr std::string_view kPickle{"a Python pickle: export the model to ONNX first"};
+constexpr std::string_view kOwnPlan{
+    "a plan of Tenon, which is built already: load it as one (tenon run, deserialize)"};
 constexpr std::string_view kForeignPlan{
     "a plan of TensorRT, which runs on the GPU that it was built for: build one from the model"};
 
@@ -30,7 +32,8 @@ constexpr std::string_view kForeignPlan{
 constexpr std::array kSignatures{
     Signature{0, "version https://git-lfs.github.com/"sv,
         "a pointer of Git LFS in the place of the file: git lfs pull fetches it"},
-    Signature{0, "TENONPLN"sv, "a plan of Tenon, which is built already: load it as one (tenon run, deserialize)"},
+    Signature{8, "TENONPLN"sv, kOwnPlan},
+    Signature{0, "TENONPLN"sv, kOwnPlan},
     Signature{4, "TFL3"sv, "a model of TensorFlow Lite: convert it to ONNX first (tf2onnx)"},
     Signature{
         0, "\x89HDF\r\n\x1a\n"sv, "an HDF5 file, as Keras writes them: convert the model to ONNX first (tf2onnx)"},

@@ -1,11 +1,15 @@
 // The outer form of a plan file.
 #include "plan/format.h"
 
+#include "base/api_version.h"
 #include "base/cancellation.h"
 #include "base/file_kind.h"
 #include "plan/checksum.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
 
 namespace tenon
 {
@@ -52,6 +56,23 @@ std::string kindOf(ByteView blob)
     return kind.empty() ? kind : "; it is " + kind;
 }
 
+//! Formats up to 3 began with the magic, and had their number behind it.
+std::optional<uint32_t> olderFormat(ByteView blob)
+{
+    if (std::memcmp(blob.data(), kPlanMagic, sizeof(kPlanMagic)) != 0)
+        return std::nullopt;
+    uint32_t format{0};
+    std::memcpy(&format, blob.data() + sizeof(kPlanMagic), sizeof format);
+    return format;
+}
+
+Error wrongFormat(uint32_t format, std::string const& origin)
+{
+    return errorOf(ErrorCode::kINVALID_CONFIG,
+        "plan format {}{} cannot be read by this release, which reads format {}: build the plan again", format, origin,
+        kPlanFormat);
+}
+
 Result<Opened> readHeader(ByteView blob)
 {
     ByteReader in{blob};
@@ -60,12 +81,16 @@ Result<Opened> readHeader(ByteView blob)
         return badArgument("not a plan: {} bytes are fewer than its header has{}", blob.size(), kindOf(blob));
     TENON_TRY(in.raw(opened.header));
     PlanHeader const& header = opened.header;
-    if (std::memcmp(header.magic, kPlanMagic, sizeof(kPlanMagic)) != 0)
-        return badArgument("not a plan: it does not begin with TENONPLN{}", kindOf(blob));
+    if (std::optional<uint32_t> const older = olderFormat(blob))
+        return wrongFormat(*older, {});
+    bool const isOurs = std::memcmp(header.tag, kPlanTag, sizeof(kPlanTag)) == 0 && header.headLayout == 0
+        && std::memcmp(header.magic, kPlanMagic, sizeof(kPlanMagic)) == 0;
+    if (!isOurs)
+        return badArgument("not a plan: it does not begin with ftrt, 0, TENONPLN{}", kindOf(blob));
     if (header.format != kPlanFormat)
-        return errorOf(ErrorCode::kINVALID_CONFIG,
-            "plan format {} cannot be read by this release, which reads format {}: build the plan again", header.format,
-            kPlanFormat);
+        return wrongFormat(header.format,
+            fmt::format(", built by version {}.{}.{} of the API,", header.version[0], header.version[1],
+                header.version[2]));
     if (header.size != blob.size())
         return badArgument("plan is damaged: {} bytes where its header says {}", blob.size(), header.size);
     if (header.sections == 0 || header.sections > kMaxSections)
@@ -149,7 +174,9 @@ Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* conte
     if (!code.empty())
         table.push_back({PlanSection::kCode});
     PlanHeader header;
+    std::copy(std::begin(kPlanTag), std::end(kPlanTag), header.tag);
     std::copy(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
+    std::ranges::copy(kApiVersion, header.version);
     header.sections = static_cast<uint32_t>(table.size());
     size_t const tableBytes = table.size() * sizeof(PlanSectionEntry);
     table[0].offset = roundUp(sizeof(header) + tableBytes, kWeightAlignment);

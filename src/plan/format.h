@@ -3,11 +3,15 @@
 
 #include "base/bytes.h"
 
+#include <cstddef>
+
 namespace tenon
 {
 
+//! By these and four bytes of a version behind the size, tools know plans without loading them.
+inline constexpr char kPlanTag[4]{'f', 't', 'r', 't'};
 inline constexpr char kPlanMagic[8]{'T', 'E', 'N', 'O', 'N', 'P', 'L', 'N'};
-inline constexpr uint32_t kPlanFormat{3}; //!< Raised whenever an older reader would misread a file.
+inline constexpr uint32_t kPlanFormat{4}; //!< Raised whenever an older reader would misread a file.
 inline constexpr uint64_t kPlanPage{4096};
 inline constexpr uint64_t kWeightAlignment{64};
 
@@ -22,12 +26,17 @@ enum class PlanSection : uint32_t
 
 struct PlanHeader
 {
+    char tag[4]{};
+    uint32_t headLayout{0}; //!< 0: the version stands at byte 24.
     char magic[8]{};
+    uint64_t size{0};     //!< Of the whole file.
+    uint8_t version[4]{}; //!< Of the API that the plan was built by: major, minor, patch, build.
     uint32_t format{kPlanFormat};
     uint32_t sections{0};
-    uint64_t size{0};     //!< Of the whole file.
+    uint32_t reserved{0};
     uint64_t checksum{0}; //!< Of header (this field 0) and section table.
 };
+static_assert(offsetof(PlanHeader, version) == 24 && sizeof(PlanHeader) == 48);
 
 struct PlanSectionEntry
 {

@@ -81,9 +81,21 @@ TEST_F(BuildOptions, G19_pluginLibrariesThatCannotBeStoredAreNamed)
 TEST_F(BuildOptions, whatCannotBeHonouredFailsTheBuild)
 {
     for (auto const& [flag, name] : {std::pair{BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING"},
-             std::pair{BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE"},
              std::pair{BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE"}})
         expectRefused(name, [flag = flag](IBuilderConfig& c) { c.setFlag(flag); });
+}
+
+//! Plans are data, and say which API and format they need: there is nothing to add for other versions of it (G14).
+TEST_F(BuildOptions, G8_G14_versionCompatibleIsForPlans)
+{
+    config->setFlag(BuilderFlag::kEXCLUDE_LEAN_RUNTIME);
+    EXPECT_NE(buildEngine(), nullptr);
+    config->setFlag(BuilderFlag::kVERSION_COMPATIBLE);
+    EXPECT_NE(buildEngine(), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kWARNING), 0);
+    std::unique_ptr<ICudaEngine> const engine{builder->buildEngineWithConfig(*network, *config)};
+    EXPECT_EQ(engine, nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "the flag is for plans"), 1);
 }
 
 TEST_F(BuildOptions, kernelsAreMeasuredHere)

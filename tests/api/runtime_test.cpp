@@ -50,13 +50,27 @@ TEST_F(RuntimeRules, O1_damagedPlansAnswerNullAndTheRuntimeStaysUsable)
     runAndCompare(*context, 2, 10, 9);
 }
 
+//! What tools know a plan by that do not load it.
+TEST_F(RuntimeRules, theFirstBytesTellTheVersion)
+{
+    std::vector<uint8_t> const plan = bytes();
+    EXPECT_EQ((std::string{plan.begin(), plan.begin() + 4}), "ftrt");
+    EXPECT_EQ((std::vector<uint8_t>{plan.begin() + 4, plan.begin() + 8}), std::vector<uint8_t>(4, 0));
+    EXPECT_EQ((std::vector<uint8_t>{plan.begin() + 24, plan.begin() + 27}),
+        (std::vector<uint8_t>{NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH}));
+}
+
 // A missing plugin: tests/plugins/registry_test.cpp.
 TEST_F(RuntimeRules, O1_anotherFormatVersionIsRefusedByName)
 {
     std::vector<uint8_t> other = bytes();
-    other[8] = 9; // Behind the eight letters of the file's name.
+    other[28] = 9; // Behind the version.
     EXPECT_EQ(load(other), nullptr);
-    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "plan format 9"), 1);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "plan format 9, built by version 10.16.0 of the API,"), 1);
+    std::string const before{"TENONPLN\3\0\0\0", 12}; // How plans began up to format 3.
+    std::copy(before.begin(), before.end(), other.begin());
+    EXPECT_EQ(load(other), nullptr);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "plan format 3 cannot be read"), 1);
     std::unique_ptr<ICudaEngine> const again{load(bytes())};
     EXPECT_NE(again, nullptr);
 }

@@ -189,7 +189,7 @@ RUN = [
     (["--leanDLLPath=libnvinfer_lean.so.10"], 0, "Throughput"),
     (["--useRuntime=lean"], 0, "Throughput"),
     (["--useRuntime=dispatch"], 0, "Throughput"),
-    (["--getPlanVersionOnly"], None, "version"),
+    (["--getPlanVersionOnly"], 0, "10.16.0.72"),
     (["--dumpRefit"], None, ""),
     (["--timeRefit"], 1, "There is no model to take weights from"),
     (["--refitFromOnnx=/nowhere.onnx"], 1, ""),

@@ -260,7 +260,7 @@ TEST(Plan, O1_randomBytesAreRefused)
 TEST(Plan, anotherFormatVersionIsRefusedByName)
 {
     Bytes blob = written(*staticNetwork());
-    blob[8] = 9;
+    blob[28] = 9;
     expectRefused(blob, "plan format 9");
 }
 
@@ -299,7 +299,7 @@ TEST(Plan, weightsOfAFileAreUsedWhereItWasRead)
     EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0U);
     ByteView const view = file->bytes;
     *file = {}; // The plan keeps the memory.
-    EXPECT_EQ(view[0], 'T');
+    EXPECT_EQ(view[0], 'f');
 }
 
 //! Of some chunks, which threads share.

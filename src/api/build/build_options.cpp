@@ -30,8 +30,6 @@ constexpr FlagNote kTypes[]{
 constexpr FlagNote kNotYet[]{
     {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING",
         "weight streaming is not implemented: all weights would stay in memory, and budgets could not be set"},
-    {BuilderFlag::kVERSION_COMPATIBLE, "kVERSION_COMPATIBLE",
-        "compatibility with other versions is not implemented: the plan would be for this version of Tenon alone"},
     {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE",
         "independence is not implemented: the last bits of an entry of a batch could depend on the batch's size"},
 };

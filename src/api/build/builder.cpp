@@ -479,6 +479,8 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network, IBuilde
 {
     using Made = ICudaEngine*;
     auto const make = [&]() -> Result<Made> {
+        if (BuilderConfig::of(config).has(BuilderFlag::kVERSION_COMPATIBLE)) // Rule G8.
+            return badConfig("BuilderFlag::kVERSION_COMPATIBLE: the flag is for plans: use buildSerializedNetwork()");
         auto blob = std::make_shared<Bytes const>(TENON_TRY(build(network, config)));
         LoadRequest request{
             *blob, blob, mReporting, mDevice, mAllocator, mMaxThreads, &mPlugins.plugins(), shared_from_this()};
