@@ -180,6 +180,31 @@ void avoidReorders(Graph const& graph, std::vector<PlanIO> const& io, planner::S
         weigh(bindings.output(output.name), output.value);
 }
 
+//! Controls have no algorithm.
+Result<Done> narrowChoices(
+    OfferChooser* chooser, planner::PlannedGraph& planned, std::span<int64_t const> typical, Target const& target)
+{
+    for (planner::Choice& choice : planned.choices.all())
+    {
+        Node const& node = planned.graph->node(choice.node);
+        if (chooser == nullptr || planner::isControl(node))
+            continue;
+        std::vector<Offer> kept;
+        for (size_t const i : TENON_TRY(chooser->select({planned.graph, &node, typical, &target}, choice.offers)))
+            kept.push_back(choice.offers.at(i));
+        choice.offers = std::move(kept);
+    }
+    return Done{};
+}
+
+void tellChoices(
+    OfferChooser* chooser, planner::PlannedGraph const& planned, std::span<int64_t const> typical, Target const& target)
+{
+    for (planner::Choice const& choice : planned.choices.all())
+        if (Node const& node = planned.graph->node(choice.node); chooser != nullptr && !planner::isControl(node))
+            chooser->take({planned.graph, &node, typical, &target}, choice.offer());
+}
+
 planner::Needed neededIn(planner::PlannedGraph const& planned)
 {
     return planner::findNeeded(*planned.graph, planned.choices, [&](NodeId node) {
@@ -294,7 +319,9 @@ Result<Plan> makePlan(Graph const& graph, Backend const& backend, Target const& 
         each.homes = homesIn(*each.graph, options.io, target);
         if (each.graph == &graph)
             avoidReorders(graph, options.io, each.seams);
+        TENON_TRY(narrowChoices(options.chooser, each, typical, target));
         planner::selectOffers(*each.graph, target, each.homes, each.seams, each.choices);
+        tellChoices(options.chooser, each, typical, target);
         each.needed = neededIn(each);
         return Done{};
     }));

@@ -10,6 +10,7 @@
 #include "ir/decision.h"
 #include "ir/graph.h"
 #include "plan/plan.h"
+#include "planner/offer_chooser.h"
 #include "planner/source_graph.h"
 
 namespace tenon
@@ -41,6 +42,7 @@ struct PlanOptions
     int32_t threads{1}; //!< That build kernels side by side, and that kernels are timed with.
     PlanTiming timing;
     std::optional<SourceGraph> source; //!< The plan stores it, so that its weights can be replaced.
+    OfferChooser* chooser{nullptr};    //!< Null: what costs least is taken.
     Program const* followed{nullptr};  //!< A program of the same graph, whose kernels and layouts are taken again.
     Decisions decisions;               //!< Those of the passes; the planner's follow them.
     Progress* progress{nullptr};

@@ -2,6 +2,7 @@
 #include "api/build/builder.h"
 
 #include "api/boundary.h"
+#include "api/build/algorithm_choice.h"
 #include "api/build/build_options.h"
 #include "api/build/calibration.h"
 #include "api/build/progress_adapter.h"
@@ -20,6 +21,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 
 namespace tenon::api
 {
@@ -312,8 +314,13 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (isTimed)
         planning.timing = {mDevice.device, config.settings().minTimingIterations, config.settings().avgTimingIterations,
             request.knownTimes};
+    std::optional<AlgorithmChoice> choice;
+    if (IAlgorithmSelector* const selector = config.settings().algorithmSelector)
+        planning.chooser = &choice.emplace(*selector, isTimed);
     Plan plan = TENON_TRY(makePlan(written.graph, mDevice.backend->backend(), target, std::move(planning)));
     TENON_TRY(checkDirect(plan));
+    if (choice)
+        choice->report();
     if (config.has(BuilderFlag::kSTRIP_PLAN))
         stripWeights(plan);
     plan.debugsUnfused = network.debugsUnfused();

@@ -27,6 +27,7 @@ struct BuilderSettings
     nvinfer1::ProfilingVerbosity profilingVerbosity{nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY};
     nvinfer1::IInt8Calibrator* int8Calibrator{nullptr};
     OptimizationProfile const* calibrationProfile{nullptr};
+    nvinfer1::IAlgorithmSelector* algorithmSelector{nullptr};
     uint32_t quantizationFlags{0};
     uint32_t tacticSources{(1U << static_cast<uint32_t>(nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS))
         | (1U << static_cast<uint32_t>(nvinfer1::TacticSource::kJIT_CONVOLUTIONS))};
