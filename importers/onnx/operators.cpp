@@ -34,12 +34,12 @@ ImportFunction find(Table const& table, std::string_view name)
 
 ImportFunction findOperator(std::string_view domain, std::string_view name)
 {
-    static Table const kStandard =
-        tableOf({kDirectOperators, kElementwiseOperators, kActivationOperators, kConvolutionOperators,
-            kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators, kGenerateOperators, kMoveOperators,
-            kSliceOperators, kGatherOperators, kResizeOperators, kNormalizationOperators, kSearchOperators,
-            kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators, kSignalOperators, kIntegerOperators,
-            kImageOperators, kChoiceOperators, kControlOperators, kRecurrentOperators, kAttentionOperators});
+    static Table const kStandard = tableOf(
+        {kDirectOperators, kElementwiseOperators, kActivationOperators, kConvolutionOperators, kPoolingOperators,
+            kMatmulOperators, kReduceOperators, kShapeOperators, kGenerateOperators, kMoveOperators, kSliceOperators,
+            kGatherOperators, kResizeOperators, kNormalizationOperators, kSearchOperators, kQuantizeOperators,
+            kVisionOperators, kLossOperators, kBitOperators, kSignalOperators, kIntegerOperators, kImageOperators,
+            kChoiceOperators, kControlOperators, kRecurrentOperators, kAttentionOperators, kDeformOperators});
     static Table const kContrib =
         tableOf({kContribOperators, kContribAttentionOperators, kFewBitsOperators, kQuantizeOperators});
     static Table const kPreview = tableOf({kPreviewOperators});

@@ -43,6 +43,7 @@ extern std::span<Operator const> const kChoiceOperators;
 extern std::span<Operator const> const kControlOperators;
 extern std::span<Operator const> const kRecurrentOperators;
 extern std::span<Operator const> const kAttentionOperators;
+extern std::span<Operator const> const kDeformOperators;
 //! Of the domain ai.onnx.preview.
 extern std::span<Operator const> const kPreviewOperators;
 extern std::span<Operator const> const kContribAttentionOperators;
