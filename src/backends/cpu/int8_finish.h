@@ -139,12 +139,11 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, i
         return;
     }
     F16 const inverse = splat(f.inverse);
-    F16 const least = splat(-128.0F);
-    F16 const most = splat(127.0F);
+    F16 const most = splat(127.0F); // What is too small becomes the least integer, and −128.
     int8_t* const c = static_cast<int8_t*>(f.c) + at;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v)
-        storeNumbers(c + v * kLanes, min(most, max(least, x[v] * inverse)), v == V - 1 ? last : kLanes);
+        storeNumbers(c + v * kLanes, min(most, x[v] * inverse), v == V - 1 ? last : kLanes);
 }
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

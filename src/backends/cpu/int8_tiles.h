@@ -108,7 +108,7 @@ Int8Tiles quadTilesOf(int64_t width)
 }
 
 using Pairs = __m512i;
-constexpr int32_t kPairRows{12};
+constexpr int32_t kPairRows{8};
 
 TENON_INLINE Pairs widened(int8_t const* p)
 {
@@ -128,6 +128,7 @@ TENON_INLINE Pairs addPairs(Pairs sum, Pairs a, Pairs b)
 {
     return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
 }
+TENON_INLINE void rowByRow(Pairs&, Pairs&) {}
 //! Neighbours added up: sixteen columns.
 TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
 {
@@ -154,11 +155,12 @@ TENON_INLINE Pairs widened(int8_t const* p)
 {
     return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p)));
 }
+//! Where it stands: the compiler would load those of all rows first, and spill sums for them.
 TENON_INLINE Pairs splatQuad(int16_t const* p)
 {
-    int64_t four;
-    std::memcpy(&four, p, sizeof(four));
-    return _mm256_set1_epi64x(four);
+    Pairs quad;
+    asm volatile("vpbroadcastq %1, %0" : "=x"(quad) : "m"(*reinterpret_cast<int64_t const*>(p)));
+    return quad;
 }
 TENON_INLINE Pairs noPairs()
 {
@@ -167,6 +169,10 @@ TENON_INLINE Pairs noPairs()
 TENON_INLINE Pairs addPairs(Pairs sum, Pairs a, Pairs b)
 {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
+}
+TENON_INLINE void rowByRow(Pairs& a, Pairs& b)
+{
+    asm volatile("" : "+x"(a), "+x"(b));
 }
 //! Neighbours added up: eight columns.
 TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
@@ -210,6 +216,7 @@ __attribute__((noinline)) void sumPairs(Int8Tile const& tile)
                 Pairs const x = splatQuad(a + r * tile.depth);
                 sums[r][0] = addPairs(sums[r][0], x, low);
                 sums[r][1] = addPairs(sums[r][1], x, high);
+                rowByRow(sums[r][0], sums[r][1]);
             }
         }
 #pragma GCC unroll 12
