@@ -92,6 +92,16 @@ TEST(CpuInt8Convolution, windowsOfAllKinds)
     expectInt8({{1, 16, 1, 1}, 100, {1, 1}});
 }
 
+//! Tiles of two by two pixels, whole and cut, with and without margins.
+TEST(CpuInt8Convolution, windowsOfThreeByThree)
+{
+    for (int64_t const channels : {16, 17, 40, 64})
+        for (int64_t const maps : {16, 37, 64})
+            for (int64_t const padding : {0, 1, 2})
+                expectInt8({{2, channels, 7 + padding, 10}, maps, {3, 3}, 1, {}, {}, {padding, 1}, {padding, padding}});
+    expectInt8({{3, 32, 30, 29}, 32, {3, 3}, 1, {}, {}, {1, 1}, {1, 1}});
+}
+
 TEST(CpuInt8Convolution, fewChannelsReadWholeLines)
 {
     for (int64_t channels = 1; channels <= 9; ++channels)
@@ -158,7 +168,7 @@ TEST(CpuInt8Convolution, extremesDoNotSaturate)
     for (double const sign : {-128.0, 127.0})
         for (int64_t const channels : {64, 2048})
         {
-            Int8Form const form{{1, channels, 3, 3}, 20, {3, 3}};
+            Int8Form const form{{1, channels, 7, 5}, 20, {3, 3}};
             std::vector<Operand> operands = int8OperandsOf(form, false);
             for (size_t const i : {0U, 1U})
                 for (int64_t& number : operands[i].tensor.integers)

@@ -1,10 +1,8 @@
 // Convolution of int8 images in channels-last layout: windows as rows of an int8 product.
+#include "backends/cpu/int8_convolution.h"
+
 #include "backends/cpu/convolution_staging.h"
-#include "backends/cpu/int8_epilogue.h"
 #include "backends/cpu/int8_functions.h"
-#include "backends/cpu/int8_packing.h"
-#include "backends/cpu/step_kernel.h"
-#include "layers/quantized_convolution.h"
 
 #include <algorithm>
 
@@ -28,31 +26,6 @@ Int8Packing packingOfInt8(Convolution const& layer, std::vector<int64_t> const& 
     return readsLines(layer, kernel) ? Int8Packing{Int8Packing::Kind::kLines}
                                      : Int8Packing{Int8Packing::Kind::kTaps, layer.nbGroups};
 }
-
-struct LoadedInt8Convolution : LoadedLayer<QuantizedConvolution>
-{
-    Int8Operand weights;
-    Int8Matrix matrix; //!< Of one group.
-    bool isLines{false};
-    std::vector<int32_t> shifts;
-    std::vector<float> factors;
-
-    Result<Done> load()
-    {
-        Convolution const& form = layer.product;
-        std::vector<int64_t> const kernelExtents = asImage(kernel.weight(1).arg.extents);
-        if (kernelExtents.size() != 4 || form.nbGroups < 1 || kernelExtents[0] % form.nbGroups != 0)
-            return badArgument("the kernel has rank {}", kernelExtents.size());
-        weights = TENON_TRY(Int8Operand::load(kernel, 1, packingOfInt8(form, kernelExtents)));
-        isLines = readsLines(form, kernelExtents);
-        int64_t const maps = kernelExtents[0] / form.nbGroups;
-        matrix = isLines ? Int8Matrix{kernelExtents[2], kernelExtents[3] * kernelExtents[1], maps}
-                         : Int8Matrix{kernelExtents[2] * kernelExtents[3], kernelExtents[1], maps};
-        shifts = shiftsOf(matrix, form.nbGroups, weights.data());
-        factors = TENON_TRY(int8Factors(kernel, static_cast<double>(layer.inputScale), kernelExtents[0]));
-        return Done{};
-    }
-};
 
 //! Scratch memory: what each lane's products need, then staged lines.
 class PreparedInt8Convolution final : public HostPrepared
@@ -157,6 +130,8 @@ Step stepOfInt8Convolution(StepSource<LoadedInt8Convolution> const& from)
         return badArgument("its output is {}", nameOf(y.layout));
     Int8Epilogue const epilogue =
         TENON_TRY(Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.inputs, y, y.extents[1]));
+    if (!isLines && wantsInt8Tiles(*from.loaded, geometry))
+        return int8TilesStep(from.loaded, geometry, epilogue, std::max(from.threads, 1));
     return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Convolution>(
         from.loaded, geometry, epilogue, isLinear, std::max(from.threads, 1))}};
 }
@@ -203,6 +178,22 @@ Result<KernelSpec> buildInt8Convolution(Problem const& problem, Offer const& off
 using Int8ConvolutionFile =
     StepFile<"int8_convolution", "int8", offerInt8Convolution, stepOfInt8Convolution, buildInt8Convolution>;
 } // namespace
+
+Result<Done> LoadedInt8Convolution::load()
+{
+    Convolution const& form = layer.product;
+    std::vector<int64_t> const kernelExtents = asImage(kernel.weight(1).arg.extents);
+    if (kernelExtents.size() != 4 || form.nbGroups < 1 || kernelExtents[0] % form.nbGroups != 0)
+        return badArgument("the kernel has rank {}", kernelExtents.size());
+    weights = TENON_TRY(Int8Operand::load(kernel, 1, packingOfInt8(form, kernelExtents)));
+    isLines = readsLines(form, kernelExtents);
+    int64_t const maps = kernelExtents[0] / form.nbGroups;
+    matrix = isLines ? Int8Matrix{kernelExtents[2], kernelExtents[3] * kernelExtents[1], maps}
+                     : Int8Matrix{kernelExtents[2] * kernelExtents[3], kernelExtents[1], maps};
+    shifts = shiftsOf(matrix, form.nbGroups, weights.data());
+    factors = TENON_TRY(int8Factors(kernel, static_cast<double>(layer.inputScale), kernelExtents[0]));
+    return Done{};
+}
 
 } // namespace tenon::cpu
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"
+#include "backends/cpu/int8_winograd.h"
 
 namespace tenon::cpu
 {
@@ -11,6 +12,8 @@ namespace tenon::cpu
 #define TENON_INT8_FUNCTIONS(Row)                                                                                      \
     /* `scratch` has int8Scratch bytes. */                                                                             \
     Row(void, runInt8Gemm, (Int8Gemm const& gemm, GemmShare const& share, void* scratch))                              \
+    /* Tiles and panels of the share; `scratch` has int8TileScratch bytes. */                                          \
+    Row(void, runInt8Tiles, (Int8Tiles3x3 const& tiles, GemmShare const& share, void* scratch))                        \
     /* Output lines [first, last) of all images. */                                                                    \
     Row(void, runInt8Depthwise, (Int8Depthwise const& work, int64_t first, int64_t last))                              \
     Row(void, runInt8MaxPool, (Int8MaxPool const& pool, int64_t first, int64_t last))

@@ -14,13 +14,6 @@ namespace
 {
 constexpr std::string_view kTapsPrefix{"int8/taps/"};
 
-//! Position of an element in the panels of a matrix.
-int64_t quadPosition(Int8Matrix const& m, int64_t segment, int64_t k, int64_t column)
-{
-    int64_t const quad = (column / kPanel * m.segments + segment) * quadsOf(m.length) + k / kQuad;
-    return (quad * kPanel + column % kPanel) * kQuad + k % kQuad;
-}
-
 //! The matrices that extents are packed as; `count` of 0: they do not fit.
 struct Matrices
 {

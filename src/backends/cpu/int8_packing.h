@@ -49,6 +49,13 @@ struct Int8Matrix
     }
 };
 
+//! Position of an element in the panels of a matrix.
+constexpr int64_t quadPosition(Int8Matrix const& m, int64_t segment, int64_t k, int64_t column) noexcept
+{
+    int64_t const quad = (column / kPanel * m.segments + segment) * quadsOf(m.length) + k / kQuad;
+    return (quad * kPanel + column % kPanel) * kQuad + k % kQuad;
+}
+
 Result<PackedWeight> packInt8Weight(int32_t input, Constant const& constant, Int8Packing const& packing);
 //! Per column of `count` packed matrices −128 times its sum: see Int8Gemm.
 std::vector<int32_t> shiftsOf(Int8Matrix const& matrix, int64_t count, int8_t const* packed);

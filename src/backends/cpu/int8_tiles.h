@@ -128,7 +128,6 @@ TENON_INLINE Pairs addPairs(Pairs sum, Pairs a, Pairs b)
 {
     return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b));
 }
-TENON_INLINE void rowByRow(Pairs&, Pairs&) {}
 //! Neighbours added up: sixteen columns.
 TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
 {
@@ -166,13 +165,12 @@ TENON_INLINE Pairs noPairs()
 {
     return _mm256_setzero_si256();
 }
+//! One row after the other: see splatQuad.
 TENON_INLINE Pairs addPairs(Pairs sum, Pairs a, Pairs b)
 {
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
-}
-TENON_INLINE void rowByRow(Pairs& a, Pairs& b)
-{
-    asm volatile("" : "+x"(a), "+x"(b));
+    __m256i const products = _mm256_madd_epi16(a, b);
+    asm volatile("vpaddd %1, %0, %0" : "+x"(sum) : "x"(products));
+    return sum;
 }
 //! Neighbours added up: eight columns.
 TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
@@ -206,6 +204,7 @@ __attribute__((noinline)) void sumPairs(Int8Tile const& tile)
         for (int r = 0; r < R; ++r)
             sums[r][0] = sums[r][1] = noPairs();
         int16_t const* a = tile.wide;
+#pragma GCC unroll 2
         for (int64_t k = 0; k < tile.depth; k += kQuad, b += kPanel * kQuad, a += kQuad)
         {
             Pairs const low = widened(b);
@@ -216,7 +215,6 @@ __attribute__((noinline)) void sumPairs(Int8Tile const& tile)
                 Pairs const x = splatQuad(a + r * tile.depth);
                 sums[r][0] = addPairs(sums[r][0], x, low);
                 sums[r][1] = addPairs(sums[r][1], x, high);
-                rowByRow(sums[r][0], sums[r][1]);
             }
         }
 #pragma GCC unroll 12
