@@ -163,6 +163,24 @@ TEST(CpuInt8Convolution, everyStepOfAnEpilogue)
     }
 }
 
+//! A bias of the run, and one beside scales of 0: neither can be said in terms of the factors.
+TEST(CpuInt8Convolution, biasThatIsNoOffset)
+{
+    Int8Form const form{{1, 16, 6, 5}, 20, {1, 1}};
+    for (float const scale : {0.0F, 0.25F})
+        for (bool const isConstant : {false, true})
+        {
+            QuantizedConvolution layer = int8LayerOf(form);
+            layer.outputScale = scale;
+            layer.product.epilogue.steps = {{EpilogueKind::kRelu}};
+            std::vector<Operand> operands = int8OperandsOf(form);
+            operands[2].isConstant = isConstant;
+            if (isConstant)
+                operands[3].tensor.reals[3] = 0.0;
+            expectKernels(layer, operands, "int8", scale == 0.0F ? kReal : kWhole, Types::kFloatOnly);
+        }
+}
+
 TEST(CpuInt8Convolution, extremesDoNotSaturate)
 {
     for (double const sign : {-128.0, 127.0})

@@ -32,10 +32,11 @@ class PreparedInt8Convolution final : public HostPrepared
 {
   public:
     PreparedInt8Convolution(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry const& geometry,
-        Int8Epilogue const& epilogue, bool isLinear, int32_t threads)
+        Int8Epilogue const& epilogue, Int8Scaling scaling, bool isLinear, int32_t threads)
         : mLoaded{std::move(loaded)},
           mGeometry{geometry},
           mEpilogue{epilogue},
+          mScaling{std::move(scaling)},
           mIsLinear{isLinear},
           mThreads{threads},
           mInHeight{geometry.window.inHeight},
@@ -87,8 +88,7 @@ class PreparedInt8Convolution final : public HostPrepared
             gemm.zeros = mZeros.data();
             gemm.panels = mLoaded->weights.data() + group * mLoaded->matrix.bytes();
             gemm.shifts = mLoaded->shifts.data() + group * panelsOf(maps) * kPanel;
-            gemm.finish = mEpilogue.bind(call, 0, group * maps);
-            gemm.finish.factors = mLoaded->factors.data() + group * maps;
+            gemm.finish = mEpilogue.bind(call, mScaling, 0, group * maps);
             int8Functions().runInt8Gemm(gemm, share, scratch + lane.index * mLaneBytes);
         }
         return Done{};
@@ -98,6 +98,7 @@ class PreparedInt8Convolution final : public HostPrepared
     std::shared_ptr<LoadedInt8Convolution const> mLoaded;
     Geometry mGeometry;
     Int8Epilogue mEpilogue;
+    Int8Scaling mScaling;
     bool mIsLinear;
     int32_t mThreads;
     int64_t mInHeight;
@@ -128,12 +129,13 @@ Step stepOfInt8Convolution(StepSource<LoadedInt8Convolution> const& from)
     bool const isDense = y.extents[1] == 1 || volumeOf({y.extents.begin() + 2, y.extents.end()}) == 1;
     if (blockOf(y.layout) != 1 || (y.layout == Layout::kLinear && !isDense))
         return badArgument("its output is {}", nameOf(y.layout));
-    Int8Epilogue const epilogue =
-        TENON_TRY(Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.inputs, y, y.extents[1]));
+    Int8Epilogue epilogue = TENON_TRY(
+        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, y, y.extents[1]));
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors));
     if (!isLines && wantsInt8Tiles(*from.loaded, geometry))
-        return int8TilesStep(from.loaded, geometry, epilogue, std::max(from.threads, 1));
+        return int8TilesStep(from.loaded, geometry, epilogue, std::move(scaling), std::max(from.threads, 1));
     return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Convolution>(
-        from.loaded, geometry, epilogue, isLinear, std::max(from.threads, 1))}};
+        from.loaded, geometry, epilogue, std::move(scaling), isLinear, std::max(from.threads, 1))}};
 }
 
 std::variant<std::vector<Offer>, Refusal> offerInt8Convolution(Problem const& problem)

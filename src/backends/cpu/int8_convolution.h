@@ -31,6 +31,6 @@ struct LoadedInt8Convolution : LoadedLayer<QuantizedConvolution>
 //! 3 × 3 kernels of stride 1 where the active instruction set multiplies pairs of 16-bit numbers.
 bool wantsInt8Tiles(LoadedInt8Convolution const& loaded, Geometry const& geometry);
 Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry const& geometry,
-    Int8Epilogue const& epilogue, int32_t threads);
+    Int8Epilogue const& epilogue, Int8Scaling scaling, int32_t threads);
 
 } // namespace tenon::cpu

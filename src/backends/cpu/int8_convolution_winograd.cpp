@@ -77,7 +77,7 @@ bool wantsInt8Tiles(LoadedInt8Convolution const& loaded, Geometry const& g)
 }
 
 Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry const& geometry,
-    Int8Epilogue const& epilogue, int32_t threads)
+    Int8Epilogue const& epilogue, Int8Scaling scaling, int32_t threads)
 {
     Int8Tiles3x3 form;
     form.window = geometry.window;
@@ -88,12 +88,13 @@ Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry
     form.kernel = TENON_TRY(loaded->transformed(geometry.channels, geometry.maps));
     int64_t const tileBytes = int8TileScratch(geometry.channels, 1);
     form.block = std::clamp<int64_t>(kInt8BlockBytes / tileBytes / 6 * 6, 6, kMaxInt8Block);
-    std::vector<float> factors = loaded->factors;
-    for (float& factor : factors)
+    for (float& factor : scaling.factors)
         factor /= static_cast<float>(kInt8TileScale);
+    for (float& offset : scaling.offsets)
+        offset *= static_cast<float>(kInt8TileScale);
     int64_t const tiles = geometry.images * form.tilesY * form.tilesX;
     int64_t const laneBytes = int8TileScratch(geometry.channels, form.block);
-    auto run = [loaded = std::move(loaded), form, epilogue, factors = std::move(factors), tiles, laneBytes, threads,
+    auto run = [loaded = std::move(loaded), form, epilogue, scaling = std::move(scaling), tiles, laneBytes, threads,
                    zeros = std::vector<int8_t>(static_cast<size_t>(geometry.channels))](
                    Call const& call, Lane const& lane) {
         int32_t const lanes = std::min(lane.count, threads); // More than were prepared for have no memory.
@@ -102,8 +103,7 @@ Step int8TilesStep(std::shared_ptr<LoadedInt8Convolution const> loaded, Geometry
         Int8Tiles3x3 work = form;
         work.in = static_cast<int8_t const*>(call.inputs[0]);
         work.zeros = zeros.data();
-        work.finish = epilogue.bind(call, 0, 0);
-        work.finish.factors = factors.data();
+        work.finish = epilogue.bind(call, scaling, 0, 0);
         int8Functions().runInt8Tiles(work, shareOf(tiles, work.maps, lane.index, lanes),
             static_cast<int8_t*>(call.scratch) + lane.index * laneBytes);
     };

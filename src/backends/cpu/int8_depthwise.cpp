@@ -47,16 +47,17 @@ Step stepOfInt8Depthwise(StepSource<LoadedInt8Depthwise> const& from)
     if (layer.nbGroups != x.extents[1] || layer.nbGroups != y.extents[1])
         return badArgument("it is not depthwise");
     Geometry const geometry = geometryOf(layer, x.extents, y.extents);
-    Int8Epilogue const epilogue =
-        TENON_TRY(Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.inputs, y, y.extents[1]));
-    auto run = [loaded = from.loaded, geometry, epilogue](Call const& call, int64_t first, int64_t last) {
+    Int8Epilogue epilogue = TENON_TRY(
+        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, y, y.extents[1]));
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), from.loaded->factors));
+    auto run = [loaded = from.loaded, geometry, epilogue, scaling = std::move(scaling)](
+                   Call const& call, int64_t first, int64_t last) {
         Int8Depthwise work;
         work.window = geometry.window;
         work.channels = geometry.channels;
         work.in = static_cast<int8_t const*>(call.inputs[0]);
         work.kernel = loaded->taps.data();
-        work.finish = epilogue.bind(call, 0, 0);
-        work.finish.factors = loaded->factors.data();
+        work.finish = epilogue.bind(call, scaling, 0, 0);
         int8Functions().runInt8Depthwise(work, first, last);
     };
     return sharedStep({geometry.images * geometry.window.outHeight}, std::move(run));

@@ -1,6 +1,10 @@
 // Int8Epilogue: checking operands, and pointing at them.
 #include "backends/cpu/int8_epilogue.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace tenon::cpu
 {
 
@@ -10,10 +14,22 @@ bool readsOperand(EpilogueKind kind) noexcept
 {
     return kind == EpilogueKind::kAdd || kind == EpilogueKind::kMultiply;
 }
+
+//! The bias in terms of a factor, a whole number where it was one when the network was quantized; infinite: it has none.
+float offsetOf(float bias, float factor)
+{
+    constexpr double kMostOffset{1 << 30};
+    constexpr double kNear{1e-3};
+    double const quotient = static_cast<double>(bias) / static_cast<double>(factor);
+    if (!(std::abs(quotient) <= kMostOffset))
+        return std::numeric_limits<float>::infinity();
+    double const whole = std::nearbyint(quotient);
+    return static_cast<float>(std::abs(quotient - whole) < kNear ? whole : quotient);
+}
 } // namespace
 
-Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, float outputScale, std::span<TensorArg const> inputs,
-    TensorArg const& output, int64_t columns)
+Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, float outputScale, LayerKernel const& kernel,
+    std::span<TensorArg const> inputs, TensorArg const& output, int64_t columns)
 {
     Int8Epilogue made;
     if (epilogue.steps.size() > kMaxInt8Steps)
@@ -34,18 +50,82 @@ Result<Int8Epilogue> Int8Epilogue::make(Epilogue const& epilogue, float outputSc
         form.isInt8 = inputs[extra].dtype == DType::kINT8;
         if (!form.isInt8 && inputs[extra].dtype != DType::kFLOAT)
             return badArgument("operand {} of the epilogue is neither int8 nor float32", extra);
+        form.alpha = form.isInt8 ? step.alpha : 1.0F;
         form.rowStride = columns;
         made.mInputs[at] = extra++;
     }
     made.mInverse = outputScale == 0.0F ? 0.0F : 1.0F / outputScale;
     made.mColumns = columns;
     made.mHasBias = isPresent(inputs, 2);
+    made.divideSegments(outputScale, !made.mHasBias || kernel.weight(2).isConstant());
     return made;
 }
 
-Int8Finish Int8Epilogue::bind(Call const& call, int64_t row, int64_t column) const noexcept
+//! Up to where they are rounded, numbers are kept in terms of the scale that they are rounded to: one factor stands for
+//! a product with a scale and a division by another, as in engines that multiply integers.
+void Int8Epilogue::divideSegments(float outputScale, bool isBiasKnown)
+{
+    int64_t first{0};
+    for (int64_t end = 0; end <= mStepCount; ++end)
+    {
+        bool const isLast = end == mStepCount;
+        if (!isLast && mSteps[static_cast<size_t>(end)].kind != EpilogueKind::kRound)
+            continue;
+        float const scale = isLast ? outputScale : mSteps[static_cast<size_t>(end)].alpha;
+        std::span<Int8Step> const segment{
+            mSteps.data() + first, static_cast<size_t>(std::max<int64_t>(end - first, 0))};
+        bool const isLinear = std::ranges::all_of(segment, [](Int8Step const& step) {
+            return step.kind == EpilogueKind::kRelu || step.kind == EpilogueKind::kClip
+                || step.kind == EpilogueKind::kAdd;
+        });
+        bool const readsReals = std::ranges::any_of(
+            segment, [](Int8Step const& step) { return step.kind == EpilogueKind::kAdd && !step.isInt8; });
+        if (scale > 0.0F && isLinear && !readsReals && (first > 0 || isBiasKnown))
+        {
+            for (Int8Step& step : segment)
+            {
+                step.alpha /= scale;
+                step.beta /= scale;
+            }
+            if (first > 0)
+                mSteps[static_cast<size_t>(first - 1)].alpha /= scale;
+            else
+                mDivisor = scale;
+            (isLast ? mInverse : mSteps[static_cast<size_t>(end)].beta) = 1.0F;
+        }
+        first = end + 1;
+    }
+}
+
+Result<Int8Scaling> Int8Epilogue::scalingOf(LayerKernel const& kernel, std::vector<float> factors)
+{
+    Int8Scaling scaling{std::move(factors), {}, {}};
+    LoadedWeight const& bias = kernel.weight(2);
+    if (mHasBias && bias.isConstant())
+    {
+        size_t const count = scaling.factors.size();
+        if (bias.arg.dtype != DType::kFLOAT || !bias.packing.empty() || bias.arg.bytes < count * sizeof(float))
+            return badArgument("the bias does not have {} elements of float32", count);
+        auto const* const from = static_cast<float const*>(bias.arg.data);
+        for (size_t c = 0; c < count; ++c)
+        {
+            scaling.offsets.push_back(offsetOf(from[c], scaling.factors[c]));
+            scaling.biases.push_back(from[c] / mDivisor);
+        }
+        bool const isKnown = std::ranges::all_of(scaling.offsets, [](float offset) { return std::isfinite(offset); });
+        (isKnown ? scaling.biases : scaling.offsets).clear();
+        mHasBias = false;
+    }
+    for (float& factor : scaling.factors)
+        factor /= mDivisor;
+    return scaling;
+}
+
+Int8Finish Int8Epilogue::bind(Call const& call, Int8Scaling const& scaling, int64_t row, int64_t column) const noexcept
 {
     Int8Finish finish;
+    finish.factors = scaling.factors.data() + column;
+    finish.offsets = scaling.offsets.empty() ? nullptr : scaling.offsets.data() + column;
     int64_t const at = row * mColumns + column;
     finish.steps = mSteps;
     finish.stepCount = mStepCount;
@@ -54,7 +134,9 @@ Int8Finish Int8Epilogue::bind(Call const& call, int64_t row, int64_t column) con
             finish.steps[i].extra = static_cast<uint8_t const*>(call.inputs[mInputs[i]])
                 + at * (mSteps[i].isInt8 ? 1 : static_cast<int64_t>(sizeof(float)));
     finish.inverse = mInverse;
-    finish.bias = mHasBias ? static_cast<float const*>(call.inputs[2]) + column : nullptr;
+    finish.bias = mHasBias       ? static_cast<float const*>(call.inputs[2]) + column
+        : scaling.biases.empty() ? nullptr
+                                 : scaling.biases.data() + column;
     finish.c =
         static_cast<uint8_t*>(call.outputs[0]) + at * (mInverse != 0.0F ? 1 : static_cast<int64_t>(sizeof(float)));
     finish.cStride = mColumns;

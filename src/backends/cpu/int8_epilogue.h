@@ -9,19 +9,32 @@
 namespace tenon::cpu
 {
 
+//! Numbers per output channel that sums are made real with.
+struct Int8Scaling
+{
+    std::vector<float> factors;
+    std::vector<float> offsets; //!< The bias in terms of the factors; empty: it is none, or cannot be said so.
+    std::vector<float> biases;  //!< A known bias that cannot be an offset.
+};
+
 class Int8Epilogue
 {
   public:
     //! Extra operands lie as the output does, whose rows have `columns` elements.
-    static Result<Int8Epilogue> make(Epilogue const& epilogue, float outputScale, std::span<TensorArg const> inputs,
-        TensorArg const& output, int64_t columns);
-    //! From row `row` and column `column` of the output on; scales are the caller's.
-    Int8Finish bind(Call const& call, int64_t row, int64_t column) const noexcept;
+    static Result<Int8Epilogue> make(Epilogue const& epilogue, float outputScale, LayerKernel const& kernel,
+        std::span<TensorArg const> inputs, TensorArg const& output, int64_t columns);
+    //! `factors` for what this epilogue expects; a constant bias becomes offsets, and is not read again.
+    Result<Int8Scaling> scalingOf(LayerKernel const& kernel, std::vector<float> factors);
+    //! From row `row` and column `column` of the output on.
+    Int8Finish bind(Call const& call, Int8Scaling const& scaling, int64_t row, int64_t column) const noexcept;
 
   private:
+    void divideSegments(float outputScale, bool isBiasKnown);
+
     std::array<Int8Step, kMaxInt8Steps> mSteps;
     std::array<size_t, kMaxInt8Steps> mInputs{};
     int64_t mStepCount{0};
+    float mDivisor{1.0F}; //!< Of the first factors: the scale that the sums are rounded to first.
     float mInverse{0.0F};
     int64_t mColumns{0};
     bool mHasBias{false};

@@ -77,7 +77,7 @@ TENON_INLINE F16 loadExtra(Int8Step const& step, int64_t row, int64_t column, in
     if (!step.isInt8)
         return loadColumns(static_cast<float const*>(step.extra) + at, count);
     auto const* const p = static_cast<int8_t const*>(step.extra) + at;
-    return (count == kLanes ? loadNumbers(p) : loadNumbers(p, count)) * splat(step.alpha);
+    return count == kLanes ? loadNumbers(p) : loadNumbers(p, count);
 }
 
 //! V vectors of sums of one row, the last of which has `last` columns.
@@ -88,8 +88,11 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, i
     for (int v = 0; v < V; ++v)
     {
         int64_t const at = column + v * kLanes;
-        F16 const bias = f.bias == nullptr ? zero() : loadColumns(f.bias + at, v == V - 1 ? last : kLanes);
-        x[v] = fma(x[v], loadColumns(f.factors + at, v == V - 1 ? last : kLanes), bias);
+        int64_t const count = v == V - 1 ? last : kLanes;
+        if (f.offsets != nullptr)
+            x[v] = x[v] + loadColumns(f.offsets + at, count);
+        F16 const bias = f.bias == nullptr ? zero() : loadColumns(f.bias + at, count);
+        x[v] = fma(x[v], loadColumns(f.factors + at, count), bias);
     }
     for (int64_t i = 0; i < f.stepCount; ++i)
     {
@@ -101,12 +104,12 @@ TENON_INLINE void finishVectors(Int8Finish const& f, F16 (&x)[V], int64_t row, i
         case EpilogueKind::kAdd:
 #pragma GCC unroll 4
             for (int v = 0; v < V; ++v)
-                x[v] = x[v] + loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes);
+                x[v] = fma(loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes), alpha, x[v]);
             break;
         case EpilogueKind::kMultiply:
 #pragma GCC unroll 4
             for (int v = 0; v < V; ++v)
-                x[v] = x[v] * loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes);
+                x[v] = x[v] * (loadExtra(step, row, column + v * kLanes, v == V - 1 ? last : kLanes) * alpha);
             break;
 #define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
     case EpilogueKind::k##Name:                                                                                        \

@@ -38,10 +38,11 @@ struct Int8Step
     void const* extra{nullptr};
 };
 
-//! What becomes of sums.
+//! What becomes of sums: (sum + offset) · factor + bias to begin with.
 struct Int8Finish
 {
     float const* factors{nullptr}; //!< Per column.
+    float const* offsets{nullptr}; //!< Per column; null: none.
     float const* bias{nullptr};    //!< Per column; null: none.
     std::array<Int8Step, kMaxInt8Steps> steps;
     int64_t stepCount{0};

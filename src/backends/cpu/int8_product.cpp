@@ -110,10 +110,11 @@ class PreparedInt8Product final : public HostPrepared
 {
   public:
     PreparedInt8Product(std::shared_ptr<LoadedInt8Product const> loaded, Int8Shapes shapes,
-        Int8Epilogue const& epilogue, int32_t threads)
+        Int8Epilogue const& epilogue, Int8Scaling scaling, int32_t threads)
         : mLoaded{std::move(loaded)},
           mShapes{std::move(shapes)},
           mEpilogue{epilogue},
+          mScaling{std::move(scaling)},
           mThreads{threads},
           mLaneBytes{int8Scratch(1, mShapes.b.length)},
           mPanels{panelsOf(mShapes.b.columns)}
@@ -123,10 +124,6 @@ class PreparedInt8Product final : public HostPrepared
             mPackedBytes = mShapes.countOfB * mShapes.b.bytes();
             mShiftBytes = mShapes.countOfB * mPanels * kPanel * static_cast<int64_t>(sizeof(int32_t));
         }
-        bool const isOne = mLoaded->scales.size() == 1;
-        mFactors.assign(static_cast<size_t>(mShapes.b.columns), isOne ? mLoaded->scales[0] : 0.0F);
-        if (!isOne)
-            mFactors = mLoaded->scales;
     }
     bool isCollective() const noexcept override
     {
@@ -171,8 +168,7 @@ class PreparedInt8Product final : public HostPrepared
             int64_t const matrix = mShapes.ofB[i];
             gemm.panels = (mLoaded->weights ? mLoaded->weights->data() : packed) + matrix * mShapes.b.bytes();
             gemm.shifts = (mLoaded->weights ? mLoaded->shifts.data() : shifts) + matrix * mPanels * kPanel;
-            gemm.finish = mEpilogue.bind(call, static_cast<int64_t>(i) * mShapes.rows, 0);
-            gemm.finish.factors = mFactors.data();
+            gemm.finish = mEpilogue.bind(call, mScaling, static_cast<int64_t>(i) * mShapes.rows, 0);
             int8Functions().runInt8Gemm(gemm, share, scratch);
         }
     }
@@ -194,12 +190,12 @@ class PreparedInt8Product final : public HostPrepared
     std::shared_ptr<LoadedInt8Product const> mLoaded;
     Int8Shapes mShapes;
     Int8Epilogue mEpilogue;
+    Int8Scaling mScaling;
     int32_t mThreads;
     int64_t mLaneBytes;
     int64_t mPanels;
     int64_t mPackedBytes{0};
     int64_t mShiftBytes{0};
-    std::vector<float> mFactors;
 };
 
 Step stepOfInt8Product(StepSource<LoadedInt8Product> const& from)
@@ -212,10 +208,13 @@ Step stepOfInt8Product(StepSource<LoadedInt8Product> const& from)
     int64_t const columns = shapes.b.columns;
     if (shapes.ofA.empty() || (from.loaded->scales.size() != 1 && std::ssize(from.loaded->scales) != columns))
         return badArgument("the kernel has {} scales for {} columns", from.loaded->scales.size(), columns);
-    Int8Epilogue const epilogue =
-        TENON_TRY(Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.inputs, out, columns));
-    return Step{std::shared_ptr<Prepared const>{
-        std::make_shared<PreparedInt8Product>(from.loaded, std::move(shapes), epilogue, std::max(from.threads, 1))}};
+    Int8Epilogue epilogue = TENON_TRY(
+        Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, out, columns));
+    std::vector<float> factors = from.loaded->scales;
+    factors.resize(static_cast<size_t>(columns), factors.front());
+    Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), std::move(factors)));
+    return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Product>(
+        from.loaded, std::move(shapes), epilogue, std::move(scaling), std::max(from.threads, 1))}};
 }
 
 std::variant<std::vector<Offer>, Refusal> offerInt8Product(Problem const& problem)
