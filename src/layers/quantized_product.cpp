@@ -27,9 +27,16 @@ std::vector<int32_t> inputsOfProduct(int32_t count)
 }
 } // namespace
 
+bool isInt8Scale(float scale) noexcept
+{
+    constexpr float kLeast{0x1p-100F};
+    constexpr float kMost{0x1p100F};
+    return scale >= kLeast && scale <= kMost;
+}
+
 Result<Done> QuantizedScales::verify() const
 {
-    if (!std::isfinite(input) || input == 0.0F || !std::isfinite(output) || output < 0.0F)
+    if (!isInt8Scale(std::abs(input)) || (output != 0.0F && !isInt8Scale(output)))
         return badArgument("has scales {} and {}", input, output);
     return Done{};
 }

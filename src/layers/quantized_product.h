@@ -31,6 +31,9 @@ struct KernelChannels
     }
 };
 
+//! Whether kernels can multiply by it and by its reciprocal: neither is near the ends of float32.
+bool isInt8Scale(float scale) noexcept;
+
 //! Fields of a layer around a product whose own rules see float32 operands.
 struct QuantizedScales
 {

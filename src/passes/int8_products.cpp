@@ -36,7 +36,7 @@ std::optional<float> quantizingScale(Graph const& graph, Node const& node)
         || graph.typeOf(node.input(0)).dtype != DType::kFLOAT)
         return std::nullopt;
     std::optional<double> const scale = scalarOf(graph, node.input(1));
-    return scale ? std::optional{static_cast<float>(*scale)} : std::nullopt;
+    return scale && isInt8Scale(static_cast<float>(*scale)) ? std::optional{static_cast<float>(*scale)} : std::nullopt;
 }
 
 std::optional<Int8Product> int8ProductOf(Node const* node)

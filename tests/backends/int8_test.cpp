@@ -205,7 +205,8 @@ TEST(CpuInt8Product, matricesAndBatches)
     for (bool const isConstant : {true, false})
         for (bool const isTransposed : {false, true})
             for (Case const& each : {Case{{5, 7}, {7, 40}}, {{1, 128}, {128, 65}}, {{3, 5, 16}, {3, 16, 9}},
-                     {{3, 50, 37}, {1, 37, 48}}, {{2, 3, 4, 6}, {2, 1, 6, 5}}, {{1, 2, 4, 6}, {3, 2, 6, 20}}})
+                     {{3, 50, 37}, {1, 37, 48}}, {{2, 3, 4, 6}, {2, 1, 6, 5}}, {{1, 2, 4, 6}, {3, 2, 6, 20}},
+                     {{0, 5, 16}, {0, 16, 9}}, {{0, 5, 16}, {1, 16, 9}}, {{5, 0}, {0, 40}}, {{2, 3, 0}, {2, 0, 17}}})
             {
                 QuantizedMatrixMultiply layer;
                 layer.inputScale = 0.02F;

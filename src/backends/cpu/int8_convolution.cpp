@@ -185,8 +185,9 @@ Result<Done> LoadedInt8Convolution::load()
 {
     Convolution const& form = layer.product;
     std::vector<int64_t> const kernelExtents = asImage(kernel.weight(1).arg.extents);
-    if (kernelExtents.size() != 4 || form.nbGroups < 1 || kernelExtents[0] % form.nbGroups != 0)
-        return badArgument("the kernel has rank {}", kernelExtents.size());
+    if (kernelExtents.size() != 4 || form.nbGroups < 1 || kernelExtents[0] < form.nbGroups
+        || kernelExtents[0] % form.nbGroups != 0)
+        return badArgument("the kernel does not have four extents and {} groups of maps", form.nbGroups);
     weights = TENON_TRY(Int8Operand::load(kernel, 1, packingOfInt8(form, kernelExtents)));
     isLines = readsLines(form, kernelExtents);
     int64_t const maps = kernelExtents[0] / form.nbGroups;

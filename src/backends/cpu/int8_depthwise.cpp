@@ -22,7 +22,7 @@ struct LoadedInt8Depthwise : LoadedLayer<QuantizedConvolution>
         LoadedWeight const& weight = kernel.weight(1);
         std::vector<int64_t> const e = asImage(weight.arg.extents);
         if (!weight.isConstant() || !weight.packing.empty() || weight.arg.dtype != DType::kINT8 || e.size() != 4
-            || e[1] != 1 || weight.arg.bytes < static_cast<size_t>(volumeOf(e)))
+            || e[1] != 1 || volumeOf(e) < 1 || weight.arg.bytes < static_cast<size_t>(volumeOf(e)))
             return badArgument("the kernel is not a constant of int8 for each channel");
         auto const* const from = static_cast<int8_t const*>(weight.arg.data);
         int64_t const count = e[2] * e[3];

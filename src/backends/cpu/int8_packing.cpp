@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 namespace tenon::cpu
 {
@@ -14,34 +15,35 @@ namespace
 {
 constexpr std::string_view kTapsPrefix{"int8/taps/"};
 
-//! The matrices that extents are packed as; `count` of 0: they do not fit.
+//! The matrices that extents are packed as.
 struct Matrices
 {
     Int8Matrix form;
     int64_t count{0};
 };
 
-Matrices matricesOf(Int8Packing const& packing, std::vector<int64_t> const& given)
+//! None where the extents do not fit the packing.
+std::optional<Matrices> matricesOf(Int8Packing const& packing, std::vector<int64_t> const& given)
 {
     using Kind = Int8Packing::Kind;
     if (tenon::bytesOf(DType::kFLOAT, Layout::kLinear, given) < 0)
-        return {};
+        return std::nullopt;
     if (packing.kind == Kind::kColumns || packing.kind == Kind::kColumnsTransposed)
     {
         if (given.size() < 2)
-            return {};
+            return std::nullopt;
         bool const isTransposed = packing.kind == Kind::kColumnsTransposed;
         int64_t const last = given[given.size() - 1];
         int64_t const other = given[given.size() - 2];
         int64_t const count = volumeOf({given.begin(), given.end() - 2});
-        return {{1, isTransposed ? last : other, isTransposed ? other : last}, count};
+        return Matrices{{1, isTransposed ? last : other, isTransposed ? other : last}, count};
     }
     std::vector<int64_t> const e = asImage(given);
     if (e.size() != 4 || e[0] % packing.groups != 0)
-        return {};
+        return std::nullopt;
     if (packing.kind == Kind::kLines)
-        return {{e[2], e[3] * e[1], e[0]}, 1};
-    return {{e[2] * e[3], e[1], e[0] / packing.groups}, packing.groups};
+        return Matrices{{e[2], e[3] * e[1], e[0]}, 1};
+    return Matrices{{e[2] * e[3], e[1], e[0] / packing.groups}, packing.groups};
 }
 
 //! visit(position in the packed form), elements in row-major order.
@@ -49,7 +51,10 @@ template <typename Visit>
 void forEachElement(Int8Packing const& packing, std::vector<int64_t> const& given, Visit const& visit)
 {
     using Kind = Int8Packing::Kind;
-    auto const [m, count] = matricesOf(packing, given);
+    std::optional<Matrices> const matrices = matricesOf(packing, given);
+    if (!matrices || std::ranges::find(given, 0) != given.end())
+        return; // No elements, however long a plan says that the other axes are.
+    auto const [m, count] = *matrices;
     if (packing.kind == Kind::kColumns || packing.kind == Kind::kColumnsTransposed)
     {
         bool const isTransposed = packing.kind == Kind::kColumnsTransposed;
@@ -112,8 +117,8 @@ Result<Int8Packing> Int8Packing::ofName(std::string_view name)
 
 int64_t Int8Packing::size(std::vector<int64_t> const& extents) const
 {
-    auto const [form, count] = matricesOf(*this, extents);
-    return count == 0 ? -1 : count * form.bytes();
+    std::optional<Matrices> const matrices = matricesOf(*this, extents);
+    return matrices ? matrices->count * matrices->form.bytes() : -1;
 }
 
 void Int8Packing::pack(std::vector<int64_t> const& extents, int8_t const* plain, int8_t* packed) const

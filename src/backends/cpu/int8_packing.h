@@ -70,7 +70,7 @@ class Int8Operand
 {
   public:
     static Result<Int8Operand> load(LayerKernel const& kernel, size_t input, Int8Packing const& packing);
-    //! A constant operand of float32.
+    //! A constant operand of int8.
     int8_t const* data() const noexcept
     {
         return mData;

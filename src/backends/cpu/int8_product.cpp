@@ -96,11 +96,12 @@ struct LoadedInt8Product : LoadedLayer<QuantizedMatrixMultiply>
         if (!kernel.weight(1).isConstant() || b.size() < 2)
             return Done{};
         weights = TENON_TRY(Int8Operand::load(kernel, 1, packingOfInt8Product(layer.product)));
-        Int8Shapes const shapes = TENON_TRY(int8ShapesOf(layer.product, b, b)); // Of b alone.
+        if (std::ranges::find(b, 0) != b.end())
+            return Done{}; // No elements, however many matrices or columns a plan says that there are.
         bool const isTransposed = layer.product.operation1 == MatrixOperation::kTRANSPOSE;
-        Int8Matrix matrix = shapes.b;
-        matrix.length = b[b.size() - (isTransposed ? 1 : 2)];
-        shifts = shiftsOf(matrix, shapes.countOfB, weights->data());
+        int64_t const length = b[b.size() - (isTransposed ? 1 : 2)];
+        int64_t const columns = b[b.size() - (isTransposed ? 2 : 1)];
+        shifts = shiftsOf({1, length, columns}, volumeOf({b.begin(), b.end() - 2}), weights->data());
         return Done{};
     }
 };
@@ -119,7 +120,9 @@ class PreparedInt8Product final : public HostPrepared
           mLaneBytes{int8Scratch(1, mShapes.b.length)},
           mPanels{panelsOf(mShapes.b.columns)}
     {
-        if (!mLoaded->weights)
+        if (mShapes.b.length == 0)
+            mNoShifts.assign(static_cast<size_t>(mPanels * kPanel), 0);
+        else if (!mLoaded->weights)
         {
             mPackedBytes = mShapes.countOfB * mShapes.b.bytes();
             mShiftBytes = mShapes.countOfB * mPanels * kPanel * static_cast<int64_t>(sizeof(int32_t));
@@ -135,6 +138,8 @@ class PreparedInt8Product final : public HostPrepared
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
     {
+        if (mShapes.ofA.empty())
+            return Done{}; // An empty batch.
         auto* const scratch = static_cast<int8_t*>(call.scratch);
         int8_t* const packed = scratch + mThreads * mLaneBytes;
         auto* const shifts = reinterpret_cast<int32_t*>(packed + mPackedBytes);
@@ -167,7 +172,9 @@ class PreparedInt8Product final : public HostPrepared
             gemm.aStride = mShapes.b.length;
             int64_t const matrix = mShapes.ofB[i];
             gemm.panels = (mLoaded->weights ? mLoaded->weights->data() : packed) + matrix * mShapes.b.bytes();
-            gemm.shifts = (mLoaded->weights ? mLoaded->shifts.data() : shifts) + matrix * mPanels * kPanel;
+            gemm.shifts = !mNoShifts.empty()
+                ? mNoShifts.data()
+                : (mLoaded->weights ? mLoaded->shifts.data() : shifts) + matrix * mPanels * kPanel;
             gemm.finish = mEpilogue.bind(call, mScaling, static_cast<int64_t>(i) * mShapes.rows, 0);
             int8Functions().runInt8Gemm(gemm, share, scratch);
         }
@@ -196,6 +203,7 @@ class PreparedInt8Product final : public HostPrepared
     int64_t mPanels;
     int64_t mPackedBytes{0};
     int64_t mShiftBytes{0};
+    std::vector<int32_t> mNoShifts; //!< Of a panel row: sums of no products begin with 0.
 };
 
 Step stepOfInt8Product(StepSource<LoadedInt8Product> const& from)
@@ -206,12 +214,12 @@ Step stepOfInt8Product(StepSource<LoadedInt8Product> const& from)
     TensorArg const& out = from.outputs[0];
     Int8Shapes shapes = TENON_TRY(int8ShapesOf(layer, from.inputs[0].extents, from.inputs[1].extents));
     int64_t const columns = shapes.b.columns;
-    if (shapes.ofA.empty() || (from.loaded->scales.size() != 1 && std::ssize(from.loaded->scales) != columns))
+    if (from.loaded->scales.size() != 1 && std::ssize(from.loaded->scales) != columns)
         return badArgument("the kernel has {} scales for {} columns", from.loaded->scales.size(), columns);
     Int8Epilogue epilogue = TENON_TRY(
         Int8Epilogue::make(layer.epilogue, from.layer().outputScale, from.kernel(), from.inputs, out, columns));
     std::vector<float> factors = from.loaded->scales;
-    factors.resize(static_cast<size_t>(columns), factors.front());
+    factors.resize(static_cast<size_t>(columns), factors.empty() ? 0.0F : factors.front());
     Int8Scaling scaling = TENON_TRY(epilogue.scalingOf(from.kernel(), std::move(factors)));
     return Step{std::shared_ptr<Prepared const>{std::make_shared<PreparedInt8Product>(
         from.loaded, std::move(shapes), epilogue, std::move(scaling), std::max(from.threads, 1))}};
