@@ -1279,6 +1279,23 @@ def int8_products():
          as_type(sums * factor * np.float64(one) * 0.5, bias))  # fmt: skip
 
 
+def weight_only_products():
+    """Weights of few bits with a scale per block of their column."""
+    kind = "WeightOnlyProduct"
+    a, bias = uniform("wop_a", 2, 3, 8), uniform("wop_b", 5)
+    scales = uniform("wop_s", 2, 5, low=0.01, high=0.1)
+    for name, type_, low, high in (("int8", None, -128, 128), ("int4", "int4", -8, 8)):
+        weights = integers(f"wop_{name}", 8, 5, low=low, high=high, dtype=np.int8)
+        real = weights.astype(np.float64) * scales.astype(np.float64).repeat(4, 0)
+        sums = a.astype(np.float64) @ real
+        given = Typed(weights, type_) if type_ else weights
+        case(kind, f"{name}Blocks", {"alpha": 0.5}, [a, given, scales, bias], as_type(sums * 0.5 + bias, bias))
+        given = Typed(weights.T, type_) if type_ else np.ascontiguousarray(weights.T)
+        fields = {"IsTransposed": True, "epilogue": {"steps": [{"kind": 2}]}}
+        operands = [a, given, np.ascontiguousarray(scales.T), None]
+        case(kind, f"{name}TransposedThenRelu", fields, operands, as_type(np.maximum(sums, 0), bias))
+
+
 def dynamic_quantizations():
     x = uniform("dqx", 3, 32, low=-5, high=5)
     x[1, :16] = 0
@@ -1416,6 +1433,7 @@ def main():
         ragged,
         quantizations,
         int8_products,
+        weight_only_products,
         dynamic_quantizations,
         transformers,
         recurrences,
