@@ -35,7 +35,7 @@ constexpr Held kHeld[]{
     {TensorProto::FLOAT8E8M0, DataType::kFLOAT, 8, false, 0, -127, 0x1p127, false, true},
 };
 
-bool isLess(Value const& x)
+bool isWide(Value const& x)
 {
     return x.type() == DataType::kINT64;
 }
@@ -47,7 +47,7 @@ Value wrapped(Node& node, Value const& x, Held const& held)
     {
         return node.cast(x, held.type);
     }
-    DataType const wide = held.bits == 32 || isLess(x) ? DataType::kINT64 : DataType::kINT32;
+    DataType const wide = held.bits == 32 || isWide(x) ? DataType::kINT64 : DataType::kINT32;
     auto const mask = static_cast<double>((int64_t{1} << held.bits) - 1);
     auto const half = static_cast<double>(int64_t{1} << (held.bits - 1));
     Value result = node.cast(x, wide);

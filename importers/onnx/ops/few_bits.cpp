@@ -125,7 +125,8 @@ Value sumsOfBlocks(Node& node, Value const& a, FewBits const& f)
     return node.reduce(reshapeTo(node, a, extents), ReduceOperation::kSUM, {a.rank()}, false);
 }
 
-Outputs importMatMulNBits(Node& node)
+//! Weights as they are stored, which kernels read.
+Outputs importAsStored(Node& node)
 {
     FewBits const f = fewBitsOf(node);
     Value const a = node.in(0);
@@ -147,6 +148,130 @@ Outputs importMatMulNBits(Node& node)
         result = node.binary(result, shift, ElementWiseOperation::kSUB);
     }
     return {node.has(5) ? node.binary(result, node.in(5), ElementWiseOperation::kSUM) : result};
+}
+
+//! The numbers of a packed list of `bits` each, lowest first, row by row.
+std::vector<int8_t> unpacked(std::vector<int64_t> const& bytes, int64_t rows, int64_t each, int64_t bits)
+{
+    int64_t const perByte = 8 / bits;
+    int64_t const width = (each + perByte - 1) / perByte;
+    int64_t const mask = (int64_t{1} << bits) - 1;
+    std::vector<int8_t> numbers;
+    numbers.reserve(static_cast<size_t>(rows * each));
+    for (int64_t row = 0; row < rows; ++row)
+    {
+        for (int64_t i = 0; i < each; ++i)
+        {
+            int64_t const byte = bytes[static_cast<size_t>(row * width + i / perByte)];
+            numbers.push_back(static_cast<int8_t>((byte >> (i % perByte * bits)) & mask));
+        }
+    }
+    return numbers;
+}
+
+//! The layer's scales are above 0: a sign moves into the numbers, and where the scale is 0 these are.
+Value positiveScales(Node& node, Value const& given, Shape const& dims, int64_t block, std::vector<int8_t>& numbers)
+{
+    if (!given.isConstant())
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits with scales that are not known");
+    }
+    std::vector<double> scales = numbersOf(given.constant());
+    for (size_t i = 0; i < scales.size(); ++i)
+    {
+        int const sign = scales[i] < 0.0 ? -1 : scales[i] > 0.0 ? 1 : 0;
+        scales[i] = sign == 0 ? 1.0 : std::abs(scales[i]);
+        auto const first = numbers.begin() + static_cast<int64_t>(i) * block;
+        std::transform(first, first + block, first, [sign](int8_t n) { return static_cast<int8_t>(n * sign); });
+    }
+    return node.numbers(scales, dims, given.type());
+}
+
+//! As int4 where all of them fit.
+Value fewBits(Node& node, std::vector<int8_t> const& numbers, Shape const& dims)
+{
+    Model& model = node.network().model;
+    bool const fit = std::all_of(numbers.begin(), numbers.end(), [](int8_t n) { return n >= -8 && n <= 7; });
+    if (!fit || dims.back() % 2 != 0)
+    {
+        return node.named(model.own(DataType::kINT8, dims, numbers), "weights");
+    }
+    std::vector<uint8_t> packed(numbers.size() / 2);
+    for (size_t i = 0; i < packed.size(); ++i)
+    {
+        auto const low = static_cast<uint8_t>(numbers[2 * i]) & 0xFU;
+        auto const high = static_cast<uint8_t>(numbers[2 * i + 1]) & 0xFU;
+        packed[i] = static_cast<uint8_t>(low | high << 4U);
+    }
+    return node.named(model.own(DataType::kINT4, dims, packed), "weights");
+}
+
+//! With zero points taken off the numbers, which then may be of int8, and signs of scales moved into them.
+Outputs importCentred(Node& node)
+{
+    if (node.has(4))
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE, "an order of its groups (g_idx)");
+    }
+    int64_t const rows = node.intOr("N", 0);
+    int64_t const columns = node.intOr("K", 0);
+    int64_t const bits = node.intOr("bits", 4);
+    int64_t const block = node.intOr("block_size", 32);
+    Constant const& packed = node.constant(1, "weights");
+    bool const isKnown = bits == 4 || bits == 2;
+    int64_t const blocks = block > 0 ? (columns + block - 1) / block : 0;
+    if (!isKnown || rows < 1 || columns < 1 || blocks < 1 || packed.count != rows * blocks * block * bits / 8
+        || packed.type != DataType::kUINT8)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR,
+            fmt::format("MatMulNBits of {} x {} in blocks of {} with {} bits", rows, columns, block, bits));
+    }
+    std::vector<int8_t> const numbers = unpacked(integersOf(packed), rows * blocks, block, bits);
+    std::vector<int8_t> zeros(static_cast<size_t>(rows * blocks), static_cast<int8_t>(1 << (bits - 1)));
+    if (node.has(3))
+    {
+        if (node.in(3).type() != DataType::kUINT8)
+        {
+            fail(ErrorCode::kUNSUPPORTED_NODE_INPUT, "MatMulNBits whose zero points are no packed integers");
+        }
+        Constant const& given = node.constant(3, "zero points");
+        int64_t const perByte = 8 / bits;
+        if (given.count != rows * ((blocks + perByte - 1) / perByte))
+        {
+            fail(ErrorCode::kINVALID_NODE, fmt::format("MatMulNBits with {} bytes of zero points", given.count));
+        }
+        zeros = unpacked(integersOf(given), rows, blocks, bits);
+    }
+    std::vector<int8_t> centred(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i)
+    {
+        centred[i] = static_cast<int8_t>(numbers[i] - zeros[i / static_cast<size_t>(block)]);
+    }
+    Value const scales = positiveScales(node, node.in(2), {rows, blocks}, block, centred);
+    Quantization const q{.x = fewBits(node, centred, {rows, blocks * block}),
+        .scale = scales,
+        .zeroPoint = {},
+        .axis = 1,
+        .blockSize = block};
+    Value weights = dequantize(node, q, node.in(0).type());
+    weights = blocks * block == columns ? weights : sliceAxis(node, weights, 1, 0, columns);
+    Value const a = node.in(0);
+    std::vector<Value> const both = node.withEqualRanks({a, weights});
+    Value result = node.output(node.api().addMatrixMultiply(node.tensor(both[0]), MatrixOperation::kNONE,
+                                   node.tensor(both[1]), MatrixOperation::kTRANSPOSE),
+        "product");
+    return {node.has(5) ? node.binary(result, node.in(5), ElementWiseOperation::kSUM) : result};
+}
+
+//! A times the transpose of weights in blocks of few bits: [n, blocks, bytes] with a scale per block.
+Outputs importMatMulNBits(Node& node)
+{
+    int64_t const block = node.intOr("block_size", 0);
+    int64_t const bits = node.intOr("bits", 4);
+    bool const isWhole = block > 0 && node.intOr("K", 0) % block == 0 && (bits == 4 || bits == 8);
+    std::vector<double> const scales = numbersOf(node.constant(2, "scales"));
+    bool const isPositive = std::all_of(scales.begin(), scales.end(), [](double scale) { return scale > 0.0; });
+    return isWhole && isPositive ? importAsStored(node) : importCentred(node);
 }
 
 constexpr Operator kFewBitsTable[]{

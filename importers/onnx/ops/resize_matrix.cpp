@@ -135,6 +135,20 @@ std::vector<double> weightsOf(ResizeMatrix const& form, ResizeAxis const& axis, 
     return weights;
 }
 
+//! x where each output of the axis is one element of it.
+Value pickedAlong(Node& node, Value const& x, int32_t axis, ResizeMatrix const& form)
+{
+    ResizeAxis const& own = form.axes[static_cast<size_t>(axis)];
+    std::vector<double> indices;
+    for (int64_t o = 0; o < own.out; ++o)
+    {
+        int64_t const index = nearestOf(sourceOf(own, form.coordinates, o), form.rounding);
+        indices.push_back(static_cast<double>(std::clamp<int64_t>(index, 0, own.in - 1)));
+    }
+    Value const numbers = node.numbers(indices, {own.out}, DataType::kINT64);
+    return node.output(node.api().addGather(node.tensor(x), node.tensor(numbers), axis), "picked");
+}
+
 //! x with the axis, moved last, multiplied by the transpose of the weights.
 Value resizedAlong(Node& node, Value const& x, int32_t axis, Value const& weights)
 {
@@ -154,26 +168,29 @@ Value resizedAlong(Node& node, Value const& x, int32_t axis, Value const& weight
 Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
 {
     DataType const type = given.type();
-    Value result = node.cast(given, DataType::kFLOAT);
+    bool const isNearest = form.mode == "nearest"; // Elements as they are, infinite ones and large integers, too.
+    Value result = isNearest ? given : node.cast(given, DataType::kFLOAT);
     Value outside;
     for (size_t i = 0; i < form.axes.size(); ++i)
     {
         ResizeAxis const& axis = form.axes[i];
+        bool const isWhole = axis.start == 0.0 && axis.end == 1.0;
+        if ((axis.in == axis.out && axis.scale == 1.0 && isWhole) || (axis.in == 1 && axis.out == 1))
+        {
+            continue;
+        }
         if (axis.in < 1 || axis.out < 1 || axis.in * axis.out > kMaxWeights)
         {
             fail(ErrorCode::kUNSUPPORTED_NODE_DYNAMIC,
                 fmt::format("Resize in this form needs extents that are known; axis {} has {} and becomes {}", i,
                     axis.in, axis.out));
         }
-        bool const stays = axis.in == axis.out && axis.scale == 1.0 && form.coordinates != "tf_crop_and_resize";
-        if (stays || (axis.in == 1 && axis.out == 1))
-        {
-            continue;
-        }
         std::vector<double> beyond;
         std::vector<double> const weights = weightsOf(form, axis, beyond);
         auto const at = static_cast<int32_t>(i);
-        result = resizedAlong(node, result, at, node.numbers(weights, {axis.out, axis.in}, DataType::kFLOAT));
+        result = isNearest
+            ? pickedAlong(node, result, at, form)
+            : resizedAlong(node, result, at, node.numbers(weights, {axis.out, axis.in}, DataType::kFLOAT));
         if (std::any_of(beyond.begin(), beyond.end(), [](double flag) { return flag != 0.0; }))
         {
             Shape shape(form.axes.size(), 1);
@@ -184,9 +201,9 @@ Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
     }
     if (outside.exists())
     {
-        result = node.select(outside, node.scalar(form.extrapolation, DataType::kFLOAT), result);
+        result = node.select(outside, node.scalar(form.extrapolation, isNearest ? type : DataType::kFLOAT), result);
     }
-    if (!isFloating(type) && form.mode != "nearest")
+    if (!isFloating(type) && !isNearest)
     {
         result = node.unary(result, nvinfer1::UnaryOperation::kROUND);
     }

@@ -159,6 +159,26 @@ Value channelStarts(Node& node, Value const& x, int64_t volume)
     return node.unsqueeze(channels, behind);
 }
 
+int64_t positionOf(Grid const& grid, Shape const& at, Shape const& place, size_t axis)
+{
+    return at[axis] * grid.window.strides[axis] + place[axis] * grid.window.dilations[axis]
+        - grid.window.padsBefore[axis];
+}
+
+//! Whether this place of the window holds an element of x rather than padding.
+bool isWithin(Grid const& grid, Shape const& at, Shape const& place)
+{
+    for (size_t axis = 0; axis < at.size(); ++axis)
+    {
+        int64_t const x = positionOf(grid, at, place, axis);
+        if (x < 0 || x >= grid.in[axis])
+        {
+            return false;
+        }
+    }
+    return true;
+}
+
 //! The element's number within its channel, by rows or with the first spatial axis fastest.
 double numberInChannel(Grid const& grid, Shape const& at, Shape const& place, bool byColumns)
 {
@@ -166,9 +186,7 @@ double numberInChannel(Grid const& grid, Shape const& at, Shape const& place, bo
     for (size_t i = 0; i < at.size(); ++i)
     {
         size_t const axis = byColumns ? at.size() - 1 - i : i;
-        int64_t const x = at[axis] * grid.window.strides[axis] + place[axis] * grid.window.dilations[axis]
-            - grid.window.padsBefore[axis];
-        number = number * grid.in[axis] + x;
+        number = number * grid.in[axis] + positionOf(grid, at, place, axis);
     }
     return static_cast<double>(number);
 }
@@ -191,6 +209,7 @@ Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
     bool const byColumns = node.intOr("storage_order", 0) != 0;
     Value best;
     Value index;
+    Value isKeptInside; // The least number may stand in x, too: it goes before one of the padding's.
     forEachPlace(grid, [&](Shape const& place) {
         Value const tap = tapOf(node, x, grid, place, leastOf(x.type()));
         Value here;
@@ -198,8 +217,22 @@ Outputs maxByTaps(Node& node, Value const& x, WindowAttributes const& window)
         {
             here = perOutput(node, grid, DataType::kINT64,
                 [&](Shape const& at) { return numberInChannel(grid, at, place, byColumns); });
-            Value const isBetter = best.exists() ? node.binary(tap, best, ElementWiseOperation::kGREATER) : Value{};
-            index = index.exists() ? node.select(isBetter, here, index) : here;
+            Value const isInside = perOutput(
+                node, grid, DataType::kBOOL, [&](Shape const& at) { return isWithin(grid, at, place) ? 1.0 : 0.0; });
+            if (index.exists())
+            {
+                Value const isFirst = node.binary(
+                    node.unary(isKeptInside, nvinfer1::UnaryOperation::kNOT), isInside, ElementWiseOperation::kAND);
+                Value const isBetter = node.binary(
+                    node.binary(tap, best, ElementWiseOperation::kGREATER), isFirst, ElementWiseOperation::kOR);
+                index = node.select(isBetter, here, index);
+                isKeptInside = node.binary(isKeptInside, isInside, ElementWiseOperation::kOR);
+            }
+            else
+            {
+                index = here;
+                isKeptInside = isInside;
+            }
         }
         best = best.exists() ? node.binary(best, tap, ElementWiseOperation::kMAX) : tap;
     });
@@ -226,7 +259,6 @@ Value averageByTaps(Node& node, Value const& x, WindowAttributes const& window)
 Outputs importMaxUnpool(Node& node)
 {
     Value const x = node.in(0);
-    Shape const shape = x.shape();
     WindowAttributes const window = windowOf(node, static_cast<size_t>(std::max(x.rank() - 2, 0)), {});
     Extents made = extentsOf(node, x);
     for (size_t i = 0; i < window.kernel.size(); ++i)
