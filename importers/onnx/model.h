@@ -85,7 +85,8 @@ class Model
 //! Elements in memory of the model's own, in a type that may be narrower: floats are rounded to the nearest.
 Constant constantOf(Model& model, std::vector<double> const& elements, nvinfer1::DataType type, Shape dims);
 
-//! The engine's type for an ONNX one, or the one that holds it (held.h); fails by name for others. Double becomes float.
+//! The engine's type for an ONNX one, or the one that holds it (held.h); fails by name for others. Double becomes
+//! float.
 nvinfer1::DataType typeOfOnnx(int32_t onnxType);
 std::string nameOfOnnx(int32_t onnxType);
 

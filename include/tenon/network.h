@@ -28,8 +28,8 @@ extern "C"
 
         //! nvinfer1::ITensor: x [steps, batch, inputs]; W [directions, gates * hidden, inputs];
         //! R [directions, gates * hidden, hidden]; and, null for none: biases [directions, 2 * gates * hidden], lengths
-        //! of the sequences [batch] (integers), first hidden and first cell state [directions, batch, hidden], peepholes
-        //! [directions, 3 * hidden]. Gates stand in the order of ONNX.
+        //! of the sequences [batch] (integers), first hidden and first cell state [directions, batch, hidden],
+        //! peepholes [directions, 3 * hidden]. Gates stand in the order of ONNX.
         void* tensors[8];
     } TenonRecurrentNetwork;
 

@@ -23,8 +23,7 @@ struct Signature
 };
 
 constexpr std::string_view kPickle{"a Python pickle: export the model to ONNX first"};
-constexpr std::string_view kOwnPlan{
-    "a plan of Tenon, which is built already: load it as one (tenon run, deserialize)"};
+constexpr std::string_view kOwnPlan{"a plan of Tenon, which is built already: load it as one (tenon run, deserialize)"};
 constexpr std::string_view kForeignPlan{
     "a plan of TensorRT, which runs on the GPU that it was built for: build one from the model"};
 

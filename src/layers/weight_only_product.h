@@ -1,4 +1,5 @@
-// WeightOnlyProduct: a product with one matrix of weights that stay numbers of few bits, with a scale per block of them.
+// WeightOnlyProduct: a product with one matrix of weights that stay numbers of few bits, with a scale per block of
+// them.
 #pragma once
 
 #include "NvInfer.h"

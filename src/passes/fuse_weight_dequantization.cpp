@@ -1,4 +1,5 @@
-// fuse-weight-dequantization: a product whose weights are dequantized constants takes them as they are stored; and back.
+// fuse-weight-dequantization: a product whose weights are dequantized constants takes them as they are stored; and
+// back.
 #include "layers/dequantize.h"
 #include "layers/matrix_multiply.h"
 #include "layers/quantization.h"
@@ -46,8 +47,8 @@ std::optional<DequantizedMatrix> dequantizedMatrix(Graph const& graph, ValueId v
     return isMatrix ? std::optional{found} : std::nullopt;
 }
 
-//! Scales as a matrix beside the weights; `alongDepth`: the axis of the depth. None where a block is not a stretch of one
-//! column.
+//! Scales as a matrix beside the weights; `alongDepth`: the axis of the depth. None where a block is not a stretch of
+//! one column.
 std::optional<HostTensor> scaleMatrix(
     Constant const& weights, Constant const& scales, ScaleUse const& use, size_t alongDepth)
 {

@@ -89,8 +89,8 @@ Result<Opened> readHeader(ByteView blob)
         return badArgument("not a plan: it does not begin with ftrt, 0, TENONPLN{}", kindOf(blob));
     if (header.format != kPlanFormat)
         return wrongFormat(header.format,
-            fmt::format(", built by version {}.{}.{} of the API,", header.version[0], header.version[1],
-                header.version[2]));
+            fmt::format(
+                ", built by version {}.{}.{} of the API,", header.version[0], header.version[1], header.version[2]));
     if (header.size != blob.size())
         return badArgument("plan is damaged: {} bytes where its header says {}", blob.size(), header.size);
     if (header.sections == 0 || header.sections > kMaxSections)

@@ -38,7 +38,8 @@ class Peer
   public:
     //! Those that there are.
     static std::vector<std::string> const& all();
-    //! Starts the engine ("onnxruntime"), reads the model and warms up. Throws std::runtime_error, which says why it cannot.
+    //! Starts the engine ("onnxruntime"), reads the model and warms up. Throws std::runtime_error, which says why it
+    //! cannot.
     Peer(std::string const& engine, std::string const& python, std::string const& model, Shapes const& shapes,
         int32_t threads);
 

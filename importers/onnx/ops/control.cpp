@@ -56,8 +56,8 @@ std::optional<std::string> inputOfOnly(::onnx::GraphProto const& graph, std::str
     return isAlone && isMeant ? std::optional{last.input(0)} : std::nullopt;
 }
 
-//! What PyTorch makes of squeeze(axis): where the axis is 1, else as it is, of one tensor. Both ranks cannot be meant at
-//! once: what comes behind was exported for the lower one.
+//! What PyTorch makes of squeeze(axis): where the axis is 1, else as it is, of one tensor. Both ranks cannot be meant
+//! at once: what comes behind was exported for the lower one.
 std::optional<bool> squeezingBranch(Node const& node)
 {
     ::onnx::GraphProto const& yes = node.graph("then_branch");

@@ -1,5 +1,5 @@
-// libnvinfer.so.10: the API's C functions and nothing else; all work is in libtenon.so. Those that run engines, which the
-// libraries without a builder have, too, stand in nvinfer_runtime.cpp.
+// libnvinfer.so.10: the API's C functions and nothing else; all work is in libtenon.so. Those that run engines, which
+// the libraries without a builder have, too, stand in nvinfer_runtime.cpp.
 #include "api/faces/face_calls.h"
 
 #include "NvInfer.h"

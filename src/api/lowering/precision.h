@@ -13,8 +13,8 @@ PrecisionUse precisionUse(BuilderConfig const& config);
 //! Layers that ask for int8, or for another type, under one of these flags.
 QuantizedLayers quantizedLayers(Network const& network, BuilderConfig const& config);
 //! Layers compute in the types of their operands, or, under one of the two flags, in the precision that they ask for,
-//! with casts around them. One that cannot have it fails the build under kOBEY_PRECISION_CONSTRAINTS, and is named in one
-//! warning otherwise.
+//! with casts around them. One that cannot have it fails the build under kOBEY_PRECISION_CONSTRAINTS, and is named in
+//! one warning otherwise.
 Result<Done> checkPrecisions(Network& network, BuilderConfig const& config);
 
 } // namespace tenon::api

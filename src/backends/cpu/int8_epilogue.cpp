@@ -15,7 +15,8 @@ bool readsOperand(EpilogueKind kind) noexcept
     return kind == EpilogueKind::kAdd || kind == EpilogueKind::kMultiply;
 }
 
-//! The bias in terms of a factor, a whole number where it was one when the network was quantized; infinite: it has none.
+//! The bias in terms of a factor, a whole number where it was one when the network was quantized; infinite: it has
+//! none.
 float offsetOf(float bias, float factor)
 {
     constexpr double kMostOffset{1 << 30};

@@ -1,6 +1,6 @@
-// Int8Winograd: 3 × 3 convolutions of stride 1 by minimal filtering (see winograd.h) in whole numbers: transformed tiles
-// and kernels fit into 16 bits, the kernels being taken four times, and int32 holds their sums. For instruction sets that
-// multiply pairs of 16-bit numbers; those for int8 are faster without.
+// Int8Winograd: 3 × 3 convolutions of stride 1 by minimal filtering (see winograd.h) in whole numbers: transformed
+// tiles and kernels fit into 16 bits, the kernels being taken four times, and int32 holds their sums. For instruction
+// sets that multiply pairs of 16-bit numbers; those for int8 are faster without.
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"

@@ -1,5 +1,5 @@
-// RecurrentNetwork: what the inputs give as one product per stretch of steps, then step by step; directions and units are
-// shared among the lanes, which meet once per step.
+// RecurrentNetwork: what the inputs give as one product per stretch of steps, then step by step; directions and units
+// are shared among the lanes, which meet once per step.
 #include "layers/recurrent_network.h"
 
 #include "backends/cpu/isa_functions.h"

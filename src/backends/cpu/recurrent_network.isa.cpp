@@ -1,5 +1,5 @@
-// Steps of recurrent networks: products of the hidden state with panels, whose sums stay in registers until the gates of
-// their units are done.
+// Steps of recurrent networks: products of the hidden state with panels, whose sums stay in registers until the gates
+// of their units are done.
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/simd_math.h"
 

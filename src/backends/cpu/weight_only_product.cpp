@@ -1,4 +1,5 @@
-// WeightOnlyProduct: few rows meet the weights as they are read, for many rows a lane makes floats of some panels first.
+// WeightOnlyProduct: few rows meet the weights as they are read, for many rows a lane makes floats of some panels
+// first.
 #include "layers/weight_only_product.h"
 
 #include "backends/cpu/gemm_epilogue.h"
