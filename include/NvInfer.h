@@ -5634,13 +5634,13 @@ class IBuilderConfig : public INoCopy
         return mImpl->getProfilingVerbosity();
     }
 
-    //! Sets who takes part in the choice of algorithms; null for nobody. Not implemented in this release.
+    //! Sets who takes part in the choice of algorithms; null for nobody.
     TRT_DEPRECATED void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept
     {
         mImpl->setAlgorithmSelector(selector);
     }
 
-    //! \return the selector, or null. Not implemented in this release: reports an error and returns null.
+    //! \return the selector, or null.
     TRT_DEPRECATED IAlgorithmSelector* getAlgorithmSelector() const noexcept
     {
         return mImpl->getAlgorithmSelector();
@@ -5870,13 +5870,13 @@ class IBuilderConfig : public INoCopy
     }
 
     //! Sets where kernels are measured instead of here.
-    //! \return whether it was taken; false here. Not implemented in this release: reports an error and returns false.
+    //! \return whether it was taken; false, with an error, for all but an empty text: kernels are measured here.
     bool setRemoteAutoTuningConfig(char const* config) noexcept
     {
         return mImpl->setRemoteAutoTuningConfig(config);
     }
 
-    //! \return that setting, or null. Not implemented in this release: reports an error and returns null.
+    //! \return that setting: an empty text.
     char const* getRemoteAutoTuningConfig() const noexcept
     {
         return mImpl->getRemoteAutoTuningConfig();

@@ -1168,7 +1168,7 @@ class IRuntime : public INoCopy
     }
 
     //! Loads another version of the runtime from a shared library.
-    //! \return the runtime, or null on failure. Not implemented in this release: reports an error and returns null.
+    //! \return the runtime, or null after an error.
     IRuntime* loadRuntime(char const* path) noexcept
     {
         return mImpl->loadRuntime(path);
