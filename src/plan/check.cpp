@@ -1,6 +1,8 @@
 // checkPlan: everything about a plan that can be checked without a device. A plan may be hostile.
 #include "plan/check.h"
 
+#include "base/cancellation.h"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -149,6 +151,7 @@ Result<Done> checkWeights(Plan const& plan)
 {
     for (PlanWeight const& weight : plan.weights)
     {
+        cancellationPoint();
         TENON_TRY(checkText(weight.name, "the name of a weight"));
         TENON_TRY(checkText(weight.packing, "the packing of a weight"));
         if (!isValid(weight.dtype) || weight.extents.size() > nvinfer1::Dims64::MAX_DIMS)
@@ -232,6 +235,7 @@ Result<Done> checkGraph(Plan const& plan)
     std::vector<bool> known(plan.graph.values.size(), false);
     for (size_t i = 0; i < plan.graph.values.size(); ++i)
     {
+        cancellationPoint();
         PlanValue const& value = plan.graph.values[i];
         TENON_TRY(checkText(value.name, "the name of a value"));
         if (value.weight < -1 || value.weight >= static_cast<int64_t>(plan.weights.size()))
@@ -247,6 +251,7 @@ Result<Done> checkGraph(Plan const& plan)
     {
         for (; body < plan.graph.bodies.size() && static_cast<size_t>(plan.graph.bodies[body].first) <= i; ++body)
             TENON_TRY(enterBody(plan.graph.bodies[body], known));
+        cancellationPoint();
         TENON_TRY(checkNode(plan.graph.nodes[i], known));
     }
     for (; body < plan.graph.bodies.size(); ++body) // Without nodes of its own.
@@ -332,6 +337,7 @@ Result<Done> checkTexts(Plan const& plan)
     TENON_TRY(checkText(plan.networkName, "the name of the network"));
     for (PlanDecision const& decision : plan.decisions)
     {
+        cancellationPoint();
         TENON_TRY(checkText(decision.kind, "the kind of a decision"));
         TENON_TRY(checkText(decision.layer, "the layer of a decision"));
         TENON_TRY(checkText(decision.text, "the text of a decision"));
@@ -374,7 +380,9 @@ Result<Done> checkPlan(Plan const& plan)
 {
     if (plan.profilingVerbosity < 0 || plan.profilingVerbosity > 2)
         return badArgument("plan has the unknown profiling verbosity {}", plan.profilingVerbosity);
+    cancellationPoint();
     TENON_TRY(checkTexts(plan));
+    cancellationPoint();
     TENON_TRY(checkIO(plan));
     TENON_TRY(checkProfiles(plan));
     TENON_TRY(checkBatch(plan));

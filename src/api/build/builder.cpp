@@ -43,6 +43,7 @@ void logDecisions(Log const& log, std::vector<PlanDecision> const& decisions)
     std::map<std::string, int32_t> counts;
     for (PlanDecision const& decision : decisions)
     {
+        cancellationPoint();
         ++counts[decision.kind];
         log.verbose(fmt::format("[layer '{}'] {}: {}", decision.layer, decision.kind, decision.text));
     }
