@@ -269,11 +269,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, BuildTime, testing::ValuesIn([] {
 
 namespace
 {
-#ifdef __SANITIZE_ADDRESS__
-constexpr double kMaxUnasked{0.8}; // The sanitizer takes four times as long where memory is had and given back.
-#else
 constexpr double kMaxUnasked{0.2};
-#endif
 
 //! One thread's work for each question is what a user who gives up waits for.
 void expectQuestions(IBuilder& builder, INetworkDefinition& network, IBuilderConfig& config, KeepingLogger& logger)
