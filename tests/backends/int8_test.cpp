@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 namespace tenon::test
@@ -36,9 +37,9 @@ nvinfer1::Dims int8Dims(std::vector<int64_t> const& values)
     return dims;
 }
 
-HostTensor int8Tensor(std::vector<int64_t> extents)
+HostTensor int8Tensor(std::vector<int64_t> extents, double least = -128.49)
 {
-    return randomTensor(std::move(extents), -128.49, 127.49, DType::kINT8);
+    return randomTensor(std::move(extents), least, 127.49, DType::kINT8);
 }
 
 QuantizedConvolution int8LayerOf(Int8Form const& form)
@@ -55,11 +56,12 @@ QuantizedConvolution int8LayerOf(Int8Form const& form)
     return layer;
 }
 
-std::vector<Operand> int8OperandsOf(Int8Form const& form, bool hasBias = true, bool isPerChannel = true)
+std::vector<Operand> int8OperandsOf(
+    Int8Form const& form, bool hasBias = true, bool isPerChannel = true, double least = -128.49)
 {
     std::vector<int64_t> kernel{form.maps, form.x[1] / form.groups};
     kernel.insert(kernel.end(), form.kernel.begin(), form.kernel.end());
-    return {input(int8Tensor(form.x)), weight(int8Tensor(kernel)),
+    return {input(int8Tensor(form.x, least)), weight(int8Tensor(kernel)),
         hasBias ? weight(randomTensor({form.maps})) : absent(),
         weight(randomTensor(isPerChannel ? std::vector<int64_t>{form.maps} : std::vector<int64_t>{}, 0.001, 0.01))};
 }
@@ -74,6 +76,8 @@ void expectInt8(Int8Form const& form, std::string_view candidate = "int8")
         fmt::join(form.kernel, "x"), form.groups));
     QuantizedConvolution layer = int8LayerOf(form);
     expectKernels(layer, int8OperandsOf(form, form.maps % 2 == 0), candidate, kReal, Types::kFloatOnly);
+    // Rows without a negative element, as behind a ReLU, go another way.
+    expectKernels(layer, int8OperandsOf(form, true, true, -0.49), candidate, kReal, Types::kFloatOnly);
     layer.outputScale = 0.5F;
     layer.product.epilogue.steps = {{EpilogueKind::kRelu}};
     expectKernels(layer, int8OperandsOf(form, true, form.maps % 3 != 0), candidate, kWhole, Types::kFloatOnly);
@@ -181,18 +185,23 @@ TEST(CpuInt8Convolution, biasThatIsNoOffset)
         }
 }
 
+//! Of rows with and without negative elements, and with one here and there.
 TEST(CpuInt8Convolution, extremesDoNotSaturate)
 {
-    for (double const sign : {-128.0, 127.0})
-        for (int64_t const channels : {64, 2048})
-        {
-            Int8Form const form{{1, channels, 7, 5}, 20, {3, 3}};
-            std::vector<Operand> operands = int8OperandsOf(form, false);
-            for (size_t const i : {0U, 1U})
-                for (int64_t& number : operands[i].tensor.integers)
-                    number = i == 0 ? -128 : static_cast<int64_t>(sign);
-            expectKernels(int8LayerOf(form), operands, "int8", {1e-3, 1e-6}, Types::kFloatOnly);
-        }
+    for (int64_t const x : {-128, 127})
+        for (int64_t const weights : {-128, 127})
+            for (int64_t const channels : {64, 2048})
+                for (int64_t const width : {1, 3})
+                {
+                    Int8Form const form{{1, channels, 7, 5}, 20, {width, width}};
+                    std::vector<Operand> operands = int8OperandsOf(form, false);
+                    std::ranges::fill(operands[0].tensor.integers, x);
+                    std::ranges::fill(operands[1].tensor.integers, weights);
+                    expectKernels(int8LayerOf(form), operands, "int8", {1e-3, 1e-6}, Types::kFloatOnly);
+                    for (size_t const at : {size_t{0}, size_t{95}, operands[0].tensor.integers.size() - 1})
+                        operands[0].tensor.integers[at] = -128;
+                    expectKernels(int8LayerOf(form), operands, "int8", {1e-3, 1e-6}, Types::kFloatOnly);
+                }
 }
 
 TEST(CpuInt8Product, matricesAndBatches)
@@ -243,8 +252,8 @@ TEST(CpuInt8Product, hundredsOfShapes)
         QuantizedMatrixMultiply layer;
         layer.inputScale = 0.01F;
         expectKernels(layer,
-            {input(int8Tensor({rows, depth})), weight(int8Tensor({depth, columns})), weight(randomTensor({columns})),
-                weight(randomTensor({columns}, 0.001, 0.01))},
+            {input(int8Tensor({rows, depth}, i % 2 == 0 ? -128.49 : -0.49)), weight(int8Tensor({depth, columns})),
+                weight(randomTensor({columns})), weight(randomTensor({columns}, 0.001, 0.01))},
             "int8", kReal, Types::kFloatOnly);
     }
 }

@@ -35,6 +35,15 @@ class RowFinder
             findWindows(row, count);
         keepInside(mGemm.segments * count);
     }
+    //! Whether some element of the rows found is negative.
+    bool hasNegative(int32_t count) const
+    {
+        int64_t const whole = quadsOf(mGemm.length) * kQuad;
+        for (int64_t i = 0; i < mGemm.segments * count; ++i)
+            if (anyNegative(mPointers[i], whole))
+                return true;
+        return false;
+    }
     //! The rows found as 16-bit numbers: [count][depth].
     int16_t const* widen(int32_t count)
     {
@@ -127,6 +136,17 @@ void finishRows(Int8Finish const& f, int32_t const* sums, int64_t row, int32_t c
 using FinishRows = void (*)(Int8Finish const&, int32_t const*, int64_t, int32_t, int64_t, int64_t);
 constexpr FinishRows kFinishRows[]{&finishRows<1>, &finishRows<2>, &finishRows<3>, &finishRows<4>};
 
+//! Panel after panel, by what the rows at hand allow.
+void sumPanels(Int8Tile& tile, RowFinder& finder, int32_t count, int64_t width)
+{
+    bool const hasNegative = finder.hasNegative(count);
+    if (hasNegative)
+        tile.wide = finder.widen(count);
+    SumTile const function = (hasNegative ? kPairTiles : kUnsignedTiles)[static_cast<size_t>(count - 1)];
+    for (int64_t v = 0; v < width; ++v, ++tile.panel, tile.sums += kPanel)
+        function(tile);
+}
+
 template <bool IsVnni>
 void runInt8Block(Int8Gemm const& g, GemmShare const& share, int64_t panel, int64_t width, void* scratch)
 {
@@ -149,15 +169,10 @@ void runInt8Block(Int8Gemm const& g, GemmShare const& share, int64_t panel, int6
         auto const count = static_cast<int32_t>((left + parts - 1) / parts);
         finder.find(row, count);
         Int8Tile tile{g, finder.pointers(), nullptr, depth, panel, sums, width * kPanel};
-        SumTile const function = tiles.functions[count - 1];
         if constexpr (IsVnni)
-            function(tile);
+            tiles.functions[count - 1](tile);
         else
-        {
-            tile.wide = finder.widen(count);
-            for (int64_t v = 0; v < width; ++v, ++tile.panel, tile.sums += kPanel)
-                function(tile);
-        }
+            sumPanels(tile, finder, count, width);
         kFinishRows[width - 1](g.finish, sums, row, count, column, last);
         row += count;
     }

@@ -1,7 +1,8 @@
 // Int8 tiles: sums of products of some rows and panels. With AVX-512 VNNI four products are added up at once, of rows
-// without sign (128 is added to each element, which the sums begin with taken off) and panels with sign; elsewhere both
-// become 16-bit numbers, whose pairs of products an int32 holds: no instruction that saturates is used. Included by one
-// file that is compiled once per instruction set.
+// without sign (128 is added to each element, which the sums begin with taken off) and panels with sign. Elsewhere the
+// same is done for rows without a negative element, as behind a ReLU: a pair of products of at most 127 and 128 fits into
+// 16 bits, so that the instruction that saturates there never does. All other rows and their panels become 16-bit numbers,
+// whose pairs of products an int32 holds. Included by one file that is compiled once per instruction set.
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"
@@ -136,6 +137,37 @@ TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
     _mm512_storeu_si512(
         to, _mm512_add_epi32(_mm512_permutex2var_epi32(low, even, high), _mm512_permutex2var_epi32(low, odd, high)));
 }
+//! One quad of the row, to each column.
+TENON_INLINE Pairs splatBytes(int8_t const* p)
+{
+    int32_t four;
+    std::memcpy(&four, p, sizeof(four));
+    return _mm512_set1_epi32(four);
+}
+TENON_INLINE Pairs columnsOf(int8_t const* p)
+{
+    return _mm512_loadu_si512(p);
+}
+//! sum + products of a quad: x without sign, at most 127.
+TENON_INLINE Pairs addQuads(Pairs sum, Pairs x, Pairs column)
+{
+    return addPairs(sum, _mm512_maddubs_epi16(x, column), _mm512_set1_epi16(1));
+}
+TENON_INLINE void storeSums(int32_t* to, Pairs sum)
+{
+    _mm512_storeu_si512(to, sum);
+}
+TENON_INLINE bool anyNegative(int8_t const* from, int64_t count)
+{
+    __m512i bits = _mm512_setzero_si512();
+    int64_t i = 0;
+    for (; i + 64 <= count; i += 64)
+        bits = _mm512_or_si512(bits, _mm512_loadu_si512(from + i));
+    int8_t rest = 0;
+    for (; i < count; ++i)
+        rest = static_cast<int8_t>(rest | from[i]);
+    return rest < 0 || _mm512_movepi8_mask(bits) != 0;
+}
 void widenNumbers(int8_t const* from, int64_t count, int16_t* to)
 {
     int64_t i = 0;
@@ -177,6 +209,37 @@ TENON_INLINE void storeJoined(int32_t* to, Pairs low, Pairs high)
 {
     __m256i const joined = _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), _MM_SHUFFLE(3, 1, 2, 0));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), joined);
+}
+//! One quad of the row, to each column: see splatQuad.
+TENON_INLINE Pairs splatBytes(int8_t const* p)
+{
+    Pairs quads;
+    asm volatile("vpbroadcastd %1, %0" : "=x"(quads) : "m"(*reinterpret_cast<int32_t const*>(p)));
+    return quads;
+}
+TENON_INLINE Pairs columnsOf(int8_t const* p)
+{
+    return _mm256_loadu_si256(reinterpret_cast<__m256i const*>(p));
+}
+//! sum + products of a quad: x without sign, at most 127.
+TENON_INLINE Pairs addQuads(Pairs sum, Pairs x, Pairs column)
+{
+    return addPairs(sum, _mm256_maddubs_epi16(x, column), _mm256_set1_epi16(1));
+}
+TENON_INLINE void storeSums(int32_t* to, Pairs sum)
+{
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), sum);
+}
+TENON_INLINE bool anyNegative(int8_t const* from, int64_t count)
+{
+    __m256i bits = _mm256_setzero_si256();
+    int64_t i = 0;
+    for (; i + 32 <= count; i += 32)
+        bits = _mm256_or_si256(bits, columnsOf(from + i));
+    int8_t rest = 0;
+    for (; i < count; ++i)
+        rest = static_cast<int8_t>(rest | from[i]);
+    return rest < 0 || _mm256_movemask_epi8(bits) != 0;
 }
 void widenNumbers(int8_t const* from, int64_t count, int16_t* to)
 {
@@ -228,6 +291,56 @@ constexpr std::array<SumTile, sizeof...(Rows)> pairTiles(std::index_sequence<Row
     return {&sumPairs<static_cast<int>(Rows) + 1>...};
 }
 constexpr auto kPairTiles = pairTiles(std::make_index_sequence<kPairRows>{});
+
+//! One panel, of rows that have no negative element.
+template <int R>
+__attribute__((noinline)) void sumUnsigned(Int8Tile const& tile)
+{
+    constexpr int64_t kBytes{sizeof(Pairs)};
+    constexpr int kVectors{static_cast<int>(kPanel * kQuad / kBytes)};
+    int64_t const quads = quadsOf(tile.gemm.length);
+    int8_t const* b = tile.gemm.panels + tile.panel * tile.depth * kPanel;
+    Pairs sums[R][kVectors];
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+            sums[r][v] = noPairs();
+    int8_t const* const* rows = tile.rows;
+    for (int64_t s = 0; s < tile.gemm.segments; ++s, rows += R)
+    {
+        int8_t const* a[R];
+#pragma GCC unroll 12
+        for (int r = 0; r < R; ++r)
+            a[r] = rows[r];
+        for (int64_t q = 0; q < quads; ++q, b += kPanel * kQuad)
+        {
+            Pairs column[kVectors];
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v)
+                column[v] = columnsOf(b + v * kBytes);
+#pragma GCC unroll 12
+            for (int r = 0; r < R; ++r)
+            {
+                Pairs const x = splatBytes(a[r] + q * kQuad);
+#pragma GCC unroll 2
+                for (int v = 0; v < kVectors; ++v)
+                    sums[r][v] = addQuads(sums[r][v], x, column[v]);
+            }
+        }
+    }
+#pragma GCC unroll 12
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v)
+            storeSums(tile.sums + r * tile.stride + v * kBytes / 4, sums[r][v]);
+}
+template <size_t... Rows>
+constexpr std::array<SumTile, sizeof...(Rows)> unsignedTiles(std::index_sequence<Rows...>)
+{
+    return {&sumUnsigned<static_cast<int>(Rows) + 1>...};
+}
+constexpr auto kUnsignedTiles = unsignedTiles(std::make_index_sequence<kPairRows>{});
 } // namespace
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE
