@@ -1,5 +1,6 @@
 """A float network that a calibrator makes an int8 one of, beside the float network."""
 
+import calibrators
 import numpy as np
 import plans
 import references
@@ -9,28 +10,6 @@ from zoo import image
 SHAPE = {"input": (1, 3, 224, 224)}
 
 
-class Calibrator(trt.IInt8EntropyCalibrator2):
-    def __init__(self, batches: list[np.ndarray]) -> None:
-        trt.IInt8EntropyCalibrator2.__init__(self)
-        self._batches = batches
-
-    def get_batch_size(self) -> int:
-        return 1
-
-    def get_batch(self, names: list[str]) -> list[int] | None:
-        assert names == ["input"]
-        if not self._batches:
-            return None
-        self._now = self._batches.pop()
-        return [self._now.ctypes.data]
-
-    def read_calibration_cache(self) -> None:
-        return None
-
-    def write_calibration_cache(self, cache: bytes) -> None:
-        self.tensors = bytes(cache).decode().splitlines()[1:]
-
-
 def test_resnet50_keeps_its_answers_in_int8(tmp_path) -> None:
     model = image("resnet50")
     builder = trt.Builder(plans.LOGGER)
@@ -38,7 +17,7 @@ def test_resnet50_keeps_its_answers_in_int8(tmp_path) -> None:
     parser = trt.OnnxParser(network, plans.LOGGER)
     assert parser.parse_from_file(str(model.path))
     answers = []
-    for calibrator in (None, Calibrator([references.inputs(model, SHAPE, seed)["input"] for seed in range(1, 5)])):
+    for calibrator in (None, calibrators.Entropy([references.inputs(model, SHAPE, seed) for seed in range(1, 5)])):
         config = builder.create_builder_config()
         config.add_optimization_profile(plans.profile_of(builder, (SHAPE, SHAPE, SHAPE)))
         if calibrator is not None:
