@@ -118,7 +118,7 @@ TEST(CpuAttention, masksAndTransposedKeys)
 
 TEST(CpuDeconvolution, tiles)
 {
-    for (int64_t const maps : {1, 5, 24})
+    for (int64_t const maps : {1, 2, 4, 5, 24})
     {
         Deconvolution layer;
         layer.nbOutputMaps = maps;
@@ -135,6 +135,22 @@ TEST(CpuDeconvolution, tiles)
         operands[1] = weight(randomTensor({20, maps, 3, 2}));
         expectKernels(layer, operands, "lines");
     }
+}
+
+TEST(CpuDeconvolution, linesOfAllWidths)
+{
+    for (int64_t width = 1; width <= 20; ++width)
+        for (int64_t const size : {1, 2, 3, 8})
+        {
+            Deconvolution layer;
+            layer.nbOutputMaps = 2;
+            layer.kernelSize = {1, {size}};
+            layer.stride = {1, {size}};
+            layer.epilogue.steps = {{EpilogueKind::kTanh}, {EpilogueKind::kClip, -0.5F, 0.75F}};
+            expectKernels(layer,
+                {input(randomTensor({3, 9, width})), weight(randomTensor({9, 2, size})), weight(randomTensor({2}))},
+                "lines");
+        }
 }
 
 TEST(CpuNormalization, aSinglePixelFarFromZero)

@@ -1,11 +1,14 @@
 // Deconvolution whose windows do not overlap, in channels-last layout: each input line times one matrix per kernel line
-// is a whole output line.
+// is a whole output line. Where all elements of a window are a fraction of one panel, they are columns of one product.
 #include "layers/deconvolution.h"
 
 #include "backends/cpu/gemm_epilogue.h"
 #include "backends/cpu/isa_functions.h"
 #include "backends/cpu/packing.h"
 #include "backends/cpu/step_kernel.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace tenon::cpu
 {
@@ -30,10 +33,22 @@ std::optional<std::string> whyNot(Deconvolution const& layer)
     return std::nullopt;
 }
 
+//! Numbers of a whole window when that is a whole fraction of a panel, so that a panel of bias serves them wherever they
+//! stand in a line of windows; 0: it is not.
+int64_t narrowWindow(Deconvolution const& layer)
+{
+    int64_t numbers = layer.nbOutputMaps;
+    for (int64_t const size : layer.window().size)
+        numbers = numbers > kPanel ? 0 : numbers * size;
+    return numbers > 0 && kPanel % numbers == 0 ? numbers : 0;
+}
+
 struct LoadedDeconvolution : LoadedLayer<Deconvolution>
 {
     PackedOperand weights;
-    Bytes columns; //!< The bias in the layer's type, once per column of the kernel; empty: none.
+    Bytes columns;               //!< The bias in the layer's type, once per column of the kernel; empty: none.
+    std::vector<float> window;   //!< [channels][16]: the panels of all kernel lines as one, where windows are narrow.
+    std::vector<float> biases{}; //!< A panel of it, beside `window`.
 
     Result<Done> load()
     {
@@ -51,7 +66,27 @@ struct LoadedDeconvolution : LoadedLayer<Deconvolution>
             for (int64_t i = 0; i < layer.window().size.back(); ++i)
                 columns.insert(columns.end(), from, from + bytes);
         }
+        if (kernel.weight(1).arg.dtype == DType::kFLOAT && narrowWindow(layer) > 0)
+            joinPanels();
         return Done{};
+    }
+
+  private:
+    void joinPanels()
+    {
+        Window const w = layer.window();
+        int64_t const lines = w.rank() == 2 ? w.size[0] : 1;
+        int64_t const wide = w.size.back() * layer.nbOutputMaps;
+        int64_t const channels = kernel.weight(1).arg.extents[0];
+        window.assign(static_cast<size_t>(channels * kPanel), 0.0F);
+        for (int64_t y = 0; y < lines; ++y)
+            for (int64_t d = 0; d < channels; ++d)
+                std::copy_n(
+                    weights.data<float>() + (y * channels + d) * kPanel, wide, window.begin() + d * kPanel + y * wide);
+        auto const* bias = reinterpret_cast<float const*>(columns.data());
+        biases.assign(static_cast<size_t>(kPanel), 0.0F);
+        for (int64_t i = 0; i < kPanel && !columns.empty(); ++i)
+            biases[static_cast<size_t>(i)] = bias[i % wide];
     }
 };
 
@@ -93,6 +128,50 @@ Step deconvolutionStep(
     return sharedStep({f.images * f.height}, LaneMemory{from.threads, gemmScratch<T>(f.channels)}, run);
 }
 
+//! Lines of windows: one product, what follows sums on whole vectors of it, and each window's lines to their places.
+Step narrowStep(StepSource<LoadedDeconvolution> const& from, DeconvolutionForm const& f, GemmEpilogue const& steps)
+{
+    int64_t const wide = f.kernelWidth * f.maps;
+    int64_t const numbers = f.kernelHeight * wide;
+    int64_t const vectors = panelsOf(f.width * numbers);
+    auto const run = [loaded = from.loaded, f, steps, wide, numbers, vectors](
+                         Call const& call, int64_t first, int64_t last, float* sums) {
+        BoundEpilogue<float> const epilogue = steps.bind<float>(call);
+        Gemm<float> product;
+        product.rows = f.width;
+        product.columns = numbers;
+        product.length = f.channels;
+        product.aStride = f.channels;
+        product.setPanels(loaded->window.data());
+        product.c = sums;
+        product.cStride = numbers;
+        product.low = -std::numeric_limits<float>::infinity();
+        product.high = std::numeric_limits<float>::infinity();
+        Gemm<float> rest; // Of no depth: what stands there, its bias and what follows.
+        rest.rows = vectors;
+        rest.columns = kPanel;
+        rest.a = sums;
+        rest.setPanels(loaded->window.data());
+        rest.c = sums;
+        rest.cStride = kPanel;
+        rest.bias = loaded->biases.data();
+        epilogue.putInto(rest);
+        rest.residual = sums;
+        rest.residualStride = kPanel;
+        for (int64_t line = first; line < last; ++line)
+        {
+            product.a = static_cast<float const*>(call.inputs[0]) + line * f.width * f.channels;
+            storageFunctions<float>().runGemm(product, {0, product.rows, 0, 1}, nullptr);
+            storageFunctions<float>().runGemm(rest, {0, rest.rows, 0, 1}, nullptr);
+            float* to = static_cast<float*>(call.outputs[0]) + line * f.width * numbers;
+            for (int64_t y = 0; y < f.kernelHeight; ++y)
+                for (int64_t x = 0; x < f.width; ++x, to += wide)
+                    std::copy_n(sums + x * numbers + y * wide, wide, to);
+        }
+    };
+    return sharedStep({f.images * f.height}, LaneMemory{from.threads, vectors * kPanel}, run);
+}
+
 Step stepOfDeconvolution(StepSource<LoadedDeconvolution> const& from)
 {
     if (!from.areReal(Layout::kChannelsLast))
@@ -106,6 +185,8 @@ Step stepOfDeconvolution(StepSource<LoadedDeconvolution> const& from)
         return badArgument("its output is not tiled by windows");
     GemmEpilogue const epilogue = TENON_TRY(GemmEpilogue::make(
         from.layer().epilogue, Deconvolution::kFirstExtra, from.inputs, out, plainAxes(out.extents.size())));
+    if (!from.loaded->window.empty())
+        return narrowStep(from, form, epilogue);
     return withStorage(out.dtype, [&]<typename T>(T) { return deconvolutionStep<T>(from, form, epilogue); });
 }
 
