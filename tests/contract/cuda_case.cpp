@@ -3,6 +3,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include <algorithm>
+#include <dlfcn.h>
 
 namespace tenon::test
 {
@@ -52,6 +53,16 @@ Result<void*> endStreamCapture(void* stream)
     return executable;
 }
 
+//! Whether the library is ours, which keeps tables of its handles.
+bool isFakeDriver()
+{
+    std::shared_ptr<void> const library{dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), [](void* handle) {
+                                            if (handle != nullptr)
+                                                dlclose(handle);
+                                        }};
+    return library != nullptr && dlsym(library.get(), "tenonFakeCalls") != nullptr;
+}
+
 Result<Done> launchExecutable(void* executable, void* stream)
 {
     cuda::Current const current{gpu()};
@@ -74,7 +85,7 @@ std::vector<DeviceCase> cudaCases()
     if (entry == all.end() || !entry->probe())
         return {};
     return {{"cuda", &*entry, []() -> Device& { return gpu(); }, holdStream, beginStreamCapture, endStreamCapture,
-        launchExecutable, destroyCudaExecutable}};
+        launchExecutable, destroyCudaExecutable, isFakeDriver()}};
 }
 
 } // namespace tenon::test

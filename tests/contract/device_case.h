@@ -35,6 +35,8 @@ struct DeviceCase
     Result<void*> (*endCapture)(void* stream);
     Result<Done> (*launch)(void* executable, void* stream);
     Result<Done> (*destroy)(void* executable);
+    //! False: whoever is asked about an address that is no handle reads there, as NVIDIA's driver does.
+    bool knowsHandles{true};
 };
 
 inline void PrintTo(DeviceCase const& device, std::ostream* out)

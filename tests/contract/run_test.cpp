@@ -2,7 +2,9 @@
 #include "contract/device_case.h"
 #include "device/reaper.h"
 
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace tenon::test
 {
@@ -10,6 +12,18 @@ namespace tenon::test
 namespace
 {
 constexpr size_t kCount{1031};
+
+//! Drivers let go of what graphs hold in a thread of their own, some time later, and have no call that waits for it.
+bool goesSoon(std::weak_ptr<int> const& watched)
+{
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    while (!watched.expired() && std::chrono::steady_clock::now() < end)
+    {
+        awaitRetired();
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return watched.expired();
+}
 
 //! x, x + y, (x + y) + y …: each step reads what the one before wrote.
 class Chain
@@ -256,8 +270,7 @@ TEST_P(Runs, aRecordingRunsWhenItIsLaunchedAndKeepsWhatItNeeds)
     EXPECT_TRUE(chain.isDone());
     EXPECT_FALSE(watched.expired());
     EXPECT_OK(GetParam().destroy(*executable));
-    awaitRetired();
-    EXPECT_TRUE(watched.expired());
+    EXPECT_TRUE(goesSoon(watched));
 }
 
 TEST_P(Runs, withoutAKeeperCannotBeCaptured)

@@ -42,6 +42,12 @@ bool isDefaultStream(void const* stream) noexcept
     return reinterpret_cast<uintptr_t>(stream) <= 2;
 }
 
+//! Nothing of a program's is in its first page. Other addresses the driver takes for handles, and reads there.
+bool isNoHandle(void const* handle) noexcept
+{
+    return reinterpret_cast<uintptr_t>(handle) < 4096;
+}
+
 //! What the driver answers about events and streams that are captured; their handles are good.
 bool isOfCapture(cuda::Code code) noexcept
 {
@@ -74,7 +80,7 @@ Result<Done> CudaDevice::checkStream(void const* stream) const
     TENON_TRY(alive());
     if (isDefaultStream(stream))
         return Done{};
-    if (stream == kApartStream)
+    if (stream == kApartStream || isNoHandle(stream))
         return badArgument("{} is no stream of the user's", stream);
     cuda::Current const current{*this};
     void* context{nullptr};
@@ -105,6 +111,8 @@ void CudaDevice::destroyEvent(void* event) noexcept
 Result<Done> CudaDevice::checkEvent(void const* event) const
 {
     TENON_TRY(alive());
+    if (isNoHandle(event))
+        return badArgument("{} is no event of the user's", event);
     cuda::Current const current{*this};
     cuda::Code const code = mApi.cuEventQuery(const_cast<void*>(event));
     if (code != cuda::kSuccess && code != cuda::kNotReady && !isOfCapture(code))

@@ -10,6 +10,8 @@ namespace fake
 
 namespace
 {
+std::atomic<int> gDestroying{0}; //!< User objects that are on their way out.
+
 double now()
 {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -122,11 +124,16 @@ void dropReference(UserObject* object)
 {
     if (--object->references > 0)
         return;
-    {
-        InCallback const inside;
-        object->destroy(object->data);
-    }
-    delete object;
+    ++gDestroying; // A thread of the driver's calls back, some time later, as the real one does.
+    std::thread{[object] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        {
+            InCallback const inside;
+            object->destroy(object->data);
+        }
+        delete object;
+        --gDestroying;
+    }}.detach();
 }
 
 namespace
@@ -171,6 +178,8 @@ using namespace fake;
 
 TENON_FAKE_CUDA void tenonFakeDrain()
 {
+    while (gDestroying > 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
     std::unique_lock lock{state().mutex};
     state().changed.wait(lock, [] {
         for (auto const& [handle, stream] : state().streams)
