@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 CALLS = 20
+PRODUCTS = [(128, 768, 768), (128, 3072, 768), (1024, 1024, 1024), (4096, 768, 3072), (12288, 3072, 1024)]
 
 
 def device_time(call) -> float:
@@ -38,7 +39,8 @@ def main() -> None:
         return torch.randn(*extents, device="cuda", dtype=dtype)
 
     rows, scale, bias = random(12288, 1024), random(1024), random(1024)
-    a, b = random(1024, 1024), random(1024, 1024)
+    scores, queries, keys = random(384, 128, 128), random(384, 128, 64), random(384, 64, 128)
+    tall, down, thin = random(4096, 3072), random(3072, 768), random(768)
     wide_a, wide_b = random(1024, 1024, dtype=torch.float32), random(1024, 1024, dtype=torch.float32)
     image = random(8, 64, 56, 56).to(memory_format=torch.channels_last)
     kernel = random(64, 64, 3, 3).to(memory_format=torch.channels_last)
@@ -46,10 +48,15 @@ def main() -> None:
         "gelu 12288x1024 f16": lambda: F.gelu(rows),
         "softmax 12288x1024 f16": lambda: F.softmax(rows, dim=1),
         "layer norm 12288x1024 f16": lambda: F.layer_norm(rows, (1024,), scale, bias),
-        "product 1024x1024x1024 f16": lambda: a @ b,
+        "softmax 32x12x128x128 f16": lambda: F.softmax(scores, dim=2),
+        "product 4096x768x3072 bias f16": lambda: torch.addmm(thin, tall, down),
+        "products 384 x 128x128x64 f16": lambda: torch.bmm(queries, keys),
         "product 1024x1024x1024 f32": lambda: wide_a @ wide_b,
         "convolution 64 3x3 56 b8 f16": lambda: F.conv2d(image, kernel, padding=1),
     }
+    for rows, columns, depth in PRODUCTS:
+        left, right = random(rows, depth), random(depth, columns)
+        calls[f"product {rows}x{columns}x{depth} f16"] = lambda left=left, right=right: left @ right
     print(json.dumps({name: device_time(call) for name, call in calls.items()}))
 
 

@@ -38,7 +38,14 @@ std::vector<Timed> timedKernels()
     Normalization norm;
     norm.axes = 2;
     all.push_back({"layer norm 12288x1024 f16", makeLayer(norm), {{12288, 1024}, {1, 1024}, {1, 1024}}});
-    all.push_back({"product 1024x1024x1024 f16", makeLayer(MatrixMultiply{}), {{1024, 1024}, {1024, 1024}}});
+    softMax.axes = 4;
+    all.push_back({"softmax 32x12x128x128 f16", makeLayer(softMax), {{384, 128, 128}}});
+    for (auto const& [rows, columns, depth] : std::vector<std::array<int64_t, 3>>{
+             {128, 768, 768}, {128, 3072, 768}, {1024, 1024, 1024}, {4096, 768, 3072}, {12288, 3072, 1024}})
+        all.push_back({fmt::format("product {}x{}x{} f16", rows, columns, depth), makeLayer(MatrixMultiply{}),
+            {{rows, depth}, {depth, columns}}});
+    all.push_back({"product 4096x768x3072 bias f16", makeLayer(MatrixMultiply{}), {{4096, 3072}, {3072, 768}, {768}}});
+    all.push_back({"products 384 x 128x128x64 f16", makeLayer(MatrixMultiply{}), {{384, 128, 64}, {384, 64, 128}}});
     all.push_back(
         {"product 1024x1024x1024 f32", makeLayer(MatrixMultiply{}), {{1024, 1024}, {1024, 1024}}, DType::kFLOAT});
     Convolution convolution;

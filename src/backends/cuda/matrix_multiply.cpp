@@ -1,7 +1,6 @@
 // MatrixMultiply by tiles in shared memory: for every type of real numbers, transposes and batches, without a library.
-#include "layers/matrix_multiply.h"
+#include "backends/cuda/matrix_multiply.h"
 #include "backends/cuda/kernel_text.h"
-#include "backends/cuda/layer_kernel.h"
 
 #include <algorithm>
 
@@ -119,6 +118,27 @@ Batches batchesOf(TensorArg const& arg, MatrixOperation operation)
     return batches;
 }
 
+ProductParams paramsOf(ProductShape const& shape, float alpha)
+{
+    ProductParams params{};
+    params.alpha = alpha;
+    params.rows = shape.rows;
+    params.columns = shape.columns;
+    params.depth = shape.depth;
+    params.aRow = shape.isTurnedA ? 1 : shape.depth;
+    params.aDepth = shape.isTurnedA ? shape.rows : 1;
+    params.bColumn = shape.isTurnedB ? shape.depth : 1;
+    params.bDepth = shape.isTurnedB ? 1 : shape.columns;
+    params.axes = static_cast<int>(shape.extents.size());
+    for (size_t i = 0; i < shape.extents.size(); ++i)
+    {
+        params.extents[i] = static_cast<uint64_t>(shape.extents[i]);
+        params.aBatch[i] = shape.aBatch[i];
+        params.bBatch[i] = shape.bBatch[i];
+    }
+    return params;
+}
+
 class ProductKernel final : public LayerKernel
 {
   public:
@@ -129,60 +149,64 @@ class ProductKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
-        if (!layer.epilogue.steps.empty() || inputs.size() < 2 || inputs[0].dtype != outputs[0].dtype
-            || inputs[1].dtype != outputs[0].dtype || !kRealTypes.has(outputs[0].dtype))
-            return badArgument("the product kernel takes matrices of one type of real numbers and no epilogue");
-        for (TensorArg const& arg : inputs)
-            if (arg.present && arg.layout != Layout::kLinear)
-                return badArgument("the product kernel takes row-major matrices");
-        ProductParams params = TENON_TRY(paramsOf(layer, inputs[0], inputs[1]));
-        params.hasBias = inputs.size() > 2 && inputs[2].present ? 1 : 0;
-        constexpr int64_t kMaxGrid{65535};
-        int64_t const tilesDown = (params.rows + kTile - 1) / kTile;
-        int64_t const batch = volumeOf(outputs[0].extents) / std::max<int64_t>(params.rows * params.columns, 1);
-        if (tilesDown > kMaxGrid || batch > kMaxGrid)
-            return badArgument("{} matrices of {} rows are more than its grid holds", batch, params.rows);
-        Grid const grid{.x = static_cast<unsigned>((params.columns + kTile - 1) / kTile),
-            .y = static_cast<unsigned>(tilesDown),
-            .z = static_cast<unsigned>(batch),
-            .block = 256};
-        Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(std::string{kProductParamsText}
-                + fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(outputs[0].dtype))) + kProductKernel)));
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<ProductStep>(params, grid, TENON_TRY(module.function("product")))};
-    }
-
-  private:
-    static Result<ProductParams> paramsOf(MatrixMultiply const& layer, TensorArg const& a, TensorArg const& b)
-    {
-        auto const last = [](TensorArg const& arg, size_t i) { return arg.extents[arg.extents.size() - i]; };
-        ProductParams params{};
-        params.alpha = layer.alpha;
-        bool const isTurnedA = layer.operation0 == MatrixOperation::kTRANSPOSE;
-        bool const isTurnedB = layer.operation1 == MatrixOperation::kTRANSPOSE;
-        params.depth = last(a, isTurnedA ? 2 : 1);
-        params.rows = layer.operation0 == MatrixOperation::kVECTOR ? 1 : last(a, isTurnedA ? 1 : 2);
-        params.columns = layer.operation1 == MatrixOperation::kVECTOR ? 1 : last(b, isTurnedB ? 2 : 1);
-        params.aRow = isTurnedA ? 1 : params.depth;
-        params.aDepth = isTurnedA ? params.rows : 1;
-        params.bColumn = isTurnedB ? params.depth : 1;
-        params.bDepth = isTurnedB ? 1 : params.columns;
-        Batches const batchA = batchesOf(a, layer.operation0);
-        Batches const batchB = batchesOf(b, layer.operation1);
-        if (batchA.extents.size() != batchB.extents.size() || batchA.extents.size() > kMaxAxes)
-            return badArgument("its operands have {} and {} batch axes", batchA.extents.size(), batchB.extents.size());
-        params.axes = static_cast<int>(batchA.extents.size());
-        for (size_t i = 0; i < batchA.extents.size(); ++i)
-        {
-            params.extents[i] = static_cast<uint64_t>(batchA.extents[i] == 1 ? batchB.extents[i] : batchA.extents[i]);
-            params.aBatch[i] = batchA.strides[i];
-            params.bBatch[i] = batchB.strides[i];
-        }
-        return params;
+        return tiledProduct(device(), outputs[0].dtype, TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha);
     }
 };
+} // namespace
 
+Result<ProductShape> productShape(
+    MatrixMultiply const& layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
+{
+    if (!layer.epilogue.steps.empty() || inputs.size() < 2 || inputs[0].dtype != outputs[0].dtype
+        || inputs[1].dtype != outputs[0].dtype || !kRealTypes.has(outputs[0].dtype))
+        return badArgument("the product kernel takes matrices of one type of real numbers and no epilogue");
+    for (TensorArg const& arg : inputs)
+        if (arg.present && arg.layout != Layout::kLinear)
+            return badArgument("the product kernel takes row-major matrices");
+    TensorArg const& a = inputs[0];
+    TensorArg const& b = inputs[1];
+    auto const last = [](TensorArg const& arg, size_t i) { return arg.extents[arg.extents.size() - i]; };
+    ProductShape shape;
+    shape.isTurnedA = layer.operation0 == MatrixOperation::kTRANSPOSE;
+    shape.isTurnedB = layer.operation1 == MatrixOperation::kTRANSPOSE;
+    shape.hasBias = inputs.size() > 2 && inputs[2].present;
+    shape.depth = last(a, shape.isTurnedA ? 2 : 1);
+    shape.rows = layer.operation0 == MatrixOperation::kVECTOR ? 1 : last(a, shape.isTurnedA ? 1 : 2);
+    shape.columns = layer.operation1 == MatrixOperation::kVECTOR ? 1 : last(b, shape.isTurnedB ? 2 : 1);
+    Batches const batchA = batchesOf(a, layer.operation0);
+    Batches const batchB = batchesOf(b, layer.operation1);
+    if (batchA.extents.size() != batchB.extents.size() || batchA.extents.size() > kMaxAxes)
+        return badArgument("its operands have {} and {} batch axes", batchA.extents.size(), batchB.extents.size());
+    for (size_t i = 0; i < batchA.extents.size(); ++i)
+        shape.extents.push_back(batchA.extents[i] == 1 ? batchB.extents[i] : batchA.extents[i]);
+    shape.aBatch = batchA.strides;
+    shape.bBatch = batchB.strides;
+    return shape;
+}
+
+Result<std::shared_ptr<Prepared const>> tiledProduct(
+    CudaDevice const& device, DType type, ProductShape const& shape, float alpha)
+{
+    ProductParams params = paramsOf(shape, alpha);
+    params.hasBias = shape.hasBias ? 1 : 0;
+    constexpr int64_t kMaxGrid{65535};
+    int64_t const tilesDown = (params.rows + kTile - 1) / kTile;
+    int64_t const batch = volumeOf(shape.extents);
+    if (tilesDown > kMaxGrid || batch > kMaxGrid)
+        return badArgument("{} matrices of {} rows are more than its grid holds", batch, params.rows);
+    Grid const grid{.x = static_cast<unsigned>((params.columns + kTile - 1) / kTile),
+        .y = static_cast<unsigned>(tilesDown),
+        .z = static_cast<unsigned>(batch),
+        .block = 256};
+    Module const& module = *TENON_TRY(moduleOf(device,
+        wholeText(std::string{kProductParamsText} + fmt::format("typedef {} Stored;\n", TENON_TRY(storageOf(type)))
+            + kProductKernel)));
+    return std::shared_ptr<Prepared const>{
+        std::make_shared<ProductStep>(params, grid, TENON_TRY(module.function("product")))};
+}
+
+namespace
+{
 std::variant<std::vector<Offer>, Refusal> offersOfProduct(Problem const& problem)
 {
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();

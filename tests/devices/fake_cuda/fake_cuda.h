@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #define TENON_FAKE_CUDA extern "C" __attribute__((visibility("default")))
 
@@ -13,9 +14,15 @@ TENON_FAKE_CUDA void tenonFakeFailCall(int64_t nth, int code);
 TENON_FAKE_CUDA void tenonFakeFailAll(char const* name, int code);
 //! Calls since the process began.
 TENON_FAKE_CUDA int64_t tenonFakeCalls();
+//! Calls of one name that were let through.
+TENON_FAKE_CUDA int64_t tenonFakeCallsOf(char const* name);
 //! The call that was made to fail last; empty: none.
 TENON_FAKE_CUDA char const* tenonFakeFailed();
 //! Blocks of device memory, pinned memory, streams, events and modules that exist.
 TENON_FAKE_CUDA int64_t tenonFakeObjects();
+//! For fake libraries over the driver: counts a call of theirs; not 0 where a test wants it to fail.
+TENON_FAKE_CUDA int tenonFakeEnter(char const* name);
+//! Puts work that may touch device memory into a stream, or into what it records.
+TENON_FAKE_CUDA int tenonFakeEnqueue(void* stream, std::function<void()> const& work);
 //! Returns when no stream has work.
 TENON_FAKE_CUDA void tenonFakeDrain();

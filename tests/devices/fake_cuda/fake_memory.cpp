@@ -22,6 +22,7 @@ std::atomic<int> gFailCode{0};
 std::mutex gFailMutex;
 std::string gFailName;
 std::string gFailed;
+std::map<std::string, int64_t, std::less<>> gCallsOf;
 thread_local int gInCallback{0};
 thread_local std::vector<Context*> gContexts;
 thread_local int gMode{0};
@@ -67,6 +68,7 @@ int enter(char const* name, bool needsContext)
             gFailed = name;
             return gFailCode;
         }
+        ++gCallsOf[name];
     }
     return needsContext && current() == nullptr ? kInvalidContext : kSuccess;
 }
@@ -144,6 +146,13 @@ TENON_FAKE_CUDA void tenonFakeFailAll(char const* name, int code)
 TENON_FAKE_CUDA int64_t tenonFakeCalls()
 {
     return gCalls;
+}
+
+TENON_FAKE_CUDA int64_t tenonFakeCallsOf(char const* name)
+{
+    std::scoped_lock const lock{gFailMutex};
+    auto const found = gCallsOf.find(std::string_view{name});
+    return found == gCallsOf.end() ? 0 : found->second;
 }
 
 TENON_FAKE_CUDA char const* tenonFakeFailed()

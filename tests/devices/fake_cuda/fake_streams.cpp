@@ -176,6 +176,18 @@ using ExecutablePtr = std::shared_ptr<Executable>;
 
 using namespace fake;
 
+TENON_FAKE_CUDA int tenonFakeEnter(char const* name)
+{
+    return fake::enter(name, true);
+}
+
+TENON_FAKE_CUDA int tenonFakeEnqueue(void* handle, std::function<void()> const& work)
+{
+    std::scoped_lock const lock{state().mutex};
+    auto const stream = streamOf(handle);
+    return stream == nullptr ? kInvalidHandle : put(*stream, Touch::kDevice, work);
+}
+
 TENON_FAKE_CUDA void tenonFakeDrain()
 {
     while (gDestroying > 0)

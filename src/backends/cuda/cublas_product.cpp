@@ -1,0 +1,296 @@
+// MatrixMultiply by cuBLASLt: tensor cores for float16 and bfloat16, strided batches, bias in the same kernel. Where the
+// library has nothing for a shape, our own tiles do it.
+#include "backends/cuda/cublas_lt.h"
+#include "backends/cuda/matrix_multiply.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+constexpr int32_t kLtTactics{4}; //!< The library's first proposals, which are timed.
+constexpr uint64_t kLtWorkspace{uint64_t{32} << 20};
+constexpr uint32_t kLtAlignment{16}; //!< Of addresses, for the algorithm that is used where it may be.
+constexpr size_t kMaxLtCalls{64};    //!< More batches that no one stride describes are for our tiles.
+
+//! Which of the library's proposals it is.
+struct LtChoices
+{
+    int32_t tactic{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "tactic", &LtChoices::tactic)};
+    }
+};
+
+int ltTypeOf(DType type) noexcept
+{
+    return type == DType::kHALF ? kLtReal16F : type == DType::kBF16 ? kLtReal16Bf : kLtReal32F;
+}
+
+//! A product as the library takes it: one strided batch per call; strides and where each call begins in elements.
+struct LtShape
+{
+    ProductShape matrices;
+    int64_t batch{1};
+    std::array<int64_t, 3> strides{}; //!< Of a, b and c.
+    std::vector<std::array<int64_t, 3>> calls;
+};
+
+LtShape ltShapeOf(ProductShape shape)
+{
+    LtShape made;
+    std::vector<int64_t> extents = shape.extents;
+    std::vector<int64_t> inC(extents.size());
+    int64_t stride = shape.rows * shape.columns;
+    for (size_t i = extents.size(); i-- > 0; stride *= extents[i])
+        inC[i] = stride;
+    std::vector<std::vector<int64_t>> strides{shape.aBatch, shape.bBatch, inC};
+    mergeAxes(extents, strides);
+    while (!extents.empty()
+        && (extents.back() == 1
+            || (!shape.isTurnedA && strides[1].back() == 0 && strides[0].back() == shape.rows * shape.depth)))
+    {
+        shape.rows *= extents.back(); // Matrices of a that stand under each other, by the same b: one product.
+        extents.pop_back();
+        for (auto& own : strides)
+            own.pop_back();
+    }
+    if (!extents.empty())
+    {
+        auto const widest = std::ranges::max_element(extents) - extents.begin();
+        made.batch = extents[static_cast<size_t>(widest)];
+        extents.erase(extents.begin() + widest);
+        for (size_t i = 0; i < 3; ++i)
+        {
+            made.strides[i] = strides[i][static_cast<size_t>(widest)];
+            strides[i].erase(strides[i].begin() + widest);
+        }
+    }
+    made.calls.resize(1);
+    for (size_t axis = 0; axis < extents.size(); ++axis)
+    {
+        std::vector<std::array<int64_t, 3>> wider;
+        for (auto const& begin : made.calls)
+            for (int64_t at = 0; at < extents[axis] && wider.size() <= kMaxLtCalls; ++at)
+                wider.push_back({begin[0] + at * strides[0][axis], begin[1] + at * strides[1][axis],
+                    begin[2] + at * strides[2][axis]});
+        made.calls = std::move(wider);
+    }
+    made.matrices = std::move(shape);
+    return made;
+}
+
+using LtObject = std::unique_ptr<void, int (*)(void*)>;
+
+//! The library counts columns first: what is row-major to us is turned to it, so it multiplies b by a.
+class LtProduct final : public CudaPrepared
+{
+  public:
+    LtProduct(LtApi const& api, DType type, LtShape shape, float alpha)
+        : mApi{api},
+          mType{type},
+          mShape{std::move(shape)},
+          mAlpha{alpha},
+          mProduct{nullptr, api.cublasLtMatmulDescDestroy},
+          mA{nullptr, api.cublasLtMatrixLayoutDestroy},
+          mB{nullptr, api.cublasLtMatrixLayoutDestroy},
+          mC{nullptr, api.cublasLtMatrixLayoutDestroy}
+    {
+    }
+    //! Describes the product and asks for algorithms; an error where the library has none.
+    Result<Done> prepare(CudaDevice const& device, int32_t tactic)
+    {
+        mHandle = TENON_TRY(ltHandleOf(mApi, device));
+        TENON_TRY(describe());
+        mAligned = TENON_TRY(choose(kLtAlignment, tactic));
+        mUnaligned = TENON_TRY(choose(static_cast<uint32_t>(tenon::bytesOf(mType, 1)), 0));
+        return Done{};
+    }
+    size_t scratchBytes() const noexcept override
+    {
+        return std::max(mAligned.workspaceBytes, mUnaligned.workspaceBytes);
+    }
+    Result<Done> launch(CudaCall const& at) const override;
+
+  private:
+    Result<Done> describe();
+    Result<LtObject> matrix(int64_t rows, int64_t columns, int64_t stride) const;
+    Result<LtHeuristic> choose(uint32_t alignment, int32_t tactic) const;
+
+    LtApi const& mApi;
+    DType mType;
+    LtShape mShape;
+    float mAlpha;
+    void* mHandle{nullptr};
+    LtObject mProduct;
+    LtObject mA;
+    LtObject mB;
+    LtObject mC;
+    LtHeuristic mAligned;
+    LtHeuristic mUnaligned;
+    mutable std::mutex mMutex; //!< Of the bias in mProduct: runs of several contexts share this.
+};
+
+Result<LtObject> LtProduct::matrix(int64_t rows, int64_t columns, int64_t stride) const
+{
+    void* made{nullptr};
+    TENON_LT_TRY(mApi, cublasLtMatrixLayoutCreate, &made, ltTypeOf(mType), static_cast<uint64_t>(rows),
+        static_cast<uint64_t>(columns), rows);
+    LtObject matrix{made, mApi.cublasLtMatrixLayoutDestroy};
+    if (mShape.batch == 1)
+        return matrix;
+    auto const count = static_cast<int32_t>(mShape.batch);
+    TENON_LT_TRY(mApi, cublasLtMatrixLayoutSetAttribute, made, kLtMatrixBatchCount, &count, sizeof count);
+    TENON_LT_TRY(mApi, cublasLtMatrixLayoutSetAttribute, made, kLtMatrixBatchStride, &stride, sizeof stride);
+    return matrix;
+}
+
+Result<Done> LtProduct::describe()
+{
+    ProductShape const& shape = mShape.matrices;
+    void* made{nullptr};
+    TENON_LT_TRY(mApi, cublasLtMatmulDescCreate, &made, kLtCompute32F, kLtReal32F);
+    mProduct.reset(made);
+    int32_t const turned{kLtTransposed};
+    uint32_t const bias{kLtEpilogueBias};
+    if (shape.isTurnedB)
+        TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductTransposeA, &turned, sizeof turned);
+    if (shape.isTurnedA)
+        TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductTransposeB, &turned, sizeof turned);
+    if (shape.hasBias)
+        TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductEpilogue, &bias, sizeof bias);
+    mA = shape.isTurnedA ? TENON_TRY(matrix(shape.rows, shape.depth, mShape.strides[0]))
+                         : TENON_TRY(matrix(shape.depth, shape.rows, mShape.strides[0]));
+    mB = shape.isTurnedB ? TENON_TRY(matrix(shape.depth, shape.columns, mShape.strides[1]))
+                         : TENON_TRY(matrix(shape.columns, shape.depth, mShape.strides[1]));
+    mC = TENON_TRY(matrix(shape.columns, shape.rows, mShape.strides[2]));
+    return Done{};
+}
+
+Result<LtHeuristic> LtProduct::choose(uint32_t alignment, int32_t tactic) const
+{
+    void* made{nullptr};
+    TENON_LT_TRY(mApi, cublasLtMatmulPreferenceCreate, &made);
+    LtObject const preference{made, mApi.cublasLtMatmulPreferenceDestroy};
+    TENON_LT_TRY(
+        mApi, cublasLtMatmulPreferenceSetAttribute, made, kLtPreferenceWorkspace, &kLtWorkspace, sizeof kLtWorkspace);
+    for (int const attribute :
+        {kLtPreferenceAlignmentA, kLtPreferenceAlignmentB, kLtPreferenceAlignmentC, kLtPreferenceAlignmentD})
+        TENON_LT_TRY(mApi, cublasLtMatmulPreferenceSetAttribute, made, attribute, &alignment, sizeof alignment);
+    std::array<LtHeuristic, kLtTactics> found;
+    int count{0};
+    TENON_LT_TRY(mApi, cublasLtMatmulAlgoGetHeuristic, mHandle, mProduct.get(), mB.get(), mA.get(), mC.get(), mC.get(),
+        made, tactic + 1, found.data(), &count);
+    LtHeuristic const& chosen = found[static_cast<size_t>(std::clamp(count - 1, 0, tactic))];
+    if (count < 1 || chosen.state != 0)
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE, "cuBLASLt has no algorithm for this shape");
+    return chosen;
+}
+
+Result<Done> LtProduct::launch(CudaCall const& at) const
+{
+    auto const begin = [&](void const* base, int64_t elements) {
+        return static_cast<char const*>(base) + tenon::bytesOf(mType, elements);
+    };
+    void const* const bias = mShape.matrices.hasBias ? at.call.inputs[2] : nullptr;
+    float const beta{0.0F};
+    std::scoped_lock const lock{mMutex};
+    if (bias != nullptr)
+        TENON_LT_TRY(
+            mApi, cublasLtMatmulDescSetAttribute, mProduct.get(), kLtProductBiasPointer, &bias, sizeof(void const*));
+    for (auto const& [inA, inB, inC] : mShape.calls)
+    {
+        void const* const a = begin(at.call.inputs[0], inA);
+        void const* const b = begin(at.call.inputs[1], inB);
+        void* const c = const_cast<char*>(begin(at.call.outputs[0], inC));
+        uintptr_t const all = reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)
+            | reinterpret_cast<uintptr_t>(c) | reinterpret_cast<uintptr_t>(bias);
+        LtHeuristic const& by = all % kLtAlignment == 0 ? mAligned : mUnaligned;
+        TENON_LT_TRY(mApi, cublasLtMatmul, mHandle, mProduct.get(), &mAlpha, b, mB.get(), a, mA.get(), &beta, c,
+            mC.get(), c, mC.get(), by.algorithm.data(), at.call.scratch, by.workspaceBytes, at.stream);
+    }
+    return Done{};
+}
+
+Result<std::shared_ptr<Prepared const>> libraryProduct(
+    CudaDevice const& device, DType type, ProductShape const& shape, float alpha, int32_t tactic)
+{
+    LtApi const& api = *TENON_TRY(cublasLt());
+    LtShape made = ltShapeOf(shape);
+    if (shape.depth == 0 || made.calls.size() > kMaxLtCalls || !isSmall(made.batch))
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE, "nothing for cuBLASLt");
+    Current const current{device};
+    auto product = std::make_shared<LtProduct>(api, type, std::move(made), alpha);
+    TENON_TRY(product->prepare(device, tactic));
+    return std::shared_ptr<Prepared const>{std::move(product)};
+}
+
+class LtProductKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
+        LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
+        if (choices.tactic < 0 || choices.tactic >= kLtTactics)
+            return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
+        ProductShape const shape = TENON_TRY(productShape(layer, inputs, outputs));
+        DType const type = outputs[0].dtype;
+        Result<std::shared_ptr<Prepared const>> made =
+            libraryProduct(device(), type, shape, layer.alpha, choices.tactic);
+        return made ? std::move(made) : tiledProduct(device(), type, shape, layer.alpha);
+    }
+};
+
+std::variant<std::vector<Offer>, Refusal> offersOfLtProduct(Problem const& problem)
+{
+    constexpr char kName[]{"cublaslt"};
+    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
+    DType const type = problem.output().dtype;
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type
+        || !layer.epilogue.steps.empty())
+        return refuse(kName, "takes one type of real numbers and no epilogue");
+    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
+        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
+    if (auto const library = cublasLt(); !library)
+        return refuse(kName, library.error().message);
+    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
+    int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
+    double const products =
+        static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
+    double const faster = problem.target->rates.fastTypes.has(type) ? 100.0 : 5.0; // Than a tenth of the plain peak.
+    std::vector<Offer> offers;
+    for (int32_t tactic = 0; tactic < kLtTactics; ++tactic)
+    {
+        Offer offer;
+        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
+        offer.outputs = {Layout::kLinear};
+        offer.cost = costOf(problem, products / faster, bytesOf(problem)) + 0.01 * tactic; // The first unless timed.
+        offer.tactic = tactic;
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
+
+Result<KernelSpec> buildLtProduct(Problem const& problem, Offer const& offer)
+{
+    LtChoices const choices{static_cast<int32_t>(offer.tactic)};
+    return KernelSpec{.kernel = "cublaslt_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+}
+
+constexpr Candidate kLtProductCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "cublaslt", .offers = offersOfLtProduct, .build = buildLtProduct}};
+constexpr CudaKernelEntry kLtProductKernels[]{{"cublaslt_product", &loadLayerKernel<LtProductKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(CublasProduct, kLtProductCandidates, kLtProductKernels);
