@@ -3,6 +3,7 @@
 Device time of replays of a CUDA graph with many calls, the median of ten, on random data.
 """
 
+import functools
 import json
 import statistics
 
@@ -10,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 CALLS = 20
+CONVOLUTIONS = [(64, 64, 3, 56), (64, 256, 1, 56), (512, 128, 1, 28), (256, 256, 3, 14), (512, 2048, 1, 7)]
 PRODUCTS = [(128, 768, 768), (128, 3072, 768), (1024, 1024, 1024), (4096, 768, 3072), (12288, 3072, 1024)]
 
 
@@ -42,8 +44,6 @@ def main() -> None:
     scores, queries, keys = random(384, 128, 128), random(384, 128, 64), random(384, 64, 128)
     tall, down, thin = random(4096, 3072), random(3072, 768), random(768)
     wide_a, wide_b = random(1024, 1024, dtype=torch.float32), random(1024, 1024, dtype=torch.float32)
-    image = random(8, 64, 56, 56).to(memory_format=torch.channels_last)
-    kernel = random(64, 64, 3, 3).to(memory_format=torch.channels_last)
     calls = {
         "gelu 12288x1024 f16": lambda: F.gelu(rows),
         "softmax 12288x1024 f16": lambda: F.softmax(rows, dim=1),
@@ -52,11 +52,16 @@ def main() -> None:
         "product 4096x768x3072 bias f16": lambda: torch.addmm(thin, tall, down),
         "products 384 x 128x128x64 f16": lambda: torch.bmm(queries, keys),
         "product 1024x1024x1024 f32": lambda: wide_a @ wide_b,
-        "convolution 64 3x3 56 b8 f16": lambda: F.conv2d(image, kernel, padding=1),
     }
     for rows, columns, depth in PRODUCTS:
         left, right = random(rows, depth), random(depth, columns)
-        calls[f"product {rows}x{columns}x{depth} f16"] = lambda left=left, right=right: left @ right
+        calls[f"product {rows}x{columns}x{depth} f16"] = functools.partial(torch.matmul, left, right)
+    for batch in (1, 8):
+        for inputs, outputs, window, extent in CONVOLUTIONS:
+            image = random(batch, inputs, extent, extent).to(memory_format=torch.channels_last)
+            kernel = random(outputs, inputs, window, window).to(memory_format=torch.channels_last)
+            name = f"convolution {inputs}-{outputs} {window}x{window} {extent} b{batch} f16"
+            calls[name] = functools.partial(F.conv2d, image, kernel, random(outputs), padding=window // 2)
     print(json.dumps({name: device_time(call) for name, call in calls.items()}))
 
 

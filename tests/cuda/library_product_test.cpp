@@ -2,7 +2,9 @@
 #include "backend/layer_args.h"
 #include "backends/cuda/cublas_lt.h"
 #include "backends/rows.h"
+#include "device/measure.h"
 #include "devices/fake_cuda/fake_cuda.h"
+#include "layers/convolution.h"
 #include "layers/matrix_multiply.h"
 
 #include <gmock/gmock.h>
@@ -138,6 +140,30 @@ void expectRight(ProductCase const& of)
     EXPECT_EQ(*got, expectedOf(of));
 }
 
+//! One run of an offer on random float16 numbers.
+Result<Done> runOnce(BackendEntry const& entry, Problem const& problem, Offer const& offer,
+    std::vector<std::vector<int64_t>> const& extents)
+{
+    Device& device = entry.device(0);
+    KernelSpec const spec = TENON_TRY(entry.backend().build(problem, offer));
+    std::unique_ptr<Kernel> const kernel = TENON_TRY(
+        device.load({.kernel = spec.kernel, .args = spec.args, .weights = std::vector<WeightArg>(extents.size())}));
+    TrialOperands operands{device};
+    std::vector<TensorArg> in;
+    for (size_t i = 0; i < extents.size(); ++i)
+    {
+        in.push_back({DType::kHALF, offer.inputs[i], extents[i]});
+        TENON_TRY(operands.addInput(in.back()));
+    }
+    TensorArg const out{DType::kHALF, offer.outputs[0], problem.typicalExtents(problem.output())};
+    TENON_TRY(operands.addOutput(out));
+    auto const prepared = TENON_TRY(kernel->prepare(in, {&out, 1}, 1));
+    Launch const launch = TENON_TRY(operands.launch(*prepared));
+    RunFailure failure;
+    TENON_TRY(device.run({&launch, 1}, {.stream = kApartStream}, failure));
+    return Done{};
+}
+
 //! Products that the library itself has computed so far.
 int64_t libraryProducts()
 {
@@ -161,6 +187,42 @@ TEST(LibraryProduct, addressesThatAreNotAlignedHaveAnAlgorithmOfTheirOwn)
     expectRight({.shift = 1});
     expectRight({.shift = 4});
     EXPECT_EQ(libraryProducts(), before + 2);
+}
+
+TEST(LibraryProduct, convolutionsOfSinglePixelsAreProducts)
+{
+    auto const all = allBackends();
+    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    Target const target = entry.target(0);
+    for (int32_t const size : {1, 3})
+    {
+        Convolution layer;
+        layer.nbOutputMaps = 16;
+        layer.kernelSize = {2, {size, size}};
+        Graph graph;
+        std::vector<std::vector<int64_t>> const extents{{2, 8, 6, 5}, {16, 8, size, size}, {16}};
+        std::vector<ValueId> values;
+        for (auto const& each : extents)
+            values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kHALF, shapeOf(each)}));
+        auto const node = graph.addNode(makeLayer(layer), "layer", values);
+        ASSERT_TRUE(node) << node.error().message;
+        Problem const problem{&graph, &graph.node(*node), {}, &target};
+        Offers const offers = entry.backend().offers(problem);
+        auto const offer = std::ranges::find(offers.accepted, std::string{"cublaslt"}, &Offer::candidate);
+        if (size == 3)
+        {
+            EXPECT_EQ(offer, offers.accepted.end());
+            auto const refusal = std::ranges::find(offers.refused, std::string{"cublaslt"}, &Refusal::candidate);
+            ASSERT_NE(refusal, offers.refused.end());
+            EXPECT_THAT(refusal->reason, HasSubstr("windows of single elements"));
+            continue;
+        }
+        ASSERT_NE(offer, offers.accepted.end());
+        int64_t const before = libraryProducts();
+        auto const done = runOnce(entry, problem, *offer, extents);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(libraryProducts(), before + 1);
+    }
 }
 
 TEST(LibraryProduct, withoutDepthIsOurOwn)

@@ -26,6 +26,17 @@ struct Timed
     DType type{DType::kHALF};
 };
 
+//! Channels in and out, window, extent, batch.
+std::vector<std::array<int64_t, 5>> convolutionsOfResnet50()
+{
+    std::vector<std::array<int64_t, 5>> all;
+    for (int64_t const batch : {1, 8})
+        for (auto const& [from, to, window, extent] : std::vector<std::array<int64_t, 4>>{
+                 {64, 64, 3, 56}, {64, 256, 1, 56}, {512, 128, 1, 28}, {256, 256, 3, 14}, {512, 2048, 1, 7}})
+            all.push_back({from, to, window, extent, batch});
+    return all;
+}
+
 std::vector<Timed> timedKernels()
 {
     std::vector<Timed> all;
@@ -48,12 +59,16 @@ std::vector<Timed> timedKernels()
     all.push_back({"products 384 x 128x128x64 f16", makeLayer(MatrixMultiply{}), {{384, 128, 64}, {384, 64, 128}}});
     all.push_back(
         {"product 1024x1024x1024 f32", makeLayer(MatrixMultiply{}), {{1024, 1024}, {1024, 1024}}, DType::kFLOAT});
-    Convolution convolution;
-    convolution.nbOutputMaps = 64;
-    convolution.kernelSize = {2, {3, 3}};
-    convolution.prePadding = {2, {1, 1}};
-    convolution.postPadding = {2, {1, 1}};
-    all.push_back({"convolution 64 3x3 56 b8 f16", makeLayer(convolution), {{8, 64, 56, 56}, {64, 64, 3, 3}}});
+    for (auto const& [from, to, window, extent, batch] : convolutionsOfResnet50())
+    {
+        Convolution convolution;
+        convolution.nbOutputMaps = to;
+        convolution.kernelSize = {2, {window, window}};
+        convolution.prePadding = {2, {window / 2, window / 2}};
+        convolution.postPadding = convolution.prePadding;
+        all.push_back({fmt::format("convolution {}-{} {}x{} {} b{} f16", from, to, window, window, extent, batch),
+            makeLayer(convolution), {{batch, from, extent, extent}, {to, from, window, window}, {to}}});
+    }
     return all;
 }
 

@@ -1,7 +1,7 @@
 // MatrixMultiply by cuBLASLt: tensor cores for float16 and bfloat16, strided batches, bias in the same kernel. Where the
 // library has nothing for a shape, our own tiles do it.
+#include "backends/cuda/cublas_product.h"
 #include "backends/cuda/cublas_lt.h"
-#include "backends/cuda/matrix_multiply.h"
 
 #include <algorithm>
 
@@ -10,21 +10,9 @@ namespace tenon::cuda
 
 namespace
 {
-constexpr int32_t kLtTactics{4}; //!< The library's first proposals, which are timed.
 constexpr uint64_t kLtWorkspace{uint64_t{32} << 20};
 constexpr uint32_t kLtAlignment{16}; //!< Of addresses, for the algorithm that is used where it may be.
 constexpr size_t kMaxLtCalls{64};    //!< More batches that no one stride describes are for our tiles.
-
-//! Which of the library's proposals it is.
-struct LtChoices
-{
-    int32_t tactic{0};
-
-    static constexpr auto fields()
-    {
-        return std::tuple{field(1, "tactic", &LtChoices::tactic)};
-    }
-};
 
 int ltTypeOf(DType type) noexcept
 {
@@ -216,7 +204,7 @@ Result<Done> LtProduct::launch(CudaCall const& at) const
     return Done{};
 }
 
-Result<std::shared_ptr<Prepared const>> libraryProduct(
+Result<std::shared_ptr<Prepared const>> byLibraryAlone(
     CudaDevice const& device, DType type, ProductShape const& shape, float alpha, int32_t tactic)
 {
     LtApi const& api = *TENON_TRY(cublasLt());
@@ -240,13 +228,8 @@ class LtProductKernel final : public LayerKernel
     {
         MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
         LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
-        if (choices.tactic < 0 || choices.tactic >= kLtTactics)
-            return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
         ProductShape const shape = TENON_TRY(productShape(layer, inputs, outputs));
-        DType const type = outputs[0].dtype;
-        Result<std::shared_ptr<Prepared const>> made =
-            libraryProduct(device(), type, shape, layer.alpha, choices.tactic);
-        return made ? std::move(made) : tiledProduct(device(), type, shape, layer.alpha);
+        return libraryProduct(device(), outputs[0].dtype, shape, layer.alpha, choices);
     }
 };
 
@@ -266,18 +249,7 @@ std::variant<std::vector<Offer>, Refusal> offersOfLtProduct(Problem const& probl
     int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
     double const products =
         static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
-    double const faster = problem.target->rates.fastTypes.has(type) ? 100.0 : 5.0; // Than a tenth of the plain peak.
-    std::vector<Offer> offers;
-    for (int32_t tactic = 0; tactic < kLtTactics; ++tactic)
-    {
-        Offer offer;
-        offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
-        offer.outputs = {Layout::kLinear};
-        offer.cost = costOf(problem, products / faster, bytesOf(problem)) + 0.01 * tactic; // The first unless timed.
-        offer.tactic = tactic;
-        offers.push_back(std::move(offer));
-    }
-    return offers;
+    return libraryOffers(problem, Layout::kLinear, products);
 }
 
 Result<KernelSpec> buildLtProduct(Problem const& problem, Offer const& offer)
@@ -290,6 +262,32 @@ constexpr Candidate kLtProductCandidates[]{
     {.layer = MatrixMultiply::kName, .name = "cublaslt", .offers = offersOfLtProduct, .build = buildLtProduct}};
 constexpr CudaKernelEntry kLtProductKernels[]{{"cublaslt_product", &loadLayerKernel<LtProductKernel>}};
 } // namespace
+
+Result<std::shared_ptr<Prepared const>> libraryProduct(
+    CudaDevice const& device, DType type, ProductShape const& shape, float alpha, LtChoices const& choices)
+{
+    if (choices.tactic < 0 || choices.tactic >= kLtTactics)
+        return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
+    Result<std::shared_ptr<Prepared const>> made = byLibraryAlone(device, type, shape, alpha, choices.tactic);
+    return made ? std::move(made) : tiledProduct(device, type, shape, alpha);
+}
+
+std::vector<Offer> libraryOffers(Problem const& problem, Layout layout, double multiplications)
+{
+    DType const type = problem.output().dtype;
+    double const faster = problem.target->rates.fastTypes.has(type) ? 100.0 : 5.0; // Than a tenth of the plain peak.
+    std::vector<Offer> offers;
+    for (int32_t tactic = 0; tactic < kLtTactics; ++tactic)
+    {
+        Offer offer;
+        offer.inputs.assign(problem.node->inputs.size(), layout);
+        offer.outputs = {layout};
+        offer.cost = costOf(problem, multiplications / faster, bytesOf(problem)) + 0.01 * tactic; // Unless timed.
+        offer.tactic = tactic;
+        offers.push_back(std::move(offer));
+    }
+    return offers;
+}
 
 } // namespace tenon::cuda
 

@@ -66,8 +66,10 @@ TENON_KERNEL(convolution, WindowParams)
                     Stored const* in = (Stored const*)p.x + offsetOf(p.inStrides, at[0], first, z, y, x);
                     Stored const* w = (Stored const*)p.w + at[1] * p.perGroup * taps
                         + (kz * p.window[1] + ky) * p.window[2] + kx;
+                    float part = 0.0f; // Of one tap: short sums round less than a long one.
                     for (i64 c = 0; c < p.perGroup; ++c)
-                        sum = fmaf(widen(in[c * p.inStrides[1]]), widen(w[c * taps]), sum);
+                        part = fmaf(widen(in[c * p.inStrides[1]]), widen(w[c * taps]), part);
+                    sum += part;
                 }
             }
         }
