@@ -19,7 +19,7 @@ namespace
 using nvinfer1::MatrixOperation;
 using testing::HasSubstr;
 
-//! out[z, i, j] = 2 · sum over k of a[z, i, k] · b[k, j], plus bias[j]; whole numbers, so that any order gives the same.
+//! out[z, i, j] = 2 · sum over k of a[z, i, k] · b[k, j], plus bias[j]; of whole numbers, which add up in any order.
 struct ProductCase
 {
     std::vector<int64_t> a{3, 10, 24};

@@ -1,5 +1,5 @@
-// MatrixMultiply by cuBLASLt: tensor cores for float16 and bfloat16, strided batches, bias in the same kernel. Where the
-// library has nothing for a shape, our own tiles do it.
+// MatrixMultiply by cuBLASLt: tensor cores for float16 and bfloat16, strided batches, bias in the same kernel. Where
+// the library has nothing for a shape, our own tiles do it.
 #include "backends/cuda/cublas_product.h"
 #include "backends/cuda/cublas_lt.h"
 

@@ -1,5 +1,5 @@
-// ProductShape: what a product of matrices looks like in memory, and our own kernel for it, which stands behind those of
-// libraries.
+// ProductShape: what a product of matrices looks like in memory, and our own kernel for it, which stands behind those
+// of libraries.
 #pragma once
 
 #include "backends/cuda/layer_kernel.h"

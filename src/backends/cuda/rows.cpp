@@ -1,5 +1,6 @@
 // Layers whose meaning is an expression with reductions: softmax, norms, reductions. One block of threads per row,
-// which is all elements that share their reductions; it reads its row once for each reduction and once for the result.
+// which is all elements that share their reductions. Rows that lie in one piece and are short enough are held in
+// registers; others are read once for each reduction and once for the result.
 #include "backends/cuda/kernel_text.h"
 #include "backends/cuda/layer_kernel.h"
 #include "ir/evaluate.h"
@@ -168,11 +169,13 @@ std::string argumentsOf(RowText const& text, size_t reductions)
     return own;
 }
 
-std::string rowKernel(RowExpr const& rows, RowText const& text, std::string const& outType)
+//! Head of a kernel up to where each operand's row begins.
+std::string beginRows(RowText const& text, std::string const& name)
 {
-    std::string own = "TENON_KERNEL(rows, RowParams)\n{\n"
-                      "    for (u64 row = blockIdx.x; row < p.rows; row += gridDim.x)\n    {\n"
-                      "        u64 rest = row;\n        i64 toRow = 0;\n";
+    std::string own = "TENON_KERNEL(" + name
+        + ", RowParams)\n{\n"
+          "    for (u64 row = blockIdx.x; row < p.rows; row += gridDim.x)\n    {\n"
+          "        u64 rest = row;\n        i64 toRow = 0;\n";
     for (size_t n = 0; n < text.types.size(); ++n)
         if (!text.types[n].empty())
             own += fmt::format("        i64 row{} = 0;\n", n);
@@ -182,7 +185,12 @@ std::string rowKernel(RowExpr const& rows, RowText const& text, std::string cons
     for (size_t n = 0; n < text.types.size(); ++n)
         if (!text.types[n].empty())
             own += fmt::format("            row{0} += x * p.in[{0}].kept[axis];\n", n);
-    own += "        }\n";
+    return own + "        }\n";
+}
+
+std::string rowKernel(RowExpr const& rows, RowText const& text, std::string const& outType)
+{
+    std::string own = beginRows(text, "rows");
     size_t const operands = text.types.size();
     for (size_t k = 0; k < rows.reductions.size(); ++k)
     {
@@ -205,6 +213,90 @@ std::string rowKernel(RowExpr const& rows, RowText const& text, std::string cons
     return own;
 }
 
+//! How a row that lies in one piece is held in registers: each thread has so many packs of so many elements.
+struct RowPacks
+{
+    int64_t width{0};
+    int64_t perThread{0};
+    unsigned block{0};
+};
+
+constexpr int64_t kRowPackBytes{16};
+constexpr int64_t kRowPackThreads{256}; //!< At most: more would leave each too few registers.
+
+//! None: the row is too long, or operands do not lie so.
+std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    int64_t width = kRowPackBytes / std::max<int64_t>(tenon::bytesOf(out.dtype, 1), 1);
+    for (TensorArg const& input : inputs)
+        if (input.present)
+            width = std::min(width, kRowPackBytes / std::max<int64_t>(tenon::bytesOf(input.dtype, 1), 1));
+    auto const length = static_cast<int64_t>(params.length);
+    if (params.reducedAxes != 1 || params.written != params.length || width < 2 || length % width != 0
+        || params.to.reduced[0] != 1)
+        return std::nullopt;
+    auto const isEven = [&](RowOperand const& operand) {
+        return std::all_of(
+            operand.kept, operand.kept + params.keptAxes, [&](long long stride) { return stride % width == 0; });
+    };
+    bool isFit = isEven(params.to);
+    for (size_t n = 0; n < inputs.size(); ++n)
+        if (inputs[n].present)
+            isFit = isFit && (params.in[n].reduced[0] == 0 || (params.in[n].reduced[0] == 1 && isEven(params.in[n])));
+    for (int64_t const perThread : {1, 2, 4})
+    {
+        int64_t const threads = (length / width + perThread - 1) / perThread;
+        if (isFit && threads <= kRowPackThreads)
+            return RowPacks{width, perThread, static_cast<unsigned>((threads + 31) / 32 * 32)};
+    }
+    return std::nullopt;
+}
+
+//! Reads each row once, 16 bytes at a time.
+std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
+{
+    std::string own = beginRows(text, "packedRows");
+    std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
+                                         "            u64 const at = ((u64)c * blockDim.x + threadIdx.x) * {};\n"
+                                         "            if (at >= p.length)\n                break;\n",
+        packs.perThread, packs.width);
+    std::string const each = fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n", packs.width);
+    std::string arguments;
+    std::string loads;
+    for (size_t n = 0; n < text.types.size(); ++n)
+    {
+        arguments += n == 0 ? "" : ", ";
+        arguments += text.types[n].empty() ? "0.0f" : fmt::format("widen(x{}[c].v[k])", n);
+        if (text.types[n].empty())
+            continue;
+        own += fmt::format("        Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
+        loads += fmt::format(
+            "            if (p.in[{0}].reduced[0] == 1)\n"
+            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n"
+            "            else\n                for (int k = 0; k < {2}; ++k)\n"
+            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n",
+            n, text.types[n], packs.width);
+    }
+    own += loop + loads + "        }\n";
+    for (size_t k = 0; k < rows.reductions.size(); ++k)
+    {
+        ExprOp const op = rows.reductions[k].op;
+        TapeKind const kind = text.kinds[text.types.size() + k];
+        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind)) + loop + each
+            + fmt::format(
+                "                r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), arguments)
+            + fmt::format("        r{0} = blockJoin<{1}>(r{0});\n", k, joinOf(op));
+        if (op == ExprOp::kMeanOver)
+            own += fmt::format("        r{} /= (float)p.length;\n", k);
+        arguments += fmt::format(", r{}", k);
+    }
+    return own + loop + fmt::format("            Pack<{}, {}> y;\n", outType, packs.width) + each
+        + fmt::format("                put(y.v[k], result({}));\n"
+                      "            *(Pack<{}, {}>*)(({}*)p.out + toRow + at) = y;\n        }}\n"
+                      "        __syncthreads();\n    }}\n}}\n",
+            arguments, outType, packs.width, outType);
+}
+
 class RowStep final : public CudaPrepared
 {
   public:
@@ -215,15 +307,26 @@ class RowStep final : public CudaPrepared
           mCode{code}
     {
     }
+    //! The kernel for addresses that are multiples of 16.
+    void setPacked(void* code, unsigned block)
+    {
+        mPackedCode = code;
+        mPackedBlock = block;
+    }
     Result<Done> launch(CudaCall const& at) const override
     {
         RowParams params = mParams;
         for (size_t i = 0; i < mOperands; ++i)
             params.in[i].data = at.call.inputs[i];
         params.out = at.call.outputs[0];
+        auto addresses = reinterpret_cast<uintptr_t>(params.out);
+        for (size_t i = 0; i < mOperands; ++i)
+            addresses |= reinterpret_cast<uintptr_t>(params.in[i].data);
+        bool const isPacked = mPackedCode != nullptr && addresses % kRowPackBytes == 0;
         constexpr unsigned long long kMaxBlocks{65536};
-        Grid const grid{.x = static_cast<unsigned>(std::min(params.rows, kMaxBlocks)), .block = mBlock};
-        return launchKernel(at, mCode, grid, params);
+        Grid const grid{
+            .x = static_cast<unsigned>(std::min(params.rows, kMaxBlocks)), .block = isPacked ? mPackedBlock : mBlock};
+        return launchKernel(at, isPacked ? mPackedCode : mCode, grid, params);
     }
 
   private:
@@ -231,6 +334,8 @@ class RowStep final : public CudaPrepared
     size_t mOperands;
     unsigned mBlock;
     void* mCode;
+    void* mPackedCode{nullptr}; //!< Null: there is none.
+    unsigned mPackedBlock{0};
 };
 
 //! Extents with the reduced axes there, whatever the layer does with them.
@@ -273,12 +378,15 @@ class RowKernel final : public LayerKernel
         RowText const text = TENON_TRY(functionsOf(rows, inputs));
         std::string const outType = TENON_TRY(storageOf(out.dtype));
         RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
+        std::optional<RowPacks> const packs = packsOf(params, inputs, out);
         Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(
-                std::string{kRowOperandText} + kRowParamsText + text.functions + rowKernel(rows, text, outType))));
+            wholeText(std::string{kRowOperandText} + kRowParamsText + text.functions + rowKernel(rows, text, outType)
+                + (packs ? packedRowKernel(rows, text, outType, *packs) : std::string{}))));
         unsigned const block = params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<RowStep>(params, inputs.size(), block, TENON_TRY(module.function("rows")))};
+        auto step = std::make_shared<RowStep>(params, inputs.size(), block, TENON_TRY(module.function("rows")));
+        if (packs)
+            step->setPacked(TENON_TRY(module.function("packedRows")), packs->block);
+        return std::shared_ptr<Prepared const>{std::move(step)};
     }
 
   private:
