@@ -1,0 +1,131 @@
+"""What an engine takes: its tensors, its profiles, and whether a request fits one of them."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tenon
+
+from .errors import BadRequest
+
+Shape = tuple[int, ...]
+Shapes = dict[str, Shape]
+
+
+@dataclasses.dataclass(frozen=True)
+class Padding:
+    """Lets requests of different extents share a run: `value` fills an input up to the longest in the batch.
+
+    Lengths are rounded up to multiples of `step` to see which requests go together: a short one never pays for a much
+    longer one. The model must ignore what is filled in (an attention mask that is padded with 0, for instance).
+    """
+
+    value: float
+    step: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """A tensor that an engine takes or gives."""
+
+    name: str
+    dtype: np.dtype
+    shape: Shape  #: -1 where it depends on the run.
+
+
+def element_type(engine: tenon.ICudaEngine, name: str) -> np.dtype:
+    """NumPy's type of a tensor's elements; bfloat16 is handed over as its 16 bits."""
+    kind = engine.get_tensor_dtype(name)
+    if kind == tenon.bfloat16:
+        return np.dtype(np.uint16)
+    return np.dtype(tenon.nptype(kind))
+
+
+def ports_of(engine: tenon.ICudaEngine, mode: tenon.TensorIOMode) -> dict[str, Port]:
+    names = (engine.get_tensor_name(index) for index in range(engine.num_io_tensors))
+    return {
+        name: Port(name, element_type(engine, name), tuple(engine.get_tensor_shape(name)))
+        for name in names
+        if engine.get_tensor_mode(name) == mode
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """An optimization profile: the least, typical and largest shape of each input."""
+
+    index: int
+    least: Shapes
+    typical: Shapes
+    most: Shapes
+
+    def misfit(self, shapes: Mapping[str, Shape]) -> str:
+        """Why these shapes do not fit; empty: they do."""
+        for name, shape in shapes.items():
+            low, high = self.least[name], self.most[name]
+            for axis, extent in enumerate(shape):
+                if not low[axis] <= extent <= high[axis]:
+                    return (
+                        f"input '{name}' has shape {list(shape)}, but profile {self.index} takes {low[axis]} to "
+                        f"{high[axis]} along axis {axis}"
+                    )
+        return ""
+
+    def distance(self, shapes: Mapping[str, Shape]) -> float:
+        """How far these shapes are from the typical ones, as a ratio of elements."""
+        ratio = 1.0
+        for name, shape in shapes.items():
+            ratio *= max(1, np.prod(shape, dtype=float)) / max(1, np.prod(self.typical[name], dtype=float))
+        return max(ratio, 1 / ratio)
+
+
+def profiles_of(engine: tenon.ICudaEngine, inputs: Mapping[str, Port]) -> list[Profile]:
+    found = []
+    for index in range(engine.num_optimization_profiles):
+        ranges: list[Shapes] = [{}, {}, {}]
+        for name in inputs:
+            for kept, shape in zip(ranges, engine.get_tensor_profile_shape(name, index), strict=True):
+                kept[name] = tuple(shape)
+        found.append(Profile(index, *ranges))
+    return found
+
+
+def nearest(profiles: Sequence[Profile], shapes: Mapping[str, Shape]) -> Profile:
+    """The profile that fits and whose typical shapes are nearest; BadRequest says why none fits."""
+    misfits = [profile.misfit(shapes) for profile in profiles]
+    fitting = [profile for profile, misfit in zip(profiles, misfits, strict=True) if not misfit]
+    if not fitting:
+        raise BadRequest("; ".join(misfits))
+    return fitting[0] if len(fitting) == 1 else min(fitting, key=lambda profile: profile.distance(shapes))
+
+
+def checked(ports: Mapping[str, Port], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays in the order of the ports, contiguous, or a BadRequest that names the input."""
+    for name in arrays:
+        if name not in ports:
+            raise BadRequest(f"there is no input '{name}'; the inputs are {_listed(ports)}")
+    found = {}
+    for name, port in ports.items():
+        if name not in arrays:
+            raise BadRequest(f"input '{name}' is missing; the inputs are {_listed(ports)}")
+        found[name] = _fitting(port, arrays[name])
+    return found
+
+
+def _listed(ports: Mapping[str, Port]) -> str:
+    return ", ".join(f"'{name}'" for name in ports)
+
+
+def _fitting(port: Port, value: np.ndarray) -> np.ndarray:
+    if not isinstance(value, np.ndarray):
+        raise BadRequest(f"input '{port.name}' is a {type(value).__name__}, not an array")
+    if value.dtype != port.dtype and not (port.dtype == np.uint16 and value.dtype.name == "bfloat16"):
+        raise BadRequest(f"input '{port.name}' has elements of {value.dtype}, but the engine takes {port.dtype}")
+    if value.ndim != len(port.shape):
+        raise BadRequest(f"input '{port.name}' has {value.ndim} axes, but the engine takes {len(port.shape)}")
+    for axis, (extent, known) in enumerate(zip(value.shape, port.shape, strict=True)):
+        if known >= 0 and extent != known:
+            raise BadRequest(
+                f"input '{port.name}' has shape {list(value.shape)}, but extent {axis} is {known} in the engine"
+            )
+    return np.ascontiguousarray(value).reshape(value.shape)  # A scalar stays one.

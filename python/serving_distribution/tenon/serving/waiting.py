@@ -1,0 +1,139 @@
+"""What waits for a run: requests in the order of their arrival, those that may share a run side by side."""
+
+import collections
+import concurrent.futures
+import dataclasses
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+
+from .errors import DeadlineExceeded
+from .ports import Profile, Shapes
+
+Outputs = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(eq=False)
+class Request:
+    """One caller's inputs, and where the outputs go."""
+
+    inputs: dict[str, np.ndarray]
+    shapes: Shapes
+    rows: int  #: Extent of the batch axis.
+    most_rows: int  #: That a run with it may have.
+    profile: Profile  #: One that fits the request alone.
+    key: Hashable  #: Equal keys may share a run.
+    arrived: float
+    deadline: float | None
+    answer: concurrent.futures.Future[Outputs]
+
+    def is_given_up(self, now: float) -> bool:
+        """Whether it was cancelled or its deadline has passed, which is answered here."""
+        if self.answer.cancelled():
+            return not self.answer.set_running_or_notify_cancel()
+        if self.deadline is None or now < self.deadline:
+            return False
+        if self.answer.set_running_or_notify_cancel():
+            waited = (now - self.arrived) * 1e3
+            self.answer.set_exception(DeadlineExceeded(f"the deadline passed after {waited:.1f} ms in the queue"))
+        return True
+
+    def begins(self, now: float) -> bool:
+        """Whether somebody waits for it when its run begins; from then on it cannot be cancelled."""
+        return not self.is_given_up(now) and self.answer.set_running_or_notify_cancel()
+
+
+class Waiting:
+    """The requests of a pool; whoever calls holds the pool's lock."""
+
+    def __init__(self) -> None:
+        self._groups: collections.OrderedDict[Hashable, collections.deque[Request]] = collections.OrderedDict()
+        self.count = 0
+
+    def add(self, request: Request) -> None:
+        self._groups.setdefault(request.key, collections.deque()).append(request)
+        self.count += 1
+
+    def ready(self, now: float, longest_wait: float) -> tuple[list[Request], float | None]:
+        """A batch that is to run now, else how long until there is one (None: nothing waits).
+
+        Full batches and those that waited long enough go by the age of their oldest request.
+        """
+        self._drop_cancelled()
+        oldest: collections.deque[Request] | None = None
+        for group in self._groups.values():
+            is_due = now - group[0].arrived >= longest_wait or _is_full(group)
+            if is_due and (oldest is None or group[0].arrived < oldest[0].arrived):
+                oldest = group
+        if oldest is not None:
+            return self._taken(oldest), 0.0
+        if not self._groups:
+            return [], None
+        return [], min(group[0].arrived for group in self._groups.values()) + longest_wait - now
+
+    def all(self) -> list[Request]:
+        """Takes everything away."""
+        found = [request for group in self._groups.values() for request in group]
+        self._groups.clear()
+        self.count = 0
+        return found
+
+    def _taken(self, group: collections.deque[Request]) -> list[Request]:
+        batch = [group.popleft()]
+        rows = batch[0].rows
+        while group and rows + group[0].rows <= batch[0].most_rows:
+            rows += group[0].rows
+            batch.append(group.popleft())
+        self.count -= len(batch)
+        if not group:
+            del self._groups[batch[0].key]
+        return batch
+
+    def _drop_cancelled(self) -> None:
+        for key in list(self._groups):
+            group = self._groups[key]
+            while group and group[0].answer.cancelled():
+                group.popleft().answer.set_running_or_notify_cancel()
+                self.count -= 1
+            if not group:
+                del self._groups[key]
+
+    def drop_given_up(self, now: float) -> int:
+        """Makes room: takes away what nobody waits for any more, wherever it stands; how many these were."""
+        before = self.count
+        for key in list(self._groups):
+            kept = collections.deque(each for each in self._groups[key] if not each.is_given_up(now))
+            self.count -= len(self._groups[key]) - len(kept)
+            if kept:
+                self._groups[key] = kept
+            else:
+                del self._groups[key]
+        return before - self.count
+
+
+def _is_full(group: collections.deque[Request]) -> bool:
+    rows = 0
+    for request in group:
+        rows += request.rows
+        if rows >= group[0].most_rows:
+            return True
+    return group[0].most_rows <= 1
+
+
+def gathered(
+    batch: list[Request], shapes: Mapping[str, tuple[int, ...]], fills: Mapping[str, float]
+) -> dict[str, np.ndarray]:
+    """The inputs of a run for all of them, padded to these shapes."""
+    found = {}
+    for name, shape in shapes.items():
+        parts = [request.inputs[name] for request in batch]
+        if all(part.shape[1:] == shape[1:] for part in parts):
+            found[name] = np.concatenate(parts)
+            continue
+        whole = np.full(shape, fills[name], parts[0].dtype)
+        row = 0
+        for part in parts:
+            whole[(slice(row, row + len(part)), *(slice(extent) for extent in part.shape[1:]))] = part
+            row += len(part)
+        found[name] = whole
+    return found

@@ -1,0 +1,330 @@
+"""A pool's answers are those of the engine, whatever shares a run; what cannot be answered says why."""
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import tenon.serving as serving
+import tensorrt as trt
+
+WEIGHTS = np.random.default_rng(3).standard_normal((8, 4), np.float32)
+RNG = np.random.default_rng(5)
+
+
+def built(define: Callable[[trt.INetworkDefinition], None], *ranges: dict[str, tuple]) -> trt.ICudaEngine:
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    define(network)
+    for shapes in ranges:
+        profile = builder.create_optimization_profile()
+        for name, three in shapes.items():
+            profile.set_shape(name, *three)
+        assert config.add_optimization_profile(profile) >= 0
+    plan = builder.build_serialized_network(network, config)
+    assert plan is not None
+    return trt.Runtime(logger).deserialize_cuda_engine(plan)
+
+
+def product(network: trt.INetworkDefinition) -> None:
+    x = network.add_input("x", trt.float32, (-1, 8))
+    weights = network.add_constant((8, 4), WEIGHTS).get_output(0)
+    none = trt.MatrixOperation.NONE
+    y = network.add_matrix_multiply(x, none, weights, none).get_output(0)
+    y.name = "y"
+    network.mark_output(y)
+
+
+def masked(network: trt.INetworkDefinition) -> None:
+    """y = values · mask by element, total = its sum over the length."""
+    values = network.add_input("values", trt.float32, (-1, -1))
+    mask = network.add_input("mask", trt.float32, (-1, -1))
+    y = network.add_elementwise(values, mask, trt.ElementWiseOperation.PROD).get_output(0)
+    total = network.add_reduce(y, trt.ReduceOperation.SUM, 2, False).get_output(0)
+    for tensor, name in ((y, "y"), (total, "total")):
+        tensor.name = name
+        network.mark_output(tensor)
+
+
+def places(network: trt.INetworkDefinition) -> None:
+    """Where x is not zero: the size depends on the values."""
+    x = network.add_input("x", trt.float32, (-1, 8))
+    found = network.add_non_zero(x).get_output(0)
+    found.name = "places"
+    network.mark_output(found)
+
+
+@pytest.fixture(scope="module")
+def engine() -> trt.ICudaEngine:
+    return built(product, {"x": ((1, 8), (4, 8), (16, 8))})
+
+
+@pytest.fixture(scope="module")
+def masked_engine() -> trt.ICudaEngine:
+    ranges = ((1, 1), (2, 8), (8, 32))
+    return built(masked, {"values": ranges, "mask": ranges})
+
+
+def rows(count: int) -> np.ndarray:
+    return RNG.standard_normal((count, 8), np.float32)
+
+
+class Held:
+    """Holds the runs of a pool's lanes until they are let go; `batches` are the leading extents they were given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gate, self.begun, self.batches = threading.Event(), threading.Semaphore(0), []
+        run = serving.pool.Lane.run
+
+        def held(lane: serving.pool.Lane, profile: object, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+            self.batches.append((profile.index, *(value.shape for value in inputs.values())))
+            self.begun.release()
+            assert self.gate.wait(60)
+            return run(lane, profile, inputs)
+
+        monkeypatch.setattr(serving.pool.Lane, "run", held)
+
+    def wait_for_a_run(self) -> None:
+        assert self.begun.acquire(timeout=60)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    found = Held(monkeypatch)
+    yield found
+    found.gate.set()
+
+
+def test_an_answer_is_that_of_the_engine(engine: trt.ICudaEngine) -> None:
+    with serving.Pool(engine) as pool:
+        for count in (1, 3, 16):
+            x = rows(count)
+            np.testing.assert_allclose(pool.infer({"x": x})["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+
+
+def test_requests_that_wait_share_a_run_and_get_their_own_rows(engine: trt.ICudaEngine, held: Held) -> None:
+    with serving.Pool(engine, max_batch=8) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        asked = [rows(count) for count in (2, 3, 1, 4)]
+        answers = [pool.submit({"x": x}) for x in asked]
+        held.gate.set()
+        for x, answer in zip(asked, answers, strict=True):
+            np.testing.assert_allclose(answer.result(60)["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+        assert first.result(60)["y"].shape == (1, 4)
+        assert [shape for _, shape in held.batches] == [(1, 8), (6, 8), (4, 8)]
+        assert answers[0].result()["y"].base is answers[2].result()["y"].base  # Views of one batch: no copy.
+
+
+def test_a_request_alone_waits_for_company_no_longer_than_it_may(engine: trt.ICudaEngine) -> None:
+    with serving.Pool(engine, max_batch=8, max_wait=0.2) as pool:
+        begun = time.monotonic()
+        pool.infer({"x": rows(1)})
+        assert time.monotonic() - begun >= 0.19
+        answers = [pool.submit({"x": rows(4)}) for _ in range(2)]
+        begun = time.monotonic()
+        concurrent.futures.wait(answers)
+        assert pool.counts.runs == 2  # The second is full, and had not to wait for more.
+
+
+def test_padding_lets_lengths_share_a_run_and_is_taken_off_again(masked_engine: trt.ICudaEngine, held: Held) -> None:
+    padding = {"values": serving.Padding(9, step=16), "mask": serving.Padding(0, step=16)}
+    with serving.Pool(masked_engine, max_batch=8, padding=padding) as pool:
+        pool.submit({name: np.ones((1, 1), np.float32) for name in ("values", "mask")})
+        held.wait_for_a_run()
+        asked = [RNG.standard_normal((1, length), np.float32) for length in (3, 20, 7, 16, 31)]
+        answers = [pool.submit({"values": x, "mask": np.ones_like(x)}) for x in asked]
+        held.gate.set()
+        for x, answer in zip(asked, answers, strict=True):
+            outputs = answer.result(60)
+            np.testing.assert_array_equal(outputs["y"], x)
+            np.testing.assert_allclose(outputs["total"], x.sum(1), rtol=1e-5, atol=1e-5)
+        assert {shape for _, shape, _ in held.batches} == {(1, 1), (3, 16), (2, 31)}
+
+
+def test_lengths_do_not_share_a_run_without_padding(masked_engine: trt.ICudaEngine, held: Held) -> None:
+    with serving.Pool(masked_engine, max_batch=8) as pool:
+        pool.submit({name: np.ones((1, 1), np.float32) for name in ("values", "mask")})
+        held.wait_for_a_run()
+        asked = [np.ones((1, length), np.float32) for length in (3, 5, 3)]
+        answers = [pool.submit({"values": x, "mask": x}) for x in asked]
+        held.gate.set()
+        assert [answer.result(60)["total"][0] for answer in answers] == [3, 5, 3]
+        assert sorted(shape for _, shape, _ in held.batches) == [(1, 1), (1, 5), (2, 3)]
+
+
+def test_each_run_has_the_profile_whose_typical_shape_is_nearest(held: Held) -> None:
+    engine = built(product, {"x": ((1, 8), (1, 8), (4, 8))}, {"x": ((1, 8), (12, 8), (16, 8))})
+    held.gate.set()
+    with serving.Pool(engine, max_batch=16) as pool:
+        for count in (1, 4, 12):
+            x = rows(count)
+            np.testing.assert_allclose(pool.infer({"x": x})["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+    assert held.batches == [(0, (1, 8)), (1, (4, 8)), (1, (12, 8))]
+
+
+def test_an_output_whose_size_depends_on_values_comes_as_large_as_it_is() -> None:
+    engine = built(places, {"x": ((1, 8), (2, 8), (4, 8))})
+    with serving.Pool(engine) as pool:
+        for count in (0, 1, 5):
+            x = np.zeros((2, 8), np.float32)
+            x.flat[:count] = 1
+            np.testing.assert_array_equal(pool.infer({"x": x})["places"], np.stack(np.nonzero(x)))
+    with pytest.raises(ValueError, match="output 'places' has shape .* axis 0 is not the batch"):
+        serving.Pool(engine, max_batch=4)
+
+
+@pytest.mark.parametrize(
+    "inputs, message",
+    [
+        ({}, "input 'x' is missing; the inputs are 'x'"),
+        ({"x": rows(1), "z": rows(1)}, "there is no input 'z'"),
+        ({"x": rows(1).astype(np.float64)}, "input 'x' has elements of float64, but the engine takes float32"),
+        ({"x": rows(1)[0]}, "input 'x' has 1 axes, but the engine takes 2"),
+        ({"x": np.zeros((1, 9), np.float32)}, r"input 'x' has shape \[1, 9\], but extent 1 is 8"),
+        ({"x": rows(17)}, r"input 'x' has shape \[17, 8\], but profile 0 takes 1 to 16 along axis 0"),
+        ({"x": [[1.0] * 8]}, "input 'x' is a list, not an array"),
+    ],
+)
+def test_a_request_that_does_not_fit_is_refused_by_name(engine: trt.ICudaEngine, inputs: dict, message: str) -> None:
+    with serving.Pool(engine, max_batch=4) as pool:
+        with pytest.raises(serving.BadRequest, match=message):
+            pool.submit(inputs)
+        assert pool.counts.requests == 0
+
+
+def test_batches_of_inputs_must_agree(masked_engine: trt.ICudaEngine) -> None:
+    with serving.Pool(masked_engine, max_batch=4) as pool, pytest.raises(serving.BadRequest, match="differ in their"):
+        pool.submit({"values": np.ones((1, 2), np.float32), "mask": np.ones((2, 2), np.float32)})
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_back(engine: trt.ICudaEngine, held: Held) -> None:
+    with serving.Pool(engine, queue=2) as pool:
+        pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        waiting = [pool.submit({"x": rows(1)}) for _ in range(2)]
+        with pytest.raises(serving.QueueFull, match="2 requests wait already") as refused:
+            pool.submit({"x": rows(1)})
+        assert refused.value.retry_after > 0 and pool.counts.refused == 1
+        assert waiting[0].cancel()  # What nobody waits for takes no room.
+        waiting.append(pool.submit({"x": rows(1)}))
+        held.gate.set()
+        assert all(answer.result(60)["y"].shape == (1, 4) for answer in waiting[1:])
+
+
+def test_a_cancelled_request_is_not_run(engine: trt.ICudaEngine, held: Held) -> None:
+    with serving.Pool(engine) as pool:
+        first = pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        second, third = pool.submit({"x": rows(2)}), pool.submit({"x": rows(3)})
+        assert second.cancel() and not first.cancel()  # A run under way goes on.
+        held.gate.set()
+        assert third.result(60)["y"].shape == (3, 4)
+    assert [shape for _, shape in held.batches] == [(1, 8), (3, 8)]
+
+
+def test_a_deadline_that_passes_in_the_queue_is_an_answer(engine: trt.ICudaEngine, held: Held) -> None:
+    with serving.Pool(engine) as pool:
+        pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        late, patient = pool.submit({"x": rows(1)}, timeout=0.01), pool.submit({"x": rows(1)}, timeout=60)
+        with pytest.raises(serving.DeadlineExceeded, match="no answer within 0.02 s"):
+            pool.infer({"x": rows(1)}, timeout=0.02)
+        held.gate.set()
+        with pytest.raises(serving.DeadlineExceeded, match="passed after .* ms in the queue"):
+            late.result(60)
+        assert patient.result(60)["y"].shape == (1, 4)
+    assert len(held.batches) == 2
+
+
+def test_the_failure_of_one_is_not_that_of_its_company(
+    engine: trt.ICudaEngine, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = serving.pool.Lane.run
+
+    def refusing(lane: serving.pool.Lane, profile: object, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        outputs = run(lane, profile, inputs)
+        if np.isnan(inputs["x"]).any():
+            raise serving.RunFailed("the value is not a number")
+        return outputs
+
+    monkeypatch.setattr(serving.pool.Lane, "run", refusing)
+    with serving.Pool(engine, max_batch=8) as pool:
+        pool.submit({"x": rows(1)})
+        held.wait_for_a_run()
+        bad = pool.submit({"x": np.full((1, 8), np.nan, np.float32)})
+        good = pool.submit({"x": rows(2)})
+        held.gate.set()
+        assert good.result(60)["y"].shape == (2, 4)
+        with pytest.raises(serving.RunFailed, match="not a number"):
+            bad.result(60)
+
+
+def test_asyncio_waits_without_a_thread_and_cancels(engine: trt.ICudaEngine, held: Held) -> None:
+    async def all_of(pool: serving.Pool) -> None:
+        first = asyncio.create_task(pool.ainfer({"x": rows(1)}))
+        await asyncio.to_thread(held.wait_for_a_run)
+        task = asyncio.create_task(pool.ainfer({"x": rows(2)}))
+        with pytest.raises(serving.DeadlineExceeded):
+            await pool.ainfer({"x": rows(3)}, timeout=0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        held.gate.set()
+        assert (await first)["y"].shape == (1, 4)
+        many = await asyncio.gather(*(pool.ainfer({"x": rows(1 + i % 5)}) for i in range(100)))
+        assert [len(each["y"]) for each in many] == [1 + i % 5 for i in range(100)]
+
+    with serving.Pool(engine, max_batch=8) as pool:
+        asyncio.run(all_of(pool))
+    assert {(2, 8), (3, 8)}.isdisjoint(shape for _, shape in held.batches[:1])
+
+
+def test_closing_answers_all_that_were_accepted(engine: trt.ICudaEngine, held: Held) -> None:
+    pool = serving.Pool(engine)
+    answers = [pool.submit({"x": rows(1)}) for _ in range(5)]
+    held.wait_for_a_run()
+    closing = threading.Thread(target=pool.close)
+    closing.start()
+    while not pool._is_closing:
+        time.sleep(0.001)
+    with pytest.raises(serving.Closed):
+        pool.submit({"x": rows(1)})
+    held.gate.set()
+    closing.join(60)
+    assert all(answer.done() and answer.result()["y"].shape == (1, 4) for answer in answers)
+
+
+def test_closing_without_draining_answers_with_closed(engine: trt.ICudaEngine, held: Held) -> None:
+    pool = serving.Pool(engine)
+    first, second = pool.submit({"x": rows(1)}), pool.submit({"x": rows(1)})
+    held.wait_for_a_run()
+    closing = threading.Thread(target=pool.close, kwargs={"drain": False})
+    closing.start()
+    with pytest.raises(serving.Closed, match="before the request's turn"):
+        second.result(60)
+    held.gate.set()
+    closing.join(60)
+    assert first.result(60)["y"].shape == (1, 4)
+
+
+def test_many_threads_and_lanes_get_what_the_engine_gives_each_alone(engine: trt.ICudaEngine) -> None:
+    asked = [rows(1 + number % 6) for number in range(300)]
+    with serving.Pool(engine, contexts=3, max_batch=8, max_wait=0.001, queue=400) as pool:
+        with concurrent.futures.ThreadPoolExecutor(12) as threads:
+            answers = list(threads.map(lambda x: pool.infer({"x": x}, timeout=60), asked))
+        for x, outputs in zip(asked, answers, strict=True):
+            np.testing.assert_allclose(outputs["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+        assert pool.counts.answered == 300 and pool.counts.rows == sum(len(x) for x in asked)
+
+
+@pytest.mark.parametrize("wrong", [{"contexts": 0}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}])
+def test_settings_without_sense_are_refused(engine: trt.ICudaEngine, wrong: dict) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        serving.Pool(engine, **wrong)
+    with pytest.raises(ValueError, match="padding names 'q', which is no input"):
+        serving.Pool(engine, max_batch=2, padding={"q": serving.Padding(0)})
