@@ -30,7 +30,7 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-.PHONY: help setup configure libraries program build demo test onnx-report cuda-test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
+.PHONY: help setup configure libraries program build demo test serving-test onnx-report cuda-test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -65,6 +65,11 @@ demo: libraries ## Read a scanned page: IMAGE=… for one of your own.
 test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
+
+serving-test: program ## The server's tests, in an environment with KServe and Triton's client (build/serving-env).
+	@[ -e $(BUILD)/serving-env/ready ] || { $(PYTHON) -m venv $(BUILD)/serving-env && $(BUILD)/serving-env/bin/pip install -q \
+	    -r python/serving_distribution/requirements-test.txt && touch $(BUILD)/serving-env/ready; }
+	@PYTHONPATH=$(abspath $(BUILD))/python $(BUILD)/serving-env/bin/python -m pytest -q tests/serving
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py

@@ -57,7 +57,7 @@ def test_version_and_help() -> None:
     text = tenon("--help").stdout
     for word in ("build", "run", "bench", "inspect", "verify", "knobs", "api", "Exit status", "--shapes"):
         assert word in text
-    for command in ("build", "run", "bench", "inspect", "verify"):
+    for command in ("build", "run", "bench", "inspect", "verify", "serve"):
         assert len(tenon(command, "--help").stdout.splitlines()) > 8
 
 
@@ -601,3 +601,9 @@ def test_plans_with_an_implicit_batch_are_inspected_verified_and_run(tmp_path: p
     assert tenon("run", plan).stderr == "" and tenon("verify", plan).stdout
     done = tenon("run", plan, "--shapes", "x=1x2x3", status=1)
     assert "implicit batch" in done.stderr
+
+
+def test_serve_says_how_to_install_what_it_needs() -> None:
+    done = tenon("serve", "--python", "/nowhere/python3", "model.plan", "--port", "8000", status=1)
+    assert done.stdout == ""
+    assert "has no package tenon.serving; install it: pip install" in done.stderr

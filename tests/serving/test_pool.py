@@ -106,6 +106,16 @@ def test_an_answer_is_that_of_the_engine(engine: trt.ICudaEngine) -> None:
             np.testing.assert_allclose(pool.infer({"x": x})["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
 
 
+def test_arrays_that_lie_askew_are_taken(engine: trt.ICudaEngine) -> None:
+    x = rows(3)
+    room = np.zeros(x.nbytes + 1, np.uint8)
+    askew = room[1:].view(np.float32).reshape(x.shape)
+    askew[:] = x
+    with serving.Pool(engine) as pool:
+        for each in (askew, np.asfortranarray(x), np.repeat(x, 2, axis=0)[::2]):
+            np.testing.assert_allclose(pool.infer({"x": each})["y"], x @ WEIGHTS, rtol=1e-4, atol=1e-5)
+
+
 def test_requests_that_wait_share_a_run_and_get_their_own_rows(engine: trt.ICudaEngine, held: Held) -> None:
     with serving.Pool(engine, max_batch=8) as pool:
         first = pool.submit({"x": rows(1)})

@@ -34,6 +34,7 @@ void addRun(CLI::App& app, Common const& common, int& status);
 void addBench(CLI::App& app, Common const& common, int& status);
 void addInspect(CLI::App& app, Common const& common, int& status);
 void addVerify(CLI::App& app, Common const& common, int& status);
+void addServe(CLI::App& app, Common const& common, int& status);
 void addPlugin(CLI::App& app, Common const& common, int& status);
 void addKnobs(CLI::App& app, int& status);
 void addApi(CLI::App& app, int& status);

@@ -27,6 +27,7 @@ constexpr char const* kExamples = R"(Examples:
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2
   tenon inspect model.plan          what became of the model, and why
   tenon verify model.plan           each step against the reference
+  tenon serve model.plan --port 8000
   tenon plugin check libpad.so      a library of custom layers, without a network
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The environment's switches: tenon knobs.)";
@@ -154,6 +155,7 @@ int main(int argc, char** argv)
     addBench(app, common, status);
     addInspect(app, common, status);
     addVerify(app, common, status);
+    addServe(app, common, status);
     addPlugin(app, common, status);
     addKnobs(app, status);
     addApi(app, status);

@@ -128,4 +128,4 @@ def _fitting(port: Port, value: np.ndarray) -> np.ndarray:
             raise BadRequest(
                 f"input '{port.name}' has shape {list(value.shape)}, but extent {axis} is {known} in the engine"
             )
-    return np.ascontiguousarray(value).reshape(value.shape)  # A scalar stays one.
+    return np.require(value, requirements=("C", "A")).reshape(value.shape)  # A scalar stays one.

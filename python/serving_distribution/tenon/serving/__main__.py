@@ -1,0 +1,134 @@
+"""tenon serve, as `python -m tenon.serving`: options, signals, the end."""
+
+import argparse
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import pathlib
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+
+
+def options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("tenon serve", description="Serves a plan over HTTP and gRPC (docs/SERVING.md).")
+    parser.add_argument("plan", type=pathlib.Path)
+    parser.add_argument("--name", help="of the model; without it that of the file")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
+    parser.add_argument("--port", type=int, default=8000, help="of HTTP")
+    parser.add_argument("--grpc-port", type=int, help="of gRPC; without it there is none")
+    parser.add_argument("--contexts", type=int, default=1, help="runs at once")
+    parser.add_argument("--max-batch", type=int, default=1, help="rows that requests may be joined to")
+    parser.add_argument("--max-wait-ms", type=float, default=0, help="that a request waits for company")
+    parser.add_argument("--queue", type=int, default=256, help="requests that may wait")
+    parser.add_argument("--max-request-mb", type=float, default=64, help="of a request's body")
+    parser.add_argument("--max-connections", type=int, default=1000, help="of HTTP at once")
+    parser.add_argument("--grace", type=int, default=30, help="seconds that accepted requests have after SIGTERM")
+    parser.add_argument("--tls-cert", type=pathlib.Path, help="certificate chain (PEM)")
+    parser.add_argument("--tls-key", type=pathlib.Path, help="its key (PEM)")
+    parser.add_argument("--token-file", type=pathlib.Path, help="a file with the bearer token that callers bring")
+    parser.add_argument("--allow-code", action="store_true", help="let code that the plan carries run here")
+    found = parser.parse_args(arguments)
+    if (found.tls_cert is None) != (found.tls_key is None):
+        parser.error("--tls-cert and --tls-key belong together")
+    return found
+
+
+async def watched(model: object, seconds: float = 1.0) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        await model.reload_if_replaced()  # type: ignore[attr-defined]
+
+
+async def serve(asked: argparse.Namespace) -> None:
+    import uvicorn
+    from kserve.model_repository import ModelRepository
+    from kserve.protocol.dataplane import DataPlane
+
+    from .server import http, measures, rpc
+    from .server.served import Served
+
+    class Front(DataPlane):  # type: ignore[misc]
+        """Says whether the server takes requests: no more after SIGTERM."""
+
+        is_draining = False
+
+        def metadata(self) -> dict[str, object]:
+            return {"name": "tenon", "version": "1", "extensions": ["binary_tensor_data"]}
+
+        async def ready(self) -> bool:
+            return not self.is_draining
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield  # Signals are heard below.
+
+    token = asked.token_file.read_text().strip() if asked.token_file else None
+    if token == "":
+        raise OSError(f"{asked.token_file} is empty")
+    settings = {"contexts": asked.contexts, "max_batch": asked.max_batch, "queue": asked.queue}
+    settings["max_wait"] = asked.max_wait_ms / 1e3
+    model = Served(asked.name or asked.plan.stem, asked.plan, asked.allow_code, settings)
+    models = ModelRepository()
+    models.update(model)
+    front, most = Front(models), int(asked.max_request_mb * 2**20)
+    app = http.application(front, measures.registry_of(models.get_models()), most, token)
+    server = Server(
+        uvicorn.Config(
+            app,
+            host=asked.host,
+            port=asked.port,
+            log_level="warning",
+            limit_concurrency=asked.max_connections,
+            timeout_graceful_shutdown=asked.grace,
+            ssl_certfile=asked.tls_cert,
+            ssl_keyfile=asked.tls_key,
+        )
+    )
+    calls = None
+    if asked.grpc_port is not None:
+        tls = (asked.tls_key.read_bytes(), asked.tls_cert.read_bytes()) if asked.tls_key else None
+        host = f"[{asked.host}]" if ":" in asked.host else asked.host
+        calls = rpc.server(front, f"{host}:{asked.grpc_port}", most, token, tls)
+        await calls.start()
+
+    def end() -> None:
+        front.is_draining = server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    watching = asyncio.create_task(watched(model))
+    await server.serve()
+    watching.cancel()
+    if calls is not None:
+        await calls.stop(asked.grace)
+    await asyncio.to_thread(model.pool.close)
+
+
+def main() -> int:
+    asked = options(sys.argv[1:])
+    del sys.argv[1:]  # KServe reads them when it is imported.
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        import kserve  # noqa: F401
+    except ImportError as missing:
+        print(f"tenon serve: {missing}; install it: pip install 'tenon-serving[server]'", file=sys.stderr)
+        return 1
+    from .server.served import Unusable
+
+    with contextlib.suppress(ValueError):
+        if asked.token_file is None and not ipaddress.ip_address(asked.host).is_loopback:
+            logging.getLogger("tenon.serving").warning("%s is open to others, without --token-file", asked.host)
+    try:
+        asyncio.run(serve(asked))
+    except (OSError, Unusable, ValueError) as error:
+        print(f"tenon serve: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""`tenon serve`: engines behind the Open Inference Protocol; KServe's Python SDK is the front."""

@@ -1,0 +1,152 @@
+"""The HTTP side: KServe's endpoints for health and metadata, an infer route that leaves binary data binary."""
+
+import hmac
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import prometheus_client
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from kserve.errors import ModelNotFound
+from kserve.protocol.dataplane import DataPlane
+from kserve.protocol.rest.v2_endpoints import V2Endpoints
+
+from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
+from . import wire
+from .served import Served
+
+_OPEN = ("/v2/health/live", "/v2/health/ready")  # Whoever starts and stops the process has no token.
+
+
+class TooLarge(PoolError):
+    """More bytes than a request may have."""
+
+
+class NotReady(PoolError):
+    """The server starts or stops."""
+
+
+def status_of(error: Exception) -> int:
+    kinds = [(BadRequest, 400), (ModelNotFound, 404), (TooLarge, 413), (QueueFull, 503), (Closed, 503)]
+    kinds += [(NotReady, 503), (DeadlineExceeded, 504)]
+    return next((status for kind, status in kinds if isinstance(error, kind)), 500)
+
+
+def refusal(error: Exception) -> JSONResponse:
+    headers = {"Retry-After": str(math.ceil(error.retry_after))} if isinstance(error, QueueFull) else None
+    return JSONResponse({"error": str(error)}, status_of(error), headers)
+
+
+def seconds(microseconds: object) -> float | None:
+    """The parameter `timeout` of Triton's clients."""
+    if microseconds is None or microseconds == 0:
+        return None
+    if not isinstance(microseconds, int) or isinstance(microseconds, bool) or microseconds < 0:
+        raise BadRequest("the parameter 'timeout' is no number of microseconds")
+    return microseconds / 1e6
+
+
+def model_of(dataplane: DataPlane, name: str, version: str | None) -> Served:
+    model = dataplane.model_registry.get_model(name)
+    if model is None or version not in (None, "", "1"):
+        raise ModelNotFound(name if not version else f"{name}, version {version},")
+    return model
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body; what is too long is refused before it is kept."""
+    claimed = request.headers.get("content-length", "0")
+    parts, size = [], 0
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise BadRequest("compressed requests are not implemented")
+    if claimed.isdigit() and int(claimed) > most:
+        raise TooLarge(f"the request has {claimed} bytes, but {most} at most are taken (--max-request-mb)")
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def inferred(dataplane: DataPlane, request: Request, name: str, version: str | None, most: int) -> Response:
+    model = model_of(dataplane, name, version)
+    body = await body_of(request, most)
+    pool, taken, given = model.pool, model.input_types, model.output_types
+    try:
+        asked, arrays = wire.read_http(body, request.headers.get("inference-header-content-length"), taken)
+        outputs = wire.wanted(asked, given)
+        timeout = seconds((asked.get("parameters") or {}).get("timeout"))
+        found = await pool.ainfer(arrays, timeout=timeout)
+    except PoolError as error:
+        error.args = (f"[model '{name}'] {error}",)
+        raise
+    head = {"model_name": name, "model_version": "1"} | ({"id": str(asked["id"])} if "id" in asked else {})
+    data, length = wire.written(head, found, given, outputs)
+    if length is None:
+        return Response(data, media_type="application/json")
+    return Response(
+        data, media_type="application/octet-stream", headers={"Inference-Header-Content-Length": str(length)}
+    )
+
+
+class Guard:
+    """Lets nobody in who does not bring the token."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]], token: str) -> None:
+        self._app, self._expected = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] not in _OPEN:
+            brought = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+            if not hmac.compare_digest(brought, self._expected):
+                answer = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def application(
+    dataplane: DataPlane, registry: prometheus_client.CollectorRegistry, most: int, token: str | None
+) -> FastAPI:
+    app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None)
+    front = V2Endpoints(dataplane)
+
+    async def metadata(model: str, version: str | None = None) -> Any:
+        model_of(dataplane, model, version)
+        return await front.model_metadata(model)
+
+    async def ready(model: str, version: str | None = None) -> Any:
+        model_of(dataplane, model, version)
+        return await front.model_ready(model)
+
+    async def infer(request: Request, model: str, version: str | None = None) -> Response:
+        return await inferred(dataplane, request, model, version, most)
+
+    async def server_ready() -> Any:
+        if not await dataplane.ready():
+            raise NotReady("the server is not ready")
+        return {"ready": True}
+
+    async def metrics() -> Response:
+        return Response(prometheus_client.generate_latest(registry), media_type=prometheus_client.CONTENT_TYPE_LATEST)
+
+    app.add_api_route("/v2", front.metadata)
+    app.add_api_route("/v2/health/live", front.live)
+    app.add_api_route("/v2/health/ready", server_ready)
+    app.add_api_route("/v2/models", front.models)
+    app.add_api_route("/metrics", metrics)
+    for path in ("/v2/models/{model}", "/v2/models/{model}/versions/{version}"):
+        app.add_api_route(path, metadata)
+        app.add_api_route(path + "/ready", ready)
+        app.add_api_route(path + "/infer", infer, methods=["POST"])
+
+    async def refused(_: Request, error: Exception) -> JSONResponse:
+        return refusal(error)
+
+    for kind in (PoolError, ModelNotFound):
+        app.add_exception_handler(kind, refused)
+    if token is not None:
+        app.add_middleware(Guard, token=token)
+    return app

@@ -1,0 +1,170 @@
+"""Tensors on the wire: raw bytes stay as they are, numbers are checked, and nothing is converted without a word."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+import tenon
+
+from ..errors import BadRequest
+
+_NAMES = {
+    tenon.float32: "FP32",
+    tenon.float16: "FP16",
+    tenon.bfloat16: "BF16",
+    tenon.int8: "INT8",
+    tenon.int32: "INT32",
+    tenon.int64: "INT64",
+    tenon.uint8: "UINT8",
+    tenon.bool: "BOOL",
+}
+_TYPES = {
+    "FP32": np.dtype(np.float32),
+    "FP16": np.dtype(np.float16),
+    "BF16": np.dtype(np.uint16),
+    "INT8": np.dtype(np.int8),
+    "INT32": np.dtype(np.int32),
+    "INT64": np.dtype(np.int64),
+    "UINT8": np.dtype(np.uint8),
+    "BOOL": np.dtype(np.bool_),
+}
+_KINDS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # What of JSON a kind of elements takes.
+ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
+
+
+def type_name(engine: tenon.ICudaEngine, tensor: str) -> str:
+    kind = engine.get_tensor_dtype(tensor)
+    if kind not in _NAMES:
+        raise ValueError(f"tensor '{tensor}' has elements of {kind}, which the protocol does not have")
+    return _NAMES[kind]
+
+
+def _checked(name: str, datatype: str, expected: Mapping[str, str], shape: Sequence[int]) -> np.dtype:
+    if name not in expected:
+        raise BadRequest(f"there is no input '{name}'; the inputs are {', '.join(map(repr, expected))}")
+    if datatype == "BYTES":
+        raise BadRequest(f"input '{name}' is BYTES: an engine has no texts; it takes {expected[name]}")
+    if datatype != expected[name]:
+        raise BadRequest(f"input '{name}' is {datatype}, but the engine takes {expected[name]}")
+    if not all(isinstance(extent, int) and not isinstance(extent, bool) and extent >= 0 for extent in shape):
+        raise BadRequest(f"input '{name}' has the shape {list(shape)}: extents are whole numbers from 0 on")
+    return _TYPES[datatype]
+
+
+def from_bytes(
+    name: str, datatype: str, shape: Sequence[int], data: bytes | memoryview, expected: Mapping[str, str]
+) -> np.ndarray:
+    """The array that lies in the bytes: no copy."""
+    dtype = _checked(name, datatype, expected, shape)
+    needed = math.prod(shape) * dtype.itemsize
+    if len(data) != needed:
+        raise BadRequest(f"input '{name}' has {len(data)} bytes, but {datatype} of shape {list(shape)} takes {needed}")
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def from_numbers(
+    name: str, datatype: str, shape: Sequence[int], data: object, expected: Mapping[str, str]
+) -> np.ndarray:
+    """The array of a list of numbers, nested or not."""
+    dtype = _checked(name, datatype, expected, shape)
+    if datatype in ONLY_BINARY:
+        raise BadRequest(f"input '{name}' is {datatype}, which comes as binary data only")
+    try:
+        found = np.array(data)
+        if found.size and found.dtype.kind not in _KINDS[dtype.kind]:
+            raise BadRequest(f"input '{name}' has other values than {datatype} takes")
+        found = np.array(data, dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        if isinstance(error, BadRequest):
+            raise
+        raise BadRequest(f"input '{name}' is no list of {datatype}: {error}") from None
+    if found.size != math.prod(shape):
+        raise BadRequest(f"input '{name}' has {found.size} values, but shape {list(shape)} takes {math.prod(shape)}")
+    return found.reshape(shape)
+
+
+def _field(of: Mapping[str, Any], name: str, kind: type | tuple[type, ...], where: str) -> Any:
+    value = of.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise BadRequest(f"{where} has no '{name}', or one of another type")
+    return value
+
+
+def read_http(
+    body: bytes, json_length: str | None, expected: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The request's JSON and its inputs; binary data stands behind the JSON."""
+    length = len(body)
+    if json_length is not None:
+        if not json_length.isdigit() or int(json_length) > len(body):
+            raise BadRequest(f"Inference-Header-Content-Length is '{json_length}', of {len(body)} bytes")
+        length = int(json_length)
+    view = memoryview(body)
+    try:
+        request = orjson.loads(view[:length])
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"the request is no JSON: {error}") from None
+    if not isinstance(request, dict):
+        raise BadRequest("the request is no JSON object")
+    arrays, at = {}, length
+    for tensor in _field(request, "inputs", list, "the request"):
+        if not isinstance(tensor, dict):
+            raise BadRequest("an input is no JSON object")
+        name = _field(tensor, "name", str, "an input")
+        shape = _field(tensor, "shape", list, f"input '{name}'")
+        datatype = _field(tensor, "datatype", str, f"input '{name}'")
+        if name in arrays:
+            raise BadRequest(f"input '{name}' is given twice")
+        parameters = tensor.get("parameters") or {}
+        if "binary_data_size" in parameters:
+            size = _field(parameters, "binary_data_size", int, f"input '{name}'")
+            if size < 0 or at + size > len(body):
+                raise BadRequest(f"input '{name}' claims {size} bytes, but {len(body) - at} are left")
+            arrays[name] = from_bytes(name, datatype, shape, view[at : at + size], expected)
+            at += size
+        elif "data" in tensor:
+            arrays[name] = from_numbers(name, datatype, shape, tensor["data"], expected)
+        else:
+            raise BadRequest(f"input '{name}' has neither 'data' nor 'binary_data_size'")
+    if at != len(body):
+        raise BadRequest(f"{len(body) - at} bytes behind the last input belong to none")
+    return request, arrays
+
+
+def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool]:
+    """The outputs that a request asks for, and whether as binary data."""
+    by_itself = bool((request.get("parameters") or {}).get("binary_data_output", False))
+    asked = request.get("outputs")
+    if not asked:
+        return dict.fromkeys(names, by_itself)
+    found = {}
+    for output in asked:
+        name = _field(output if isinstance(output, dict) else {}, "name", str, "an output")
+        if name not in names:
+            raise BadRequest(f"there is no output '{name}'; the outputs are {', '.join(map(repr, names))}")
+        found[name] = bool((output.get("parameters") or {}).get("binary_data", by_itself))
+    for name, is_binary in found.items():
+        if not is_binary and names[name] in ONLY_BINARY:
+            raise BadRequest(f"output '{name}' is {names[name]}: ask for it as binary data")
+    return found
+
+
+def written(
+    head: dict[str, Any], outputs: Mapping[str, np.ndarray], types: Mapping[str, str], asked: Mapping[str, bool]
+) -> tuple[bytes, int | None]:
+    """A response's body, and how much of it is JSON where binary data follows."""
+    described: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    for name, is_binary in asked.items():
+        value = outputs[name]
+        entry: dict[str, Any] = {"name": name, "datatype": types[name], "shape": list(value.shape)}
+        if is_binary:
+            parts.append(value.tobytes())
+            entry["parameters"] = {"binary_data_size": len(parts[-1])}
+        else:
+            entry["data"] = np.ascontiguousarray(value).reshape(-1)
+        described.append(entry)
+    text = orjson.dumps(head | {"outputs": described}, option=orjson.OPT_SERIALIZE_NUMPY)
+    return b"".join([text, *parts]), len(text) if parts else None
