@@ -12,10 +12,10 @@ import time
 from collections.abc import Iterator
 
 import grpc
+import hosted
 import ml_dtypes
 import numpy as np
 import pytest
-import running
 import tenon
 import tensorrt as trt
 import tritonclient.grpc as triton_grpc
@@ -26,9 +26,9 @@ X = np.random.default_rng(5).standard_normal((3, 8), np.float32)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[running.Running]:
-    plan = running.plan(tmp_path_factory.mktemp("plans") / "small.plan")
-    with running.Running(plan, "--max-batch", "8", "--max-request-mb", "1") as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hosted.Running]:
+    plan = hosted.plan(tmp_path_factory.mktemp("plans") / "small.plan")
+    with hosted.Running(plan, "--max-batch", "8", "--max-request-mb", "1") as found:
         yield found
 
 
@@ -37,14 +37,14 @@ def numbers(name: str = "x", datatype: str = "FP32", data: object = None, shape:
     return {"name": name, "datatype": datatype, "shape": [3, 8] if shape is None else shape, "data": data}
 
 
-def clients(server: running.Running) -> list[tuple]:
+def clients(server: hosted.Running) -> list[tuple]:
     return [
         (triton_http, triton_http.InferenceServerClient(f"127.0.0.1:{server.port}")),
         (triton_grpc, triton_grpc.InferenceServerClient(f"127.0.0.1:{server.grpc_port}")),
     ]
 
 
-def test_tritons_clients_find_health_and_metadata(server: running.Running) -> None:
+def test_tritons_clients_find_health_and_metadata(server: hosted.Running) -> None:
     for module, client in clients(server):
         assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("small")
         as_json = {"as_json": True} if module is triton_grpc else {}
@@ -57,21 +57,21 @@ def test_tritons_clients_find_health_and_metadata(server: running.Running) -> No
 
 
 @pytest.mark.parametrize("is_binary", [True, False])
-def test_tritons_clients_get_what_the_engine_gives(server: running.Running, is_binary: bool) -> None:
+def test_tritons_clients_get_what_the_engine_gives(server: hosted.Running, is_binary: bool) -> None:
     for module, client in clients(server):
         tensor = module.InferInput("x", list(X.shape), "FP32")
         tensor.set_data_from_numpy(X, *([is_binary] if module is triton_http else []))
         asked = [module.InferRequestedOutput("y", *([is_binary] if module is triton_http else []))]
         for outputs in (asked, None):
             result = client.infer("small", [tensor], outputs=outputs, request_id="seven", model_version="1")
-            np.testing.assert_allclose(result.as_numpy("y"), X @ running.WEIGHTS, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(result.as_numpy("y"), X @ hosted.WEIGHTS, rtol=1e-4, atol=1e-5)
 
 
-def test_json_by_hand_gives_numbers(server: running.Running) -> None:
+def test_json_by_hand_gives_numbers(server: hosted.Running) -> None:
     status, answer = server.infer([numbers()], id="seven")
     assert status == 200 and answer["id"] == "seven" and answer["model_name"] == "small"
     np.testing.assert_allclose(
-        np.reshape(answer["outputs"][0]["data"], (3, 4)), X @ running.WEIGHTS, rtol=1e-4, atol=1e-5
+        np.reshape(answer["outputs"][0]["data"], (3, 4)), X @ hosted.WEIGHTS, rtol=1e-4, atol=1e-5
     )
 
 
@@ -93,14 +93,14 @@ def test_json_by_hand_gives_numbers(server: running.Running) -> None:
         (7, "an input is no JSON object"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_model_and_input(server: running.Running, tensor: dict, message: str) -> None:
+def test_what_does_not_fit_is_refused_by_model_and_input(server: hosted.Running, tensor: dict, message: str) -> None:
     status, answer = server.infer([tensor])
     assert status == 400
     with pytest.raises(ValueError, match=message):
         raise ValueError(answer["error"])
 
 
-def test_requests_that_are_none_are_refused(server: running.Running) -> None:
+def test_requests_that_are_none_are_refused(server: hosted.Running) -> None:
     path = "/v2/models/small/infer"
     assert server.ask("POST", path, b"{")[0] == 400
     assert server.ask("POST", path, b"[]")[0] == 400
@@ -112,7 +112,7 @@ def test_requests_that_are_none_are_refused(server: running.Running) -> None:
     assert status == 413 and b"--max-request-mb" in body
 
 
-def test_a_claim_of_two_gigabytes_and_half_a_body_do_no_harm(server: running.Running) -> None:
+def test_a_claim_of_two_gigabytes_and_half_a_body_do_no_harm(server: hosted.Running) -> None:
     for claimed in (2 << 30, 1000):
         with socket.create_connection(("127.0.0.1", server.port)) as half:
             half.sendall(
@@ -123,7 +123,7 @@ def test_a_claim_of_two_gigabytes_and_half_a_body_do_no_harm(server: running.Run
     assert server.infer([numbers()])[0] == 200
 
 
-def test_errors_of_grpc_have_their_codes(server: running.Running) -> None:
+def test_errors_of_grpc_have_their_codes(server: hosted.Running) -> None:
     client = clients(server)[1][1]
     tensor = triton_grpc.InferInput("x", [1, 9], "FP32")
     tensor.set_data_from_numpy(np.zeros((1, 9), np.float32))
@@ -133,7 +133,7 @@ def test_errors_of_grpc_have_their_codes(server: running.Running) -> None:
         assert refused.value.status() == f"StatusCode.{code}"
 
 
-def test_metrics_count(server: running.Running) -> None:
+def test_metrics_count(server: hosted.Running) -> None:
     def answered() -> float:
         text = server.get("/metrics")[1].decode()
         return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith("tenon_answered_total{"))
@@ -147,7 +147,7 @@ def test_metrics_count(server: running.Running) -> None:
 
 @pytest.mark.parametrize("kind, datatype", [(trt.float16, "FP16"), (trt.bfloat16, "BF16")])
 def test_halves_come_and_go_as_binary_data(tmp_path: pathlib.Path, kind: trt.DataType, datatype: str) -> None:
-    with running.Running(running.plan(tmp_path / "halves.plan", kind)) as server:
+    with hosted.Running(hosted.plan(tmp_path / "halves.plan", kind)) as server:
         for module, client in clients(server):
             tensor = module.InferInput("x", list(X.shape), datatype)
             sent = X.astype(np.float16 if datatype == "FP16" else ml_dtypes.bfloat16)
@@ -159,8 +159,8 @@ def test_halves_come_and_go_as_binary_data(tmp_path: pathlib.Path, kind: trt.Dat
 
 def test_nobody_is_let_in_without_the_token(tmp_path: pathlib.Path) -> None:
     (tmp_path / "token").write_text("sesame\n")
-    plan = running.plan(tmp_path / "small.plan")
-    with running.Running(plan, "--token-file", str(tmp_path / "token")) as server:
+    plan = hosted.plan(tmp_path / "small.plan")
+    with hosted.Running(plan, "--token-file", str(tmp_path / "token")) as server:
         good, bad = {"Authorization": "Bearer sesame"}, {"Authorization": "Bearer sesam"}
         assert server.get("/v2/health/live")[0] == 200
         for path in ("/v2", "/v2/models/small", "/metrics", "/v2/health/live/"):
@@ -174,28 +174,28 @@ def test_nobody_is_let_in_without_the_token(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_replaced_plan_is_served_and_a_damaged_one_is_not(tmp_path: pathlib.Path) -> None:
-    plan = running.plan(tmp_path / "small.plan")
-    with running.Running(plan) as server:
+    plan = hosted.plan(tmp_path / "small.plan")
+    with hosted.Running(plan) as server:
         first = server.infer([numbers()])[1]["outputs"][0]["data"]
         plan.write_bytes(b"damaged")
         wait_for(server, 'outcome="failed",model="small"} 1', 'model="small",outcome="failed"} 1')
         assert server.infer([numbers()])[1]["outputs"][0]["data"] == first
-        running.plan(plan, scale=2)
+        hosted.plan(plan, scale=2)
         wait_for(server, 'model="small",outcome="done"} 1')
         np.testing.assert_allclose(server.infer([numbers()])[1]["outputs"][0]["data"], 2 * np.array(first), rtol=1e-4)
         status, logged = server.stop()
         assert status == 0 and "the old one stays: [model 'small']" in logged
 
 
-def wait_for(server: running.Running, *texts: str) -> None:
-    until = time.monotonic() + running.PATIENCE
+def wait_for(server: hosted.Running, *texts: str) -> None:
+    until = time.monotonic() + hosted.PATIENCE
     while not any(text in server.get("/metrics")[1].decode() for text in texts):
         assert time.monotonic() < until
         time.sleep(0.1)
 
 
 def test_sigterm_under_load_answers_what_was_accepted(tmp_path: pathlib.Path) -> None:
-    with running.Running(running.plan(tmp_path / "small.plan"), "--max-batch", "8", "--max-wait-ms", "300") as server:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), "--max-batch", "8", "--max-wait-ms", "300") as server:
         body = json.dumps({"inputs": [numbers(shape=[1, 8], data=[1.0] * 8)]}).encode()
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             asked = [threads.submit(server.ask, "POST", "/v2/models/small/infer", body) for _ in range(4)]
@@ -206,7 +206,7 @@ def test_sigterm_under_load_answers_what_was_accepted(tmp_path: pathlib.Path) ->
 
 def test_a_full_queue_is_said_in_both_protocols(tmp_path: pathlib.Path) -> None:
     options = ("--max-batch", "16", "--max-wait-ms", "3000", "--queue", "1")
-    with running.Running(running.plan(tmp_path / "small.plan"), *options) as server:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), *options) as server:
         one = numbers(shape=[1, 8], data=[1.0] * 8)
         waiting = threading.Thread(target=server.infer, args=([one],))
         waiting.start()
@@ -225,19 +225,19 @@ def test_a_full_queue_is_said_in_both_protocols(tmp_path: pathlib.Path) -> None:
 def test_the_program_tenon_becomes_the_server(tmp_path: pathlib.Path) -> None:
     build = pathlib.Path(tenon.__file__).parents[2]
     program = (str(build / "bin" / "tenon"), "--threads", "1", "serve", "--python", sys.executable)
-    with running.Running(running.plan(tmp_path / "small.plan"), program=program) as server:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), program=program) as server:
         assert server.infer([numbers()])[0] == 200
         assert server.stop()[0] == 0
 
 
-def test_kserves_clients_get_what_the_engine_gives(server: running.Running) -> None:
+def test_kserves_clients_get_what_the_engine_gives(server: hosted.Running) -> None:
     """In a process of its own: KServe's messages and those of Triton's client have the same names."""
     asked = [str(server.port), str(server.grpc_port)]
     program = pathlib.Path(__file__).parent / "ask_by_kserve.py"
-    done = subprocess.run([sys.executable, program, *asked], capture_output=True, text=True, timeout=running.PATIENCE)
+    done = subprocess.run([sys.executable, program, *asked], capture_output=True, text=True, timeout=hosted.PATIENCE)
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
-        np.testing.assert_allclose(json.loads(line), np.ones((1, 8)) @ running.WEIGHTS, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(json.loads(line), np.ones((1, 8)) @ hosted.WEIGHTS, rtol=1e-4, atol=1e-5)
     assert len(done.stdout.splitlines()) == 2
 
 
@@ -248,7 +248,7 @@ def test_tls_is_spoken_by_both_protocols(tmp_path: pathlib.Path) -> None:
     subprocess.run(made, check=True, capture_output=True)
     context = ssl.create_default_context(cafile=cert)
     options = ("--tls-cert", str(cert), "--tls-key", str(key))
-    with running.Running(running.plan(tmp_path / "small.plan"), *options, tls=context) as server:
+    with hosted.Running(hosted.plan(tmp_path / "small.plan"), *options, tls=context) as server:
         assert server.infer([numbers()])[0] == 200
         roots = {"ssl": True, "root_certificates": str(cert)}
         client = triton_grpc.InferenceServerClient(f"localhost:{server.grpc_port}", **roots)
@@ -258,5 +258,5 @@ def test_tls_is_spoken_by_both_protocols(tmp_path: pathlib.Path) -> None:
 def test_a_plan_that_is_none_does_not_start(tmp_path: pathlib.Path) -> None:
     (tmp_path / "bad.plan").write_bytes(b"damaged")
     with pytest.raises(AssertionError, match=r"tenon serve: \[model 'small'\] .*bad.plan"):
-        with running.Running(tmp_path / "bad.plan"):
+        with hosted.Running(tmp_path / "bad.plan"):
             pass
