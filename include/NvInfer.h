@@ -4978,31 +4978,31 @@ TENON_V_1_0_ALIAS(IInt8LegacyCalibrator)
 class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy
 {
   public:
-    //! \return the element type. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return the element type.
     DataType getDataType() const noexcept
     {
         return mImpl->getDataType();
     }
 
-    //! \return the distance of neighbours along each axis, in elements. Not implemented in this release.
+    //! \return the distance of neighbours along each axis, in elements.
     Dims getStrides() const noexcept
     {
         return mImpl->getStrides();
     }
 
-    //! \return the axis that a vectorized format groups, -1 for none. Not implemented in this release.
+    //! \return the axis that a vectorized format groups, -1 for none.
     int64_t getVectorizedDim() const noexcept
     {
         return mImpl->getVectorizedDim();
     }
 
-    //! \return how many elements a vectorized format groups, 1 for none. Not implemented in this release.
+    //! \return how many elements a vectorized format groups, 1 for none.
     int64_t getComponentsPerElement() const noexcept
     {
         return mImpl->getComponentsPerElement();
     }
 
-    //! \return the memory format (8.x). Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return the memory format (8.x).
     TRT_DEPRECATED TensorFormat getTensorFormat() const noexcept
     {
         return mImpl->getTensorFormat();
@@ -5018,13 +5018,13 @@ class TRT_DEPRECATED IAlgorithmIOInfo : public INoCopy
 class TRT_DEPRECATED IAlgorithmVariant : public INoCopy
 {
   public:
-    //! \return the number of the implementation. Not implemented in this release: reports an error and returns -1.
+    //! \return the number of the implementation.
     int64_t getImplementation() const noexcept
     {
         return mImpl->getImplementation();
     }
 
-    //! \return the number of the tactic within it. Not implemented in this release: reports an error and returns -1.
+    //! \return the number of the tactic within it.
     int64_t getTactic() const noexcept
     {
         return mImpl->getTactic();
@@ -5040,25 +5040,25 @@ class TRT_DEPRECATED IAlgorithmVariant : public INoCopy
 class TRT_DEPRECATED IAlgorithmContext : public INoCopy
 {
   public:
-    //! \return the layer's name. Not implemented in this release: reports an error and returns null.
+    //! \return the layer's name.
     char const* getName() const noexcept
     {
         return mImpl->getName();
     }
 
-    //! \return one of the extents of a tensor, inputs first. Not implemented in this release: reports an error.
+    //! \return one of the extents of a tensor, inputs first.
     Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept
     {
         return mImpl->getDimensions(index, select);
     }
 
-    //! How many inputs the layer has. Not implemented in this release: reports an error and returns -1.
+    //! How many inputs the layer has.
     int32_t getNbInputs() const noexcept
     {
         return mImpl->getNbInputs();
     }
 
-    //! How many outputs the layer has. Not implemented in this release: reports an error and returns -1.
+    //! How many outputs the layer has.
     int32_t getNbOutputs() const noexcept
     {
         return mImpl->getNbOutputs();
@@ -5074,31 +5074,31 @@ class TRT_DEPRECATED IAlgorithmContext : public INoCopy
 class TRT_DEPRECATED IAlgorithm : public INoCopy
 {
   public:
-    //! \return its numbers. Not implemented in this release: reports an error.
+    //! \return its numbers.
     IAlgorithmVariant const& getAlgorithmVariant() const noexcept
     {
         return mImpl->getAlgorithmVariant();
     }
 
-    //! \return its time in milliseconds, where it was measured. Not implemented in this release: reports an error.
+    //! \return its time in milliseconds, where it was measured.
     float getTimingMSec() const noexcept
     {
         return mImpl->getTimingMSec();
     }
 
-    //! \return the bytes of scratch memory that it needs. Not implemented in this release: reports an error.
+    //! \return the bytes of scratch memory that it needs.
     size_t getWorkspaceSize() const noexcept
     {
         return mImpl->getWorkspaceSize();
     }
 
-    //! \return a tensor as the algorithm sees it, inputs first; null out of range. Not implemented in this release.
+    //! \return a tensor as the algorithm sees it, inputs first; null out of range.
     IAlgorithmIOInfo const* getAlgorithmIOInfoByIndex(int32_t index) const noexcept
     {
         return mImpl->getAlgorithmIOInfoByIndex(index);
     }
 
-    //! As getAlgorithmIOInfoByIndex(), for an index that exists (8.x). Not implemented in this release.
+    //! As getAlgorithmIOInfoByIndex(), for an index that exists (8.x).
     TRT_DEPRECATED IAlgorithmIOInfo const& getAlgorithmIOInfo(int32_t index) const noexcept
     {
         return *mImpl->getAlgorithmIOInfoByIndex(index);
@@ -6024,8 +6024,8 @@ class IBuilder : public INoCopy
         return mImpl->buildSerializedNetworkToStream(network, config, writer);
     }
 
-    //! Builds a plan and, for safety engines, the text of its kernels. Not implemented in this release.
-    //! \param kernelText receives the text, to be destroyed with delete, or null.
+    //! Builds a plan and, for safety engines, the text of its kernels. This library builds no safety engines.
+    //! \param kernelText receives the text, to be destroyed with delete, or null: for a standard engine there is none.
     //! \return the plan, to be destroyed with delete; null on failure.
     IHostMemory* buildSerializedNetwork(
         INetworkDefinition& network, IBuilderConfig& config, IHostMemory*& kernelText) noexcept

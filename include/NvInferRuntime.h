@@ -2531,7 +2531,7 @@ class IExecutionContext : public INoCopy
     }
 
     //! Sets the communicator of an engine with collective layers; it must outlive the context.
-    //! \return false, with kINVALID_ARGUMENT, when the engine has none. Not implemented in this release.
+    //! \return false, with kINVALID_ARGUMENT, when the engine has none; in this release no engine has.
     bool setCommunicator(void* communicator) noexcept
     {
         return mImpl->setCommunicator(communicator);

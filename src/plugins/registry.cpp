@@ -100,8 +100,9 @@ CreatorKind kindOf(nvinfer1::IPluginCreatorInterface const& creator) noexcept
                                            : CreatorKind::kUnknown;
 }
 
-Registry::Registry(Registry const* parent)
-    : mParent{parent}
+Registry::Registry(std::shared_ptr<Registry const> parent)
+    : mIsOfProcess{parent == nullptr},
+      mParent{std::move(parent)}
 {
 }
 
@@ -151,7 +152,7 @@ Result<Done> Registry::add(Creator& creator, std::string nameSpace)
     Names names = TENON_TRY(namesOf(creator));
     TENON_TRY(checkLength("the namespace for creator '" + names.type + "'", nameSpace));
     TENON_TRY(addAll({{&creator, std::move(names.type), std::move(names.version), nameSpace, nullptr}}));
-    if (mParent == nullptr)
+    if (mIsOfProcess)
         Library::noteRegistered({this, &creator, std::move(nameSpace)});
     return Done{};
 }
@@ -164,6 +165,7 @@ bool Registry::remove(Creator const& creator)
 
 Registry::Creator* Registry::find(std::string_view type, std::string_view version, std::string_view nameSpace) const
 {
+    std::shared_ptr<Registry const> next;
     {
         std::scoped_lock const lock{mMutex};
         for (Entry const& each : mEntries)
@@ -171,8 +173,9 @@ Registry::Creator* Registry::find(std::string_view type, std::string_view versio
                 return each.creator;
         if (!mSearchesParent || mParent == nullptr)
             return nullptr;
+        next = mParent;
     }
-    return mParent->find(type, version, nameSpace);
+    return next->find(type, version, nameSpace);
 }
 
 std::vector<Registry::Creator*> Registry::all() const
@@ -186,13 +189,15 @@ std::vector<Registry::Creator*> Registry::all() const
 
 void Registry::collect(std::vector<Entry>& entries) const
 {
+    std::shared_ptr<Registry const> next;
     {
         std::scoped_lock const lock{mMutex};
         entries.insert(entries.end(), mEntries.begin(), mEntries.end());
         if (!mSearchesParent || mParent == nullptr)
             return;
+        next = mParent;
     }
-    mParent->collect(entries);
+    next->collect(entries);
 }
 
 std::vector<Registry::Creator*> Registry::allRecursive() const
@@ -208,6 +213,7 @@ std::vector<Registry::Creator*> Registry::allRecursive() const
 std::vector<Registry::Listed> Registry::listed() const
 {
     std::vector<Listed> found;
+    std::shared_ptr<Registry const> next;
     {
         std::scoped_lock const lock{mMutex};
         for (Entry const& each : mEntries)
@@ -215,8 +221,9 @@ std::vector<Registry::Listed> Registry::listed() const
                 each.library == nullptr ? std::string{} : each.library->path()});
         if (!mSearchesParent || mParent == nullptr)
             return found;
+        next = mParent;
     }
-    std::ranges::move(mParent->listed(), std::back_inserter(found));
+    std::ranges::move(next->listed(), std::back_inserter(found));
     return found;
 }
 
@@ -238,6 +245,27 @@ void Registry::setSearchesParent(bool enabled)
 {
     std::scoped_lock const lock{mMutex};
     mSearchesParent = enabled;
+}
+
+std::shared_ptr<Registry const> Registry::parent() const
+{
+    std::scoped_lock const lock{mMutex};
+    return mParent;
+}
+
+Result<Done> Registry::setParent(std::shared_ptr<Registry const> parent)
+{
+    static std::mutex changes; // One at a time, over all registries: two that are fine alone may make a circle.
+    std::scoped_lock const oneChange{changes};
+    for (std::shared_ptr<Registry const> each = parent; each != nullptr; each = each->parent())
+        if (each.get() == this)
+            return badArgument(
+                "the registry would be asked for what it lacks itself: the parent is the registry or has "
+                "it as a parent");
+    std::shared_ptr<Registry const> before; // Goes without the lock: it may unload libraries.
+    std::scoped_lock const lock{mMutex};
+    before = std::exchange(mParent, std::move(parent));
+    return Done{};
 }
 
 // ---- libraries

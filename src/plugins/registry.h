@@ -5,6 +5,7 @@
 #include "plugins/plugin.h"
 
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace tenon::plugins
@@ -18,8 +19,8 @@ class Registry final : public PluginSource
   public:
     using Creator = nvinfer1::IPluginCreatorInterface;
 
-    //! `parent` is asked for what this registry lacks, while parent search is on. It must outlive this one.
-    explicit Registry(Registry const* parent = nullptr);
+    //! `parent` is asked for what this registry lacks, while parent search is on. Null: this is that of the process.
+    explicit Registry(std::shared_ptr<Registry const> parent = nullptr);
     ~Registry() override;
 
     Result<Done> add(Creator& creator, std::string nameSpace);
@@ -32,6 +33,8 @@ class Registry final : public PluginSource
     std::vector<Creator*> allRecursive() const;
     bool searchesParent() const;
     void setSearchesParent(bool enabled);
+    //! Another parent, or with null none; refused when it would be asked in a circle.
+    Result<Done> setParent(std::shared_ptr<Registry const> parent);
 
     //! Opens a shared library and registers all its creators, or none (I4, I5).
     Result<void*> load(std::string const& path, nvinfer1::ILoggerFinder& loggerFinder);
@@ -96,9 +99,11 @@ class Registry final : public PluginSource
     Result<Done> addAll(std::vector<Entry> entries);
     nvinfer1::IPluginResource* addUser(std::string const& key);
     void collect(std::vector<Entry>& entries) const;
+    std::shared_ptr<Registry const> parent() const;
 
-    Registry const* mParent;
+    bool mIsOfProcess;
     mutable std::mutex mMutex;
+    std::shared_ptr<Registry const> mParent;
     bool mSearchesParent{true};
     std::vector<Entry> mEntries;
     std::vector<std::unique_ptr<Library>> mLibraries;

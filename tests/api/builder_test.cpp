@@ -1,6 +1,7 @@
 // Rules G: builder and configuration.
 #include "fixture.h"
 
+#include <cstring>
 #include <map>
 #include <set>
 #include <thread>
@@ -305,6 +306,23 @@ TEST_F(BuilderRules, informsInAtMostTenLines)
     EXPECT_LE(logger.count(ILogger::Severity::kINFO), 12); // Two of them by the making of builder and runtime.
     EXPECT_GE(logger.count(ILogger::Severity::kINFO, "device"), 1);
     EXPECT_GE(logger.count(ILogger::Severity::kVERBOSE), 1);
+}
+
+TEST_F(BuilderRules, aStandardEngineHasNoTextOfKernels)
+{
+    convRelu.add(*network, dims({1, 3, 8, 10}));
+    std::unique_ptr<IHostMemory> const plain{builder->buildSerializedNetwork(*network, *config)};
+    ASSERT_NE(plain, nullptr) << logger.errors();
+    IHostMemory* text{plain.get()};
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config, text)};
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    EXPECT_EQ(text, nullptr);
+    ASSERT_EQ(plan->size(), plain->size());
+    EXPECT_EQ(std::memcmp(plan->data(), plain->data(), plain->size()), 0);
+    config->setEngineCapability(EngineCapability::kSAFETY);
+    EXPECT_EQ(builder->buildSerializedNetwork(*network, *config, text), nullptr);
+    EXPECT_EQ(text, nullptr);
+    EXPECT_NE(logger.errors().find("kSAFETY"), std::string::npos) << logger.errors();
 }
 
 } // namespace apitest

@@ -292,4 +292,21 @@ TEST_F(ContextRules, S7_executeV2TakesAddressesInIndexOrder)
     EXPECT_FALSE(context->executeV2(nullptr));
 }
 
+TEST_F(ApiTest, Y1_noEngineHasCollectiveLayersForACommunicator)
+{
+    std::unique_ptr<ICudaEngine> const engine = dynamicEngine();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    KeepingRecorder recorder;
+    context->setErrorRecorder(&recorder);
+    int32_t someone{0};
+    for (void* const communicator : {static_cast<void*>(&someone), static_cast<void*>(nullptr)})
+    {
+        EXPECT_FALSE(context->setCommunicator(communicator));
+        EXPECT_EQ(recorder.last(), ErrorCode::kINVALID_ARGUMENT);
+    }
+    EXPECT_EQ(recorder.getNbErrors(), 2);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setCommunicator: the engine has no collective layers"), 2);
+    context->setErrorRecorder(nullptr);
+}
+
 } // namespace apitest

@@ -199,6 +199,54 @@ TEST_F(LocalRegistries, I6_runtimesDoNotShareTheirs)
     EXPECT_TRUE(own.deregisterCreator(mine));
 }
 
+//! The call has no name in the public class: the object behind it is asked.
+class Behind : public IRuntime
+{
+  public:
+    static void setParent(IRuntime& runtime, IPluginRegistry* parent)
+    {
+        (runtime.*(&Behind::mImpl))->setPluginRegistryParent(parent);
+    }
+};
+
+TEST_F(LocalRegistries, I6_theParentOfARuntimesRegistryCanBeAnother)
+{
+    CountingCreator mine;
+    auto other = std::unique_ptr<IRuntime>{createInferRuntime(logger)};
+    ASSERT_TRUE(other->getPluginRegistry().registerCreator(mine, ""));
+    Behind::setParent(*runtime, &other->getPluginRegistry());
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), &mine) << "the new parent comes before that of the process";
+    EXPECT_NE(load(), nullptr) << logger.errors();
+    EXPECT_EQ(mine.made, 1);
+    EXPECT_TRUE(other->getPluginRegistry().deregisterCreator(mine));
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), &globalCreator) << "the parent's parent is asked, too";
+    ASSERT_TRUE(other->getPluginRegistry().registerCreator(mine, ""));
+    other.reset();
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), &mine) << "a parent is kept by those that ask it";
+    own.setParentSearchEnabled(false);
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), nullptr);
+    own.setParentSearchEnabled(true);
+    Behind::setParent(*runtime, nullptr);
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), nullptr) << "no parent, not even that of the process";
+    Behind::setParent(*runtime, &global);
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), &globalCreator);
+    EXPECT_EQ(logger.errors(), "");
+}
+
+TEST_F(LocalRegistries, I6_aParentThatWouldBeAskedInACircleOrIsUnknownIsRefused)
+{
+    std::unique_ptr<IRuntime> const other{createInferRuntime(logger)};
+    Behind::setParent(*runtime, &own);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "setPluginRegistryParent"), 1) << logger.errors();
+    Behind::setParent(*runtime, &other->getPluginRegistry());
+    Behind::setParent(*other, &own);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "asked for what it lacks itself"), 2) << logger.errors();
+    int32_t unknown{0};
+    Behind::setParent(*runtime, reinterpret_cast<IPluginRegistry*>(&unknown));
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "is none of this library's"), 1) << logger.errors();
+    EXPECT_EQ(own.getCreator("CircPadV3", "1", ""), &globalCreator) << "what was refused has changed nothing";
+}
+
 // ---- resources
 
 //! Fails where a test says so.

@@ -175,3 +175,19 @@ def test_a_runtime_config_says_for_how_long_threads_spin() -> None:
     with pytest.raises(ValueError, match="-2 microseconds"):
         config.spin_microseconds = -2
     assert config.spin_microseconds == -1 and logger.errors().count("tenonSetSpin") == 1
+
+
+def test_Y1_no_engine_has_collective_layers_for_a_communicator() -> None:
+    recorder = small.Recorder()
+    context = small.engine(recorder).create_execution_context()
+    assert context.set_communicator(0) is False
+    assert context.set_communicator(None) is False
+    assert recorder.errors().count("setCommunicator: the engine has no collective layers") == 2
+
+
+def test_a_standard_engine_has_no_text_of_kernels() -> None:
+    builder = trt.Builder(LOGGER)
+    network, config = small.network(builder), small.config(builder)
+    text: list[trt.IHostMemory] = []
+    plan = builder.build_serialized_network(network, config, text)
+    assert bytes(plan) == bytes(builder.build_serialized_network(network, config)) and text == []

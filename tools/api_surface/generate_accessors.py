@@ -232,8 +232,18 @@ def refused_by_hand(folder, refitter):
     return found
 
 
+def read_declared(slots):
+    """Names of the classes that the public headers beside the header of slots define."""
+    found = set()
+    for path in glob.glob(os.path.join(os.path.dirname(slots), "*.h")):
+        text = strip_comments(open(path, encoding="utf-8").read())
+        found.update(re.findall(r"^class (?:TRT_DEPRECATED |TENSORRTAPI )*(\w+)[^;{]*\{", text, re.M))
+    return found
+
+
 def write_list(interfaces, overrides, done, by_hand):
-    """The calls that stay without a body, as initialisers of a list of strings."""
+    """The calls that stay without a body, as initialisers of a list of strings. What no public class leads to, such as
+    the slots of the layer for plugins of the first generation, cannot be called and is no gap."""
     lines = [f'"{call}",\n' for call in by_hand]
     for interface in interfaces:
         key = interface.name[1:]
@@ -263,8 +273,9 @@ def main():
     args = parser.parse_args()
     interfaces = read_interfaces(args.slots)
     layers = read_layers(args.layers)
-    headers = sorted(glob.glob(os.path.join(args.api, "**", "*.h"), recursive=True))
-    overrides, classes = read_overrides([*headers, *args.beside])
+    by_hand = sorted(glob.glob(os.path.join(args.api, "**", "*.h"), recursive=True))
+    by_hand += sorted(glob.glob(os.path.join(args.api, "**", "*.cpp"), recursive=True))
+    overrides, classes = read_overrides([*by_hand, *args.beside])
     accessors, plain, done = write_layers(interfaces, layers, overrides, classes)
     write_if_changed(os.path.join(args.out, "not_implemented.h"), write_missing(interfaces))
     includes = "".join(f'#include "layers/{header}"\n' for header in sorted({each.header for each in layers.values()}))
@@ -274,7 +285,9 @@ def main():
     settings = read_settings(os.path.join(args.api, "build", "builder_settings.h"))
     config = write_config(interfaces, settings, overrides, done)
     write_if_changed(os.path.join(args.out, "builder_config_accessors.inc"), config)
-    missing = write_list(interfaces, overrides, done, refused_by_hand(args.api, args.refitter))
+    declared = read_declared(args.slots)
+    callable_ones = [each for each in interfaces if each.public in declared]
+    missing = write_list(callable_ones, overrides, done, refused_by_hand(args.api, args.refitter))
     write_if_changed(os.path.join(args.out, "not_implemented_list.inc"), missing)
 
 

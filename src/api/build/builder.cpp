@@ -439,6 +439,13 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
         [&]() -> Result<Made> { return makeHandle<IHostMemory, HostMemory>(TENON_TRY(build(network, config))); });
 }
 
+IHostMemory* Builder::buildSerializedNetworkWithKernelText(
+    INetworkDefinition& network, IBuilderConfig& config, IHostMemory*& kernelText) noexcept
+{
+    kernelText = nullptr; // Text is for engines of capability kSAFETY, which a build refuses.
+    return buildSerializedNetwork(network, config);
+}
+
 bool Builder::isNetworkSupported(INetworkDefinition const& network, IBuilderConfig const& config) const noexcept
 {
     return fencedDone(mReporting.log(), "IBuilder::isNetworkSupported", [&]() -> Result<Done> {

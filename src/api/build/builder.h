@@ -69,6 +69,8 @@ class Builder final : public missing::Builder,
         nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config) noexcept override;
     bool buildSerializedNetworkToStream(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,
         nvinfer1::IStreamWriter& writer) noexcept override;
+    nvinfer1::IHostMemory* buildSerializedNetworkWithKernelText(nvinfer1::INetworkDefinition& network,
+        nvinfer1::IBuilderConfig& config, nvinfer1::IHostMemory*& kernelText) noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override

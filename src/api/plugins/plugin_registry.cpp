@@ -5,6 +5,8 @@
 #include "api/global_logger.h"
 #include "plugins/text.h"
 
+#include <map>
+
 namespace tenon::api
 {
 
@@ -27,6 +29,19 @@ LoggerFinder& loggerFinder()
     static auto& finder = *new LoggerFinder; // Libraries keep it; they may outlive static objects.
     return finder;
 }
+
+//! By address: a caller's registry may be of another library, and nothing but its calls may be used then.
+struct LiveRegistries
+{
+    std::mutex mutex;
+    std::map<IPluginRegistry const*, std::shared_ptr<plugins::Registry>> all;
+};
+
+LiveRegistries& liveRegistries()
+{
+    static auto& live = *new LiveRegistries; // The registry of the process is never destroyed.
+    return live;
+}
 } // namespace
 
 PluginRegistry& globalRegistry() noexcept
@@ -36,8 +51,35 @@ PluginRegistry& globalRegistry() noexcept
 }
 
 PluginRegistry::PluginRegistry(PluginRegistry const* parent)
-    : mPlugins{parent == nullptr ? nullptr : &parent->mPlugins}
+    : mPlugins{std::make_shared<plugins::Registry>(parent == nullptr ? nullptr : parent->mPlugins)}
 {
+    LiveRegistries& live = liveRegistries();
+    std::scoped_lock const lock{live.mutex};
+    live.all.emplace(this, mPlugins);
+}
+
+PluginRegistry::~PluginRegistry()
+{
+    LiveRegistries& live = liveRegistries();
+    std::scoped_lock const lock{live.mutex};
+    live.all.erase(this);
+}
+
+Result<Done> PluginRegistry::setParent(IPluginRegistry const* parent)
+{
+    if (parent == nullptr)
+        return mPlugins->setParent(nullptr);
+    std::shared_ptr<plugins::Registry const> next;
+    {
+        LiveRegistries& live = liveRegistries();
+        std::scoped_lock const lock{live.mutex};
+        if (auto const found = live.all.find(parent); found != live.all.end())
+            next = found->second;
+    }
+    if (next == nullptr)
+        return badArgument(
+            "the registry at {} is none of this library's, or is gone", static_cast<void const*>(parent));
+    return mPlugins->setParent(std::move(next));
 }
 
 Log PluginRegistry::log() const noexcept
@@ -49,7 +91,7 @@ bool PluginRegistry::registerCreator(Creator& creator, char const* const pluginN
 {
     return fencedDone(log(), "IPluginRegistry::registerCreator", [&]() -> Result<Done> {
         std::string const nameSpace = plugins::stringOf(pluginNamespace);
-        TENON_TRY(mPlugins.add(creator, nameSpace));
+        TENON_TRY(mPlugins->add(creator, nameSpace));
         if (plugins::kindOf(creator) == plugins::CreatorKind::kV1) // Whichever overload it came by (J16).
             static_cast<IPluginCreator&>(creator).setPluginNamespace(nameSpace.c_str());
         return Done{};
@@ -66,7 +108,7 @@ IPluginCreator* const* PluginRegistry::getPluginCreatorList(int32_t* const numCr
     using List = IPluginCreator* const*;
     return fenced(log(), "IPluginRegistry::getPluginCreatorList", List{nullptr}, [&]() -> List {
         std::vector<IPluginCreator*> older;
-        for (Creator* creator : mPlugins.all())
+        for (Creator* creator : mPlugins->all())
             if (plugins::kindOf(*creator) == plugins::CreatorKind::kV1)
                 older.push_back(static_cast<IPluginCreator*>(creator));
         return mOlderLists.give(std::move(older), numCreators);
@@ -79,7 +121,7 @@ PluginRegistry::Creator* PluginRegistry::getCreator(
     if (pluginName == nullptr || pluginVersion == nullptr)
         return nullptr;
     return fenced(log(), "IPluginRegistry::getCreator", static_cast<Creator*>(nullptr),
-        [&] { return mPlugins.find(pluginName, pluginVersion, plugins::stringOf(pluginNamespace)); });
+        [&] { return mPlugins->find(pluginName, pluginVersion, plugins::stringOf(pluginNamespace)); });
 }
 
 IPluginCreator* PluginRegistry::getPluginCreator(
@@ -102,7 +144,7 @@ IErrorRecorder* PluginRegistry::getErrorRecorder() const noexcept
 
 bool PluginRegistry::deregisterCreator(Creator const& creator) noexcept
 {
-    return mPlugins.remove(creator);
+    return mPlugins->remove(creator);
 }
 
 bool PluginRegistry::deregisterCreator(IPluginCreator const& creator) noexcept
@@ -112,12 +154,12 @@ bool PluginRegistry::deregisterCreator(IPluginCreator const& creator) noexcept
 
 bool PluginRegistry::isParentSearchEnabled() const
 {
-    return mPlugins.searchesParent();
+    return mPlugins->searchesParent();
 }
 
 void PluginRegistry::setParentSearchEnabled(bool const enabled)
 {
-    mPlugins.setSearchesParent(enabled);
+    mPlugins->setSearchesParent(enabled);
 }
 
 IPluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(char const* pluginPath) noexcept
@@ -126,27 +168,27 @@ IPluginRegistry::PluginLibraryHandle PluginRegistry::loadLibrary(char const* plu
         log(), "IPluginRegistry::loadLibrary", PluginLibraryHandle{nullptr}, [&]() -> Result<PluginLibraryHandle> {
             if (pluginPath == nullptr)
                 return badArgument("the path is null");
-            return mPlugins.load(pluginPath, loggerFinder());
+            return mPlugins->load(pluginPath, loggerFinder());
         });
 }
 
 void PluginRegistry::deregisterLibrary(PluginLibraryHandle handle) noexcept
 {
-    fencedDone(log(), "IPluginRegistry::deregisterLibrary", [&]() -> Result<Done> { return mPlugins.unload(handle); });
+    fencedDone(log(), "IPluginRegistry::deregisterLibrary", [&]() -> Result<Done> { return mPlugins->unload(handle); });
 }
 
 PluginRegistry::Creator* const* PluginRegistry::getAllCreators(int32_t* const numCreators) const noexcept
 {
     using List = Creator* const*;
     return fenced(log(), "IPluginRegistry::getAllCreators", List{nullptr},
-        [&]() -> List { return mLists.give(mPlugins.all(), numCreators); });
+        [&]() -> List { return mLists.give(mPlugins->all(), numCreators); });
 }
 
 PluginRegistry::Creator* const* PluginRegistry::getAllCreatorsRecursive(int32_t* const numCreators) noexcept
 {
     using List = Creator* const*;
     return fenced(log(), "IPluginRegistry::getAllCreatorsRecursive", List{nullptr},
-        [&]() -> List { return mLists.give(mPlugins.allRecursive(), numCreators); });
+        [&]() -> List { return mLists.give(mPlugins->allRecursive(), numCreators); });
 }
 
 IPluginResource* PluginRegistry::acquirePluginResource(char const* key, IPluginResource* resource) noexcept
@@ -155,7 +197,7 @@ IPluginResource* PluginRegistry::acquirePluginResource(char const* key, IPluginR
         [&]() -> Result<IPluginResource*> {
             if (key == nullptr)
                 return badArgument("the key is null");
-            return mPlugins.acquire(key, resource);
+            return mPlugins->acquire(key, resource);
         });
 }
 
@@ -164,7 +206,7 @@ int32_t PluginRegistry::releasePluginResource(char const* key) noexcept
     bool const done = fencedDone(log(), "IPluginRegistry::releasePluginResource", [&]() -> Result<Done> {
         if (key == nullptr)
             return badArgument("the key is null");
-        return mPlugins.release(key);
+        return mPlugins->release(key);
     });
     return done ? 0 : -1;
 }

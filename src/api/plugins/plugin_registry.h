@@ -6,6 +6,7 @@
 
 #include "NvInfer.h"
 
+#include <memory>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -40,11 +41,17 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
 
     //! `parent`: asked for what this one lacks; null for the registry of the process.
     explicit PluginRegistry(PluginRegistry const* parent = nullptr);
+    ~PluginRegistry() override;
+    PluginRegistry(PluginRegistry const&) = delete;
+    PluginRegistry& operator=(PluginRegistry const&) = delete;
 
     plugins::Registry const& plugins() const noexcept
     {
-        return mPlugins;
+        return *mPlugins;
     }
+    //! Has `parent` asked from now on for what this one lacks; null: none. Its creators are kept listed as long as this
+    //! one may ask for them. Of other libraries' registries nothing is known but their calls: these are refused.
+    Result<Done> setParent(nvinfer1::IPluginRegistry const* parent);
 
     bool registerCreator(nvinfer1::IPluginCreator& creator, char const* const pluginNamespace) noexcept override;
     nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* const numCreators) const noexcept override;
@@ -70,7 +77,7 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
   private:
     Log log() const noexcept;
 
-    plugins::Registry mPlugins;
+    std::shared_ptr<plugins::Registry> mPlugins; //!< Registries below this one keep it, too.
     mutable HandedOutLists<Creator> mLists;
     mutable HandedOutLists<nvinfer1::IPluginCreator> mOlderLists; //!< The same of getPluginCreatorList.
     RecorderSlot mRecorder;

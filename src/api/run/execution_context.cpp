@@ -37,6 +37,13 @@ ICudaEngine const& ExecutionContext::getEngine() const noexcept
     return mEngine->front();
 }
 
+bool ExecutionContext::setCommunicator(void* communicator) noexcept
+{
+    return mReporting.fail(
+        badArgument("IExecutionContext::setCommunicator: the engine has no collective layers, which {} could serve",
+            communicator == nullptr ? "a communicator" : "the communicator"));
+}
+
 void ExecutionContext::setName(char const* name) noexcept
 {
     fencedDone(mReporting.log(), "IExecutionContext::setName", [&]() -> Result<Done> {

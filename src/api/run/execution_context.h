@@ -95,6 +95,7 @@ class ExecutionContext final : public missing::ExecutionContext,
     bool setAllTensorsDebugState(bool flag) noexcept override;
     bool setUnfusedTensorsDebugState(bool flag) noexcept override;
     bool getUnfusedTensorsDebugState() const noexcept override;
+    bool setCommunicator(void* communicator) noexcept override;
 
     // The calls of 8.x with a batch size (implicit_batch.cpp).
     bool execute(int32_t batchSize, void* const* bindings) noexcept override;

@@ -228,6 +228,11 @@ IPluginRegistry& Runtime::getPluginRegistry() noexcept
     return mPlugins;
 }
 
+void Runtime::setPluginRegistryParent(IPluginRegistry* parent) noexcept
+{
+    fencedDone(mReporting.log(), "IRuntime::setPluginRegistryParent", [&] { return mPlugins.setParent(parent); });
+}
+
 void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept
 {
     mHostCodeAllowed = allowed;

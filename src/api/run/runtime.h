@@ -47,6 +47,7 @@ class Runtime final : public missing::Runtime,
     void setTempfileControlFlags(uint32_t flags) noexcept override;
     uint32_t getTempfileControlFlags() const noexcept override;
     nvinfer1::IPluginRegistry& getPluginRegistry() noexcept override;
+    void setPluginRegistryParent(nvinfer1::IPluginRegistry* parent) noexcept override;
     nvinfer1::IRuntime* loadRuntime(char const* path) noexcept override;
     void setEngineHostCodeAllowed(bool allowed) noexcept override;
     bool getEngineHostCodeAllowed() const noexcept override;
