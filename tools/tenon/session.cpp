@@ -67,11 +67,13 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
 }
 } // namespace
 
-std::unique_ptr<nvinfer1::IHostMemory> buildPlan(
-    std::string const& path, Shapes const& shapes, int32_t threads, nvinfer1::ILogger& logger, BuildProgress& progress)
+std::unique_ptr<nvinfer1::IHostMemory> buildPlan(std::string const& path, Shapes const& shapes, int32_t threads,
+    nvinfer1::ILogger& logger, BuildProgress& progress, NetworkChange const& change)
 {
     Model model{logger};
     model.read(path);
+    if (change)
+        change(model.network());
     nvinfer1::IBuilder& builder = model.builder();
     if (threads > 0)
         builder.setMaxThreads(threads);
@@ -98,13 +100,14 @@ std::string hintOfCode(std::string const& path, nvinfer1::IHostMemory const* bui
 }
 } // namespace
 
-Session::Session(std::string const& path, Shapes const& shapes, Common const& common, nvinfer1::ILogger& logger)
+Session::Session(std::string const& path, Shapes const& shapes, Common const& common, nvinfer1::ILogger& logger,
+    NetworkChange const& change)
 {
     std::unique_ptr<nvinfer1::IHostMemory> built;
     if (isOnnx(path))
     {
         BuildProgress bar{!common.quiet};
-        built = buildPlan(path, shapes, common.threads, logger, bar);
+        built = buildPlan(path, shapes, common.threads, logger, bar, change);
         if (built == nullptr)
             throw std::runtime_error("'" + path + "' could not be built");
     }

@@ -10,6 +10,7 @@
 
 #include "NvInfer.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,9 +31,12 @@ class Logger : public nvinfer1::ILogger
     Severity mSeverity;
 };
 
+//! What is done to a network between reading and building it.
+using NetworkChange = std::function<void(nvinfer1::INetworkDefinition&)>;
+
 //! The bytes of a plan built from an ONNX file; null when it failed or was cancelled (the logger has said why).
 std::unique_ptr<nvinfer1::IHostMemory> buildPlan(std::string const& model, Shapes const& shapes, int32_t threads,
-    nvinfer1::ILogger& logger, BuildProgress& progress);
+    nvinfer1::ILogger& logger, BuildProgress& progress, NetworkChange const& change = {});
 bool isOnnx(std::string const& path);
 
 //! An engine with a context and host buffers of its own.
@@ -40,7 +44,8 @@ class Session
 {
   public:
     //! Loads a plan, or builds one from an ONNX file first; throws std::runtime_error.
-    Session(std::string const& path, Shapes const& shapes, Common const& common, nvinfer1::ILogger& logger);
+    Session(std::string const& path, Shapes const& shapes, Common const& common, nvinfer1::ILogger& logger,
+        NetworkChange const& change = {});
     //! Throws std::invalid_argument when a shape is for no input of the engine.
     void checkShapes(Shapes const& shapes) const;
     //! As IoTensors::prepare() does; throws std::invalid_argument for a shape that is for no input.
@@ -52,7 +57,7 @@ class Session
     }
     //! Made when it is first asked for; throws std::runtime_error.
     nvinfer1::IExecutionContext& context();
-    //! What a run made.
+    //! What a run made, or an input as it went in.
     nvinfer1::Dims outputDims(std::string const& name) const
     {
         return mTensors->dims(name);

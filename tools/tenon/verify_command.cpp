@@ -1,4 +1,5 @@
 // tenon verify: each step of a plan against the reference, on the values that really reach it.
+#include "against.h"
 #include "commands.h"
 #include "interruption.h"
 #include "npy.h"
@@ -24,6 +25,8 @@ struct VerifyOptions
     bool json{false};
     bool firstOnly{false};
     std::optional<uint32_t> seed;
+    std::string against; //!< Empty: the reference.
+    std::string python;
     bool isExact{false}; //!< A tolerance is given, be it 0.
 };
 
@@ -148,6 +151,17 @@ int verify(VerifyOptions const& options, Common const& common)
         printSteps(report, common.verbose);
     return report["ok"].get<bool>() ? 0 : 1;
 }
+
+AgainstOptions againstOptions(VerifyOptions const& options, CLI::App const& command)
+{
+    AgainstOptions against{options.path, options.against, options.python, options.shapes, options.inputs, {}, {},
+        options.seed, options.firstOnly, options.json};
+    if (command.count("--atol") > 0)
+        against.absolute = options.verify.absolute;
+    if (command.count("--rtol") > 0)
+        against.relative = options.verify.relative;
+    return against;
+}
 } // namespace
 
 void addVerify(CLI::App& app, Common const& common, int& status)
@@ -167,18 +181,30 @@ void addVerify(CLI::App& app, Common const& common, int& status)
     command->add_option("--seed", options->seed, "Seed of the inputs that are not given (0)");
     command->add_flag("--first", options->firstOnly, "Stop at the first step that diverges");
     command->add_flag("--json", options->json, "Print everything as JSON");
+    auto* against = command->add_option(
+        "--against", options->against, "Compare a model's nodes with another engine's: onnxruntime");
+    command->add_option("--python", options->python, "The interpreter that has the other engine")->needs(against);
     command->footer(
         R"(Example:
   tenon verify model.plan --input input=picture.npy
+  tenon verify model.onnx --against onnxruntime
 The plan runs once. After each step its layer is evaluated with plain loops in double precision on the step's own
 inputs, so that an error is blamed on the step that made it. Exit status 1 and the name of the first wrong step when an
 output differs by more than atol + rtol * |reference|; -v lists all steps. Indices of Gather layers that are out of range
 are named and make no difference to the status: the API gives 0 for them. Where neither is given, a sum of products may
 beside that be off by 16 units of float32's last place of what it adds up: large terms that cancel leave their
-rounding.)");
+rounding.
+With --against every tensor that the network has from the model is compared with that of the same name in ONNX Runtime,
+which finds what an importer has read wrongly: a node differs where its outputs do in both a run of the whole model and
+one of the node alone, on the inputs that it got here. The tolerance is atol + rtol * the largest magnitude of the
+tensor there; an rtol of 1e-3 (float32) or 2e-2 (float16) where neither is given. Values within loops and branches are
+not compared.)");
     command->callback([options, command, &common, &status] {
         options->isExact = command->count("--atol") + command->count("--rtol") > 0;
-        status = verify(*options, common);
+        if (options->against.empty())
+            status = verify(*options, common);
+        else
+            status = verifyAgainst(againstOptions(*options, *command), common);
     });
 }
 
