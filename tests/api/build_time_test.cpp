@@ -247,16 +247,29 @@ TEST_P(BuildTime, growsAsTheNumberOfLayersInEachPhase)
     constexpr int32_t kTimes{8};
     constexpr double kLimit{3.0 * kTimes}; // A square would be 64 times.
     constexpr double kNoise{0.02};         // Seconds.
-    std::map<std::string, double> few = times(kFew);
-    std::map<std::string, double> const many = times(kTimes * kFew);
-    for (int32_t i = 0; i < 2; ++i) // Caches that others have emptied cost, too.
-        for (auto const& [phase, seconds] : times(kFew))
-            few[phase] = std::min(few[phase], seconds);
-    for (auto const& [phase, seconds] : many)
-        if (phase.find("long step") == std::string::npos)
-        {
-            EXPECT_LT(seconds, kLimit * std::max(few[phase], kNoise / kTimes)) << phase << ", " << few[phase];
-        }
+    // The least of several: what a phase takes beyond it are caches that others have emptied, and interrupts.
+    std::map<std::string, double> few;
+    std::map<std::string, double> many;
+    auto const measure = [&](std::map<std::string, double>& least, int32_t count) {
+        for (auto const& [phase, seconds] : times(count))
+            least[phase] = std::min(least.emplace(phase, seconds).first->second, seconds);
+    };
+    auto const tooSlow = [&] {
+        std::string phases;
+        for (auto const& [phase, seconds] : many)
+            if (phase.find("long step") == std::string::npos
+                && seconds >= kLimit * std::max(few[phase], kNoise / kTimes))
+                phases +=
+                    phase + ": " + std::to_string(seconds) + " s after " + std::to_string(few[phase]) + " s of few\n";
+        return phases;
+    };
+    for (int32_t round = 0; round < 4 && (round == 0 || !tooSlow().empty()); ++round)
+    {
+        for (int32_t i = 0; i < 3; ++i)
+            measure(few, kFew);
+        measure(many, kTimes * kFew);
+    }
+    EXPECT_EQ(tooSlow(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, BuildTime, testing::ValuesIn([] {

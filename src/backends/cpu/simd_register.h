@@ -70,7 +70,7 @@ TENON_INLINE void store(Bfloat* p, Register x)
 }
 TENON_INLINE void store(float* p, Register x, Mask m)
 {
-    _mm256_maskstore_ps(p, m.lo, x.v);
+    storeFirst(p, x.v, m.count);
 }
 TENON_INLINE Register splatRegister(float x)
 {

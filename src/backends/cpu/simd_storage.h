@@ -123,7 +123,7 @@ TENON_INLINE void storeWords(void* p, __m256i x)
 TENON_INLINE void storeWords(void* p, __m256i x, Mask m)
 {
     int64_t const count = m.count;
-    _mm256_maskstore_epi32(static_cast<int32_t*>(p), firstLanes(count >> 1).lo, x);
+    storeFirst(static_cast<float*>(p), _mm256_castsi256_ps(x), count >> 1);
     if ((count & 1) != 0)
     {
         alignas(32) uint16_t words[kLanes];

@@ -219,18 +219,30 @@ template <typename T>
 void resampleChannels(Resampling<T> const& r, T const* image, int64_t y, T* out)
 {
     for (int64_t x = 0; x < r.outWidth; ++x, out += r.channels)
-        for (int64_t c = 0; c < r.channels; c += kLanes)
-        {
-            Mask const mask = firstLanes(smaller(kLanes, r.channels - c));
+    {
+        auto const valueAt = [&](int64_t c, auto const& loaded) {
             F16 value = zero();
             for (int64_t i = y * r.rowTaps; i < (y + 1) * r.rowTaps; ++i)
                 for (int64_t j = x * r.columnTaps; j < (x + 1) * r.columnTaps; ++j)
                 {
                     T const* from = image + (int64_t{r.rows[i]} * r.inWidth + r.columns[j]) * r.channels + c;
-                    value = fma(load(from, mask), splat(r.rowWeights[i] * r.columnWeights[j]), value);
+                    value = fma(loaded(from), splat(r.rowWeights[i] * r.columnWeights[j]), value);
                 }
-            store(out + c, value, mask);
+            return value;
+        };
+        if (r.channels < kLanes)
+        {
+            Mask const mask = firstLanes(r.channels);
+            store(out, valueAt(0, [&](T const* from) { return load(from, mask); }), mask);
+            continue;
         }
+        // The last vector overlaps the one before: masked accesses take several times as long on some machines.
+        for (int64_t c = 0; c < r.channels; c += kLanes)
+        {
+            int64_t const at = smaller(c, r.channels - kLanes);
+            store(out + at, valueAt(at, [](T const* from) { return load(from); }));
+        }
+    }
 }
 
 //! line = from · weight, or that added to it; a line has a vector of room behind it.
