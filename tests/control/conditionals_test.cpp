@@ -56,7 +56,7 @@ TEST_F(Conditionals, E20_branchesMayDifferInExtents)
     choice->setCondition(*isPositive(x));
     ITensor* inside = choice->addInput(*x)->getOutput(0);
     ITensor* half = network->addSlice(*inside, dims({1}), dims({2}), dims({1}))->getOutput(0);
-    ITensor* found = network->addNonZero(*inside)->getOutput(0);
+    ITensor* found = network->addNonZero(*inside, DataType::kINT32)->getOutput(0);
     ITensor* some = network->addGather(*inside, *found, 0)->getOutput(0); // [1, n]
     IShuffleLayer* flat = network->addShuffle(*some);
     flat->setReshapeDimensions(dims({-1}));

@@ -108,7 +108,9 @@ class ControlTest : public ApiTest
             EXPECT_TRUE(context->setTensorAddress(name, memory.back().data()));
             Dims const known = engine->getTensorShape(name);
             if (std::count(known.d, known.d + known.nbDims, -1) > 0)
+            {
                 EXPECT_TRUE(context->setOutputAllocator(name, &mListeners[name]));
+            }
         }
         isRun = runToEnd(*context);
         std::map<std::string, Array> results;

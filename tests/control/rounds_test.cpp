@@ -11,18 +11,18 @@ namespace
 std::atomic<int64_t> gAllocations{0};
 } // namespace
 
-void* operator new(size_t bytes)
+[[gnu::noinline]] void* operator new(size_t bytes)
 {
     gAllocations.fetch_add(1, std::memory_order_relaxed);
     if (void* const memory = std::malloc(bytes == 0 ? 1 : bytes))
         return memory;
     throw std::bad_alloc{};
 }
-void operator delete(void* memory) noexcept
+[[gnu::noinline]] void operator delete(void* memory) noexcept
 {
     std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept
 {
     std::free(memory);
 }
