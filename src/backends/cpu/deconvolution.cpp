@@ -33,8 +33,8 @@ std::optional<std::string> whyNot(Deconvolution const& layer)
     return std::nullopt;
 }
 
-//! Numbers of a whole window when that is a whole fraction of a panel, so that a panel of bias serves them wherever they
-//! stand in a line of windows; 0: it is not.
+//! Numbers of a whole window when that is a whole fraction of a panel, so that a panel of bias serves them wherever
+//! they stand in a line of windows; 0: it is not.
 int64_t narrowWindow(Deconvolution const& layer)
 {
     int64_t numbers = layer.nbOutputMaps;

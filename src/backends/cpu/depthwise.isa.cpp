@@ -95,7 +95,7 @@ TENON_INLINE void finishChannels(DepthwiseTile<T> const& tile, int64_t c, int64_
     T* const out = d.out + tile.row * d.channels + c;
     if constexpr (kIsFloat<T>)
         return runChannels<P, K, S>(tile, c, count, out, d.channels);
-    alignas(64) float sums[P * kRegister];
+    alignas(64) float sums[P * kRegister < kLanes ? kLanes : P * kRegister]; // narrowRow() reads by vectors.
     runChannels<P, K, S>(tile, c, count, sums, kRegister);
     if (d.stepCount > 0)
         applySteps(d.steps, d.stepCount, sums, kRegister, tile.row, P, c, count);

@@ -9,7 +9,7 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 
 namespace
 {
-//! What is brought into the second cache meanwhile: `step` bytes per element of depth.
+//! What is brought into the second cache meanwhile: `step` bytes per element of depth, nothing with a step of 0.
 struct Fetch
 {
     char const* from;
@@ -77,7 +77,47 @@ TENON_INLINE void finish(Tile const& tile, Sums<R, V, Half>& sums, int64_t last)
         applySteps(g.steps, g.stepCount, c, g.cStride, tile.row, R, column, (V - 1) * kLanes + last);
 }
 
-//! B: what the panels are stored as; with `Half` floats.
+//! Adds the products of one segment to the sums: rows a[0 ... R) times panels `panelStride` apart. B: what the panels
+//! are stored as; with `Half` floats. With `Fetches` the prefetches go along, which take a slot of every step.
+template <bool Fetches, typename B, int R, int V, bool Half>
+TENON_INLINE void addSegment(
+    Sums<R, V, Half>& sums, float const* const* rows, B const* b, int64_t panelStride, int64_t length, Fetch& fetch)
+{
+    constexpr int kWhole{Sums<R, V, Half>::kWhole};
+    float const* a[R];
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+        a[r] = rows[r];
+    char const* ahead = fetch.from;
+    for (int64_t k = 0; k < length; ++k)
+    {
+        F16 column[kWhole == 0 ? 1 : kWhole];
+        F8 lastColumn;
+#pragma GCC unroll 8
+        for (int v = 0; v < kWhole; ++v)
+            column[v] = load(b + v * panelStride);
+        if constexpr (Half)
+            lastColumn = load8(b + kWhole * panelStride);
+        b += kPanel;
+        if constexpr (Fetches)
+        {
+            _mm_prefetch(ahead, _MM_HINT_T1);
+            ahead += fetch.step;
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r)
+        {
+            F16 const element = splat(a[r][k]);
+#pragma GCC unroll 8
+            for (int v = 0; v < kWhole; ++v)
+                sums.whole[r][v] = fma(element, column[v], sums.whole[r][v]);
+            if constexpr (Half)
+                sums.half[r] = fma(lowHalf(element), lastColumn, sums.half[r]);
+        }
+    }
+    fetch.from = ahead;
+}
+
 template <typename B, int R, int V, bool Half>
 __attribute__((noinline)) void runTile(Tile const& tile)
 {
@@ -97,38 +137,14 @@ __attribute__((noinline)) void runTile(Tile const& tile)
     int64_t const panelStride = g.segments * length * kPanel;
     B const* const panel = static_cast<B const*>(tile.panels) + tile.panel * panelStride;
     float const* const* rows = tile.rows;
-    char const* ahead = tile.fetch.from;
-    int64_t const aheadStep = tile.fetch.step;
+    Fetch fetch = tile.fetch;
     for (int64_t s = 0; s < tile.activeCount; ++s, rows += R)
     {
-        B const* b = panel + tile.active[s] * length * kPanel;
-        float const* a[R];
-#pragma GCC unroll 16
-        for (int r = 0; r < R; ++r)
-            a[r] = rows[r];
-        for (int64_t k = 0; k < length; ++k)
-        {
-            F16 column[kWhole == 0 ? 1 : kWhole];
-            F8 lastColumn;
-#pragma GCC unroll 8
-            for (int v = 0; v < kWhole; ++v)
-                column[v] = load(b + v * panelStride);
-            if constexpr (Half)
-                lastColumn = load8(b + kWhole * panelStride);
-            b += kPanel;
-            _mm_prefetch(ahead, _MM_HINT_T1);
-            ahead += aheadStep;
-#pragma GCC unroll 16
-            for (int r = 0; r < R; ++r)
-            {
-                F16 const element = splat(a[r][k]);
-#pragma GCC unroll 8
-                for (int v = 0; v < kWhole; ++v)
-                    sums.whole[r][v] = fma(element, column[v], sums.whole[r][v]);
-                if constexpr (Half)
-                    sums.half[r] = fma(lowHalf(element), lastColumn, sums.half[r]);
-            }
-        }
+        B const* const b = panel + tile.active[s] * length * kPanel;
+        if (fetch.step != 0)
+            addSegment<true>(sums, rows, b, panelStride, length, fetch);
+        else
+            addSegment<false>(sums, rows, b, panelStride, length, fetch);
     }
     int64_t const end = g.columns - (tile.panel + V - 1) * kPanel;
     finish<R, V, Half>(tile, sums, end < kLanes ? end : kLanes);

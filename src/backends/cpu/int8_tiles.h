@@ -1,8 +1,8 @@
 // Int8 tiles: sums of products of some rows and panels. With AVX-512 VNNI four products are added up at once, of rows
 // without sign (128 is added to each element, which the sums begin with taken off) and panels with sign. Elsewhere the
-// same is done for rows without a negative element, as behind a ReLU: a pair of products of at most 127 and 128 fits into
-// 16 bits, so that the instruction that saturates there never does. All other rows and their panels become 16-bit numbers,
-// whose pairs of products an int32 holds. Included by one file that is compiled once per instruction set.
+// same is done for rows without a negative element, as behind a ReLU: a pair of products of at most 127 and 128 fits
+// into 16 bits, so that the instruction that saturates there never does. All other rows and their panels become 16-bit
+// numbers, whose pairs of products an int32 holds. Included by one file that is compiled once per instruction set.
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"
