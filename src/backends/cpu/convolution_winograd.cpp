@@ -1,5 +1,5 @@
-// Convolution by minimal filtering: blocks of tiles go through transform, sixteen products and the transform back while
-// they are in the second cache.
+// Convolution by minimal filtering: blocks of tiles go through transform, products and the transform back while they are
+// in the second cache.
 #include "backends/cpu/convolution_winograd.h"
 
 #include "backends/cpu/isa_functions.h"
@@ -15,32 +15,41 @@ namespace tenon::cpu
 namespace
 {
 constexpr int64_t kLeastChannels{16};
-constexpr int64_t kMaxWeights{256 * 256}; //!< Transformed weights take 16/9 of the memory of the original ones.
-constexpr int64_t kLeastTiles{25};
+constexpr int64_t kMaxWeights{
+    int64_t{1} << 20};            //!< Transformed: 16/9 or 4 times as many as there were, and beside them.
+constexpr int64_t kLeastRows{12}; //!< Of a product: tiles.
 constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
 constexpr int64_t kTileRowGrain{12};
 constexpr float kUnclamped{std::numeric_limits<float>::infinity()};
+
+//! Tiles of this side that a line of pixels takes.
+constexpr int64_t tilesOf(int64_t pixels, int64_t side) noexcept
+{
+    return (pixels + side - 1) / side;
+}
 
 template <typename T>
 class PreparedWinograd final : public HostPrepared
 {
   public:
     PreparedWinograd(std::shared_ptr<LoadedConvolution const> loaded, float const* kernel, Geometry const& g,
-        GemmEpilogue epilogue, bool hasBias)
+        int64_t side, GemmEpilogue epilogue, bool hasBias)
         : mLoaded{std::move(loaded)},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
           mZeros(static_cast<size_t>(g.channels), T{}),
-          mKernel{kernel}
+          mKernel{kernel},
+          mParts{tileParts(side)}
     {
         mTiles.window = g.window;
+        mTiles.side = side;
         mTiles.zeros = mZeros.data();
         mTiles.channels = g.channels;
         mTiles.maps = g.maps;
-        mTiles.tilesY = (g.window.outHeight + kTileOut - 1) / kTileOut;
-        mTiles.tilesX = (g.window.outWidth + kTileOut - 1) / kTileOut;
+        mTiles.tilesY = tilesOf(g.window.outHeight, side);
+        mTiles.tilesX = tilesOf(g.window.outWidth, side);
         mCount = g.images * mTiles.tilesY * mTiles.tilesX;
-        int64_t const fitting = kTileBlockFloats / (kTileParts * (g.channels + g.maps)) / kTileRowGrain * kTileRowGrain;
+        int64_t const fitting = kTileBlockFloats / (mParts * (g.channels + g.maps)) / kTileRowGrain * kTileRowGrain;
         mBlock = std::max(fitting, 2 * kTileRowGrain);
     }
     bool isCollective() const noexcept override
@@ -52,7 +61,7 @@ class PreparedWinograd final : public HostPrepared
         // Lanes that work together hold all tiles at once, but only when these are few.
         int64_t const together = std::min(mCount, 2 * mMostLanes * mBlock);
         return static_cast<size_t>(
-                   std::max(together, mMostLanes * mBlock) * kTileParts * (mTiles.channels + mTiles.maps))
+                   std::max(together, mMostLanes * mostOfBlock()) * mParts * (mTiles.channels + mTiles.maps))
             * sizeof(float);
     }
     Result<Done> run(Call const& call, Lane const& lane) const override
@@ -79,6 +88,11 @@ class PreparedWinograd final : public HostPrepared
     }
 
   private:
+    //! Blocks are of one size: none of them holds what is left over alone.
+    int64_t mostOfBlock() const noexcept
+    {
+        return mBlock + mBlock / 2;
+    }
     void multiply(float const* in, float* out, int64_t tiles, int64_t stride, GemmShare const& share) const
     {
         Gemm<float> gemm;
@@ -89,7 +103,7 @@ class PreparedWinograd final : public HostPrepared
         gemm.cStride = mTiles.maps;
         gemm.low = -kUnclamped;
         gemm.high = kUnclamped;
-        for (int64_t part = 0; part < kTileParts; ++part)
+        for (int64_t part = 0; part < mParts; ++part)
         {
             gemm.a = in + part * stride * mTiles.channels;
             gemm.b = mKernel + part * packedSize(mTiles.channels, mTiles.maps);
@@ -101,12 +115,14 @@ class PreparedWinograd final : public HostPrepared
     void runApart(WinogradTiles<T> const& tiles, float* scratch, Lane const& lane) const
     {
         StorageFunctions<T> const& isa = storageFunctions<T>();
-        float* const in = scratch + lane.index * mBlock * kTileParts * (mTiles.channels + mTiles.maps);
-        float* const out = in + mBlock * kTileParts * mTiles.channels;
+        float* const in = scratch + lane.index * mostOfBlock() * mParts * (mTiles.channels + mTiles.maps);
+        float* const out = in + mostOfBlock() * mParts * mTiles.channels;
         auto const [first, last] = lane.part(mCount);
-        for (int64_t at = first; at < last; at += mBlock)
+        int64_t const blocks = std::max<int64_t>((last - first + mBlock / 2) / mBlock, 1);
+        int64_t const size = (last - first + blocks - 1) / blocks;
+        for (int64_t at = first; at < last; at += size)
         {
-            int64_t const count = std::min(mBlock, last - at);
+            int64_t const count = std::min(size, last - at);
             isa.winogradInput(tiles, at, at + count, in, count * mTiles.channels);
             multiply(in, out, count, count, {0, count, 0, panelsOf(mTiles.maps)});
             isa.winogradOutput(tiles, at, at + count, out, count * mTiles.maps, 0, mTiles.maps);
@@ -117,7 +133,7 @@ class PreparedWinograd final : public HostPrepared
     {
         StorageFunctions<T> const& isa = storageFunctions<T>();
         float* const in = scratch;
-        float* const out = in + mCount * kTileParts * mTiles.channels;
+        float* const out = in + mCount * mParts * mTiles.channels;
         auto const [firstTile, lastTile] = lane.part(mCount);
         isa.winogradInput(tiles, firstTile, lastTile, in + firstTile * mTiles.channels, mCount * mTiles.channels);
         lane.barrier();
@@ -134,6 +150,7 @@ class PreparedWinograd final : public HostPrepared
     bool mHasBias;
     std::vector<T> mZeros;
     float const* mKernel;
+    int64_t mParts;
     WinogradTiles<T> mTiles;
     int64_t mCount{0};
     int64_t mBlock{0};
@@ -142,37 +159,52 @@ class PreparedWinograd final : public HostPrepared
 } // namespace
 
 template <typename T>
-Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t maps) const
+Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t maps, int64_t side) const
 {
     std::scoped_lock const lock{mMutex};
-    if (mTransformed == nullptr)
+    std::shared_ptr<void>& kept = mTransformed[side];
+    if (kept == nullptr)
     {
-        auto const bytes = static_cast<size_t>(kTileParts * packedSize(channels, maps)) * sizeof(float);
+        auto const bytes = static_cast<size_t>(tileParts(side) * packedSize(channels, maps)) * sizeof(float);
         std::shared_ptr<void> memory = TENON_TRY(KernelMemory::allocate(kernel.memory(), bytes));
         storageFunctions<T>().winogradKernel(
-            weights.data<T>(), channels, panelsOf(maps), static_cast<float*>(memory.get()));
-        mTransformed = std::move(memory);
+            weights.data<T>(), channels, panelsOf(maps), side, static_cast<float*>(memory.get()));
+        kept = std::move(memory);
     }
-    return static_cast<float const*>(mTransformed.get());
+    return static_cast<float const*>(kept.get());
 }
 
-bool wantsWinograd(Convolution const& layer, Geometry const& g)
+int64_t winogradSide(Convolution const& layer, Geometry const& g)
 {
     GemmWindow const& w = g.window;
     bool const isThree = w.kernelHeight == 3 && w.kernelWidth == 3;
     bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1;
-    int64_t const tiles = (w.outHeight + kTileOut - 1) / kTileOut * ((w.outWidth + kTileOut - 1) / kTileOut);
-    return isThree && isPlain && layer.nbGroups == 1 && g.channels >= kLeastChannels && g.maps >= kLeastChannels
-        && g.channels * g.maps <= kMaxWeights && g.images * tiles >= kLeastTiles;
+    if (!isThree || !isPlain || layer.nbGroups != 1 || g.channels < kLeastChannels || g.maps < kLeastChannels)
+        return 0;
+    // Per channel and map: multiplications, and weights that come from memory once.
+    constexpr int64_t kPerWeight{8};
+    constexpr int64_t kTaps{9};
+    int64_t best{0};
+    int64_t least = kTaps * (g.images * w.outHeight * w.outWidth + kPerWeight) * 9 / 10; // Transforms take a tenth.
+    for (int64_t const side : {kSmallSide, kLargeSide})
+    {
+        int64_t const tiles = g.images * tilesOf(w.outHeight, side) * tilesOf(w.outWidth, side);
+        int64_t const cost = tileParts(side) * (tiles + kPerWeight);
+        if (tiles < kLeastRows || cost >= least || tileParts(side) * g.channels * g.maps > kMaxWeights)
+            continue;
+        best = side;
+        least = cost;
+    }
+    return best;
 }
 
-Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry, int64_t side,
     GemmEpilogue epilogue, bool hasBias, int32_t threads)
 {
     return withStorage(type, [&]<typename T>(T) -> Step {
-        float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps));
-        auto prepared =
-            std::make_shared<PreparedWinograd<T>>(std::move(loaded), kernel, geometry, std::move(epilogue), hasBias);
+        float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps, side));
+        auto prepared = std::make_shared<PreparedWinograd<T>>(
+            std::move(loaded), kernel, geometry, side, std::move(epilogue), hasBias);
         prepared->setThreads(threads);
         return std::shared_ptr<Prepared const>{std::move(prepared)};
     });

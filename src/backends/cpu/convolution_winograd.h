@@ -6,6 +6,7 @@
 #include "backends/cpu/packing.h"
 #include "backends/cpu/step_kernel.h"
 
+#include <map>
 #include <mutex>
 
 namespace tenon::cpu
@@ -17,20 +18,20 @@ struct LoadedConvolution : LoadedLayer<Convolution>
     PackedOperand weights;
 
     Result<Done> load();
-    //! kTileParts packed matrices; made by the first caller.
+    //! A packed matrix per part of tiles of this side; made by the first caller.
     template <typename T>
-    Result<float const*> transformed(int64_t channels, int64_t maps) const;
+    Result<float const*> transformed(int64_t channels, int64_t maps, int64_t side) const;
 
   private:
     mutable std::mutex mMutex;
-    mutable std::shared_ptr<void> mTransformed;
+    mutable std::map<int64_t, std::shared_ptr<void>> mTransformed; //!< By the side of tiles.
 };
 
-//! 3 × 3 kernels of stride 1 whose transformed weights stay small, on images of more than a few tiles.
-bool wantsWinograd(Convolution const& layer, Geometry const& geometry);
+//! The side of the tiles that are best for a convolution of these extents; 0: it is faster as it is.
+int64_t winogradSide(Convolution const& layer, Geometry const& geometry);
 
 //! `type`: of the tensors and weights.
-Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry, int64_t side,
     GemmEpilogue epilogue, bool hasBias, int32_t threads);
 
 } // namespace tenon::cpu

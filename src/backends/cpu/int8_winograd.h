@@ -1,13 +1,16 @@
-// Int8Winograd: 3 × 3 convolutions of stride 1 by minimal filtering (see winograd.h) in whole numbers: transformed
-// tiles and kernels fit into 16 bits, the kernels being taken four times, and int32 holds their sums. For instruction
-// sets that multiply pairs of 16-bit numbers; those for int8 are faster without.
+// Int8Winograd: 3 × 3 convolutions of stride 1 by minimal filtering (F(2 × 2, 3 × 3), see winograd.h) in whole numbers:
+// transformed tiles and kernels fit into 16 bits, the kernels being taken four times, and int32 holds their sums. For
+// instruction sets that multiply pairs of 16-bit numbers; those for int8 are faster without.
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"
-#include "backends/cpu/winograd.h"
 
 namespace tenon::cpu
 {
+
+inline constexpr int64_t kTileOut{2}; //!< Output pixels of a tile per side.
+inline constexpr int64_t kTileIn{4};  //!< Input pixels that it reads per side.
+inline constexpr int64_t kTileParts{kTileIn * kTileIn};
 
 //! Four times a sum of 9 · channels products must fit into an int32.
 inline constexpr int64_t kMaxInt8TileChannels{3072};

@@ -33,9 +33,9 @@
     /* Panels [firstPanel, lastPanel) of b, row-major [depth][columns], or [columns][depth] when transposed. */        \
     Row(void, packColumns, (T const* b, int64_t stride, bool isTransposed, int64_t depth, int64_t columns,             \
         int64_t firstPanel, int64_t lastPanel, float* packed))                                                         \
-    /* From the packed kernel to sixteen packed matrices of depth `channels`. */                                       \
-    Row(void, winogradKernel, (T const* packed, int64_t channels, int64_t panels, float* transformed))                 \
-    /* Tiles [first, last) to rows of sixteen matrices, `partStride` floats apart; and back, some of the maps. */      \
+    /* From the packed kernel to packed matrices of depth `channels`, one per part of a tile of this side. */          \
+    Row(void, winogradKernel, (T const* packed, int64_t channels, int64_t panels, int64_t side, float* transformed))   \
+    /* Tiles [first, last) to rows of a matrix per part, `partStride` floats apart; and back, some of the maps. */     \
     Row(void, winogradInput, (WinogradTiles<T> const& tiles, int64_t first, int64_t last, float* to,                   \
         int64_t partStride))                                                                                           \
     Row(void, winogradOutput, (WinogradTiles<T> const& tiles, int64_t first, int64_t last, float const* from,          \

@@ -80,6 +80,14 @@ TENON_INLINE Register operator+(Register a, Register b)
 {
     return {_mm256_add_ps(a.v, b.v)};
 }
+TENON_INLINE Register operator-(Register a, Register b)
+{
+    return {_mm256_sub_ps(a.v, b.v)};
+}
+TENON_INLINE Register operator*(Register a, Register b)
+{
+    return {_mm256_mul_ps(a.v, b.v)};
+}
 TENON_INLINE Register min(Register a, Register b)
 {
     return {_mm256_min_ps(a.v, b.v)};
