@@ -18,62 +18,118 @@ struct Located
     int64_t activeCount;
 };
 
-//! Pointers to the segments of rows [row, row + count); segments that lie outside for all of them are left out.
-template <typename T>
-void locateRows(Gemm<T> const& g, int64_t row, int32_t count, Located<T>& located)
+//! Whether no window leaves the image.
+bool staysInside(GemmWindow const& w)
 {
-    if (g.window == nullptr)
-    {
-        for (int32_t r = 0; r < count; ++r)
-            located.pointers[r] = g.a + (row + r) * g.aStride;
-        located.active[0] = 0;
-        located.activeCount = 1;
-        return;
-    }
-    GemmWindow const& w = *g.window;
-    int64_t const pixels = w.outHeight * w.outWidth;
-    int64_t const image = row / pixels;
-    int64_t const y = (row - image * pixels) / w.outWidth;
-    int64_t const x = row - image * pixels - y * w.outWidth;
-    int64_t tops[kMaxTileRows];
-    int64_t lefts[kMaxTileRows];
-    T const* bases[kMaxTileRows];
-    for (int64_t r = 0, atX = x, atY = y, at = image; r < count; ++r)
-    {
-        tops[r] = atY * w.strideY - w.padTop;
-        lefts[r] = atX * w.strideX - w.padLeft;
-        bases[r] = g.a + at * w.imageStride;
-        if (++atX == w.outWidth)
-        {
-            atX = 0;
-            if (++atY == w.outHeight)
-            {
-                atY = 0;
-                ++at;
-            }
-        }
-    }
-    located.activeCount = 0;
-    T const** to = located.pointers;
-    for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
-        for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
-        {
-            bool isAny{false};
-            for (int32_t r = 0; r < count; ++r)
-            {
-                int64_t const inY = tops[r] + ky * w.dilationY;
-                int64_t const inX = lefts[r] + kx * w.dilationX;
-                bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight)
-                    && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
-                to[r] = isInside ? bases[r] + inY * w.lineStride + inX * w.pixelStride : g.zeros;
-                isAny = isAny || isInside;
-            }
-            if (!isAny)
-                continue;
-            located.active[located.activeCount++] = static_cast<uint8_t>(ky * w.kernelWidth + kx);
-            to += count;
-        }
+    return w.padTop == 0 && w.padLeft == 0
+        && (w.outHeight - 1) * w.strideY + (w.kernelHeight - 1) * w.dilationY < w.inHeight
+        && (w.outWidth - 1) * w.strideX + (w.kernelWidth - 1) * w.dilationX < w.inWidth;
 }
+
+//! Pointers to the segments of rows; those that lie outside for all rows of a tile are left out.
+template <typename T>
+class RowLocator
+{
+  public:
+    explicit RowLocator(Gemm<T> const& gemm)
+        : mGemm{gemm},
+          mIsInside{gemm.window != nullptr && staysInside(*gemm.window)}
+    {
+    }
+    //! Of rows [row, row + count).
+    void locate(int64_t row, int32_t count, Located<T>& located) const
+    {
+        Gemm<T> const& g = mGemm;
+        if (g.window == nullptr)
+        {
+            for (int32_t r = 0; r < count; ++r)
+                located.pointers[r] = g.a + (row + r) * g.aStride;
+            located.active[0] = 0;
+            located.activeCount = 1;
+            return;
+        }
+        Corner corners[kMaxTileRows];
+        findCorners(*g.window, row, count, corners);
+        if (mIsInside)
+            locateInside(*g.window, count, corners, located);
+        else
+            locateClipped(*g.window, count, corners, located);
+    }
+
+  private:
+    //! The first element of a window.
+    struct Corner
+    {
+        T const* image;
+        int64_t top;
+        int64_t left;
+    };
+
+    void findCorners(GemmWindow const& w, int64_t row, int32_t count, Corner* corners) const
+    {
+        int64_t const pixels = w.outHeight * w.outWidth;
+        int64_t image = row / pixels;
+        int64_t y = (row - image * pixels) / w.outWidth;
+        int64_t x = row - image * pixels - y * w.outWidth;
+        for (int32_t r = 0; r < count; ++r)
+        {
+            corners[r] = {mGemm.a + image * w.imageStride, y * w.strideY - w.padTop, x * w.strideX - w.padLeft};
+            if (++x < w.outWidth)
+                continue;
+            x = 0;
+            if (++y < w.outHeight)
+                continue;
+            y = 0;
+            ++image;
+        }
+    }
+    void locateInside(GemmWindow const& w, int32_t count, Corner const* corners, Located<T>& located) const
+    {
+        T const** to = located.pointers;
+        for (int32_t r = 0; r < count; ++r)
+            to[r] = corners[r].image + corners[r].top * w.lineStride + corners[r].left * w.pixelStride;
+        int64_t const segments = w.kernelHeight * w.kernelWidth;
+        for (int64_t s = 0, ky = 0, kx = 0; s < segments; ++s, to += count)
+        {
+            located.active[s] = static_cast<uint8_t>(s);
+            int64_t const offset = ky * w.dilationY * w.lineStride + kx * w.dilationX * w.pixelStride;
+            for (int32_t r = 0; r < count; ++r)
+                to[r] = located.pointers[r] + offset;
+            if (++kx == w.kernelWidth)
+            {
+                kx = 0;
+                ++ky;
+            }
+        }
+        located.activeCount = segments;
+    }
+    void locateClipped(GemmWindow const& w, int32_t count, Corner const* corners, Located<T>& located) const
+    {
+        located.activeCount = 0;
+        T const** to = located.pointers;
+        for (int64_t ky = 0; ky < w.kernelHeight; ++ky)
+            for (int64_t kx = 0; kx < w.kernelWidth; ++kx)
+            {
+                bool isAny{false};
+                for (int32_t r = 0; r < count; ++r)
+                {
+                    int64_t const inY = corners[r].top + ky * w.dilationY;
+                    int64_t const inX = corners[r].left + kx * w.dilationX;
+                    bool const isInside = static_cast<uint64_t>(inY) < static_cast<uint64_t>(w.inHeight)
+                        && static_cast<uint64_t>(inX) < static_cast<uint64_t>(w.inWidth);
+                    to[r] = isInside ? corners[r].image + inY * w.lineStride + inX * w.pixelStride : mGemm.zeros;
+                    isAny = isAny || isInside;
+                }
+                if (!isAny)
+                    continue;
+                located.active[located.activeCount++] = static_cast<uint8_t>(ky * w.kernelWidth + kx);
+                to += count;
+            }
+    }
+
+    Gemm<T> const& mGemm;
+    bool mIsInside;
+};
 
 //! Tiles of one height side by side: as many as a block of `width` panels takes.
 struct TileRow
@@ -244,6 +300,7 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
     bool const endsInHalf = end <= kLanes / 2;
     WidenedBlock<T> block{g, panel, width, scratch, isFew || byDots};
+    RowLocator<T> const locator{g};
     Located<T> located;
     int64_t const depth = g.segments * g.length;
     int64_t const nextAt = (panel + width) * kPanel * depth;
@@ -258,7 +315,7 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
     {
         while (set.sizes[kind] > share.lastRow - row)
             ++kind;
-        locateRows(g, row, set.sizes[kind], located);
+        locator.locate(row, set.sizes[kind], located);
         // The first tiles fetch a panel of the next block each, the others of a first block the rows of the next tile.
         Fetch fetch{reinterpret_cast<char const*>(&located), 0};
         if (hasNext && tiles < width)
@@ -273,6 +330,37 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
 #endif
         block.run(side, located, row, set.sizes[kind], fetch);
         row += set.sizes[kind];
+    }
+}
+
+//! Whether all panels of a share serve one tile of rows after the other: where finding the rows of windows takes longer
+//! than reading panels that stay in the second cache.
+template <typename T>
+bool goesByRows(Gemm<T> const& g, GemmShare const& share)
+{
+    constexpr int64_t kMostFloats{(int64_t{256} << 10) / static_cast<int64_t>(sizeof(float))};
+    return kIsFloat<T> && kMaxVectors == 1 && g.window != nullptr
+        && (share.lastPanel - share.firstPanel) * kPanel * g.segments * g.length <= kMostFloats;
+}
+
+//! The product of such a share: floats, panel by panel.
+void runByRows(Gemm<float> const& g, GemmShare const& share)
+{
+    TileSet const& set = kTiles[0];
+    RowLocator<float> const locator{g};
+    Located<float> located;
+    int32_t kind{0};
+    for (int64_t row = share.firstRow; row < share.lastRow; row += set.sizes[kind])
+    {
+        while (set.sizes[kind] > share.lastRow - row)
+            ++kind;
+        locator.locate(row, set.sizes[kind], located);
+        for (int64_t panel = share.firstPanel; panel < share.lastPanel; ++panel)
+        {
+            bool const endsInHalf = g.columns - panel * kPanel <= kLanes / 2;
+            set.functions[endsInHalf ? 1 : 0][kind](
+                Tile{g, g.b, located.pointers, located.active, located.activeCount, row, panel, Fetch{}});
+        }
     }
 }
 
@@ -295,6 +383,9 @@ int64_t rowsPerPass(Gemm<T> const& g, GemmShare const& share)
 template <typename T>
 void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
 {
+    if constexpr (kIsFloat<T>)
+        if (goesByRows(gemm, share))
+            return runByRows(gemm, share);
     int64_t const step = rowsPerPass(gemm, share);
     for (int64_t row = share.firstRow; row < share.lastRow; row += step)
     {

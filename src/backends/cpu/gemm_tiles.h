@@ -12,8 +12,8 @@ namespace
 //! What is brought into the second cache meanwhile: `step` bytes per element of depth, nothing with a step of 0.
 struct Fetch
 {
-    char const* from;
-    int64_t step;
+    char const* from{nullptr};
+    int64_t step{0};
 };
 
 struct Tile
