@@ -55,7 +55,13 @@ Value shapeTensor(Node& node, Value const& x)
 
 Extent extentOf(Node& node, Value const& x, int32_t axis)
 {
-    int64_t const known = x.shape().at(static_cast<size_t>(axis));
+    if (axis < 0 || axis >= x.rank())
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            x.rank() < 0 ? fmt::format("{} does not fit its inputs{}", node.op(), node.network().reasons.text())
+                         : fmt::format("{} needs axis {} of an operand of rank {}", node.op(), axis, x.rank()));
+    }
+    int64_t const known = x.shape()[static_cast<size_t>(axis)];
     if (known >= 0)
     {
         return known;
@@ -210,7 +216,7 @@ Value tensorOf(Node& node, Extents const& extents)
     std::vector<nvinfer1::ITensor*> parts;
     for (size_t i = 0; i < extents.size();)
     {
-        std::vector<int64_t> run; // Neighbours that are known become one constant.
+        Integers run; // Neighbours that are known become one constant.
         for (; i < extents.size() && extents[i].known; ++i)
         {
             run.push_back(*extents[i].known);
@@ -401,7 +407,7 @@ Value iota(Node& node, Extent const& count, int64_t start, int64_t step)
         {
             fail(ErrorCode::kINVALID_VALUE, "a range of negative length");
         }
-        std::vector<int64_t> elements(static_cast<size_t>(*count.known));
+        Integers elements(static_cast<size_t>(*count.known));
         for (size_t i = 0; i < elements.size(); ++i)
         {
             elements[i] = start + static_cast<int64_t>(i) * step;

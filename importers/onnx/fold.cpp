@@ -18,7 +18,7 @@ bool isWideInteger(DataType type)
     return type == DataType::kINT64 || type == DataType::kINT32;
 }
 
-Value integers(Node& node, std::vector<int64_t> const& elements, Shape dims, DataType type)
+Value integers(Node& node, Integers const& elements, Shape dims, DataType type)
 {
     Constant const wide = node.network().model.own(DataType::kINT64, std::move(dims), elements);
     return node.cast(node.named(wide, "folded"), type);
@@ -81,7 +81,7 @@ std::optional<Outputs> foldBinary(Node& node, char operation)
     Shape const& dims = a.count == 1 && a.dims.size() <= b.dims.size() ? b.dims : a.dims;
     if (isWideInteger(a.type))
     {
-        std::vector<int64_t> const divisors = integersOf(b);
+        Integers const divisors = integersOf(b);
         if (operation == '/' && std::find(divisors.begin(), divisors.end(), 0) != divisors.end())
         {
             return std::nullopt;
@@ -111,14 +111,14 @@ std::optional<Outputs> foldUnary(Node& node, double (*function)(double))
 
 std::optional<Outputs> foldConcat(Node& node)
 {
-    std::vector<int64_t> elements;
+    Integers elements;
     for (Value const& input : node.inputs())
     {
         if (!isWideInteger(input.type()) || input.rank() != 1)
         {
             return std::nullopt;
         }
-        std::vector<int64_t> const more = integersOf(input.constant());
+        Integers const more = integersOf(input.constant());
         elements.insert(elements.end(), more.begin(), more.end());
     }
     Shape const dims{static_cast<int64_t>(elements.size())};
@@ -133,8 +133,8 @@ std::optional<Outputs> foldGather(Node& node)
     {
         return std::nullopt;
     }
-    std::vector<int64_t> const source = integersOf(data);
-    std::vector<int64_t> picked;
+    Integers const source = integersOf(data);
+    Integers picked;
     for (int64_t const index : integersOf(node.in(1).constant()))
     {
         int64_t const at = index < 0 ? index + data.count : index;

@@ -193,15 +193,7 @@ Outputs Import::importFunction(Node& node, NodeProto const& proto, FunctionProto
     }
     Changed<int64_t> const opset{mOpset, opsetOf(function)};
     Changed<std::string> const prefix{mNetwork.namePrefix, node.name() + "/"};
-    mScopes.push_back(&scope);
-    struct Leave
-    {
-        std::vector<GraphScope*>& scopes;
-        ~Leave()
-        {
-            scopes.pop_back();
-        }
-    } const leave{mScopes};
+    Entered const entered{mScopes, scope};
     try
     {
         for (int i = 0; i < function.node_size(); ++i)

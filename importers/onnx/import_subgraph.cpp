@@ -47,15 +47,7 @@ std::vector<Value> Import::importGraph(
     {
         scope.values.emplace(tensor.name(), Value{mModel.tensor(tensor), tensor.name()});
     }
-    mScopes.push_back(&scope);
-    struct Leave
-    {
-        std::vector<GraphScope*>& scopes;
-        ~Leave()
-        {
-            scopes.pop_back();
-        }
-    } const leave{mScopes};
+    Entered const entered{mScopes, scope};
     for (int i = 0; i < graph.node_size(); ++i)
     {
         importInnerNode(graph.node(i), i);

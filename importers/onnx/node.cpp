@@ -66,7 +66,7 @@ Constant const& Node::constant(int input, std::string_view what) const
     return value.constant();
 }
 
-std::vector<int64_t> Node::integers(int input, std::string_view what) const
+Integers Node::integers(int input, std::string_view what) const
 {
     return integersOf(constant(input, what));
 }
@@ -155,10 +155,10 @@ std::vector<std::string> Node::stringsOr(std::string_view name, std::vector<std:
     return found != nullptr ? std::vector<std::string>(found->strings().begin(), found->strings().end()) : otherwise;
 }
 
-std::vector<int64_t> Node::intsOr(std::string_view name, std::vector<int64_t> const& otherwise) const
+Integers Node::intsOr(std::string_view name, Integers const& otherwise) const
 {
     AttributeProto const* const found = attribute(name, AttributeProto::INTS);
-    return found != nullptr ? std::vector<int64_t>(found->ints().begin(), found->ints().end()) : otherwise;
+    return found != nullptr ? Integers(found->ints().begin(), found->ints().end()) : otherwise;
 }
 
 std::vector<float> Node::floatsOr(std::string_view name, std::vector<float> const& otherwise) const
@@ -182,7 +182,7 @@ int32_t Node::axis(int64_t axis, int32_t rank) const
     return static_cast<int32_t>(axis < 0 ? axis + rank : axis);
 }
 
-std::vector<int32_t> Node::axes(std::vector<int64_t> const& axes, int32_t rank) const
+std::vector<int32_t> Node::axes(Integers const& axes, int32_t rank) const
 {
     std::vector<int32_t> result;
     for (int64_t const one : axes)

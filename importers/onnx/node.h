@@ -52,7 +52,7 @@ class Node
         return mInputs;
     }
     //! The elements of an input that must be known now; `what` says for what.
-    std::vector<int64_t> integers(int input, std::string_view what) const;
+    Integers integers(int input, std::string_view what) const;
     std::vector<double> numbers(int input, std::string_view what) const;
     //! The one element of such an input, or `otherwise` when it is missing.
     double number(int input, std::string_view what, double otherwise) const;
@@ -63,7 +63,7 @@ class Node
     int64_t intOr(std::string_view name, int64_t otherwise) const;
     float floatOr(std::string_view name, float otherwise) const;
     std::string stringOr(std::string_view name, std::string const& otherwise) const;
-    std::vector<int64_t> intsOr(std::string_view name, std::vector<int64_t> const& otherwise) const;
+    Integers intsOr(std::string_view name, Integers const& otherwise) const;
     std::vector<float> floatsOr(std::string_view name, std::vector<float> const& otherwise) const;
     ::onnx::TensorProto const* tensorAttribute(std::string_view name) const;
     //! Fails when there is none.
@@ -72,7 +72,7 @@ class Node
     //! An axis in [0, rank) from one in [−rank, rank).
     int32_t axis(int64_t axis, int32_t rank) const;
     //! Such axes, ascending; fails on duplicates.
-    std::vector<int32_t> axes(std::vector<int64_t> const& axes, int32_t rank) const;
+    std::vector<int32_t> axes(Integers const& axes, int32_t rank) const;
 
     // ---- Layers
     //! To the log, once per text.
@@ -116,7 +116,7 @@ class Node
     std::vector<Value> withEqualRanks(std::vector<Value> const& values);
 
     // ---- Constants
-    Value integerConstant(std::vector<int64_t> const& elements);
+    Value integerConstant(Integers const& elements);
     Value integerScalar(int64_t element);
     //! One element, in the given type and rank.
     Value scalar(double element, DataType type, int32_t rank = 0);

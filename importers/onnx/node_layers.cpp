@@ -94,7 +94,7 @@ bool isInteger(DataType type)
 }
 
 //! Narrower types keep the low bits.
-Constant integerConstantOf(Model& model, std::vector<int64_t> const& elements, DataType type, Shape dims)
+Constant integerConstantOf(Model& model, Integers const& elements, DataType type, Shape dims)
 {
     switch (type)
     {
@@ -124,7 +124,12 @@ ITensor& Node::tensor(Value const& value)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("{} lacks an input", op()));
     }
-    return mNetwork.tensor(value);
+    ITensor& tensor = mNetwork.tensor(value);
+    if (tensor.getDimensions().nbDims < 0) // Of a layer before it in the same node.
+    {
+        fail(ErrorCode::kINVALID_NODE, fmt::format("{} does not fit its inputs{}", op(), mNetwork.reasons.text()));
+    }
+    return tensor;
 }
 
 void Node::finish(nvinfer1::ILayer* layer, std::string_view role)
@@ -239,7 +244,7 @@ Value Node::unsqueeze(Value const& x, std::vector<int32_t> const& axes)
     {
         return reshapedConstant(x, shape);
     }
-    std::vector<int64_t> const wide(axes.begin(), axes.end());
+    Integers const wide(axes.begin(), axes.end());
     return output(api().addUnsqueeze(tensor(x), tensor(integerConstant(wide))), "unsqueeze");
 }
 
@@ -262,7 +267,7 @@ Value Node::squeeze(Value const& x, std::vector<int32_t> const& axes)
     {
         return reshapedConstant(x, shape);
     }
-    std::vector<int64_t> const wide(axes.begin(), axes.end());
+    Integers const wide(axes.begin(), axes.end());
     return output(api().addSqueeze(tensor(x), tensor(integerConstant(wide))), "squeeze");
 }
 
@@ -321,14 +326,14 @@ Value Node::reshapedConstant(Value const& constant, Shape dims)
     return {Model::reshaped(constant.constant(), std::move(dims)), constant.name()};
 }
 
-Value Node::integerConstant(std::vector<int64_t> const& elements)
+Value Node::integerConstant(Integers const& elements)
 {
     return named(mNetwork.model.own(DataType::kINT64, {static_cast<int64_t>(elements.size())}, elements), "constant");
 }
 
 Value Node::integerScalar(int64_t element)
 {
-    return named(mNetwork.model.own(DataType::kINT64, {}, std::vector<int64_t>{element}), "constant");
+    return named(mNetwork.model.own(DataType::kINT64, {}, Integers{element}), "constant");
 }
 
 Value Node::scalar(double element, DataType type, int32_t rank)

@@ -47,7 +47,7 @@ class Parser final : public nvonnxparser::IParser
   private:
     struct Subgraph
     {
-        std::vector<int64_t> nodes;
+        Integers nodes;
         bool isSupported{false};
     };
 

@@ -76,15 +76,15 @@ std::string textOr(::onnx::NodeProto const& proto, std::string_view name, std::s
 
 //! Integers as they are; everything else as doubles, which hold what ONNX has beside them. Those of a tensor are in
 //! row-major order.
-using Numbers = std::variant<std::vector<int64_t>, std::vector<double>>;
+using Numbers = std::variant<Integers, std::vector<double>>;
 
 Numbers numbersOf(AttributeProto const& attribute, Model& model)
 {
     switch (kindOf(attribute))
     {
-    case AttributeProto::INT: return std::vector<int64_t>{attribute.i()};
+    case AttributeProto::INT: return Integers{attribute.i()};
     case AttributeProto::FLOAT: return std::vector<double>{attribute.f()};
-    case AttributeProto::INTS: return std::vector<int64_t>{attribute.ints().begin(), attribute.ints().end()};
+    case AttributeProto::INTS: return Integers{attribute.ints().begin(), attribute.ints().end()};
     case AttributeProto::FLOATS: return std::vector<double>{attribute.floats().begin(), attribute.floats().end()};
     case AttributeProto::TENSOR:
     {
@@ -197,7 +197,7 @@ class Fields
     void addDims(std::string const& name, AttributeProto const& attribute)
     {
         Numbers const numbers = numbersOf(attribute, *mModel);
-        auto const* const extents = std::get_if<std::vector<int64_t>>(&numbers);
+        auto const* const extents = std::get_if<Integers>(&numbers);
         if (extents == nullptr)
         {
             refuseAttribute(attribute, "holds no integers, which the plugin's field of that name wants as extents");
@@ -263,7 +263,7 @@ Fields fieldsOf(Model& model, ::onnx::NodeProto const& proto, PluginFieldCollect
 }
 
 //! One integer is a list of one.
-std::vector<int64_t> integersOf(AttributeProto const& attribute)
+Integers integersOf(AttributeProto const& attribute)
 {
     switch (kindOf(attribute))
     {

@@ -37,6 +37,26 @@ struct GraphScope
     }
 };
 
+//! The innermost scope of an import for as long as it lives.
+class Entered
+{
+  public:
+    Entered(std::vector<GraphScope*>& scopes, GraphScope& scope)
+        : mScopes{scopes}
+    {
+        mScopes.push_back(&scope);
+    }
+    ~Entered()
+    {
+        mScopes.pop_back();
+    }
+    Entered(Entered const&) = delete;
+    Entered& operator=(Entered const&) = delete;
+
+  private:
+    std::vector<GraphScope*>& mScopes;
+};
+
 //! Whether a node of the graph, or of one inside it, reads the name.
 bool isRead(::onnx::GraphProto const& graph, std::string const& name);
 

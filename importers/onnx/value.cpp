@@ -78,6 +78,17 @@ std::vector<To> read(Constant const& constant)
 
 } // namespace
 
+size_t Integers::checked(size_t i) const
+{
+    if (i >= size())
+    {
+        fail(ErrorCode::kINVALID_NODE,
+            size() == 0 ? "an axis or a number is asked of a scalar or an empty list"
+                        : fmt::format("axis or number {} is asked of a shape or a list of {}", i, size()));
+    }
+    return i;
+}
+
 int64_t bytesOf(DataType type)
 {
     switch (type)
@@ -154,7 +165,7 @@ std::string shapeText(Shape const& shape)
     return fmt::format("[{}]", fmt::join(shape, ","));
 }
 
-std::vector<int64_t> integersOf(Constant const& constant)
+Integers integersOf(Constant const& constant)
 {
     return read<int64_t>(constant);
 }

@@ -12,7 +12,55 @@
 namespace tenon::onnx
 {
 
-using Shape = std::vector<int64_t>;
+//! Extents, axes or an attribute's numbers. A model may give fewer of them than its node reads: asking for one that is
+//! not there is the model's mistake, as a Failure.
+class Integers : public std::vector<int64_t>
+{
+  public:
+    using std::vector<int64_t>::vector;
+    Integers(std::vector<int64_t> numbers) // NOLINT: a list is a list.
+        : std::vector<int64_t>{std::move(numbers)}
+    {
+    }
+
+    int64_t& operator[](size_t i)
+    {
+        return data()[checked(i)];
+    }
+    int64_t const& operator[](size_t i) const
+    {
+        return data()[checked(i)];
+    }
+    int64_t& at(size_t i)
+    {
+        return data()[checked(i)];
+    }
+    int64_t const& at(size_t i) const
+    {
+        return data()[checked(i)];
+    }
+    int64_t& front()
+    {
+        return (*this)[0];
+    }
+    int64_t const& front() const
+    {
+        return (*this)[0];
+    }
+    int64_t& back()
+    {
+        return (*this)[size() - 1];
+    }
+    int64_t const& back() const
+    {
+        return (*this)[size() - 1];
+    }
+
+  private:
+    size_t checked(size_t i) const;
+};
+
+using Shape = Integers;
 
 //! Elements known at import. The memory belongs to the model.
 struct Constant
@@ -39,7 +87,7 @@ Shape shapeOf(nvinfer1::Dims const& dims);
 std::string shapeText(Shape const& shape);
 
 //! Elements in a wider type. The integers of a floating constant are truncated, as Cast does.
-std::vector<int64_t> integersOf(Constant const& constant);
+Integers integersOf(Constant const& constant);
 std::vector<double> numbersOf(Constant const& constant);
 
 //! Shares what it stands for with its copies, so that a constant becomes one layer however many nodes read it.

@@ -139,6 +139,9 @@ Result<TensorType> Slice::infer(Inputs const& in) const
 
 std::optional<Shape> Slice::contents(Inputs const& in) const
 {
+    Result<TensorType> const type = infer(in);
+    if (!type || !trackedCount(type->shape))
+        return std::nullopt; // A fill may ask for any number of elements.
     std::vector<int32_t> data{0};
     if (in.has(4))
         data.push_back(4);

@@ -21,7 +21,7 @@ ADDRESS_SPACE = 3 << 30  # Bytes of the whole process, of which Python and NumPy
 WORKSPACE = 256 << 20  # What the builder may plan for.
 LARGEST_RUN = 64 << 20  # Bytes of inputs, outputs and a context beyond which a plan is not run.
 CPU_SECONDS = 10  # Of one model. The clock of the processor, as others may share it.
-WALL_SECONDS = 60  # For one that sleeps.
+WALL_SECONDS = 200  # For one that sleeps: many processes may share the machine.
 BATCH = 500
 
 NUMBER, PARSED, BUILT, RAN, SILENT, INTERNAL = range(6)  # Places in the record that the parent reads.

@@ -63,7 +63,7 @@ Width widthOf(Node const& node, Value const& x)
 }
 
 //! The element of the table at each count of places; counts that are negative or the width and more read the last one.
-Value lookedUp(Node& node, std::vector<int64_t> const& table, Value const& places)
+Value lookedUp(Node& node, Integers const& table, Value const& places)
 {
     Value const all = node.integerConstant(table);
     return node.output(node.api().addGather(node.tensor(all), node.tensor(places), 0), "factors");
@@ -86,10 +86,10 @@ Outputs importBitShift(Node& node)
     Value const places = node.select(
         node.binary(isBelow, node.unary(isNegative, nvinfer1::UnaryOperation::kNOT), ElementWiseOperation::kAND), given,
         width);
-    std::vector<int64_t> powers;
-    std::vector<int64_t> first; // Quotients by 2^63 take two steps.
-    std::vector<int64_t> second;
-    std::vector<int64_t> masks;
+    Integers powers;
+    Integers first; // Quotients by 2^63 take two steps.
+    Integers second;
+    Integers masks;
     for (int i = 0; i <= bits; ++i)
     {
         powers.push_back(i == bits ? 0 : static_cast<int64_t>(uint64_t{1} << i));

@@ -49,14 +49,14 @@ Value determinant(Node& node, Value const& x, int64_t size)
     {
         return node.squeeze(x, {rank - 2, rank - 1});
     }
-    std::vector<int64_t> below(static_cast<size_t>(size - 1));
+    Integers below(static_cast<size_t>(size - 1));
     std::iota(below.begin(), below.end(), 1);
     Value const first = row(x, 0);
     Value const rest = gathered(node, x, node.integerConstant(below), rank - 2, "rows");
     Value sum;
     for (int64_t column = 0; column < size; ++column)
     {
-        std::vector<int64_t> others;
+        Integers others;
         for (int64_t i = 0; i < size; ++i)
         {
             if (i != column)

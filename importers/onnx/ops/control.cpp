@@ -280,7 +280,7 @@ Outputs importLoop(Node& node)
 
 // ---- Scan
 
-int64_t attributeAt(std::vector<int64_t> const& values, int i)
+int64_t attributeAt(Integers const& values, int i)
 {
     return static_cast<size_t>(i) < values.size() ? values[static_cast<size_t>(i)] : 0;
 }
@@ -302,8 +302,8 @@ Outputs importScan(Node& node)
                 node.nbInputs(), body.input_size(), body.output_size()));
     }
     ILoop& loop = addLoop(node);
-    std::vector<int64_t> const axes = node.intsOr("scan_input_axes", {});
-    std::vector<int64_t> const backward = node.intsOr("scan_input_directions", {});
+    Integers const axes = node.intsOr("scan_input_axes", {});
+    Integers const backward = node.intsOr("scan_input_directions", {});
     int32_t const first = node.axis(attributeAt(axes, 0), node.in(states).rank());
     Value const count = scalarOf(node, extentOf(node, node.in(states), first));
     node.added(loop.addTripLimit(node.tensor(count), TripLimit::kCOUNT), "count");
@@ -328,8 +328,8 @@ Outputs importScan(Node& node)
         outputs.push_back(node.output(
             loop.addLoopOutput(*carried[static_cast<size_t>(i)]->getOutput(0), LoopOutput::kLAST_VALUE), "last"));
     }
-    std::vector<int64_t> const outputAxes = node.intsOr("scan_output_axes", {});
-    std::vector<int64_t> const outputDirections = node.intsOr("scan_output_directions", {});
+    Integers const outputAxes = node.intsOr("scan_output_axes", {});
+    Integers const outputDirections = node.intsOr("scan_output_directions", {});
     for (int i = states; i < body.output_size(); ++i)
     {
         Value const& value = made[static_cast<size_t>(i)];

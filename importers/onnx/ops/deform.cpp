@@ -28,7 +28,7 @@ Value sampledSide(Node& node, Value const& shifts, Value const& regular, Extent 
 Value regularPlaces(Node& node, WindowAttributes const& window, size_t axis, Extent const& outputs)
 {
     int64_t const taps = volumeOf(window.kernel);
-    std::vector<int64_t> steps;
+    Integers steps;
     for (int64_t tap = 0; tap < taps; ++tap)
     {
         int64_t const place = axis == 0 ? tap / window.kernel[1] : tap % window.kernel[1];

@@ -151,7 +151,7 @@ Outputs importAsStored(Node& node)
 }
 
 //! The numbers of a packed list of `bits` each, lowest first, row by row.
-std::vector<int8_t> unpacked(std::vector<int64_t> const& bytes, int64_t rows, int64_t each, int64_t bits)
+std::vector<int8_t> unpacked(Integers const& bytes, int64_t rows, int64_t each, int64_t bits)
 {
     int64_t const perByte = 8 / bits;
     int64_t const width = (each + perByte - 1) / perByte;

@@ -28,7 +28,7 @@ Outputs importConstant(Node& node)
     }
     if (node.hasAttribute("value_int"))
     {
-        std::vector<int64_t> const one{node.intOr("value_int", 0)};
+        Integers const one{node.intOr("value_int", 0)};
         return {Value{model.own(DataType::kINT64, {}, one), node.name()}};
     }
     if (node.hasAttribute("value_floats"))
@@ -38,7 +38,7 @@ Outputs importConstant(Node& node)
     }
     if (node.hasAttribute("value_ints"))
     {
-        std::vector<int64_t> const list = node.intsOr("value_ints", {});
+        Integers const list = node.intsOr("value_ints", {});
         return {Value{model.own(DataType::kINT64, {count(list)}, list), node.name()}};
     }
     fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, "a Constant of strings, of sparse elements, or without a value");

@@ -70,7 +70,7 @@ Outputs importCenterCropPad(Node& node)
 {
     Value const x = node.in(0);
     int32_t const rank = x.rank();
-    std::vector<int64_t> listed = node.intsOr("axes", {});
+    Integers listed = node.intsOr("axes", {});
     if (listed.empty())
     {
         listed.resize(static_cast<size_t>(rank));

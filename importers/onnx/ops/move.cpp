@@ -93,7 +93,7 @@ Outputs importPad(Node& node)
     {
         pads = elementsOf(node, node.in(1));
     }
-    std::vector<int64_t> axes(rank);
+    Integers axes(rank);
     std::iota(axes.begin(), axes.end(), 0);
     if (node.has(3))
     {

@@ -81,7 +81,7 @@ Value logSumExp(Node& node, Value const& x, std::vector<int32_t> const& axes, bo
 
 std::vector<int32_t> axesOf(Node& node, int32_t rank)
 {
-    std::vector<int64_t> given = node.has(1) ? node.integers(1, "axes") : node.intsOr("axes", {});
+    Integers given = node.has(1) ? node.integers(1, "axes") : node.intsOr("axes", {});
     if (given.empty() && node.intOr("noop_with_empty_axes", 0) == 0)
     {
         given.resize(static_cast<size_t>(rank));

@@ -77,7 +77,7 @@ void setCoordinates(nvinfer1::IResizeLayer* layer, std::string const& mode)
 //! The axes that sizes and scales speak of; all, unless the attribute of opset 18 says which.
 std::vector<size_t> resizedAxes(Node const& node, Value const& x)
 {
-    std::vector<int64_t> given = node.intsOr("axes", {});
+    Integers given = node.intsOr("axes", {});
     if (given.empty())
     {
         given.resize(static_cast<size_t>(x.rank()));

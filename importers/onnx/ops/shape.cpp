@@ -45,7 +45,7 @@ Outputs importFlatten(Node& node)
 }
 
 //! The axes of Squeeze and Unsqueeze: an attribute before opset 13, then an input.
-std::vector<int64_t> givenAxes(Node const& node)
+Integers givenAxes(Node const& node)
 {
     return node.has(1) ? node.integers(1, "axes") : node.intsOr("axes", {});
 }
@@ -76,7 +76,7 @@ Outputs importSqueeze(Node& node)
 Outputs importUnsqueeze(Node& node)
 {
     Value const x = node.in(0);
-    std::vector<int64_t> const given = givenAxes(node);
+    Integers const given = givenAxes(node);
     return {node.unsqueeze(x, node.axes(given, x.rank() + static_cast<int32_t>(given.size())))};
 }
 
@@ -105,7 +105,7 @@ Outputs importSize(Node& node)
 Outputs importTranspose(Node& node)
 {
     Value const x = node.in(0);
-    std::vector<int64_t> order = node.intsOr("perm", {});
+    Integers order = node.intsOr("perm", {});
     if (order.empty())
     {
         order.resize(static_cast<size_t>(x.rank()));

@@ -242,7 +242,7 @@ Outputs importMelWeights(Node& node)
     {
         fail(ErrorCode::kINVALID_NODE, fmt::format("MelWeightMatrix of {} bands and {} points", bands, points));
     }
-    std::vector<int64_t> edges;
+    Integers edges;
     for (int64_t i = 0; i < bands + 2; ++i)
     {
         double const mel =

@@ -14,8 +14,8 @@ struct Bounds
 {
     Extents starts;
     Extents ends;
-    std::vector<int64_t> axes;
-    std::vector<int64_t> steps;
+    Integers axes;
+    Integers steps;
 };
 
 Bounds boundsOf(Node& node)
@@ -33,8 +33,8 @@ Bounds boundsOf(Node& node)
     {
         bounds.starts = elementsOf(node, node.in(1));
         bounds.ends = elementsOf(node, node.in(2));
-        bounds.axes = node.has(3) ? node.integers(3, "axes") : std::vector<int64_t>{};
-        bounds.steps = node.has(4) ? node.integers(4, "steps") : std::vector<int64_t>{};
+        bounds.axes = node.has(3) ? node.integers(3, "axes") : Integers{};
+        bounds.steps = node.has(4) ? node.integers(4, "steps") : Integers{};
     }
     size_t const count = bounds.starts.size();
     if (bounds.axes.empty())

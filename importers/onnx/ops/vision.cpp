@@ -51,7 +51,7 @@ Value withClasses(Node& node, Value const& selected, Extent const& classes)
     }
     Value const columns = node.named(node.integerConstant({0, 0, 2}).constant(), "columns");
     Value const twice = node.output(node.api().addGather(node.tensor(selected), node.tensor(columns), 1), "gather");
-    auto const row = [&](std::vector<int64_t> const& elements) {
+    auto const row = [&](Integers const& elements) {
         return node.reshapedConstant(node.integerConstant(elements), {1, 3});
     };
     Value const divisors = node.unsqueeze(tensorOf(node, {classes, classes, 1}), {0});
