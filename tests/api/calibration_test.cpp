@@ -260,6 +260,59 @@ TEST_F(Calibration, rangesMeanNothingWhereTheNetworkSaysWhereInt8Is)
     EXPECT_NE(plan, nullptr) << logger.errors();
 }
 
+//! Layers of one name make tensors of one name, and each has its own range.
+TEST_F(Calibration, tensorsOfOneNameHaveRangesOfTheirOwn)
+{
+    ITensor* const x = network->getInput(0);
+    for (UnaryOperation const operation : {UnaryOperation::kEXP, UnaryOperation::kSIN})
+    {
+        IUnaryLayer* same = network->addUnary(*x, operation);
+        same->setName("same");
+        IConvolutionLayer* reader = network->addConvolutionNd(
+            *same->getOutput(0), 4, dims({3, 3}), weights(convRelu.kernel), weights(convRelu.bias));
+        reader->setName(operation == UnaryOperation::kEXP ? "reads the first" : "reads the second");
+        network->markOutput(*reader->getOutput(0));
+    }
+    Calibrator<IInt8MinMaxCalibrator> calibrator;
+    calibrator.batches = {values};
+    config->setInt8Calibrator(&calibrator);
+    ASSERT_NE(buildEngine(), nullptr);
+    std::map<std::string, float> const scales = scalesOf(calibrator.written);
+    ASSERT_EQ(scales.size(), 3U) << calibrator.written;
+    auto const largestOf = [&](auto&& function) {
+        std::vector<float> made;
+        for (float const value : values)
+            made.push_back(function(value));
+        return largest(made);
+    };
+    EXPECT_NEAR(scales.at("same_output") * 127.0F, largestOf([](float v) { return std::exp(v); }), 1e-5F);
+    EXPECT_NEAR(scales.at("same_output (2)") * 127.0F, largestOf([](float v) { return std::sin(v); }), 1e-5F);
+}
+
+//! No kernel has weights on the left of a product in int8: rounding them would cost and gain nothing.
+TEST_F(Calibration, productsWithWeightsOnTheLeftAreNotRounded)
+{
+    network->unmarkOutput(*network->getLayer(1)->getOutput(0));
+    network->getLayer(1)->getOutput(0)->setName("unused");
+    std::vector<float> const matrix = randomFloats(8 * 8, 5);
+    ITensor* left = network->addConstant(dims({1, 1, 8, 8}), weights(matrix))->getOutput(0);
+    ITensor* const x = network->getInput(0);
+    ITensor* product =
+        network->addMatrixMultiply(*left, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)->getOutput(0);
+    product->setName("y");
+    network->markOutput(*product);
+    ASSERT_TRUE(x->setDynamicRange(-2.54F, 2.54F));
+    std::unique_ptr<ICudaEngine> const engine = buildEngine();
+    ASSERT_NE(engine, nullptr);
+    std::vector<float> want(kCount, 0.0F);
+    for (size_t i = 0; i < want.size(); ++i)
+        for (size_t k = 0; k < 8; ++k)
+            want[i] += matrix[i / 10 % 8 * 8 + k] * values[i / 80 * 80 + k * 10 + i % 10];
+    std::vector<float> got = run(*engine, values);
+    got.resize(want.size()); // Room is for four maps.
+    expectNear(got, want);
+}
+
 TEST_F(Calibration, withoutTheFlagNothingIsRounded)
 {
     network->getInput(0)->setDynamicRange(-2.54F, 2.54F);

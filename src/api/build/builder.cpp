@@ -229,6 +229,9 @@ Result<Done> Builder::quantize(
     cleaning.isPortableOnly = true;
     cleaning.fusion = switchOf(Knob::kFusion, true);
     cleaning.log = &log;
+    for (auto const& [apart, name] : nameApart(written.graph))
+        if (auto const known = scales.find(name); known != scales.end())
+            scales[apart] = known->second; // The user's range is that of all tensors of the name.
     TENON_TRY(optimize(written.graph, cleaning));
     QuantizedLayers const layers = quantizedLayers(network, config);
     if (calibrator != nullptr)
@@ -240,6 +243,7 @@ Result<Done> Builder::quantize(
             request.profiles.resize(1);
         auto const makeGraph = [&]() -> Result<NetworkGraph> {
             NetworkGraph made = TENON_TRY(network.toGraph(request));
+            nameApart(made.graph);
             TENON_TRY(optimize(made.graph, cleaning));
             return made;
         };

@@ -10,6 +10,8 @@
 #include "layers/matrix_multiply.h"
 #include "layers/quantize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -51,17 +53,12 @@ std::optional<WeightOperand> weightsOf(Graph const& graph, Node const& node)
     auto const* product = as<MatrixMultiply>(*node.layer);
     if (product == nullptr)
         return std::nullopt;
-    for (size_t i = 0; i < 2; ++i)
-    {
-        if (graph.constantOf(node.inputs[i]) == nullptr || graph.constantOf(node.inputs[1 - i]) != nullptr)
-            continue;
-        using Op = nvinfer1::MatrixOperation;
-        Op const operation = i == 0 ? product->operation0 : product->operation1;
-        bool const isMatrix = graph.typeOf(node.inputs[i]).rank() == 2 && operation != Op::kVECTOR;
-        bool const isLast = (operation == Op::kNONE) == (i == 1);
-        return WeightOperand{i, !isMatrix ? kNoAxis : isLast ? 1 : 0};
-    }
-    return std::nullopt;
+    using Op = nvinfer1::MatrixOperation;
+    bool const isKernels = product->operation0 == Op::kNONE && product->operation1 != Op::kVECTOR;
+    if (!isKernels || graph.constantOf(node.inputs[1]) == nullptr || graph.constantOf(node.inputs[0]) != nullptr)
+        return std::nullopt; // No kernel reads such operands in int8: they would be rounded for nothing.
+    bool const isMatrix = graph.typeOf(node.inputs[1]).rank() == 2;
+    return WeightOperand{1, !isMatrix ? kNoAxis : product->operation1 == Op::kNONE ? 1 : 0};
 }
 
 //! Operands that are read in int8: activations, by position.
@@ -73,9 +70,8 @@ std::vector<size_t> operandsInInt8(Graph const& graph, Node const& node, Quantiz
     std::optional<WeightOperand> const weights = weightsOf(graph, node);
     if (weights)
     {
-        size_t const activation = weights->operand == 1 ? 0 : 1;
-        if (isReal(graph, node.inputs[activation]) && isReal(graph, node.inputs[weights->operand]))
-            operands.push_back(activation);
+        if (isReal(graph, node.inputs[0]) && isReal(graph, node.inputs[weights->operand]))
+            operands.push_back(0);
     }
     else if (isNamed(node, layers.wanted))
         for (size_t i = 0; i < node.inputs.size(); ++i)
@@ -231,6 +227,31 @@ std::vector<std::string> valuesToCalibrate(Graph const& graph, QuantizedLayers c
             if (ValueId const value = graph.node(id).inputs[operand]; seen.insert(value).second)
                 names.push_back(graph.value(value).name);
     return names;
+}
+
+std::map<std::string, std::string> nameApart(Graph& graph)
+{
+    std::set<std::string> taken;
+    std::vector<ValueId> values;
+    for (ValueId const input : graph.inputs())
+        taken.insert(graph.value(input).name);
+    for (NodeId const id : graph.order())
+        values.insert(values.end(), graph.node(id).outputs.begin(), graph.node(id).outputs.end());
+    std::vector<ValueId> shared;
+    for (ValueId const value : values)
+        if (!taken.insert(graph.value(value).name).second)
+            shared.push_back(value);
+    std::map<std::string, std::string> renamed;
+    for (ValueId const value : shared)
+    {
+        std::string const name = graph.value(value).name;
+        std::string apart;
+        for (int32_t i = 2; apart.empty() || !taken.insert(apart).second; ++i)
+            apart = fmt::format("{} ({})", name, i);
+        graph.rename(value, apart);
+        renamed[apart] = name;
+    }
+    return renamed;
 }
 
 Result<Done> observe(Graph& graph, std::vector<std::string> const& names)

@@ -4,6 +4,7 @@
 #include "api/build/calibration_cache.h"
 #include "api/network/network.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ Scales scalesOf(Network& network);
 //! Values whose ranges int8 needs: what convolutions and products with weights read, and what layers that are asked for
 //! in int8 read. Each once, by the names that they have in the graph.
 std::vector<std::string> valuesToCalibrate(Graph const& graph, QuantizedLayers const& layers);
+//! Gives values that share a name names of their own, the same in all graphs of one network: ranges are found by name,
+//! and layers of one name make tensors of one name. The answer has each new name with the one before.
+std::map<std::string, std::string> nameApart(Graph& graph);
 //! A debug tensor of its name before the first reader of each of the values.
 Result<Done> observe(Graph& graph, std::vector<std::string> const& names);
 //! Puts Quantize and Dequantize before those layers; weights get a scale per channel of the result. What a sum reads
