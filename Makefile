@@ -30,7 +30,7 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-.PHONY: help setup configure libraries program build demo test serving-test onnx-report cuda-test check bench bench-overhead bench-plugins format models sanitize sanitize-threads soak clean
+.PHONY: help setup configure libraries program build demo test serving-test onnx-report cuda-test check bench bench-overhead bench-plugins random format models sanitize sanitize-threads soak clean
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -115,6 +115,10 @@ soak: build models ## Long runs: contexts side by side, fuzzing, changes of shap
 	@TENON_SOAK_RUNS=$(if $(SHORT),6000,30000) $(BUILD)/bin/test_soak --gtest_brief=1
 	@TENON_FUZZ_PLANS=$(FUZZ) TENON_FUZZ_SEED=$$(date +%s) $(BUILD)/bin/test_fuzz --gtest_brief=1
 	@TENON_SOAK_ROUNDS=$(ROUNDS) $(PYTHON) -m pytest -q tests/soak/soak_models.py tests/soak/soak_counts.py $(if $(SHORT),,tests/soak/soak_wheels.py)
+
+random: configure ## Random networks beside the references: 5000 graphs at AVX2 and at all that the machine has (RANDOM=500: so many).
+	@$(NINJA) -C $(BUILD) test_random
+	@for isa in avx2 amx; do TENON_ISA=$$isa TENON_RANDOM_GRAPHS=$(or $(RANDOM),5000) $(BUILD)/bin/test_random --gtest_brief=1 || exit 1; done
 
 format: ## Format all C++ and Python sources.
 	@git ls-files '*.cpp' '*.h' | xargs clang-format -i

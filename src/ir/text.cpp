@@ -95,27 +95,70 @@ class Printer
 
 // ---- parsing
 
+//! The lines of a text; those of bodies stand between lines of their own, "{" and "}".
+class Lines
+{
+  public:
+    explicit Lines(std::string_view text)
+        : mText{text}
+    {
+    }
+    bool atEnd() const noexcept
+    {
+        return mText.empty();
+    }
+    bool isNext(std::string_view line) const noexcept
+    {
+        return mText.substr(0, mText.find('\n')) == line;
+    }
+    std::string_view next() noexcept
+    {
+        size_t const end = mText.find('\n');
+        std::string_view const one = mText.substr(0, end);
+        mText = end == std::string_view::npos ? std::string_view{} : mText.substr(end + 1);
+        ++mNumber;
+        return one;
+    }
+    //! Of the line that was taken last.
+    int32_t number() const noexcept
+    {
+        return mNumber;
+    }
+
+  private:
+    std::string_view mText;
+    int32_t mNumber{0};
+};
+
+//! What a body is to the node that runs it.
+struct BodyOf
+{
+    Graph const* outside{nullptr}; //!< Null: this is no body.
+    std::vector<ValueId> operands;
+    LoopForm const* loop{nullptr};
+    size_t inputsBefore{0}; //!< Of the bodies before it.
+};
+
 class Parser
 {
   public:
-    explicit Parser(LayerParser const& parser)
-        : mParser{parser}
+    Parser(LayerParser const& parser, Lines& lines, Graph& graph, BodyOf of = {})
+        : mParser{parser},
+          mLines{lines},
+          mGraph{graph},
+          mOf{std::move(of)}
     {
     }
-    Result<Graph> parse(std::string_view text)
+    Result<Done> parse()
     {
-        int32_t number{0};
-        while (!text.empty())
-        {
-            size_t const end = text.find('\n');
-            std::string_view const one = text.substr(0, end);
-            text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-            ++number;
-            Result<Done> done = line(one);
-            if (!done)
-                return std::move(done).error().in(fmt::format("line {}", number));
-        }
-        return std::move(mGraph);
+        bool const isBody = mOf.outside != nullptr;
+        while (!mLines.atEnd() && !(isBody && mLines.isNext("}")))
+            TENON_TRY(line(mLines.next()));
+        if (isBody && mLines.atEnd())
+            return badArgument("a body lacks its closing brace");
+        if (isBody)
+            mLines.next();
+        return Done{};
     }
 
   private:
@@ -193,10 +236,36 @@ class Parser
     Result<Done> input(TextReader& in)
     {
         std::string const value = TENON_TRY(name(in));
+        if (mOf.outside != nullptr)
+            return bodyInput(value);
         TENON_TRY(in.expect(":"));
         TensorType given = TENON_TRY(type(in));
         mValues[value] = mGraph.addInput(value, std::move(given));
         return Done{};
+    }
+    //! Its type is that of the operand, whatever the text says.
+    Result<Done> bodyInput(std::string const& name)
+    {
+        size_t const position = mGraph.inputs().size();
+        size_t const operand = operandOfBodyInput(mOf.loop, mOf.inputsBefore, position);
+        if (operand >= mOf.operands.size() || mOf.operands[operand] == kNone)
+            return badArgument("the body's input %{} has no operand", name);
+        mValues[name] = mGraph.addBodyInput(
+            name, mOf.outside->value(mOf.operands[operand]), Graph::kindOfBodyInput(mOf.loop, position));
+        return Done{};
+    }
+    Result<LayerPtr> withBodies(LayerPtr layer, std::vector<ValueId> const& operands)
+    {
+        std::vector<BodyPtr> bodies;
+        size_t before{0};
+        while (mLines.isNext("{"))
+        {
+            mLines.next();
+            bodies.push_back(mGraph.makeBody());
+            TENON_TRY(Parser(mParser, mLines, *bodies.back(), {&mGraph, operands, layer->loopForm(), before}).parse());
+            before += bodies.back()->inputs().size();
+        }
+        return bodies.empty() ? layer : layer->withBodies(std::move(bodies));
     }
     Result<Done> constant(TextReader& in)
     {
@@ -220,6 +289,17 @@ class Parser
             std::uniform_real_distribution<double> values{-1.0, 1.0};
             for (int64_t i = 0; i < tensor.count(); ++i)
                 tensor.set(i, values(engine));
+            return in.expect(")");
+        }
+        if (in.take("whole("))
+        {
+            std::mt19937 engine{static_cast<uint32_t>(TENON_TRY(in.number()))};
+            TENON_TRY(in.expect(","));
+            int64_t const low = TENON_TRY(in.integer());
+            TENON_TRY(in.expect(","));
+            int64_t const count = TENON_TRY(in.integer()) - low + 1;
+            for (int64_t i = 0; i < tensor.count(); ++i)
+                tensor.set(i, static_cast<double>(low + static_cast<int64_t>(engine() % static_cast<uint64_t>(count))));
             return in.expect(")");
         }
         bool const isList = in.take("[");
@@ -254,18 +334,24 @@ class Parser
             inputs.push_back(in.take("_") ? kNone : TENON_TRY(find(TENON_TRY(name(in)))));
         }
         LayerPtr layer = TENON_TRY(mParser(kind, in.take("{") ? in.rest() : std::string_view{"}"}));
+        layer = TENON_TRY(withBodies(std::move(layer), inputs));
         std::string const called = outputs.empty() ? kind : outputs.front();
         NodeId const id = TENON_TRY(mGraph.addNode(std::move(layer), called, std::move(inputs)));
         Node const& added = mGraph.node(id);
         if (added.outputs.size() != outputs.size())
             return badArgument("{} gives {} results", kind, added.outputs.size());
         for (size_t i = 0; i < outputs.size(); ++i)
+        {
             mValues[outputs[i]] = added.outputs[i];
+            mGraph.rename(added.outputs[i], outputs[i]);
+        }
         return Done{};
     }
 
     LayerParser const& mParser;
-    Graph mGraph;
+    Lines& mLines;
+    Graph& mGraph;
+    BodyOf mOf;
     std::map<std::string, ValueId> mValues;
     std::map<std::string, int32_t> mSymbols;
 };
@@ -278,7 +364,12 @@ std::string print(Graph const& graph, TextOptions const& options)
 
 Result<Graph> parseGraph(std::string_view text, LayerParser const& parser)
 {
-    return Parser{parser}.parse(text);
+    Graph graph;
+    Lines lines{text};
+    Result<Done> const parsed = Parser{parser, lines, graph}.parse();
+    if (!parsed)
+        return Error{parsed.error()}.in(fmt::format("line {}", lines.number()));
+    return graph;
 }
 
 } // namespace tenon

@@ -1,8 +1,12 @@
 // Text form of graphs: for dumps, and for rules' before/after tests.
 //
-//   input %x : float32[N=1..8,3,8,8]           names stand for symbols; =min..max where a name stands first,
-//   else 1..4096 const %w : float32[8,3,3,3] = random(7)    or = 0.5 (all elements), = [1,2,3] %y = Convolution(%x, %w,
-//   _) {NbOutputMaps=8, KernelSizeNd=(3,3)}      _: optional input that is absent output %y
+//   input %x : float32[N=1..8,3,8,8]             names stand for symbols; =min..max where a name stands first, else
+//                                                1..4096
+//   const %w : float32[8,3,3,3] = random(7)      reals of -1..1; or whole(7,-3,3), = 0.5 (all elements), = [1,2,3]
+//   %y = Convolution(%x, %w, _) {NbOutputMaps=8, KernelSizeNd=(3,3)}      _: optional input that is absent
+//   output %y
+//
+// Behind a node that runs bodies each of them stands between lines "{" and "}"; inputs have the types of the operands.
 #pragma once
 
 #include "ir/graph.h"

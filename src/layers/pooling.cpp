@@ -106,6 +106,8 @@ std::vector<std::vector<Span>> spansOf(
 Pooled pool(HostTensor const& x, int64_t base, std::vector<int64_t> const& strides, std::vector<Span> const& spans)
 {
     Pooled pooled;
+    if (!x.isReal()) // Of nothing: the least number of the type.
+        pooled.maximum = x.dtype == DType::kINT8 ? -128.0 : 0.0;
     pooled.padded = 1;
     std::vector<int64_t> extents;
     for (size_t axis = 0; axis < spans.size(); ++axis)

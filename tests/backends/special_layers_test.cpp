@@ -1,5 +1,6 @@
 // Grid sampling, ragged softmax and box suppression on the CPU against the reference.
 #include "backends/kernel_case.h"
+#include "layers/concatenation.h"
 #include "layers/grid_sample.h"
 #include "layers/nms.h"
 #include "layers/ragged_soft_max.h"
@@ -76,6 +77,18 @@ TEST(CpuNMS, formatsLimitsAndClasses)
     expectKernels(NMS{},
         {input(randomTensor({1, 9, 4})), input(randomTensor({1, 9, 1})), input(lengths({}, {3}, DType::kINT32))},
         "greedy", {}, Types::kFloatOnly);
+}
+
+//! Constants lie row-major beside inputs of any layout.
+TEST(CpuConcatenation, constantsAmongTheParts)
+{
+    for (int32_t axis = 0; axis < 3; ++axis)
+    {
+        std::vector<int64_t> extents{2, 5, 3};
+        extents[static_cast<size_t>(axis)] = 4;
+        expectKernels(Concatenation{.axis = axis},
+            {input(randomTensor({2, 5, 3})), weight(randomTensor(extents)), input(randomTensor({2, 5, 3}))}, "copy");
+    }
 }
 
 } // namespace tenon::test

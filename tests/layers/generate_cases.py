@@ -840,6 +840,16 @@ def poolings():
         [x],
         as_type(y, x),
     )
+    small = integers("pool8", 1, 2, 2, 2, low=-128, high=127).astype(np.int8)
+    y = np.full((1, 2, 2, 2), -128, np.int8)  # The maximum of nothing is the least number.
+    y[:, :, 0, 0] = small.max(axis=(2, 3))
+    case(
+        "Pooling",
+        "int8_windowsBehindTheEdge",
+        {"PoolingType": 0, "WindowSizeNd": [2, 2], "StrideNd": [2, 2], "PostPadding": [2, 2]},
+        [small],
+        y,
+    )
 
 
 def products():

@@ -23,11 +23,48 @@ output %s
     Graph const graph = parsed(text);
     EXPECT_EQ(print(graph, {.types = true}),
         "input %x : float32[s0,3,8,8]\n"
-        "%y_output = Convolution(%x, %w, _) {NbOutputMaps=4, KernelSizeNd=(3,3), PrePadding=(1,1), PostPadding=(1,1), "
+        "%y = Convolution(%x, %w, _) {NbOutputMaps=4, KernelSizeNd=(3,3), PrePadding=(1,1), PostPadding=(1,1), "
         "epilogue={steps=[{kind=3, beta=6}]}} : float32[s0,4,8,8]\n"
-        "%z_output = Pointwise(%y_output, %half) {expr=t2=add(x0,x1); mul(t2,sigmoid(t2))} : float32[s0,4,8,8]\n"
-        "%s_output = Shuffle(%z_output) {ReshapeDimensions=(0,-1)} : float32[s0,256]\n"
-        "output %s_output\n");
+        "%z = Pointwise(%y, %half) {expr=t2=add(x0,x1); mul(t2,sigmoid(t2))} : float32[s0,4,8,8]\n"
+        "%s = Shuffle(%z) {ReshapeDimensions=(0,-1)} : float32[s0,256]\n"
+        "output %s\n");
+}
+
+TEST(Text, bodiesStandBehindTheirNodes)
+{
+    std::string_view const text = R"(
+input %x : float32[4,3]
+input %flag : bool[]
+const %rounds : int64[] = 4
+const %first : float32[3] = whole(1,-2,2)
+%last = Loop(%rounds, %first, %x) {Form={Carried=1, Walked=[0], Lasts=[0]}}
+{
+input %carried
+input %slice
+%sum = ElementWise(%carried, %slice)
+output %sum
+}
+%y = Conditional(%flag, %last, %last)
+{
+input %a
+output %a
+}
+{
+input %b
+const %two : float32[1] = 2
+%product = ElementWise(%b, %two) {Operation=1}
+output %product
+}
+output %y
+)";
+    std::string const printed = print(parsed(text), {.types = false});
+    EXPECT_NE(printed.find("{\ninput %carried : float32[3]\ninput %slice : float32[3]\n%sum = "), std::string::npos)
+        << printed;
+    EXPECT_NE(printed.find("{\ninput %a : float32[3]\noutput %a\n}\n{\ninput %b : float32[3]\n"), std::string::npos)
+        << printed;
+    Result<Graph> const open = parseGraph("input %f : bool[]\n%y = Conditional(%f)\n{\n", parseLayer);
+    ASSERT_FALSE(open);
+    EXPECT_NE(open.error().message.find("closing brace"), std::string::npos) << open.error().message;
 }
 
 TEST(Text, namesTheLineOfAMistake)
