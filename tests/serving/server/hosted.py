@@ -14,9 +14,18 @@ from typing import Any, Self
 
 import numpy as np
 import tensorrt as trt
+import tensorrt.plugin as trtp
 
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 4), np.float32)
-PATIENCE = 60
+PATIENCE = 120
+CODE = """
+void twice(struct tenon_launch const* launch, void const* const* inputs, void* const* outputs, int32_t const* arguments)
+{
+    (void) launch;
+    for (int32_t i = 0; i < arguments[0]; ++i)
+        ((float*) outputs[0])[i] = 2 * ((float const*) inputs[0])[i];
+}
+"""
 SERVER = (sys.executable, "-m", "tenon.serving")
 
 
@@ -26,14 +35,29 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def plan(path: pathlib.Path, kind: trt.DataType = trt.float32, scale: float = 1.0) -> pathlib.Path:
-    """y = x · weights · scale, of up to 16 rows; of float32, or y = x of another type."""
+@trtp.register("served::twice")
+def twice(x: trtp.TensorDesc) -> trtp.TensorDesc:
+    return x.like()
+
+
+@trtp.aot_impl("served::twice")
+def compiled(
+    x: trtp.TensorDesc, outputs: tuple[trtp.TensorDesc], tactic: int
+) -> tuple[str | bytes, str | bytes, trtp.KernelLaunchParams, trtp.SymIntExprs]:
+    count = trtp.SymIntExprs.from_tuple([trtp.SymInt32(x.shape_expr.numel())])
+    return "twice", CODE, trtp.KernelLaunchParams(), count
+
+
+def plan(path: pathlib.Path, kind: trt.DataType = trt.float32, scale: float = 1.0, code: bool = False) -> pathlib.Path:
+    """y = x · weights · scale, of up to 16 rows, in float32; y = x of another type; or y = 2 x, by code in the plan."""
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)
     flags = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
     network, config = builder.create_network(flags), builder.create_builder_config()
     x = network.add_input("x", kind, (-1, 8))
-    if kind == trt.float32:
+    if code:
+        y = network.add_plugin(trtp.op.served.twice(x), aot=True).get_output(0)
+    elif kind == trt.float32:
         weights = network.add_constant((8, 4), WEIGHTS * np.float32(scale)).get_output(0)
         none = trt.MatrixOperation.NONE
         y = network.add_matrix_multiply(x, none, weights, none).get_output(0)
@@ -60,12 +84,17 @@ class Running:
         name: str = "small",
         program: tuple[str, ...] = SERVER,
         tls: ssl.SSLContext | None = None,
+        log: pathlib.Path | None = None,
     ) -> None:
         self._tls = tls
         self.port, self.grpc_port = free_port(), free_port()
         ports = ["--port", str(self.port), "--grpc-port", str(self.grpc_port)]
         command = [*program, str(plan), "--name", name, *ports, *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        if log is None:
+            self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        else:
+            with log.open("w") as stream:
+                self.process = subprocess.Popen(command, stderr=stream, stdout=stream, text=True)
 
     def __enter__(self) -> Self:
         until = time.monotonic() + PATIENCE
@@ -100,6 +129,21 @@ class Running:
         found = answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
         connection.close()
         return found
+
+    def metric(self, name: str, **labels: str) -> float:
+        """A metric's value, summed over what the labels leave open."""
+        found = 0.0
+        for line in self.get("/metrics")[1].decode().splitlines():
+            if line.startswith((f"{name}{{", f"{name} ")):
+                if all(f'{label}="{value}"' in line for label, value in labels.items()):
+                    found += float(line.split()[-1])
+        return found
+
+    def wait_for(self, name: str, value: float, **labels: str) -> None:
+        until = time.monotonic() + PATIENCE
+        while self.metric(name, **labels) != value:
+            assert time.monotonic() < until, f"{name} is {self.metric(name, **labels)}, not {value}"
+            time.sleep(0.05)
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
         return self.ask("GET", path, headers=headers)[:2]

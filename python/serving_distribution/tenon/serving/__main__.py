@@ -24,6 +24,7 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--queue", type=int, default=256, help="requests that may wait")
     parser.add_argument("--max-request-mb", type=float, default=64, help="of a request's body")
     parser.add_argument("--max-connections", type=int, default=1000, help="of HTTP at once")
+    parser.add_argument("--patience", type=float, default=30, help="seconds that a request may take to arrive")
     parser.add_argument("--grace", type=int, default=30, help="seconds that accepted requests have after SIGTERM")
     parser.add_argument("--tls-cert", type=pathlib.Path, help="certificate chain (PEM)")
     parser.add_argument("--tls-key", type=pathlib.Path, help="its key (PEM)")
@@ -46,7 +47,7 @@ async def serve(asked: argparse.Namespace) -> None:
     from kserve.model_repository import ModelRepository
     from kserve.protocol.dataplane import DataPlane
 
-    from .server import http, measures, rpc
+    from .server import connections, http, measures, rpc
     from .server.served import Served
 
     class Front(DataPlane):  # type: ignore[misc]
@@ -65,6 +66,7 @@ async def serve(asked: argparse.Namespace) -> None:
         def capture_signals(self) -> Iterator[None]:
             yield  # Signals are heard below.
 
+    connections.allow_many()
     token = asked.token_file.read_text().strip() if asked.token_file else None
     if token == "":
         raise OSError(f"{asked.token_file} is empty")
@@ -74,12 +76,13 @@ async def serve(asked: argparse.Namespace) -> None:
     models = ModelRepository()
     models.update(model)
     front, most = Front(models), int(asked.max_request_mb * 2**20)
-    app = http.application(front, measures.registry_of(models.get_models()), most, token)
+    app = http.application(front, measures.registry_of(models.get_models()), most, token, asked.patience)
     server = Server(
         uvicorn.Config(
             app,
             host=asked.host,
             port=asked.port,
+            http=connections.patient(asked.patience),
             log_level="warning",
             limit_concurrency=asked.max_connections,
             timeout_graceful_shutdown=asked.grace,
@@ -105,6 +108,7 @@ async def serve(asked: argparse.Namespace) -> None:
     if calls is not None:
         await calls.stop(asked.grace)
     await asyncio.to_thread(model.pool.close)
+    logging.getLogger("tenon.serving").info("[model '%s'] %s", model.name, model.summary())
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """The HTTP side: KServe's endpoints for health and metadata, an infer route that leaves binary data binary."""
 
+import asyncio
 import hmac
 import math
 from collections.abc import Awaitable, Callable
@@ -11,8 +12,10 @@ from fastapi.responses import JSONResponse
 from kserve.errors import ModelNotFound
 from kserve.protocol.dataplane import DataPlane
 from kserve.protocol.rest.v2_endpoints import V2Endpoints
+from starlette.requests import ClientDisconnect
 
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
+from ..waiting import Outputs
 from . import wire
 from .served import Served
 
@@ -27,9 +30,13 @@ class NotReady(PoolError):
     """The server starts or stops."""
 
 
+class TooSlow(PoolError):
+    """A body that did not arrive in time."""
+
+
 def status_of(error: Exception) -> int:
-    kinds = [(BadRequest, 400), (ModelNotFound, 404), (TooLarge, 413), (QueueFull, 503), (Closed, 503)]
-    kinds += [(NotReady, 503), (DeadlineExceeded, 504)]
+    kinds = [(BadRequest, 400), (ModelNotFound, 404), (TooSlow, 408), (TooLarge, 413), (QueueFull, 503)]
+    kinds += [(Closed, 503), (NotReady, 503), (DeadlineExceeded, 504)]
     return next((status for kind, status in kinds if isinstance(error, kind)), 500)
 
 
@@ -54,31 +61,61 @@ def model_of(dataplane: DataPlane, name: str, version: str | None) -> Served:
     return model
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """The body; what is too long is refused before it is kept."""
+async def body_of(request: Request, most: int, patience: float) -> bytes:
+    """The body; what is too long is refused before it is kept, and what comes too slowly is not waited for."""
     claimed = request.headers.get("content-length", "0")
     parts, size = [], 0
     if request.headers.get("content-encoding", "identity") != "identity":
         raise BadRequest("compressed requests are not implemented")
     if claimed.isdigit() and int(claimed) > most:
         raise TooLarge(f"the request has {claimed} bytes, but {most} at most are taken (--max-request-mb)")
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(patience):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise TooLarge(f"the request has more than {most} bytes (--max-request-mb)")
+                parts.append(part)
+    except TimeoutError:
+        raise TooSlow(f"{size} of {claimed} bytes came within {patience:g} s (--patience)") from None
     return b"".join(parts)
 
 
-async def inferred(dataplane: DataPlane, request: Request, name: str, version: str | None, most: int) -> Response:
+async def _while_connected(request: Request, work: Awaitable[Outputs]) -> Outputs:
+    """What `work` gives. A client that goes away cancels it, which takes its request out of the queue.
+
+    It begins at once, in the same step of the event loop, as an awaited coroutine does and a task does not.
+    """
+    task, is_waited_for = asyncio.current_task(), True
+    gone = asyncio.ensure_future(request.receive())
+
+    def stop(_: object) -> None:
+        if is_waited_for and task is not None:
+            task.cancel()
+
+    gone.add_done_callback(stop)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if gone.done():
+            raise ClientDisconnect from None
+        raise
+    finally:
+        is_waited_for = False
+        gone.cancel()
+
+
+async def inferred(
+    dataplane: DataPlane, request: Request, name: str, version: str | None, most: int, patience: float
+) -> Response:
     model = model_of(dataplane, name, version)
-    body = await body_of(request, most)
+    body = await body_of(request, most, patience)
     pool, taken, given = model.pool, model.input_types, model.output_types
     try:
         asked, arrays = wire.read_http(body, request.headers.get("inference-header-content-length"), taken)
         outputs = wire.wanted(asked, given)
-        timeout = seconds((asked.get("parameters") or {}).get("timeout"))
-        found = await pool.ainfer(arrays, timeout=timeout)
+        timeout = seconds(wire.parameters(asked, "the request").get("timeout"))
+        found = await _while_connected(request, pool.ainfer(arrays, timeout=timeout))
     except PoolError as error:
         error.args = (f"[model '{name}'] {error}",)
         raise
@@ -108,7 +145,11 @@ class Guard:
 
 
 def application(
-    dataplane: DataPlane, registry: prometheus_client.CollectorRegistry, most: int, token: str | None
+    dataplane: DataPlane,
+    registry: prometheus_client.CollectorRegistry,
+    most: int,
+    token: str | None,
+    patience: float = 30.0,
 ) -> FastAPI:
     app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None)
     front = V2Endpoints(dataplane)
@@ -122,7 +163,7 @@ def application(
         return await front.model_ready(model)
 
     async def infer(request: Request, model: str, version: str | None = None) -> Response:
-        return await inferred(dataplane, request, model, version, most)
+        return await inferred(dataplane, request, model, version, most, patience)
 
     async def server_ready() -> Any:
         if not await dataplane.ready():
@@ -145,8 +186,12 @@ def application(
     async def refused(_: Request, error: Exception) -> JSONResponse:
         return refusal(error)
 
+    async def unheard(_: Request, error: Exception) -> Response:
+        return Response(status_code=499)  # Nobody waits for the answer.
+
     for kind in (PoolError, ModelNotFound):
         app.add_exception_handler(kind, refused)
+    app.add_exception_handler(ClientDisconnect, unheard)
     if token is not None:
         app.add_middleware(Guard, token=token)
     return app

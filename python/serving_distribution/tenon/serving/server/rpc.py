@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 import numpy as np
+from google.protobuf.message import DecodeError
 from kserve.errors import ModelNotFound
 from kserve.protocol.dataplane import DataPlane
 from kserve.protocol.grpc import grpc_predict_v2_pb2 as pb
@@ -96,15 +97,23 @@ class Statuses(grpc.aio.ServerInterceptor):
             self._expected is None or name in _OPEN or hmac.compare_digest(brought.encode(), self._expected.encode())
         )
 
+        def read(message: bytes) -> Any:
+            try:
+                return handler.request_deserializer(message)
+            except DecodeError as error:  # Raised here it would be a status without a meaning.
+                return BadRequest(str(error))
+
         async def answered(request: Any, context: Any) -> Any:
             if not is_let_in:
                 await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed")
             try:
+                if isinstance(request, BadRequest):
+                    raise request
                 return await handler.unary_unary(request, context)
             except (PoolError, ModelNotFound) as error:
                 await _abort(context, error)
 
-        return grpc.unary_unary_rpc_method_handler(answered, handler.request_deserializer, handler.response_serializer)
+        return grpc.unary_unary_rpc_method_handler(answered, read, handler.response_serializer)
 
 
 async def _abort(context: Any, error: Exception) -> None:

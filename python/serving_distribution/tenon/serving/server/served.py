@@ -58,6 +58,12 @@ class Served(InferenceModel):  # type: ignore[misc]
     def _described(ports: Mapping[str, Any], types: Mapping[str, str]) -> list[dict[str, Any]]:
         return [{"name": name, "datatype": types[name], "shape": list(port.shape)} for name, port in ports.items()]
 
+    def summary(self) -> str:
+        """What became of the requests of all of its pools."""
+        counts = [*self.earlier, self.pool.counts]
+        words = {"requests": "accepted", "answered": "answered", "failed": "failed", "given_up": "given up"}
+        return ", ".join(f"{sum(getattr(each, name) for each in counts)} {word}" for name, word in words.items())
+
     def _seen(self) -> tuple[int, int, int]:
         stat = self._plan.stat()
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
@@ -68,7 +74,10 @@ class Served(InferenceModel):  # type: ignore[misc]
         runtime.engine_host_code_allowed = self._allows_code
         engine = tenon.load(runtime, self._plan)
         if engine is None:
-            raise Unusable(f"[model '{self.name}'] {self._plan}: {'; '.join(words.errors)}")
+            why = "; ".join(words.errors)
+            if not self._allows_code and "carries code" in why:
+                why += "; --allow-code lets it run here"
+            raise Unusable(f"[model '{self.name}'] {self._plan}: {why}")
         try:
             pool = Pool(engine, **self._settings)
             types = [{each: wire.type_name(engine, each) for each in ports} for ports in (pool.inputs, pool.outputs)]

@@ -92,6 +92,13 @@ def _field(of: Mapping[str, Any], name: str, kind: type | tuple[type, ...], wher
     return value
 
 
+def parameters(of: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    found = of.get("parameters") or {}
+    if not isinstance(found, dict):
+        raise BadRequest(f"the parameters of {where} are no JSON object")
+    return found
+
+
 def read_http(
     body: bytes, json_length: str | None, expected: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -117,9 +124,9 @@ def read_http(
         datatype = _field(tensor, "datatype", str, f"input '{name}'")
         if name in arrays:
             raise BadRequest(f"input '{name}' is given twice")
-        parameters = tensor.get("parameters") or {}
-        if "binary_data_size" in parameters:
-            size = _field(parameters, "binary_data_size", int, f"input '{name}'")
+        described = parameters(tensor, f"input '{name}'")
+        if "binary_data_size" in described:
+            size = _field(described, "binary_data_size", int, f"input '{name}'")
             if size < 0 or at + size > len(body):
                 raise BadRequest(f"input '{name}' claims {size} bytes, but {len(body) - at} are left")
             arrays[name] = from_bytes(name, datatype, shape, view[at : at + size], expected)
@@ -135,8 +142,10 @@ def read_http(
 
 def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool]:
     """The outputs that a request asks for, and whether as binary data."""
-    by_itself = bool((request.get("parameters") or {}).get("binary_data_output", False))
-    asked = request.get("outputs")
+    by_itself = bool(parameters(request, "the request").get("binary_data_output", False))
+    asked = request.get("outputs") or []
+    if not isinstance(asked, list):
+        raise BadRequest("the outputs are no JSON list")
     if not asked:
         return dict.fromkeys(names, by_itself)
     found = {}
@@ -144,7 +153,7 @@ def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bo
         name = _field(output if isinstance(output, dict) else {}, "name", str, "an output")
         if name not in names:
             raise BadRequest(f"there is no output '{name}'; the outputs are {', '.join(map(repr, names))}")
-        found[name] = bool((output.get("parameters") or {}).get("binary_data", by_itself))
+        found[name] = bool(parameters(output, f"output '{name}'").get("binary_data", by_itself))
     for name, is_binary in found.items():
         if not is_binary and names[name] in ONLY_BINARY:
             raise BadRequest(f"output '{name}' is {names[name]}: ask for it as binary data")
