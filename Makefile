@@ -30,7 +30,11 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-.PHONY: help setup configure libraries program build demo test serving-test onnx-report cuda-test check bench bench-overhead bench-plugins random format models sanitize sanitize-threads soak clean
+SERVING := python/serving_distribution/requirements-test.txt
+
+.PHONY: help setup configure libraries program build demo models clean format
+.PHONY: test serving-test onnx-report cuda-test check random sanitize sanitize-threads soak
+.PHONY: bench bench-overhead bench-plugins
 
 help: ## List the commands.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -67,8 +71,8 @@ test: build models ## Run all tests.
 	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
 serving-test: program ## The server's tests, in an environment with KServe and Triton's client (build/serving-env).
-	@[ -e $(BUILD)/serving-env/ready ] || { $(PYTHON) -m venv $(BUILD)/serving-env && $(BUILD)/serving-env/bin/pip install -q \
-	    -r python/serving_distribution/requirements-test.txt && touch $(BUILD)/serving-env/ready; }
+	@cmp -s $(SERVING) $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
+	    $(BUILD)/serving-env/bin/pip install -q -r $(SERVING) && cp $(SERVING) $(BUILD)/serving-env/ready; }
 	@PYTHONPATH=$(abspath $(BUILD))/python $(BUILD)/serving-env/bin/python -m pytest -q tests/serving
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.

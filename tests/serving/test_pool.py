@@ -332,7 +332,7 @@ def test_many_threads_and_lanes_get_what_the_engine_gives_each_alone(engine: trt
         assert pool.counts.answered == 300 and pool.counts.rows == sum(len(x) for x in asked)
 
 
-@pytest.mark.parametrize("wrong", [{"contexts": 0}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}])
+@pytest.mark.parametrize("wrong", [{"contexts": -1}, {"max_batch": 0}, {"queue": 0}, {"max_wait": -1}])
 def test_settings_without_sense_are_refused(engine: trt.ICudaEngine, wrong: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         serving.Pool(engine, **wrong)

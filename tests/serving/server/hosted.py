@@ -81,7 +81,7 @@ class Running:
         self,
         plan: pathlib.Path,
         *options: str,
-        name: str = "small",
+        name: str | None = "small",
         program: tuple[str, ...] = SERVER,
         tls: ssl.SSLContext | None = None,
         log: pathlib.Path | None = None,
@@ -89,7 +89,8 @@ class Running:
         self._tls = tls
         self.port, self.grpc_port = free_port(), free_port()
         ports = ["--port", str(self.port), "--grpc-port", str(self.grpc_port)]
-        command = [*program, str(plan), "--name", name, *ports, *options]
+        named = [] if name is None else ["--name", name]
+        command = [*program, str(plan), *named, *ports, *options]
         if log is None:
             self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         else:

@@ -42,7 +42,7 @@ def test_a_command_of_the_page_is_answered(server: hosted.Running, line: str) ->
         answer = json.loads(found)["outputs"][0]
         np.testing.assert_allclose(answer["data"], np.float32(sent) @ hosted.WEIGHTS, rtol=1e-4, atol=1e-5)
     elif "/metrics" in line:
-        assert 'tenon_requests_total{model="detector"}' in found
+        assert 'tenon_requests_total{model="detector",version="1"}' in found
     elif line.endswith("ready"):
         assert json.loads(found)["ready"] is True
     else:

@@ -8,7 +8,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 
 import grpc
@@ -134,14 +133,10 @@ def test_errors_of_grpc_have_their_codes(server: hosted.Running) -> None:
 
 
 def test_metrics_count(server: hosted.Running) -> None:
-    def answered() -> float:
-        text = server.get("/metrics")[1].decode()
-        return next(float(line.split()[-1]) for line in text.splitlines() if line.startswith("tenon_answered_total{"))
-
-    before = answered()
+    before = server.metric("tenon_answered_total", model="small", version="1")
     for _ in range(3):
         assert server.infer([numbers()])[0] == 200
-    assert answered() == before + 3
+    assert server.metric("tenon_answered_total", model="small", version="1") == before + 3
     assert b"process_resident_memory_bytes" in server.get("/metrics")[1]
 
 
@@ -178,20 +173,13 @@ def test_a_replaced_plan_is_served_and_a_damaged_one_is_not(tmp_path: pathlib.Pa
     with hosted.Running(plan) as server:
         first = server.infer([numbers()])[1]["outputs"][0]["data"]
         plan.write_bytes(b"damaged")
-        wait_for(server, 'outcome="failed",model="small"} 1', 'model="small",outcome="failed"} 1')
+        server.wait_for("tenon_reloads_total", 1, outcome="failed")
         assert server.infer([numbers()])[1]["outputs"][0]["data"] == first
         hosted.plan(plan, scale=2)
-        wait_for(server, 'model="small",outcome="done"} 1')
+        server.wait_for("tenon_reloads_total", 1, outcome="done")
         np.testing.assert_allclose(server.infer([numbers()])[1]["outputs"][0]["data"], 2 * np.array(first), rtol=1e-4)
         status, logged = server.stop()
         assert status == 0 and "the old one stays: [model 'small']" in logged
-
-
-def wait_for(server: hosted.Running, *texts: str) -> None:
-    until = time.monotonic() + hosted.PATIENCE
-    while not any(text in server.get("/metrics")[1].decode() for text in texts):
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def test_sigterm_under_load_answers_what_was_accepted(tmp_path: pathlib.Path) -> None:
@@ -199,7 +187,7 @@ def test_sigterm_under_load_answers_what_was_accepted(tmp_path: pathlib.Path) ->
         body = json.dumps({"inputs": [numbers(shape=[1, 8], data=[1.0] * 8)]}).encode()
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             asked = [threads.submit(server.ask, "POST", "/v2/models/small/infer", body) for _ in range(4)]
-            wait_for(server, 'tenon_requests_total{model="small"} 4.0')  # All are in, and wait for company.
+            server.wait_for("tenon_requests_total", 4)  # All are in, and wait for company.
             status, _ = server.stop()
             assert [answer.result()[0] for answer in asked] == [200] * 4 and status == 0
 
@@ -210,7 +198,7 @@ def test_a_full_queue_is_said_in_both_protocols(tmp_path: pathlib.Path) -> None:
         one = numbers(shape=[1, 8], data=[1.0] * 8)
         waiting = threading.Thread(target=server.infer, args=([one],))
         waiting.start()
-        wait_for(server, 'tenon_waiting{model="small"} 1.0')
+        server.wait_for("tenon_waiting", 1)
         body = json.dumps({"inputs": [one]}).encode()
         status, text, headers = server.ask("POST", "/v2/models/small/infer", body)
         assert status == 503 and int(headers["retry-after"]) >= 1 and b"1 requests wait already" in text

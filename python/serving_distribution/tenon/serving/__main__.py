@@ -10,15 +10,19 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 
+_EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", "statistics", "system_shared_memory")
+
 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tenon serve", description="Serves a plan over HTTP and gRPC (docs/SERVING.md).")
-    parser.add_argument("plan", type=pathlib.Path)
-    parser.add_argument("--name", help="of the model; without it that of the file")
+    parser.add_argument(
+        "plan", type=pathlib.Path, help="a plan, or a folder of name/version/model.plan (or model.onnx)"
+    )
+    parser.add_argument("--name", help="of a plan's model; without it that of the file")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
     parser.add_argument("--port", type=int, default=8000, help="of HTTP")
     parser.add_argument("--grpc-port", type=int, help="of gRPC; without it there is none")
-    parser.add_argument("--contexts", type=int, default=1, help="runs at once")
+    parser.add_argument("--contexts", type=int, default=1, help="runs at once; 0: as many as fit")
     parser.add_argument("--max-batch", type=int, default=1, help="rows that requests may be joined to")
     parser.add_argument("--max-wait-ms", type=float, default=0, help="that a request waits for company")
     parser.add_argument("--queue", type=int, default=256, help="requests that may wait")
@@ -30,25 +34,36 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--tls-key", type=pathlib.Path, help="its key (PEM)")
     parser.add_argument("--token-file", type=pathlib.Path, help="a file with the bearer token that callers bring")
     parser.add_argument("--allow-code", action="store_true", help="let code that the plan carries run here")
+    parser.add_argument("--allow-control", action="store_true", help="let callers load and unload models")
+    parser.add_argument("--allow-shared-memory", action="store_true", help="also where --host is open to others")
     found = parser.parse_args(arguments)
+    if found.name and found.plan.is_dir():
+        parser.error("--name is for a plan; the models of a folder have their own")
     if (found.tls_cert is None) != (found.tls_key is None):
         parser.error("--tls-cert and --tls-key belong together")
     return found
 
 
-async def watched(model: object, seconds: float = 1.0) -> None:
+async def watched(catalog: object, seconds: float = 1.0) -> None:
     while True:
         await asyncio.sleep(seconds)
-        await model.reload_if_replaced()  # type: ignore[attr-defined]
+        await catalog.reload_replaced()  # type: ignore[attr-defined]
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # A name.
+        return host == "localhost"
 
 
 async def serve(asked: argparse.Namespace) -> None:
     import uvicorn
-    from kserve.model_repository import ModelRepository
     from kserve.protocol.dataplane import DataPlane
 
     from .server import connections, http, measures, rpc
-    from .server.served import Served
+    from .server.catalog import Catalog
+    from .server.shared import Regions
 
     class Front(DataPlane):  # type: ignore[misc]
         """Says whether the server takes requests: no more after SIGTERM."""
@@ -56,7 +71,7 @@ async def serve(asked: argparse.Namespace) -> None:
         is_draining = False
 
         def metadata(self) -> dict[str, object]:
-            return {"name": "tenon", "version": "1", "extensions": ["binary_tensor_data"]}
+            return {"name": "tenon", "version": "1", "extensions": list(_EXTENSIONS)}
 
         async def ready(self) -> bool:
             return not self.is_draining
@@ -72,11 +87,13 @@ async def serve(asked: argparse.Namespace) -> None:
         raise OSError(f"{asked.token_file} is empty")
     settings = {"contexts": asked.contexts, "max_batch": asked.max_batch, "queue": asked.queue}
     settings["max_wait"] = asked.max_wait_ms / 1e3
-    model = Served(asked.name or asked.plan.stem, asked.plan, asked.allow_code, settings)
-    models = ModelRepository()
-    models.update(model)
-    front, most = Front(models), int(asked.max_request_mb * 2**20)
-    app = http.application(front, measures.registry_of(models.get_models()), most, token, asked.patience)
+    catalog = Catalog(asked.plan, asked.name, settings, asked.allow_code)
+    await catalog.load_all()
+    regions = Regions(asked.allow_shared_memory or is_loopback(asked.host))
+    most = int(asked.max_request_mb * 2**20)
+    house = http.House(catalog, regions, most, asked.patience, token, asked.allow_control)
+    front = Front(catalog)
+    app = http.application(front, measures.registry_of(catalog), house)
     server = Server(
         uvicorn.Config(
             app,
@@ -94,7 +111,7 @@ async def serve(asked: argparse.Namespace) -> None:
     if asked.grpc_port is not None:
         tls = (asked.tls_key.read_bytes(), asked.tls_cert.read_bytes()) if asked.tls_key else None
         host = f"[{asked.host}]" if ":" in asked.host else asked.host
-        calls = rpc.server(front, f"{host}:{asked.grpc_port}", most, token, tls)
+        calls = rpc.server(front, house, f"{host}:{asked.grpc_port}", tls)
         await calls.start()
 
     def end() -> None:
@@ -102,13 +119,12 @@ async def serve(asked: argparse.Namespace) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, end)
-    watching = asyncio.create_task(watched(model))
+    watching = asyncio.create_task(watched(catalog))
     await server.serve()
     watching.cancel()
     if calls is not None:
         await calls.stop(asked.grace)
-    await asyncio.to_thread(model.pool.close)
-    logging.getLogger("tenon.serving").info("[model '%s'] %s", model.name, model.summary())
+    await catalog.close()
 
 
 def main() -> int:
@@ -121,11 +137,10 @@ def main() -> int:
     except ImportError as missing:
         print(f"tenon serve: {missing}; install it: pip install 'tenon-serving[server]'", file=sys.stderr)
         return 1
-    from .server.served import Unusable
+    from .server.sources import Unusable
 
-    with contextlib.suppress(ValueError):
-        if asked.token_file is None and not ipaddress.ip_address(asked.host).is_loopback:
-            logging.getLogger("tenon.serving").warning("%s is open to others, without --token-file", asked.host)
+    if asked.token_file is None and not is_loopback(asked.host):
+        logging.getLogger("tenon.serving").warning("%s is open to others, without --token-file", asked.host)
     try:
         asyncio.run(serve(asked))
     except (OSError, Unusable, ValueError) as error:

@@ -13,6 +13,7 @@ import numpy as np
 import tenon
 
 from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, RunFailed
+from .fitting import contexts_that_fit
 from .lane import Lane
 from .ports import Padding, Profile, Shapes, checked, nearest, ports_of, profiles_of
 from .waiting import Outputs, Request, Waiting, gathered
@@ -36,10 +37,10 @@ class Counts:
 class Pool:
     """Runs requests on one engine, from any thread and from asyncio.
 
-    `contexts` lanes run at once, each with a thread and an execution context per profile in use. With `max_batch` above
-    1 requests are joined along axis 0 of all inputs and outputs, in the order of their arrival; one that is alone waits
-    at most `max_wait` seconds for company. `padding` names the inputs that may be filled up for that. At most `queue`
-    requests wait. Outputs are arrays of the caller's; rows of a batch are views of it.
+    `contexts` lanes run at once, each with a thread and an execution context per profile in use; 0: as many as fit.
+    With `max_batch` above 1 requests are joined along axis 0 of all inputs and outputs, in the order of their arrival;
+    one that is alone waits at most `max_wait` seconds for company. `padding` names the inputs that may be filled up for
+    that. At most `queue` requests wait. Outputs are arrays of the caller's; rows of a batch are views of it.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Pool:
         queue: int = 256,
         padding: Mapping[str, Padding] | None = None,
     ) -> None:
-        for name, value, least in (("contexts", contexts, 1), ("max_batch", max_batch, 1), ("queue", queue, 1)):
+        for name, value, least in (("contexts", contexts, 0), ("max_batch", max_batch, 1), ("queue", queue, 1)):
             if value < least:
                 raise ValueError(f"{name} is {value}, but at least {least} is needed")
         if not 0 <= max_wait < math.inf:
@@ -67,7 +68,7 @@ class Pool:
         self._padding = dict(padding or {})
         self._lock = threading.Condition()
         self._waiting, self._is_closing = Waiting(), False
-        lanes = [Lane(engine, self.outputs) for _ in range(contexts)]
+        lanes = [Lane(engine, self.outputs) for _ in range(contexts or contexts_that_fit(engine))]
         if max_batch > 1:
             self._check_batching(lanes[0])
         self._threads = [

@@ -1,6 +1,7 @@
 """The HTTP side: KServe's endpoints for health and metadata, an infer route that leaves binary data binary."""
 
 import asyncio
+import dataclasses
 import hmac
 import math
 from collections.abc import Awaitable, Callable
@@ -16,8 +17,11 @@ from starlette.requests import ClientDisconnect
 
 from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
 from ..waiting import Outputs
-from . import wire
+from . import extension_routes, wire
+from .catalog import Catalog
 from .served import Served
+from .shared import Regions
+from .sources import Unusable
 
 _OPEN = ("/v2/health/live", "/v2/health/ready")  # Whoever starts and stops the process has no token.
 
@@ -30,12 +34,21 @@ class NotReady(PoolError):
     """The server starts or stops."""
 
 
+class Forbidden(PoolError):
+    """What this server does not let callers do."""
+
+
+class Missing(PoolError):
+    """What this server does not do."""
+
+
 class TooSlow(PoolError):
     """A body that did not arrive in time."""
 
 
 def status_of(error: Exception) -> int:
     kinds = [(BadRequest, 400), (ModelNotFound, 404), (TooSlow, 408), (TooLarge, 413), (QueueFull, 503)]
+    kinds += [(Unusable, 400), (Forbidden, 403), (Missing, 501)]
     kinds += [(Closed, 503), (NotReady, 503), (DeadlineExceeded, 504)]
     return next((status for kind, status in kinds if isinstance(error, kind)), 500)
 
@@ -54,11 +67,23 @@ def seconds(microseconds: object) -> float | None:
     return microseconds / 1e6
 
 
-def model_of(dataplane: DataPlane, name: str, version: str | None) -> Served:
-    model = dataplane.model_registry.get_model(name)
-    if model is None or version not in (None, "", "1"):
-        raise ModelNotFound(name if not version else f"{name}, version {version},")
-    return model
+@dataclasses.dataclass(frozen=True)
+class House:
+    """What both protocols serve, and their limits."""
+
+    catalog: Catalog
+    regions: Regions
+    most: int  #: Bytes of a request.
+    patience: float  #: Seconds that it may take to arrive.
+    token: str | None
+    allows_control: bool
+
+    def access(self, model: Served) -> wire.Access:
+        return wire.Access(self.regions, model.takes)
+
+    def check_control(self) -> None:
+        if not self.allows_control:
+            raise Forbidden("models are loaded and unloaded from outside only with --allow-control")
 
 
 async def body_of(request: Request, most: int, patience: float) -> bytes:
@@ -105,22 +130,25 @@ async def _while_connected(request: Request, work: Awaitable[Outputs]) -> Output
         gone.cancel()
 
 
-async def inferred(
-    dataplane: DataPlane, request: Request, name: str, version: str | None, most: int, patience: float
-) -> Response:
-    model = model_of(dataplane, name, version)
-    body = await body_of(request, most, patience)
+async def inferred(house: House, request: Request, name: str, version: str | None) -> Response:
+    house.catalog.find(name, version)  # Before a body is read that nobody takes.
+    body = await body_of(request, house.most, house.patience)
+    model = house.catalog.find(name, version)
     pool, taken, given = model.pool, model.input_types, model.output_types
     try:
-        asked, arrays = wire.read_http(body, request.headers.get("inference-header-content-length"), taken)
+        asked, arrays = wire.read_http(
+            body, request.headers.get("inference-header-content-length"), taken, house.access(model)
+        )
         outputs = wire.wanted(asked, given)
         timeout = seconds(wire.parameters(asked, "the request").get("timeout"))
         found = await _while_connected(request, pool.ainfer(arrays, timeout=timeout))
+        head = {"model_name": name, "model_version": model.version} | (
+            {"id": str(asked["id"])} if "id" in asked else {}
+        )
+        data, length = wire.written(head, found, given, outputs, house.regions)
     except PoolError as error:
         error.args = (f"[model '{name}'] {error}",)
         raise
-    head = {"model_name": name, "model_version": "1"} | ({"id": str(asked["id"])} if "id" in asked else {})
-    data, length = wire.written(head, found, given, outputs)
     if length is None:
         return Response(data, media_type="application/json")
     return Response(
@@ -144,26 +172,12 @@ class Guard:
         await self._app(scope, receive, send)
 
 
-def application(
-    dataplane: DataPlane,
-    registry: prometheus_client.CollectorRegistry,
-    most: int,
-    token: str | None,
-    patience: float = 30.0,
-) -> FastAPI:
+def application(dataplane: DataPlane, registry: prometheus_client.CollectorRegistry, house: House) -> FastAPI:
     app = FastAPI(title="tenon serve", docs_url=None, redoc_url=None, openapi_url=None)
     front = V2Endpoints(dataplane)
 
-    async def metadata(model: str, version: str | None = None) -> Any:
-        model_of(dataplane, model, version)
-        return await front.model_metadata(model)
-
-    async def ready(model: str, version: str | None = None) -> Any:
-        model_of(dataplane, model, version)
-        return await front.model_ready(model)
-
     async def infer(request: Request, model: str, version: str | None = None) -> Response:
-        return await inferred(dataplane, request, model, version, most, patience)
+        return await inferred(house, request, model, version)
 
     async def server_ready() -> Any:
         if not await dataplane.ready():
@@ -178,9 +192,8 @@ def application(
     app.add_api_route("/v2/health/ready", server_ready)
     app.add_api_route("/v2/models", front.models)
     app.add_api_route("/metrics", metrics)
+    extension_routes.add_to(app, house, body_of)
     for path in ("/v2/models/{model}", "/v2/models/{model}/versions/{version}"):
-        app.add_api_route(path, metadata)
-        app.add_api_route(path + "/ready", ready)
         app.add_api_route(path + "/infer", infer, methods=["POST"])
 
     async def refused(_: Request, error: Exception) -> JSONResponse:
@@ -189,9 +202,9 @@ def application(
     async def unheard(_: Request, error: Exception) -> Response:
         return Response(status_code=499)  # Nobody waits for the answer.
 
-    for kind in (PoolError, ModelNotFound):
+    for kind in (PoolError, ModelNotFound, Unusable):
         app.add_exception_handler(kind, refused)
     app.add_exception_handler(ClientDisconnect, unheard)
-    if token is not None:
-        app.add_middleware(Guard, token=token)
+    if house.token is not None:
+        app.add_middleware(Guard, token=house.token)
     return app

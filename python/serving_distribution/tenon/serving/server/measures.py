@@ -1,11 +1,11 @@
 """What Prometheus reads: the counts of the pools as they are when asked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from .served import Served
+from .catalog import Catalog
 
 _MEANINGS = {
     "requests": "Requests that were accepted",
@@ -23,28 +23,30 @@ _MEANINGS = {
 class Counted:
     """Sums of all pools that a model has had: a new plan does not set counters back."""
 
-    def __init__(self, models: Mapping[str, Served]) -> None:
-        self._models = models
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
 
     def collect(self) -> Iterator[Metric]:
         for name, meaning in _MEANINGS.items():
-            family = CounterMetricFamily(f"tenon_{name}", meaning, labels=["model"])
-            for model in self._models.values():
+            family = CounterMetricFamily(f"tenon_{name}", meaning, labels=["model", "version"])
+            for model in self._catalog.all():
                 all_counts = [*model.earlier, model.pool.counts]
-                family.add_metric([model.name], sum(getattr(counts, name) for counts in all_counts))
+                family.add_metric([model.name, model.version], sum(getattr(counts, name) for counts in all_counts))
             yield family
-        waiting = GaugeMetricFamily("tenon_waiting", "Requests in the queue now", labels=["model"])
-        reloads = CounterMetricFamily("tenon_reloads", "Replaced plans, by outcome", labels=["model", "outcome"])
-        for model in self._models.values():
-            waiting.add_metric([model.name], model.pool.waiting)
+        waiting = GaugeMetricFamily("tenon_waiting", "Requests in the queue now", labels=["model", "version"])
+        reloads = CounterMetricFamily(
+            "tenon_reloads", "Replaced plans, by outcome", labels=["model", "version", "outcome"]
+        )
+        for model in self._catalog.all():
+            waiting.add_metric([model.name, model.version], model.pool.waiting)
             for outcome, count in model.reloads.items():
-                reloads.add_metric([model.name, outcome], count)
+                reloads.add_metric([model.name, model.version, outcome], count)
         yield waiting
         yield reloads
 
 
-def registry_of(models: Mapping[str, Served]) -> CollectorRegistry:
+def registry_of(catalog: Catalog) -> CollectorRegistry:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)  # Memory, threads and files.
-    registry.register(Counted(models))
+    registry.register(Counted(catalog))
     return registry

@@ -2,15 +2,16 @@
 
 import asyncio
 import logging
-import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tenon
 from kserve.model import InferenceModel
 
+from ..errors import BadRequest
 from ..pool import Counts, Pool
-from . import wire
+from . import sources, wire
+from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
 
@@ -29,16 +30,13 @@ class _Words(tenon.ILogger):
             log.warning("%s", msg)
 
 
-class Unusable(RuntimeError):
-    """A plan that cannot be served, and why."""
-
-
 class Served(InferenceModel):  # type: ignore[misc]
     """What KServe's front asks for health and metadata, and the pool behind it."""
 
-    def __init__(self, name: str, plan: pathlib.Path, allows_code: bool, settings: Mapping[str, Any]) -> None:
-        super().__init__(name)
-        self._plan, self._allows_code, self._settings = plan, allows_code, dict(settings)
+    def __init__(self, source: Source, allows_code: bool) -> None:
+        super().__init__(source.name)
+        self.version = source.version
+        self._source, self._allows_code = source, allows_code
         self._stamp = self._seen()
         self.earlier: list[Counts] = []  #: Of the pools that were before this one.
         self.reloads = {"done": 0, "failed": 0}
@@ -58,6 +56,17 @@ class Served(InferenceModel):  # type: ignore[misc]
     def _described(ports: Mapping[str, Any], types: Mapping[str, str]) -> list[dict[str, Any]]:
         return [{"name": name, "datatype": types[name], "shape": list(port.shape)} for name, port in ports.items()]
 
+    def continues(self, earlier: "Served") -> None:
+        """Counts on from what was served under this name and version before."""
+        self.earlier, self.reloads = [*earlier.earlier, earlier.pool.counts], dict(earlier.reloads)
+
+    def takes(self, name: str, shape: Sequence[int]) -> None:
+        """BadRequest unless some profile has room for an input of this shape: asked before memory is taken for it."""
+        most = [profile.most[name] for profile in self.pool.profiles]
+        fits = any(len(shape) == len(each) and all(a <= b for a, b in zip(shape, each, strict=True)) for each in most)
+        if not fits:
+            raise BadRequest(f"input '{name}' has shape {list(shape)}, but at most {list(map(list, most))} is taken")
+
     def summary(self) -> str:
         """What became of the requests of all of its pools."""
         counts = [*self.earlier, self.pool.counts]
@@ -65,25 +74,35 @@ class Served(InferenceModel):  # type: ignore[misc]
         return ", ".join(f"{sum(getattr(each, name) for each in counts)} {word}" for name, word in words.items())
 
     def _seen(self) -> tuple[int, int, int]:
-        stat = self._plan.stat()
+        stat = self._source.path.stat()
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def _made(self) -> tuple[Pool, dict[str, str], dict[str, str]]:
-        words = _Words()
+        words, source = _Words(), self._source
+        where = f"[model '{self.name}'] {source.path}"
         runtime = tenon.Runtime(words)
         runtime.engine_host_code_allowed = self._allows_code
-        engine = tenon.load(runtime, self._plan)
-        if engine is None:
-            why = "; ".join(words.errors)
-            if not self._allows_code and "carries code" in why:
-                why += "; --allow-code lets it run here"
-            raise Unusable(f"[model '{self.name}'] {self._plan}: {why}")
         try:
-            pool = Pool(engine, **self._settings)
+            engine = self._engine(runtime, words)
+            if engine is None:
+                raise Unusable(f"{where}: {self._why(words.errors)}")
+            pool = Pool(engine, **source.settings)
             types = [{each: wire.type_name(engine, each) for each in ports} for ports in (pool.inputs, pool.outputs)]
-        except ValueError as error:
-            raise Unusable(f"[model '{self.name}'] {self._plan}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise Unusable(f"{where}: {error}") from None
         return pool, types[0], types[1]
+
+    def _engine(self, runtime: tenon.Runtime, words: _Words) -> tenon.ICudaEngine | None:
+        if self._source.path.suffix != ".onnx":
+            return tenon.load(runtime, self._source.path)
+        plan = sources.built(self._source.path, self._source.profiles, words)
+        return None if plan is None else runtime.deserialize_cuda_engine(plan)
+
+    def _why(self, errors: list[str]) -> str:
+        why = "; ".join(errors)
+        if not self._allows_code and "carries code" in why:
+            why += "; --allow-code lets it run here"
+        return why
 
     async def reload_if_replaced(self) -> None:
         """The old engine serves until the new one is there, and for good when that is damaged."""

@@ -1,7 +1,8 @@
 """Tensors on the wire: raw bytes stay as they are, numbers are checked, and nothing is converted without a word."""
 
+import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import orjson
 import tenon
 
 from ..errors import BadRequest
+from .shared import Place, Regions
+
+Described = Callable[[str], Any]  # A parameter of a tensor by its name; None: it has none.
 
 _NAMES = {
     tenon.float32: "FP32",
@@ -32,6 +36,14 @@ _TYPES = {
 }
 _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # What of JSON a kind of elements takes.
 ONLY_BINARY = ("FP16", "BF16")  # JSON has no form of them in the protocol.
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """What inputs in shared memory need: the regions, and who says whether a model takes a shape."""
+
+    regions: Regions
+    takes: Callable[[str, Sequence[int]], None]
 
 
 def type_name(engine: tenon.ICudaEngine, tensor: str) -> str:
@@ -99,8 +111,30 @@ def parameters(of: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return found
 
 
+def place_of(tensor: str, described: Described) -> Place | None:
+    """Where in shared memory a tensor is to be; None: it comes, or goes, with the message."""
+    region, offset, size = (described(f"shared_memory_{part}") for part in ("region", "offset", "byte_size"))
+    if region is None:
+        return None
+    numbers = (0 if offset is None else offset, size)
+    if not isinstance(region, str) or not all(type(each) is int for each in numbers):
+        raise BadRequest(f"tensor '{tensor}' has parameters of shared memory that are no name and no numbers")
+    return Place(region, *numbers)
+
+
+def from_shared(
+    name: str, datatype: str, shape: Sequence[int], place: Place, expected: Mapping[str, str], access: Access
+) -> np.ndarray:
+    """The array in a client's memory, copied: what the client does with it meanwhile is his business."""
+    needed = math.prod(shape) * _checked(name, datatype, expected, shape).itemsize
+    if place.size != needed:
+        raise BadRequest(f"input '{name}' has {place.size} bytes, but {datatype} of shape {list(shape)} takes {needed}")
+    access.takes(name, shape)
+    return from_bytes(name, datatype, shape, access.regions.read(name, place).data, expected)
+
+
 def read_http(
-    body: bytes, json_length: str | None, expected: Mapping[str, str]
+    body: bytes, json_length: str | None, expected: Mapping[str, str], access: Access
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The request's JSON and its inputs; binary data stands behind the JSON."""
     length = len(body)
@@ -125,7 +159,10 @@ def read_http(
         if name in arrays:
             raise BadRequest(f"input '{name}' is given twice")
         described = parameters(tensor, f"input '{name}'")
-        if "binary_data_size" in described:
+        place = place_of(name, described.get)
+        if place is not None:
+            arrays[name] = from_shared(name, datatype, shape, place, expected, access)
+        elif "binary_data_size" in described:
             size = _field(described, "binary_data_size", int, f"input '{name}'")
             if size < 0 or at + size > len(body):
                 raise BadRequest(f"input '{name}' claims {size} bytes, but {len(body) - at} are left")
@@ -140,28 +177,38 @@ def read_http(
     return request, arrays
 
 
-def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool]:
-    """The outputs that a request asks for, and whether as binary data."""
+def wanted(request: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, bool | Place]:
+    """The outputs that a request asks for, and whether as binary data, or where in shared memory."""
     by_itself = bool(parameters(request, "the request").get("binary_data_output", False))
     asked = request.get("outputs") or []
     if not isinstance(asked, list):
         raise BadRequest("the outputs are no JSON list")
     if not asked:
         return dict.fromkeys(names, by_itself)
-    found = {}
+    found: dict[str, bool | Place] = {}
     for output in asked:
         name = _field(output if isinstance(output, dict) else {}, "name", str, "an output")
         if name not in names:
             raise BadRequest(f"there is no output '{name}'; the outputs are {', '.join(map(repr, names))}")
-        found[name] = bool(parameters(output, f"output '{name}'").get("binary_data", by_itself))
+        described = parameters(output, f"output '{name}'")
+        found[name] = place_of(name, described.get) or bool(described.get("binary_data", by_itself))
     for name, is_binary in found.items():
         if not is_binary and names[name] in ONLY_BINARY:
             raise BadRequest(f"output '{name}' is {names[name]}: ask for it as binary data")
     return found
 
 
+def told(place: Place, value: np.ndarray) -> dict[str, str | int]:
+    """What the answer says of an output in shared memory."""
+    return {"region": place.region, "offset": place.offset, "byte_size": value.nbytes}
+
+
 def written(
-    head: dict[str, Any], outputs: Mapping[str, np.ndarray], types: Mapping[str, str], asked: Mapping[str, bool]
+    head: dict[str, Any],
+    outputs: Mapping[str, np.ndarray],
+    types: Mapping[str, str],
+    asked: Mapping[str, bool | Place],
+    regions: Regions,
 ) -> tuple[bytes, int | None]:
     """A response's body, and how much of it is JSON where binary data follows."""
     described: list[dict[str, Any]] = []
@@ -169,7 +216,10 @@ def written(
     for name, is_binary in asked.items():
         value = outputs[name]
         entry: dict[str, Any] = {"name": name, "datatype": types[name], "shape": list(value.shape)}
-        if is_binary:
+        if isinstance(is_binary, Place):
+            regions.write(name, is_binary, value)
+            entry["parameters"] = {f"shared_memory_{key}": part for key, part in told(is_binary, value).items()}
+        elif is_binary:
             parts.append(value.tobytes())
             entry["parameters"] = {"binary_data_size": len(parts[-1])}
         else:

@@ -1,0 +1,114 @@
+"""Where models come from: one plan, or a folder of name/version/model.plan (or model.onnx) with a config.toml each."""
+
+import dataclasses
+import pathlib
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tenon
+
+from ..ports import Padding
+
+Profiles = list[dict[str, list[list[int]]]]
+
+
+class Unusable(RuntimeError):
+    """A model that cannot be served, and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """One version of a model: its file, and how it is to be served."""
+
+    name: str
+    version: str
+    path: pathlib.Path
+    settings: Mapping[str, Any]  #: Of the pool.
+    profiles: Profiles = dataclasses.field(default_factory=list)  #: For a model.onnx.
+
+
+_NUMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "contexts": ("contexts", int),
+    "max_batch": ("max_batch", int),
+    "max_wait_ms": ("max_wait", lambda value: value / 1e3),
+    "queue": ("queue", int),
+}
+
+
+def names_in(folder: pathlib.Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+
+
+def in_folder(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> list[Source]:
+    """The versions of a model that are to be served, in ascending order; Unusable says what is wrong."""
+    config, where = {}, folder / name / "config.toml"
+    if where.exists():
+        try:
+            config = tomllib.loads(where.read_text())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise Unusable(f"[model '{name}'] {where}: {error}") from None
+    try:
+        chosen, policy, profiles = _read(config, settings)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise Unusable(f"[model '{name}'] {where}: {error}") from None
+    found: dict[int, Source] = {}
+    for each in (folder / name).iterdir():
+        if each.is_dir() and each.name.isdigit():
+            files = [each / file for file in ("model.plan", "model.onnx") if (each / file).exists()]
+            if files:
+                found[int(each.name)] = Source(name, each.name, files[0], chosen, profiles)
+    if not found:
+        raise Unusable(f"[model '{name}'] {folder / name} has no VERSION/model.plan and no VERSION/model.onnx")
+    wanted = [max(found)] if policy == "latest" else sorted(found) if policy == "all" else policy
+    missing = [version for version in wanted if version not in found]
+    if missing:
+        raise Unusable(f"[model '{name}'] {where}: there is no version {missing[0]}; there are {sorted(found)}")
+    return [found[version] for version in wanted]
+
+
+def _read(config: dict[str, Any], settings: Mapping[str, Any]) -> tuple[dict[str, Any], Any, Profiles]:
+    """Settings of the pool, the versions to serve, profiles."""
+    known = [*_NUMBERS, "versions", "padding", "profiles"]
+    for key in config:
+        if key not in known:
+            raise ValueError(f"'{key}' is no key; there are {', '.join(known)}")
+    chosen = dict(settings)
+    for key, (name, convert) in _NUMBERS.items():
+        if key in config:
+            if isinstance(config[key], bool) or not isinstance(config[key], int | float):
+                raise ValueError(f"'{key}' is no number")
+            chosen[name] = convert(config[key])
+    if "padding" in config:
+        chosen["padding"] = {name: Padding(**each) for name, each in config["padding"].items()}
+    policy = config.get("versions", "latest")
+    is_list = isinstance(policy, list) and policy and all(type(each) is int for each in policy)
+    if policy not in ("latest", "all") and not is_list:
+        raise ValueError(f'\'versions\' is {policy!r}, but must be "latest", "all" or a list of numbers')
+    profiles = config.get("profiles", [])
+    for profile in profiles if isinstance(profiles, list) else [None]:
+        if not isinstance(profile, dict):
+            raise ValueError("'profiles' is no list of tables")
+        for name, three in profile.items():
+            if not isinstance(three, list) or len(three) != 3 or not all(isinstance(each, list) for each in three):
+                raise ValueError(f"the profile of '{name}' is no list of three shapes: least, typical and largest")
+    return chosen, sorted(policy) if is_list else policy, profiles
+
+
+def built(path: pathlib.Path, profiles: Profiles, logger: tenon.ILogger) -> tenon.IHostMemory | None:
+    """The plan of an ONNX model; None after errors that the logger has."""
+    builder = tenon.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    parser = tenon.OnnxParser(network, logger)
+    if not parser.parse_from_file(str(path)):
+        return None
+    names = [network.get_input(index).name for index in range(network.num_inputs)]
+    for shapes in profiles:
+        profile = builder.create_optimization_profile()
+        for name, three in shapes.items():
+            if name not in names:
+                raise ValueError(f"a profile names '{name}', which is no input; the inputs are {', '.join(names)}")
+            profile.set_shape(name, *three)
+        if config.add_optimization_profile(profile) < 0:
+            return None
+    return builder.build_serialized_network(network, config)
