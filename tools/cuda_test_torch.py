@@ -40,14 +40,14 @@ def main() -> None:
     def random(*extents: int, dtype: torch.dtype = torch.float16) -> torch.Tensor:
         return torch.randn(*extents, device="cuda", dtype=dtype)
 
-    rows, scale, bias = random(12288, 1024), random(1024), random(1024)
+    tokens, scale, bias = random(12288, 1024), random(1024), random(1024)
     scores, queries, keys = random(384, 128, 128), random(384, 128, 64), random(384, 64, 128)
     tall, down, thin = random(4096, 3072), random(3072, 768), random(768)
     wide_a, wide_b = random(1024, 1024, dtype=torch.float32), random(1024, 1024, dtype=torch.float32)
     calls = {
-        "gelu 12288x1024 f16": lambda: F.gelu(rows),
-        "softmax 12288x1024 f16": lambda: F.softmax(rows, dim=1),
-        "layer norm 12288x1024 f16": lambda: F.layer_norm(rows, (1024,), scale, bias),
+        "gelu 12288x1024 f16": lambda: F.gelu(tokens),
+        "softmax 12288x1024 f16": lambda: F.softmax(tokens, dim=1),
+        "layer norm 12288x1024 f16": lambda: F.layer_norm(tokens, (1024,), scale, bias),
         "softmax 32x12x128x128 f16": lambda: F.softmax(scores, dim=2),
         "product 4096x768x3072 bias f16": lambda: torch.addmm(thin, tall, down),
         "products 384 x 128x128x64 f16": lambda: torch.bmm(queries, keys),
