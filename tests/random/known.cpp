@@ -243,8 +243,8 @@ class NodeErrors
         return movesOf(mLayer);
     }
 
-    //! Whether the layer's arithmetic in float32 is right to the last bit, so that nothing comes on top of the errors of
-    //! operands that are exact.
+    //! Whether the layer's arithmetic in float32 is right to the last bit, so that nothing comes on top of the errors
+    //! of operands that are exact.
     bool isRounded() const
     {
         using Op = nvinfer1::ElementWiseOperation;
@@ -337,8 +337,8 @@ class NodeErrors
         return binary != nullptr && binary->operation == nvinfer1::ElementWiseOperation::kPOW ? 64.0 : 4.0;
     }
 
-    //! `units` of the last place of float32 and an absolute share, and the step of a narrower type. Whole numbers do not
-    //! round.
+    //! `units` of the last place of float32 and an absolute share, and the step of a narrower type. Whole numbers do
+    //! not round.
     Result<Done> addRounding(double units, double absolute)
     {
         for (Known& out : mOut)

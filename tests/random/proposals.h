@@ -7,14 +7,51 @@
     ROW(Activation)                                                                                                    \
     ROW(Attention)                                                                                                     \
     ROW(Cast)                                                                                                          \
-    ROW(Concatenation) ROW(Conditional) ROW(Convolution) ROW(Cumulative) ROW(Deconvolution) ROW(Einsum)                \
-        ROW(ElementWise) ROW(Fill) ROW(FullyConnected) ROW(Gather) ROW(GridSample) ROW(Identity) ROW(Integers)         \
-            ROW(KVCacheUpdate) ROW(LRN) ROW(Logic) ROW(Loop) ROW(MatrixMultiply) ROW(NMS) ROW(NonZero)                 \
-                ROW(Normalization) ROW(OneHot) ROW(Padding) ROW(ParametricReLU) ROW(Pooling) ROW(QuantizedProduct)     \
-                    ROW(Quantize) ROW(RaggedSoftMax) ROW(RecurrentNetwork) ROW(Reduce) ROW(Resize)                     \
-                        ROW(ReverseSequence) ROW(RotaryEmbedding) ROW(Scale) ROW(Scatter) ROW(Select) ROW(Shape)       \
-                            ROW(Shuffle) ROW(Slice) ROW(SoftMax) ROW(Squeeze) ROW(TopK) ROW(Unary) ROW(Unsqueeze)      \
-                                ROW(WeightOnlyProduct)
+    ROW(Concatenation)                                                                                                 \
+    ROW(Conditional)                                                                                                   \
+    ROW(Convolution)                                                                                                   \
+    ROW(Cumulative)                                                                                                    \
+    ROW(Deconvolution)                                                                                                 \
+    ROW(Einsum)                                                                                                        \
+    ROW(ElementWise)                                                                                                   \
+    ROW(Fill)                                                                                                          \
+    ROW(FullyConnected)                                                                                                \
+    ROW(Gather)                                                                                                        \
+    ROW(GridSample)                                                                                                    \
+    ROW(Identity)                                                                                                      \
+    ROW(Integers)                                                                                                      \
+    ROW(KVCacheUpdate)                                                                                                 \
+    ROW(LRN)                                                                                                           \
+    ROW(Logic)                                                                                                         \
+    ROW(Loop)                                                                                                          \
+    ROW(MatrixMultiply)                                                                                                \
+    ROW(NMS)                                                                                                           \
+    ROW(NonZero)                                                                                                       \
+    ROW(Normalization)                                                                                                 \
+    ROW(OneHot)                                                                                                        \
+    ROW(Padding)                                                                                                       \
+    ROW(ParametricReLU)                                                                                                \
+    ROW(Pooling)                                                                                                       \
+    ROW(QuantizedProduct)                                                                                              \
+    ROW(Quantize)                                                                                                      \
+    ROW(RaggedSoftMax)                                                                                                 \
+    ROW(RecurrentNetwork)                                                                                              \
+    ROW(Reduce)                                                                                                        \
+    ROW(Resize)                                                                                                        \
+    ROW(ReverseSequence)                                                                                               \
+    ROW(RotaryEmbedding)                                                                                               \
+    ROW(Scale)                                                                                                         \
+    ROW(Scatter)                                                                                                       \
+    ROW(Select)                                                                                                        \
+    ROW(Shape)                                                                                                         \
+    ROW(Shuffle)                                                                                                       \
+    ROW(Slice)                                                                                                         \
+    ROW(SoftMax)                                                                                                       \
+    ROW(Squeeze)                                                                                                       \
+    ROW(TopK)                                                                                                          \
+    ROW(Unary)                                                                                                         \
+    ROW(Unsqueeze)                                                                                                     \
+    ROW(WeightOnlyProduct)
 
 namespace tenon::test
 {

@@ -1,5 +1,5 @@
-// Convolution by minimal filtering: blocks of tiles go through transform, products and the transform back while they are
-// in the second cache.
+// Convolution by minimal filtering: blocks of tiles go through transform, products and the transform back while they
+// are in the second cache.
 #include "backends/cpu/convolution_winograd.h"
 
 #include "backends/cpu/isa_functions.h"

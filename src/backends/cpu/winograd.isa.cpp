@@ -11,8 +11,8 @@ namespace tenon::cpu::TENON_ISA_NAMESPACE
 namespace
 {
 //! The transforms of one line of a tile, Bᵀ d, G g and Aᵀ m. They follow from the points in which polynomials are
-//! multiplied. Tiles of four have 0, ±a, ±1/a and infinity, a being the root of 1/2: errors are then about twice those of
-//! plain sums, a sixth of those with the usual 0, ±1, ±2.
+//! multiplied. Tiles of four have 0, ±a, ±1/a and infinity, a being the root of 1/2: errors are then about twice those
+//! of plain sums, a sixth of those with the usual 0, ±1, ±2.
 template <int Side>
 struct Transforms;
 
