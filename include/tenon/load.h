@@ -11,7 +11,9 @@ extern "C"
 #endif
 
     //! Reads the file into memory of the engine's own and loads the plan in it. What happens to the file afterwards
-    //! changes nothing; a file that is written to meanwhile gives null or the plan that was in it.
+    //! changes nothing; a file that is written to meanwhile gives null or the plan that was in it. Memory of
+    //! memfd_create that is sealed against writing and shrinking (its path is /proc/PID/fd/N) is used where it is:
+    //! processes that load it share its pages.
     //! \param runtime an nvinfer1::IRuntime. \return an nvinfer1::ICudaEngine, deleted by the caller; null after a
     //! report to the runtime's logger and recorder.
     TENON_CALL void* tenonDeserializeFile(void* runtime, char const* path) TENON_NOEXCEPT;

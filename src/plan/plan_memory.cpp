@@ -42,6 +42,14 @@ std::shared_ptr<PlanMemory> PlanMemory::make(size_t bytes)
     return std::shared_ptr<PlanMemory>{new PlanMemory{data, bytes}};
 }
 
+std::shared_ptr<PlanMemory> PlanMemory::sealed(int file, size_t bytes)
+{
+    void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
+    if (mapped == MAP_FAILED)
+        return nullptr;
+    return std::shared_ptr<PlanMemory>{new PlanMemory{static_cast<uint8_t*>(mapped), bytes}};
+}
+
 PlanMemory::~PlanMemory()
 {
     munmap(mData, mSize);

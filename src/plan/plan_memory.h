@@ -1,5 +1,5 @@
 // PlanMemory: what a plan's bytes stand in while engines run them: pages of our own, large ones where the system has
-// them.
+// them, or those of sealed memory that processes share.
 #pragma once
 
 #include "base/bytes.h"
@@ -15,6 +15,8 @@ class PlanMemory
   public:
     //! Null when there is no memory.
     static std::shared_ptr<PlanMemory> make(size_t bytes);
+    //! The pages of a file that can neither change nor become shorter, filled already; null when they cannot be mapped.
+    static std::shared_ptr<PlanMemory> sealed(int file, size_t bytes);
     ~PlanMemory();
     PlanMemory(PlanMemory const&) = delete;
     PlanMemory& operator=(PlanMemory const&) = delete;

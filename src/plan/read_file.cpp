@@ -1,5 +1,5 @@
 // readPlanFile: a plan file in memory of our own. A mapping of the file would change with it, and end the process where
-// the file has become shorter (docs/decisions/0016-plans-are-read.md).
+// the file has become shorter (docs/decisions/0016-plans-are-read.md); sealed memory can do neither, and is mapped.
 #include "plan/plan.h"
 #include "plan/plan_memory.h"
 
@@ -53,6 +53,13 @@ int readAt(int file, uint8_t* to, size_t count, size_t offset)
     }
     return 0;
 }
+
+//! Whether the file is memory (memfd_create) that nobody can write to or cut off any more, whoever has it open.
+bool isSealed(int file) noexcept
+{
+    int const seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && (seals & F_SEAL_WRITE) != 0;
+}
 } // namespace
 
 Result<PlanFile> readPlanFile(std::string const& path)
@@ -69,9 +76,13 @@ Result<PlanFile> readPlanFile(std::string const& path)
     if (status.st_size == 0)
         return badArgument("'{}' is empty", path);
     auto const bytes = static_cast<size_t>(status.st_size);
-    std::shared_ptr<PlanMemory> const memory = PlanMemory::make(bytes);
+    bool const isShared = isSealed(file.number);
+    std::shared_ptr<PlanMemory> const memory =
+        isShared ? PlanMemory::sealed(file.number, bytes) : PlanMemory::make(bytes);
     if (memory == nullptr)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of '{}'", bytes, path);
+    if (isShared)
+        return PlanFile{memory->bytes(), memory};
     std::atomic<int> problem{0};
     memory->fill([&](uint8_t* to, size_t first, size_t count) {
         if (int const failed = readAt(file.number, to, count, first); failed != 0)

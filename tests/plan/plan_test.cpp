@@ -13,9 +13,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tenon::test
 {
@@ -327,6 +330,41 @@ TEST(Plan, whatHappensToAFileThatWasReadChangesNothing)
         ASSERT_TRUE(std::ranges::equal(file->bytes, blob)) << size;
         EXPECT_TRUE(readPlan(file->bytes, file->owner));
     }
+}
+
+TEST(Plan, sealedMemoryIsMappedAndOtherMemoryIsRead)
+{
+    Bytes const blob = bigPlan();
+    int const memory = memfd_create("plan", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    ASSERT_GE(memory, 0);
+    ASSERT_EQ(write(memory, blob.data(), blob.size()), static_cast<ssize_t>(blob.size()));
+    std::string const path = "/proc/self/fd/" + std::to_string(memory);
+    auto const isMapped = [&] { // Whether the memory is mapped anywhere in this process.
+        std::ifstream maps{"/proc/self/maps"};
+        std::string const all{std::istreambuf_iterator<char>{maps}, {}};
+        return all.find("/memfd:plan") != std::string::npos;
+    };
+    // Neither kind of seal alone is a promise.
+    for (int const seal : {0, F_SEAL_SHRINK, F_SEAL_GROW})
+    {
+        ASSERT_EQ(fcntl(memory, F_ADD_SEALS, seal), 0);
+        auto const file = readPlanFile(path);
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_FALSE(isMapped());
+        uint8_t const other = blob[0] ^ 0xFF;
+        ASSERT_EQ(pwrite(memory, &other, 1, 0), 1);
+        EXPECT_TRUE(std::ranges::equal(file->bytes, blob));
+        ASSERT_EQ(pwrite(memory, blob.data(), 1, 0), 1);
+    }
+    ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE), 0);
+    auto file = readPlanFile(path);
+    close(memory);
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_TRUE(isMapped());
+    EXPECT_TRUE(std::ranges::equal(file->bytes, blob));
+    EXPECT_TRUE(readPlan(file->bytes, file->owner));
+    *file = {};
+    EXPECT_FALSE(isMapped());
 }
 
 TEST(Plan, whatIsNoPlainFileIsRefusedByKind)

@@ -16,6 +16,9 @@ class QueueFull(PoolError):
         super().__init__(message)
         self.retry_after = retry_after
 
+    def __reduce__(self) -> tuple[type["QueueFull"], tuple[str, float]]:
+        return type(self), (str(self), self.retry_after)  # From process to process.
+
 
 class DeadlineExceeded(PoolError, TimeoutError):
     """The deadline passed before the request's run began."""

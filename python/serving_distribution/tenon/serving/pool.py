@@ -15,7 +15,7 @@ import tenon
 from .errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull, RunFailed
 from .fitting import contexts_that_fit
 from .lane import Lane
-from .ports import Padding, Profile, Shapes, checked, nearest, ports_of, profiles_of
+from .ports import Padding, checked, nearest, ports_of, profiles_of
 from .waiting import Outputs, Request, Waiting, gathered
 
 
@@ -160,7 +160,7 @@ class Pool:
             raise BadRequest(f"the inputs differ in their first extent, which is the batch: {rows}")
         count = next(iter(rows.values()))
         grouped = {name: self._rounded(name, shape) for name, shape in shapes.items()}
-        most = min(self._max_batch, max(self._most_rows(each, grouped) for each in self.profiles))
+        most = min(self._max_batch, max(each.most_rows(grouped) for each in self.profiles))
         return Request(arrays, shapes, count, max(most, count), profile, tuple(grouped.values()), now, deadline, answer)
 
     def _rounded(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -177,12 +177,6 @@ class Pool:
                 for axis in range(1, len(shape))
             ),
         )
-
-    def _most_rows(self, profile: Profile, shapes: Shapes) -> int:
-        """How many rows of these a profile takes; 0: it takes none."""
-        most = min(profile.most[name][0] for name in shapes)
-        resized = {name: (most, *shape[1:]) for name, shape in shapes.items()}
-        return 0 if profile.misfit(resized) else most
 
     def _check_batching(self, lane: Lane) -> None:
         """ValueError unless axis 0 is the batch of all inputs and outputs, as far as shapes tell."""

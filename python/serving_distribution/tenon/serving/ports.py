@@ -71,6 +71,12 @@ class Profile:
                     )
         return ""
 
+    def most_rows(self, shapes: Mapping[str, Shape]) -> int:
+        """How many rows of such shapes, whose axis 0 is left open, a run takes; 0: it takes none."""
+        most = min(self.most[name][0] for name in shapes)
+        resized = {name: (most, *shape[1:]) for name, shape in shapes.items()}
+        return 0 if self.misfit(resized) else most
+
     def distance(self, shapes: Mapping[str, Shape]) -> float:
         """How far these shapes are from the typical ones, as a ratio of elements."""
         ratio = 1.0

@@ -58,15 +58,6 @@ def refusal(error: Exception) -> JSONResponse:
     return JSONResponse({"error": str(error)}, status_of(error), headers)
 
 
-def seconds(microseconds: object) -> float | None:
-    """The parameter `timeout` of Triton's clients."""
-    if microseconds is None or microseconds == 0:
-        return None
-    if not isinstance(microseconds, int) or isinstance(microseconds, bool) or microseconds < 0:
-        raise BadRequest("the parameter 'timeout' is no number of microseconds")
-    return microseconds / 1e6
-
-
 @dataclasses.dataclass(frozen=True)
 class House:
     """What both protocols serve, and their limits."""
@@ -140,7 +131,7 @@ async def inferred(house: House, request: Request, name: str, version: str | Non
             body, request.headers.get("inference-header-content-length"), taken, house.access(model)
         )
         outputs = wire.wanted(asked, given)
-        timeout = seconds(wire.parameters(asked, "the request").get("timeout"))
+        timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
         found = await _while_connected(request, pool.ainfer(arrays, timeout=timeout))
         head = {"model_name": name, "model_version": model.version} | (
             {"id": str(asked["id"])} if "id" in asked else {}

@@ -98,7 +98,7 @@ class Servicer(InferenceServicer):  # type: ignore[misc]
         pool, types, given = model.pool, model.input_types, model.output_types
         try:
             places = _outputs(request, given)
-            limits = [http.seconds(_parameter(request, "timeout")), context.time_remaining()]
+            limits = [wire.seconds(_parameter(request, "timeout")), context.time_remaining()]
             arrays = _arrays(request, types, self._house.access(model))
             timeout = min((each for each in limits if each is not None), default=None)
             found = await pool.ainfer(arrays, timeout=timeout)

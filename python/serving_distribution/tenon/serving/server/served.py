@@ -10,24 +10,11 @@ from kserve.model import InferenceModel
 
 from ..errors import BadRequest
 from ..pool import Counts, Pool
+from ..words import Words
 from . import sources, wire
 from .sources import Source, Unusable
 
 log = logging.getLogger("tenon.serving")
-
-
-class _Words(tenon.ILogger):
-    """Keeps the engine's errors for the message that tells why a plan was not taken."""
-
-    def __init__(self) -> None:
-        tenon.ILogger.__init__(self)
-        self.errors: list[str] = []
-
-    def log(self, severity: tenon.ILogger.Severity, msg: str) -> None:
-        if severity <= tenon.ILogger.ERROR:
-            self.errors.append(msg)
-        elif severity == tenon.ILogger.WARNING:
-            log.warning("%s", msg)
 
 
 class Served(InferenceModel):  # type: ignore[misc]
@@ -78,7 +65,7 @@ class Served(InferenceModel):  # type: ignore[misc]
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def _made(self) -> tuple[Pool, dict[str, str], dict[str, str]]:
-        words, source = _Words(), self._source
+        words, source = Words(), self._source
         where = f"[model '{self.name}'] {source.path}"
         runtime = tenon.Runtime(words)
         runtime.engine_host_code_allowed = self._allows_code
@@ -92,7 +79,7 @@ class Served(InferenceModel):  # type: ignore[misc]
             raise Unusable(f"{where}: {error}") from None
         return pool, types[0], types[1]
 
-    def _engine(self, runtime: tenon.Runtime, words: _Words) -> tenon.ICudaEngine | None:
+    def _engine(self, runtime: tenon.Runtime, words: Words) -> tenon.ICudaEngine | None:
         if self._source.path.suffix != ".onnx":
             return tenon.load(runtime, self._source.path)
         plan = sources.built(self._source.path, self._source.profiles, words)

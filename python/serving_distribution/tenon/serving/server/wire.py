@@ -111,6 +111,15 @@ def parameters(of: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return found
 
 
+def seconds(microseconds: object) -> float | None:
+    """The parameter `timeout` of Triton's clients."""
+    if microseconds is None or microseconds == 0:
+        return None
+    if not isinstance(microseconds, int) or isinstance(microseconds, bool) or microseconds < 0:
+        raise BadRequest("the parameter 'timeout' is no number of microseconds")
+    return microseconds / 1e6
+
+
 def place_of(tensor: str, described: Described) -> Place | None:
     """Where in shared memory a tensor is to be; None: it comes, or goes, with the message."""
     region, offset, size = (described(f"shared_memory_{part}") for part in ("region", "offset", "byte_size"))

@@ -1,0 +1,50 @@
+"""A plan in a process of Ray's: from a file, bytes or the object store, into memory that a machine has once."""
+
+import os
+import pathlib
+import socket
+from typing import Any
+
+import ray
+import tenon
+
+from ..pool import Pool
+from ..server.sources import Unusable
+from ..shared_plans import SharedPlan, Source
+from ..words import Words
+
+Plan = Source | ray.ObjectRef
+
+
+class Loaded:
+    """An engine behind a pool, and the memory that its plan is in."""
+
+    def __init__(self, name: str, plan: Plan, allows_code: bool, settings: dict[str, Any]) -> None:
+        use_assigned_threads()
+        where = f"[model '{name}'] {_told(plan)}"
+        words = Words()
+        runtime = tenon.Runtime(words)
+        runtime.engine_host_code_allowed = allows_code
+        try:
+            self.plan = SharedPlan(ray.get(plan) if isinstance(plan, ray.ObjectRef) else plan)
+            engine = self.plan.engine(runtime)
+        except OSError as error:
+            here = f"on {socket.gethostname()}, in {pathlib.Path.cwd()}"
+            raise Unusable(f"{where} cannot be read ({here}): {error}") from None
+        if engine is None:
+            raise Unusable(f"{where}: {'; '.join(words.errors)}")
+        self.pool = Pool(engine, **settings)
+
+
+def _told(plan: Plan) -> str:
+    if isinstance(plan, ray.ObjectRef):
+        return f"object {plan.hex()}"
+    return str(plan) if isinstance(plan, str | os.PathLike) else f"a plan of {len(plan)} bytes"
+
+
+def use_assigned_threads() -> None:
+    """As many threads as Ray has given this actor CPUs: its neighbours have the others."""
+    context = ray.get_runtime_context()
+    if context.get_actor_id() is not None:
+        cpus = context.get_assigned_resources().get("CPU", 1)
+        os.environ.setdefault("TENON_THREADS", str(max(1, int(cpus))))

@@ -1,0 +1,76 @@
+"""The Open Inference Protocol behind Ray Serve's HTTP: metadata, readiness and infer of models."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from ..errors import BadRequest, Closed, DeadlineExceeded, PoolError, QueueFull
+from ..pool import Pool
+from ..server import wire
+from ..server.shared import Regions
+
+_STATUSES = ((BadRequest, 400), (QueueFull, 503), (Closed, 503), (DeadlineExceeded, 504))
+
+
+class _Unknown(PoolError):
+    """A path or model that is not there."""
+
+
+class Protocol:
+    def __init__(self, pools: Mapping[str, Pool]) -> None:
+        self._pools = pools
+        self._regions = Regions(False)  # Who calls may be on another machine.
+        self._types = {
+            name: [{each: wire.type_name(pool.engine, each) for each in ports} for ports in (pool.inputs, pool.outputs)]
+            for name, pool in pools.items()
+        }
+
+    async def answered(self, request: Request) -> Response:
+        path = request.url.path.removeprefix(request.scope.get("root_path", "")).rstrip("/")
+        try:
+            return await self._answer(request, path)
+        except PoolError as error:
+            status = next((code for kind, code in _STATUSES if isinstance(error, kind)), 500)
+            return JSONResponse({"error": str(error)}, 404 if isinstance(error, _Unknown) else status)
+
+    async def _answer(self, request: Request, path: str) -> Response:
+        if path in ("/v2/health/live", "/v2/health/ready"):
+            return JSONResponse({path.rpartition("/")[2]: True})
+        if path == "/v2":
+            return JSONResponse({"name": "tenon", "version": "1", "extensions": ["binary_tensor_data"]})
+        name, _, action = path.removeprefix("/v2/models/").partition("/")
+        if not path.startswith("/v2/models/") or action not in ("", "ready", "infer"):
+            raise _Unknown(f"there is no {path}")
+        if name not in self._pools:
+            raise _Unknown(f"there is no model '{name}'; the models are {', '.join(map(repr, self._pools))}")
+        if action == "infer":
+            return await self._inferred(request, name)
+        return JSONResponse(self._metadata(name) if not action else {"name": name, "ready": True})
+
+    def _metadata(self, name: str) -> dict[str, Any]:
+        pool = self._pools[name]
+        inputs, outputs = (
+            [{"name": each, "datatype": types[each], "shape": list(port.shape)} for each, port in ports.items()]
+            for ports, types in zip((pool.inputs, pool.outputs), self._types[name], strict=True)
+        )
+        return {"name": name, "versions": ["1"], "platform": "tenon", "inputs": inputs, "outputs": outputs}
+
+    async def _inferred(self, request: Request, name: str) -> Response:
+        taken, given = self._types[name]
+        body, length = await request.body(), request.headers.get("inference-header-content-length")
+        try:
+            asked, arrays = wire.read_http(body, length, taken, wire.Access(self._regions, lambda *_: None))
+            wanted = wire.wanted(asked, given)
+            timeout = wire.seconds(wire.parameters(asked, "the request").get("timeout"))
+            found = await self._pools[name].ainfer(arrays, timeout=timeout)
+            head = {"model_name": name, "model_version": "1"} | ({"id": str(asked["id"])} if "id" in asked else {})
+            data, json_length = wire.written(head, found, given, wanted, self._regions)
+        except PoolError as error:
+            error.args = (f"[model '{name}'] {error}",)
+            raise
+        if json_length is None:
+            return Response(data, media_type="application/json")
+        headers = {"Inference-Header-Content-Length": str(json_length)}
+        return Response(data, media_type="application/octet-stream", headers=headers)

@@ -1,0 +1,50 @@
+"""A cluster of one node, and what its replicas are as processes."""
+
+import pathlib
+
+import numpy as np
+import tensorrt as trt
+
+SHAPE = (3, 64, 64)
+
+
+def heavy_plan(path: pathlib.Path) -> pathlib.Path:
+    """Three convolutions, of some milliseconds: requests are under way when a replica dies."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    rng = np.random.default_rng(11)
+    tensor = network.add_input("x", trt.float32, (-1, *SHAPE))
+    for deep, wide in ((3, 32), (32, 64), (64, 64)):
+        weights = rng.standard_normal((wide, deep, 3, 3), np.float32) / np.float32(3 * np.sqrt(deep))
+        layer = network.add_convolution_nd(tensor, wide, (3, 3), weights)
+        layer.padding_nd = (1, 1)
+        tensor = network.add_activation(layer.get_output(0), trt.ActivationType.RELU).get_output(0)
+    tensor = network.add_reduce(tensor, trt.ReduceOperation.AVG, 12, False).get_output(0)
+    tensor.name = "y"
+    network.mark_output(tensor)
+    profile = builder.create_optimization_profile()
+    profile.set_shape("x", *((rows, *SHAPE) for rows in (1, 1, 8)))
+    config.add_optimization_profile(profile)
+    path.write_bytes(builder.build_serialized_network(network, config))
+    return path
+
+
+def processes(name: str) -> list[int]:
+    """The processes that Ray has given this title."""
+    found = []
+    for each in pathlib.Path("/proc").iterdir():
+        if each.name.isdigit():
+            try:
+                title = (each / "cmdline").read_bytes()
+            except OSError:  # Gone meanwhile.
+                continue
+            if title.startswith(f"ray::{name}".encode()):
+                found.append(int(each.name))
+    return found
+
+
+def plans_in(process: int) -> set[str]:
+    """The inodes of plans that are mapped there."""
+    lines = pathlib.Path(f"/proc/{process}/maps").read_text().splitlines()
+    return {line.split()[4] for line in lines if "/memfd:tenon-plan-" in line}

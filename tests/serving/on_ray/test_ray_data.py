@@ -1,0 +1,84 @@
+"""`Batches` gives what the engine gives, row by row, in several workers."""
+
+import pathlib
+from collections.abc import Iterator
+
+import hosted
+import numpy as np
+import pytest
+import ray
+import ray.data
+from tenon.serving.ray import Batches
+
+X = np.random.default_rng(5).standard_normal((2000, 8), np.float32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def node() -> Iterator[None]:
+    ray.init(num_cpus=4, include_dashboard=False, logging_level="warning", log_to_driver=False)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return hosted.plan(tmp_path_factory.mktemp("plans") / "small.plan")
+
+
+def rows(count: int = len(X), column: str = "x") -> ray.data.Dataset:
+    def numbered(batch: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"number": batch["id"], column: X[batch["id"]]}
+
+    return ray.data.range(count, override_num_blocks=8).map_batches(numbered, batch_size=None)
+
+
+def workers(count: int) -> ray.data.ActorPoolStrategy:
+    return ray.data.ActorPoolStrategy(size=count)
+
+
+def collected(dataset: ray.data.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and outputs, in the order of the numbers."""
+    batches = list(dataset.iter_batches(batch_size=None, batch_format="numpy"))
+    numbers, found = (np.concatenate([each[name] for each in batches]) for name in ("number", "y"))
+    order = np.argsort(numbers)
+    return numbers[order], found[order]
+
+
+@pytest.mark.parametrize("kind", ["path", "bytes", "object"])
+def test_two_workers_give_every_row_once(plan: pathlib.Path, kind: str) -> None:
+    given = str(plan) if kind == "path" else plan.read_bytes()
+    given = ray.put(given) if kind == "object" else given
+    mapped = rows().map_batches(Batches, fn_constructor_args=(given,), batch_size=50, num_cpus=1, compute=workers(2))
+    numbers, found = collected(mapped)
+    np.testing.assert_array_equal(numbers, np.arange(len(X)))
+    np.testing.assert_allclose(found, X @ hosted.WEIGHTS, rtol=1e-4, atol=1e-4)
+
+
+def test_columns_are_named(plan: pathlib.Path) -> None:
+    more = {"fn_constructor_args": (str(plan),), "fn_constructor_kwargs": {"columns": {"x": "picture"}}}
+    mapped = rows(40, "picture").map_batches(Batches, batch_size=7, compute=workers(1), **more)
+    assert set(mapped.schema().names) == {"number", "y"}
+    np.testing.assert_allclose(collected(mapped)[1], X[:40] @ hosted.WEIGHTS, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture
+def batches(plan: pathlib.Path) -> Batches:
+    return Batches(plan)
+
+
+def test_what_does_not_fit_is_refused_by_column(batches: Batches, plan: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="there is no column 'x'; the columns are 'z'"):
+        batches({"z": X})
+    with pytest.raises(ValueError, match="the rows of column 'x' differ in shape"):
+        batches({"x": np.array([X[0], X[0, :3]], dtype=object)})
+    with pytest.raises(ValueError, match="input 'x' has elements of float64"):
+        batches({"x": X.astype(np.float64)})
+    with pytest.raises(ValueError, match="output 'y' has the name of a column that is no input"):
+        batches({"x": X, "y": X})
+    with pytest.raises(ValueError, match="columns names 'w', which is no input"):
+        Batches(plan, columns={"w": "x"})
+
+
+def test_no_rows_give_no_rows(batches: Batches) -> None:
+    assert batches({"x": X[:0], "number": np.arange(0)})["y"].shape == (0, 4)
