@@ -16,9 +16,11 @@ _EXTENSIONS = ("binary_tensor_data", "model_repository", "model_configuration", 
 def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("tenon serve", description="Serves a plan over HTTP and gRPC (docs/SERVING.md).")
     parser.add_argument(
-        "plan", type=pathlib.Path, help="a plan, or a folder of name/version/model.plan (or model.onnx)"
+        "plan",
+        type=pathlib.Path,
+        help="a plan, a folder of name/version/model.plan (or model.onnx), or with --name that of one model",
     )
-    parser.add_argument("--name", help="of a plan's model; without it that of the file")
+    parser.add_argument("--name", help="of the only model; without it that of the plan's file")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
     parser.add_argument("--port", type=int, default=8000, help="of HTTP")
     parser.add_argument("--grpc-port", type=int, help="of gRPC; without it there is none")
@@ -37,8 +39,6 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--allow-control", action="store_true", help="let callers load and unload models")
     parser.add_argument("--allow-shared-memory", action="store_true", help="also where --host is open to others")
     found = parser.parse_args(arguments)
-    if found.name and found.plan.is_dir():
-        parser.error("--name is for a plan; the models of a folder have their own")
     if (found.tls_cert is None) != (found.tls_key is None):
         parser.error("--tls-cert and --tls-key belong together")
     return found

@@ -22,7 +22,7 @@ class Catalog(ModelRepository):  # type: ignore[misc]
     def __init__(self, place: pathlib.Path, name: str | None, settings: Mapping[str, Any], allows_code: bool) -> None:
         super().__init__(str(place))
         self._place, self._settings, self._allows_code = place, settings, allows_code
-        self._only = None if place.is_dir() else name or place.stem
+        self._only = name or (None if place.is_dir() else place.stem)
         self._served: dict[str, dict[str, Served]] = {}
         self._reasons: dict[str, str] = {}
         self._changing = asyncio.Lock()
@@ -113,8 +113,9 @@ class Catalog(ModelRepository):  # type: ignore[misc]
 
     def _made(self, name: str) -> dict[str, Served]:
         found: list[Source]
-        if self._only is None:
-            found = sources.in_folder(self._place, name, self._settings)
+        if self._place.is_dir():
+            folder = self._place / name if self._only is None else self._place
+            found = sources.of_model(folder, name, self._settings)
         else:
             found = [Source(name, "1", self._place, self._settings)]
         made: dict[str, Served] = {}

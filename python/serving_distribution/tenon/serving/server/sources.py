@@ -1,4 +1,7 @@
-"""Where models come from: one plan, or a folder of name/version/model.plan (or model.onnx) with a config.toml each."""
+"""Where models come from: a file, a folder of one model, or one of name/version/model.plan (or model.onnx).
+
+A model's folder may have a config.toml.
+"""
 
 import dataclasses
 import pathlib
@@ -40,9 +43,12 @@ def names_in(folder: pathlib.Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
 
 
-def in_folder(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> list[Source]:
-    """The versions of a model that are to be served, in ascending order; Unusable says what is wrong."""
-    config, where = {}, folder / name / "config.toml"
+def of_model(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> list[Source]:
+    """The versions in a model's folder that are to be served, in ascending order; Unusable says what is wrong.
+
+    A file that lies in the folder itself is version 1: so does KServe's storage bring a model of one file.
+    """
+    config, where = {}, folder / "config.toml"
     if where.exists():
         try:
             config = tomllib.loads(where.read_text())
@@ -52,14 +58,14 @@ def in_folder(folder: pathlib.Path, name: str, settings: Mapping[str, Any]) -> l
         chosen, policy, profiles = _read(config, settings)
     except (AttributeError, TypeError, ValueError) as error:
         raise Unusable(f"[model '{name}'] {where}: {error}") from None
+    places = {"1": folder} | {each.name: each for each in folder.iterdir() if each.is_dir() and each.name.isdigit()}
     found: dict[int, Source] = {}
-    for each in (folder / name).iterdir():
-        if each.is_dir() and each.name.isdigit():
-            files = [each / file for file in ("model.plan", "model.onnx") if (each / file).exists()]
-            if files:
-                found[int(each.name)] = Source(name, each.name, files[0], chosen, profiles)
+    for version, place in places.items():
+        files = [place / file for file in ("model.plan", "model.onnx") if (place / file).exists()]
+        if files:
+            found[int(version)] = Source(name, version, files[0], chosen, profiles)
     if not found:
-        raise Unusable(f"[model '{name}'] {folder / name} has no VERSION/model.plan and no VERSION/model.onnx")
+        raise Unusable(f"[model '{name}'] {folder} has no VERSION/model.plan and no VERSION/model.onnx")
     wanted = [max(found)] if policy == "latest" else sorted(found) if policy == "all" else policy
     missing = [version for version in wanted if version not in found]
     if missing:
