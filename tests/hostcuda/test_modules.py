@@ -51,6 +51,93 @@ assert 0 < free <= total
     )
 
 
+@pytest.mark.parametrize("module", ["cuda.bindings.nvrtc", "cuda.nvrtc"])
+def test_programs_are_taken_and_compiling_says_what_is_missing(site: pathlib.Path, module: str) -> None:
+    run_code(
+        site,
+        f"import {module} as nvrtc\n"
+        """
+from cuda.bindings import driver
+ok = nvrtc.nvrtcResult.NVRTC_SUCCESS
+assert nvrtc.nvrtcVersion()[0] == ok and nvrtc.nvrtcGetSupportedArchs() == (ok, [])
+error, program = nvrtc.nvrtcCreateProgram(b"__global__ void f() {}", b"f.cu", 0, [], [])
+assert error == ok
+assert nvrtc.nvrtcCreateProgram("text", b"f.cu", 0, [], [])[0] == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_INPUT
+assert nvrtc.nvrtcCompileProgram(program, 2, [b"-one"])[0] == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_INPUT
+failed = nvrtc.nvrtcCompileProgram(program, 1, [b"--gpu-architecture=sm_90"])[0]
+assert failed == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION
+for room in (bytes, bytearray):
+    log = room(nvrtc.nvrtcGetProgramLogSize(program)[1])
+    assert nvrtc.nvrtcGetProgramLog(program, log) == (ok,)
+    assert log.startswith(b"f.cu: a kernel of CUDA cannot be compiled"), log
+assert b"its CPU" in nvrtc.nvrtcGetErrorString(failed)[1]
+assert nvrtc.nvrtcGetPTXSize(program)[0] == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_PROGRAM
+assert nvrtc.nvrtcDestroyProgram(program) == (ok,)
+assert nvrtc.nvrtcDestroyProgram(program)[0] == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_PROGRAM
+error, module = driver.cuModuleLoadData(b"")
+assert module is None and error == driver.CUresult.CUDA_ERROR_NOT_SUPPORTED
+assert b"cannot be compiled" in driver.cuGetErrorString(error)[1]
+""",
+    )
+
+
+@pytest.mark.parametrize("module", ["cuda.core", "cuda.core.experimental"])
+def test_devices_streams_and_buffers_of_the_core(site: pathlib.Path, module: str) -> None:
+    run_code(
+        site,
+        f"import {module} as core\n"
+        """
+import io
+import numpy as np
+from cuda.bindings import runtime as rt
+device = core.Device()
+device.set_current()
+assert core.system.num_devices == 1 and core.system.devices[0].name == device.name and device.name
+stream = device.create_stream(options=core.StreamOptions(nonblocking=True))
+assert int(stream) > 2 and device.create_stream(stream).handle == stream.handle == stream.__cuda_stream__()[1]
+x, y = np.random.default_rng(4).standard_normal(100).astype(np.float32), np.zeros(100, np.float32)
+buffer = device.allocate(x.nbytes, stream)
+start = stream.record(options=core.EventOptions(enable_timing=True))
+rt.cudaMemcpyAsync(buffer.handle, x, x.nbytes, rt.cudaMemcpyKind.cudaMemcpyHostToDevice, int(stream))
+other = buffer.copy_to(stream=stream)
+end = stream.record(options=core.EventOptions(enable_timing=True))
+end.sync()
+assert end.is_done and end - start >= 0
+rt.cudaMemcpy(y, other.handle, x.nbytes, rt.cudaMemcpyKind.cudaMemcpyDeviceToHost)
+assert np.array_equal(x, y) and other.size == x.nbytes
+try:
+    device.allocate(8).copy_to(other, stream=stream)
+    raise SystemExit("copied")
+except ValueError as error:
+    assert "8 bytes" in str(error)
+waiting = device.create_stream()
+waiting.wait(stream)
+waiting.sync()
+program, log = core.Program("__global__ void f() {}", "c++", core.ProgramOptions(arch="sm_90")), io.StringIO()
+for call in (lambda: program.compile("cubin", logs=log), lambda: core.launch(stream, core.LaunchConfig(), None)):
+    try:
+        call()
+        raise SystemExit("compiled")
+    except RuntimeError as error:
+        assert "cannot be compiled" in str(error)
+assert "cannot be compiled" in log.getvalue()
+other.close()
+buffer.close(stream)
+stream.close()
+try:
+    stream.sync()
+    raise SystemExit("the stream is gone")
+except RuntimeError as error:
+    assert "cudaErrorInvalidResourceHandle" in str(error)
+try:
+    core.Device(7)
+    raise SystemExit("there is a device 7")
+except ValueError:
+    pass
+""",
+    )
+
+
 def test_streams_events_and_graphs_of_the_runtime(site: pathlib.Path) -> None:
     run_code(
         site,

@@ -4,6 +4,7 @@ from enum import IntEnum
 from typing import Any
 
 from . import runtime
+from .nvrtc import REASON
 from .values import DRIVER_ATTRIBUTES, cudaError_t, cudaMemcpyKind
 
 
@@ -261,11 +262,30 @@ def cuEventDestroy(hEvent: Any) -> tuple[Any, ...]:
     return _said(runtime.cudaEventDestroy(hEvent))
 
 
+def _no_kernels(*arguments: Any) -> tuple[CUresult, None]:
+    """What modules and kernels are asked for: nothing here runs one, which the error's text says."""
+    return CUresult.CUDA_ERROR_NOT_SUPPORTED, None
+
+
+cuModuleLoad = cuModuleLoadData = cuModuleLoadDataEx = cuModuleGetFunction = cuModuleGetGlobal = _no_kernels
+cuLibraryLoadData = cuLibraryLoadFromFile = cuLibraryGetKernel = cuKernelGetFunction = _no_kernels
+
+
+def cuModuleUnload(hmod: Any) -> tuple[CUresult]:
+    return (CUresult.CUDA_ERROR_INVALID_HANDLE,)
+
+
+def cuLaunchKernel(f: Any, *arguments: Any) -> tuple[CUresult]:
+    return (CUresult.CUDA_ERROR_NOT_SUPPORTED,)
+
+
 def cuGetErrorName(error: CUresult) -> tuple[CUresult, bytes]:
     return CUresult.CUDA_SUCCESS, CUresult(error).name.encode()
 
 
 def cuGetErrorString(error: CUresult) -> tuple[CUresult, bytes]:
+    if error == CUresult.CUDA_ERROR_NOT_SUPPORTED:
+        return CUresult.CUDA_SUCCESS, f"not supported: {REASON}".encode()
     return CUresult.CUDA_SUCCESS, runtime.cudaGetErrorString(int(error))[1]
 
 

@@ -1,0 +1,3 @@
+"""The older name of cuda.bindings.nvrtc, whosever that is."""
+
+from cuda.bindings.nvrtc import *  # noqa: F403
