@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""`tenon serve` beside the same server around ONNX Runtime, on the loopback, in turns (figures: docs/SERVING.md).
+
+Per model: answers per second when as many requests wait as fit four batches, with and without batching; the 99th
+percentile of the delay at half of what ONNX Runtime's server gives; what a request costs beside the engine's run.
+`--soak SECONDS`: mixed shapes for so long instead, with the memory of the server.
+Needs the environment of `make serving-test`: PYTHONPATH=build/python build/serving-env/bin/python benchmarks/serving.py
+"""
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import functools
+import os
+import pathlib
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT / "tests" / "models"), str(ROOT / "tests" / "serving" / "server")]
+
+import hosted  # noqa: E402
+import load  # noqa: E402
+import numpy as np  # noqa: E402
+import plans  # noqa: E402
+import references  # noqa: E402
+import zoo  # noqa: E402
+
+BATCH, CONNECTIONS = 8, 32
+PEER = (sys.executable, str(ROOT / "benchmarks" / "serving_peer.py"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A model with the shapes that requests have, and what may be padded."""
+
+    model: zoo.Model
+    shapes: tuple[zoo.Shapes, ...]
+    config: str = ""
+
+    @property
+    def types(self) -> dict[str, str]:
+        return dict.fromkeys(self.shapes[0], "INT64" if self.model.kind == "text" else "FP32")
+
+    def requests(self) -> list[bytes]:
+        feeds = [references.inputs(self.model, shapes, 0) for shapes in self.shapes]
+        return [load.request("small", feed, self.types) for feed in feeds]
+
+
+def show(line: str) -> None:
+    print(line, flush=True)
+
+
+def text(length: int) -> zoo.Shapes:
+    return {"input_ids": (1, length), "attention_mask": (1, length)}
+
+
+def cases() -> dict[str, Case]:
+    bert = dataclasses.replace(
+        zoo.MODELS["bert_base"],
+        profile=tuple({name: (rows, length) for name in text(1)} for rows, length in ((1, 16), (4, 64), (BATCH, 128))),
+    )
+    lengths = np.random.default_rng(3).integers(16, 129, 64)
+    padded = "".join(f"[padding.{name}]\nvalue = 0\nstep = 16\n" for name in text(1))
+    image = zoo.MODELS["mobilenet_v2"]
+    return {
+        "mobilenet_v2": Case(image, (image.timed,)),
+        "bert_base": Case(bert, tuple(text(int(length)) for length in lengths), padded),
+    }
+
+
+def folder(name: str, case: Case, batch: int) -> pathlib.Path:
+    """What `tenon serve` gets; the plan is built once."""
+    place = ROOT / "build" / "serving" / f"{name}-{batch}"
+    place.mkdir(parents=True, exist_ok=True)
+    plan = place.parent / f"{name}.plan"
+    if not plan.exists():
+        plan.write_bytes(plans.build(case.model))
+    if not (place / "model.plan").exists():
+        os.link(plan, place / "model.plan")
+    wait = 2 if batch > 1 else 0
+    padding = case.config if batch > 1 else ""
+    (place / "config.toml").write_text(f"max_batch = {batch}\nmax_wait_ms = {wait}\n{padding}")
+    return place
+
+
+@contextlib.contextmanager
+def servers(name: str, case: Case, threads: int, batch: int) -> Iterator[dict[str, hosted.Running]]:
+    os.environ["TENON_THREADS"] = str(threads)
+    place = folder(name, case, batch)
+    peer = (*PEER, str(case.model.path), str(threads))
+    with (
+        hosted.Running(place, log=place / "log") as tenon,
+        hosted.Running(place, program=peer, log=place / "peer") as ort,
+    ):
+        yield {"tenon": tenon, "onnxruntime": ort}
+
+
+def in_turns(
+    found: dict[str, hosted.Running], rounds: int, measure: Callable[[hosted.Running], float]
+) -> dict[str, list[float]]:
+    numbers: dict[str, list[float]] = {label: [] for label in found}
+    for turn in range(rounds):
+        for label in list(found)[:: 1 if turn % 2 else -1]:
+            numbers[label].append(measure(found[label]))
+    return numbers
+
+
+def ratio(numbers: dict[str, list[float]]) -> float:
+    return statistics.median(a / b for a, b in zip(numbers["tenon"], numbers["onnxruntime"], strict=True))
+
+
+def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> float:
+    return asyncio.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
+
+
+def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> float:
+    """Milliseconds that 1 in 100 answers takes longer than."""
+    return 1e3 * float(np.quantile(asyncio.run(load.delays(server.port, requests, rate, seconds, 5)), 0.99))
+
+
+def told(numbers: dict[str, list[float]], best: Callable[[list[float]], float]) -> str:
+    words = ", ".join(f"{label} {best(each):.1f}" for label, each in numbers.items())
+    return f"{words} (ratio {ratio(numbers):.2f})"
+
+
+def measured(name: str, case: Case, asked: argparse.Namespace) -> None:
+    requests, throughput = case.requests(), {}
+    for batch in (1, BATCH):
+        with servers(name, case, asked.threads, batch) as found:
+            full = functools.partial(saturated, requests, asked.seconds)
+            throughput[batch] = in_turns(found, asked.rounds, full)
+            show(f"{name}, batches of {batch}: answers/s: {told(throughput[batch], max)}")
+            if batch == 1:
+                show(f"{name}, one connection: {alone(found['tenon'], requests)}")
+            rate = max(throughput[batch]["onnxruntime"]) / 2
+            delays = in_turns(found, asked.rounds, functools.partial(late, requests, 2 * asked.seconds, rate))
+            show(f"{name}, batches of {batch}: 99 % within ms, at {rate:.1f}/s: {told(delays, min)}")
+    for label in ("tenon", "onnxruntime"):
+        gain = max(throughput[BATCH][label]) / max(throughput[1][label])
+        show(f"{name}, {label}: batching gives {gain:.2f} times the answers")
+
+
+def alone(server: hosted.Running, requests: list[bytes], count: int = 100) -> str:
+    """What of a request's time is not the engine's run."""
+
+    async def asking() -> list[float]:
+        connection, clock, found = await load.Connection.to(server.port), asyncio.get_running_loop().time, []
+        for index in range(count):
+            begun = clock()
+            await connection.ask(requests[index % len(requests)])
+            found.append(clock() - begun)
+        return found
+
+    before = server.metric("tenon_run_seconds_total")
+    took = statistics.mean(asyncio.run(asking()))
+    run = (server.metric("tenon_run_seconds_total") - before) / count
+    return f"{1e3 * took:.2f} ms a request, {1e3 * run:.2f} ms of it the run"
+
+
+def soaked(case: Case, seconds: float, threads: int) -> None:
+    """Shapes of all kinds the whole time; the server's memory, each tenth of it."""
+    requests = []
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        rows, length = int(rng.integers(1, BATCH + 1)), int(rng.integers(16, 129))
+        feed = references.inputs(case.model, {name: (rows, length) for name in case.types}, 0)
+        requests.append(load.request("small", feed, case.types))
+    os.environ["TENON_THREADS"] = str(threads)
+    place = folder("soaked", case, BATCH)
+    with hosted.Running(place, log=place / "log") as server:
+        for part in range(10):
+            rate = asyncio.run(load.saturated(server.port, requests, 8, seconds / 10))
+            memory = server.metric("process_resident_memory_bytes") / 2**20
+            show(f"after {seconds * (part + 1) / 10:.0f} s: {rate:.1f} answers/s, {memory:.1f} MiB")
+        assert server.metric("tenon_failed_total") == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", help="default: all of mobilenet_v2, bert_base")
+    parser.add_argument("--seconds", type=float, default=8, help="of one measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2, help="of each engine")
+    parser.add_argument("--soak", type=float, metavar="SECONDS")
+    asked = parser.parse_args()
+    if asked.soak:
+        soaked(cases()["bert_base"], asked.soak, asked.threads)
+        return
+    for name in asked.models or cases():
+        measured(name, cases()[name], asked)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""tenon serve with ONNX Runtime in each lane: serving_peer.py MODEL.onnx THREADS, then options of tenon serve.
+
+All else is the same: protocol, queue, batches. The plan tells names, types and profiles.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import tenon.serving.pool
+from tenon.serving import __main__ as program
+from tenon.serving.lane import Lane
+from tenon.serving.ports import Profile
+
+
+class Peer(Lane):
+    model, threads = "", 0
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
+        self._session = onnxruntime.InferenceSession(self.model, options, providers=["CPUExecutionProvider"])
+
+    def run(self, profile: Profile, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        names = list(self._outputs)
+        return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
+
+
+if __name__ == "__main__":
+    Peer.model, Peer.threads = sys.argv[1], int(sys.argv[2])
+    del sys.argv[1:3]
+    tenon.serving.pool.Lane = Peer
+    sys.exit(program.main())
