@@ -18,12 +18,21 @@ struct FlagNote
     char const* consequence; //!< Instead of what was asked for, and why.
 };
 
-constexpr FlagNote kTypes[]{
-    {BuilderFlag::kFP16, "kFP16", ""},
-    {BuilderFlag::kBF16, "kBF16", ""},
-    {BuilderFlag::kFP8, "kFP8", ""},
-    {BuilderFlag::kINT4, "kINT4", ""},
-    {BuilderFlag::kFP4, "kFP4", ""},
+struct TypeFlag
+{
+    BuilderFlag flag;
+    char const* name;
+    DType type;
+    bool isRounded{false}; //!< Layers of float32 may be rounded to it as they are; others come of Quantize layers.
+};
+
+//! The first that is fast is taken: float16 has more digits than bfloat16.
+constexpr TypeFlag kTypes[]{
+    {BuilderFlag::kFP16, "kFP16", DType::kHALF, true},
+    {BuilderFlag::kBF16, "kBF16", DType::kBF16, true},
+    {BuilderFlag::kFP8, "kFP8", DType::kFP8},
+    {BuilderFlag::kINT4, "kINT4", DType::kINT4},
+    {BuilderFlag::kFP4, "kFP4", DType::kFP4},
 };
 
 //! Without them a build gives what nobody asked for: it fails.
@@ -116,27 +125,36 @@ Result<Done> checkDeviceTypes(Log const& log, BuilderConfig const& config)
     return Done{};
 }
 
-void warnOfTypes(Log const& log, BuilderConfig const& config)
+void warnOfTypes(Log const& log, BuilderConfig const& config, TypeSet fastTypes)
 {
     std::string names;
+    std::optional<DType> const narrow = narrowType(config, fastTypes);
     bool const isOffered = config.has(BuilderFlag::kFP16) || config.has(BuilderFlag::kBF16);
-    for (FlagNote const& each : kTypes)
-        if (config.has(each.flag))
+    for (TypeFlag const& each : kTypes)
+        if (config.has(each.flag) && narrow != each.type)
             names += (names.empty() ? "BuilderFlag::" : ", ") + std::string{each.name};
     if (!names.empty())
         log.warning(names
-            + ": in this release weakly typed layers compute in the types that the network gives them, or "
-              "in the precisions that they ask for under kOBEY_ or kPREFER_PRECISION_CONSTRAINTS"
+            + ": on this device weakly typed layers are not faster by it, and compute in the types that the network "
+              "gives them, or in the precisions that they ask for under kOBEY_ or kPREFER_PRECISION_CONSTRAINTS"
             + (isOffered ? "; only custom layers are offered the reduced ones" : ""));
 }
 } // namespace
 
-Result<Done> checkOptions(Log const& log, BuilderConfig const& config)
+std::optional<DType> narrowType(BuilderConfig const& config, TypeSet fastTypes)
+{
+    for (TypeFlag const& each : kTypes)
+        if (each.isRounded && config.has(each.flag) && fastTypes.has(each.type))
+            return each.type;
+    return std::nullopt;
+}
+
+Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet fastTypes)
 {
     TENON_TRY(checkKind(config));
     TENON_TRY(checkPluginLibraries(config));
     TENON_TRY(checkDeviceTypes(log, config));
-    warnOfTypes(log, config);
+    warnOfTypes(log, config, fastTypes);
     for (FlagNote const& each : kNotYet)
         if (config.has(each.flag))
             return errorOf(ErrorCode::kUNSUPPORTED_STATE, "BuilderFlag::{}: {}", each.name, each.consequence);

@@ -3,10 +3,16 @@
 #pragma once
 
 #include "api/build/builder_config.h"
+#include "base/type_set.h"
+
+#include <optional>
 
 namespace tenon::api
 {
 
-Result<Done> checkOptions(Log const& log, BuilderConfig const& config);
+//! `fastTypes`: those that the device multiplies faster than float32.
+Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet fastTypes);
+//! What weakly typed layers may round to by the configuration, where the device is faster with it.
+std::optional<DType> narrowType(BuilderConfig const& config, TypeSet fastTypes);
 
 } // namespace tenon::api

@@ -16,12 +16,14 @@
 #include "base/knobs.h"
 #include "base/step_role.h"
 #include "ir/replaceable.h"
+#include "passes/narrow_types.h"
 #include "passes/runner.h"
 #include "planner/planner.h"
 
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace tenon::api
 {
@@ -259,6 +261,27 @@ Result<Done> Builder::quantize(
     return Done{};
 }
 
+//! Where a weakly typed network may round to a type that the device is faster with.
+Result<Done> Builder::narrow(Network& network, BuilderConfig const& config, NetworkGraph& written)
+{
+    std::optional<DType> const type = narrowType(config, mDevice.target().rates.fastTypes);
+    if (!type || network.isStronglyTyped())
+        return Done{};
+    Log const& log = network.reporting().log();
+    OptimizeOptions cleaning;
+    cleaning.isPortableOnly = true; // A norm that is written out as arithmetic should be one layer first.
+    cleaning.fusion = switchOf(Knob::kFusion, true);
+    cleaning.log = &log;
+    TENON_TRY(optimize(written.graph, cleaning));
+    std::set<std::string, std::less<>> spared;
+    for (LayerBase const* layer : network.order())
+        if (layer->precisionIsSet() && static_cast<DType>(layer->getPrecision()) != *type)
+            spared.insert(layer->name());
+    size_t const count = narrowTypes(written.graph, {*type, [&](Node const& node) { return isNamed(node, spared); }});
+    log.info(fmt::format("{} layers compute in {}", count, nameOf(*type)));
+    return Done{};
+}
+
 Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, ProgressAdapter& progress)
 {
     auto const start = std::chrono::steady_clock::now();
@@ -268,7 +291,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     Result<Done> stream = isQueue(profileStream) ? mDevice.device->checkStream(profileStream) : Done{};
     if (!stream)
         return std::move(stream).error().in("profile stream");
-    TENON_TRY(checkOptions(log, config));
+    TENON_TRY(checkOptions(log, config, mDevice.target().rates.fastTypes));
     TENON_TRY(checkPrecisions(network, config));
     Target const target = mDevice.target();
     bool const isTimed = choosesByTime(mDevice, config);
@@ -283,6 +306,7 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         replaceable.emplace();
     NetworkGraph written = TENON_TRY(network.toGraph(request));
     TENON_TRY(quantize(network, config, request, written));
+    TENON_TRY(narrow(network, config, written));
     PlanOptions planning;
     if (replaceable)
         planning.source = TENON_TRY(takeSource(written));

@@ -81,6 +81,7 @@ class Builder final : public missing::Builder,
   private:
     Result<Done> quantize(
         Network& network, BuilderConfig const& config, GraphRequest const& given, NetworkGraph& written);
+    Result<Done> narrow(Network& network, BuilderConfig const& config, NetworkGraph& written);
     Result<Bytes> build(nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config);
     Result<Bytes> build(Network& network, BuilderConfig const& config, ProgressAdapter& progress);
 

@@ -25,15 +25,6 @@ namespace
 constexpr double kLargestStep{127.0};
 constexpr int32_t kNoAxis{-1};
 
-bool isNamed(Node const& node, std::set<std::string, std::less<>> const& names)
-{
-    if (names.empty())
-        return false;
-    std::vector<std::string> const origins = node.origins.names();
-    return names.contains(node.name)
-        || std::ranges::any_of(origins, [&](std::string const& origin) { return names.contains(origin); });
-}
-
 bool isReal(Graph const& graph, ValueId value)
 {
     return value != kNone && graph.typeOf(value).dtype == DType::kFLOAT;
@@ -202,6 +193,15 @@ class Quantizer
     std::set<std::string> mMissing;
 };
 } // namespace
+
+bool isNamed(Node const& node, std::set<std::string, std::less<>> const& names)
+{
+    if (names.empty())
+        return false;
+    std::vector<std::string> const origins = node.origins.names();
+    return names.contains(node.name)
+        || std::ranges::any_of(origins, [&](std::string const& origin) { return names.contains(origin); });
+}
 
 Scales scalesOf(Network& network)
 {

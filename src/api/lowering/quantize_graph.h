@@ -19,6 +19,8 @@ struct QuantizedLayers
     std::set<std::string, std::less<>> spared;
 };
 
+//! Whether the node has one of these layers in it.
+bool isNamed(Node const& node, std::set<std::string, std::less<>> const& names);
 //! Ranges that the user has set.
 Scales scalesOf(Network& network);
 //! Values whose ranges int8 needs: what convolutions and products with weights read, and what layers that are asked for

@@ -13,7 +13,7 @@ namespace tenon
 Backend cpuBackend();
 //! One device; an error where the machine lacks instructions that all kernels need.
 Result<int32_t> probeCpu();
-//! What plans for the CPU are made for; the same on every machine, as a plan runs on every x86-64.
+//! What plans for the CPU are made for: the same on every machine but for the types that are fast there.
 Target cpuTarget();
 //! The device "cpu".
 Device& cpuDevice();

@@ -1,0 +1,240 @@
+// narrowTypes: one walk in the order of the graph, a patch per layer; casts there and back are taken out by merge-casts.
+#include "passes/narrow_types.h"
+
+#include "base/cancellation.h"
+#include "base/half.h"
+#include "ir/patch.h"
+#include "ir/replaceable.h"
+#include "layers/activation.h"
+#include "layers/cast.h"
+#include "layers/concatenation.h"
+#include "layers/convolution.h"
+#include "layers/deconvolution.h"
+#include "layers/dequantize.h"
+#include "layers/element_wise.h"
+#include "layers/gather.h"
+#include "layers/identity.h"
+#include "layers/lrn.h"
+#include "layers/matrix_multiply.h"
+#include "layers/normalization.h"
+#include "layers/padding.h"
+#include "layers/parametric_relu.h"
+#include "layers/pooling.h"
+#include "layers/reduce.h"
+#include "layers/resize.h"
+#include "layers/scale.h"
+#include "layers/select.h"
+#include "layers/shuffle.h"
+#include "layers/slice.h"
+#include "layers/soft_max.h"
+#include "layers/squeeze.h"
+#include "layers/unary.h"
+#include "layers/unsqueeze.h"
+#include "passes/rule.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace tenon
+{
+
+namespace
+{
+using nvinfer1::ElementWiseOperation;
+using nvinfer1::ReduceOperation;
+using nvinfer1::UnaryOperation;
+
+//! Layers that give no larger and no finer numbers than they read.
+constexpr std::array kFollowers{Activation::kName, Concatenation::kName, Gather::kName, Identity::kName, LRN::kName,
+    Normalization::kName, Padding::kName, ParametricReLU::kName, Pooling::kName, Resize::kName, Scale::kName,
+    Select::kName, Shuffle::kName, Slice::kName, SoftMax::kName, Squeeze::kName, Unsqueeze::kName};
+
+bool isProduct(Layer const& layer) noexcept
+{
+    return as<Convolution>(layer) != nullptr || as<Deconvolution>(layer) != nullptr
+        || as<MatrixMultiply>(layer) != nullptr;
+}
+
+//! Exponentials, powers, quotients of nearly nothing and long sums leave the range of float16, or what it can tell
+//! apart.
+bool isTame(Node const& node) noexcept
+{
+    if (auto const* unary = as<Unary>(*node.layer))
+        return unary->operation == UnaryOperation::kABS || unary->operation == UnaryOperation::kNEG
+            || unary->operation == UnaryOperation::kERF || unary->operation == UnaryOperation::kSIN
+            || unary->operation == UnaryOperation::kCOS;
+    if (auto const* two = as<ElementWise>(*node.layer))
+    {
+        bool const isSquare = two->operation == ElementWiseOperation::kPROD && node.inputs.at(0) == node.inputs.at(1);
+        return !isSquare
+            && (two->operation == ElementWiseOperation::kSUM || two->operation == ElementWiseOperation::kSUB
+                || two->operation == ElementWiseOperation::kPROD || two->operation == ElementWiseOperation::kDIV
+                || two->operation == ElementWiseOperation::kMAX || two->operation == ElementWiseOperation::kMIN);
+    }
+    if (auto const* reduce = as<Reduce>(*node.layer))
+        return reduce->operation == ReduceOperation::kAVG || reduce->operation == ReduceOperation::kMAX
+            || reduce->operation == ReduceOperation::kMIN;
+    return std::ranges::find(kFollowers, node.layer->name()) != kFollowers.end();
+}
+
+//! Layers that only choose among their operands or add them: what is far out of range may as well be at its end.
+bool mayClamp(Layer const& layer) noexcept
+{
+    if (as<Select>(layer) != nullptr)
+        return true;
+    auto const* two = as<ElementWise>(layer);
+    return two != nullptr && two->operation != ElementWiseOperation::kPROD
+        && two->operation != ElementWiseOperation::kDIV;
+}
+
+double largestOf(DType type) noexcept
+{
+    return type == DType::kHALF ? 65504.0 : 0x1.FEp127;
+}
+
+double smallestOf(DType type) noexcept
+{
+    return type == DType::kHALF ? 0x1p-24 : 0x1p-133;
+}
+
+float const* floatsOf(Constant const& constant) noexcept
+{
+    return static_cast<float const*>(constant.data);
+}
+
+//! Whether the type has no number for an element but zero, or infinity where that makes a difference.
+bool isOutOfRange(Constant const& constant, DType type, bool isClamped)
+{
+    return std::any_of(floatsOf(constant), floatsOf(constant) + constant.count(), [&](float element) {
+        double const size = std::abs(static_cast<double>(element));
+        bool const isTooLarge = size > largestOf(type) && std::isfinite(element);
+        return (size > 0.0 && size < smallestOf(type)) || (isTooLarge && !isClamped);
+    });
+}
+
+//! Finite elements stay so.
+std::shared_ptr<Constant const> narrowed(Constant const& constant, DType type)
+{
+    auto const largest = static_cast<float>(largestOf(type));
+    std::vector<uint16_t> elements(static_cast<size_t>(constant.count()));
+    std::transform(floatsOf(constant), floatsOf(constant) + constant.count(), elements.begin(), [&](float element) {
+        float const given = std::isfinite(element) ? std::clamp(element, -largest, largest) : element;
+        return type == DType::kHALF ? floatToHalf(given) : floatToBfloat(given);
+    });
+    return makeConstant(type, constant.extents, elements.data());
+}
+
+class Narrower
+{
+  public:
+    Narrower(Graph& graph, NarrowRequest const& request)
+        : mGraph{graph},
+          mRequest{request}
+    {
+    }
+
+    size_t run()
+    {
+        std::vector<NodeId> const nodes{mGraph.order().begin(), mGraph.order().end()};
+        for (NodeId const id : nodes)
+        {
+            cancellationPoint();
+            if (mGraph.isAlive(id) && isNarrowed(mGraph.node(id)))
+                narrow(mGraph.node(id));
+        }
+        return mCount;
+    }
+
+  private:
+    bool isReal(ValueId value) const
+    {
+        return value != kNone && mGraph.typeOf(value).dtype == DType::kFLOAT;
+    }
+
+    //! What a cast has made float32 of; kNone: the value has float32's digits.
+    ValueId narrowFormOf(ValueId value) const
+    {
+        Node const* const cast = mGraph.producerOf<Cast>(value);
+        bool const isWidened = cast != nullptr && mGraph.typeOf(cast->input(0)).dtype == mRequest.type;
+        return isWidened ? cast->input(0) : kNone;
+    }
+
+    bool isNarrowed(Node const& node) const
+    {
+        auto const isFloat = [&](ValueId value) { return isReal(value); };
+        if (!node.layer->bodies().empty() || !std::ranges::all_of(node.outputs, isFloat)
+            || std::ranges::none_of(node.inputs, isFloat) || (mRequest.spares && mRequest.spares(node)))
+            return false;
+        if (isProduct(*node.layer))
+            return mGraph.producerOf<Dequantize>(node.input(0)) == nullptr // It becomes a product of int8.
+                && (node.input(1) == kNone || mGraph.producerOf<Dequantize>(node.input(1)) == nullptr);
+        return isTame(node) && follows(node);
+    }
+
+    //! Some operand comes from a narrowed layer, and all constants keep what they mean.
+    bool follows(Node const& node) const
+    {
+        bool hasNarrow{false};
+        for (ValueId const value : node.inputs)
+        {
+            if (!isReal(value))
+                continue;
+            hasNarrow = hasNarrow || narrowFormOf(value) != kNone;
+            if (Constant const* const constant = mGraph.constantOf(value); constant != nullptr
+                && !isReplaceable(*constant) // A refit may bring any numbers.
+                && isOutOfRange(*constant, mRequest.type, mayClamp(*node.layer)))
+                return false;
+        }
+        return hasNarrow;
+    }
+
+    ValueId operand(Patch& patch, Node const& node, ValueId value)
+    {
+        if (ValueId const narrow = narrowFormOf(value); narrow != kNone)
+            return narrow;
+        if (Constant const* const constant = mGraph.constantOf(value); constant != nullptr && !isReplaceable(*constant))
+        {
+            auto const [known, isNew] = mConstants.try_emplace(value, kNone);
+            if (isNew)
+                known->second = mGraph.addConstant(mGraph.value(value).name, narrowed(*constant, mRequest.type));
+            return known->second;
+        }
+        if (mayClamp(*node.layer)) // Masks are the lowest number of float32.
+        {
+            auto const most = static_cast<float>(largestOf(mRequest.type));
+            value = patch.add(
+                Activation{.activationType = nvinfer1::ActivationType::kCLIP, .alpha = -most, .beta = most}, {value});
+        }
+        return patch.add(Cast{mRequest.type}, {value});
+    }
+
+    //! A layer that does not take the type stays as it is.
+    void narrow(Node const& node)
+    {
+        Patch patch{mGraph, node};
+        std::vector<ValueId> inputs = node.inputs;
+        for (ValueId& value : inputs)
+            if (isReal(value))
+                value = operand(patch, node, value);
+        ValueId const made = patch.add(node.layer, std::move(inputs), node.outputs.size());
+        for (size_t i = 0; i < node.outputs.size(); ++i)
+            patch.replace(node.outputs[i], patch.add(Cast{DType::kFLOAT}, {Patch::outputOf(made, i)}));
+        if (applyPatch(mGraph, patch))
+            ++mCount;
+    }
+
+    Graph& mGraph;
+    NarrowRequest const& mRequest;
+    std::map<ValueId, ValueId> mConstants;
+    size_t mCount{0};
+};
+} // namespace
+
+size_t narrowTypes(Graph& graph, NarrowRequest const& request)
+{
+    return Narrower{graph, request}.run();
+}
+
+} // namespace tenon

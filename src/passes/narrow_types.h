@@ -1,0 +1,23 @@
+// narrowTypes: layers of float32 that a build may round to a narrower type, because the device is faster with it.
+#pragma once
+
+#include "ir/graph.h"
+
+#include <functional>
+
+namespace tenon
+{
+
+struct NarrowRequest
+{
+    DType type{DType::kHALF}; //!< float16 or bfloat16.
+    //! Layers that stay as they are; null: none.
+    std::function<bool(Node const&)> spares;
+};
+
+//! Convolutions and products of float32 read and write the type, and so do layers behind them that stay within its range.
+//! Casts stand where the two types meet; types of the graph's inputs and outputs stay. Answers with the number of
+//! layers.
+size_t narrowTypes(Graph& graph, NarrowRequest const& request);
+
+} // namespace tenon

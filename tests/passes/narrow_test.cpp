@@ -1,0 +1,125 @@
+// What becomes float16 or bfloat16 in a network of float32 that may be rounded.
+#include "ir/text.h"
+#include "ir/verify.h"
+#include "passes/narrow_types.h"
+#include "passes/rewrite.h"
+#include "passes/runner.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::test
+{
+
+namespace
+{
+//! Narrows the graph and cleans it up; the text without names.
+std::string narrowed(std::string_view before, NarrowRequest const& request = {})
+{
+    Graph graph = parsed(before);
+    static_cast<void>(narrowTypes(graph, request));
+    OptimizeOptions cleaning;
+    cleaning.isPortableOnly = true;
+    EXPECT_TRUE(optimize(graph, cleaning));
+    Result<Done> const sound = verify(graph);
+    EXPECT_TRUE(sound) << sound.error().message;
+    return print(graph, {.types = false, .names = false});
+}
+} // namespace
+
+TEST(Narrow, productsAndWhatFollowsThemWithCastsAtTheBorder)
+{
+    EXPECT_EQ(narrowed(R"(
+input %x : float32[N,4,8,8]
+const %w : float32[4,4,1,1] = random(1)
+%c = Convolution(%x, %w) {NbOutputMaps=4, KernelSizeNd=(1,1)}
+%r = Activation(%c) {ActivationType=0}
+%p = Pooling(%r) {WindowSizeNd=(2,2), StrideNd=(2,2)}
+output %p
+)"),
+        normalForm(R"(
+input %x : float32[N,4,8,8]
+const %w : float16[4,4,1,1] = random(1)
+%h = Cast(%x) {ToType=1}
+%c = Convolution(%h, %w) {NbOutputMaps=4, KernelSizeNd=(1,1)}
+%r = Activation(%c) {ActivationType=0}
+%p = Pooling(%r) {WindowSizeNd=(2,2), StrideNd=(2,2)}
+%y = Cast(%p) {ToType=0}
+output %y
+)"));
+}
+
+TEST(Narrow, whatNoProductFeedsStays)
+{
+    constexpr std::string_view kText{R"(
+input %x : float32[N,4]
+input %y : float32[N,4]
+%s = ElementWise(%x, %y) {Operation=0}
+%r = Activation(%s) {ActivationType=1}
+output %r
+)"};
+    EXPECT_EQ(narrowed(kText), normalForm(kText));
+}
+
+TEST(Narrow, exponentialsPowersAndSquaresStayInFloat32)
+{
+    for (std::string const layer : {"Unary(%m) {Operation=0}", "ElementWise(%m, %m) {Operation=1}",
+             "ElementWise(%m, %m) {Operation=6}", "Reduce(%m) {Operation=0, ReduceAxes=2, KeepDimensions=true}"})
+    {
+        std::string const head{"input %x : float32[N,4]\nconst %w : float32[4,6] = random(1)\n"};
+        Graph graph = parsed(head + "%m = MatrixMultiply(%x, %w)\n%e = " + layer + "\noutput %e\n");
+        EXPECT_EQ(narrowTypes(graph, {}), 1U) << layer; // The product alone.
+        EXPECT_EQ(graph.typeOf(graph.outputs()[0].value).dtype, DType::kFLOAT);
+        EXPECT_NE(graph.producerOf(graph.outputs()[0].value)->layer->name(), "Cast") << layer;
+    }
+}
+
+TEST(Narrow, constantsKeepWhatTheyMean)
+{
+    auto const count = [](std::string const& layer, std::string const& value) {
+        Graph graph = parsed("input %x : float32[N,4]\nconst %w : float32[4,4] = random(1)\nconst %k : float32[1,1] = "
+            + value + "\n%m = MatrixMultiply(%x, %w)\n%e = " + layer + "\noutput %e\n");
+        return narrowTypes(graph, {});
+    };
+    EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "0.5"), 2U);
+    EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "1e-9"), 1U);    // It would be nothing.
+    EXPECT_EQ(count("ElementWise(%m, %k) {Operation=1}", "100000"), 1U);  // It would be infinity.
+    EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "-3.4e38"), 2U); // A mask: the lowest number does.
+}
+
+TEST(Narrow, masksOfTheLowestNumberStayFinite)
+{
+    Graph graph = parsed(R"(
+input %x : float32[N,4]
+input %mask : float32[N,4]
+const %w : float32[4,4] = random(1)
+%m = MatrixMultiply(%x, %w)
+%s = ElementWise(%m, %mask) {Operation=0}
+%y = SoftMax(%s) {Axes=2}
+output %y
+)");
+    EXPECT_EQ(narrowTypes(graph, {}), 3U);
+    std::string const text = print(graph, {.types = false, .names = false});
+    EXPECT_NE(text.find("-65504"), std::string::npos) << text;
+}
+
+TEST(Narrow, sparedLayersAndInt8ProductsStay)
+{
+    constexpr std::string_view kText{R"(
+input %x : float32[N,4]
+const %w : float32[4,4] = random(1)
+const %s : float32[] = 0.1
+%q = Quantize(%x, %s)
+%d = Dequantize(%q, %s)
+%m = MatrixMultiply(%d, %w)
+%n = MatrixMultiply(%x, %w)
+%y = ElementWise(%m, %n) {Operation=0}
+output %y
+)"};
+    Graph graph = parsed(kText);
+    EXPECT_EQ(narrowTypes(graph, {}), 2U); // The second product and the sum.
+    Graph spared = parsed(kText);
+    EXPECT_EQ(
+        narrowTypes(spared, {.spares = [](Node const& node) { return node.layer->name() == "MatrixMultiply"; }}), 0U);
+}
+
+} // namespace tenon::test
