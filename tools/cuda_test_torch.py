@@ -12,6 +12,14 @@ import torch.nn.functional as F
 
 CALLS = 20
 CONVOLUTIONS = [(64, 64, 3, 56), (64, 256, 1, 56), (512, 128, 1, 28), (256, 256, 3, 14), (512, 2048, 1, 7)]
+DEPTHWISE = [
+    (32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 3, 1), (192, 28, 3, 1), (384, 14, 3, 1), (576, 14, 3, 1),
+    (960, 7, 3, 1), (480, 14, 5, 1), (1152, 7, 5, 1),
+]  # fmt: skip
+ATTENTIONS = [
+    (1, 12, 128, 64), (32, 12, 128, 64), (1, 16, 384, 64), (32, 16, 384, 64), (1, 12, 197, 64), (64, 12, 197, 64),
+    (1, 32, 2048, 128),
+]  # fmt: skip
 PRODUCTS = [(128, 768, 768), (128, 3072, 768), (1024, 1024, 1024), (4096, 768, 3072), (12288, 3072, 1024)]
 
 
@@ -37,6 +45,8 @@ def device_time(call) -> float:
 
 
 def main() -> None:
+    torch.backends.cudnn.benchmark = True
+
     def random(*extents: int, dtype: torch.dtype = torch.float16) -> torch.Tensor:
         return torch.randn(*extents, device="cuda", dtype=dtype)
 
@@ -62,6 +72,23 @@ def main() -> None:
             kernel = random(outputs, inputs, window, window).to(memory_format=torch.channels_last)
             name = f"convolution {inputs}-{outputs} {window}x{window} {extent} b{batch} f16"
             calls[name] = functools.partial(F.conv2d, image, kernel, random(outputs), padding=window // 2)
+    for batch in (1, 128):
+        rows = [("depthwise", c, c, size, window, stride) for c, size, window, stride in DEPTHWISE]
+        rows += [("first convolution", 3, 64, 224, 7, 2), ("first convolution", 3, 32, 224, 3, 2)]
+        for kind, inputs, outputs, size, window, stride in rows:
+            groups = inputs if kind == "depthwise" else 1
+            image = random(batch, inputs, size, size).to(memory_format=torch.channels_last)
+            kernel = random(outputs, inputs // groups, window, window).to(memory_format=torch.channels_last)
+            name = f"{kind} {inputs}-{outputs} {size} {window}x{window}/{stride} b{batch} f16"
+            calls[name] = functools.partial(
+                torch.cudnn_convolution_relu, image, kernel, random(outputs), [stride] * 2, [window // 2] * 2,
+                [1, 1], groups
+            )  # fmt: skip
+    for shape in ATTENTIONS:
+        q, k, v = random(*shape), random(*shape), random(*shape)
+        calls["attention " + "x".join(map(str, shape)) + " f16"] = functools.partial(
+            F.scaled_dot_product_attention, q, k, v, scale=0.125
+        )
     print(json.dumps({name: device_time(call) for name, call in calls.items()}))
 
 

@@ -55,6 +55,32 @@ T __shfl_xor_sync(unsigned, T value, int distance)
     return other;
 }
 
+template <typename T>
+T __shfl_sync(unsigned, T value, int lane)
+{
+    static T slots[1024];
+    slots[threadIdx.x] = value;
+    __syncthreads();
+    T const other = slots[threadIdx.x / 32 * 32 + static_cast<unsigned>(lane)];
+    __syncthreads();
+    return other;
+}
+
+//! Threads run one after the other.
+inline unsigned atomicAdd(unsigned* at, unsigned value)
+{
+    unsigned const before = *at;
+    *at += value;
+    return before;
+}
+
+inline unsigned atomicMin(unsigned* at, unsigned value)
+{
+    unsigned const before = *at;
+    *at = value < before ? value : before;
+    return before;
+}
+
 #define TENON_KERNEL(name, Params)                                                                                     \
     static void name##Body(Params const& p);                                                                           \
     extern "C" __attribute__((visibility("default"))) unsigned long name##Bytes = sizeof(Params);                      \

@@ -47,7 +47,7 @@ bool hasBarriers(std::string const& source)
 {
     size_t const own = source.find("// ---- kernel");
     std::string const text = own == std::string::npos ? source : source.substr(own);
-    for (char const* const word : {"__syncthreads", "blockSum", "blockMax", "blockMin", "blockProduct", "blockJoin"})
+    for (char const* const word : {"__syncthreads", "__shfl", "blockJoin", "warpJoin"})
         if (text.find(word) != std::string::npos)
             return true;
     return false;

@@ -1,0 +1,120 @@
+// Gather, transposes and resize against the reference: every mode, type and layout that kernels take.
+#include "backends/kernel_case.h"
+#include "layers/gather.h"
+#include "layers/resize.h"
+#include "layers/shuffle.h"
+
+namespace tenon::test
+{
+
+namespace
+{
+//! Some from the end and, where `areAllInside` is false, some out of bounds.
+HostTensor positionsIn(std::vector<int64_t> extents, int64_t extent, DType type, bool areAllInside = false)
+{
+    HostTensor tensor{type, std::move(extents)};
+    HostTensor const random = randomTensor(tensor.extents, areAllInside ? 0.0 : -1.2, areAllInside ? 0.999 : 1.2);
+    for (int64_t i = 0; i < tensor.count(); ++i)
+        tensor.setInteger(i, static_cast<int64_t>(random.real(i) * static_cast<double>(extent)));
+    return tensor;
+}
+
+nvinfer1::Dims extentsAsDims(std::vector<int64_t> const& values)
+{
+    nvinfer1::Dims dims{};
+    dims.nbDims = static_cast<int32_t>(values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+        dims.d[i] = values[i];
+    return dims;
+}
+} // namespace
+
+TEST(Gathers, slicesOfEveryAxis)
+{
+    using nvinfer1::GatherMode;
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT64, DType::kBOOL})
+        for (DType const index : {DType::kINT32, DType::kINT64})
+            for (int32_t const axis : {0, 1, 2})
+            {
+                HostTensor const data = randomTensor({5, 7, 16}, 0.0, 90.0, type);
+                int64_t const extent = data.extents[static_cast<size_t>(axis)];
+                expectKernels(Gather{axis, 0, GatherMode::kDEFAULT},
+                    {input(data), input(positionsIn({3, 4}, extent, index))}, "rows");
+                expectKernels(Gather{axis, 0, GatherMode::kDEFAULT},
+                    {weight(data), input(positionsIn({}, extent, index))}, "rows");
+            }
+    expectKernels(Gather{1, 1, GatherMode::kDEFAULT},
+        {input(randomTensor({3, 9, 5})), input(positionsIn({3, 6}, 9, DType::kINT32))}, "rows");
+}
+
+TEST(Gathers, elementsAndPositions)
+{
+    using nvinfer1::GatherMode;
+    for (DType const type : {DType::kFLOAT, DType::kINT32})
+    {
+        expectKernels(Gather{1, 0, GatherMode::kELEMENT},
+            {input(randomTensor({5, 7, 6}, -9.0, 9.0, type)), input(positionsIn({4, 11, 6}, 7, DType::kINT64))},
+            "rows");
+        expectKernels(Gather{0, 0, GatherMode::kND},
+            {input(randomTensor({5, 5, 8}, -9.0, 9.0, type)), input(positionsIn({3, 4, 2}, 5, DType::kINT32))}, "rows");
+        expectKernels(Gather{0, 1, GatherMode::kND},
+            {input(randomTensor({3, 6, 6, 3}, -9.0, 9.0, type)), input(positionsIn({3, 5, 2}, 6, DType::kINT64))},
+            "rows");
+    }
+}
+
+//! Of every element size, within and beyond the tiles in which devices turn matrices.
+TEST(Transposes, matricesAndMoreAxes)
+{
+    struct Case
+    {
+        std::vector<int64_t> extents;
+        std::vector<int32_t> order;
+    };
+    for (DType const type : {DType::kFLOAT, DType::kINT8, DType::kINT64})
+        for (Case const& each : std::vector<Case>{{{3, 40, 70}, {0, 2, 1}}, {{33, 5, 64}, {2, 1, 0}},
+                 {{2, 8, 9, 16}, {0, 2, 1, 3}}, {{2, 9, 8, 33}, {0, 3, 1, 2}}, {{64, 3}, {1, 0}}})
+        {
+            Shuffle layer;
+            for (size_t i = 0; i < each.order.size(); ++i)
+                layer.firstTranspose[i] = each.order[i];
+            expectKernels(layer, {input(randomTensor(each.extents, -99.0, 99.0, type))}, "copy");
+        }
+}
+
+TEST(Resizes, modesAndTransformations)
+{
+    using nvinfer1::InterpolationMode;
+    using Transformation = nvinfer1::ResizeCoordinateTransformation;
+    for (InterpolationMode const mode :
+        {InterpolationMode::kNEAREST, InterpolationMode::kLINEAR, InterpolationMode::kCUBIC})
+        for (Transformation const transformation :
+            {Transformation::kALIGN_CORNERS, Transformation::kASYMMETRIC, Transformation::kHALF_PIXEL})
+            for (std::vector<int64_t> const& extents :
+                std::vector<std::vector<int64_t>>{{2, 16, 9, 11}, {2, 16, 3, 4}, {2, 5, 6, 14}})
+            {
+                SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(mode), static_cast<int>(transformation)));
+                Resize layer;
+                layer.outputDimensions = extentsAsDims(extents);
+                layer.resizeMode = mode;
+                layer.coordinateTransformation = transformation;
+                expectKernels(layer, {input(randomTensor({2, extents[1], 6, 7}))}, "spatial", {1e-5, 1e-4});
+            }
+}
+
+TEST(Resizes, scalesTypesAndRanks)
+{
+    Resize layer;
+    layer.scales = {1.0F, 1.0F, 2.0F, 1.5F};
+    for (DType const type : {DType::kINT8, DType::kINT32, DType::kINT64, DType::kBOOL})
+        expectKernels(layer, {input(randomTensor({1, 3, 5, 6}, 0.0, 99.0, type))}, "spatial");
+    layer.scales = {1.0F, 1.0F, 1.1F};
+    layer.resizeMode = nvinfer1::InterpolationMode::kLINEAR;
+    expectKernels(layer, {input(randomTensor({2, 4, 3}))}, "spatial");
+    layer.scales = {1.0F, 1.0F, 2.0F, 0.5F, 3.0F};
+    layer.resizeMode = nvinfer1::InterpolationMode::kCUBIC;
+    layer.excludeOutside = true;
+    expectKernels(layer, {input(randomTensor({1, 8, 3, 6, 4}))}, "spatial");
+}
+
+} // namespace tenon::test
