@@ -30,7 +30,9 @@ SANITIZED += test_layers test_passes test_planner test_onnx test_soak test_verif
 SANITIZED_PYTHON := tests/python tests/onnx tests/hostrt tests/hostcuda tests/cli tests/models
 endif
 
-SERVING := python/serving_distribution/requirements-test.txt
+# What the tests of servers need: SHORT=1 leaves out Ray and the example's, and runs the faults of callers only.
+SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $(SHORT),,-ray.txt))
+SERVING_TESTS := $(if $(SHORT),"tests/serving/server/test_faults.py","tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray)
 
 .PHONY: help setup configure libraries program build demo models clean format
 .PHONY: test serving-test onnx-report cuda-test check random sanitize sanitize-threads soak
@@ -70,12 +72,12 @@ test: build models ## Run all tests.
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(PYTHON) -m pytest -q -n $(JOBS) --maxprocesses 4 --dist loadfile tests
 
-serving-test: program ## The tests of servers, in an environment with KServe, Ray and Triton's client (build/serving-env).
-	@cmp -s $(SERVING) $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
-	    $(BUILD)/serving-env/bin/pip install -q -r $(SERVING) && cp $(SERVING) $(BUILD)/serving-env/ready; }
-	@export PYTHONPATH=$(abspath $(BUILD))/python; \
-	    for part in "tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray; do \
-	        $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
+serving-test: program ## The tests of servers, in an environment with KServe, Ray and Triton's client (build/serving-env): SHORT=1 for faults.
+	@cat $(SERVING) | cmp -s - $(BUILD)/serving-env/ready || { $(PYTHON) -m venv $(BUILD)/serving-env && \
+	    $(BUILD)/serving-env/bin/pip install -q --no-compile $(addprefix -r ,$(SERVING)) && \
+	    cat $(SERVING) > $(BUILD)/serving-env/ready; }
+	@export PYTHONPATH=$(abspath $(BUILD))/python; for part in $(SERVING_TESTS); do \
+	    timeout $(if $(SHORT),600,3600) $(BUILD)/serving-env/bin/python -m pytest -q $$part || exit 1; done
 
 onnx-report: program ## Which ONNX operators pass the onnx package's tests, into docs/ONNX.md.
 	@PYTHONPATH=$(BUILD)/python $(PYTHON) tests/onnx/report.py

@@ -1,6 +1,7 @@
 """Faults of callers and of the machine: nothing that was accepted is lost, nobody is let in, and messages say why."""
 
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import pathlib
@@ -14,6 +15,7 @@ import grpc
 import hosted
 import numpy as np
 import pytest
+import tensorrt as trt
 import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
@@ -54,6 +56,69 @@ def test_a_client_that_is_gone_is_taken_out_of_the_queue(plan: pathlib.Path) -> 
             server.wait_for("tenon_waiting", 0)
         assert server.metric("tenon_runs_total") == 0
         assert server.infer([ONE])[0] == 200
+
+
+def test_a_client_that_never_reads_its_answers_keeps_nobody_waiting(plan: pathlib.Path) -> None:
+    """Its answers fill the system's buffers, and then the connection's; after SIGTERM it has the time of --grace."""
+    rows = {"name": "x", "datatype": "FP32", "shape": [16, 8], "data": [0.1] * 128}
+    body = json.dumps({"inputs": [rows]}).encode()
+    with hosted.Running(plan, "--grace", "1") as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as deaf:
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            deaf.settimeout(2)
+            with contextlib.suppress(TimeoutError):
+                for _ in range(100_000):
+                    deaf.sendall(head(len(body)) + body)
+            until, before, answered = time.monotonic() + hosted.PATIENCE, -1.0, 0.0
+            while answered != before:  # Until its answers are taken no more.
+                assert time.monotonic() < until
+                time.sleep(1)
+                before, answered = answered, server.metric("tenon_answered_total")
+            assert server.infer([ONE])[0] == 200 and call(server).shape == (1, 4)
+            assert server.metric("tenon_answered_total") == answered + 2
+            assert server.stop()[0] == 0
+
+
+def test_a_stream_that_is_broken_off_leaves_the_queue(plan: pathlib.Path) -> None:
+    with hosted.Running(plan, *SLOW) as server:
+        with triton_grpc.InferenceServerClient(f"127.0.0.1:{server.grpc_port}") as client:
+            tensor = triton_grpc.InferInput("x", [1, 8], "FP32")
+            tensor.set_data_from_numpy(np.ones((1, 8), np.float32))
+            client.start_stream(callback=lambda result, error: None)
+            client.async_stream_infer("small", [tensor])
+            server.wait_for("tenon_waiting", 1)
+            client.stop_stream(cancel_requests=True)
+            server.wait_for("tenon_waiting", 0)
+        assert server.metric("tenon_runs_total") == 0 and call(server).shape == (1, 4)
+
+
+def reshaping_plan(path: pathlib.Path) -> pathlib.Path:
+    """y = x in the shape that the caller says, which may be none of as many elements."""
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network, config = builder.create_network(), builder.create_builder_config()
+    layer = network.add_shuffle(network.add_input("x", trt.float32, (12,)))
+    layer.set_input(1, network.add_input("shape", trt.int64, (2,)))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    profile = builder.create_optimization_profile()
+    profile.set_shape_input("shape", (1, 1), (3, 4), (12, 12))
+    config.add_optimization_profile(profile)
+    path.write_bytes(builder.build_serialized_network(network, config))
+    return path
+
+
+def test_a_run_that_fails_is_an_error_of_the_server_with_the_engines_words(tmp_path: pathlib.Path) -> None:
+    x = {"name": "x", "datatype": "FP32", "shape": [12], "data": list(range(12))}
+    with hosted.Running(reshaping_plan(tmp_path / "small.plan")) as server:
+        for shape, status in (([3, 4], 200), ([5, 3], 500), ([2, 6], 200)):
+            found, answer = server.infer([x, {"name": "shape", "datatype": "INT64", "shape": [2], "data": shape}])
+            assert found == status, answer
+            if status == 200:
+                assert answer["outputs"][0]["shape"] == shape and answer["outputs"][0]["data"] == x["data"]
+            else:
+                assert answer["error"].startswith("[model 'small'] ") and "15" in answer["error"], answer
+        assert server.metric("tenon_failed_total") == 1 and server.metric("tenon_answered_total") == 2
 
 
 def test_a_client_that_vanishes_with_a_reset_does_no_harm(plan: pathlib.Path) -> None:
