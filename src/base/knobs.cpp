@@ -42,6 +42,8 @@ constexpr std::array kKnobs{
         "estimate time"},
     KnobInfo{Knob::kCheckIndices, "TENON_CHECK_INDICES", "switch", "off",
         "Every run warns of indices of Gather layers that are out of range, which give 0 in silence otherwise."},
+    KnobInfo{Knob::kGraphs, "TENON_GRAPHS", "switch", "on",
+        "Runs on a GPU that come again for the same shapes and addresses are CUDA graphs; off: kernel after kernel."},
 };
 
 struct Values

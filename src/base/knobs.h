@@ -25,6 +25,7 @@ enum class Knob : uint8_t
     kFusion,
     kTactics,
     kCheckIndices,
+    kGraphs,
 };
 
 struct KnobInfo

@@ -4,6 +4,7 @@
 #include "runtime/context_state.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tenon
 {
@@ -17,21 +18,59 @@ Frames::Frames(ContextState& context)
 std::shared_ptr<Frame> Frames::takeFree(ContinueCheck const* mayContinue)
 {
     constexpr size_t kLimit{1024};
-    constexpr ptrdiff_t kMaxIdle{64};
-    auto const isIdle = [](auto const& each) { return !each->isUnderWay(); };
-    if (auto const found = std::ranges::find_if(mAll, isIdle); found != mAll.end())
+    constexpr size_t kIdle{64}; //!< Those that a burst of runs leaves behind keep all that their shapes need.
+    constexpr size_t kAsked{4};
+    size_t found = findIdle(std::min(kAsked, mAll.size()));
+    if (found == mAll.size() && mAll.size() >= kIdle && std::has_single_bit(mAll.size())) // Not for each run.
+        found = findIdle(mAll.size());
+    if (found < mAll.size())
     {
-        std::shared_ptr<Frame> frame = *found;
+        if (mAll.size() > kIdle && !at(mAll.size() - 1).isUnderWay())
+            dropIdle(kIdle, found);
+        std::shared_ptr<Frame> frame = takeAt(found);
         frame->settle();
-        // Those that a burst of runs leaves behind keep all that their shapes need.
-        if (mAll.size() > asSize(kMaxIdle) && std::ranges::count_if(mAll, isIdle) > kMaxIdle)
-            std::erase_if(mAll, [&](auto const& each) { return each != frame && isIdle(each); });
         return frame;
     }
     if (mAll.size() < kLimit || mContext.engine.device().isWorking())
-        return mAll.emplace_back(std::make_shared<Frame>(mContext));
-    std::rotate(mAll.begin(), mAll.begin() + 1, mAll.end()); // The first has been under way for longest.
-    return mAll.back()->wait(mayContinue) ? mAll.back() : nullptr;
+    {
+        auto frame = std::make_shared<Frame>(mContext);
+        mAll.insert(mAll.begin() + static_cast<ptrdiff_t>(mOldest), frame);
+        ++mOldest;
+        return frame;
+    }
+    return at(0).wait(mayContinue) ? takeAt(0) : nullptr;
+}
+
+//! Among the first `count`, from the one that was taken longest ago; mAll.size(): none. Work of one stream ends in
+//! order, and a question may be a call of a driver's: of neighbours on one stream the first is asked.
+size_t Frames::findIdle(size_t count) const
+{
+    for (size_t i = 0; i < count; ++i)
+        if ((i == 0 || at(i).stream != at(i - 1).stream) && !at(i).isUnderWay())
+            return i;
+    return mAll.size();
+}
+
+std::shared_ptr<Frame> Frames::takeAt(size_t i)
+{
+    auto const place = [&](size_t each) -> std::shared_ptr<Frame>& { return mAll[(mOldest + each) % mAll.size()]; };
+    for (; i > 0; --i)
+        std::swap(place(i), place(i - 1));
+    std::shared_ptr<Frame> frame = place(0);
+    mOldest = (mOldest + 1) % mAll.size(); // It is the last one now.
+    return frame;
+}
+
+//! All but so many, and but the one at `kept`, which is the first then.
+void Frames::dropIdle(size_t count, size_t& kept)
+{
+    std::rotate(mAll.begin(), mAll.begin() + static_cast<ptrdiff_t>(mOldest), mAll.end());
+    mOldest = 0;
+    Frame const* const frame = mAll[kept].get();
+    auto const isIdle = [](auto const& each) { return !each->isUnderWay(); };
+    if (std::ranges::count_if(mAll, isIdle) > static_cast<ptrdiff_t>(count))
+        std::erase_if(mAll, [&](auto const& each) { return each.get() != frame && isIdle(each); });
+    kept = static_cast<size_t>(std::ranges::find(mAll, frame, &std::shared_ptr<Frame>::get) - mAll.begin());
 }
 
 std::shared_ptr<Frame> Frames::takeRecording()

@@ -51,8 +51,18 @@ class Frames
     }
 
   private:
+    //! The i-th, from the one that was taken longest ago.
+    Frame& at(size_t i) const
+    {
+        return *mAll[(mOldest + i) % mAll.size()];
+    }
+    size_t findIdle(size_t count) const;
+    std::shared_ptr<Frame> takeAt(size_t i);
+    void dropIdle(size_t count, size_t& kept);
+
     ContextState& mContext;
-    std::vector<std::shared_ptr<Frame>> mAll;
+    std::vector<std::shared_ptr<Frame>> mAll; //!< A ring in the order that they were taken in.
+    size_t mOldest{0};
     std::vector<std::weak_ptr<Frame>> mRecorded;
     std::atomic<bool> mHasFailed{false};
     std::atomic<int32_t> mRecordings{0};

@@ -55,6 +55,9 @@ TEST(DriverHeaders, numbersAndTypesAreTheToolkits)
     EXPECT_EQ(static_cast<int>(kMajor), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     EXPECT_EQ(static_cast<int>(kMinor), CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     EXPECT_EQ(static_cast<int>(kMaxSharedPerBlockOptin), CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    EXPECT_EQ(sizeof(GraphUpdate), sizeof(CUgraphExecUpdateResultInfo));
+    EXPECT_EQ(offsetof(GraphUpdate, errorFromNode), offsetof(CUgraphExecUpdateResultInfo, errorFromNode));
+    EXPECT_EQ(static_cast<int>(kFunctionDynamicSharedBytes), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
     EXPECT_EQ(static_cast<int>(kJitErrorLog), CU_JIT_ERROR_LOG_BUFFER);
     EXPECT_EQ(static_cast<int>(kJitErrorLogBytes), CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 }
@@ -94,6 +97,7 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuStreamEndCapture);
     TENON_EXPECT_CALL(cuThreadExchangeStreamCaptureMode);
     TENON_EXPECT_CALL(cuGraphInstantiateWithFlags);
+    TENON_EXPECT_CALL(cuGraphExecUpdate_v2);
     TENON_EXPECT_CALL(cuGraphLaunch);
     TENON_EXPECT_CALL(cuGraphExecDestroy);
     TENON_EXPECT_CALL(cuGraphDestroy);
@@ -110,6 +114,8 @@ TEST(DriverHeaders, callsTakeWhatTheToolkitSays)
     TENON_EXPECT_CALL(cuModuleLoadDataEx);
     TENON_EXPECT_CALL(cuModuleUnload);
     TENON_EXPECT_CALL(cuModuleGetFunction);
+    TENON_EXPECT_CALL(cuFuncSetAttribute);
+    TENON_EXPECT_CALL(cuFuncGetParamInfo);
 }
 
 } // namespace tenon::test

@@ -196,6 +196,10 @@ class NMSStep final : public CudaPrepared
     {
         return arranged(nullptr).second;
     }
+    bool isRepeatable() const noexcept override
+    {
+        return false; // What it tells goes to where the run at hand reads it.
+    }
     Result<Done> launch(CudaCall const& at) const override
     {
         NMSParams params = arranged(at.call.scratch).first;

@@ -184,6 +184,10 @@ class WriteValues final : public CudaPrepared
         : mBytes{std::move(bytes)}
     {
     }
+    bool isRepeatable() const noexcept override
+    {
+        return false; // A driver takes ordinary memory of the host while it is called, a graph would read it later.
+    }
     Result<Done> launch(CudaCall const& at) const override
     {
         if (mBytes.empty())

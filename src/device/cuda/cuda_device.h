@@ -4,6 +4,7 @@
 
 #include "device/cuda/cuda_fence.h"
 #include "device/cuda/cuda_kernel.h"
+#include "device/cuda/replays.h"
 #include "device/cuda/stop_words.h"
 #include "device/device.h"
 #include "device/host/added_kernels.h"
@@ -88,6 +89,14 @@ class CudaDevice final : public Device
     {
         return mContext;
     }
+    int32_t index() const noexcept
+    {
+        return mIndex;
+    }
+    cuda::Replays const& replays() const noexcept
+    {
+        return mReplays;
+    }
     //! An error once the device cannot be used any more.
     Result<Done> alive() const;
     //! Takes note of an error after which nothing works, and hands it on.
@@ -98,6 +107,9 @@ class CudaDevice final : public Device
     void* streamOf(void* stream) const noexcept;
     Result<Done> copy(void* to, void const* from, size_t bytes, void* stream);
     Result<Done> enqueue(
+        std::span<Launch const> launches, void* stream, cuda::RunState& state, RunFailure& failure) const;
+    //! Steps that have been launched like this before as one graph.
+    Result<Done> enqueueReplayed(
         std::span<Launch const> launches, void* stream, cuda::RunState& state, RunFailure& failure) const;
     Result<Done> enqueueHostSteps(std::span<Launch const> launches, void* stream, cuda::RunState& state) const;
     Result<RunEnd> record(std::span<Launch const> launches, RunOptions const& options, RunFailure& failure);
@@ -122,6 +134,7 @@ class CudaDevice final : public Device
     AddedKernels mHostKernels;
     cuda::StopWords mStopWords;
     cuda::FencePool mFences;
+    mutable cuda::Replays mReplays;
 };
 
 namespace cuda

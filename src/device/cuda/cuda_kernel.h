@@ -4,6 +4,8 @@
 #include "device/cuda/driver.h"
 #include "device/kernel.h"
 
+#include <atomic>
+
 namespace tenon
 {
 
@@ -24,7 +26,32 @@ struct CudaCall
 class CudaPrepared : public Prepared
 {
   public:
+    //! No other step of this process has it, before or after.
+    uint64_t number() const noexcept
+    {
+        return mNumber;
+    }
+    //! Expired when the step is gone.
+    std::weak_ptr<void const> life() const noexcept
+    {
+        return mLife;
+    }
     virtual Result<Done> launch(CudaCall const& at) const = 0;
+    //! False: every run has to call it, as what it puts there is not known to be the same.
+    virtual bool isRepeatable() const noexcept
+    {
+        return true;
+    }
+
+  private:
+    static uint64_t nextNumber() noexcept
+    {
+        static std::atomic<uint64_t> last{0};
+        return ++last;
+    }
+
+    uint64_t const mNumber{nextNumber()};
+    std::shared_ptr<void const> mLife{std::make_shared<char>()};
 };
 
 //! What a launch of the device's own place is on this device: its kernels prepare nothing else.

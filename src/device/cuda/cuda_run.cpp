@@ -85,8 +85,34 @@ Result<Done> CudaDevice::enqueue(
     return Done{};
 }
 
+Result<Done> CudaDevice::enqueueReplayed(
+    std::span<Launch const> launches, void* stream, RunState& state, RunFailure& failure) const
+{
+    for (size_t i = 0; i < launches.size();)
+    {
+        auto const rest = launches.subspan(i);
+        size_t const count = mReplays.countFrom(rest);
+        if (count == 0)
+        {
+            size_t const direct = mReplays.countBefore(rest);
+            TENON_TRY(enqueue(rest.first(direct), stream, state, failure));
+            i += direct;
+            continue;
+        }
+        cuda::Address const stop = state.hasHostSteps ? state.stop.device : 0;
+        if (!TENON_TRY(mReplays.launch(*this, rest.first(count), stream, stop)))
+            TENON_TRY(enqueue(rest.first(count), stream, state, failure));
+        i += count;
+    }
+    return Done{};
+}
+
 std::unique_ptr<Fence> CudaDevice::makeFence()
 {
+    {
+        cuda::Current const current{*this};
+        mReplays.dropDead(*this); // Contexts come and go: what the last ones left goes when the next comes.
+    }
     return std::make_unique<CudaFence>(*this, mStopWords);
 }
 
@@ -111,7 +137,7 @@ Result<RunEnd> CudaDevice::begin(std::span<Launch const> launches, RunOptions co
     CudaFence& fence, RunFailure& failure) const
 {
     RunState& state = *TENON_TRY(fence.begin(options));
-    Result<Done> const done = enqueue(launches, stream, state, failure);
+    Result<Done> const done = enqueueReplayed(launches, stream, state, failure);
     TENON_TRY(fence.mark(stream)); // Also where a step could not be put there: those before it run.
     if (!done)
         return done.error();

@@ -33,6 +33,9 @@ Result<DriverApi> openDriver(char const* library)
             releaseOf(kOldestVersion));
     TENON_CUDA_DRIVER(TENON_CUDA_FIND)
 #undef TENON_CUDA_FIND
+#define TENON_CUDA_FIND(name, parameters) api.name = reinterpret_cast<decltype(api.name)>(dlsym(handle, #name));
+    TENON_CUDA_NEWER_DRIVER(TENON_CUDA_FIND)
+#undef TENON_CUDA_FIND
     TENON_CUDA_TRY(api, cuDriverGetVersion, &api.version);
     if (api.version < kOldestVersion)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,

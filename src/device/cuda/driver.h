@@ -65,10 +65,22 @@ enum DeviceAttribute : int
     kMaxSharedPerBlockOptin = 97,
 };
 
+enum FunctionAttribute : int
+{
+    kFunctionDynamicSharedBytes = 8,
+};
+
 enum JitOption : int
 {
     kJitErrorLog = 5,
     kJitErrorLogBytes = 6,
+};
+
+struct GraphUpdate //!< CUgraphExecUpdateResultInfo
+{
+    int result{0};
+    void* errorNode{nullptr};
+    void* errorFromNode{nullptr};
 };
 
 // name, parameters: in the library the functions stand under these names.
@@ -106,6 +118,7 @@ enum JitOption : int
     FUNCTION(cuStreamEndCapture, (void* stream, void** graph))                                                         \
     FUNCTION(cuThreadExchangeStreamCaptureMode, (CaptureMode * mode))                                                  \
     FUNCTION(cuGraphInstantiateWithFlags, (void** executable, void* graph, unsigned long long flags))                  \
+    FUNCTION(cuGraphExecUpdate_v2, (void* executable, void* graph, GraphUpdate* result))                               \
     FUNCTION(cuGraphLaunch, (void* executable, void* stream))                                                          \
     FUNCTION(cuGraphExecDestroy, (void* executable))                                                                   \
     FUNCTION(cuGraphDestroy, (void* graph))                                                                            \
@@ -126,12 +139,18 @@ enum JitOption : int
     FUNCTION(                                                                                                          \
         cuModuleLoadDataEx, (void** module, void const* image, unsigned options, JitOption* names, void** values))     \
     FUNCTION(cuModuleUnload, (void* module))                                                                           \
-    FUNCTION(cuModuleGetFunction, (void** function, void* module, char const* name))
+    FUNCTION(cuModuleGetFunction, (void** function, void* module, char const* name))                                   \
+    FUNCTION(cuFuncSetAttribute, (void* function, FunctionAttribute attribute, int value))
+
+// Those that drivers of 12.0 lack: null there.
+#define TENON_CUDA_NEWER_DRIVER(FUNCTION)                                                                              \
+    FUNCTION(cuFuncGetParamInfo, (void* function, size_t index, size_t* offset, size_t* bytes))
 
 struct DriverApi
 {
 #define TENON_CUDA_MEMBER(name, parameters) Code(*name) parameters{nullptr};
     TENON_CUDA_DRIVER(TENON_CUDA_MEMBER)
+    TENON_CUDA_NEWER_DRIVER(TENON_CUDA_MEMBER)
 #undef TENON_CUDA_MEMBER
     int version{0}; //!< 1000 · major + 10 · minor of the CUDA release that it supports.
 };

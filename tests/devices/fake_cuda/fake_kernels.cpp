@@ -27,9 +27,10 @@ struct Thread
 struct Function
 {
     void (*call)(void* params){nullptr};
-    size_t bytes{0};
+    std::vector<size_t> sizes; //!< Of its parameters.
     Thread** thread{nullptr};
     bool hasBarriers{false};
+    unsigned sharedBytes{48U << 10}; //!< The most that it may be launched with.
 };
 
 std::mutex gOneKernel;
@@ -130,9 +131,14 @@ void runBlock(Function const& function, void* params, Thread place)
 }
 } // namespace
 
-size_t paramBytes(void* function)
+unsigned mostShared(void* function)
 {
-    return static_cast<Function*>(function)->bytes;
+    return static_cast<Function*>(function)->sharedBytes;
+}
+
+std::vector<size_t> const& paramSizes(void* function)
+{
+    return static_cast<Function*>(function)->sizes;
 }
 
 void runKernel(void* handle, Shape const& shape, void* params)
@@ -150,15 +156,19 @@ void runKernel(void* handle, Shape const& shape, void* params)
 
 using namespace fake;
 
-//! The image is what the fake compiler gave: a word, and the path of a shared object.
+//! The image is what the fake compiler gave: a word, and the path of a shared object. In PTX, which plugins bring, that
+//! stands in a comment.
 TENON_FAKE_CUDA int cuModuleLoadDataEx(void** module, void const* image, unsigned, int*, void**)
 {
     TENON_FAKE_ENTER(cuModuleLoadDataEx);
     constexpr char kWord[]{"emulated:"};
-    auto const* const text = static_cast<char const*>(image);
+    auto const* text = static_cast<char const*>(image);
+    if (std::strncmp(text, "// ", 3) == 0)
+        text += 3;
+    std::string const path{text, std::strcspn(text, "\n")};
     if (std::strncmp(text, kWord, sizeof kWord - 1) != 0)
         return 200;
-    *module = dlopen(text + sizeof kWord - 1, RTLD_NOW | RTLD_LOCAL);
+    *module = dlopen(path.c_str() + sizeof kWord - 1, RTLD_NOW | RTLD_LOCAL);
     if (*module == nullptr)
         return 200;
     std::scoped_lock const lock{state().mutex};
@@ -180,15 +190,44 @@ TENON_FAKE_CUDA int cuModuleGetFunction(void** function, void* module, char cons
     TENON_FAKE_ENTER(cuModuleGetFunction);
     void* const call = dlsym(module, name);
     void* const bytes = dlsym(module, (std::string{name} + "Bytes").c_str());
+    void* const sizes = dlsym(module, (std::string{name} + "Sizes").c_str()); // Of a plugin's: ends with a 0.
     void* const thread = dlsym(module, "tenonThread");
     void* const barriers = dlsym(module, "tenonHasBarriers");
-    if (call == nullptr || bytes == nullptr || thread == nullptr || barriers == nullptr)
+    if (call == nullptr || (bytes == nullptr && sizes == nullptr) || thread == nullptr || barriers == nullptr)
         return kNotFound;
     auto* const found = new Function; // As long as the process: modules are few.
     found->call = reinterpret_cast<void (*)(void*)>(call);
-    found->bytes = *static_cast<unsigned long*>(bytes);
+    if (bytes != nullptr)
+        found->sizes.push_back(*static_cast<unsigned long*>(bytes));
+    else
+        for (auto const* each = static_cast<unsigned long const*>(sizes); *each != 0; ++each)
+            found->sizes.push_back(*each);
     found->thread = static_cast<Thread**>(thread);
     found->hasBarriers = *static_cast<int*>(barriers) != 0;
     *function = found;
+    return kSuccess;
+}
+
+TENON_FAKE_CUDA int cuFuncSetAttribute(void* function, int attribute, int value)
+{
+    TENON_FAKE_ENTER(cuFuncSetAttribute);
+    constexpr int kDynamicSharedBytes{8};
+    constexpr int kMost{227 << 10};
+    if (attribute != kDynamicSharedBytes || value < 0 || value > kMost)
+        return kInvalidValue;
+    static_cast<Function*>(function)->sharedBytes = static_cast<unsigned>(value);
+    return kSuccess;
+}
+
+TENON_FAKE_CUDA int cuFuncGetParamInfo(void* function, size_t index, size_t* offset, size_t* bytes)
+{
+    TENON_FAKE_ENTER(cuFuncGetParamInfo);
+    std::vector<size_t> const& sizes = paramSizes(function);
+    if (index >= sizes.size())
+        return kInvalidValue;
+    *offset = 0;
+    for (size_t i = 0; i < index; ++i)
+        *offset += 8;
+    *bytes = sizes[index];
     return kSuccess;
 }

@@ -29,6 +29,7 @@ inline constexpr int kNotFound{500};
 inline constexpr int kNotReady{600};
 inline constexpr int kCaptureUnsupported{900};
 inline constexpr int kCaptureInvalid{901};
+inline constexpr int kUpdateFailed{910};
 
 struct Context
 {
@@ -127,7 +128,10 @@ struct Shape
     unsigned block[3];
 };
 void runKernel(void* function, Shape const& shape, void* params);
-size_t paramBytes(void* function);
+//! Sizes of the parameters that a kernel is launched with.
+std::vector<size_t> const& paramSizes(void* function);
+//! Bytes of shared memory that a block of it may have.
+unsigned mostShared(void* function);
 
 } // namespace fake
 

@@ -304,10 +304,16 @@ TENON_FAKE_CUDA int cuLaunchKernel(void* function, unsigned gridX, unsigned grid
     constexpr unsigned kMaxThreads{1024};
     constexpr unsigned kMaxRows{65535};
     if (gridX == 0 || gridY == 0 || gridZ == 0 || gridY > kMaxRows || gridZ > kMaxRows || gridX > 0x7FFFFFFFU
-        || blockX * blockY * blockZ == 0 || blockX * blockY * blockZ > kMaxThreads || sharedBytes > (48U << 10))
+        || blockX * blockY * blockZ == 0 || blockX * blockY * blockZ > kMaxThreads
+        || sharedBytes > mostShared(function))
         return kInvalidValue;
-    auto const* const first = static_cast<char const*>(params[0]);
-    auto const kept = std::make_shared<std::vector<char>>(first, first + paramBytes(function));
+    auto const kept = std::make_shared<std::vector<char>>(); // Each parameter in a place of its own.
+    for (size_t i = 0; i < paramSizes(function).size(); ++i)
+    {
+        auto const* const from = static_cast<char const*>(params[i]);
+        kept->insert(kept->end(), from, from + paramSizes(function)[i]);
+        kept->resize((kept->size() + 7) / 8 * 8);
+    }
     std::scoped_lock const lock{state().mutex};
     auto const stream = streamOf(handle);
     if (stream == nullptr)
@@ -470,6 +476,21 @@ TENON_FAKE_CUDA int cuGraphInstantiateWithFlags(void** executable, void* graph, 
     for (UserObject* const object : from->graph->objects)
         ++object->references;
     *executable = new ExecutablePtr{std::make_shared<Executable>(from->graph)};
+    return kSuccess;
+}
+
+//! The same works with other parameters, as far as a fake can tell: as many.
+TENON_FAKE_CUDA int cuGraphExecUpdate_v2(void* executable, void* graph, void*)
+{
+    TENON_FAKE_ENTER(cuGraphExecUpdate_v2);
+    ExecutablePtr const& from = *static_cast<ExecutablePtr*>(graph);
+    ExecutablePtr& to = *static_cast<ExecutablePtr*>(executable);
+    if (from->graph->works.size() != to->graph->works.size())
+        return kUpdateFailed;
+    for (UserObject* const object : from->graph->objects)
+        ++object->references;
+    std::scoped_lock const lock{state().mutex};
+    to = std::make_shared<Executable>(from->graph); // Launches under way hold the former.
     return kSuccess;
 }
 
