@@ -84,7 +84,7 @@ endfunction()
 
 # Tests on the fake CUDA driver: FILTER names those that the fake can run in a short time, ENVIRONMENT the device.
 function(tenon_test_fake_cuda area)
-    cmake_parse_arguments(ARG "" "ENVIRONMENT;FILTER" "" ${ARGN})
+    cmake_parse_arguments(ARG "" "FILTER" "ENVIRONMENT" ${ARGN})
     add_test(NAME fake_cuda.${area} COMMAND test_${area} --gtest_brief=1 --gtest_filter=${ARG_FILTER})
     set(environment LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fake_cuda
         TENON_CACHE_DIR=${PROJECT_BINARY_DIR}/fake_cuda/cache ${ARG_ENVIRONMENT})

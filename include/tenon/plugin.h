@@ -63,6 +63,14 @@ extern "C"
     //! True inside an enqueue() or a body that a build calls to measure it: the data are made up.
     TENON_CALL bool tenonIsTimingPlugin(void) TENON_NOEXCEPT;
 
+    //! Inside an enqueue() whose addresses are a GPU's memory: true, and which GPU. False on the host's memory, and
+    //! outside.
+    TENON_CALL bool tenonPluginGpu(int32_t* index) TENON_NOEXCEPT;
+
+    //! Inside such an enqueue(): what comes into the stream `later` from now on begins when all is over that stands in
+    //! `earlier` now. False where the GPU's driver refuses that.
+    TENON_CALL bool tenonOrderStreams(void* earlier, void* later) TENON_NOEXCEPT;
+
     //! Inside an enqueue() that is told no number of inputs and outputs (V2, V2Ext, V2IOExt): true, and the numbers.
     TENON_CALL bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) TENON_NOEXCEPT;
 

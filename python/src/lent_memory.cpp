@@ -2,7 +2,10 @@
 // capsules of DLPack for types and flags that NumPy does not export.
 #include "lent_memory.h"
 
+#include "tenon/plugin.h"
+
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tenon::python
@@ -72,7 +75,7 @@ struct Versioned
     DlTensor tensor;
 };
 
-constexpr int32_t kHost{1};
+constexpr DlDevice kHost{1, 0};
 constexpr uint64_t kReadOnly{1};
 constexpr uint64_t kCopied{2};
 
@@ -84,6 +87,7 @@ struct Lent
     std::vector<int64_t> extents;
     std::vector<int64_t> strides;
     uint64_t flags{0};
+    DlDevice device{kHost};
 };
 
 //! What a capsule points to, and what that points to.
@@ -121,7 +125,7 @@ py::object capsuleOf(Lent lent)
     kept->lent = std::move(lent);
     kept->managed.owner = kept.get();
     kept->managed.end = &endExported<Managed>;
-    kept->managed.tensor = {reinterpret_cast<void*>(kept->lent.address), {kHost, 0},
+    kept->managed.tensor = {reinterpret_cast<void*>(kept->lent.address), kept->lent.device,
         static_cast<int32_t>(kept->lent.extents.size()), kept->lent.type, kept->lent.extents.data(),
         kept->lent.strides.data(), 0};
     if constexpr (std::is_same_v<Managed, Versioned>)
@@ -138,12 +142,13 @@ py::object capsuleOf(Lent lent)
     return capsule;
 }
 
-//! `type`: DLPack's code and the bits of an element.
+//! `type`: DLPack's code and the bits of an element; `device` its kind and number.
 py::object lendAsDlpack(py::object const& owner, uintptr_t address, std::pair<uint8_t, uint8_t> type,
-    std::vector<int64_t> extents, std::vector<int64_t> strides, bool isReadOnly, bool isCopied, bool isVersioned)
+    std::vector<int64_t> extents, std::vector<int64_t> strides, bool isReadOnly, bool isCopied, bool isVersioned,
+    std::pair<int32_t, int32_t> device)
 {
     Lent lent{owner.ptr(), address, {type.first, type.second, 1}, std::move(extents), std::move(strides),
-        (isReadOnly ? kReadOnly : 0) | (isCopied ? kCopied : 0)};
+        (isReadOnly ? kReadOnly : 0) | (isCopied ? kCopied : 0), {device.first, device.second}};
     return isVersioned ? capsuleOf<Versioned>(std::move(lent)) : capsuleOf<Unversioned>(std::move(lent));
 }
 } // namespace
@@ -160,6 +165,14 @@ void bindLentMemory(py::module_& m)
         throw py::error_already_set();
     m.attr("_BufferOfArray") = type;
     m.def("_lend_as_dlpack", &lendAsDlpack);
+    m.def("_plugin_gpu", []() -> std::optional<int32_t> {
+        int32_t index{0};
+        return tenonPluginGpu(&index) ? std::optional{index} : std::nullopt;
+    });
+    m.def("_order_streams", [](uintptr_t earlier, uintptr_t later) {
+        if (!tenonOrderStreams(reinterpret_cast<void*>(earlier), reinterpret_cast<void*>(later)))
+            throw std::runtime_error("the GPU refuses that one stream waits for the other");
+    });
 }
 
 } // namespace tenon::python

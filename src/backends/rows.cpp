@@ -26,11 +26,13 @@ Backend refWithPlugins()
     return backend;
 }
 
-//! Custom layers run on the host as long as their bodies are the host's.
+//! Custom layers run on the host where their bodies are the host's.
 Backend cudaWithHost()
 {
     Backend backend = cudaBackend();
-    backend.append(pluginCandidates(), Place::kHost).append(refCandidates(), Place::kHost);
+    backend.append(cudaPluginCandidates())
+        .append(besideCudaPluginCandidates(), Place::kHost)
+        .append(refCandidates(), Place::kHost);
     return backend;
 }
 
@@ -65,6 +67,7 @@ Device& cudaWithKernels(int32_t index)
     static bool const areAdded = [] {
         addCudaHostKernels(hostPluginKernels());
         addCudaHostKernels(refKernels());
+        addCudaKernels(cudaPluginKernels());
         return true;
     }();
     static_cast<void>(areAdded);

@@ -8,6 +8,14 @@ namespace tenon::plugins
 
 namespace
 {
+//! What only devices run is for them to check.
+CodeForm formOf(ByteView code, std::string_view device) noexcept
+{
+    if (device != "cuda" || kindOf(code) != CodeKind::kDevice)
+        return CodeForm::kHostObject;
+    return isPtx(code) ? CodeForm::kPtx : CodeForm::kDeviceBinary;
+}
+
 Result<Bytes> objectOf(AheadKernel& kernel, std::string_view device)
 {
     switch (kindOf(kernel.code))
@@ -43,6 +51,12 @@ Result<Compiled> compile(
     Compiled compiled;
     compiled.kernel.name = asked.name;
     compiled.kernel.launch = TENON_TRY(symbols.compile(numbers));
+    compiled.kernel.form = formOf(asked.code, device);
+    if (compiled.kernel.form != CodeForm::kHostObject)
+    {
+        compiled.object = std::move(asked.code);
+        return compiled;
+    }
     compiled.object = TENON_TRY(objectOf(asked, device));
     auto const loaded = TENON_TRY(KernelCode::load(compiled.object)); // What does not load here loads nowhere.
     TENON_TRY(loaded->function(compiled.kernel.name));

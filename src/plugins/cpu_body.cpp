@@ -1,6 +1,7 @@
 // CpuBody: one table for the process, which knows in what libraries the bodies are.
 #include "plugins/cpu_body.h"
 
+#include "plugins/builtin/stock.h"
 #include "plugins/failure.h"
 #include "plugins/in_callback.h"
 #include "plugins/module.h"
@@ -65,6 +66,7 @@ Table& table()
 
 thread_local int32_t gTiming{0};
 thread_local std::pair<int32_t, int32_t> gCounts{-1, -1};
+thread_local int32_t gGpu{-1};
 
 Key keyOf(Identity const& identity)
 {
@@ -181,15 +183,40 @@ bool isTiming() noexcept
     return gTiming > 0;
 }
 
+OnGpu::OnGpu(int32_t index) noexcept
+    : mBefore{std::exchange(gGpu, index)}
+{
+}
+
+OnGpu::~OnGpu()
+{
+    gGpu = mBefore;
+}
+
+int32_t OnGpu::now() noexcept
+{
+    return gGpu;
+}
+
+bool runsOnHostAlone(Plugin& plugin)
+{
+    return builtin::isStock(plugin.v2(), plugin.v3()) || findCpuBody(plugin) != nullptr;
+}
+
+Result<Done> runItself(Plugin& plugin, Work const& work)
+{
+    InCallback const inside{Ask::kRun, plugin.identity()};
+    return plugin.run(work);
+}
+
 Result<Done> runOnHost(
     CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work)
 {
-    InCallback const inside{
-        body == nullptr ? callbackOf(Ask::kRun, plugin.identity().generation) : "the CPU body", plugin.identity()};
     if (body == nullptr)
-        return plugin.run(work);
-    auto const in = static_cast<size_t>(inputs);
+        return runItself(plugin, work);
     constexpr char const* kCall{"the CPU body"};
+    InCallback const inside{kCall, plugin.identity()};
+    auto const in = static_cast<size_t>(inputs);
     try
     {
         return checkedCall(kCall, plugin.identity(),

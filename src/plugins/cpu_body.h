@@ -46,6 +46,26 @@ class UntoldCounts
     std::pair<int32_t, int32_t> mBefore;
 };
 
+//! While it lives, the thread is in an enqueue() whose memory is a GPU's.
+class OnGpu
+{
+  public:
+    explicit OnGpu(int32_t index) noexcept;
+    ~OnGpu();
+    OnGpu(OnGpu const&) = delete;
+    OnGpu& operator=(OnGpu const&) = delete;
+    static int32_t now() noexcept; //!< Which; −1: none.
+
+  private:
+    int32_t mBefore;
+};
+
+//! Whether a device that does not run host code leaves it to the host: a stock plugin, or one with a body for the CPU.
+bool runsOnHostAlone(Plugin& plugin);
+
+//! Calls the plugin's own enqueue().
+Result<Done> runItself(Plugin& plugin, Work const& work);
+
 //! Runs the body, or the plugin itself where there is none. `descs`: inputs first, whole extents.
 Result<Done> runOnHost(
     CpuBody body, Plugin& plugin, std::span<nvinfer1::PluginTensorDesc const> descs, int32_t inputs, Work const& work);

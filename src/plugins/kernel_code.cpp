@@ -120,6 +120,11 @@ CodeKind kindOf(ByteView code) noexcept
     return isText ? CodeKind::kSource : CodeKind::kUnknown;
 }
 
+bool isPtx(ByteView code) noexcept
+{
+    return firstWords({reinterpret_cast<char const*>(code.data()), code.size()}).starts_with(".");
+}
+
 KernelCode::KernelCode(int file, void* handle)
     : mFile{file},
       mHandle{handle}

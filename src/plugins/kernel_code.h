@@ -20,6 +20,8 @@ enum class CodeKind : uint8_t
     kUnknown,
 };
 CodeKind kindOf(ByteView code) noexcept;
+//! Of code for CUDA devices: text, which the driver compiles for its own.
+bool isPtx(ByteView code) noexcept;
 
 //! A shared object from C source, by the C compiler that CC names, or else cc, gcc or clang. An error has the
 //! compiler's own words.

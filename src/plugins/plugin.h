@@ -85,11 +85,19 @@ struct OutputShapes
 //! Makes the extent that size tensor `index` of the layer tells, which is at most `upper`.
 using DataExtent = std::function<ShapeExpr(int32_t index, ShapeExpr const& upper)>;
 
+//! Handles of NVIDIA's libraries for the V2 family (J8); null where the process has not loaded them, and on a CPU.
+struct LibraryHandles
+{
+    cudnnContext* cudnn{nullptr};
+    cublasContext* cublas{nullptr};
+};
+
 //! What an execution context lends to its copy of a plugin.
 struct Resources
 {
     nvinfer1::IGpuAllocator* allocator{nullptr};
     RecorderSlot* recorder{nullptr};
+    LibraryHandles handles;
 };
 
 //! Addresses of one run; the shapes are those of the last reshape().

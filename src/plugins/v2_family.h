@@ -106,8 +106,8 @@ class V2Family : public Plugin
         auto& attached = static_cast<V2Family&>(*copy);
         if (attached.mIdentity.generation != Generation::kV2)
         {
-            // Neither cuDNN nor cuBLAS stands behind this device.
-            attached.ext().attachToContext(nullptr, nullptr, resources.allocator);
+            auto const& [cudnn, cublas] = resources.handles;
+            attached.ext().attachToContext(cudnn, cublas, resources.allocator);
             forgetExplanation(); // It answers nothing.
             attached.mIsAttached = true;
         }

@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 #include "plugins/journal.h"
+#include "plugins/on_host.h"
 
 #include <array>
 #include <cstring>
@@ -29,11 +30,32 @@ inline size_t elementSize(DataType type)
     }
 }
 
+inline size_t elementsOf(Dims const& dims)
+{
+    size_t product{1};
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        product *= static_cast<size_t>(dims.d[i]);
+    return product;
+}
+
 //! What all generations store and compute. `before` and `after` are for rows and columns.
 struct CircPadCore
 {
     std::array<int32_t, 2> before{1, 2};
     std::array<int32_t, 2> after{3, 1};
+
+    //! The work of an enqueue(), which also writes all of its workspace.
+    void enqueue(Dims const& in, Dims const& out, DataType type, void const* const* inputs, void* const* outputs,
+        void* workspace, cudaStream_t stream) const
+    {
+        constexpr size_t kWorkspace{128};
+        size_t const element = elementSize(type);
+        onHost(stream, inputs[0], element * elementsOf(in), {outputs[0], element * elementsOf(out)},
+            {workspace, kWorkspace}, [&](void const* x, void* y, void* scratch) {
+                std::memset(scratch, 0x5A, kWorkspace);
+                run(in, out, element, x, y);
+            });
+    }
 
     //! y[…, i, j] = x[…, (i − before) mod rows, (j − before) mod columns]. Whole dims, the batch included.
     void run(Dims const& in, Dims const& out, size_t element, void const* x, void* y) const
@@ -173,17 +195,16 @@ class CircPadBatchless : public CircPadOfV2<P, Base>
         return 128;
     }
     int32_t enqueue(int32_t batchSize, void const* const* inputs, void* const* outputs, void* workspace,
-        cudaStream_t) noexcept override
+        cudaStream_t stream) noexcept override
     {
         this->note("enqueue", std::to_string(batchSize));
-        std::memset(workspace, 0x5A, 128);
         auto const whole = [&](Dims dims) {
             std::copy_backward(dims.d, dims.d + dims.nbDims, dims.d + dims.nbDims + 1);
             dims.d[0] = batchSize;
             ++dims.nbDims;
             return dims;
         };
-        this->core.run(whole(this->in), whole(this->out), elementSize(this->type), inputs[0], outputs[0]);
+        this->core.enqueue(whole(this->in), whole(this->out), this->type, inputs, outputs, workspace, stream);
         return 0;
     }
 
@@ -342,11 +363,10 @@ class CircPadV2DynamicExt final : public CircPadOfV2<CircPadV2DynamicExt, IPlugi
         return 128;
     }
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+        void* const* outputs, void* workspace, cudaStream_t stream) noexcept override
     {
         note("enqueue", text(inputDesc[0].dims));
-        std::memset(workspace, 0x5A, 128);
-        core.run(inputDesc[0].dims, outputDesc[0].dims, elementSize(inputDesc[0].type), inputs[0], outputs[0]);
+        core.enqueue(inputDesc[0].dims, outputDesc[0].dims, inputDesc[0].type, inputs, outputs, workspace, stream);
         return 0;
     }
     void attachToContext(cudnnContext*, cublasContext*, IGpuAllocator*) noexcept override
@@ -485,11 +505,10 @@ class CircPadV3 : public IPluginV3,
         return 0;
     }
     int32_t enqueue(PluginTensorDesc const* inputDesc, PluginTensorDesc const* outputDesc, void const* const* inputs,
-        void* const* outputs, void* workspace, cudaStream_t) noexcept override
+        void* const* outputs, void* workspace, cudaStream_t stream) noexcept override
     {
         note("enqueue", text(inputDesc[0].dims));
-        std::memset(workspace, 0x5A, 128);
-        core.run(inputDesc[0].dims, outputDesc[0].dims, elementSize(inputDesc[0].type), inputs[0], outputs[0]);
+        core.enqueue(inputDesc[0].dims, outputDesc[0].dims, inputDesc[0].type, inputs, outputs, workspace, stream);
         return 0;
     }
     IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override

@@ -6,6 +6,8 @@
 #include "impl/NvInferPythonPlugin.h"
 #include "tenon/plugin.h"
 
+#include <dlfcn.h>
+
 namespace plugintest
 {
 namespace
@@ -375,6 +377,98 @@ TEST_F(Quick, N12_codeForAnotherDeviceIsRefused)
     std::string const said = logger.errors();
     for (char const* part : {"'QuickScale' version '1' namespace 'quick'", "CUDA devices", "device 'cpu'"})
         EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
+//! The kernel for GPUs, with a parameter that its compiler has appended. The fake compiler makes a function of the
+//! host.
+constexpr char const* kGpuSource{R"(
+#ifdef TENON_EMULATED
+#define __global__ static
+#define KERNEL scaleBody
+#else
+#define KERNEL scaleOnGpu
+extern "C"
+#endif
+__global__ void KERNEL(float const* x, int count, int by, float* y, void* scratch)
+{
+    for (int i = 4 * (int) blockIdx.x; i < 4 * (int) blockIdx.x + 4; ++i)
+        if (i < count && blockIdx.y == 0 && scratch == nullptr)
+            y[i] = x[i] * (float) by + (float) gridDim.x;
+}
+#ifdef TENON_EMULATED
+extern "C" __attribute__((visibility("default"))) unsigned long scaleOnGpuSizes[]{8, 4, 4, 8, 8, 0};
+extern "C" __attribute__((visibility("default"))) void scaleOnGpu(char* slots)
+{
+    scaleBody(*(float const**) slots, *(int*) (slots + 8), *(int*) (slots + 16), *(float**) (slots + 24),
+        *(void**) (slots + 32));
+}
+#endif
+)"};
+
+//! A call of NVRTC's by its name.
+template <typename... Args>
+int nvrtc(char const* name, Args... args)
+{
+    static void* const library = [] {
+        void* const newest = dlopen("libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
+        return newest != nullptr ? newest : dlopen("libnvrtc.so.12", RTLD_NOW | RTLD_LOCAL);
+    }();
+    auto const function = library == nullptr ? nullptr : reinterpret_cast<int (*)(Args...)>(dlsym(library, name));
+    return function == nullptr ? -1 : function(args...);
+}
+
+//! As a plugin brings it: text; what the fake compiler made stands in a comment.
+std::string ptxOf(char const* source)
+{
+    void* program{nullptr};
+    char const* options[]{"--gpu-architecture=compute_75"};
+    size_t bytes{0};
+    void* const none{nullptr};
+    EXPECT_EQ(nvrtc("nvrtcCreateProgram", &program, source, "scale.cu", 0, none, none), 0);
+    EXPECT_EQ(nvrtc("nvrtcCompileProgram", program, 1, static_cast<char const* const*>(options)), 0);
+    EXPECT_EQ(nvrtc("nvrtcGetPTXSize", program, &bytes), 0);
+    std::string text(bytes, '\0');
+    EXPECT_EQ(nvrtc("nvrtcGetPTX", program, text.data()), 0);
+    EXPECT_EQ(nvrtc("nvrtcDestroyProgram", &program), 0);
+    text.resize(std::strlen(text.c_str()));
+    return text.starts_with("emulated:") ? "// " + text + "\n.version 8.4\n.target sm_75\n" : text;
+}
+
+TEST_F(Quick, S3_041_N12_kernelsForGpusRunWithoutTheirPlugin)
+{
+    if (!tenon::test::isUnderTest("cuda"))
+        GTEST_SKIP() << "TENON_DEVICE and TENON_TEST_DEVICE are not cuda";
+    AheadScale plugin;
+    plugin.source = ptxOf(kGpuSource);
+    plugin.name = "scaleOnGpu";
+    std::unique_ptr<IHostMemory> const plan = build(plugin);
+    ASSERT_NE(plan, nullptr) << logger.errors();
+    network.reset();
+    // Nothing runs in this process: no permission is asked for.
+    std::unique_ptr<ICudaEngine> const engine{runtime->deserializeCudaEngine(plan->data(), plan->size())};
+    ASSERT_NE(engine, nullptr) << logger.errors();
+    std::unique_ptr<IExecutionContext> const context{engine->createExecutionContext()};
+    for (size_t const rows : {3, 9, 3, 3, 3})
+    {
+        std::vector<float> const x = randomFloats(rows * 6, static_cast<uint32_t>(rows));
+        std::vector<float> const y = run(*context, x);
+        auto const blocks = static_cast<float>((x.size() + 3) / 4);
+        for (size_t i = 0; i < x.size(); ++i)
+            ASSERT_NEAR(y[i], x[i] * 3.0F + blocks, 1e-5F) << rows;
+    }
+}
+
+TEST_F(Quick, N12_aKernelThatGpusDoNotHaveIsNamed)
+{
+    if (!tenon::test::isUnderTest("cuda"))
+        GTEST_SKIP() << "TENON_DEVICE and TENON_TEST_DEVICE are not cuda";
+    AheadScale plugin;
+    plugin.source = ptxOf(kGpuSource);
+    plugin.name = "scaleElsewhere";
+    std::unique_ptr<IHostMemory> const plan = build(plugin);
+    if (plan != nullptr)
+        EXPECT_EQ(runtime->deserializeCudaEngine(plan->data(), plan->size()), nullptr);
+    EXPECT_NE(logger.errors().find("cuModuleGetFunction of 'scaleElsewhere'"), std::string::npos) << logger.errors();
 }
 
 TEST_F(Quick, N10_shapeInputsAreRefused)

@@ -28,6 +28,17 @@ class DeviceUnderTest
     virtual void* stream() = 0;
     //! Waits for that stream; false when work of it has failed.
     virtual bool synchronize() = 0;
+    //! From or to memory of the host, behind what stands in a stream; done when it returns.
+    virtual void copyBehind(void* stream, void* to, void const* from, size_t bytes)
+    {
+        static_cast<void>(stream);
+        std::memcpy(to, from, bytes);
+    }
+    //! False: plugins get memory that is not the host's.
+    virtual bool runsHostCode() const
+    {
+        return true;
+    }
 };
 
 class HostUnderTest final : public DeviceUnderTest
@@ -62,21 +73,26 @@ class HostUnderTest final : public DeviceUnderTest
     static constexpr std::align_val_t kAlignment{256};
 };
 
-//! TENON_TEST_DEVICE=guarded: the guarded device (tests/devices/guarded), from wherever the program has it.
-inline bool isGuarded()
+//! TENON_TEST_DEVICE: guarded or cuda (tests/devices), from wherever the program has it; else the host.
+inline bool isUnderTest(char const* name)
 {
     char const* const device = std::getenv("TENON_TEST_DEVICE");
-    return device != nullptr && std::strcmp(device, "guarded") == 0;
+    return device != nullptr && std::strcmp(device, name) == 0;
+}
+inline bool isGuarded()
+{
+    return isUnderTest("guarded");
 }
 
 inline DeviceUnderTest& deviceUnderTest()
 {
     static DeviceUnderTest& device = []() -> DeviceUnderTest& {
         static HostUnderTest host;
-        if (!isGuarded())
+        if (!isGuarded() && !isUnderTest("cuda"))
             return host;
         using Find = DeviceUnderTest* (*)();
-        auto const find = reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, "tenonGuardedUnderTest"));
+        auto const find =
+            reinterpret_cast<Find>(dlsym(RTLD_DEFAULT, isGuarded() ? "tenonGuardedUnderTest" : "tenonCudaUnderTest"));
         if (find == nullptr)
             std::abort(); // The tests would pass on the wrong device.
         return *find();

@@ -174,13 +174,14 @@ class JitPlugin(_Quick, trt.IPluginV3, trt.IPluginV3QuickCore, trt.IPluginV3Quic
         self, input_desc: list[Any], output_desc: list[Any], inputs: list[int], outputs: list[int],
         in_strides: list[Any], out_strides: list[Any], stream: int,
     ) -> None:  # fmt: skip
+        gpu = trt._plugin_gpu()
         tensors = [
-            Tensor._of(desc, at, strides, at in outputs)
+            Tensor._of(desc, at, strides, at in outputs, gpu, stream)
             for desc, at, strides in zip(input_desc, inputs, in_strides, strict=True)
         ]
         results = []
         for desc, at, strides in zip(output_desc, outputs, out_strides, strict=True):
-            results.append(Tensor._of(desc, at, strides, True))
+            results.append(Tensor._of(desc, at, strides, True, gpu, stream))
             if at in inputs:
                 object.__setattr__(results[-1], "_aliased_to", tensors[inputs.index(at)])
         arguments = {name: self.attributes[name] for name in self.definition.impl_attributes}

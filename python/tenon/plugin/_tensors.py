@@ -307,11 +307,23 @@ class Tensor(trt._BufferOfArray):
     """A tensor while the plugin runs: a view of memory that is valid until the call returns.
 
     NumPy and PyTorch view it without copying (buffer protocol, `__array_interface__`, `__dlpack__`). Inputs are
-    read-only unless an output takes over their memory (N11).
+    read-only unless an output takes over their memory (N11). On a GPU it is the GPU's memory, which CuPy, PyTorch,
+    numba and Triton view (`__cuda_array_interface__`, `__dlpack__`); what they do belongs into the stream that the
+    plugin is given.
     """
 
     _names = ("data_ptr", "dtype", "format", "scale", "shape", "strides")
-    __slots__ = ("_values", "_alive", "_immutable", "_writeable", "_aliased_to", "_desc", "__weakref__")
+    __slots__ = (
+        "_values",
+        "_alive",
+        "_immutable",
+        "_writeable",
+        "_aliased_to",
+        "_desc",
+        "_gpu",
+        "_stream",
+        "__weakref__",
+    )
 
     def __init__(self) -> None:
         _put(self, "_values", {})
@@ -320,13 +332,19 @@ class Tensor(trt._BufferOfArray):
         _put(self, "_writeable", True)
         _put(self, "_aliased_to", None)
         _put(self, "_desc", None)
+        _put(self, "_gpu", None)  # Which; None: memory of the host.
+        _put(self, "_stream", 0)
 
     @classmethod
-    def _of(cls, desc: Any, address: int, strides: Any, writeable: bool) -> Tensor:
+    def _of(
+        cls, desc: Any, address: int, strides: Any, writeable: bool, gpu: int | None = None, stream: int = 0
+    ) -> Tensor:
         tensor = cls()
         tensor._values.update(data_ptr=address, strides=strides)
         _put(tensor, "_desc", desc)
         _put(tensor, "_writeable", writeable)
+        _put(tensor, "_gpu", gpu)
+        _put(tensor, "_stream", stream)
         _put(tensor, "_immutable", True)
         return tensor
 
@@ -393,6 +411,8 @@ class Tensor(trt._BufferOfArray):
             tensor.strides = _row_major(tuple(tensor.shape))
             self._check_room(tensor.shape)
         _put(tensor, "_writeable", self._writeable)
+        _put(tensor, "_gpu", self._gpu)
+        _put(tensor, "_stream", self._stream)
         _put(tensor, "_aliased_to", self)
         _put(tensor, "_immutable", True)
         return tensor
@@ -421,24 +441,31 @@ class Tensor(trt._BufferOfArray):
             "strides": None if is_linear else tuple(each * kind.itemsize for each in self.strides),
         }
 
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
+    def _kind(self) -> np.dtype:
         self._check_viewed()
         try:
-            kind = np.dtype(nptype(self.dtype))
+            return np.dtype(nptype(self.dtype))
         except TypeError:
             raise ValueError(f"NumPy has no type for {self.dtype.name}: use data_ptr, or __dlpack__") from None
-        return self._interface(kind)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._gpu is not None:
+            raise AttributeError("the tensor is memory of the GPU: use cupy.asarray(tensor) or torch.as_tensor(tensor)")
+        return self._interface(self._kind())
 
     def _buffer_array(self) -> np.ndarray:
         try:
             return np.asarray(_Memory(self.__array_interface__))
-        except ValueError as error:
+        except (ValueError, AttributeError) as error:
             raise BufferError(str(error)) from None
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        raise AttributeError("the plugin runs on the CPU: the tensor is host memory, use numpy.asarray(tensor)")
+        if self._gpu is None:
+            raise AttributeError("the plugin runs on the CPU: the tensor is host memory, use numpy.asarray(tensor)")
+        interface = self._interface(self._kind())
+        return interface | {"data": (self.data_ptr, False)}  # PyTorch refuses memory that it is told not to write.
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
@@ -447,9 +474,11 @@ class Tensor(trt._BufferOfArray):
         self._check_viewed()
         if self.dtype not in _IN_DLPACK:
             raise ValueError(f"DLPack has no type for {self.dtype.name}: use data_ptr")
+        is_versioned = max_version is not None and max_version[0] >= 1
+        if self._gpu is not None:
+            return self._lent_on_gpu(stream, dl_device, bool(copy), is_versioned)
         if stream is not None or dl_device not in (None, self.__dlpack_device__()):
             raise BufferError("the tensor is in host memory, which has no stream and is lent to the CPU only")
-        is_versioned = max_version is not None and max_version[0] >= 1
         is_copied = bool(copy) or not (self._writeable or is_versioned)
         if is_copied and copy is False:
             raise BufferError("an input is read-only, which DLPack tells from 1.0 on: ask for that, or for a copy")
@@ -458,15 +487,29 @@ class Tensor(trt._BufferOfArray):
         if is_copied:
             own = np.array(_Memory(self._interface(np.dtype(f"u{bits // 8}"))), order="C")
             return trt._lend_as_dlpack(
-                own, own.ctypes.data, (code, bits), extents, _row_major(extents), False, True, is_versioned
+                own, own.ctypes.data, (code, bits), extents, _row_major(extents), False, True, is_versioned, (1, 0)
             )
+        return self._lent(is_versioned, not self._writeable)
+
+    def _lent(self, is_versioned: bool, is_read_only: bool) -> Any:
+        extents = tuple(self.shape)
         strides = _row_major(extents) if self.format == trt.TensorFormat.LINEAR else self.strides
+        kind = _IN_DLPACK[self.dtype]
+        device = self.__dlpack_device__()
         return trt._lend_as_dlpack(
-            self, self.data_ptr, (code, bits), extents, strides, not self._writeable, False, is_versioned
+            self, self.data_ptr, kind, extents, strides, is_read_only, False, is_versioned, device
         )
 
+    def _lent_on_gpu(self, stream: Any, dl_device: Any, is_copied: bool, is_versioned: bool) -> Any:
+        """As in `__cuda_array_interface__`, nobody is told that an input is read-only."""
+        if is_copied or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError("the tensor is lent on the GPU that it is on, without copying")
+        if stream is not None and stream not in (-1, self._stream):  # -1: the consumer sees to the order by itself.
+            trt._order_streams(self._stream, stream)
+        return self._lent(is_versioned, False)
+
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+        return (1, 0) if self._gpu is None else (2, self._gpu)
 
 
 class _Memory:

@@ -1,6 +1,7 @@
 // C functions: bodies of plugins for the CPU, and what callbacks say.
 #include "api/c/texts.h"
 #include "api/plugins/plugin_registry.h"
+#include "backend/backend_table.h"
 #include "plugins/cpu_body.h"
 #include "plugins/failure.h"
 #include "plugins/in_callback.h"
@@ -26,6 +27,36 @@ bool tenonPluginPortCounts(int32_t* nbInputs, int32_t* nbOutputs) noexcept
     *nbInputs = inputs;
     *nbOutputs = outputs;
     return true;
+}
+
+bool tenonPluginGpu(int32_t* index) noexcept
+{
+    int32_t const gpu = tenon::plugins::OnGpu::now();
+    if (gpu < 0 || index == nullptr)
+        return false;
+    *index = gpu;
+    return true;
+}
+
+bool tenonOrderStreams(void* earlier, void* later) noexcept
+try
+{
+    int32_t const gpu = tenon::plugins::OnGpu::now();
+    for (tenon::BackendEntry const& entry : tenon::allBackends())
+        if (gpu >= 0 && entry.name == "cuda")
+        {
+            tenon::Device& device = entry.device(gpu);
+            auto const event = device.createEvent();
+            bool const isOrdered = event && device.recordEvent(*event, earlier) && device.waitEvent(later, *event);
+            if (event)
+                device.destroyEvent(*event); // When it has been recorded and waited for, the driver keeps it.
+            return isOrdered;
+        }
+    return false;
+}
+catch (...) // No memory.
+{
+    return false;
 }
 
 size_t tenonInnermostPlugin(char* text, size_t room) noexcept

@@ -296,15 +296,16 @@ class PluginWriter
                 choicesFor(networkType(mOutputTypes[i]), static_cast<int32_t>(mOutputShapes[i].size()),
                     mOutputScales.at(i), isSize)});
         }
-        bool const isTimed = mRequest.timedOn != nullptr && timedStepOf(*mRequest.timedOn) != nullptr
-            && !mFields.live->isAhead(); // What is compiled runs later.
+        plugins::StepOf const stepOf =
+            mRequest.timedOn == nullptr ? nullptr : timedStepOf(*mRequest.timedOn, *mFields.live);
+        bool const isTimed = stepOf != nullptr && !mFields.live->isAhead(); // What is compiled runs later.
         size_t const most = isTimed ? SIZE_MAX : 1;
         std::vector<plugins::Combination> found = TENON_TRY(plugins::negotiate(*mFields.live, ports, offers, most));
         if (!isTimed)
             return std::move(found.front());
         plugins::TimingOptions timing;
         timing.device = mRequest.timedOn;
-        timing.stepOf = timedStepOf(*mRequest.timedOn);
+        timing.stepOf = stepOf;
         timing.average = mRequest.averageRuns;
         timing.least = mRequest.minRuns;
         timing.mayAlias = mRequest.mayAlias;
@@ -351,7 +352,7 @@ class PluginWriter
             auto const object = std::make_shared<Bytes const>(std::move(compiled.object));
             at = mNetwork.code.insert(at,
                 {.name = fmt::format("plugin {}, kernel '{}'", mFields.identity().show(), compiled.kernel.name),
-                    .form = CodeForm::kHostObject,
+                    .form = compiled.kernel.form,
                     .target = mRequest.architecture,
                     .sha256 = digest,
                     .bytes = object->size(),

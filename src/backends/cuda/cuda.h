@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/candidate.h"
+#include "device/cuda/cuda_kernel.h"
 #include "device/device.h"
 
 #include <span>
@@ -18,6 +19,8 @@ Result<int32_t> probeCuda();
 Target cudaTarget(int32_t index);
 //! The device "cuda", "cuda:1" and so on.
 Device& cudaDevice(int32_t index);
+//! Kernels of other backends, for whoever joins them, before the first device is asked for.
+void addCudaKernels(std::span<CudaKernelEntry const> kernels);
 //! Kernels for steps of the host, for whoever joins backends, before the first device is asked for.
 void addCudaHostKernels(std::span<KernelEntry const> kernels);
 //! This backend packs no weights.

@@ -15,6 +15,7 @@ struct Devices
 {
     std::mutex mutex;
     std::map<int32_t, std::unique_ptr<CudaDevice>> all;
+    std::vector<CudaKernelEntry> kernels;
     std::vector<KernelEntry> hostKernels;
 };
 
@@ -56,9 +57,18 @@ Device& cudaDevice(int32_t index)
         device = std::make_unique<CudaDevice>(api ? **api : kNoDriver, index);
         for (cuda::KernelFile const& file : cuda::allKernelFiles())
             device->add(file.kernels);
+        device->add(devices().kernels);
         device->addHostKernels(devices().hostKernels);
     }
     return *device;
+}
+
+void addCudaKernels(std::span<CudaKernelEntry const> kernels)
+{
+    std::scoped_lock const lock{devices().mutex};
+    devices().kernels.insert(devices().kernels.end(), kernels.begin(), kernels.end());
+    for (auto const& [index, device] : devices().all) // A probe has opened one already.
+        device->add(kernels);
 }
 
 void addCudaHostKernels(std::span<KernelEntry const> kernels)

@@ -194,10 +194,11 @@ class HostCode final : public OpenedCode
           mFunction{function}
     {
     }
-    std::shared_ptr<Prepared const> step(
+    Result<std::shared_ptr<Prepared const>> step(
         std::shared_ptr<CompiledLayer const> layer, CompiledLaunch launch) const override
     {
-        return std::make_shared<HostCompiledStep>(std::move(layer), std::move(launch), mCode, mFunction);
+        return std::shared_ptr<Prepared const>{
+            std::make_shared<HostCompiledStep>(std::move(layer), std::move(launch), mCode, mFunction)};
     }
 
   private:
@@ -212,9 +213,10 @@ class HostRunner final : public Runner
     {
         return std::make_shared<HostStandIn>(workspace);
     }
-    std::unique_ptr<Attached> step(ContextObject object) const override
+    Result<std::unique_ptr<Attached>> step(EngineObject& object, ContextResources const& resources) const override
     {
-        return std::make_unique<HostObjectStep>(std::move(object));
+        return std::unique_ptr<Attached>{
+            std::make_unique<HostObjectStep>(TENON_TRY(object.attach(resources, plugins::LibraryHandles{})))};
     }
     std::unique_ptr<Prepared> timedStep(plugins::TimedObject object) const override
     {

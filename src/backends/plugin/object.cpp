@@ -122,10 +122,10 @@ Result<EngineObject> EngineObject::restore(KernelSource const& source)
     return EngineObject{std::move(facts), std::move(plugin)};
 }
 
-Result<ContextObject> EngineObject::attach(ContextResources const& resources)
+Result<ContextObject> EngineObject::attach(ContextResources const& resources, plugins::LibraryHandles const& handles)
 {
     plugins::InCallback const inside{plugins::Ask::kAttach, mPlugin->identity()};
-    plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder}));
+    plugins::PluginPtr copy = TENON_TRY(mPlugin->attach({resources.allocator, resources.recorder, handles}));
     TENON_TRY(copy->setTactic(mFacts->ports.fields.tactic));
     return ContextObject{mFacts, std::move(copy)};
 }

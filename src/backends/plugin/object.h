@@ -64,7 +64,7 @@ class EngineObject
     {
         return *mFacts;
     }
-    Result<ContextObject> attach(ContextResources const& resources);
+    Result<ContextObject> attach(ContextResources const& resources, plugins::LibraryHandles const& handles);
     //! The layer's fields with what the object would store now.
     Result<Bytes> storedFields();
 

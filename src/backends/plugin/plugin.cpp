@@ -2,6 +2,7 @@
 #include "backends/plugin/plugin.h"
 
 #include "backends/plugin/runner.h"
+#include "plugins/cpu_body.h"
 
 namespace tenon
 {
@@ -10,8 +11,6 @@ namespace custom
 {
 namespace
 {
-using RunnerOf = Runner const& (*)();
-
 //! Kernel "plugin": a custom layer with an object behind it.
 class ObjectKernel final : public Kernel
 {
@@ -29,7 +28,7 @@ class ObjectKernel final : public Kernel
     }
     Result<std::unique_ptr<Attached>> attach(ContextResources const& resources) override
     {
-        return mRunner.step(TENON_TRY(mObject.attach(resources)));
+        return mRunner.step(mObject, resources);
     }
     Result<std::optional<Bytes>> storedFields() override
     {
@@ -41,10 +40,9 @@ class ObjectKernel final : public Kernel
     EngineObject mObject;
 };
 
-template <RunnerOf runner>
-Result<std::unique_ptr<Kernel>> loadObject(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadObject(KernelSource const& source, Runner const& runner)
 {
-    return std::unique_ptr<Kernel>{std::make_unique<ObjectKernel>(runner(), TENON_TRY(EngineObject::restore(source)))};
+    return std::unique_ptr<Kernel>{std::make_unique<ObjectKernel>(runner, TENON_TRY(EngineObject::restore(source)))};
 }
 
 //! Kernel "compiled_plugin": a custom layer whose code the plan carries.
@@ -67,11 +65,10 @@ class CompiledKernel final : public Kernel
     std::shared_ptr<OpenedCode const> mCode;
 };
 
-template <RunnerOf runner>
-Result<std::unique_ptr<Kernel>> loadCompiled(KernelSource const& source)
+Result<std::unique_ptr<Kernel>> loadCompiled(KernelSource const& source, Runner const& runner)
 {
     CompiledLayer layer = TENON_TRY(CompiledLayer::load(source));
-    auto code = TENON_TRY(runner().open(layer.code, layer.kernel().name));
+    auto code = TENON_TRY(runner.open(layer.code, layer.kernel().name));
     layer.code = {}; // It goes with the source.
     return std::unique_ptr<Kernel>{
         std::make_unique<CompiledKernel>(std::make_shared<CompiledLayer>(std::move(layer)), std::move(code))};
@@ -91,6 +88,32 @@ std::variant<std::vector<Offer>, Refusal> offerCompiled(Problem const& problem)
     return offerPorts(problem, "compiled");
 }
 
+//! Whose memory the work is done in, where a device has its own.
+bool isHosts(CustomLayer const& fields)
+{
+    if (fields.kernel)
+        return fields.kernel->form == CodeForm::kHostObject;
+    return fields.live != nullptr && plugins::runsOnHostAlone(*fields.live);
+}
+
+using OffersOf = std::variant<std::vector<Offer>, Refusal> (*)(Problem const& problem);
+
+template <OffersOf offers>
+std::variant<std::vector<Offer>, Refusal> offerOnGpu(Problem const& problem)
+{
+    if (isHosts(problem.fields<CustomLayer>()))
+        return refuse("enqueue on the GPU", "its body is the host's");
+    return offers(problem);
+}
+
+template <OffersOf offers>
+std::variant<std::vector<Offer>, Refusal> offerBesideGpu(Problem const& problem)
+{
+    if (!isHosts(problem.fields<CustomLayer>()))
+        return refuse("enqueue on the host", "its body is the GPU's");
+    return offers(problem);
+}
+
 // The node's fields say everything else.
 Result<KernelSpec> buildObject(Problem const&, Offer const&)
 {
@@ -108,9 +131,26 @@ constexpr Candidate kCandidates[]{
     {.layer = CustomLayer::kName, .name = "plugin", .offers = offerObject, .build = buildObject},
 };
 
+constexpr Candidate kCudaCandidates[]{
+    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerOnGpu<offerCompiled>, .build = buildCompiled},
+    {.layer = CustomLayer::kName, .name = "plugin", .offers = offerOnGpu<offerObject>, .build = buildObject},
+};
+
+constexpr Candidate kBesideCudaCandidates[]{
+    {.layer = CustomLayer::kName, .name = "compiled", .offers = offerBesideGpu<offerCompiled>, .build = buildCompiled},
+    {.layer = CustomLayer::kName, .name = "plugin", .offers = offerBesideGpu<offerObject>, .build = buildObject},
+};
+
 constexpr KernelEntry kHostKernels[]{
-    {"compiled_plugin", &loadCompiled<hostRunner>},
-    {"plugin", &loadObject<hostRunner>},
+    {"compiled_plugin", [](KernelSource const& source) { return loadCompiled(source, hostRunner()); }},
+    {"plugin", [](KernelSource const& source) { return loadObject(source, hostRunner()); }},
+};
+
+constexpr CudaKernelEntry kCudaKernels[]{
+    {"compiled_plugin",
+        [](KernelSource const& source, CudaDevice const& device) { return loadCompiled(source, cudaRunner(device)); }},
+    {"plugin",
+        [](KernelSource const& source, CudaDevice const& device) { return loadObject(source, cudaRunner(device)); }},
 };
 
 std::unique_ptr<Prepared> timedOnHost(plugins::TimedObject object)
@@ -125,14 +165,31 @@ std::span<Candidate const> pluginCandidates() noexcept
     return custom::kCandidates;
 }
 
+std::span<Candidate const> cudaPluginCandidates() noexcept
+{
+    return custom::kCudaCandidates;
+}
+
+std::span<Candidate const> besideCudaPluginCandidates() noexcept
+{
+    return custom::kBesideCudaCandidates;
+}
+
 std::span<KernelEntry const> hostPluginKernels() noexcept
 {
     return custom::kHostKernels;
 }
 
-plugins::StepOf timedStepOf(Device const& device) noexcept
+std::span<CudaKernelEntry const> cudaPluginKernels() noexcept
 {
-    return device.runsHostCode() ? &custom::timedOnHost : nullptr;
+    return custom::kCudaKernels;
+}
+
+plugins::StepOf timedStepOf(Device const& device, plugins::Plugin& plugin)
+{
+    if (device.runsHostCode())
+        return &custom::timedOnHost;
+    return device.name() != "cuda" || plugins::runsOnHostAlone(plugin) ? nullptr : &custom::timedOnCuda;
 }
 
 } // namespace tenon

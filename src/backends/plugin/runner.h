@@ -5,6 +5,11 @@
 #include "backends/plugin/object.h"
 #include "plugins/timing.h"
 
+namespace tenon
+{
+class CudaDevice;
+} // namespace tenon
+
 namespace tenon::custom
 {
 
@@ -14,7 +19,7 @@ class OpenedCode
   public:
     virtual ~OpenedCode() = default;
     //! The kernel as a step, for the launch of the shapes at hand.
-    virtual std::shared_ptr<Prepared const> step(
+    virtual Result<std::shared_ptr<Prepared const>> step(
         std::shared_ptr<CompiledLayer const> layer, CompiledLaunch launch) const = 0;
 };
 
@@ -24,8 +29,8 @@ class Runner
     virtual ~Runner() = default;
     //! What stands for an object in a prepared run that contexts share: its workspace. It never runs.
     virtual std::shared_ptr<Prepared const> standIn(size_t workspace) const = 0;
-    //! A context's object as a step.
-    virtual std::unique_ptr<Attached> step(ContextObject object) const = 0;
+    //! The engine's object, copied for a context, as a step.
+    virtual Result<std::unique_ptr<Attached>> step(EngineObject& object, ContextResources const& resources) const = 0;
     //! The same while a build measures it.
     virtual std::unique_ptr<Prepared> timedStep(plugins::TimedObject object) const = 0;
     //! An error that names what the device cannot load.
@@ -34,5 +39,8 @@ class Runner
 
 //! Functions of this process, called by its threads: enqueue(), bodies for the CPU, compiled kernels.
 Runner const& hostRunner() noexcept;
+//! enqueue() with the GPU's memory and the run's stream, called by the thread that runs; code of plans by the driver.
+Runner const& cudaRunner(CudaDevice const& device);
+std::unique_ptr<Prepared> timedOnCuda(plugins::TimedObject object);
 
 } // namespace tenon::custom

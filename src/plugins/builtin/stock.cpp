@@ -6,6 +6,7 @@
 #include "plugins/field_bytes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 namespace tenon::plugins::builtin
@@ -220,6 +221,16 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     PluginFieldCollection mCollection{};
 };
 
+//! Where the virtual functions of the two faces stand: users' objects may have no type information to ask for.
+std::atomic<void const*> gOlderFace{nullptr};
+std::atomic<void const*> gNewerFace{nullptr};
+
+template <typename Interface>
+void const* functionsOf(Interface const* object) noexcept
+{
+    return object == nullptr ? nullptr : *reinterpret_cast<void const* const*>(object);
+}
+
 //! Null when the fields make no sense, which the message about it will say.
 BodyPtr bodyOf(StockPlugin const& kind, PluginFieldCollection const* fields, Report report) noexcept
 {
@@ -289,7 +300,11 @@ class OlderCreator final : public IPluginCreator
     Dynamic* made(PluginFieldCollection const* fields, Report report) const noexcept
     {
         BodyPtr body = bodyOf(mKind, fields, report);
-        return body == nullptr ? nullptr : new Dynamic{mKind, std::move(body), mNameSpace};
+        if (body == nullptr)
+            return nullptr;
+        auto* const face = new Dynamic{mKind, std::move(body), mNameSpace};
+        gOlderFace = functionsOf<IPluginV2>(face);
+        return face;
     }
 
     StockPlugin const& mKind;
@@ -312,7 +327,11 @@ class NewerCreator final : public IPluginCreatorV3One
         AsciiChar const*, PluginFieldCollection const* fields, TensorRTPhase phase) noexcept override
     {
         BodyPtr body = bodyOf(mKind, fields, phase == TensorRTPhase::kBUILD ? mReport : nullptr);
-        return body == nullptr ? nullptr : new Newer{mKind, std::move(body), mNameSpace};
+        if (body == nullptr)
+            return nullptr;
+        auto* const face = new Newer{mKind, std::move(body), mNameSpace};
+        gNewerFace = functionsOf<IPluginV3>(face);
+        return face;
     }
     PluginFieldCollection const* getFieldNames() noexcept override
     {
@@ -362,6 +381,11 @@ std::unique_ptr<IPluginCreatorInterface> creatorOf(StockPlugin const& plugin, st
 bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexcept
 {
     return dims.nbDims == static_cast<int32_t>(extents.size()) && std::equal(extents.begin(), extents.end(), dims.d);
+}
+
+bool isStock(IPluginV2 const* v2, IPluginV3 const* v3) noexcept
+{
+    return (v2 != nullptr && functionsOf(v2) == gOlderFace) || (v3 != nullptr && functionsOf(v3) == gNewerFace);
 }
 
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept

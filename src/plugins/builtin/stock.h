@@ -119,6 +119,9 @@ using Report = void (*)(Error const& error) noexcept;
 std::unique_ptr<nvinfer1::IPluginCreatorInterface> creatorOf(
     StockPlugin const& plugin, std::string nameSpace, Report report = nullptr);
 
+//! Whether the object is a stock plugin, whose bodies work on memory of the host whatever the device is.
+bool isStock(nvinfer1::IPluginV2 const* v2, nvinfer1::IPluginV3 const* v3) noexcept;
+
 //! Every stock plugin.
 std::span<StockPlugin const> allStockPlugins();
 
