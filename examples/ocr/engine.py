@@ -1,9 +1,10 @@
-"""One plan, ready to run at any shape of its profile, in memory that NumPy owns."""
+"""One plan, ready to run at any shape of its profile, in memory of the device that it runs on."""
 
 import pathlib
 
 import numpy as np
 import tensorrt as trt
+from tenon import DeviceArray
 
 
 class Engine:
@@ -20,25 +21,26 @@ class Engine:
         (self._input,), (self._output,) = inputs, outputs
         # A profile up to 6,016 x 6,016 would reserve gigabytes; the caller's memory fits the shape at hand instead.
         self._context = self.engine.create_execution_context(trt.ExecutionContextAllocationStrategy.USER_MANAGED)
-        self._memory = np.empty(0, np.uint8)
+        self._memory = DeviceArray(self.engine, (0,), np.uint8)
 
     def __call__(self, data: np.ndarray) -> np.ndarray:
         data = np.ascontiguousarray(data, np.float32)
         if not self._context.set_input_shape(self._input, data.shape):
             raise ValueError(f"input '{self._input}': shape {data.shape} is outside the plan's profile")
         self._provide_memory()
-        result = np.empty(tuple(self._context.get_tensor_shape(self._output)), np.float32)
-        self._context.set_tensor_address(self._input, data.ctypes.data)
-        self._context.set_tensor_address(self._output, result.ctypes.data)
+        given = DeviceArray.of(self.engine, data)
+        result = DeviceArray(self.engine, tuple(self._context.get_tensor_shape(self._output)), np.float32)
+        self._context.set_tensor_address(self._input, given)
+        self._context.set_tensor_address(self._output, result)
         if not self._context.execute_async_v3(0):
             raise RuntimeError("the run failed (the log says why)")
-        return result
+        return result.numpy()
 
     def _provide_memory(self) -> None:
         size = self._context.update_device_memory_size_for_shapes()
         if size > self._memory.nbytes:
-            self._memory = np.empty(size, np.uint8)
-        self._context.set_device_memory(self._memory.ctypes.data, self._memory.nbytes)
+            self._memory = DeviceArray(self.engine, (size,), np.uint8)
+        self._context.set_device_memory(self._memory.address, self._memory.nbytes)
 
     @property
     def memory(self) -> int:

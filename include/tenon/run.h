@@ -46,6 +46,10 @@ extern "C"
     //! \param engine an nvinfer1::ICudaEngine.
     TENON_CALL int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) TENON_NOEXCEPT;
 
+    //! Whether the engine's tensors, but for shape tensors, are memory that the host cannot touch: a GPU's.
+    //! \param engine an nvinfer1::ICudaEngine.
+    TENON_CALL int32_t tenonIsOnGpu(void const* engine) TENON_NOEXCEPT;
+
 #ifdef __cplusplus
 }
 #endif

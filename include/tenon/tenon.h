@@ -6,6 +6,7 @@
 #include "tenon/base.h"
 #include "tenon/bindings.h"
 #include "tenon/device.h"
+#include "tenon/engine_memory.h"
 #include "tenon/host.h"
 #include "tenon/inspect.h"
 #include "tenon/load.h"

@@ -113,6 +113,27 @@ void bindExtras(py::module_& m)
     m.def("_inspect_network",
         [](nvinfer1::INetworkDefinition const& network) { return inspectObject(network, &tenonInspectNetwork); });
     m.def("_verify", &verify);
+    m.def("_is_on_gpu", [](ICudaEngine const& engine) { return tenonIsOnGpu(&engine) != 0; });
+    m.def("_engine_allocate", [](ICudaEngine const& engine, size_t bytes) {
+        void* const memory = tenonEngineAllocate(&engine, bytes);
+        if (memory == nullptr)
+            throw std::bad_alloc{};
+        return handleOf(memory);
+    });
+    m.def(
+        "_engine_free",
+        [](ICudaEngine const& engine, uintptr_t memory) { tenonEngineFree(&engine, reinterpret_cast<void*>(memory)); },
+        py::call_guard<WithoutGil>());
+    m.def(
+        "_engine_copy",
+        [](ICudaEngine const& engine, uintptr_t to, uintptr_t from, size_t bytes, uintptr_t stream, bool isIn) {
+            auto const copy = isIn ? &tenonEngineCopyIn : &tenonEngineCopyOut;
+            if (copy(&engine, reinterpret_cast<void*>(to), reinterpret_cast<void const*>(from), bytes,
+                    reinterpret_cast<void*>(stream))
+                == 0)
+                throw std::runtime_error("the copy failed, or work before it in the stream");
+        },
+        py::call_guard<WithoutGil>());
     m.def("_load", [](py::object const& self, std::string const& path) {
         return engineOf(self, [&, &runtime = self.cast<nvinfer1::IRuntime&>()] {
             WithoutGil const released;

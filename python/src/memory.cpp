@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include "tenon/bindings.h"
+#include "tenon/run.h"
 
 #include <algorithm>
 
@@ -34,6 +35,27 @@ void* givenAddress(py::handle number, std::string const& what)
     PyErr_Clear();
     throw py::value_error("the memory of " + what + " cannot be at " + std::string{py::str(index)}
         + ": addresses have 64 bits and no sign");
+}
+
+//! CuPy's, PyTorch's, numba's: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+Memory ofGpuArray(py::handle object, std::string const& what)
+{
+    auto const interface = object.attr("__cuda_array_interface__").cast<py::dict>();
+    auto const [address, isReadOnly] = interface["data"].cast<std::pair<uintptr_t, bool>>();
+    py::dtype const type = py::dtype::from_args(interface["typestr"]);
+    auto const extents = interface["shape"].cast<std::vector<int64_t>>();
+    int64_t bytes{type.itemsize()};
+    if (interface.contains("strides") && !interface["strides"].is_none())
+    {
+        auto const strides = interface["strides"].cast<std::vector<int64_t>>();
+        for (size_t axis = extents.size(); axis-- > 0; bytes *= extents[axis])
+            if (extents[axis] != 1 && strides.at(axis) != bytes)
+                throw py::type_error("the array for " + what + " is not contiguous");
+    }
+    else
+        for (int64_t const extent : extents)
+            bytes *= extent;
+    return {reinterpret_cast<void*>(address), bytes, !isReadOnly, type, py::reinterpret_borrow<py::object>(object)};
 }
 
 //! The view is what is kept: while it lives, a bytearray cannot move.
@@ -117,7 +139,8 @@ Memory memoryOf(py::handle object, std::string const& what)
 Memory tensorMemory(ICudaEngine const& engine, std::string const& name, py::handle object)
 {
     std::string const what = "tensor '" + name + "'";
-    Memory memory = memoryOf(object, what);
+    bool const isGpuArray = tenonIsOnGpu(&engine) != 0 && py::hasattr(object, "__cuda_array_interface__");
+    Memory memory = isGpuArray ? ofGpuArray(object, what) : memoryOf(object, what);
     if (!memory.owner)
         return memory;
     py::object const expected = numpyType(engine.getTensorDataType(name.c_str()));

@@ -20,7 +20,8 @@ struct Memory
 //! An int, a capsule, None, a NumPy array or any other contiguous buffer; TypeError that starts with `what` otherwise.
 Memory memoryOf(py::handle object, std::string const& what);
 
-//! Memory for a tensor: TypeError for another element type and for outputs that are read-only.
+//! Memory for a tensor, also an array of the GPU that the engine runs on: TypeError for another element type and for
+//! outputs that are read-only.
 Memory tensorMemory(nvinfer1::ICudaEngine const& engine, std::string const& name, py::handle object);
 
 //! ValueError when an array is smaller than its tensor with the shapes set now; what is not known yet fits.

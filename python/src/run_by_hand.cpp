@@ -149,7 +149,7 @@ void checkHolders(py::object const& context, bool shapeInputsAlone)
         if (shapeInputsAlone && !(isInput && engine.isShapeInferenceIO(name.c_str())))
             continue;
         if (self.getOutputAllocator(name.c_str()) == nullptr) // Else the allocator is asked for memory.
-            checkRoom(self, name, memoryOf(holder, name).bytes);
+            checkRoom(self, name, tensorMemory(engine, name, holder).bytes);
     }
 }
 

@@ -7,6 +7,7 @@ from . import _guard as _guard
 _guard.check()
 
 from . import _native as _native  # noqa: E402
+from ._device_array import DeviceArray as DeviceArray  # noqa: E402
 from ._extras import devices as devices  # noqa: E402
 from ._extras import inspect as inspect  # noqa: E402
 from ._extras import knobs as knobs  # noqa: E402
@@ -24,7 +25,7 @@ __version__ = _native._version
 _install(_native)
 
 #: Tenon's own calls.
-_OWN = ["Stream", "devices", "inspect", "knobs", "load", "not_implemented", "verify"]
+_OWN = ["DeviceArray", "Stream", "devices", "inspect", "knobs", "load", "not_implemented", "verify"]
 
 
 if not TYPE_CHECKING:  # Type checkers take all names without an underscore.

@@ -34,7 +34,8 @@ IoTensors::IoTensors(
     nvinfer1::ICudaEngine& engine, nvinfer1::IExecutionContext& context, IoTensors::Options const& options)
     : mEngine{&engine},
       mContext{&context},
-      mOptions{options}
+      mOptions{options},
+      mIsOnGpu{tenonIsOnGpu(&engine) != 0}
 {
 }
 
@@ -50,6 +51,13 @@ IoTensors::Tensor& IoTensors::makeRoom(char const* what, char const* name, Dims 
         bytes.reset();
     Tensor& tensor = mTensors[name];
     std::string const text = std::string{what} + " '" + name + "' of shape " + show(dims);
+    if (mIsOnGpu && !mEngine->isShapeInferenceIO(name))
+    {
+        tensor.host = Buffer{text, bytes};
+        tensor.gpu = GpuMemory{*mEngine, text, *bytes};
+        mContext->setTensorAddress(name, tensor.gpu.data());
+        return tensor;
+    }
     tensor.device = Buffer{text, bytes};
     if (mOptions.hasHostSide && !mEngine->isShapeInferenceIO(name)) // Those are read when a run is enqueued.
         tensor.host = Buffer{text, bytes};
@@ -72,13 +80,14 @@ void IoTensors::prepareInput(char const* name, uint32_t seed, Shapes const& shap
         throw std::runtime_error(std::string{"input '"} + name + "' refused the shape " + show(dims));
     Tensor& tensor = makeRoom("input", name, dims);
     tensor.isInput = true;
+    Buffer const& filled = tensor.gpu.data() == nullptr ? tensor.device : tensor.host;
     if (contents != inputs.end())
-        std::copy(contents->second.data.begin(), contents->second.data.end(), tensor.device.data());
+        std::copy(contents->second.data.begin(), contents->second.data.end(), filled.data());
     else if (mEngine->isShapeInferenceIO(name))
-        fillFromProfile(tensor.device.bytes(), *mEngine, name, mOptions.profile);
+        fillFromProfile(filled.bytes(), *mEngine, name, mOptions.profile);
     else
-        fillRandom(tensor.device.bytes(), mEngine->getTensorDataType(name), seed);
-    if (tensor.host.data() != nullptr)
+        fillRandom(filled.bytes(), mEngine->getTensorDataType(name), seed);
+    if (tensor.gpu.data() == nullptr && tensor.host.data() != nullptr)
         std::copy(tensor.device.bytes().begin(), tensor.device.bytes().end(), tensor.host.data());
 }
 
@@ -86,7 +95,11 @@ void IoTensors::prepareOutput(char const* name)
 {
     Dims const dims = mContext->getTensorShape(name);
     if (isOpen(dims))
+    {
+        if (mIsOnGpu)
+            mGrowing[name].useMemoryOf(*mEngine);
         mContext->setOutputAllocator(name, &mGrowing[name]);
+    }
     else
         makeRoom("output", name, dims);
 }
@@ -106,7 +119,12 @@ void IoTensors::prepare(Shapes const& shapes, GivenInputs const& inputs)
         }
     mBindings.clear();
     for (int32_t i = 0; mEngine->hasImplicitBatchDimension() && i < mEngine->getNbIOTensors(); ++i)
-        mBindings.push_back(mTensors[mEngine->getIOTensorName(i)].device.data());
+    {
+        Tensor const& tensor = mTensors[mEngine->getIOTensorName(i)];
+        mBindings.push_back(tensor.gpu.data() == nullptr ? tensor.device.data() : tensor.gpu.data());
+    }
+    if (mIsOnGpu)
+        upload(nullptr);
 }
 
 void IoTensors::copy(bool isInput, void* stream) const
@@ -115,6 +133,15 @@ void IoTensors::copy(bool isInput, void* stream) const
     {
         if (tensor.isInput != isInput || tensor.host.data() == nullptr || tensor.host.bytes().empty())
             continue;
+        size_t const bytes = tensor.host.bytes().size();
+        if (void* const gpu = tensor.gpu.data(); gpu != nullptr)
+        {
+            if ((isInput ? tenonEngineCopyIn(mEngine, gpu, tensor.host.data(), bytes, stream)
+                         : tenonEngineCopyOut(mEngine, tensor.host.data(), gpu, bytes, stream))
+                == 0)
+                throw std::runtime_error("tensor '" + name + "' could not be copied");
+            continue;
+        }
         Buffer const& from = isInput ? tensor.host : tensor.device;
         Buffer const& to = isInput ? tensor.device : tensor.host;
         if (tenonHostCopy(to.data(), from.data(), from.bytes().size(), stream) != TENON_HOST_OK)
@@ -127,9 +154,12 @@ void IoTensors::upload(void* stream) const
     copy(true, stream);
 }
 
-void IoTensors::download(void* stream) const
+void IoTensors::download(void* stream)
 {
     copy(false, stream);
+    for (auto& [name, output] : mGrowing)
+        if (mIsOnGpu && !output.download(bytesOf(*mEngine, name.c_str(), output.dims()).value_or(0), stream))
+            throw std::runtime_error("output '" + name + "' could not be copied");
 }
 
 bool IoTensors::enqueue(void* stream)

@@ -3,6 +3,7 @@
 
 #include "buffer.h"
 #include "given_inputs.h"
+#include "gpu_memory.h"
 #include "growing_output.h"
 #include "shapes.h"
 
@@ -30,10 +31,15 @@ class IoTensors
     //! Throws std::runtime_error, which names the tensor.
     void prepare(Shapes const& shapes, GivenInputs const& inputs);
 
+    //! Whether tensors are memory of a device's own: then there is a program's side always.
+    bool isOnGpu() const noexcept
+    {
+        return mIsOnGpu;
+    }
     //! Copies between the two sides, in the order of the stream. Outputs whose extents depend on data stay where they
     //! are: their memory grows within runs.
     void upload(void* stream) const;
-    void download(void* stream) const;
+    void download(void* stream);
     bool enqueue(void* stream);
 
     //! Of the program's side where there are two.
@@ -43,7 +49,8 @@ class IoTensors
   private:
     struct Tensor
     {
-        Buffer device;
+        Buffer device; //!< Where memory is the program's, and of shape tensors.
+        GpuMemory gpu;
         Buffer host;
         bool isInput{false};
     };
@@ -58,6 +65,7 @@ class IoTensors
     nvinfer1::ICudaEngine* mEngine;
     nvinfer1::IExecutionContext* mContext;
     Options mOptions;
+    bool mIsOnGpu{false};
     std::map<std::string, Tensor> mTensors;
     std::map<std::string, GrowingOutput> mGrowing; //!< Outputs whose extents depend on data.
     std::vector<void*> mBindings;                  //!< Where the engine's shapes leave the batch out.

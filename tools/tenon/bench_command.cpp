@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 namespace tenon::cli
@@ -35,17 +36,25 @@ struct Lane
 {
     std::unique_ptr<nvinfer1::IExecutionContext> context;
     std::unique_ptr<IoTensors> tensors;
+    std::unique_ptr<EngineStream> stream; //!< On a CPU the calling thread.
     std::vector<double> milliseconds;
+    std::vector<double> calls; //!< Milliseconds until enqueueV3 has returned, where the run goes on then.
 
-    void run()
+    double run()
     {
-        if (!tensors->enqueue(nullptr)) // In the calling thread.
+        auto const before = Clock::now();
+        if (!tensors->enqueue(stream->handle()))
             throw std::runtime_error("the run failed");
+        double const spent = std::chrono::duration<double, std::milli>(Clock::now() - before).count();
+        stream->await();
+        return spent;
     }
     double timedRun()
     {
         auto const before = Clock::now();
-        run();
+        double const call = run();
+        if (tensors->isOnGpu())
+            calls.push_back(call);
         return std::chrono::duration<double, std::milli>(Clock::now() - before).count();
     }
 };
@@ -54,6 +63,7 @@ struct Measured
 {
     Sorted times;
     double runsPerSecond;
+    std::optional<double> callMilliseconds; //!< The middle one of what enqueueV3 takes, where a run goes on behind it.
 };
 
 //! What all lanes do at once. What is thrown in one ends the others and is thrown again here.
@@ -95,6 +105,7 @@ std::vector<Lane> makeLanes(Session& session, Shapes const& shapes, int32_t coun
         lanes[i].tensors =
             std::make_unique<IoTensors>(session.engine(), *lanes[i].context, IoTensors::Options{0, i, false});
         lanes[i].tensors->prepare(shapes, {});
+        lanes[i].stream = std::make_unique<EngineStream>(session.engine());
     }
     return lanes;
 }
@@ -136,6 +147,8 @@ Json figures(Measured const& measured, BenchOptions const& options, double loadM
     for (double const part : kTails)
         json["p" + std::to_string(percentOf(part)) + "_ms"] =
             isBorne(part, times.count()) ? Json(times.quantile(part)) : Json{};
+    if (measured.callMilliseconds)
+        json["enqueue_ms"] = *measured.callMilliseconds;
     json["load_ms"] = loadMilliseconds;
     json["rss_mib"] = residentMebibytes();
     return json;
@@ -160,6 +173,8 @@ void printText(Measured const& measured, BenchOptions const& options, double loa
         std::printf(", max %.3f ms", times.most());
     if (times.count() >= kRunsOfMedian)
         std::printf("; %.1f runs/s", measured.runsPerSecond);
+    if (measured.callMilliseconds)
+        std::printf("; enqueueV3 %.1f us", *measured.callMilliseconds * 1000);
     std::printf("; load %.1f ms; resident %.1f MiB%s\n", loadMilliseconds, residentMebibytes(),
         times.count() < kRunsOfMedian ? "; --seconds gives more runs" : "");
 }
@@ -180,14 +195,17 @@ int bench(BenchOptions const& options, Common const& common)
     if (gInterrupted)
         return kInterruptedStatus;
     std::vector<double> all;
+    std::vector<double> calls;
     double runsPerSecond{0.0}; // Lanes end apart: each one's share is its runs over its own time.
     for (Lane const& lane : lanes)
     {
         all.insert(all.end(), lane.milliseconds.begin(), lane.milliseconds.end());
+        calls.insert(calls.end(), lane.calls.begin(), lane.calls.end());
         Sorted const own{lane.milliseconds};
         runsPerSecond += static_cast<double>(own.count()) / own.sum() * 1000;
     }
-    Measured const measured{Sorted{std::move(all)}, runsPerSecond};
+    std::optional<double> const call = calls.empty() ? std::nullopt : std::optional{Sorted{std::move(calls)}.median()};
+    Measured const measured{Sorted{std::move(all)}, runsPerSecond, call};
     int32_t const threads = threadsOfRuns(common.threads);
     if (options.json)
         std::printf("%s\n", figures(measured, options, session.loadMilliseconds(), threads).dump().c_str());

@@ -151,8 +151,12 @@ void Session::prepare(Shapes const& shapes, uint32_t seed, GivenInputs const& in
 
 void Session::run()
 {
-    if (!mTensors->enqueue(nullptr))
+    EngineStream const stream{*mEngine};
+    if (!mTensors->enqueue(stream.handle()))
         throw std::runtime_error("the run failed");
+    stream.await();
+    if (mTensors->isOnGpu())
+        mTensors->download(stream.handle());
 }
 
 } // namespace tenon::cli

@@ -63,6 +63,13 @@ int32_t tenonIsSharedBySamples(void const* engine, char const* tensor) noexcept
     return own.isImplicit() && io >= 0 && own.engine().io(io).dims.d[0] == 1 ? 1 : 0;
 }
 
+int32_t tenonIsOnGpu(void const* engine) noexcept
+{
+    using tenon::api::CudaEngine;
+    CudaEngine const& own = CudaEngine::of(*static_cast<nvinfer1::ICudaEngine const*>(engine));
+    return own.engine().device().usesHostMemory() ? 0 : 1;
+}
+
 int32_t tenonSetSpin(void* config, int64_t microseconds) noexcept
 {
     using tenon::api::RuntimeConfig;
