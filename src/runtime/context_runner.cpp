@@ -49,7 +49,8 @@ Result<Done> ContextRunner::run(RunRequest const& request)
 {
     begin(request);
     Result<Done> done = runAll();
-    if (mFrame != nullptr && !mIsCaptured)
+    // Of a device that does not run in this process the answer is a call of its driver's, and hardly ever yes.
+    if (mFrame != nullptr && !mIsCaptured && (!done || mEngine.device().runsHostCode()))
         mFrame->settle();
     if (request.hasBegun != nullptr)
         *request.hasBegun = mHasLaunched;

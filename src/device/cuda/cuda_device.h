@@ -152,6 +152,7 @@ class Current
 
   private:
     DriverApi const& mApi;
+    CudaDevice const* mOuter;
     bool mIsCurrent{false};
     bool mIsPushed{false};
     bool mIsRelaxed{false};

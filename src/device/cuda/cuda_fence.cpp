@@ -101,12 +101,12 @@ bool CudaFence::isOfParent() const noexcept
 //! True, always: the run is over, well or not.
 bool CudaFence::end(Code code) const
 {
-    Current const current{mDevice};
     std::scoped_lock const lock{mMutex};
     if (!mIsPending)
         return true;
     if (code != kSuccess)
     {
+        Current const current{mDevice};
         mState.fail({-1, mDevice.noted(code, "cuEventQuery")});
         static_cast<void>(mDevice.api().cuStreamSynchronize(mStream)); // Steps of the host may still come.
     }

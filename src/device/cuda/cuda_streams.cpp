@@ -9,14 +9,26 @@ namespace tenon
 namespace cuda
 {
 
+namespace
+{
+//! Of the innermost one in this thread that did something: those within have nothing to do, unless a callback of the
+//! user's has made another context current.
+thread_local CudaDevice const* gCurrent{nullptr};
+} // namespace
+
 Current::Current(CudaDevice const& device) noexcept
-    : mApi{device.api()}
+    : mApi{device.api()},
+      mOuter{gCurrent}
 {
     if (device.context() == nullptr)
         return;
-    mIsCurrent = true;
     void* before{nullptr};
-    if (mApi.cuCtxGetCurrent(&before) != kSuccess || before != device.context())
+    bool const isThere = mApi.cuCtxGetCurrent(&before) == kSuccess && before == device.context();
+    if (isThere && gCurrent == &device)
+        return;
+    gCurrent = &device;
+    mIsCurrent = true;
+    if (!isThere)
         mIsPushed = mApi.cuCtxPushCurrent_v2(device.context()) == kSuccess;
     mIsRelaxed = mApi.cuThreadExchangeStreamCaptureMode(&mMode) == kSuccess;
 }
@@ -25,6 +37,7 @@ Current::~Current()
 {
     if (!mIsCurrent)
         return;
+    gCurrent = mOuter;
     if (mIsRelaxed)
         static_cast<void>(mApi.cuThreadExchangeStreamCaptureMode(&mMode));
     void* ours{nullptr};
