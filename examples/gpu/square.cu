@@ -2,6 +2,7 @@
 //   nvcc -std=c++17 square.cu -I PREFIX/include -L PREFIX/lib -lnvinfer -o square && TENON_DEVICE=cuda ./square
 #include "NvInfer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -9,7 +10,8 @@
 
 using namespace nvinfer1;
 
-namespace
+// A namespace with a name: the headers have one without, and nvcc cannot tell the two apart.
+namespace example
 {
 __global__ void square(float const* x, float* y, float shift, int64_t count)
 {
@@ -193,10 +195,11 @@ float run(IExecutionContext& context, int64_t rows, cudaStream_t stream)
         worst = std::max(worst, std::abs(y[i] + x[i] * x[i] + 0.5F));
     return worst;
 }
-} // namespace
+} // namespace example
 
 int main()
 {
+    using namespace example;
     Logger logger;
     static SquareCreator creator;
     getPluginRegistry()->registerCreator(creator, "");

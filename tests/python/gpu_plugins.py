@@ -6,6 +6,7 @@ import sys
 
 import gpu_memory
 import numpy as np
+import small
 import tenon as trt
 import tenon.plugin as trtp
 
@@ -96,6 +97,17 @@ def arrays() -> None:
     else:
         raise AssertionError("an array that is too small was taken")
     assert not context.set_tensor_address("x", values), "memory of the host is refused"
+
+
+def engines() -> None:
+    """Networks run with arrays of the GPU's; those that come again are graphs."""
+    log = small.Recorder()
+    for network in (small.network, small.chain):
+        made = small.load(log, network)
+        for batch in (3, 16, 1, 3, 3, 3):
+            x = small.inputs(batch, seed=batch)
+            np.testing.assert_allclose(small.run(made, x), small.want(x), rtol=1e-4, atol=1e-5)
+    assert not log.errors()
 
 
 if __name__ == "__main__":
