@@ -141,7 +141,7 @@ TEST_F(Replayed, aRunIsFewCallsOfTheDrivers)
         runAndCompare(a, c, from);
     int64_t const before = tenonFakeCalls();
     ASSERT_TRUE(pair->run(a, b, c, stream));
-    EXPECT_LE(tenonFakeCalls() - before, 20) << "waiting for its end included";
+    EXPECT_LE(tenonFakeCalls() - before, 24) << "waiting for its end included";
 }
 
 TEST_F(Replayed, otherAddressesHaveGraphsOfTheirOwnUntilThereAreManyThenOneIsPatched)

@@ -34,11 +34,6 @@ class DeviceUnderTest
         static_cast<void>(stream);
         std::memcpy(to, from, bytes);
     }
-    //! False: plugins get memory that is not the host's.
-    virtual bool runsHostCode() const
-    {
-        return true;
-    }
 };
 
 class HostUnderTest final : public DeviceUnderTest

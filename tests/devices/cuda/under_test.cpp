@@ -71,10 +71,6 @@ class CudaUnderTest final : public DeviceUnderTest
             callDriver("cuMemcpyAsync", to, from, bytes, stream);
         callDriver("cuStreamSynchronize", stream);
     }
-    bool runsHostCode() const override
-    {
-        return false;
-    }
 
   private:
     class Current
