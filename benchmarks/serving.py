@@ -2,7 +2,8 @@
 """`tenon serve` beside the same server around ONNX Runtime, on the loopback, in turns (figures: docs/SERVING.md).
 
 Per model: answers per second when as many requests wait as fit four batches, with and without batching; the 99th
-percentile of the delay at half of what ONNX Runtime's server gives; what a request costs beside the engine's run.
+percentile of the delay at half of what ONNX Runtime's server gives; processor time, which tells on a busy machine,
+too; what a request costs beside the engine's run.
 `--soak SECONDS`: mixed shapes for so long instead, with the memory of the server.
 Needs the environment of `make serving-test`: PYTHONPATH=build/python build/serving-env/bin/python benchmarks/serving.py
 """
@@ -116,6 +117,18 @@ def saturated(requests: list[bytes], seconds: float, server: hosted.Running) -> 
     return asyncio.run(load.saturated(server.port, requests, CONNECTIONS, seconds))
 
 
+def spent(requests: list[bytes], seconds: float, server: hosted.Running) -> float:
+    """Milliseconds of processor time that an answer takes of the server, all of its threads together."""
+
+    def now() -> np.ndarray:
+        return np.array([server.metric(name) for name in ("process_cpu_seconds_total", "tenon_answered_total")])
+
+    before = now()
+    saturated(requests, seconds, server)
+    time, answers = now() - before
+    return 1e3 * time / answers
+
+
 def late(requests: list[bytes], seconds: float, rate: float, server: hosted.Running) -> float:
     """Milliseconds that 1 in 100 answers takes longer than."""
     return 1e3 * float(np.quantile(asyncio.run(load.delays(server.port, requests, rate, seconds, 5)), 0.99))
@@ -133,6 +146,8 @@ def measured(name: str, case: Case, asked: argparse.Namespace) -> None:
             full = functools.partial(saturated, requests, asked.seconds)
             throughput[batch] = in_turns(found, asked.rounds, full)
             show(f"{name}, batches of {batch}: answers/s: {told(throughput[batch], max)}")
+            times = in_turns(found, asked.rounds, functools.partial(spent, requests, asked.seconds))
+            show(f"{name}, batches of {batch}: ms of processor time an answer: {told(times, min)}")
             if batch == 1:
                 show(f"{name}, one connection: {alone(found['tenon'], requests)}")
             rate = max(throughput[batch]["onnxruntime"]) / 2
