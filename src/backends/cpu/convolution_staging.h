@@ -38,33 +38,60 @@ struct StagedFrom
     bool isLinear; //!< Row-major, else channels-last.
 };
 
+//! Pixels of C channels, which lie `plane` elements apart.
+template <int C, typename T>
+void joinChannels(T const* from, int64_t plane, int64_t width, T* to)
+{
+    for (int64_t i = 0; i < width; ++i, to += C)
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c)
+            to[c] = from[c * plane + i];
+}
+
+template <typename T>
+void joinChannels(T const* from, int64_t plane, int64_t width, int64_t channels, T* to)
+{
+    switch (channels) // Written in order where the compiler knows how many.
+    {
+    case 1: return joinChannels<1>(from, plane, width, to);
+    case 2: return joinChannels<2>(from, plane, width, to);
+    case 3: return joinChannels<3>(from, plane, width, to);
+    case 4: return joinChannels<4>(from, plane, width, to);
+    default: break;
+    }
+    for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < width; ++i)
+            to[i * channels + c] = from[c * plane + i];
+}
+
 //! Copies this lane's lines between their margins; `g` is the staged geometry.
 template <typename T>
 void copyLines(StagedFrom<T> const& from, Staging const& staging, Geometry const& g, T* staged, Lane const& lane)
 {
     auto const [first, last] = lane.part(g.images * staging.height);
-    auto const lineBytes = static_cast<size_t>(g.window.lineStride) * sizeof(T);
+    auto const clear = [](T* at, T const* end) {
+        std::memset(static_cast<void*>(at), 0, static_cast<size_t>(end - at) * sizeof(T));
+    };
     for (int64_t at = first; at < last; ++at)
     {
         int64_t const image = at / staging.height;
         int64_t const y = at % staging.height - staging.top;
         T* const line = staged + at * g.window.lineStride;
-        std::memset(static_cast<void*>(line), 0, lineBytes);
+        T* const end = line + g.window.lineStride;
         if (y < 0 || y >= from.height)
+        {
+            clear(line, end);
             continue;
+        }
         T* const to = line + staging.left * g.channels;
-        if (!from.isLinear)
-        {
-            std::memcpy(to, from.x + (image * from.height + y) * from.width * g.channels,
-                static_cast<size_t>(from.width * g.channels) * sizeof(T));
-            continue;
-        }
-        for (int64_t c = 0; c < g.channels; ++c)
-        {
-            T const* const plane = from.x + ((image * g.channels + c) * from.height + y) * from.width;
-            for (int64_t i = 0; i < from.width; ++i)
-                to[i * g.channels + c] = plane[i];
-        }
+        int64_t const elements = from.width * g.channels;
+        clear(line, to);
+        if (from.isLinear)
+            joinChannels(from.x + (image * g.channels * from.height + y) * from.width, from.height * from.width,
+                from.width, g.channels, to);
+        else
+            std::memcpy(to, from.x + (image * from.height + y) * elements, static_cast<size_t>(elements) * sizeof(T));
+        clear(to + elements, end);
     }
 }
 

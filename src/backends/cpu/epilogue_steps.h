@@ -80,18 +80,22 @@ TENON_INLINE F16 loadExtra(GemmStep<T> const& step, int64_t row, int64_t column,
     return loadStrided(from + column * step.columnStride, step.columnStride, count);
 }
 
-//! V vectors of one row through all steps; the last vector has `last` lanes.
-template <int V, typename T>
+//! R rows of V vectors through all steps; the last vector has `last` lanes.
+template <int R, int V, typename T>
 TENON_INLINE void applyToVectors(
-    GemmStep<T> const* steps, int64_t count, float* c, int64_t row, int64_t column, int64_t last)
+    GemmStep<T> const* steps, int64_t count, float* c, int64_t stride, int64_t row, int64_t column, int64_t last)
 {
-    F16 x[V];
+    constexpr int kVectors{R * V};
+    F16 x[kVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
-        x[v] = last == kLanes ? load(c + v * kLanes) : load(c + v * kLanes, firstLanes(last));
-    for (int64_t i = 0; i < count; ++i)
+    for (int i = 0; i < kVectors; ++i)
     {
-        GemmStep<T> const& step = steps[i];
+        float const* const p = c + i / V * stride + i % V * kLanes;
+        x[i] = last == kLanes ? load(p) : load(p, firstLanes(last));
+    }
+    for (int64_t n = 0; n < count; ++n)
+    {
+        GemmStep<T> const& step = steps[n];
         F16 const alpha = splat(step.alpha);
         F16 const beta = splat(step.beta);
         // Each kind has a loop of its own, so that constants stay in registers and vectors overlap.
@@ -99,55 +103,70 @@ TENON_INLINE void applyToVectors(
         {
         case EpilogueKind::kAdd:
 #pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = x[v] + loadExtra(step, row, column + v * kLanes, last);
+            for (int i = 0; i < kVectors; ++i)
+                x[i] = x[i] + loadExtra(step, row + i / V, column + i % V * kLanes, last);
             break;
         case EpilogueKind::kMultiply:
 #pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = x[v] * loadExtra(step, row, column + v * kLanes, last);
+            for (int i = 0; i < kVectors; ++i)
+                x[i] = x[i] * loadExtra(step, row + i / V, column + i % V * kLanes, last);
             break;
 #define TENON_EPILOGUE_FUNCTION(number, Name, name, ...)                                                               \
     case EpilogueKind::k##Name:                                                                                        \
-        _Pragma("GCC unroll 4") for (int v = 0; v < V; ++v) x[v] = name(x[v], alpha, beta);                            \
+        _Pragma("GCC unroll 4") for (int i = 0; i < kVectors; ++i) x[i] = name(x[i], alpha, beta);                     \
         break;
             TENON_EPILOGUE_FUNCTIONS(TENON_EPILOGUE_FUNCTION)
 #undef TENON_EPILOGUE_FUNCTION
         case EpilogueKind::kLinear:
 #pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = fma(alpha, x[v], beta);
+            for (int i = 0; i < kVectors; ++i)
+                x[i] = fma(alpha, x[i], beta);
             break;
         case EpilogueKind::kRound:
 #pragma GCC unroll 4
-            for (int v = 0; v < V; ++v)
-                x[v] = rounded(x[v], alpha, splat(1.0F) / alpha);
+            for (int i = 0; i < kVectors; ++i)
+                x[i] = rounded(x[i], alpha, splat(1.0F) / alpha);
             break;
         }
     }
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
+    for (int i = 0; i < kVectors; ++i)
+    {
+        float* const p = c + i / V * stride + i % V * kLanes;
         if (last == kLanes)
-            store(c + v * kLanes, x[v]);
+            store(p, x[i]);
         else
-            store(c + v * kLanes, x[v], firstLanes(last));
+            store(p, x[i], firstLanes(last));
+    }
 }
 
-//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them.
+//! R rows.
+template <int R, typename T>
+TENON_INLINE void applyToRows(
+    GemmStep<T> const* steps, int64_t count, float* c, int64_t stride, int64_t row, int64_t column, int64_t columns)
+{
+    int64_t n = 0;
+    if constexpr (R == 1)
+        for (; n + 4 * kLanes <= columns; n += 4 * kLanes)
+            applyToVectors<1, 4>(steps, count, c + n, stride, row, column + n, kLanes);
+    for (; n + kLanes <= columns; n += kLanes)
+        applyToVectors<R, 1>(steps, count, c + n, stride, row, column + n, kLanes);
+    if (n < columns)
+        applyToVectors<R, 1>(steps, count, c + n, stride, row, column + n, columns - n);
+}
+
+//! All steps on rows [row, row + rows) and columns [column, column + columns); `c` points at the first of them. Where
+//! there are few columns rows go together, or each would wait for its own results.
 template <typename T>
 static __attribute__((noinline)) void applySteps(GemmStep<T> const* steps, int64_t count, float* c, int64_t stride,
     int64_t row, int64_t rows, int64_t column, int64_t columns)
 {
-    for (int64_t r = 0; r < rows; ++r, c += stride)
-    {
-        int64_t n = 0;
-        for (; n + 4 * kLanes <= columns; n += 4 * kLanes)
-            applyToVectors<4>(steps, count, c + n, row + r, column + n, kLanes);
-        for (; n + kLanes <= columns; n += kLanes)
-            applyToVectors<1>(steps, count, c + n, row + r, column + n, kLanes);
-        if (n < columns)
-            applyToVectors<1>(steps, count, c + n, row + r, column + n, columns - n);
-    }
+    int64_t r = 0;
+    if (columns < 4 * kLanes)
+        for (; r + 3 <= rows; r += 3)
+            applyToRows<3>(steps, count, c + r * stride, stride, row + r, column, columns);
+    for (; r < rows; ++r)
+        applyToRows<1>(steps, count, c + r * stride, stride, row + r, column, columns);
 }
 
 } // namespace tenon::cpu::TENON_ISA_NAMESPACE

@@ -283,12 +283,12 @@ class WidenedBlock<float>
 };
 
 template <typename T>
-TileSet const& tilesOf(int64_t vectors, bool isFew)
+TileSet const& tilesOf(int64_t vectors, bool isFew, bool isHalf)
 {
     if constexpr (!kIsFloat<T>)
         if (isFew)
             return kFewTiles<T>[vectors - 1];
-    return kTiles[vectors - 1];
+    return isHalf ? kHalfTiles : kTiles[vectors - 1];
 }
 
 template <typename T>
@@ -296,9 +296,10 @@ void runBlock(Gemm<T> const& g, GemmShare const& share, int64_t panel, int64_t w
 {
     bool const byDots = isByDots(g);
     bool const isFew = g.b == nullptr && !byDots && share.lastRow - share.firstRow <= kFewRows;
-    TileSet const& set = tilesOf<T>(width < kMaxVectors ? width : kMaxVectors, isFew);
     int64_t const end = g.columns - (panel + width - 1) * kPanel;
     bool const endsInHalf = end <= kLanes / 2;
+    bool const isHalf = width == 1 && endsInHalf && !byDots;
+    TileSet const& set = tilesOf<T>(width < kMaxVectors ? width : kMaxVectors, isFew, isHalf);
     WidenedBlock<T> block{g, panel, width, scratch, isFew || byDots};
     RowLocator<T> const locator{g};
     Located<T> located;
@@ -346,7 +347,8 @@ bool goesByRows(Gemm<T> const& g, GemmShare const& share)
 //! The product of such a share: floats, panel by panel.
 void runByRows(Gemm<float> const& g, GemmShare const& share)
 {
-    TileSet const& set = kTiles[0];
+    bool const isHalf = share.lastPanel - share.firstPanel == 1 && g.columns - share.firstPanel * kPanel <= kLanes / 2;
+    TileSet const& set = tilesOf<float>(1, false, isHalf);
     RowLocator<float> const locator{g};
     Located<float> located;
     int32_t kind{0};

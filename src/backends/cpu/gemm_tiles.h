@@ -165,6 +165,13 @@ constexpr TileSet tileSet()
     return {{R...}, {{&runTile<float, R, V, false>...}, {&runTile<float, R, V, true>...}}};
 }
 
+//! Tiles of one vector of which at most half is columns.
+template <int... R>
+constexpr TileSet halfTileSet()
+{
+    return {{R...}, {{&runTile<float, R, 1, true>...}, {&runTile<float, R, 1, true>...}}};
+}
+
 //! Tiles of few rows on panels that become floats as they are read: written down as floats first, they would be read
 //! once more for each of them.
 template <typename B, int V>
@@ -178,12 +185,14 @@ inline constexpr int64_t kFewRows{8};
 
 #ifdef __AVX512F__
 constexpr int64_t kMaxVectors{4};
+constexpr TileSet kHalfTiles{halfTileSet<12, 8, 4, 2, 1>()};
 constexpr TileSet kTiles[]{tileSet<1, 12, 8, 4, 2, 1>(), tileSet<2, 12, 8, 4, 2, 1>(), tileSet<3, 8, 6, 4, 2, 1>(),
     tileSet<4, 6, 5, 4, 3, 2, 1>()};
 template <typename B>
 constexpr TileSet kFewTiles[]{fewRows<B, 1>(), fewRows<B, 2>(), fewRows<B, 3>(), fewRows<B, 4>()};
 #else
 constexpr int64_t kMaxVectors{1};
+constexpr TileSet kHalfTiles{halfTileSet<12, 8, 6, 4, 2, 1>()}; // One register per row: six would wait for each other.
 constexpr TileSet kTiles[]{tileSet<1, 6, 5, 4, 3, 2, 1>()};
 template <typename B>
 constexpr TileSet kFewTiles[]{fewRows<B, 1>()};
