@@ -98,6 +98,7 @@ TEST(CpuConvolution, minimalFiltering)
     expectTiles({{1, 64, 60, 60}, 64, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     expectTiles({{1, 24, 8, 9}, 40, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});   // Small tiles,
     expectTiles({{3, 70, 18, 23}, 30, {3, 3}, 1, {1, 1}, {1, 1}, {2, 0}, {1, 2}}); // large ones, cut on all sides.
+    expectTiles({{1, 80, 8, 8}, 272, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}});  // Two lanes share these.
     Form const form{{2, 20, 13, 14}, 35, {3, 3}, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     for (EpilogueKind const kind : {EpilogueKind::kAdd, EpilogueKind::kMultiply})
         for (std::vector<int64_t> const& extra :

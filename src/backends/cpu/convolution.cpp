@@ -133,8 +133,9 @@ Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
     GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
         from.layer().epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
     bool const hasBias = isPresent(from.inputs, 2);
-    if (int64_t const side = winogradSide(from.layer(), geometry); side != 0)
-        return winogradStep(from.loaded, x.dtype, geometry, side, std::move(epilogue), hasBias, from.threads);
+    WinogradPlan const plan = planWinograd(from.layer(), geometry, from.threads);
+    if (plan.side != 0)
+        return winogradStep(from.loaded, x.dtype, geometry, plan, std::move(epilogue), hasBias, from.threads);
     return withStorage(x.dtype, [&]<typename T>(T) {
         auto prepared = std::make_shared<PreparedConvolution<T>>(
             from.loaded, geometry, std::move(epilogue), isLinear, from.threads);

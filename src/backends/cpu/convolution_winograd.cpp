@@ -20,7 +20,16 @@ constexpr int64_t kMaxWeights{
 constexpr int64_t kLeastRows{12}; //!< Of a product: tiles.
 constexpr int64_t kTileBlockFloats{int64_t{192} << 10}; //!< Of one lane's transformed tiles and sums.
 constexpr int64_t kTileRowGrain{12};
+constexpr int64_t kMaxTogether{72}; //!< Tiles per lane up to which all of them are held at once.
 constexpr float kUnclamped{std::numeric_limits<float>::infinity()};
+
+// Costs are multiplications of the lane with most to do, per channel and map. Weights come from memory once per run,
+// and from there again for each lane that cannot keep them in its second cache; what another lane has just written
+// comes from its cache, line after line.
+constexpr double kPerWeight{8.0};
+constexpr double kPerFarWeight{13.0};
+constexpr double kPerSharedFloat{100.0};
+constexpr int64_t kNearWeights{int64_t{320} << 10};
 
 //! Tiles of this side that a line of pixels takes.
 constexpr int64_t tilesOf(int64_t pixels, int64_t side) noexcept
@@ -28,26 +37,49 @@ constexpr int64_t tilesOf(int64_t pixels, int64_t side) noexcept
     return (pixels + side - 1) / side;
 }
 
+//! Lanes that take tiles of their own: few rows fill a product badly.
+double costApart(Geometry const& g, int64_t side, int64_t tiles, int64_t lanes)
+{
+    constexpr int64_t kLeastOwnTiles{6};
+    int64_t const own = std::max((tiles + lanes - 1) / lanes, kLeastOwnTiles);
+    bool const isNear = lanes == 1 || tileParts(side) * g.channels * g.maps <= kNearWeights;
+    return static_cast<double>(tileParts(side))
+        * (static_cast<double>(own) + kPerWeight + (isNear ? 0.0 : kPerFarWeight));
+}
+
+//! Lanes that share transformed tiles, and read what others have transformed.
+double costTogether(Geometry const& g, int64_t side, int64_t tiles, int64_t lanes)
+{
+    GemmShare const share = shareOf(tiles, g.maps, 0, static_cast<int32_t>(lanes));
+    auto const rows = static_cast<double>(share.lastRow - share.firstRow);
+    auto const maps = static_cast<double>((share.lastPanel - share.firstPanel) * kPanel);
+    auto const others = static_cast<double>(lanes - 1) / static_cast<double>(lanes);
+    double const perMap = (rows * maps + kPerSharedFloat * rows * others) / static_cast<double>(g.maps);
+    return static_cast<double>(tileParts(side)) * (perMap + kPerWeight);
+}
+
 template <typename T>
 class PreparedWinograd final : public HostPrepared
 {
   public:
     PreparedWinograd(std::shared_ptr<LoadedConvolution const> loaded, float const* kernel, Geometry const& g,
-        int64_t side, GemmEpilogue epilogue, bool hasBias)
+        WinogradPlan const& plan, GemmEpilogue epilogue, bool hasBias, int32_t threads)
         : mLoaded{std::move(loaded)},
           mEpilogue{std::move(epilogue)},
           mHasBias{hasBias},
+          mIsApart{plan.isApart},
           mZeros(static_cast<size_t>(g.channels), T{}),
           mKernel{kernel},
-          mParts{tileParts(side)}
+          mParts{tileParts(plan.side)},
+          mMostLanes{std::max(threads, 1)}
     {
         mTiles.window = g.window;
-        mTiles.side = side;
+        mTiles.side = plan.side;
         mTiles.zeros = mZeros.data();
         mTiles.channels = g.channels;
         mTiles.maps = g.maps;
-        mTiles.tilesY = tilesOf(g.window.outHeight, side);
-        mTiles.tilesX = tilesOf(g.window.outWidth, side);
+        mTiles.tilesY = tilesOf(g.window.outHeight, plan.side);
+        mTiles.tilesX = tilesOf(g.window.outWidth, plan.side);
         mCount = g.images * mTiles.tilesY * mTiles.tilesX;
         int64_t const fitting = kTileBlockFloats / (mParts * (g.channels + g.maps)) / kTileRowGrain * kTileRowGrain;
         mBlock = std::max(fitting, 2 * kTileRowGrain);
@@ -58,8 +90,7 @@ class PreparedWinograd final : public HostPrepared
     }
     size_t scratchBytes() const noexcept override
     {
-        // Lanes that work together hold all tiles at once, but only when these are few.
-        int64_t const together = std::min(mCount, 2 * mMostLanes * mBlock);
+        int64_t const together = mIsApart ? 0 : mCount; // Lanes that work together hold all tiles at once.
         return static_cast<size_t>(
                    std::max(together, mMostLanes * mostOfBlock()) * mParts * (mTiles.channels + mTiles.maps))
             * sizeof(float);
@@ -76,15 +107,11 @@ class PreparedWinograd final : public HostPrepared
         // More lanes than were prepared for have no memory.
         int64_t const lanes = std::min<int64_t>(lane.count, mMostLanes);
         Lane const mine{lane.index, static_cast<int32_t>(lanes), lane.wait, lane.team};
-        if (lanes == lane.count && lanes > 1 && mCount < 2 * lanes * mBlock)
+        if (!mIsApart && lanes == lane.count && lanes > 1)
             runTogether(tiles, scratch, mine);
         else if (lane.index < lanes)
             runApart(tiles, scratch, mine);
         return Done{};
-    }
-    void setThreads(int32_t threads)
-    {
-        mMostLanes = std::max(threads, 1);
     }
 
   private:
@@ -148,13 +175,14 @@ class PreparedWinograd final : public HostPrepared
     std::shared_ptr<LoadedConvolution const> mLoaded;
     GemmEpilogue mEpilogue;
     bool mHasBias;
+    bool mIsApart;
     std::vector<T> mZeros;
     float const* mKernel;
     int64_t mParts;
     WinogradTiles<T> mTiles;
     int64_t mCount{0};
     int64_t mBlock{0};
-    int64_t mMostLanes{1};
+    int64_t mMostLanes;
 };
 } // namespace
 
@@ -174,39 +202,45 @@ Result<float const*> LoadedConvolution::transformed(int64_t channels, int64_t ma
     return static_cast<float const*>(kept.get());
 }
 
-int64_t winogradSide(Convolution const& layer, Geometry const& g)
+WinogradPlan planWinograd(Convolution const& layer, Geometry const& g, int32_t threads)
 {
     GemmWindow const& w = g.window;
     bool const isThree = w.kernelHeight == 3 && w.kernelWidth == 3;
     bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1;
     if (!isThree || !isPlain || layer.nbGroups != 1 || g.channels < kLeastChannels || g.maps < kLeastChannels)
-        return 0;
-    // Per channel and map: multiplications, and weights that come from memory once.
-    constexpr int64_t kPerWeight{8};
-    constexpr int64_t kTaps{9};
-    int64_t best{0};
-    int64_t least = kTaps * (g.images * w.outHeight * w.outWidth + kPerWeight) * 9 / 10; // Transforms take a tenth.
+        return {};
+    int64_t const lanes = std::max(threads, 1);
+    WinogradPlan best;
+    constexpr double kTaps{9.0};
+    constexpr double kTransforms{0.9}; // They take a tenth.
+    auto const pixels = static_cast<double>(g.images * w.outHeight * w.outWidth);
+    double least = kTransforms * kTaps * (pixels / static_cast<double>(lanes) + kPerWeight);
     for (int64_t const side : {kSmallSide, kLargeSide})
     {
         int64_t const tiles = g.images * tilesOf(w.outHeight, side) * tilesOf(w.outWidth, side);
-        int64_t const cost = tileParts(side) * (tiles + kPerWeight);
-        if (tiles < kLeastRows || cost >= least || tileParts(side) * g.channels * g.maps > kMaxWeights)
+        if (tiles < kLeastRows || tileParts(side) * g.channels * g.maps > kMaxWeights)
             continue;
-        best = side;
-        least = cost;
+        for (bool const isApart : {true, false})
+        {
+            if (!isApart && (lanes == 1 || tiles > lanes * kMaxTogether))
+                continue;
+            double const cost = isApart ? costApart(g, side, tiles, lanes) : costTogether(g, side, tiles, lanes);
+            if (cost >= least)
+                continue;
+            best = {side, isApart};
+            least = cost;
+        }
     }
     return best;
 }
 
-Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry, int64_t side,
-    GemmEpilogue epilogue, bool hasBias, int32_t threads)
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+    WinogradPlan const& plan, GemmEpilogue epilogue, bool hasBias, int32_t threads)
 {
     return withStorage(type, [&]<typename T>(T) -> Step {
-        float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps, side));
-        auto prepared = std::make_shared<PreparedWinograd<T>>(
-            std::move(loaded), kernel, geometry, side, std::move(epilogue), hasBias);
-        prepared->setThreads(threads);
-        return std::shared_ptr<Prepared const>{std::move(prepared)};
+        float const* const kernel = TENON_TRY(loaded->transformed<T>(geometry.channels, geometry.maps, plan.side));
+        return std::shared_ptr<Prepared const>{std::make_shared<PreparedWinograd<T>>(
+            std::move(loaded), kernel, geometry, plan, std::move(epilogue), hasBias, threads)};
     });
 }
 

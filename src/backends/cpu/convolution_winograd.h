@@ -27,11 +27,17 @@ struct LoadedConvolution : LoadedLayer<Convolution>
     mutable std::map<int64_t, std::shared_ptr<void>> mTransformed; //!< By the side of tiles.
 };
 
-//! The side of the tiles that are best for a convolution of these extents; 0: it is faster as it is.
-int64_t winogradSide(Convolution const& layer, Geometry const& geometry);
+//! How a convolution goes by minimal filtering.
+struct WinogradPlan
+{
+    int64_t side{0};    //!< Of its tiles; 0: it is faster as it is.
+    bool isApart{true}; //!< Each lane takes tiles of its own through all steps; else lanes share transformed tiles.
+};
+//! What is best for a convolution of these extents on so many lanes.
+WinogradPlan planWinograd(Convolution const& layer, Geometry const& geometry, int32_t threads);
 
 //! `type`: of the tensors and weights.
-Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry, int64_t side,
-    GemmEpilogue epilogue, bool hasBias, int32_t threads);
+Step winogradStep(std::shared_ptr<LoadedConvolution const> loaded, DType type, Geometry const& geometry,
+    WinogradPlan const& plan, GemmEpilogue epilogue, bool hasBias, int32_t threads);
 
 } // namespace tenon::cpu
