@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cpuid.h>
 #include <fstream>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tenon
 {
@@ -47,6 +49,21 @@ uint64_t savedState() noexcept
     return static_cast<uint64_t>(high) << 32 | low;
 }
 
+//! AMX has 8 KiB of registers, which a process gets when it asks for them (Linux 5.16): its signal frames grow.
+bool mayUseTiles() noexcept
+{
+    constexpr long kRequestPermission{0x1023}; // ARCH_REQ_XCOMP_PERM
+    constexpr long kTileData{18};              // XFEATURE_XTILE_DATA
+    return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+Isa capOfKnob() noexcept
+{
+    std::string const text = knobText(Knob::kIsa).value_or("");
+    auto const found = std::find(kNames.begin() + 1, kNames.end(), text);
+    return found == kNames.end() ? Isa::kAmx : static_cast<Isa>(found - kNames.begin());
+}
+
 Isa detect() noexcept
 {
     Leaf const one = leafOf(1, 0);
@@ -72,14 +89,7 @@ Isa detect() noexcept
     if (!has(seven.d, 23))
         return Isa::kAvx512Bf16;
     bool const tiles = has(seven.d, 24) && has(seven.d, 22) && (state & 0x60000U) == 0x60000U;
-    return tiles ? Isa::kAmx : Isa::kAvx512Fp16;
-}
-
-Isa capOfKnob() noexcept
-{
-    std::string const text = knobText(Knob::kIsa).value_or("");
-    auto const found = std::find(kNames.begin() + 1, kNames.end(), text);
-    return found == kNames.end() ? Isa::kAmx : static_cast<Isa>(found - kNames.begin());
+    return tiles && capOfKnob() == Isa::kAmx && mayUseTiles() ? Isa::kAmx : Isa::kAvx512Fp16;
 }
 
 std::atomic<Isa>& cap() noexcept
@@ -87,6 +97,9 @@ std::atomic<Isa>& cap() noexcept
     static std::atomic<Isa> instance{capOfKnob()};
     return instance;
 }
+
+//! kNone: nothing is claimed.
+std::atomic<Isa> gClaimed{Isa::kNone};
 } // namespace
 
 std::string_view nameOf(Isa isa) noexcept
@@ -98,7 +111,7 @@ std::string_view nameOf(Isa isa) noexcept
 Isa detectedIsa() noexcept
 {
     static Isa const isa = detect();
-    return isa;
+    return std::max(isa, gClaimed.load(std::memory_order_relaxed));
 }
 
 Isa activeIsa() noexcept
@@ -109,6 +122,16 @@ Isa activeIsa() noexcept
 void capIsa(Isa isa) noexcept
 {
     cap().store(isa, std::memory_order_relaxed);
+}
+
+void claimIsa(Isa isa) noexcept
+{
+    gClaimed.store(isa, std::memory_order_relaxed);
+}
+
+bool isIsaClaimed() noexcept
+{
+    return gClaimed.load(std::memory_order_relaxed) != Isa::kNone;
 }
 
 std::string cpuModel()

@@ -21,12 +21,17 @@ enum class Isa : uint8_t
 };
 
 std::string_view nameOf(Isa isa) noexcept;
-//! What the machine has.
+//! What the machine has, and the system lets this process use: the registers of AMX are asked for, once, by the first
+//! call under a cap that includes them.
 Isa detectedIsa() noexcept;
 //! What may be used: the machine's, capped by TENON_ISA.
 Isa activeIsa() noexcept;
 //! Replaces the knob's cap from now on; for tests, which run kernels at each cap in one process.
 void capIsa(Isa isa) noexcept;
+//! Takes the machine to have this; for tests that run the instructions it lacks by other means. Kernels that are chosen
+//! by measured rates then do not measure them.
+void claimIsa(Isa isa) noexcept;
+bool isIsaClaimed() noexcept;
 //! Model name of the CPU as the system gives it.
 std::string cpuModel();
 

@@ -1,6 +1,7 @@
 // Convolution in channels-last layout: windows as rows of a matrix product, read where they lie.
 #include "layers/convolution.h"
 
+#include "backends/cpu/amx.h"
 #include "backends/cpu/convolution_staging.h"
 #include "backends/cpu/convolution_winograd.h"
 #include "backends/cpu/gemm_epilogue.h"
@@ -66,7 +67,7 @@ class PreparedConvolution final : public HostPrepared
         int64_t const channels = g.channels / g.groups;
         auto const* bias = static_cast<T const*>(call.inputs[2 < mInputs ? 2 : 0]);
         int64_t const rows = g.images * g.window.outHeight * g.window.outWidth;
-        GemmShare const share = shareOf(rows, maps, lane.index, lanes);
+        GemmShare const share = shareOf(rows, maps, lane.index, lanes, rowGrain<T>());
         for (int64_t group = 0; group < g.groups; ++group)
         {
             Gemm<T> gemm;
@@ -133,7 +134,9 @@ Step stepOfConvolution(StepSource<LoadedConvolution> const& from)
     GemmEpilogue epilogue = TENON_TRY(GemmEpilogue::make(
         from.layer().epilogue, Convolution::kFirstExtra, from.inputs, y, pixelAxes(y.extents.size())));
     bool const hasBias = isPresent(from.inputs, 2);
-    WinogradPlan const plan = planWinograd(from.layer(), geometry, from.threads);
+    // AMX multiplies bfloat16 so much faster than floats that what minimal filtering saves is less.
+    bool const isByAmx = x.dtype == DType::kBF16 && usesAmxBfloats();
+    WinogradPlan const plan = isByAmx ? WinogradPlan{} : planWinograd(from.layer(), geometry, from.threads);
     if (plan.side != 0)
         return winogradStep(from.loaded, x.dtype, geometry, plan, std::move(epilogue), hasBias, from.threads);
     return withStorage(x.dtype, [&]<typename T>(T) {

@@ -1,7 +1,7 @@
 // cpuTarget: what plans for the CPU are made for. Fixed numbers of a typical core: a plan must not depend on the
 // machine that builds it. Which types are fast is measured: it decides only what a build rounds that may.
+#include "backends/cpu/amx.h"
 #include "backends/cpu/cpu.h"
-#include "backends/cpu/gemm.h"
 
 namespace tenon
 {
@@ -13,7 +13,7 @@ Target cpuTarget()
     target.architecture = "x86-64";
     target.limits.alignment = 64; // A cache line, and the widest vector.
     target.rates = {.startMicroseconds = 0.5, .multiplicationsPerMicrosecond = 5e4, .bytesPerMicrosecond = 8e3};
-    if (cpu::usesBfloatDots())
+    if (cpu::usesBfloatDots() || cpu::usesAmxBfloats())
         target.rates.fastTypes = {DType::kBF16};
     target.reorder = {.startMicroseconds = 1.0, .bytesPerMicrosecond = 8e3};
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};

@@ -101,16 +101,11 @@ struct Gemm
 inline constexpr int64_t kMaxTileRows{12};
 inline constexpr int64_t kMaxTileVectors{4};
 
-//! Floats of memory that a lane needs for a product of this depth, a whole number of cache lines: where T is no float,
-//! the rows of a tile and, unless b is given, the panels of a block stand there as floats.
+//! Floats of memory that a lane needs for a product of this depth under the active instruction set, a whole number of
+//! cache lines: where T is no float, the rows of a tile and, unless b is given, the panels of a block stand there as
+//! floats, or both as AMX wants them.
 template <typename T>
-constexpr int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept
-{
-    if (kIsFloat<T>)
-        return 0;
-    int64_t const columns = hasPanels ? 0 : kMaxTileVectors * kPanel;
-    return ((kMaxTileRows + columns) * depth + 2 * kPanel) / kPanel * kPanel;
-}
+int64_t gemmScratch(int64_t depth, bool hasPanels = false) noexcept;
 
 //! Whether products of bfloat16 go by pairs of elements (AVX512-BF16): where the instruction set may be used, and has
 //! been measured to be faster than products of floats, once per process. Some machines do it at half the rate.
@@ -124,6 +119,10 @@ struct GemmShare
     int64_t firstPanel{0};
     int64_t lastPanel{0};
 };
-GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes) noexcept;
+//! `grain`: rows that tiles have, and shares a multiple of.
+inline constexpr int64_t kRowGrain{12};
+template <typename T>
+int64_t rowGrain() noexcept;
+GemmShare shareOf(int64_t rows, int64_t columns, int32_t lane, int32_t lanes, int64_t grain = kRowGrain) noexcept;
 
 } // namespace tenon::cpu

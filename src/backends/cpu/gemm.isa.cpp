@@ -1,5 +1,6 @@
 // Gemm: blocks of panels that are multiplied with one tile of rows after the other.
 #include "backends/cpu/gemm.h"
+#include "backends/cpu/amx.h"
 #include "backends/cpu/gemm_dots.h"
 #include "backends/cpu/gemm_tiles.h"
 #include "backends/cpu/isa_functions.h"
@@ -388,6 +389,11 @@ void runGemm(Gemm<T> const& gemm, GemmShare const& share, float* scratch)
     if constexpr (kIsFloat<T>)
         if (goesByRows(gemm, share))
             return runByRows(gemm, share);
+#ifdef __AVX512F__
+    if constexpr (std::is_same_v<T, Bfloat>)
+        if (gemm.b == nullptr && share.lastRow - share.firstRow >= kLeastAmxRows && usesAmxBfloats())
+            return runBfloatGemmAmx(gemm, share, scratch);
+#endif
     int64_t const step = rowsPerPass(gemm, share);
     for (int64_t row = share.firstRow; row < share.lastRow; row += step)
     {

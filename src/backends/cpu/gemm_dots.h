@@ -3,7 +3,9 @@
 // which its callers have asked for.
 #pragma once
 
+#include "backends/cpu/bfloat_pairs.h"
 #include "backends/cpu/gemm_tiles.h"
+#include "backends/cpu/measured_rates.h"
 
 #ifdef __AVX512F__
 
@@ -20,14 +22,6 @@ struct DotTile
     Tile tile; //!< Its rows are not set.
     Bfloat const* const* rows;
 };
-
-//! Two rows of a panel, [2][16], as pairs: [16][2].
-TENON_INLINE __m512i interleaved(__m512i rows)
-{
-    __m512i const order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(order, rows);
-}
 
 TENON_DOTS inline __m512 addDot(__m512 sum, __m512i a, __m512i b)
 {
@@ -105,9 +99,6 @@ struct DotSet
 constexpr DotFunction const* kDotTiles[]{DotSet<1, 12, 8, 4, 2, 1>::kFunctions, DotSet<2, 12, 8, 4, 2, 1>::kFunctions,
     DotSet<3, 8, 6, 4, 2, 1>::kFunctions, DotSet<4, 6, 5, 4, 3, 2, 1>::kFunctions};
 
-constexpr int kMeasuredChains{8};
-constexpr int kMeasuredSteps{2000};
-
 //! Ticks of so many dots; `seed` keeps the compiler from knowing the result.
 TENON_DOTS __attribute__((noinline)) uint64_t ticksOfDots(float seed, float& sink)
 {
@@ -123,23 +114,6 @@ TENON_DOTS __attribute__((noinline)) uint64_t ticksOfDots(float seed, float& sin
     uint64_t const ticks = __builtin_ia32_rdtsc() - start;
     for (__m512 const sum : sums)
         sink += _mm512_reduce_add_ps(sum);
-    return ticks;
-}
-
-__attribute__((noinline)) uint64_t ticksOfProducts(float seed, float& sink)
-{
-    F16 sums[kMeasuredChains];
-    for (F16& sum : sums)
-        sum = splat(seed);
-    F16 const a = splat(seed);
-    uint64_t const start = __builtin_ia32_rdtsc();
-    for (int i = 0; i < kMeasuredSteps; ++i)
-#pragma GCC unroll 8
-        for (int c = 0; c < kMeasuredChains; ++c)
-            sums[c] = fma(a, sums[c], a);
-    uint64_t const ticks = __builtin_ia32_rdtsc() - start;
-    for (F16 const each : sums)
-        sink += sum(each);
     return ticks;
 }
 } // namespace

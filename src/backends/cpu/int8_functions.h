@@ -1,4 +1,5 @@
-// Functions of int8 kernels, compiled once per instruction set: sums of products have a form for AVX-512 VNNI, too.
+// Functions of int8 kernels, compiled once per instruction set: sums of products have forms for AVX-512 VNNI and AMX,
+// too.
 #pragma once
 
 #include "backends/cpu/int8_gemm.h"
@@ -26,6 +27,8 @@ struct Int8Functions
 };
 #undef TENON_ROW
 
+//! Rows that shares of products are to be multiples of.
+int64_t int8RowGrain() noexcept;
 //! Those of the active instruction set.
 Int8Functions const& int8Functions() noexcept;
 
@@ -38,6 +41,7 @@ namespace avx512
 {
 TENON_INT8_FUNCTIONS(TENON_ROW)
 void runInt8GemmVnni(Int8Gemm const& gemm, GemmShare const& share, void* scratch);
+void runInt8GemmAmx(Int8Gemm const& gemm, GemmShare const& share, void* scratch);
 } // namespace avx512
 #undef TENON_ROW
 

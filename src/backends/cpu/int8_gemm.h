@@ -87,13 +87,9 @@ struct Int8MaxPool
     int8_t* out{nullptr};
 };
 
-//! Bytes of memory that a lane needs for a product, a whole number of cache lines: pointers to the segments of a tile's
-//! rows, the rows as 16-bit numbers, and copies of segments.
-inline constexpr int64_t int8Scratch(int64_t segments, int64_t length) noexcept
-{
-    int64_t const pointers = segments * kMaxTileRows * static_cast<int64_t>(sizeof(void*));
-    int64_t const numbers = segments * kMaxTileRows * quadsOf(length) * kQuad * 3;
-    return (pointers + numbers + 127) / 64 * 64;
-}
+//! Bytes of memory that a lane needs for a product under the active instruction set, a whole number of cache lines:
+//! pointers to the segments of a tile's rows, the rows as 16-bit numbers, and copies of segments; or rows as AMX wants
+//! them.
+int64_t int8Scratch(int64_t segments, int64_t length) noexcept;
 
 } // namespace tenon::cpu

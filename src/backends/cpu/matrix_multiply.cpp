@@ -184,7 +184,7 @@ class PreparedProduct final : public HostPrepared
             lane.count > 1 && matrices >= lane.count && (matrices % lane.count == 0 || matrices >= 8 * lane.count);
         auto const [first, last] = isWhole ? lane.part(matrices) : std::pair<int64_t, int64_t>{0, matrices};
         GemmShare const share =
-            shareOf(mShapes.rows, mShapes.columns, isWhole ? 0 : lane.index, isWhole ? 1 : lane.count);
+            shareOf(mShapes.rows, mShapes.columns, isWhole ? 0 : lane.index, isWhole ? 1 : lane.count, rowGrain<T>());
         for (int64_t i = first; i < last; ++i)
         {
             Gemm<T> whole = product(call, i, packed, turned);
