@@ -34,7 +34,7 @@ endif
 SERVING := $(addprefix python/serving_distribution/requirements-test,.txt $(if $(SHORT),,-ray.txt))
 SERVING_TESTS := $(if $(SHORT),"tests/serving/server/test_faults.py","tests/serving --ignore tests/serving/on_ray" tests/serving/on_ray)
 
-.PHONY: help setup configure libraries program build demo models clean format
+.PHONY: help setup configure libraries program build demo docs models clean format
 .PHONY: test serving-test onnx-report cuda-test check random sanitize sanitize-threads soak
 .PHONY: bench bench-overhead bench-plugins
 
@@ -61,6 +61,9 @@ build: configure ## Build all of that and the tests.
 	@echo "$(BUILD): building everything"
 	@$(NINJA) -C $(BUILD)
 	@tools/link_python $(BUILD)
+
+docs: program ## Make the documentation a folder of pages (build/docs/site/index.html).
+	@$(PYTHON) tools/docs_site $(BUILD)
 
 models: setup ## Fill the model graphs with seeded weights (into build/models).
 	@$(PYTHON) tests/models/materialize.py $(BUILD)/models
