@@ -107,6 +107,6 @@ def run(plan: Any, shift: float, torch: Any) -> None:
             raise SystemExit("the run failed")
         stream.synchronize()
         worst = float((y + x * x + shift).abs().max())
-        print(f"{rows} rows: largest error {worst:g}")
+        print(f"{rows} rows: largest error {worst:g}", flush=True)
         if not worst < 1e-5:
             raise SystemExit("that is wrong")

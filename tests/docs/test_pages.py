@@ -27,6 +27,7 @@ ELSEWHERE = {
         "createInferBuilder(logger)": "examples/cpp/classify.cpp",
         "mine::double": "examples/python/custom_layer.py",
     },
+    "docs/CUDA.md": {"DeviceArray": "tests/python/test_device_array.py"},
     "docs/HOSTRT.md": {
         "tenon.Stream()": "tests/python/test_streams.py",
         "g++ program.cpp": "tests/hostrt/test_programs.py",

@@ -72,6 +72,6 @@ def test_the_program_with_a_kernel_of_its_own_runs(tmp_path):
         pytest.skip(why)
     libraries = pathlib.Path(os.environ.get("TENON_BUILD", EXAMPLES.parents[1] / "build")).resolve() / "lib"
     program = tmp_path / "square"
-    library = str(libraries / "libnvinfer.so.10")
-    run([compiler(), *FLAGS, str(EXAMPLES / "square.cu"), library, f"-Xlinker=-rpath,{libraries}", "-o", str(program)])
+    link = ["-L", str(libraries), "-lnvinfer", f"-Xlinker=-rpath,{libraries}"]
+    run([compiler(), *FLAGS, str(EXAMPLES / "square.cu"), *link, "-o", str(program)])
     assert run([str(program)]).count("largest error") == 5

@@ -42,6 +42,8 @@ Lane::Lane(nvinfer1::ICudaEngine& engine, InferenceOptions const& options, uint3
 {
     if (mContext == nullptr)
         throw std::runtime_error("no execution context could be made");
+    if (tenonIsOnGpu(&engine) != 0) // Its streams and events are the host's.
+        throw std::runtime_error("this program measures on CPUs; `tenon bench` does on a GPU, too");
     if (options.isOverlapped)
     {
         mInput = makeStream();
