@@ -199,17 +199,25 @@ nvinfer1::ITensor const* Parser::getLayerOutputTensor(char const* name, int64_t 
     return name != nullptr && mImport != nullptr ? mImport->outputOf(name, i) : nullptr;
 }
 
-//! Runs of nodes, in the order of their data, that are all supported or all not.
+//! Runs of nodes, in the order of their data, between those that failed, which are in none. A run with nodes that were
+//! not tried, for want of what a failed one makes, is not supported: tools ask for it again, as a model of its own.
 void Parser::partition()
 {
+    bool isWithin{false};
     for (int const node : mImport->order())
     {
-        bool const isSupported = mImport->states()[static_cast<size_t>(node)] != NodeState::kFailed;
-        if (mSubgraphs.empty() || mSubgraphs.back().isSupported != isSupported)
+        NodeState const state = mImport->states()[static_cast<size_t>(node)];
+        bool const isPart = state != NodeState::kFailed;
+        if (isPart && !isWithin)
         {
-            mSubgraphs.push_back({{}, isSupported});
+            mSubgraphs.push_back({{}, true});
         }
-        mSubgraphs.back().nodes.push_back(node);
+        if (isPart)
+        {
+            mSubgraphs.back().nodes.push_back(node);
+            mSubgraphs.back().isSupported = mSubgraphs.back().isSupported && state == NodeState::kImported;
+        }
+        isWithin = isPart;
     }
     mIsPartitioned = true;
 }

@@ -156,5 +156,24 @@ TEST(OnnxImport, attributesOfTheWrongTypeAreRefused)
     EXPECT_THAT(reading.errors(), HasSubstr("attribute 'axis' is of type FLOAT where INT is expected"));
 }
 
+TEST(OnnxImport, aKernelThatIsATensorIsThereBeforeAnybodyAsksForShapes)
+{
+    TinyModel model;
+    model.input("x", {1, 2, 4, 4}).output("y").weights("scale", {}, {0.5F});
+    ::onnx::TensorProto& kernel = *model.proto.mutable_graph()->add_initializer();
+    kernel.set_name("kernel");
+    kernel.set_data_type(::onnx::TensorProto::INT8);
+    for (int64_t const extent : {3, 2, 1, 1})
+    {
+        kernel.add_dims(extent);
+    }
+    kernel.set_raw_data(std::string("\x01\x02\x03\x04\x05\x06", 6));
+    model.node("DequantizeLinear", {"kernel", "scale"}, {"w"});
+    model.node("Conv", {"x", "w"}, {"y"});
+    Reading reading;
+    ASSERT_TRUE(reading.parse(model)) << reading.errors();
+    EXPECT_TRUE(reading.logger.messages.empty()) << reading.logger.messages.front();
+}
+
 } // namespace
 } // namespace tenon::test

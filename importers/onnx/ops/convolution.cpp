@@ -1,6 +1,7 @@
 // Conv and ConvTranspose.
 #include "convolution.h"
 
+#include "../network.h"
 #include "window.h"
 
 #include <algorithm>
@@ -68,20 +69,36 @@ Weights weightsOf(Node& node, Value const& value, DataType type)
     return value.exists() && value.isConstant() ? node.network().weights(value) : Weights{type, nullptr, 0};
 }
 
-template <typename Layer>
-void setOperands(Node& node, Layer* layer, Operands const& operands)
+//! Kernel and bias that are tensors of the network; null: weights, or none.
+struct OperandTensors
 {
+    nvinfer1::ITensor* kernel{nullptr};
+    nvinfer1::ITensor* bias{nullptr};
+};
+
+//! Asked for before the layer is there: a layer without its kernel is a mistake to whoever asks for shapes.
+OperandTensors tensorsOf(Node& node, Operands const& operands)
+{
+    auto const tensor = [&](Value const& value) {
+        return value.exists() && !value.isConstant() ? &node.tensor(value) : nullptr;
+    };
+    return {tensor(operands.kernel), tensor(operands.bias)};
+}
+
+template <typename Layer>
+void setOperands(Layer* layer, Operands const& operands, OperandTensors const& tensors)
+{
+    if (tensors.kernel != nullptr)
+    {
+        layer->setInput(1, *tensors.kernel);
+    }
+    if (tensors.bias != nullptr)
+    {
+        layer->setInput(2, *tensors.bias);
+    }
     layer->setNbGroups(operands.groups);
     layer->setDilationNd(dimsOf(operands.window.dilations));
     setWindow(layer, operands.window, PaddingMode::kEXPLICIT_ROUND_DOWN);
-    if (!operands.kernel.isConstant())
-    {
-        layer->setInput(1, node.tensor(operands.kernel));
-    }
-    if (operands.bias.exists() && !operands.bias.isConstant())
-    {
-        layer->setInput(2, node.tensor(operands.bias));
-    }
 }
 
 void checkBias(Operands const& operands, int64_t maps)
@@ -98,11 +115,12 @@ Value convolved(Node& node, Operands const& operands)
     int64_t const maps = operands.kernel.shape()[0];
     checkBias(operands, maps);
     DataType const type = operands.kernel.type();
+    OperandTensors const tensors = tensorsOf(node, operands);
     nvinfer1::IConvolutionLayer* const layer =
         node.added(node.api().addConvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
                        weightsOf(node, operands.kernel, type), weightsOf(node, operands.bias, type)),
             "convolution");
-    setOperands(node, layer, operands);
+    setOperands(layer, operands, tensors);
     return narrowed(node, layer->getOutput(0), operands.wasWidened);
 }
 
@@ -199,11 +217,12 @@ Outputs importConvTranspose(Node& node)
     int64_t const maps = operands.kernel.shape()[1] * operands.groups;
     checkBias(operands, maps);
     DataType const type = operands.kernel.type();
+    OperandTensors const tensors = tensorsOf(node, operands);
     nvinfer1::IDeconvolutionLayer* const layer =
         node.added(node.api().addDeconvolutionNd(node.tensor(operands.x), maps, dimsOf(operands.window.kernel),
                        weightsOf(node, operands.kernel, type), weightsOf(node, operands.bias, type)),
             "deconvolution");
-    setOperands(node, layer, operands);
+    setOperands(layer, operands, tensors);
     return {narrowed(node, layer->getOutput(0), operands.wasWidened)};
 }
 
