@@ -3,6 +3,7 @@
 #define TENON_HOSTRT_CUDA_FP16_H
 #define __CUDA_FP16_H__ // Programs ask for it.
 
+#include "driver_types.h" // Sources that include no other header have their cudaStream_t from here.
 #include "vector_functions.h"
 #include "vector_types.h"
 

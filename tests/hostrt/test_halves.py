@@ -244,6 +244,15 @@ def test_compiles_alone(tmp_path: pathlib.Path, standard: str, switch: str) -> N
     run("g++", *STRICT, *more, f"-std={standard}", f"-D{switch}", f"-I{HEADERS}", source)
 
 
+@pytest.mark.parametrize("include", [lambda: HEADERS, lambda: toolkit() / "include"], ids=["ours", "toolkit"])
+def test_brings_the_types_of_the_runtime(
+    tmp_path: pathlib.Path, include: collections.abc.Callable[[], pathlib.Path]
+) -> None:
+    source = tmp_path / "stream.cpp"
+    source.write_text("#include <cuda_fp16.h>\ncudaStream_t stream{nullptr};\ncudaError_t error{cudaSuccess};\n")
+    run("g++", "-std=c++17", "-fsyntax-only", f"-I{include()}", source)
+
+
 @pytest.mark.parametrize("standard", ["c99", "c11", "c17", "c2x"])
 def test_is_types_without_functions_in_c(tmp_path: pathlib.Path, standard: str) -> None:
     source = tmp_path / "types.c"
