@@ -1568,126 +1568,129 @@ struct EnumMaxImpl<RNNGateType>
 };
 } // namespace impl
 
-//! A stack of recurrent cells over sequences (8.x). Input [N, steps, length], output [N, steps, hidden size].
+//! A stack of recurrent cells over sequences (8.x). Input [N, steps, length], output [N, steps, hidden size]; both ways
+//! give twice that. Output 1 is the last hidden state of each layer, [N, layers, hidden size]; output 2, of an LSTM,
+//! the last cell state. N may be several extents, or none. Behind the end of a sequence the output is 0. A GRU's reset
+//! gate multiplies what the hidden state gives, its bias included.
 class TRT_DEPRECATED IRNNv2Layer : public ILayer
 {
   public:
-    //! How many cells are stacked. Not implemented in this release: reports an error and returns -1.
+    //! How many cells are stacked, each way.
     int32_t getLayerCount() const noexcept
     {
         return mImpl->getLayerCount();
     }
 
-    //! The length of the hidden state. Not implemented in this release: reports an error and returns -1.
+    //! The length of the hidden state.
     int32_t getHiddenSize() const noexcept
     {
         return mImpl->getHiddenSize();
     }
 
-    //! The longest sequence, in steps. Not implemented in this release: reports an error and returns -1.
+    //! The longest sequence, in steps.
     int32_t getMaxSeqLength() const noexcept
     {
         return mImpl->getMaxSeqLength();
     }
 
-    //! The length of one step of the input. Not implemented in this release: reports an error and returns -1.
+    //! The length of one step of the input.
     int32_t getDataLength() const noexcept
     {
         return mImpl->getDataLength();
     }
 
-    //! Sets the tensor that holds each sequence's own length, int32. Not implemented in this release: reports an error.
+    //! Sets the tensor that holds each sequence's own length, int32 [N].
     void setSequenceLengths(ITensor& seqLengths) noexcept
     {
         mImpl->setSequenceLengths(seqLengths);
     }
 
-    //! The tensor of sequence lengths, or null. Not implemented in this release: reports an error and returns null.
+    //! The tensor of sequence lengths, or null.
     ITensor* getSequenceLengths() const noexcept
     {
         return mImpl->getSequenceLengths();
     }
 
-    //! Sets what each cell computes. Not implemented in this release: reports an error.
+    //! Sets what each cell computes.
     void setOperation(RNNOperation op) noexcept
     {
         mImpl->setOperation(op);
     }
 
-    //! What each cell computes. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! What each cell computes.
     RNNOperation getOperation() const noexcept
     {
         return mImpl->getOperation();
     }
 
-    //! Sets how the input enters the first cell. Not implemented in this release: reports an error.
+    //! Sets how the input enters the first cell.
     void setInputMode(RNNInputMode op) noexcept
     {
         mImpl->setInputMode(op);
     }
 
-    //! How the input enters the first cell. Not implemented in this release: reports an error.
+    //! How the input enters the first cell.
     RNNInputMode getInputMode() const noexcept
     {
         return mImpl->getInputMode();
     }
 
-    //! Sets the directions in which the sequence is walked. Not implemented in this release: reports an error.
+    //! Sets the directions in which the sequence is walked.
     void setDirection(RNNDirection op) noexcept
     {
         mImpl->setDirection(op);
     }
 
-    //! The directions in which the sequence is walked. Not implemented in this release: reports an error.
+    //! The directions in which the sequence is walked.
     RNNDirection getDirection() const noexcept
     {
         return mImpl->getDirection();
     }
 
     //! Sets one gate's matrix: of the input where isW is true, else of the hidden state. With kBIDIRECTION layer 2n
-    //! walks forwards and 2n+1 backwards. Not implemented in this release: reports an error.
+    //! walks forwards and 2n+1 backwards.
     void setWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW, Weights weights) noexcept
     {
         mImpl->setWeightsForGate(layerIndex, gate, isW, weights);
     }
 
-    //! One gate's matrix. Not implemented in this release: reports an error and returns no weights.
+    //! One gate's matrix.
     Weights getWeightsForGate(int32_t layerIndex, RNNGateType gate, bool isW) const noexcept
     {
         return mImpl->getWeightsForGate(layerIndex, gate, isW);
     }
 
-    //! Sets one gate's bias: of the input where isW is true, else of the hidden state. Not implemented in this release.
+    //! Sets one gate's bias: of the input where isW is true, else of the hidden state.
     void setBiasForGate(int32_t layerIndex, RNNGateType gate, bool isW, Weights bias) noexcept
     {
         mImpl->setBiasForGate(layerIndex, gate, isW, bias);
     }
 
-    //! One gate's bias. Not implemented in this release: reports an error and returns no weights.
+    //! One gate's bias.
     Weights getBiasForGate(int32_t layerIndex, RNNGateType gate, bool isW) const noexcept
     {
         return mImpl->getBiasForGate(layerIndex, gate, isW);
     }
 
-    //! Sets the tensor that the hidden state starts from; zeros without it. Not implemented in this release.
+    //! Sets the tensor that the hidden state starts from; zeros without it, else [N, layers, hidden size].
     void setHiddenState(ITensor& hidden) noexcept
     {
         mImpl->setHiddenState(hidden);
     }
 
-    //! The tensor that the hidden state starts from, or null. Not implemented in this release: reports an error.
+    //! The tensor that the hidden state starts from, or null.
     ITensor* getHiddenState() const noexcept
     {
         return mImpl->getHiddenState();
     }
 
-    //! Sets the tensor that an LSTM's cell state starts from; zeros without it. Not implemented in this release.
+    //! Sets the tensor that an LSTM's cell state starts from; zeros without it.
     void setCellState(ITensor& cell) noexcept
     {
         mImpl->setCellState(cell);
     }
 
-    //! The tensor that the cell state starts from, or null. Not implemented in this release: reports an error.
+    //! The tensor that the cell state starts from, or null.
     ITensor* getCellState() const noexcept
     {
         return mImpl->getCellState();
@@ -2162,13 +2165,13 @@ class ITopKLayer : public ILayer
         return mImpl->getOperation();
     }
 
-    //! Sets how many elements are picked, at most 3840. Takes input 1 away; with input 1 the getter answers -1.
+    //! Sets how many elements are picked. Takes input 1 away; with input 1 the getter answers -1.
     void setK(int32_t k) noexcept
     {
         mImpl->setK(k);
     }
 
-    //! Returns how many elements are picked, at most 3840.
+    //! Returns how many elements are picked.
     int32_t getK() const noexcept
     {
         return mImpl->getK();
@@ -3653,6 +3656,44 @@ struct EnumMaxImpl<AttentionNormalizationOp>
 };
 } // namespace impl
 
+//! Which keys a causal mask lets a query see (11.1).
+enum class CausalMaskKind : int32_t
+{
+    //! All.
+    kNONE = 0,
+    //! Query i sees keys up to i.
+    kUPPER_LEFT = 1,
+    //! The last query sees all keys, the one before it all but one: query i sees keys up to i + keys - queries.
+    kLOWER_RIGHT = 2,
+};
+
+namespace impl
+{
+template <>
+struct EnumMaxImpl<CausalMaskKind>
+{
+    static constexpr int32_t kVALUE{3};
+};
+} // namespace impl
+
+//! How sequences of unlike lengths lie in a tensor (11.1).
+enum class AttentionIOForm : int32_t
+{
+    //! Each sequence has the longest one's room: [batch, heads, length, head size].
+    kPADDED_BHND = 0,
+    //! One behind the other, without gaps: [all tokens, heads, head size].
+    kPACKED_NHD = 1,
+};
+
+namespace impl
+{
+template <>
+struct EnumMaxImpl<AttentionIOForm>
+{
+    static constexpr int32_t kVALUE{2};
+};
+} // namespace impl
+
 //! Computes normalize(query * transposed key, masked) * value; all are [N, heads, length, head size]. Queries may have
 //! a multiple of the heads of keys and values. Any scaling is the caller's. It belongs to the network.
 class IAttention : public INoCopy
@@ -3685,7 +3726,7 @@ class IAttention : public INoCopy
         return mImpl->getMask();
     }
 
-    //! Sets whether query i sees only keys up to i.
+    //! Sets whether query i sees only keys up to i: setCausalKind(kUPPER_LEFT), or kNONE.
     //! \return whether it was taken.
     bool setCausal(bool isCausal) noexcept
     {
@@ -3756,27 +3797,28 @@ class IAttention : public INoCopy
         return mImpl->getName();
     }
 
-    //! Sets the scale by which the normalized products are quantized.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! Sets the scale by which the normalized products are quantized and dequantized again, one floating number. It
+    //! needs setNormalizationQuantizeToType().
+    //! \return whether it was taken.
     bool setNormalizationQuantizeScale(ITensor& tensor) noexcept
     {
         return mImpl->setNormalizationQuantizeScale(tensor);
     }
 
-    //! \return that scale, or null. Not implemented in this release: reports an error and returns null.
+    //! \return that scale, or null.
     ITensor* getNormalizationQuantizeScale() const noexcept
     {
         return mImpl->getNormalizationQuantizeScale();
     }
 
-    //! Sets the type to which the normalized products are quantized.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! Sets the type to which the normalized products are quantized, kFP8 or kINT8. It needs the scale.
+    //! \return whether it was taken.
     bool setNormalizationQuantizeToType(DataType type) noexcept
     {
         return mImpl->setNormalizationQuantizeToType(type);
     }
 
-    //! \return that type. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! \return that type, kFLOAT at first.
     DataType getNormalizationQuantizeToType() const noexcept
     {
         return mImpl->getNormalizationQuantizeToType();
@@ -3795,17 +3837,84 @@ class IAttention : public INoCopy
         return mImpl->getMetadata();
     }
 
-    //! Sets over how many devices the attention spreads.
-    //! \return whether it was taken. Not implemented in this release: reports an error and returns false.
+    //! Sets over how many devices the attention spreads. A build with more than one fails.
+    //! \return whether it was taken: the number is 1 or more.
     bool setNbRanks(int32_t nbRanks) noexcept
     {
         return mImpl->setNbRanks(nbRanks);
     }
 
-    //! \return over how many devices the attention spreads, 1 at first. Not implemented in this release.
+    //! \return over how many devices the attention spreads, 1 at first.
     int32_t getNbRanks() const noexcept
     {
         return mImpl->getNbRanks();
+    }
+
+    //! Sets which keys a query sees (11.1). It excludes a mask.
+    //! \return whether it was taken.
+    bool setCausalKind(CausalMaskKind kind) noexcept
+    {
+        return mImpl->setCausalKind(kind);
+    }
+
+    //! \return which keys a query sees.
+    CausalMaskKind getCausalKind() const noexcept
+    {
+        return mImpl->getCausalKind();
+    }
+
+    //! Sets how query and output lie (11.1). Packed ones need setQueryLengths() and take no mask.
+    //! \return whether it was taken.
+    bool setQueryForm(AttentionIOForm form) noexcept
+    {
+        return mImpl->setQueryForm(form);
+    }
+
+    //! \return how query and output lie, kPADDED_BHND at first.
+    AttentionIOForm getQueryForm() const noexcept
+    {
+        return mImpl->getQueryForm();
+    }
+
+    //! Sets how key and value lie (11.1). Packed ones need setKeyValueLengths().
+    //! \return whether it was taken.
+    bool setKeyValueForm(AttentionIOForm form) noexcept
+    {
+        return mImpl->setKeyValueForm(form);
+    }
+
+    //! \return how key and value lie, kPADDED_BHND at first.
+    AttentionIOForm getKeyValueForm() const noexcept
+    {
+        return mImpl->getKeyValueForm();
+    }
+
+    //! Sets where the sequences of a packed query begin (11.1): kINT32 or kINT64 [batch + 1], from 0 to the number of
+    //! all tokens.
+    //! \return whether it was taken.
+    bool setQueryLengths(ITensor& lengths) noexcept
+    {
+        return mImpl->setQueryLengths(lengths);
+    }
+
+    //! \return that tensor, or null.
+    ITensor* getQueryLengths() const noexcept
+    {
+        return mImpl->getQueryLengths();
+    }
+
+    //! Sets the lengths of keys and values (11.1), kINT32 or kINT64: of padded ones how many of each sequence count
+    //! [batch], of packed ones where the sequences begin [batch + 1].
+    //! \return whether it was taken.
+    bool setKeyValueLengths(ITensor& lengths) noexcept
+    {
+        return mImpl->setKeyValueLengths(lengths);
+    }
+
+    //! \return that tensor, or null.
+    ITensor* getKeyValueLengths() const noexcept
+    {
+        return mImpl->getKeyValueLengths();
     }
 
   protected:
@@ -3886,6 +3995,33 @@ class IKVCacheUpdateLayer : public ILayer
         return mImpl->getCacheMode();
     }
 
+    //! Sets how the update lies (11.1). A packed one needs setUpdateLengths().
+    //! \return whether the form exists.
+    bool setUpdateForm(AttentionIOForm form) noexcept
+    {
+        return mImpl->setUpdateForm(form);
+    }
+
+    //! \return how the update lies, kPADDED_BHND at first.
+    AttentionIOForm getUpdateForm() const noexcept
+    {
+        return mImpl->getUpdateForm();
+    }
+
+    //! Sets where the sequences of a packed update begin (11.1): kINT32 or kINT64 [batch + 1], from 0 to the number of
+    //! all tokens. The same as input 3.
+    //! \return whether it was taken.
+    bool setUpdateLengths(ITensor& lengths) noexcept
+    {
+        return mImpl->setUpdateLengths(lengths);
+    }
+
+    //! \return that tensor, or null.
+    ITensor* getUpdateLengths() const noexcept
+    {
+        return mImpl->getUpdateLengths();
+    }
+
     using ILayer::setInput;
 
   protected:
@@ -3912,14 +4048,16 @@ struct EnumMaxImpl<MoEActType>
 };
 } // namespace impl
 
-//! A mixture of experts: for each token the sum over its experts of score * down(up(x) * activation(gate(x))).
+//! A mixture of experts: for each token x the sum over its experts of score * down((up(x) + beta) * a(gate(x))), where
+//! a(g) is g * sigmoid(alpha * g) with kSILU, g with kNONE; gate(x) is first held below the limit, up(x) within it. An
+//! expert's number that does not exist adds nothing.
 class IMoELayer : public ILayer
 {
   public:
-    //! Sets the experts' matrices and the activation. Not implemented in this release: reports an error.
-    //! \param fcGateWeights the gates.
-    //! \param fcUpWeights the ways up.
-    //! \param fcDownWeights the ways down.
+    //! Sets the experts' matrices and the activation.
+    //! \param fcGateWeights the gates, [experts, hidden size, inner size].
+    //! \param fcUpWeights the ways up, [experts, hidden size, inner size].
+    //! \param fcDownWeights the ways down, [experts, inner size, hidden size].
     //! \param activationType the activation.
     void setGatedWeights(
         ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights, MoEActType activationType) noexcept
@@ -3927,116 +4065,122 @@ class IMoELayer : public ILayer
         mImpl->setGatedWeights(fcGateWeights, fcUpWeights, fcDownWeights, activationType);
     }
 
-    //! Sets the experts' biases; all three or none. Not implemented in this release: reports an error.
+    //! Sets the experts' biases; all three or none: [experts, inner size] twice, [experts, hidden size].
     void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept
     {
         mImpl->setGatedBiases(fcGateBiases, fcUpBiases, fcDownBiases);
     }
 
-    //! Sets the activation. Not implemented in this release: reports an error.
+    //! Sets the activation.
     void setActivationType(MoEActType activationType) noexcept
     {
         mImpl->setActivationType(activationType);
     }
 
-    //! Returns the activation. Not implemented in this release: reports an error and returns the enumerator 0.
+    //! Returns the activation, kSILU at first.
     MoEActType getActivationType() const noexcept
     {
         return mImpl->getActivationType();
     }
 
-    //! Quantizes what enters the way down, by a given scale. Not implemented in this release: reports an error.
+    //! Quantizes what enters the way down, by a given scale, and dequantizes it again.
+    //! \param fcDownActivationScale one number, or [experts].
+    //! \param dataType kFP8 or kINT8.
     void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept
     {
         mImpl->setQuantizationStatic(fcDownActivationScale, dataType);
     }
 
-    //! Quantizes what enters the way down, by scales found in the run, quantized too. Not implemented in this release.
+    //! Quantizes what enters the way down, by scales found in the run, quantized too, and dequantizes it again.
+    //! \param fcDownActivationDblQScale the scale of the scales, one number.
+    //! \param dataType kFP4.
+    //! \param blockShape the extents of a token's blocks, [1, 1, elements]; a block has a scale.
+    //! \param dynQOutputScaleType the type of the scales, kFP8.
     void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
         DataType dynQOutputScaleType) noexcept
     {
         mImpl->setQuantizationDynamicDblQ(fcDownActivationDblQScale, dataType, blockShape, dynQOutputScaleType);
     }
 
-    //! Sets the type to which it is quantized. Not implemented in this release: reports an error.
+    //! Sets the type to which it is quantized.
     void setQuantizationToType(DataType type) noexcept
     {
         mImpl->setQuantizationToType(type);
     }
 
-    //! Returns the type to which it is quantized. Not implemented in this release: reports an error.
+    //! Returns the type to which it is quantized, kFLOAT while it is not.
     DataType getQuantizationToType() const noexcept
     {
         return mImpl->getQuantizationToType();
     }
 
-    //! Sets the extents of the blocks that have a scale each. Not implemented in this release: reports an error.
+    //! Sets the extents of the blocks that have a scale each.
     void setQuantizationBlockShape(Dims const& blockShape) noexcept
     {
         mImpl->setQuantizationBlockShape(blockShape);
     }
 
-    //! Returns the extents of the blocks that have a scale each. Not implemented in this release: reports an error.
+    //! Returns the extents of the blocks that have a scale each; nbDims is -1 at first.
     Dims getQuantizationBlockShape() const noexcept
     {
         return mImpl->getQuantizationBlockShape();
     }
 
-    //! Sets the type of scales found in the run. Not implemented in this release: reports an error.
+    //! Sets the type of scales found in the run.
     void setDynQOutputScaleType(DataType type) noexcept
     {
         mImpl->setDynQOutputScaleType(type);
     }
 
-    //! Returns the type of scales found in the run. Not implemented in this release: reports an error.
+    //! Returns the type of scales found in the run, kFLOAT while there are none.
     DataType getDynQOutputScaleType() const noexcept
     {
         return mImpl->getDynQOutputScaleType();
     }
 
-    //! Sets the three parameters of the activation. Not implemented in this release: reports an error.
+    //! Sets the three parameters of the activation.
     void setSwigluParams(float limit, float alpha, float beta) noexcept
     {
         mImpl->setSwigluParams(limit, alpha, beta);
     }
 
-    //! Sets the bound to which the activation's arguments are clamped. Not implemented in this release.
+    //! Sets the bound to which the activation's arguments are clamped, above 0.
     void setSwigluParamLimit(float limit) noexcept
     {
         mImpl->setSwigluParamLimit(limit);
     }
 
-    //! Returns the bound to which the activation's arguments are clamped. Not implemented in this release.
+    //! Returns the bound to which the activation's arguments are clamped, infinity at first.
     float getSwigluParamLimit() const noexcept
     {
         return mImpl->getSwigluParamLimit();
     }
 
-    //! Sets the factor inside the activation. Not implemented in this release: reports an error.
+    //! Sets the factor inside the activation.
     void setSwigluParamAlpha(float alpha) noexcept
     {
         mImpl->setSwigluParamAlpha(alpha);
     }
 
-    //! Returns the factor inside the activation. Not implemented in this release: reports an error and returns 0.
+    //! Returns the factor inside the activation, 1 at first.
     float getSwigluParamAlpha() const noexcept
     {
         return mImpl->getSwigluParamAlpha();
     }
 
-    //! Sets the number added to the way up. Not implemented in this release: reports an error.
+    //! Sets the number added to the way up.
     void setSwigluParamBeta(float beta) noexcept
     {
         mImpl->setSwigluParamBeta(beta);
     }
 
-    //! Returns the number added to the way up. Not implemented in this release: reports an error and returns 0.
+    //! Returns the number added to the way up, 0 at first.
     float getSwigluParamBeta() const noexcept
     {
         return mImpl->getSwigluParamBeta();
     }
 
-    //! Replaces an input: 0 hidden states, 1 chosen experts, 2 their scores. Not implemented in this release.
+    //! Replaces an input: 0 hidden states, 1 chosen experts, 2 their scores; then what the calls above set.
     void setInput(int32_t index, ITensor& tensor) noexcept
     {
         mImpl->setInput(index, tensor);
@@ -4061,9 +4205,16 @@ enum class CollectiveOperation : int32_t
     kREDUCE = 3,
     //! Each gets its part of the reduced tensor.
     kREDUCE_SCATTER = 4,
+    //! Each gets its part of each one's tensor, joined (11.1).
+    kALL_TO_ALL = 5,
+    //! The root gets the tensors of all, joined (11.1).
+    kGATHER = 6,
+    //! Each gets its part of the root's tensor (11.1).
+    kSCATTER = 7,
 };
 
-//! An exchange between devices.
+//! An exchange between devices. Networks run on one device here: with one rank the output is the input; a build with
+//! more of them, which setNbRanks() says, fails.
 class IDistCollectiveLayer : public ILayer
 {
   protected:
@@ -4282,7 +4433,7 @@ class INetworkDefinition : public INoCopy
     }
 
     //! Picks the k largest or smallest elements along one axis.
-    //! \param k how many, at most 3840.
+    //! \param k how many: any number up to the axis's extent, where 10.16 stops at 3840.
     //! \param reduceAxes the axis, as a set with one bit.
     //! \param indicesType kINT32 or kINT64.
     ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes, DataType indicesType) noexcept
@@ -4680,6 +4831,14 @@ class INetworkDefinition : public INoCopy
         return mImpl->addAttention(query, key, value, normOp, causal);
     }
 
+    //! Adds an attention (11.1).
+    //! \param causalKind which keys a query sees. The rest as with addAttention().
+    IAttention* addAttentionV2(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
+        CausalMaskKind causalKind) noexcept
+    {
+        return mImpl->addAttentionV2(query, key, value, normOp, causalKind);
+    }
+
     //! Rotates pairs of elements by position.
     IRotaryEmbeddingLayer* addRotaryEmbedding(
         ITensor& input, ITensor& cosCache, ITensor& sinCache, bool interleaved, int32_t rotaryEmbeddingDim) noexcept
@@ -4694,17 +4853,22 @@ class INetworkDefinition : public INoCopy
         return mImpl->addKVCacheUpdate(cache, update, writeIndices, cacheMode);
     }
 
-    //! Adds a mixture of experts. Not implemented in this release: reports an error and returns null.
+    //! Adds a mixture of experts. It needs setGatedWeights().
+    //! \param hiddenStates [batch, length, hidden size].
+    //! \param selectedExpertsForTokens the numbers of the experts of each token, kINT32 [batch, length, top k].
+    //! \param scoresForSelectedExperts what each of them counts, [batch, length, top k].
     IMoELayer* addMoE(
         ITensor& hiddenStates, ITensor& selectedExpertsForTokens, ITensor& scoresForSelectedExperts) noexcept
     {
         return mImpl->addMoE(hiddenStates, selectedExpertsForTokens, scoresForSelectedExperts);
     }
 
-    //! Adds an exchange between devices. Not implemented in this release: reports an error and returns null.
-    //! \param root the device that sends or receives, where one does.
+    //! Adds an exchange between devices.
+    //! \param reduceOp how tensors are reduced; kNONE where none are.
+    //! \param root the device that sends or receives, where one does; else it means nothing.
     //! \param groups the devices that take part, in order; copied.
     //! \param groupSize their number; 0 for all.
+    //! \return the layer, null after an error.
     TRT_NODISCARD IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
         ReduceOperation reduceOp, int64_t root, int64_t* groups, int64_t groupSize) noexcept
     {
@@ -4794,7 +4958,8 @@ class INetworkDefinition : public INoCopy
         return addPaddingNd(input, prePadding, postPadding);
     }
 
-    //! Adds a stack of recurrent cells (8.x). Use addLoop(). Not implemented in this release: reports an error.
+    //! Adds a stack of recurrent cells (8.x). Use addLoop().
+    //! \param maxSeqLen the number of steps of the input.
     TRT_DEPRECATED IRNNv2Layer* addRNNv2(
         ITensor& input, int32_t layerCount, int32_t hiddenSize, int32_t maxSeqLen, RNNOperation op) noexcept
     {

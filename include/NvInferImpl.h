@@ -17,9 +17,11 @@ namespace nvinfer1
 {
 
 enum class ActivationType : int32_t;
+enum class AttentionIOForm : int32_t;
 enum class AttentionNormalizationOp : int32_t;
 enum class BoundingBoxFormat : int32_t;
 enum class BuilderFlag : int32_t;
+enum class CausalMaskKind : int32_t;
 enum class CollectiveOperation : int32_t;
 enum class CumulativeOperation : int32_t;
 enum class DeviceType : int32_t;
@@ -282,6 +284,18 @@ class VAttention : public VRoot
     virtual char const* getMetadata() const noexcept = 0;
     virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
     virtual int32_t getNbRanks() const noexcept = 0;
+
+    // What 11.1 has besides.
+    virtual bool setCausalKind(CausalMaskKind kind) noexcept = 0;
+    virtual CausalMaskKind getCausalKind() const noexcept = 0;
+    virtual bool setQueryForm(AttentionIOForm form) noexcept = 0;
+    virtual AttentionIOForm getQueryForm() const noexcept = 0;
+    virtual bool setKeyValueForm(AttentionIOForm form) noexcept = 0;
+    virtual AttentionIOForm getKeyValueForm() const noexcept = 0;
+    virtual bool setQueryLengths(ITensor& lengths) noexcept = 0;
+    virtual ITensor* getQueryLengths() const noexcept = 0;
+    virtual bool setKeyValueLengths(ITensor& lengths) noexcept = 0;
+    virtual ITensor* getKeyValueLengths() const noexcept = 0;
 };
 
 //! The calls behind IAttentionBoundaryLayer, in binary order.
@@ -892,6 +906,12 @@ class VKVCacheUpdateLayer : public VRoot
   public:
     virtual bool setCacheMode(KVCacheMode cacheMode) noexcept = 0;
     virtual KVCacheMode getCacheMode() const noexcept = 0;
+
+    // What 11.1 has besides.
+    virtual bool setUpdateForm(AttentionIOForm form) noexcept = 0;
+    virtual AttentionIOForm getUpdateForm() const noexcept = 0;
+    virtual bool setUpdateLengths(ITensor& lengths) noexcept = 0;
+    virtual ITensor* getUpdateLengths() const noexcept = 0;
 };
 
 //! The calls behind ILRNLayer, in binary order.
@@ -1139,6 +1159,10 @@ class VNetworkDefinition : public VRoot
     virtual IRNNv2Layer* addRNNv2(
         ITensor& input, int32_t layerCount, int32_t hiddenSize, int32_t maxSeqLen, RNNOperation op) noexcept = 0;
     virtual bool hasExplicitPrecision() const noexcept = 0;
+
+    // What 11.1 has besides.
+    virtual IAttention* addAttentionV2(ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp normOp,
+        CausalMaskKind causalKind) noexcept = 0;
 };
 
 //! The calls behind INonZeroLayer, in binary order.

@@ -90,10 +90,11 @@ ENUM_VALUES = {
     "ErrorCodeTRT": {"": "nvinfer1::ErrorCode"},
 }
 
-#: Members of enumerations that 8.x and 9.x have and 10.x lacks. The headers have their values, which contradict no
-#: number of 10.x; what 8.x numbers otherwise has the number of 10.x.
-OLDER_MEMBERS = {
+#: Members of enumerations that 8.x, 9.x or 11.x have and 10.x lacks. The headers have their values, which contradict
+#: no number of 10.x; what 8.x numbers otherwise has the number of 10.x.
+OTHER_MEMBERS = {
     "BuilderFlag": ["STRICT_TYPES", "ENABLE_TACTIC_HEURISTIC"],
+    "CollectiveOperation": ["ALL_TO_ALL", "GATHER", "SCATTER"],
     "EngineCapability": ["DEFAULT", "SAFE_GPU", "SAFE_DLA"],
     "LayerType": ["FULLY_CONNECTED", "RNN_V2"],
     "NetworkDefinitionCreationFlag": ["EXPLICIT_PRECISION"],
@@ -112,7 +113,7 @@ HAND: dict[str, set[str]] = {
     "IMatrixMultiplyLayer": {"op0", "op1"},
     "IResizeLayer": {"scales"},
     "ITensor": {"dynamic_range", "set_dynamic_range"},
-    "INetworkDefinition": {"add_concatenation", "add_einsum", "remove_tensor"}
+    "INetworkDefinition": {"add_concatenation", "add_einsum", "remove_tensor", "add_dist_collective"}
     | {"add_plugin", "add_plugin_v2", "add_plugin_v3"},
     "IPluginV2Layer": {"plugin"},
     "IPluginV3Layer": {"plugin"},
@@ -164,7 +165,6 @@ HAND: dict[str, set[str]] = {
 #: Members that come with a later part of the project; their absence is an AttributeError that names them.
 LATER: dict[str, set[str]] = {
     "INetworkDefinition": {
-        "add_dist_collective",
         "add_attention",
     },
     "IBuilderConfig": {"algorithm_selector"},

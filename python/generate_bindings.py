@@ -17,7 +17,7 @@ from binding_names import (
     HAND_CLASSES,
     LATER,
     NAMES,
-    OLDER_MEMBERS,
+    OTHER_MEMBERS,
     OWNED,
     RELEASES_GIL,
 )
@@ -232,7 +232,7 @@ def enums(classes: list[dict]) -> list[str]:
         for member in cls["enum_members"]:
             # The value is checked against the header's at compile time where the enumerator's name is regular.
             lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
-        for name in OLDER_MEMBERS.get(cls["name"], []):  # Last: where two names have one value the first is the member.
+        for name in OTHER_MEMBERS.get(cls["name"], []):  # Last: where two names have one value the first is the member.
             lines.append(f'        .value("{name}", {cpp}::k{name})')
         lines.append("        .finalize();")
     return lines

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-from binding_names import NAMES, OLDER_MEMBERS
+from binding_names import NAMES, OTHER_MEMBERS
 from generate_bindings import Cpp, camel, pascal
 from own_docs import OWN
 
@@ -208,7 +208,7 @@ def rows(root: pathlib.Path) -> dict[str, str]:
         cpp = cls.get("cpp_type", cls["name"]).split("::")[-1]
         cpp = {"ErrorCodeTRT": "ErrorCode", "Dims": "Dims64"}.get(cls["name"], cpp)
         made[cls["name"]] = names.text(sentence(split(next(iter(docs.lookup(cpp, "")), ""))[0]))
-        for member in [member["name"] for member in cls.get("enum_members", [])] + OLDER_MEMBERS.get(cls["name"], []):
+        for member in [member["name"] for member in cls.get("enum_members", [])] + OTHER_MEMBERS.get(cls["name"], []):
             text = next(iter(found.get((cpp, member), [])), "")
             made[f"{cls['name']}.{member}"] = names.text(text)  # Formulas stay as they are.
         for member in cls["attributes"]:

@@ -108,6 +108,8 @@ SPECIAL = {
         "def __getitem__(self, index: int) -> ILayer: ...",
         "def add_fully_connected(\n    self, input: ITensor, num_outputs: int, kernel: Any, bias: Any = None\n"
         ") -> IFullyConnectedLayer: ...",
+        "def add_rnn_v2(\n    self, input: ITensor, layer_count: int, hidden_size: int, max_seq_length: int, "
+        "op: RNNOperation\n) -> IRNNv2Layer: ...",
     ],
     "Dims": [
         "def __iter__(self) -> Iterator[int]: ...",
@@ -115,6 +117,7 @@ SPECIAL = {
         "@overload\ndef __getitem__(self, index: slice) -> tuple[int, ...]: ...",
         "@property\ndef nbDims(self) -> int: ...",
     ],
+    "IKVCacheUpdateLayer": ["update_form: AttentionIOForm", "update_lengths: ITensor | None"],
     "IBuilderConfig": ["max_workspace_size: int"],
     "Builder": ["max_batch_size: int"],
     "IHostMemory": [
@@ -185,6 +188,58 @@ class IFullyConnectedLayer(ILayer):
     num_output_channels: int
     kernel: Any
     bias: Any
+
+class RNNOperation(_Enumeration):
+    RELU = 0
+    TANH = 1
+    LSTM = 2
+    GRU = 3
+
+class RNNDirection(_Enumeration):
+    UNIDIRECTION = 0
+    BIDIRECTION = 1
+
+class RNNInputMode(_Enumeration):
+    LINEAR = 0
+    SKIP = 1
+
+class RNNGateType(_Enumeration):
+    INPUT = 0
+    OUTPUT = 1
+    FORGET = 2
+    UPDATE = 3
+    RESET = 4
+    CELL = 5
+    HIDDEN = 6
+
+class IRNNv2Layer(ILayer):
+    @property
+    def num_layers(self) -> int: ...
+    @property
+    def hidden_size(self) -> int: ...
+    @property
+    def max_seq_length(self) -> int: ...
+    @property
+    def data_length(self) -> int: ...
+    op: RNNOperation
+    input_mode: RNNInputMode
+    direction: RNNDirection
+    seq_lengths: ITensor | None
+    hidden_state: ITensor | None
+    cell_state: ITensor | None
+    def set_weights_for_gate(self, layer_index: int, gate: RNNGateType, is_w: bool, weights: Any) -> None: ...
+    def get_weights_for_gate(self, layer_index: int, gate: RNNGateType, is_w: bool) -> Any: ...
+    def set_bias_for_gate(self, layer_index: int, gate: RNNGateType, is_w: bool, bias: Any) -> None: ...
+    def get_bias_for_gate(self, layer_index: int, gate: RNNGateType, is_w: bool) -> Any: ...
+
+class AttentionIOForm(_Enumeration):
+    PADDED_BHND = 0
+    PACKED_NHD = 1
+
+class CausalMaskKind(_Enumeration):
+    NONE = 0
+    UPPER_LEFT = 1
+    LOWER_RIGHT = 2
 
 _version: str
 _api_version: str

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_native, m)
     bindCalibrators(m);
     declareLayers(m);
     declareFullyConnected(m);
+    declareRnnV2(m);
     declareNetwork(m);
     declareBuild(m);
     declareRun(m);
@@ -35,6 +36,7 @@ PYBIND11_MODULE(_native, m)
     bindCreators(m);
     bindRegistry(m);
     bindNamesOf8(m);
+    bindRnnV2(m);
     bindExtras(m);
     bindHostStreams(m);
     bindTesting(m);

@@ -6,6 +6,9 @@
 namespace tenon::python
 {
 
+//! The recurrent layer and its enumerations, before signatures name them; then what they can do.
+void declareRnnV2(py::module_& m);
+void bindRnnV2(py::module_& m);
 //! After all classes that it adds to.
 void bindNamesOf8(py::module_& m);
 

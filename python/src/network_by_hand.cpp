@@ -171,6 +171,35 @@ void bindLayerExtras(py::module_& m)
         docOf("IResizeLayer.scales"));
 }
 
+//! What 11.1 has besides.
+void bindCacheExtras(py::module_& m)
+{
+    py::native_enum<AttentionIOForm>(m, "AttentionIOForm", "enum.Enum")
+        .value("PADDED_BHND", AttentionIOForm::kPADDED_BHND)
+        .value("PACKED_NHD", AttentionIOForm::kPACKED_NHD)
+        .finalize();
+    py::native_enum<CausalMaskKind>(m, "CausalMaskKind", "enum.Enum")
+        .value("NONE", CausalMaskKind::kNONE)
+        .value("UPPER_LEFT", CausalMaskKind::kUPPER_LEFT)
+        .value("LOWER_RIGHT", CausalMaskKind::kLOWER_RIGHT)
+        .finalize();
+    using T = IKVCacheUpdateLayer;
+    auto c = classOf<LayerClass<T>>(m, "IKVCacheUpdateLayer");
+    c.def_property(
+        "update_form", &T::getUpdateForm,
+        [](T& self, AttentionIOForm form) {
+            checked("IKVCacheUpdateLayer.update_form", [&] { return self.setUpdateForm(form); });
+        },
+        docOf("IKVCacheUpdateLayer.update_form"));
+    c.def_property("update_lengths",
+        py::cpp_function(
+            [](T const& self) { return self.getUpdateLengths(); }, py::return_value_policy::reference_internal),
+        py::cpp_function([](T& self, ITensor& lengths) {
+            checked("IKVCacheUpdateLayer.update_lengths", [&] { return self.setUpdateLengths(present(lengths)); });
+        }),
+        docOf("IKVCacheUpdateLayer.update_lengths"));
+}
+
 void bindNetworkExtras(py::module_& m)
 {
     using T = INetworkDefinition;
@@ -187,6 +216,17 @@ void bindNetworkExtras(py::module_& m)
             return self.addEinsum(inputs.data(), static_cast<int32_t>(inputs.size()), equation);
         },
         py::arg("inputs"), py::arg("equation"), docOf("INetworkDefinition.add_einsum"),
+        py::return_value_policy::reference_internal);
+    c.def(
+        "add_dist_collective",
+        [](T& self, ITensor& input, CollectiveOperation operation, std::optional<ReduceOperation> reduction,
+            std::optional<int64_t> root, std::optional<std::vector<int64_t>> groups) {
+            std::vector<int64_t> members = groups.value_or(std::vector<int64_t>{});
+            return self.addDistCollective(present(input), operation, reduction.value_or(ReduceOperation::kNONE),
+                root.value_or(0), members.data(), static_cast<int64_t>(members.size()));
+        },
+        py::arg("input"), py::arg("dist_collective_op"), py::arg("reduce_op") = py::none(),
+        py::arg("root") = py::none(), py::arg("groups") = py::none(), docOf("INetworkDefinition.add_dist_collective"),
         py::return_value_policy::reference_internal);
     c.def("remove_tensor", &removeTensor, py::arg("tensor"), docOf("INetworkDefinition.remove_tensor"));
     c.def("__len__", &T::getNbLayers);
@@ -220,6 +260,7 @@ void bindNetworkByHand(py::module_& m)
     bindTensor(m);
     bindLayer(m);
     bindLayerExtras(m);
+    bindCacheExtras(m);
     bindNetworkExtras(m);
 }
 

@@ -18,7 +18,6 @@ struct TopK
     static constexpr std::string_view kName{"TopK"};
     static constexpr PublicFacts kPublic{
         .type = nvinfer1::LayerType::kTOPK, .maxInputs = 2, .outputs = 2, .shapeInputs = 0b10};
-    static constexpr int64_t kMaxElements{3840};
     nvinfer1::TopKOperation operation{nvinfer1::TopKOperation::kMAX};
     int32_t k{1};
     uint32_t reduceAxes{1}; //!< One bit set.

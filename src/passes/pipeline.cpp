@@ -30,6 +30,10 @@ constexpr Rule kClean[]{
     {"lower-fully-connected", RuleKind::kFold, "A fully connected layer is a product between two reshapes.",
         lowerFullyConnected}, // Always: no backend has a kernel for it.
     {"lower-einsum", RuleKind::kFold, "An equation becomes sums, transposes and products of matrices.", lowerEinsum},
+    {"mask-padded-keys", RuleKind::kFold, "Attention over padded keys gets a mask of those that count.",
+        maskPaddedKeys},
+    {"lower-recurrence", RuleKind::kFold, "Recurrent networks on top of each other become a layer each.",
+        lowerRecurrence},
     {"scalar-scales", RuleKind::kFold, "One scale for all elements is a number.", scalarScales},
     {"merge-casts", RuleKind::kSimplify, "A cast to a wider type and on is one cast, or none.", mergeCasts},
     kTransposeIntoMatmul, // Before folding: a large weight need not be stored a second time, transposed.

@@ -25,6 +25,8 @@ Rewrite sliceBeforeSplit(Graph const& graph, Node const& node);
 // Linear algebra.
 Rewrite lowerFullyConnected(Graph const& graph, Node const& node);
 Rewrite lowerEinsum(Graph const& graph, Node const& node);
+Rewrite lowerRecurrence(Graph const& graph, Node const& node);
+Rewrite maskPaddedKeys(Graph const& graph, Node const& node);
 Rewrite scalarScales(Graph const& graph, Node const& node);
 Rewrite liftMatmulOverReshape(Graph const& graph, Node const& node);
 Rewrite transposeIntoMatmul(Graph const& graph, Node const& node);

@@ -95,4 +95,85 @@ TEST_F(AttentionCalls, E27_causalIsUpperLeft)
     EXPECT_NEAR(products[1], 34.5, 1e-4);
 }
 
+//! 11.1: the last query sees all keys.
+TEST_F(AttentionCalls, E27_causalKindsAreTold)
+{
+    ITensor* q = operand("q", {1, 2, 3, 4});
+    ITensor* mask = network->addInput("mask", DataType::kBOOL, dims({1, 1, 3, 3}));
+    IAttention* made =
+        network->addAttentionV2(*q, *q, *q, AttentionNormalizationOp::kSOFTMAX, CausalMaskKind::kLOWER_RIGHT);
+    ASSERT_NE(made, nullptr) << logger.errors();
+    EXPECT_EQ(made->getCausalKind(), CausalMaskKind::kLOWER_RIGHT);
+    EXPECT_TRUE(made->getCausal());
+    EXPECT_FALSE(made->setMask(*mask));
+    EXPECT_TRUE(made->setCausal(true));
+    EXPECT_EQ(made->getCausalKind(), CausalMaskKind::kUPPER_LEFT);
+    EXPECT_TRUE(made->setCausalKind(CausalMaskKind::kNONE));
+    EXPECT_FALSE(made->getCausal());
+    EXPECT_TRUE(made->setMask(*mask));
+    EXPECT_FALSE(made->setCausalKind(CausalMaskKind::kLOWER_RIGHT));
+    EXPECT_FALSE(made->setCausalKind(static_cast<CausalMaskKind>(3)));
+    EXPECT_EQ(made->getCausalKind(), CausalMaskKind::kNONE);
+    EXPECT_EQ(network->addAttentionV2(*q, *q, *q, AttentionNormalizationOp::kSOFTMAX, static_cast<CausalMaskKind>(-1)),
+        nullptr);
+}
+
+TEST_F(AttentionCalls, packedSequencesNeedTheirLengths)
+{
+    ITensor* q = operand("q", {5, 2, 4});
+    ITensor* k = operand("k", {7, 1, 4});
+    IAttention* packed = network->addAttention(*q, *k, *k, AttentionNormalizationOp::kSOFTMAX, false);
+    EXPECT_EQ(packed->getQueryForm(), AttentionIOForm::kPADDED_BHND);
+    EXPECT_TRUE(packed->setQueryForm(AttentionIOForm::kPACKED_NHD));
+    EXPECT_TRUE(packed->setKeyValueForm(AttentionIOForm::kPACKED_NHD));
+    EXPECT_FALSE(packed->setQueryForm(static_cast<AttentionIOForm>(2)));
+    EXPECT_EQ(packed->getQueryLengths(), nullptr);
+    EXPECT_LT(packed->getOutput(0)->getDimensions().nbDims, 0);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "has no lengths of its packed query"), 1) << logger.errors();
+    ITensor* begins = network->addInput("begins", DataType::kINT32, dims({3}));
+    ITensor* keyBegins = network->addInput("keyBegins", DataType::kINT64, dims({3}));
+    EXPECT_TRUE(packed->setQueryLengths(*begins));
+    EXPECT_TRUE(packed->setKeyValueLengths(*keyBegins));
+    EXPECT_EQ(packed->getQueryLengths(), begins);
+    EXPECT_EQ(packed->getKeyValueLengths(), keyBegins);
+    EXPECT_EQ(extents(packed->getOutput(0)->getDimensions()), (std::vector<int64_t>{5, 2, 4}));
+    ITensor* mask = network->addInput("mask", DataType::kBOOL, dims({1, 1, 5, 7}));
+    EXPECT_TRUE(packed->setMask(*mask));
+    EXPECT_LT(packed->getOutput(0)->getDimensions().nbDims, 0);
+    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "takes no mask for packed sequences"), 1) << logger.errors();
+}
+
+TEST_F(AttentionCalls, normalizedProductsAreQuantizedByAScaleAndAType)
+{
+    ITensor* q = operand("q", {1, 2, 3, 4});
+    ITensor* scale = network->addInput("scale", DataType::kFLOAT, dims({}));
+    IAttention* attention = network->addAttention(*q, *q, *q, AttentionNormalizationOp::kSOFTMAX, false);
+    EXPECT_EQ(attention->getNormalizationQuantizeToType(), DataType::kFLOAT);
+    EXPECT_FALSE(attention->setNormalizationQuantizeToType(DataType::kHALF));
+    EXPECT_TRUE(attention->setNormalizationQuantizeToType(DataType::kINT8));
+    EXPECT_EQ(attention->getNormalizationQuantizeToType(), DataType::kINT8);
+    EXPECT_LT(attention->getOutput(0)->getDimensions().nbDims, 0) << "without a scale";
+    EXPECT_TRUE(attention->setNormalizationQuantizeScale(*scale));
+    EXPECT_EQ(attention->getNormalizationQuantizeScale(), scale);
+    EXPECT_EQ(extents(attention->getOutput(0)->getDimensions()), (std::vector<int64_t>{1, 2, 3, 4}));
+}
+
+TEST_F(AttentionCalls, C10_severalRanksAreTakenAndNotBuilt)
+{
+    ITensor* q = operand("q", {1, 2, 3, 4});
+    IAttention* attention = network->addAttention(*q, *q, *q, AttentionNormalizationOp::kSOFTMAX, false);
+    network->markOutput(*attention->getOutput(0));
+    EXPECT_EQ(attention->getNbRanks(), 1);
+    EXPECT_FALSE(attention->setNbRanks(0));
+    EXPECT_TRUE(attention->setNbRanks(2));
+    EXPECT_EQ(attention->getNbRanks(), 2);
+    EXPECT_FALSE(network->getLayer(1)->setNbRanks(2)) << "through the attention alone";
+    std::unique_ptr<IHostMemory> const plan{builder->buildSerializedNetwork(*network, *config)};
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_NE(logger.errors().find("it spreads over 2 ranks; a network runs on one device here"), std::string::npos)
+        << logger.errors();
+    EXPECT_TRUE(attention->setNbRanks(1));
+    EXPECT_NE(buildEngine(), nullptr);
+}
+
 } // namespace apitest

@@ -350,11 +350,4 @@ TEST_F(Network, C14_shapeTensorsAreLinear)
     EXPECT_EQ(engine->getTensorFormat("size"), TensorFormat::kLINEAR);
 }
 
-TEST_F(Network, namesTheCallsThatAreNotImplemented)
-{
-    ITensor* x = network->addInput("x", DataType::kFLOAT, dims({2}));
-    EXPECT_EQ(network->addMoE(*x, *x, *x), nullptr);
-    EXPECT_EQ(logger.count(ILogger::Severity::kERROR, "INetworkDefinition::addMoE is not implemented"), 1);
-}
-
 } // namespace apitest

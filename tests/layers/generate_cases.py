@@ -1363,6 +1363,131 @@ def transformers():
                     y[b, :, start + s] = update[b, :, s]
         kind = np.int64 if name == "E28_inside" else np.int32
         case("KVCacheUpdate", name, {}, [cache, update, np.array(starts, kind)], y)
+    packed, begins = uniform("kvp", 5, 3, 4), np.array([0, 3, 5], np.int32)
+    y = cache.copy()
+    y[0, :, 2:5], y[1, :, 5] = packed[:3].transpose(1, 0, 2), packed[3]  # The last position lies behind the end.
+    case("KVCacheUpdate", "packed", {"UpdateForm": 1}, [cache, packed, np.array([2, 5], np.int32), begins], y)
+
+
+def ragged_attentions():
+    def attended(q, k, v, hidden, how):
+        """One sequence of one head: rows of q, of k and v; `hidden` adds up what may not be seen, or is a mask."""
+        scores = q.astype(np.float64) @ k.astype(np.float64).T
+        if how.get("Normalization", 1) == 1:
+            scores = scores + hidden
+            seen = np.isfinite(scores).any(-1, keepdims=True)
+            e = np.exp(scores - np.where(seen, scores.max(-1, keepdims=True, initial=-np.inf), 0))
+            scores = np.where(seen, e / np.where(seen, e.sum(-1, keepdims=True), 1), 0)
+        if how.get("QuantizedTo") == 2:
+            steps = np.rint(scores.astype(np.float32) / np.float32(0.01)).astype(np.float64)
+            scores = np.clip(steps, -128, 127) * np.float64(np.float32(0.01))
+        return scores @ v.astype(np.float64)
+
+    def causal(rows, columns, kind):
+        i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
+        allowed = [j < columns, j <= i, j <= i + columns - rows][kind]
+        return np.where(allowed & (i >= 0), 0.0, -np.inf)
+
+    def one(name, heads, key_heads, queries, keys, mask=None, room=None, **how):
+        """`queries`, `keys`: lengths of the sequences; without `room` packed ones, else padded to (queries, keys)."""
+        is_query_packed, is_key_packed = how.get("QueryForm", 0) == 1, how.get("KeyValueForm", 0) == 1
+        batch, d, width = len(queries), 4, 5
+
+        def operand(letter, lengths, count, packed, columns, longest):
+            shape = (sum(lengths), count, columns) if packed else (batch, count, longest, columns)
+            return uniform(name + letter, *shape)
+
+        def sequence(tensor, b, head, lengths, packed):
+            begin = sum(lengths[:b])
+            return tensor[begin : begin + lengths[b], head] if packed else tensor[b, head, : lengths[b]]
+
+        q = operand("q", queries, heads, is_query_packed, d, room and room[0])
+        k = operand("k", keys, key_heads, is_key_packed, d, room and room[1])
+        v = operand("v", keys, key_heads, is_key_packed, width, room and room[1])
+        y = np.zeros((*q.shape[:-1], width))
+        for b in range(batch):
+            for head in range(heads):
+                rows, columns = queries[b], keys[b]
+                hidden = causal(rows, columns, how.get("Causal", 0))
+                if mask is not None:
+                    hidden = np.where(mask[b, 0, :, :columns], 0.0, -np.inf)
+                part = attended(
+                    sequence(q, b, head, queries, is_query_packed),
+                    sequence(k, b, head * key_heads // heads, keys, is_key_packed),
+                    sequence(v, b, head * key_heads // heads, keys, is_key_packed),
+                    hidden,
+                    how,
+                )
+                sequence(y, b, head, queries, is_query_packed)[:] = part
+        begins = [None, None]
+        if is_query_packed:
+            begins[0] = np.cumsum([0, *queries], dtype=np.int32)
+        begins[1] = np.cumsum([0, *keys], dtype=np.int64) if is_key_packed else np.array(keys, np.int32)
+        scale = np.float32(0.01) if "QuantizedTo" in how else None
+        case("RaggedAttention", name, how, [q, k, v, mask, scale, *begins], as_type(y, q))
+
+    packed = {"QueryForm": 1, "KeyValueForm": 1}
+    one("paddedKeys", 2, 2, [3, 3], [5, 2], room=(3, 5))
+    one("paddedKeysMasked", 2, 2, [3, 3], [4, 2], rng("ram").random((2, 1, 3, 5)) < 0.6, room=(3, 5))
+    one("paddedKeysCausalLowerRight", 4, 2, [3, 3, 3], [5, 3, 4], room=(3, 5), Causal=2)
+    one("packed", 4, 2, [3, 1, 4], [2, 5, 4], **packed)
+    one("packedWithAnEmptySequence", 2, 1, [2, 0, 3], [4, 2, 0], **packed)
+    one("E27_packedCausalUpperLeft", 2, 2, [3, 2], [3, 4], **packed, Causal=1)
+    one("E27_packedCausalLowerRight", 2, 2, [3, 2], [2, 4], **packed, Causal=2)
+    one("packedQueriesOfPaddedKeys", 2, 2, [3, 1], [2, 4], room=(3, 4), QueryForm=1, Causal=2)
+    one("withoutNormalization", 2, 2, [3, 1], [2, 4], **packed, Normalization=0)
+    one("quantized", 2, 2, [3, 1], [2, 4], **packed, QuantizedTo=2)
+
+
+def experts():
+    """As the documentation of the layer has it, expert by expert."""
+
+    def one(name, tokens=(2, 3), hidden=4, inner=6, count=5, each=2, biases=False, limit=np.inf, **how):
+        alpha, beta = how.get("SwigluParamAlpha", 1.0), how.get("SwigluParamBeta", 0.0)
+        x = uniform(name + "x", *tokens, hidden)
+        which = integers(name + "e", *tokens, each, low=0, high=count)
+        scores = uniform(name + "s", *tokens, each, low=0, high=1)
+        gate, up = uniform(name + "g", count, hidden, inner), uniform(name + "u", count, hidden, inner)
+        down = uniform(name + "d", count, inner, hidden)
+        operands = [x, which, scores, gate, up, down]
+        if biases:
+            operands += [uniform(name + "gb", count, inner), uniform(name + "ub", count, inner)]
+            operands.append(uniform(name + "db", count, hidden))
+        scale = how.pop("scale", None)
+        y = np.zeros(x.shape)
+        for at in np.ndindex(*tokens):
+            for k in range(each):
+                e = which[at][k]
+                token, bias = x[at].astype(np.float64), [w[e].astype(np.float64) for w in operands[6:9]] or [0, 0, 0]
+                g = np.minimum(token @ gate[e] + bias[0], limit)
+                u = np.clip(token @ up[e] + bias[1], -limit, limit) + beta
+                h = u * g * (sigmoid(alpha * g) if how.get("ActivationType", 1) == 1 else 1)
+                if how.get("QuantizationBlockShape"):
+                    whole = np.float64(np.float32(scale))
+                    peaks = abs(h.reshape(-1, 2)).max(-1)
+                    blocks = nearest((peaks / 6 / whole).astype(np.float32), FP8) * whole
+                    ratio = h.reshape(-1, 2).astype(np.float32) / blocks.astype(np.float32)[:, None]
+                    h = (nearest(ratio, FP4) * blocks[:, None]).ravel()
+                elif scale is not None:
+                    step = np.float32(np.ravel(scale)[e % np.size(scale)])
+                    h = np.clip(np.rint(h.astype(np.float32) / step), -128, 127).astype(np.float64) * np.float64(step)
+                y[at] += scores[at][k] * (h @ down[e] + bias[2])
+        if np.isfinite(limit):
+            how["SwigluParamLimit"] = limit
+        if scale is not None:
+            operands += [None] * (9 - len(operands)) + [np.asarray(scale, np.float32)]
+        case("MoE", name, how, operands, as_type(y, x))
+
+    one("E30_silu")
+    one("E30_biases", biases=True)
+    one("none", ActivationType=0)
+    one("limited", biases=True, limit=1.5, SwigluParamAlpha=1.7, SwigluParamBeta=1.0)
+    one("oneToken", tokens=(1, 1), each=1)
+    one("allExperts", count=3, each=3)
+    one("int8Inside", QuantizationToType=2, scale=0.05)
+    one("int8InsideByExpert", QuantizationToType=2, scale=[0.05, 0.1, 0.02, 0.03, 0.07], biases=True)
+    blocks = {"QuantizationToType": 10, "QuantizationBlockShape": [1, 1, 2], "DynQOutputScaleType": 6}
+    one("fp4InsideByBlock", **blocks, scale=0.02)
 
 
 RECURRENT = {"Relu": (0, 0, 0), "Sigmoid": (1, 0, 0), "Tanh": (2, 0, 0), "HardSigmoid": (9, 0.2, 0.5)}
@@ -1414,6 +1539,55 @@ def recurrences():
     recurrence("rnn_other_activations", "RNN", "bidirectional", activations=["Relu", "Sigmoid"])
 
 
+def stacks():
+    """Layer by layer in ONNX Runtime; whose GRU resets behind the product, as that of 8.x does."""
+
+    def one(name, op, layers, front=(3,), both=False, lengths=None, states=False, bias=True):
+        steps, inputs, hidden, onnx = 4, 5, 6, {"RELU": "RNN", "TANH": "RNN"}.get(op, op)
+        gates, ways, batch = {"RNN": 1, "GRU": 3, "LSTM": 4}[onnx], 2 if both else 1, math.prod(front)
+        x = uniform(name + "x", *front, steps, inputs)
+        first = [uniform(name + n, *front, layers * ways, hidden) if states else None for n in "hc"]
+        operands = [x, None if lengths is None else np.array(lengths, np.int32).reshape(front), first[0], None]
+        if onnx == "LSTM":
+            operands[3] = first[1]
+        running, last = x.reshape(batch, steps, inputs).transpose(1, 0, 2), []
+        for layer in range(layers):
+            w = uniform(f"{name}w{layer}", ways, gates * hidden, running.shape[-1])
+            r = uniform(f"{name}r{layer}", ways, gates * hidden, hidden)
+            b = uniform(f"{name}b{layer}", ways, 2 * gates * hidden) if bias else None
+            operands += [w, r, b]
+            of_layer = slice(layer * ways, (layer + 1) * ways)
+            begin = [
+                None if f is None else f.reshape(batch, layers * ways, hidden)[:, of_layer].transpose(1, 0, 2)
+                for f in first[: 2 if onnx == "LSTM" else 1]
+            ]
+            given = [running, w, r, b, None if lengths is None else operands[1].ravel(), *begin]
+            how = {"linear_before_reset": 1} if onnx == "GRU" else {}
+            if op == "RELU":
+                how = {"activations": ["Relu"] * ways}
+            while given[-1] is None:
+                given.pop()
+            found = ort(onnx, given, 3 if onnx == "LSTM" else 2, 17, hidden_size=hidden, **how,
+                        direction="bidirectional" if both else "forward")  # fmt: skip
+            running = found[0].transpose(0, 2, 1, 3).reshape(steps, batch, ways * hidden)
+            last.append(found[1:])
+        outputs = [running.transpose(1, 0, 2).reshape(*front, steps, ways * hidden)]
+        for each in zip(*last, strict=True):
+            outputs.append(np.concatenate(each).transpose(1, 0, 2).reshape(*front, layers * ways, hidden))
+        cell = ["RNN", "GRU", "LSTM"].index(onnx)
+        fields = {"Cell": cell, "IsRelu": op == "RELU", "IsBothWays": both, "Layers": layers}
+        case("StackedRecurrence", name, fields, operands, outputs)
+
+    one("lstm", "LSTM", 1)
+    one("lstmTwoLayersBothWays", "LSTM", 2, both=True, states=True, lengths=[4, 1, 3])
+    one("gruThreeLayers", "GRU", 3, states=True)
+    one("gruBothWaysWithoutBias", "GRU", 2, both=True, bias=False)
+    one("relu", "RELU", 2)
+    one("tanhBothWays", "TANH", 1, both=True, lengths=[2, 4, 3])
+    one("oneSequence", "LSTM", 2, front=(), states=True)
+    one("twoAxesInFront", "GRU", 1, front=(2, 3), lengths=[4, 2, 1, 3, 4, 2], states=True)
+
+
 def main():
     for make in (
         activations,
@@ -1446,7 +1620,10 @@ def main():
         weight_only_products,
         dynamic_quantizations,
         transformers,
+        ragged_attentions,
+        experts,
         recurrences,
+        stacks,
     ):
         make()
     FOLDER.mkdir(exist_ok=True)

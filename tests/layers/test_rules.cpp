@@ -6,6 +6,8 @@
 #include "layers/dequantize.h"
 #include "layers/dynamic_quantize.h"
 #include "layers/einsum.h"
+#include "layers/element_wise.h"
+#include "layers/fill.h"
 #include "layers/grid_sample.h"
 #include "layers/kv_cache_update.h"
 #include "layers/matrix_multiply.h"
@@ -15,10 +17,13 @@
 #include "layers/quantize.h"
 #include "layers/ragged_soft_max.h"
 #include "layers/rotary_embedding.h"
+#include "layers/select.h"
 #include "layers/slice.h"
 #include "layers/soft_max.h"
+#include "layers/squeeze.h"
 #include "layers/top_k.h"
 #include "layers/unary.h"
+#include "layers/unsqueeze.h"
 #include "layers/window.h"
 
 #include <gtest/gtest.h>
@@ -60,13 +65,13 @@ TEST(LayerRules, E34_notTakesBoolOnly)
     EXPECT_NE(errorOfInference(Unary{nvinfer1::UnaryOperation::kEXP}, {{DType::kINT32, {4}}}), "");
 }
 
-TEST(LayerRules, E9_kHasALimitAndOneAxis)
+TEST(LayerRules, E9_kIsAtMostTheExtentAndThereIsOneAxis)
 {
     TopK layer;
-    layer.k = 3841;
+    layer.k = 5001;
     layer.reduceAxes = 1;
     EXPECT_NE(errorOfInference(layer, {{DType::kFLOAT, {5000}}}), "");
-    layer.k = 3840;
+    layer.k = 5000; // 10.16 stops at 3840.
     EXPECT_EQ(errorOfInference(layer, {{DType::kFLOAT, {5000}}}), "");
     layer.reduceAxes = 3;
     EXPECT_NE(errorOfInference(layer, {{DType::kFLOAT, {5000, 5000}}}), "");
@@ -108,7 +113,12 @@ TEST(LayerRules, E22_depthIsAPositiveConstant)
     int32_t const none{0};
     EXPECT_NE(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &none)}), "");
     int32_t const four{4};
-    EXPECT_EQ(errorOfInference(OneHot{}, types, {nullptr, nullptr, makeConstant(DType::kINT32, {}, &four)}), "");
+    auto const depth = makeConstant(DType::kINT32, {}, &four);
+    EXPECT_EQ(errorOfInference(OneHot{}, types, {nullptr, nullptr, depth}), "");
+    for (int32_t const axis : {-2, -1, 0, 1})
+        EXPECT_EQ(errorOfInference(OneHot{.axis = axis}, types, {nullptr, nullptr, depth}), "") << axis;
+    for (int32_t const axis : {-3, 2})
+        EXPECT_NE(errorOfInference(OneHot{.axis = axis}, types, {nullptr, nullptr, depth}), "") << axis;
 }
 
 TEST(LayerRules, E23_countsAndTypesOfBoxes)
@@ -237,7 +247,50 @@ TEST(LayerRules, raggedLengthsAreOnePerRow)
 
 TEST(LayerRules, E36_axisIsAConstant)
 {
-    EXPECT_NE(errorOfInference(Cumulative{}, {{DType::kFLOAT, {3}}, {DType::kINT32, {}}}), "");
+    TensorType const x{DType::kFLOAT, {3}};
+    EXPECT_NE(errorOfInference(Cumulative{}, {x, {DType::kINT32, {}}}), "");
+    int32_t const first{0};
+    EXPECT_EQ(
+        errorOfInference(Cumulative{}, {x, {DType::kINT32, {}}}, {nullptr, makeConstant(DType::kINT32, {}, &first)}),
+        "");
+    EXPECT_NE(
+        errorOfInference(Cumulative{}, {x, {DType::kINT32, {1}}}, {nullptr, makeConstant(DType::kINT32, {1}, &first)}),
+        "")
+        << "no scalar";
+}
+
+TEST(LayerRules, E37_axesAreConstantsAndTheRankHasAnEnd)
+{
+    TensorType const x{DType::kFLOAT, {2, 1, 3, 1, 2, 1, 2}};
+    TensorType const two{DType::kINT64, {2}};
+    int64_t const axes[]{1, 3};
+    auto const known = makeConstant(DType::kINT64, {2}, axes);
+    EXPECT_EQ(errorOfInference(Squeeze{}, {x, two}, {nullptr, known}), "");
+    EXPECT_NE(errorOfInference(Squeeze{}, {x, two}), "") << "axes that only the run knows";
+    EXPECT_NE(errorOfInference(Unsqueeze{}, {{DType::kFLOAT, {2, 3}}, two}), "");
+    EXPECT_EQ(errorOfInference(Unsqueeze{}, {{DType::kFLOAT, {2, 3}}, two}, {nullptr, known}), "");
+    std::string const message = errorOfInference(Unsqueeze{}, {x, two}, {nullptr, known});
+    EXPECT_NE(message.find("the result would have rank 9"), std::string::npos) << message;
+}
+
+TEST(LayerRules, E1_ranksAreEqualAndExtentsEqualOrOne)
+{
+    ElementWise const sum{nvinfer1::ElementWiseOperation::kSUM};
+    TensorType const x{DType::kFLOAT, {2, 3}};
+    EXPECT_EQ(errorOfInference(sum, {x, {DType::kFLOAT, {1, 3}}}), "");
+    EXPECT_NE(errorOfInference(sum, {x, {DType::kFLOAT, {3}}}), "");
+    EXPECT_NE(errorOfInference(sum, {x, {DType::kFLOAT, {2, 2}}}), "");
+    EXPECT_NE(errorOfInference(Select{}, {{DType::kBOOL, {2, 3}}, x, {DType::kFLOAT, {2, 2}}}), "") << "E2";
+}
+
+TEST(LayerRules, E15_alphaAndBetaAreBothInputs)
+{
+    TensorType const shape{DType::kINT64, {1}};
+    TensorType const number{DType::kFLOAT, {}};
+    int64_t const four{4};
+    auto const known = makeConstant(DType::kINT64, {1}, &four);
+    EXPECT_EQ(errorOfInference(Fill{}, {shape, number, {DType::kFLOAT, {1}}}, {known}), "");
+    EXPECT_NE(errorOfInference(Fill{}, {shape, number}, {known}), "");
 }
 
 TEST(LayerRules, E32_extentsFollowThePaddingMode)

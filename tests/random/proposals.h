@@ -25,6 +25,7 @@
     ROW(Logic)                                                                                                         \
     ROW(Loop)                                                                                                          \
     ROW(MatrixMultiply)                                                                                                \
+    ROW(MoE)                                                                                                           \
     ROW(NMS)                                                                                                           \
     ROW(NonZero)                                                                                                       \
     ROW(Normalization)                                                                                                 \
@@ -34,6 +35,7 @@
     ROW(Pooling)                                                                                                       \
     ROW(QuantizedProduct)                                                                                              \
     ROW(Quantize)                                                                                                      \
+    ROW(RaggedAttention)                                                                                               \
     ROW(RaggedSoftMax)                                                                                                 \
     ROW(RecurrentNetwork)                                                                                              \
     ROW(Reduce)                                                                                                        \
@@ -48,6 +50,7 @@
     ROW(Slice)                                                                                                         \
     ROW(SoftMax)                                                                                                       \
     ROW(Squeeze)                                                                                                       \
+    ROW(StackedRecurrence)                                                                                             \
     ROW(TopK)                                                                                                          \
     ROW(Unary)                                                                                                         \
     ROW(Unsqueeze)                                                                                                     \

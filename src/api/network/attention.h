@@ -4,7 +4,7 @@
 
 #include "api/network/layer_base.h"
 
-#include "layers/attention.h"
+#include "layers/ragged_attention.h"
 
 #include <string>
 
@@ -18,7 +18,7 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
 {
   public:
     using ITensor = nvinfer1::ITensor;
-    static constexpr int32_t kOperands{3}; //!< Query, key, value; the mask is the next input of the layers.
+    static constexpr int32_t kOperands{3}; //!< Query, key, value; those of RaggedAttention follow in the layers.
 
     explicit AttentionCalls(AttentionOutputLayer& layer);
     //! The other layer, made after this one.
@@ -26,11 +26,12 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
     {
         mEntrance = &layer;
     }
-    void start(nvinfer1::AttentionNormalizationOp operation, bool isCausal) noexcept
+    void start(nvinfer1::AttentionNormalizationOp operation, nvinfer1::CausalMaskKind causal) noexcept
     {
         mOperation = operation;
-        mIsCausal = isCausal;
+        mCausal = causal;
     }
+    Result<Done> verify() const;
     //! The layer of the graph.
     LayerPtr fields() const;
 
@@ -47,6 +48,22 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
     bool getCausal() const noexcept override;
     bool setMask(ITensor& mask) noexcept override;
     ITensor* getMask() const noexcept override;
+    bool setNormalizationQuantizeScale(ITensor& tensor) noexcept override;
+    ITensor* getNormalizationQuantizeScale() const noexcept override;
+    bool setNormalizationQuantizeToType(nvinfer1::DataType type) noexcept override;
+    nvinfer1::DataType getNormalizationQuantizeToType() const noexcept override;
+    bool setNbRanks(int32_t nbRanks) noexcept override;
+    int32_t getNbRanks() const noexcept override;
+    bool setCausalKind(nvinfer1::CausalMaskKind kind) noexcept override;
+    nvinfer1::CausalMaskKind getCausalKind() const noexcept override;
+    bool setQueryForm(nvinfer1::AttentionIOForm form) noexcept override;
+    nvinfer1::AttentionIOForm getQueryForm() const noexcept override;
+    bool setKeyValueForm(nvinfer1::AttentionIOForm form) noexcept override;
+    nvinfer1::AttentionIOForm getKeyValueForm() const noexcept override;
+    bool setQueryLengths(ITensor& lengths) noexcept override;
+    ITensor* getQueryLengths() const noexcept override;
+    bool setKeyValueLengths(ITensor& lengths) noexcept override;
+    ITensor* getKeyValueLengths() const noexcept override;
     bool setDecomposable(bool decomposable) noexcept override;
     bool getDecomposable() const noexcept override;
     bool setMetadata(char const* metadata) noexcept override;
@@ -56,15 +73,23 @@ class AttentionCalls final : public nvinfer1::IAttention, public missing::Attent
     void notImplemented(char const* call) const noexcept override;
 
   private:
-    //! Into both layers.
-    void put(int32_t index, ITensor& tensor) noexcept;
+    //! Into both layers; whether it was taken.
+    bool put(int32_t index, ITensor& tensor) noexcept;
+    ITensor* optional(int32_t index) const noexcept;
+    bool setForm(char const* call, nvinfer1::AttentionIOForm& form, nvinfer1::AttentionIOForm value) noexcept;
+    //! Beyond what the layer Attention, and its kernels, know.
+    bool isRagged() const noexcept;
     bool refuse(char const* call, std::string const& why) const noexcept;
 
     LayerBase& mLayer;
     AttentionOutputLayer& mOwner; //!< The same.
     AttentionInputLayer* mEntrance{nullptr};
     nvinfer1::AttentionNormalizationOp mOperation{nvinfer1::AttentionNormalizationOp::kSOFTMAX};
-    bool mIsCausal{false};
+    nvinfer1::CausalMaskKind mCausal{nvinfer1::CausalMaskKind::kNONE};
+    nvinfer1::AttentionIOForm mQueryForm{nvinfer1::AttentionIOForm::kPADDED_BHND};
+    nvinfer1::AttentionIOForm mKeyValueForm{nvinfer1::AttentionIOForm::kPADDED_BHND};
+    nvinfer1::DataType mQuantizedTo{nvinfer1::DataType::kFLOAT};
+    int32_t mNbRanks{1};
     bool mIsDecomposable{false};
 };
 

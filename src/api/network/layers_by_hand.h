@@ -229,6 +229,29 @@ class KVCacheUpdateLayer final : public KVCacheUpdateAccessors
     using KVCacheUpdateAccessors::KVCacheUpdateAccessors;
 
     bool setCacheMode(nvinfer1::KVCacheMode cacheMode) noexcept override;
+    bool setUpdateForm(nvinfer1::AttentionIOForm form) noexcept override;
+    bool setUpdateLengths(nvinfer1::ITensor& lengths) noexcept override;
+    nvinfer1::ITensor* getUpdateLengths() const noexcept override;
+};
+
+class MoELayer final : public MoEAccessors
+{
+  public:
+    using MoEAccessors::MoEAccessors;
+
+    Result<std::vector<Operand>> operands() const override;
+    void setGatedWeights(nvinfer1::ITensor& fcGateWeights, nvinfer1::ITensor& fcUpWeights,
+        nvinfer1::ITensor& fcDownWeights, nvinfer1::MoEActType activationType) noexcept override;
+    void setGatedBiases(nvinfer1::ITensor& fcGateBiases, nvinfer1::ITensor& fcUpBiases,
+        nvinfer1::ITensor& fcDownBiases) noexcept override;
+    void setQuantizationStatic(nvinfer1::ITensor& fcDownActivationScale, nvinfer1::DataType dataType) noexcept override;
+    void setQuantizationDynamicDblQ(nvinfer1::ITensor& fcDownActivationDblQScale, nvinfer1::DataType dataType,
+        Dims const& blockShape, nvinfer1::DataType dynQOutputScaleType) noexcept override;
+    void setSwigluParams(float limit, float alpha, float beta) noexcept override;
+    void setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept override
+    {
+        LayerBase::setInput(index, tensor);
+    }
 };
 
 } // namespace tenon::api

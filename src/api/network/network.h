@@ -296,8 +296,16 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
         bool interleaved, int32_t rotaryEmbeddingDim) noexcept override;
     nvinfer1::IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
         nvinfer1::AttentionNormalizationOp normOp, bool causal) noexcept override;
+    nvinfer1::IAttention* addAttentionV2(ITensor& query, ITensor& key, ITensor& value,
+        nvinfer1::AttentionNormalizationOp normOp, nvinfer1::CausalMaskKind causalKind) noexcept override;
     nvinfer1::IKVCacheUpdateLayer* addKVCacheUpdate(
         ITensor& cache, ITensor& update, ITensor& writeIndices, nvinfer1::KVCacheMode cacheMode) noexcept override;
+    nvinfer1::IMoELayer* addMoE(
+        ITensor& hiddenStates, ITensor& selectedExpertsForTokens, ITensor& scoresForSelectedExperts) noexcept override;
+    nvinfer1::IDistCollectiveLayer* addDistCollective(ITensor& input, nvinfer1::CollectiveOperation distCollectiveOp,
+        nvinfer1::ReduceOperation reduceOp, int64_t root, int64_t* groups, int64_t groupSize) noexcept override;
+    nvinfer1::IRNNv2Layer* addRNNv2(ITensor& input, int32_t layerCount, int32_t hiddenSize, int32_t maxSeqLen,
+        nvinfer1::RNNOperation op) noexcept override;
 
   protected:
     void notImplemented(char const* call) const noexcept override

@@ -1,4 +1,5 @@
 // Network: one call per kind of layer: those of detection, equations, quantization and transformers.
+#include "api/flags.h"
 #include "api/network/add_layer.h"
 #include "api/network/layers_by_hand.h"
 
@@ -172,6 +173,82 @@ bool KVCacheUpdateLayer::setCacheMode(KVCacheMode cacheMode) noexcept
     mFields.cacheMode = cacheMode;
     edited();
     return true;
+}
+
+bool KVCacheUpdateLayer::setUpdateForm(AttentionIOForm form) noexcept
+{
+    if (!isKnown(log(), "IKVCacheUpdateLayer::setUpdateForm", form))
+        return false;
+    mFields.updateForm = form;
+    edited();
+    return true;
+}
+
+bool KVCacheUpdateLayer::setUpdateLengths(ITensor& lengths) noexcept
+{
+    LayerBase::setInput(KVCacheUpdate::kLengths, lengths);
+    return getUpdateLengths() == &lengths;
+}
+
+ITensor* KVCacheUpdateLayer::getUpdateLengths() const noexcept
+{
+    return LayerBase::getInput(KVCacheUpdate::kLengths);
+}
+
+IMoELayer* Network::addMoE(
+    ITensor& hiddenStates, ITensor& selectedExpertsForTokens, ITensor& scoresForSelectedExperts) noexcept
+{
+    return add<MoELayer>("INetworkDefinition::addMoE",
+        {&hiddenStates, &selectedExpertsForTokens, &scoresForSelectedExperts}, [](MoELayer&) {});
+}
+
+Result<std::vector<Operand>> MoELayer::operands() const
+{
+    if (!hasInput(MoE::kGate) || !hasInput(MoE::kUp) || !hasInput(MoE::kDown))
+        return badConfig("layer '{}': its experts have no weights: call setGatedWeights()", name());
+    return LayerBase::operands();
+}
+
+void MoELayer::setGatedWeights(
+    ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights, MoEActType activationType) noexcept
+{
+    mFields.activationType = activationType;
+    LayerBase::setInput(MoE::kGate, fcGateWeights);
+    LayerBase::setInput(MoE::kUp, fcUpWeights);
+    LayerBase::setInput(MoE::kDown, fcDownWeights);
+}
+
+void MoELayer::setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept
+{
+    LayerBase::setInput(MoE::kGateBias, fcGateBiases);
+    LayerBase::setInput(MoE::kUpBias, fcUpBiases);
+    LayerBase::setInput(MoE::kDownBias, fcDownBiases);
+}
+
+void MoELayer::setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept
+{
+    mFields.quantizationToType = dataType;
+    mFields.quantizationBlockShape = Dims{-1, {}};
+    LayerBase::setInput(MoE::kScale, fcDownActivationScale);
+}
+
+void MoELayer::setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType, Dims const& blockShape,
+    DataType dynQOutputScaleType) noexcept
+{
+    if (!takesDims("IMoELayer::setQuantizationDynamicDblQ", blockShape, 1))
+        return;
+    mFields.quantizationToType = dataType;
+    mFields.quantizationBlockShape = blockShape;
+    mFields.dynQOutputScaleType = dynQOutputScaleType;
+    LayerBase::setInput(MoE::kScale, fcDownActivationDblQScale);
+}
+
+void MoELayer::setSwigluParams(float limit, float alpha, float beta) noexcept
+{
+    mFields.swigluParamLimit = limit;
+    mFields.swigluParamAlpha = alpha;
+    mFields.swigluParamBeta = beta;
+    edited();
 }
 
 } // namespace tenon::api

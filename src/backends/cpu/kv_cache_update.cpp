@@ -16,6 +16,8 @@ std::variant<std::vector<Offer>, Refusal> offersOfCacheUpdate(Problem const& pro
 {
     if (movableBytes(problem.output().dtype) == 0)
         return refuse("rows", "elements are smaller than a byte");
+    if (problem.fields<KVCacheUpdate>().isPacked())
+        return refuse("rows", "the update is packed");
     return std::vector<Offer>{{.candidate = "rows",
         .inputs = {Layout::kLinear, Layout::kLinear, Layout::kLinear},
         .outputs = {Layout::kLinear},
@@ -75,6 +77,8 @@ class CacheUpdateStep final : public HostPrepared
 Step stepOfCacheUpdate(StepOf<KVCacheUpdate> const& from)
 {
     int32_t const bytes = movableBytes(from.inputs[0].dtype);
+    if (from.layer().isPacked())
+        return badArgument("the kernel of KVCacheUpdate takes no packed update");
     for (TensorArg const& each : {from.inputs[0], from.inputs[1], from.inputs[2], from.outputs[0]})
         if (each.layout != Layout::kLinear || bytes == 0)
             return badArgument("the kernel of KVCacheUpdate takes row-major elements of whole bytes");

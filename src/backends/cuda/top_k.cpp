@@ -15,6 +15,8 @@ TENON_DEVICE_STRUCT(TopKParams, unsigned const* stop; void const* x; void* value
                     unsigned long long lanes; long long length; long long inner; long long k; int isLargest;
                     int digits;);
 
+constexpr int64_t kMostElements{3840}; //!< kMost in the text: what shared memory has room for.
+
 constexpr char kTopKKernel[]{R"(
 constexpr int kMost = 3840; // Of k.
 constexpr int kShort = 512; // Lanes that are ranked whole.
@@ -199,8 +201,8 @@ class TopKKernel final : public LayerKernel
         auto const axis = static_cast<size_t>(layer.axis());
         bool const areLinear =
             x.layout == Layout::kLinear && outputs[0].layout == Layout::kLinear && outputs[1].layout == Layout::kLinear;
-        if (!areLinear || !isSmall(x.extents[axis]) || outputs[0].extents[axis] > TopK::kMaxElements)
-            return badArgument("the kernel of TopK takes row-major tensors and k up to {}", TopK::kMaxElements);
+        if (!areLinear || !isSmall(x.extents[axis]) || outputs[0].extents[axis] > kMostElements)
+            return badArgument("the kernel of TopK takes row-major tensors and k up to {}", kMostElements);
         TopKParams params{};
         params.length = x.extents[axis];
         params.inner = 1;
@@ -223,6 +225,9 @@ std::variant<std::vector<Offer>, Refusal> offersOfTopK(Problem const& problem)
 {
     if (!storageOf(problem.input(0).dtype))
         return refuse("blocks", fmt::format("elements of {}", nameOf(problem.input(0).dtype)));
+    auto const axis = static_cast<size_t>(problem.fields<TopK>().axis());
+    if (problem.output().shape[axis].range(problem.graph->symbols()).max > kMostElements)
+        return refuse("blocks", fmt::format("k may be above {}", kMostElements));
     Offer offer;
     offer.inputs.assign(problem.node->inputs.size(), Layout::kLinear);
     offer.outputs.assign(2, Layout::kLinear);
