@@ -250,11 +250,17 @@ void Import::addInputs()
 
 void Import::addInput(::onnx::ValueInfoProto const& info)
 {
-    if (!info.type().has_tensor_type())
+    bool const isOptional = info.type().has_optional_type();
+    ::onnx::TypeProto const& whole = isOptional ? info.type().optional_type().elem_type() : info.type();
+    if (!whole.has_tensor_type())
     {
         fail(ErrorCode::kUNSUPPORTED_GRAPH, fmt::format("input '{}' is no tensor", info.name()));
     }
-    auto const& type = info.type().tensor_type();
+    if (isOptional)
+    {
+        mNetwork.log.warnOnce("inputs that are optional are always there: the engine has no others");
+    }
+    auto const& type = whole.tensor_type();
     if (!type.has_shape())
     {
         fail(ErrorCode::kUNSUPPORTED_GRAPH, fmt::format("the rank of input '{}' is not known", info.name()));
@@ -340,15 +346,42 @@ bool Import::collectInputs(::onnx::NodeProto const& proto, std::vector<Value>& i
     return true;
 }
 
+//! Whether an input is one; what knows no sequences would take it for a tensor.
+bool Import::readsSequences(Node const& node, ::onnx::NodeProto const& proto)
+{
+    constexpr std::string_view kPassingOn[]{"Identity", "If", "Loop"};
+    bool const mayBe =
+        isStandard(proto.domain()) && std::ranges::find(kPassingOn, proto.op_type()) != std::end(kPassingOn);
+    for (int i = 0; i < node.nbInputs(); ++i)
+    {
+        if (node.has(i) && (node.in(i).isSequence() || node.in(i).isNothing()))
+        {
+            if (mayBe)
+            {
+                return true;
+            }
+            fail(ErrorCode::kUNSUPPORTED_NODE,
+                fmt::format("its input '{}' is {}, and {} takes tensors", proto.input(i),
+                    node.in(i).isSequence() ? "a sequence" : "an empty optional", proto.op_type()));
+        }
+    }
+    return false;
+}
+
 Outputs Import::outputsOf(Importer const& importer, Node& node, ::onnx::NodeProto const& proto)
 {
-    if (importer.creator != nullptr)
-    {
-        return importPlugin(node, proto, *importer.creator);
-    }
     if (importer.local != nullptr)
     {
         return importFunction(node, proto, *importer.local);
+    }
+    bool const isOfThem = importer.function != nullptr && isStandard(proto.domain()) && isOfSequences(proto.op_type());
+    if (isOfThem || readsSequences(node, proto))
+    {
+        return importer.function(node);
+    }
+    if (importer.creator != nullptr)
+    {
+        return importPlugin(node, proto, *importer.creator);
     }
     if (isStandard(proto.domain()))
     {
@@ -454,6 +487,12 @@ void Import::markOutput(::onnx::ValueInfoProto const& info)
             fail(ErrorCode::kINVALID_GRAPH, fmt::format("nothing makes the output '{}'", info.name()));
         }
         found = mValues.emplace(info.name(), Value{mModel.initializer(initializer->second), info.name()}).first;
+    }
+    if (found->second.isSequence() || found->second.isNothing())
+    {
+        fail(ErrorCode::kUNSUPPORTED_GRAPH,
+            fmt::format("output '{}' is {}: the engine gives out tensors", info.name(),
+                found->second.isSequence() ? "a sequence" : "an empty optional"));
     }
     ITensor* tensor = &mNetwork.tensor(found->second);
     bool const isInput = mInputNames.count(info.name()) != 0;

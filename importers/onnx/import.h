@@ -74,6 +74,7 @@ class Import final : private Subgraphs
         ::onnx::FunctionProto const* local{nullptr};         //!< A function of the model: where nothing else is.
     };
     Importer importerOf(::onnx::NodeProto const& proto);
+    static bool readsSequences(Node const& node, ::onnx::NodeProto const& proto);
     Outputs outputsOf(Importer const& importer, Node& node, ::onnx::NodeProto const& proto);
     void bindOutputs(Node& node, ::onnx::NodeProto const& proto, Outputs const& outputs);
     // ---- Graphs that nodes carry (import_subgraph.cpp).

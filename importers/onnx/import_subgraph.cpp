@@ -60,6 +60,28 @@ std::vector<Value> Import::importGraph(
     return outputs;
 }
 
+namespace
+{
+//! Of a sequence each element comes in.
+Value captured(Value const& value, Capture const& capture)
+{
+    if (!value.exists() || value.isConstant() || value.isNothing())
+    {
+        return value;
+    }
+    if (!value.isSequence())
+    {
+        return capture(value);
+    }
+    std::vector<Value> inside;
+    for (Value const& element : value.elements())
+    {
+        inside.push_back(captured(element, capture));
+    }
+    return Value::sequence(std::move(inside));
+}
+} // namespace
+
 //! From the innermost graph outwards; what is found outside is captured by each graph on the way in. A function sees
 //! nothing but its inputs, of which a call may leave some out.
 Value Import::valueInScope(std::string const& name)
@@ -92,7 +114,7 @@ Value Import::valueInScope(std::string const& name)
     for (; depth < mScopes.size(); ++depth)
     {
         GraphScope& scope = *mScopes[depth];
-        found = !found.exists() || found.isConstant() ? found : scope.capture(found);
+        found = captured(found, scope.capture);
         scope.values.emplace(name, found);
     }
     return found;

@@ -1,6 +1,7 @@
 // The table of ONNX operators, put together from the families.
 #include "operators.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace tenon::onnx
@@ -34,24 +35,34 @@ ImportFunction find(Table const& table, std::string_view name)
 
 ImportFunction findOperator(std::string_view domain, std::string_view name)
 {
-    static Table const kStandard = tableOf(
-        {kDirectOperators, kElementwiseOperators, kActivationOperators, kConvolutionOperators, kPoolingOperators,
-            kMatmulOperators, kReduceOperators, kShapeOperators, kGenerateOperators, kMoveOperators, kSliceOperators,
-            kGatherOperators, kResizeOperators, kNormalizationOperators, kSearchOperators, kQuantizeOperators,
-            kVisionOperators, kLossOperators, kBitOperators, kSignalOperators, kIntegerOperators, kImageOperators,
-            kChoiceOperators, kControlOperators, kRecurrentOperators, kAttentionOperators, kDeformOperators});
+    static Table const kStandard = tableOf({kDirectOperators, kElementwiseOperators, kActivationOperators,
+        kConvolutionOperators, kPoolingOperators, kMatmulOperators, kReduceOperators, kShapeOperators,
+        kGenerateOperators, kMoveOperators, kSliceOperators, kGatherOperators, kResizeOperators,
+        kNormalizationOperators, kSearchOperators, kQuantizeOperators, kVisionOperators, kLossOperators, kBitOperators,
+        kSignalOperators, kIntegerOperators, kImageOperators, kChoiceOperators, kControlOperators, kSequenceOperators,
+        kRecurrentOperators, kAttentionOperators, kDeformOperators});
     static Table const kContrib =
         tableOf({kContribOperators, kContribAttentionOperators, kFewBitsOperators, kQuantizeOperators});
     static Table const kPreview = tableOf({kPreviewOperators});
+    static Table const kMl = tableOf({kMlOperators});
     if (domain == "ai.onnx.preview")
     {
         return find(kPreview, name);
+    }
+    if (domain == "ai.onnx.ml")
+    {
+        return find(kMl, name);
     }
     if (domain == "com.microsoft")
     {
         return find(kContrib, name);
     }
     return domain.empty() || domain == "ai.onnx" ? find(kStandard, name) : nullptr;
+}
+
+bool isOfSequences(std::string_view name)
+{
+    return std::ranges::any_of(kSequenceOperators, [&](Operator const& one) { return one.name == name; });
 }
 
 } // namespace tenon::onnx

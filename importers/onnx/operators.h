@@ -41,11 +41,14 @@ extern std::span<Operator const> const kIntegerOperators;
 extern std::span<Operator const> const kImageOperators;
 extern std::span<Operator const> const kChoiceOperators;
 extern std::span<Operator const> const kControlOperators;
+extern std::span<Operator const> const kSequenceOperators;
 extern std::span<Operator const> const kRecurrentOperators;
 extern std::span<Operator const> const kAttentionOperators;
 extern std::span<Operator const> const kDeformOperators;
 //! Of the domain ai.onnx.preview.
 extern std::span<Operator const> const kPreviewOperators;
+//! Of the domain ai.onnx.ml.
+extern std::span<Operator const> const kMlOperators;
 extern std::span<Operator const> const kContribAttentionOperators;
 //! Of the domain com.microsoft; the quantization of the standard domain goes by the same names there.
 extern std::span<Operator const> const kContribOperators;
@@ -53,6 +56,9 @@ extern std::span<Operator const> const kFewBitsOperators;
 
 //! Null for an operator that nothing here imports.
 ImportFunction findOperator(std::string_view domain, std::string_view name);
+
+//! Whether the standard operator is about sequences or optionals.
+bool isOfSequences(std::string_view name);
 
 //! The result of a node whose inputs are all constants, where that is cheap; else nothing, and layers are added.
 std::optional<Outputs> fold(Node& node);

@@ -188,6 +188,22 @@ Value::Value(Constant constant, std::string name)
     mCell->constant = std::move(constant);
 }
 
+Value Value::sequence(std::vector<Value> elements)
+{
+    Value made;
+    made.mCell = std::make_shared<Cell>();
+    made.mCell->elements = std::move(elements);
+    return made;
+}
+
+Value Value::nothing()
+{
+    Value made;
+    made.mCell = std::make_shared<Cell>();
+    made.mCell->isNothing = true;
+    return made;
+}
+
 Value Value::marked(int32_t onnxType) const
 {
     Value copy;

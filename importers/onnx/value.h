@@ -97,6 +97,10 @@ class Value
     Value() = default;
     Value(nvinfer1::ITensor* tensor); // NOLINT: a tensor is a value.
     Value(Constant constant, std::string name);
+    //! A sequence whose length and elements are known at import, though not what they hold.
+    static Value sequence(std::vector<Value> elements);
+    //! An optional that has no element.
+    static Value nothing();
 
     //! False: an optional input or output that is not there.
     bool exists() const noexcept
@@ -106,6 +110,20 @@ class Value
     bool isConstant() const noexcept
     {
         return mCell != nullptr && mCell->constant.has_value();
+    }
+    bool isSequence() const noexcept
+    {
+        return mCell != nullptr && mCell->elements.has_value();
+    }
+    //! An optional that is known to be empty.
+    bool isNothing() const noexcept
+    {
+        return mCell != nullptr && mCell->isNothing;
+    }
+    //! Of a sequence.
+    std::vector<Value> const& elements() const
+    {
+        return mCell->elements.value();
     }
     Constant const& constant() const
     {
@@ -147,6 +165,8 @@ class Value
         std::optional<Constant> constant;
         nvinfer1::ITensor* tensor{nullptr};
         int32_t held{0};
+        std::optional<std::vector<Value>> elements;
+        bool isNothing{false};
     };
     std::shared_ptr<Cell> mCell;
 };

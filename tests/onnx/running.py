@@ -63,8 +63,11 @@ class Allocator(trt.IOutputAllocator):
         self.shapes[tensor_name] = tuple(shape)
 
 
-def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]]) -> bytes:
-    """The model's plan, with a profile that spans the shapes of all runs."""
+Bounds = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]], bounds_of: Bounds | None = None) -> bytes:
+    """The model's plan; its profile spans the shapes of all runs, and wider bounds of shape tensors if told."""
     builder = trt.Builder(LOGGER)
     network = builder.create_network(0)
     parser = trt.OnnxParser(network, LOGGER)
@@ -80,7 +83,8 @@ def plan_of(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]]) -> bytes:
             profile.set_shape(tensor.name, tuple(shapes.min(0)), tuple(shapes[0]), tuple(shapes.max(0)))
         if tensor.is_shape_tensor:
             values = np.array([array.reshape(-1) for array in seen])
-            bounds = (np.floor(values.min(0)), np.floor(values[0]), np.ceil(values.max(0)))
+            least, most = (bounds_of or {}).get(tensor.name, (values.min(0), values.max(0)))
+            bounds = (np.floor(least), np.floor(values[0]), np.ceil(most))
             profile.set_shape_input(tensor.name, *([int(value) for value in each] for each in bounds))
     config.add_optimization_profile(profile)
     plan = builder.build_serialized_network(network, config)

@@ -539,3 +539,19 @@ def test_nan_of_any_payload_stays_nan_in_bfloat16() -> None:
     (found,) = run(plan_of(model, [{"x": floats(6)}]), [{"x": floats(6)}])
     expected = np.array([np.nan, np.nan, np.nan, np.nan, np.inf, 2.0], np.float32)
     np.testing.assert_allclose(found["y"], floats(6) + expected)
+
+
+def test_bernoulli_draws_as_often_as_it_is_told() -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Bernoulli", ["p"], ["y"], dtype=INT32)],
+        "draws",
+        [helper.make_tensor_value_info("p", FLOAT, ["n", 20000])],
+        [helper.make_tensor_value_info("y", INT32, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=9)
+    feed = {"p": np.array([0.0, 0.3, 0.8, 1.0], np.float32)[:, None].repeat(20000, 1)}
+    (found,) = run(plan_of(model, [feed]), [feed])
+    assert found["y"].dtype == np.int32 and set(np.unique(found["y"])) == {0, 1}
+    means = found["y"].mean(1)
+    assert means[0] == 0 and means[3] == 1
+    np.testing.assert_allclose(means[1:3], [0.3, 0.8], atol=0.02)

@@ -2,6 +2,7 @@
 #include "../network.h"
 #include "../operators.h"
 #include "../subgraph.h"
+#include "unrolled_loop.h"
 
 #include <algorithm>
 
@@ -85,6 +86,30 @@ Outputs importSqueezing(Node& node, bool branch)
     return node.network().subgraphs->importGraph(node.graph(branch ? "then_branch" : "else_branch"), {}, captureAsIs);
 }
 
+//! Of sequences element by element: which branch is taken decides what they hold, not how many they are.
+Value chosen(Node& node, nvinfer1::IIfConditional& choice, Value const& yes, Value const& no)
+{
+    auto const lengthOf = [](Value const& value) {
+        return value.isSequence() ? static_cast<int64_t>(value.elements().size()) : -1;
+    };
+    if (lengthOf(yes) != lengthOf(no) || yes.isNothing() || no.isNothing())
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE,
+            "its branches give sequences of unlike lengths, or an optional that is empty in one of them, which only "
+            "the run tells apart");
+    }
+    if (!yes.isSequence())
+    {
+        return node.output(choice.addOutput(node.tensor(yes), node.tensor(no)), "output");
+    }
+    std::vector<Value> elements;
+    for (size_t i = 0; i < yes.elements().size(); ++i)
+    {
+        elements.push_back(chosen(node, choice, yes.elements()[i], no.elements()[i]));
+    }
+    return Value::sequence(std::move(elements));
+}
+
 Outputs importIf(Node& node)
 {
     Subgraphs& graphs = *node.network().subgraphs;
@@ -117,7 +142,7 @@ Outputs importIf(Node& node)
     Outputs outputs;
     for (size_t i = 0; i < yes.size(); ++i)
     {
-        outputs.push_back(node.output(choice->addOutput(node.tensor(yes[i]), node.tensor(no[i])), "output"));
+        outputs.push_back(chosen(node, *choice, yes[i], no[i]));
     }
     return outputs;
 }
@@ -275,7 +300,9 @@ class LoopImport
 
 Outputs importLoop(Node& node)
 {
-    return LoopImport{node}.run();
+    bool const carriesSequences = std::any_of(node.inputs().begin(), node.inputs().end(),
+        [](Value const& input) { return input.isSequence() || input.isNothing(); });
+    return carriesSequences ? importUnrolled(node) : LoopImport{node}.run();
 }
 
 // ---- Scan

@@ -174,7 +174,8 @@ Outputs importWhere(Node& node)
 
 Outputs importIdentity(Node& node)
 {
-    return {node.in(0).isConstant() ? node.in(0) : node.output(node.api().addIdentity(node.tensor(node.in(0))))};
+    bool const isPassed = node.in(0).isConstant() || node.in(0).isSequence() || node.in(0).isNothing();
+    return {isPassed ? node.in(0) : node.output(node.api().addIdentity(node.tensor(node.in(0))))};
 }
 
 //! At inference nothing is dropped; the mask, where read, is all true.

@@ -255,7 +255,19 @@ Outputs importRandomLike(Node& node)
     return random(node, extentsOf(node, node.in(0)), type);
 }
 
+//! 1 where a number drawn from [0, 1) lies below the operand's.
+Outputs importBernoulli(Node& node)
+{
+    Value const p = node.in(0);
+    DataType const type =
+        node.hasAttribute("dtype") ? typeOfOnnx(static_cast<int32_t>(node.intOr("dtype", 0))) : p.type();
+    Value const drawn = random(node, extentsOf(node, p), DataType::kFLOAT)[0];
+    Value const limit = p.type() == DataType::kFLOAT ? p : node.cast(p, DataType::kFLOAT);
+    return {node.cast(node.binary(drawn, limit, nvinfer1::ElementWiseOperation::kLESS), type)};
+}
+
 constexpr Operator kGenerateTable[]{
+    {"Bernoulli", importBernoulli},
     {"Constant", importConstant},
     {"ConstantOfShape", importConstantOfShape},
     {"EyeLike", importEyeLike},
