@@ -26,6 +26,8 @@ Result<TensorType> Cumulative::infer(Inputs const& in) const
                   .that(operation == nvinfer1::CumulativeOperation::kSUM, "unknown operation {}",
                       static_cast<int32_t>(operation))
                   .count(2)
+                  .index(1)
+                  .rank(1, 0)
                   .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT32, DType::kINT64})
                   .done());
     TENON_TRY(axisOf(in));

@@ -274,6 +274,40 @@ TEST(OnnxParser, W10_externalDataOutsideTheFileOrFolderIsRefused)
     }
 }
 
+TEST(OnnxParser, W11_noModelNeedsAPluginLibrary)
+{
+    Reading reading;
+    ASSERT_TRUE(reading.parse(reluModel())) << reading.errors();
+    int64_t count{5};
+    EXPECT_EQ(reading.parser->getUsedVCPluginLibraries(count), nullptr);
+    EXPECT_EQ(count, 0);
+}
+
+TEST(OnnxParser, W14_seedsAndUnsortedResultsHaveNoEffectAndSayWhatIs)
+{
+    TinyModel model;
+    model.output("y");
+    ::onnx::NodeProto& fill = model.node("RandomUniform", {}, {"x"});
+    ::onnx::AttributeProto* const shape = fill.add_attribute();
+    shape->set_name("shape");
+    shape->set_type(::onnx::AttributeProto::INTS);
+    shape->add_ints(8);
+    ::onnx::AttributeProto* const seed = fill.add_attribute();
+    seed->set_name("seed");
+    seed->set_type(::onnx::AttributeProto::FLOAT);
+    seed->set_f(7.0F);
+    ::onnx::TensorProto* const k = model.proto.mutable_graph()->add_initializer();
+    k->set_name("k");
+    k->set_data_type(::onnx::TensorProto::INT64);
+    k->add_dims(1);
+    k->add_int64_data(3);
+    setInt(model.node("TopK", {"x", "k"}, {"y", "at"}), "sorted", 0);
+    Reading reading;
+    ASSERT_TRUE(reading.parse(model)) << reading.errors();
+    EXPECT_TRUE(reading.logger.hasSaid("gives its elements in order"));
+    EXPECT_EQ(reading.network->getOutput(0)->getDimensions().d[0], 3);
+}
+
 TEST(OnnxParser, W12_getLayerOutputTensorFindsTheFirstNodeOfAName)
 {
     TinyModel model;
