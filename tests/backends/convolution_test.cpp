@@ -118,6 +118,7 @@ TEST(CpuConvolution, fewChannels)
     expectForm({{1, 3, 32, 32}, 48, {16, 16}, 1, {16, 16}});
     expectForm({{1, 1, 9, 9}, 5, {3, 3}, 1, {1, 1}, {1, 1}, {0, 1}, {2, 0}});
     expectForm({{1, 4, 8, 8}, 20, {2, 2}, 1, {2, 2}});
+    expectForm({{2, 3, 20, 37}, 72, {3, 3}, 1, {2, 2}, {1, 1}, {1, 1}, {1, 1}});
 }
 
 TEST(CpuConvolution, groups)

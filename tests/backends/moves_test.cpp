@@ -1,6 +1,7 @@
-// Gather, transposes and resize against the reference: every mode, type and layout that kernels take.
+// Gather, transposes, resize and pooling against the reference: every mode, type and layout that kernels take.
 #include "backends/kernel_case.h"
 #include "layers/gather.h"
+#include "layers/pooling.h"
 #include "layers/resize.h"
 #include "layers/shuffle.h"
 
@@ -115,6 +116,24 @@ TEST(Resizes, scalesTypesAndRanks)
     layer.resizeMode = nvinfer1::InterpolationMode::kCUBIC;
     layer.excludeOutside = true;
     expectKernels(layer, {input(randomTensor({1, 8, 3, 6, 4}))}, "spatial");
+}
+
+TEST(Poolings, windowsStridesAndPadding)
+{
+    using nvinfer1::PoolingType;
+    for (PoolingType const type : {PoolingType::kMAX, PoolingType::kAVERAGE})
+        for (bool const excludes : {false, true})
+            for (int64_t const channels : {5, 16})
+            {
+                Pooling layer;
+                layer.poolingType = type;
+                layer.windowSize = extentsAsDims({3, 2});
+                layer.stride = extentsAsDims({2, 1});
+                layer.prePadding = extentsAsDims({1, 0});
+                layer.postPadding = extentsAsDims({1, 1});
+                layer.averageCountExcludesPadding = excludes;
+                expectKernels(layer, {input(randomTensor({2, channels, 9, 11}))}, "channels-last");
+            }
 }
 
 } // namespace tenon::test

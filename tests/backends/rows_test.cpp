@@ -15,6 +15,14 @@ TEST(CpuSoftMax, everyAxis)
     expectKernels(SoftMax{2}, {input(randomTensor({37, 1000}, -5, 5))}, "rows");
 }
 
+//! Rows that lie side by side, so many that a device may give each a thread.
+TEST(CpuSoftMax, manyShortColumns)
+{
+    SoftMax layer;
+    layer.axes = 2;
+    expectKernels(layer, {input(randomTensor({2, 9, 40, 40}))}, "rows");
+}
+
 TEST(CpuNormalization, layerNorm)
 {
     for (bool const isRms : {false, true})
@@ -85,6 +93,27 @@ TEST(CpuAttention, separateOperands)
     expectKernels(longer,
         {input(randomTensor({1, 2, 37, 16})), input(randomTensor({1, 2, 29, 16})), input(randomTensor({1, 2, 29, 16}))},
         "blocks");
+}
+
+//! Several tiles of rows and keys, and heads of sizes that kernels have tiles for.
+TEST(CpuAttention, headSizesAndLengths)
+{
+    for (int64_t const size : {32, 64, 80, 128})
+    {
+        SCOPED_TRACE(size);
+        Attention layer{.scale = 0.2F};
+        layer.q = layer.k = layer.v = viewOf({0, 2, 1, 3});
+        layer.outputAxes = {0, 2, 1, 3};
+        expectKernels(layer,
+            {input(randomTensor({1, 70, 2, size})), input(randomTensor({1, 150, 2, size})),
+                input(randomTensor({1, 150, 2, size}))},
+            "blocks");
+        layer.causal = AttentionCausal::kLowerRight;
+        expectKernels(layer,
+            {input(randomTensor({1, 67, 1, size})), input(randomTensor({1, 131, 1, size})),
+                input(randomTensor({1, 131, 1, size}))},
+            "blocks");
+    }
 }
 
 TEST(CpuAttention, packedProjection)

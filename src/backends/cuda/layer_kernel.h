@@ -24,6 +24,11 @@ class LayerKernel : public Kernel
   protected:
     virtual Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const = 0;
+    //! Whether runs tell the host a value: then a step has something to do without elements, too.
+    virtual bool tells() const noexcept
+    {
+        return false;
+    }
 
     Layer const& layer() const noexcept
     {
