@@ -126,14 +126,22 @@ struct JoinProduct { template <typename T> __device__ T operator()(T a, T b) con
 struct JoinMax { template <typename T> __device__ T operator()(T a, T b) const { return maxOf(a, b); } };
 struct JoinMin { template <typename T> __device__ T operator()(T a, T b) const { return minOf(a, b); } };
 
+//! The join of a warp's values, in all of its threads.
+template <typename Join, typename T>
+static __device__ __forceinline__ T warpJoin(T value)
+{
+    for (int distance = 16; distance > 0; distance /= 2)
+        value = Join{}(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
+    return value;
+}
+
 //! The join of all threads' values, in all threads. Blocks are whole warps.
 template <typename Join, typename T>
 static __device__ T blockJoin(T value)
 {
     __shared__ T parts[32];
     Join const join{};
-    for (int distance = 16; distance > 0; distance /= 2)
-        value = join(value, __shfl_xor_sync(0xFFFFFFFFu, value, distance));
+    value = warpJoin<Join>(value);
     __syncthreads();
     if (threadIdx.x % 32 == 0)
         parts[threadIdx.x / 32] = value;

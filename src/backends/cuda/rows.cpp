@@ -1,225 +1,68 @@
 // Layers whose meaning is an expression with reductions: softmax, norms, reductions. One block of threads per row,
 // which is all elements that share their reductions. Rows that lie in one piece and are short enough are held in
 // registers; others are read once for each reduction and once for the result.
-#include "backends/cuda/kernel_text.h"
-#include "backends/cuda/layer_kernel.h"
-#include "ir/evaluate.h"
+#include "backends/cuda/rows_text.h"
+#include "layers/normalization.h"
 #include "layers/reduce.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenon::cuda
 {
 
 namespace
 {
-TENON_DEVICE_STRUCT(RowOperand, void const* data; long long kept[8]; long long reduced[8];);
-TENON_DEVICE_STRUCT(RowParams, unsigned const* stop; unsigned long long rows; unsigned long long length;
-                    unsigned long long written; unsigned long long keptExtents[8]; unsigned long long reducedExtents[8];
-                    int keptAxes; int reducedAxes; unsigned isSmall; RowOperand in[8]; void* out; RowOperand to;);
-constexpr size_t kMaxRowOperands{8};
-
-//! An expression cut where it reduces: what each reduction goes over, and what comes of all of them. Results of
-//! reductions are inputs behind the layer's own.
-struct RowExpr
+//! A layer as an expression over operands.
+struct RowProblem
 {
-    std::vector<ExprNode> reductions; //!< Operation and axes.
-    std::vector<Expr> stages;         //!< Operand of each.
-    Expr result;
-    uint32_t axes{0};
+    std::optional<Expr> body;
+    std::vector<TensorArg> inputs;
+    TensorArg out;
 };
 
-//! The expression that ends in `node`, with reductions as inputs.
-Expr upTo(Expr const& whole, int32_t node, int32_t inputs)
+bool hasGroups(Layer const& layer) noexcept
 {
-    Expr part;
-    int32_t reductions{0};
-    for (int32_t i = 0; i <= node; ++i)
-    {
-        ExprNode each = whole.nodes[static_cast<size_t>(i)];
-        if (isReduction(each.op))
-            each = {.op = ExprOp::kInput, .index = inputs + reductions++};
-        part.nodes.push_back(each);
-    }
-    return part;
+    Normalization const* const norm = as<Normalization>(layer);
+    return norm != nullptr && norm->nbGroups > 1;
 }
 
-Result<RowExpr> cut(Expr const& whole, int32_t inputs)
+//! Row-major axis 1 as two, groups and what each has: 1, a number per group, or one per channel.
+void splitChannels(TensorArg& arg, int64_t groups, int64_t channels)
 {
-    RowExpr rows;
-    for (size_t i = 0; i < whole.nodes.size(); ++i)
-    {
-        ExprNode const& node = whole.nodes[i];
-        if (!isReduction(node.op))
-            continue;
-        if (!rows.reductions.empty() && node.axes != rows.axes)
-            return badArgument("it reduces along different axes");
-        rows.axes = node.axes;
-        rows.reductions.push_back(node);
-        rows.stages.push_back(upTo(whole, node.a, inputs));
-    }
-    if (rows.reductions.empty())
-        return badArgument("it has no reduction");
-    rows.result = upTo(whole, static_cast<int32_t>(whole.nodes.size()) - 1, inputs);
-    return rows;
+    if (!arg.present || arg.extents.size() < 2)
+        return;
+    int64_t const own = arg.extents[1];
+    arg.extents[1] = own == 1 ? 1 : groups;
+    arg.extents.insert(arg.extents.begin() + 2, own == channels ? channels / groups : 1);
 }
 
-//! The body of a layer, of reductions that drop axes, too.
-std::optional<Expr> bodyOf(Layer const& layer, size_t inputs)
+//! Of reductions that drop axes, too; groups become an axis, so that means are over whole ones.
+RowProblem rowProblem(Layer const& layer, std::span<TensorArg const> inputs, TensorArg const& out)
 {
-    if (Reduce const* reduce = as<Reduce>(layer))
+    RowProblem problem{std::nullopt, {inputs.begin(), inputs.end()}, out};
+    auto const count = static_cast<int32_t>(inputs.size());
+    if (hasGroups(layer))
+    {
+        Normalization norm = *as<Normalization>(layer);
+        int64_t const groups = std::exchange(norm.nbGroups, 1);
+        int64_t const channels = out.extents[1];
+        norm.axes = (norm.axes & 1U) | (norm.axes & ~3U) << 1U | 1U << 2U;
+        for (TensorArg& input : problem.inputs)
+            splitChannels(input, groups, channels);
+        splitChannels(problem.out, groups, channels);
+        problem.body = makeLayer(norm)->body(count);
+    }
+    else if (Reduce const* reduce = as<Reduce>(layer))
     {
         Reduce kept = *reduce;
         kept.keepDimensions = true;
-        return makeLayer(kept)->body(1);
+        problem.body = makeLayer(kept)->body(1);
     }
-    return layer.body(static_cast<int32_t>(inputs));
+    else
+        problem.body = layer.body(count);
+    return problem;
 }
-
-struct RowText
-{
-    std::string functions;
-    std::vector<std::string> types; //!< Stored, one per operand; empty: absent.
-    std::vector<TapeKind> kinds;    //!< Of operands, then of reductions.
-    std::vector<DType> reducedTypes;
-};
-
-//! Types of each operand and reduction, and a function per stage.
-Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inputs)
-{
-    RowText text;
-    std::vector<TensorType> owned(inputs.size() + rows.reductions.size());
-    std::vector<TensorType const*> types;
-    for (size_t i = 0; i < inputs.size(); ++i)
-    {
-        bool const present = inputs[i].present;
-        owned[i] = {inputs[i].dtype, shapeOf(inputs[i].extents)};
-        types.push_back(present ? &owned[i] : nullptr);
-        text.types.push_back(present ? TENON_TRY(storageOf(inputs[i].dtype)) : std::string{});
-        text.kinds.push_back(present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
-    }
-    for (size_t k = 0; k < rows.stages.size(); ++k)
-    {
-        Tape const tape = TENON_TRY(makeTape(rows.stages[k], types));
-        text.functions += TENON_TRY(printFunction(fmt::format("stage{}", k), tape, text.kinds));
-        TapeKind const kind = TENON_TRY(tapeKindOf(tape.resultType));
-        if (kind == TapeKind::kTruth || (kind != TapeKind::kReal && rows.reductions[k].op == ExprOp::kMeanOver))
-            return badArgument("its reduction of {} has no CUDA form", nameOf(tape.resultType));
-        TensorType& result = owned[inputs.size() + k];
-        result = TENON_TRY(typeOf(rows.stages[k], types));
-        for (size_t axis = 0; axis < result.shape.size(); ++axis)
-            if ((rows.axes >> axis & 1U) != 0)
-                result.shape[axis] = 1;
-        types.push_back(&result);
-        text.kinds.push_back(kind);
-    }
-    Tape const tape = TENON_TRY(makeTape(rows.result, types));
-    text.functions += TENON_TRY(printFunction("result", tape, text.kinds));
-    return text;
-}
-
-char const* joinOf(ExprOp op)
-{
-    switch (op)
-    {
-    case ExprOp::kMaxOver: return "JoinMax";
-    case ExprOp::kMinOver: return "JoinMin";
-    case ExprOp::kProdOver: return "JoinProduct";
-    default: return "JoinSum";
-    }
-}
-
-std::string neutralOf(ExprOp op, TapeKind kind)
-{
-    bool const isReal = kind == TapeKind::kReal;
-    switch (op)
-    {
-    case ExprOp::kMaxOver: return isReal ? "fromBits(0xFF800000u)" : "(-9223372036854775807ll - 1)";
-    case ExprOp::kMinOver: return isReal ? "fromBits(0x7F800000u)" : "9223372036854775807ll";
-    case ExprOp::kProdOver: return isReal ? "1.0f" : "1ll";
-    default: return isReal ? "0.0f" : "0ll";
-    }
-}
-
-//! Where the operands' elements are in a row, and their values; `values`: names of the reductions that are known.
-std::string readElement(RowText const& text, std::string const& indent)
-{
-    std::string own;
-    own += indent + "u64 left = i;\n";
-    for (size_t n = 0; n < text.types.size(); ++n)
-        if (!text.types[n].empty())
-            own += fmt::format("{}i64 at{} = row{};\n", indent, n, n);
-    own += indent + "for (int axis = p.reducedAxes - 1; axis >= 0; --axis)\n" + indent + "{\n" + indent
-        + "    i64 const x = (i64)takeAxis(left, p.reducedExtents[axis], p.isSmall);\n";
-    for (size_t n = 0; n < text.types.size(); ++n)
-        if (!text.types[n].empty())
-            own += fmt::format("{0}    at{1} += x * p.in[{1}].reduced[axis];\n", indent, n);
-    return own + indent + "    to += x * p.to.reduced[axis];\n" + indent + "}\n";
-}
-
-std::string argumentsOf(RowText const& text, size_t reductions)
-{
-    std::string own;
-    for (size_t n = 0; n < text.types.size(); ++n)
-        own += (n == 0 ? "" : ", ")
-            + (text.types[n].empty() ? std::string{"0.0f"}
-                                     : fmt::format("widen((({0} const*)p.in[{1}].data)[at{1}])", text.types[n], n));
-    for (size_t k = 0; k < reductions; ++k)
-        own += fmt::format(", r{}", k);
-    return own;
-}
-
-//! Head of a kernel up to where each operand's row begins.
-std::string beginRows(RowText const& text, std::string const& name)
-{
-    std::string own = "TENON_KERNEL(" + name
-        + ", RowParams)\n{\n"
-          "    for (u64 row = blockIdx.x; row < p.rows; row += gridDim.x)\n    {\n"
-          "        u64 rest = row;\n        i64 toRow = 0;\n";
-    for (size_t n = 0; n < text.types.size(); ++n)
-        if (!text.types[n].empty())
-            own += fmt::format("        i64 row{} = 0;\n", n);
-    own += "        for (int axis = p.keptAxes - 1; axis >= 0; --axis)\n        {\n"
-           "            i64 const x = (i64)takeAxis(rest, p.keptExtents[axis], p.isSmall);\n"
-           "            toRow += x * p.to.kept[axis];\n";
-    for (size_t n = 0; n < text.types.size(); ++n)
-        if (!text.types[n].empty())
-            own += fmt::format("            row{0} += x * p.in[{0}].kept[axis];\n", n);
-    return own + "        }\n";
-}
-
-std::string rowKernel(RowExpr const& rows, RowText const& text, std::string const& outType)
-{
-    std::string own = beginRows(text, "rows");
-    size_t const operands = text.types.size();
-    for (size_t k = 0; k < rows.reductions.size(); ++k)
-    {
-        ExprOp const op = rows.reductions[k].op;
-        TapeKind const kind = text.kinds[operands + k];
-        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind));
-        own += "        for (u64 i = threadIdx.x; i < p.length; i += blockDim.x)\n        {\n            i64 to = 0;\n"
-            + readElement(text, "            ");
-        own += fmt::format(
-            "            r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), argumentsOf(text, k));
-        own += fmt::format("        r{0} = blockJoin<{1}>(r{0});\n", k, joinOf(op));
-        if (op == ExprOp::kMeanOver)
-            own += fmt::format("        r{} /= (float)p.length;\n", k);
-    }
-    own += "        for (u64 i = threadIdx.x; i < p.written; i += blockDim.x)\n        {\n            i64 to = toRow;\n"
-        + readElement(text, "            ")
-        + fmt::format("            put((({}*)p.out)[to], result({}));\n        }}\n", outType,
-            argumentsOf(text, rows.reductions.size()))
-        + "        __syncthreads();\n    }\n}\n";
-    return own;
-}
-
-//! How a row that lies in one piece is held in registers: each thread has so many packs of so many elements.
-struct RowPacks
-{
-    int64_t width{0};
-    int64_t perThread{0};
-    unsigned block{0};
-};
 
 constexpr int64_t kRowPackBytes{16};
 constexpr int64_t kRowPackThreads{256}; //!< At most: more would leave each too few registers.
@@ -252,49 +95,14 @@ std::optional<RowPacks> packsOf(RowParams const& params, std::span<TensorArg con
     return std::nullopt;
 }
 
-//! Reads each row once, 16 bytes at a time.
-std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
+//! Whether neighbouring rows are neighbours in memory, their elements are not, and there are enough for a thread each.
+bool areColumns(RowParams const& params) noexcept
 {
-    std::string own = beginRows(text, "packedRows");
-    std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
-                                         "            u64 const at = ((u64)c * blockDim.x + threadIdx.x) * {};\n"
-                                         "            if (at >= p.length)\n                break;\n",
-        packs.perThread, packs.width);
-    std::string const each = fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n", packs.width);
-    std::string arguments;
-    std::string loads;
-    for (size_t n = 0; n < text.types.size(); ++n)
-    {
-        arguments += n == 0 ? "" : ", ";
-        arguments += text.types[n].empty() ? "0.0f" : fmt::format("widen(x{}[c].v[k])", n);
-        if (text.types[n].empty())
-            continue;
-        own += fmt::format("        Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
-        loads += fmt::format(
-            "            if (p.in[{0}].reduced[0] == 1)\n"
-            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n"
-            "            else\n                for (int k = 0; k < {2}; ++k)\n"
-            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n",
-            n, text.types[n], packs.width);
-    }
-    own += loop + loads + "        }\n";
-    for (size_t k = 0; k < rows.reductions.size(); ++k)
-    {
-        ExprOp const op = rows.reductions[k].op;
-        TapeKind const kind = text.kinds[text.types.size() + k];
-        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind)) + loop + each
-            + fmt::format(
-                "                r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), arguments)
-            + fmt::format("        r{0} = blockJoin<{1}>(r{0});\n", k, joinOf(op));
-        if (op == ExprOp::kMeanOver)
-            own += fmt::format("        r{} /= (float)p.length;\n", k);
-        arguments += fmt::format(", r{}", k);
-    }
-    return own + loop + fmt::format("            Pack<{}, {}> y;\n", outType, packs.width) + each
-        + fmt::format("                put(y.v[k], result({}));\n"
-                      "            *(Pack<{}, {}>*)(({}*)p.out + toRow + at) = y;\n        }}\n"
-                      "        __syncthreads();\n    }}\n}}\n",
-            arguments, outType, packs.width, outType);
+    constexpr unsigned long long kLeastRows{2048};
+    constexpr unsigned long long kMostLength{1024};
+    RowOperand const& x = params.in[0];
+    return params.keptAxes > 0 && params.reducedAxes > 0 && x.kept[params.keptAxes - 1] == 1
+        && x.reduced[params.reducedAxes - 1] != 1 && params.rows >= kLeastRows && params.length <= kMostLength;
 }
 
 class RowStep final : public CudaPrepared
@@ -308,10 +116,10 @@ class RowStep final : public CudaPrepared
     {
     }
     //! The kernel for addresses that are multiples of 16.
-    void setPacked(void* code, unsigned block)
+    void setPacked(void* code, RowPacks const& packs)
     {
         mPackedCode = code;
-        mPackedBlock = block;
+        mPacks = packs;
     }
     Result<Done> launch(CudaCall const& at) const override
     {
@@ -322,20 +130,24 @@ class RowStep final : public CudaPrepared
         auto addresses = reinterpret_cast<uintptr_t>(params.out);
         for (size_t i = 0; i < mOperands; ++i)
             addresses |= reinterpret_cast<uintptr_t>(params.in[i].data);
+        if (mBlock == 0)
+            return launchKernel(at, mCode, gridFor(at.device, static_cast<int64_t>(params.rows), 128), params);
         bool const isPacked = mPackedCode != nullptr && addresses % kRowPackBytes == 0;
         constexpr unsigned long long kMaxBlocks{65536};
-        Grid const grid{
-            .x = static_cast<unsigned>(std::min(params.rows, kMaxBlocks)), .block = isPacked ? mPackedBlock : mBlock};
+        unsigned const perBlock = isPacked ? mPacks.rows() : 1;
+        unsigned long long const blocks = (params.rows + perBlock - 1) / perBlock;
+        Grid const grid{.x = static_cast<unsigned>(std::min(blocks, kMaxBlocks)),
+            .block = isPacked ? mPacks.threads * perBlock : mBlock};
         return launchKernel(at, isPacked ? mPackedCode : mCode, grid, params);
     }
 
   private:
     RowParams mParams;
     size_t mOperands;
-    unsigned mBlock;
+    unsigned mBlock; //!< 0: each thread has a row of its own.
     void* mCode;
     void* mPackedCode{nullptr}; //!< Null: there is none.
-    unsigned mPackedBlock{0};
+    RowPacks mPacks;
 };
 
 //! Extents with the reduced axes there, whatever the layer does with them.
@@ -366,26 +178,36 @@ class RowKernel final : public LayerKernel
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
-        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+        std::span<TensorArg const> given, std::span<TensorArg const> outputs) const override
     {
-        TensorArg const& out = outputs[0];
-        if (inputs.size() > kMaxRowOperands || blockOf(out.layout) != 1)
-            return badArgument("{} operands, or its output is {}", inputs.size(), nameOf(out.layout));
-        std::optional<Expr> const body = bodyOf(layer(), inputs.size());
-        if (!body)
+        if (given.size() > kMaxRowOperands || blockOf(outputs[0].layout) != 1)
+            return badArgument("{} operands, or its output is {}", given.size(), nameOf(outputs[0].layout));
+        if (hasGroups(layer()) && (given[0].layout != Layout::kLinear || outputs[0].layout != Layout::kLinear))
+            return badArgument("norms of groups take row-major tensors");
+        RowProblem const problem = rowProblem(layer(), given, outputs[0]);
+        if (!problem.body)
             return badArgument("layer kind {} is no expression", layer().name());
-        RowExpr const rows = TENON_TRY(cut(*body, static_cast<int32_t>(inputs.size())));
+        std::span<TensorArg const> const inputs{problem.inputs};
+        TensorArg const& out = problem.out;
+        RowExpr const rows = TENON_TRY(cut(*problem.body, static_cast<int32_t>(inputs.size())));
         RowText const text = TENON_TRY(functionsOf(rows, inputs));
         std::string const outType = TENON_TRY(storageOf(out.dtype));
         RowParams const params = TENON_TRY(arrange(inputs, out, rows.axes));
         std::optional<RowPacks> const packs = packsOf(params, inputs, out);
+        std::string const start = std::string{kRowOperandText} + kRowParamsText + text.functions;
+        if (areColumns(params))
+        {
+            Module const& module = *TENON_TRY(moduleOf(device(), wholeText(start + columnKernel(rows, text, outType))));
+            auto step = std::make_shared<RowStep>(params, inputs.size(), 0, TENON_TRY(module.function("columns")));
+            return std::shared_ptr<Prepared const>{std::move(step)};
+        }
         Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(std::string{kRowOperandText} + kRowParamsText + text.functions + rowKernel(rows, text, outType)
+            wholeText(start + rowKernel(rows, text, outType)
                 + (packs ? packedRowKernel(rows, text, outType, *packs) : std::string{}))));
         unsigned const block = params.length <= 64 ? 32 : params.length <= 512 ? 128 : 256;
         auto step = std::make_shared<RowStep>(params, inputs.size(), block, TENON_TRY(module.function("rows")));
         if (packs)
-            step->setPacked(TENON_TRY(module.function("packedRows")), packs->block);
+            step->setPacked(TENON_TRY(module.function("packedRows")), *packs);
         return std::shared_ptr<Prepared const>{std::move(step)};
     }
 
@@ -454,16 +276,21 @@ class RowKernel final : public LayerKernel
 };
 
 //! Whether the kernel can be printed for these types.
-Result<Done> canPrint(Problem const& problem, Expr const& body)
+Result<Done> canPrint(Problem const& problem)
 {
-    size_t const count = problem.node->inputs.size();
-    RowExpr const rows = TENON_TRY(cut(body, static_cast<int32_t>(count)));
     std::vector<TensorArg> args;
-    for (size_t i = 0; i < count; ++i)
-        args.push_back(problem.hasInput(i)
-                ? TensorArg{problem.input(i).dtype, Layout::kLinear, problem.typicalExtents(problem.input(i))}
-                : TensorArg{.present = false});
-    static_cast<void>(TENON_TRY(functionsOf(rows, args)));
+    auto const argOf = [&](TensorType const& type) {
+        return TensorArg{type.dtype, Layout::kLinear, problem.typicalExtents(type)};
+    };
+    for (size_t i = 0; i < problem.node->inputs.size(); ++i)
+        args.push_back(problem.hasInput(i) ? argOf(problem.input(i)) : TensorArg{.present = false});
+    RowProblem const made = rowProblem(problem.layer(), args, argOf(problem.output()));
+    if (!made.body)
+        return badArgument("no expression");
+    if (made.inputs[0].extents.size() > kMaxAxes)
+        return badArgument("rank {}", made.inputs[0].extents.size());
+    RowExpr const rows = TENON_TRY(cut(*made.body, static_cast<int32_t>(args.size())));
+    static_cast<void>(TENON_TRY(functionsOf(rows, made.inputs)));
     static_cast<void>(TENON_TRY(storageOf(problem.output().dtype)));
     return Done{};
 }
@@ -471,16 +298,15 @@ Result<Done> canPrint(Problem const& problem, Expr const& body)
 std::variant<std::vector<Offer>, Refusal> offerRows(Problem const& problem)
 {
     size_t const count = problem.node->inputs.size();
-    std::optional<Expr> const body = bodyOf(problem.layer(), count);
-    if (!body || count > kMaxRowOperands || problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
-        return refuse("rows", body ? "more operands or axes than its kernels take" : "no expression");
-    if (Result<Done> const printed = canPrint(problem, *body); !printed)
+    if (count > kMaxRowOperands)
+        return refuse("rows", "more operands than its kernels take");
+    if (Result<Done> const printed = canPrint(problem); !printed)
         return refuse("rows", printed.error().message);
     int32_t const rank = problem.input(0).rank();
     std::vector<Offer> offers;
     for (Layout const layout : plainLayouts(rank))
     {
-        bool const isKept = problem.output().rank() == rank;
+        bool const isKept = problem.output().rank() == rank && !hasGroups(problem.layer());
         if (!isKept && layout != Layout::kLinear)
             continue;
         Offer offer;

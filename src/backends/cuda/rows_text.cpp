@@ -1,0 +1,241 @@
+// RowsText: reductions as inputs of what comes behind them, and the loops around.
+#include "backends/cuda/rows_text.h"
+
+#include "ir/evaluate.h"
+
+namespace tenon::cuda
+{
+
+namespace
+{
+//! The expression that ends in `node`, with reductions as inputs.
+Expr upTo(Expr const& whole, int32_t node, int32_t inputs)
+{
+    Expr part;
+    int32_t reductions{0};
+    for (int32_t i = 0; i <= node; ++i)
+    {
+        ExprNode each = whole.nodes[static_cast<size_t>(i)];
+        if (isReduction(each.op))
+            each = {.op = ExprOp::kInput, .index = inputs + reductions++};
+        part.nodes.push_back(each);
+    }
+    return part;
+}
+
+char const* joinOf(ExprOp op)
+{
+    switch (op)
+    {
+    case ExprOp::kMaxOver: return "JoinMax";
+    case ExprOp::kMinOver: return "JoinMin";
+    case ExprOp::kProdOver: return "JoinProduct";
+    default: return "JoinSum";
+    }
+}
+
+std::string neutralOf(ExprOp op, TapeKind kind)
+{
+    bool const isReal = kind == TapeKind::kReal;
+    switch (op)
+    {
+    case ExprOp::kMaxOver: return isReal ? "fromBits(0xFF800000u)" : "(-9223372036854775807ll - 1)";
+    case ExprOp::kMinOver: return isReal ? "fromBits(0x7F800000u)" : "9223372036854775807ll";
+    case ExprOp::kProdOver: return isReal ? "1.0f" : "1ll";
+    default: return isReal ? "0.0f" : "0ll";
+    }
+}
+
+//! Where the operands' elements are in a row, and their values; `values`: names of the reductions that are known.
+std::string readElement(RowText const& text, std::string const& indent)
+{
+    std::string own;
+    own += indent + "u64 left = i;\n";
+    for (size_t n = 0; n < text.types.size(); ++n)
+        if (!text.types[n].empty())
+            own += fmt::format("{}i64 at{} = row{};\n", indent, n, n);
+    own += indent + "for (int axis = p.reducedAxes - 1; axis >= 0; --axis)\n" + indent + "{\n" + indent
+        + "    i64 const x = (i64)takeAxis(left, p.reducedExtents[axis], p.isSmall);\n";
+    for (size_t n = 0; n < text.types.size(); ++n)
+        if (!text.types[n].empty())
+            own += fmt::format("{0}    at{1} += x * p.in[{1}].reduced[axis];\n", indent, n);
+    return own + indent + "    to += x * p.to.reduced[axis];\n" + indent + "}\n";
+}
+
+std::string argumentsOf(RowText const& text, size_t reductions)
+{
+    std::string own;
+    for (size_t n = 0; n < text.types.size(); ++n)
+        own += (n == 0 ? "" : ", ")
+            + (text.types[n].empty() ? std::string{"0.0f"}
+                                     : fmt::format("widen((({0} const*)p.in[{1}].data)[at{1}])", text.types[n], n));
+    for (size_t k = 0; k < reductions; ++k)
+        own += fmt::format(", r{}", k);
+    return own;
+}
+
+//! Head of a kernel up to where each operand's row begins; `rows`: of a block, 0: each thread has one of its own.
+std::string beginRows(RowText const& text, std::string const& name, unsigned rows)
+{
+    std::string const loop = rows == 0
+        ? "    unsigned const threads = 1;\n    unsigned const thread = 0;\n"
+          "    for (u64 row = firstItem(); row < p.rows; row += itemStride())\n"
+        : fmt::format("    unsigned const threads = blockDim.x / {0};\n"
+                      "    unsigned const thread = threadIdx.x % threads;\n"
+                      "    for (u64 row = (u64)blockIdx.x * {0} + threadIdx.x / threads; row < p.rows;"
+                      " row += (u64)gridDim.x * {0})\n",
+            rows);
+    std::string own = "TENON_KERNEL(" + name + ", RowParams)\n{\n" + loop
+        + "    {\n        u64 rest = row;\n        i64 toRow = 0;\n";
+    for (size_t n = 0; n < text.types.size(); ++n)
+        if (!text.types[n].empty())
+            own += fmt::format("        i64 row{} = 0;\n", n);
+    own += "        for (int axis = p.keptAxes - 1; axis >= 0; --axis)\n        {\n"
+           "            i64 const x = (i64)takeAxis(rest, p.keptExtents[axis], p.isSmall);\n"
+           "            toRow += x * p.to.kept[axis];\n";
+    for (size_t n = 0; n < text.types.size(); ++n)
+        if (!text.types[n].empty())
+            own += fmt::format("            row{0} += x * p.in[{0}].kept[axis];\n", n);
+    return own + "        }\n";
+}
+} // namespace
+
+Result<RowExpr> cut(Expr const& whole, int32_t inputs)
+{
+    RowExpr rows;
+    for (size_t i = 0; i < whole.nodes.size(); ++i)
+    {
+        ExprNode const& node = whole.nodes[i];
+        if (!isReduction(node.op))
+            continue;
+        if (!rows.reductions.empty() && node.axes != rows.axes)
+            return badArgument("it reduces along different axes");
+        rows.axes = node.axes;
+        rows.reductions.push_back(node);
+        rows.stages.push_back(upTo(whole, node.a, inputs));
+    }
+    if (rows.reductions.empty())
+        return badArgument("it has no reduction");
+    rows.result = upTo(whole, static_cast<int32_t>(whole.nodes.size()) - 1, inputs);
+    return rows;
+}
+
+//! Types of each operand and reduction, and a function per stage.
+Result<RowText> functionsOf(RowExpr const& rows, std::span<TensorArg const> inputs)
+{
+    RowText text;
+    std::vector<TensorType> owned(inputs.size() + rows.reductions.size());
+    std::vector<TensorType const*> types;
+    for (size_t i = 0; i < inputs.size(); ++i)
+    {
+        bool const present = inputs[i].present;
+        owned[i] = {inputs[i].dtype, shapeOf(inputs[i].extents)};
+        types.push_back(present ? &owned[i] : nullptr);
+        text.types.push_back(present ? TENON_TRY(storageOf(inputs[i].dtype)) : std::string{});
+        text.kinds.push_back(present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
+    }
+    for (size_t k = 0; k < rows.stages.size(); ++k)
+    {
+        Tape const tape = TENON_TRY(makeTape(rows.stages[k], types));
+        text.functions += TENON_TRY(printFunction(fmt::format("stage{}", k), tape, text.kinds));
+        TapeKind const kind = TENON_TRY(tapeKindOf(tape.resultType));
+        if (kind == TapeKind::kTruth || (kind != TapeKind::kReal && rows.reductions[k].op == ExprOp::kMeanOver))
+            return badArgument("its reduction of {} has no CUDA form", nameOf(tape.resultType));
+        TensorType& result = owned[inputs.size() + k];
+        result = TENON_TRY(typeOf(rows.stages[k], types));
+        for (size_t axis = 0; axis < result.shape.size(); ++axis)
+            if ((rows.axes >> axis & 1U) != 0)
+                result.shape[axis] = 1;
+        types.push_back(&result);
+        text.kinds.push_back(kind);
+    }
+    Tape const tape = TENON_TRY(makeTape(rows.result, types));
+    text.functions += TENON_TRY(printFunction("result", tape, text.kinds));
+    return text;
+}
+
+namespace
+{
+//! A block's threads share a row, or each has one of its own.
+std::string loopKernel(RowExpr const& rows, RowText const& text, std::string const& outType, bool isShared)
+{
+    std::string own = isShared ? beginRows(text, "rows", 1) : beginRows(text, "columns", 0);
+    size_t const operands = text.types.size();
+    for (size_t k = 0; k < rows.reductions.size(); ++k)
+    {
+        ExprOp const op = rows.reductions[k].op;
+        TapeKind const kind = text.kinds[operands + k];
+        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind));
+        own += "        for (u64 i = thread; i < p.length; i += threads)\n        {\n            i64 to = 0;\n"
+            + readElement(text, "            ");
+        own += fmt::format(
+            "            r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), argumentsOf(text, k));
+        if (isShared)
+            own += fmt::format("        r{0} = blockJoin<{1}>(r{0});\n", k, joinOf(op));
+        if (op == ExprOp::kMeanOver)
+            own += fmt::format("        r{} /= (float)p.length;\n", k);
+    }
+    own += "        for (u64 i = thread; i < p.written; i += threads)\n        {\n            i64 to = toRow;\n"
+        + readElement(text, "            ")
+        + fmt::format("            put((({}*)p.out)[to], result({}));\n        }}\n", outType,
+            argumentsOf(text, rows.reductions.size()))
+        + (isShared ? "        __syncthreads();\n    }\n}\n" : "    }\n}\n");
+    return own;
+}
+} // namespace
+
+std::string rowKernel(RowExpr const& rows, RowText const& text, std::string const& outType)
+{
+    return loopKernel(rows, text, outType, true);
+}
+
+std::string columnKernel(RowExpr const& rows, RowText const& text, std::string const& outType)
+{
+    return loopKernel(rows, text, outType, false);
+}
+
+std::string packedRowKernel(RowExpr const& rows, RowText const& text, std::string const& outType, RowPacks const& packs)
+{
+    std::string own = beginRows(text, "packedRows", packs.rows());
+    std::string const loop = fmt::format("#pragma unroll\n        for (int c = 0; c < {}; ++c)\n        {{\n"
+                                         "            u64 const at = ((u64)c * threads + thread) * {};\n"
+                                         "            if (at >= p.length)\n                break;\n",
+        packs.perThread, packs.width);
+    std::string const each = fmt::format("#pragma unroll\n            for (int k = 0; k < {}; ++k)\n", packs.width);
+    std::string arguments;
+    std::string loads;
+    for (size_t n = 0; n < text.types.size(); ++n)
+    {
+        arguments += n == 0 ? "" : ", ";
+        arguments += text.types[n].empty() ? "0.0f" : fmt::format("widen(x{}[c].v[k])", n);
+        if (text.types[n].empty())
+            continue;
+        own += fmt::format("        Pack<{}, {}> x{}[{}];\n", text.types[n], packs.width, n, packs.perThread);
+        loads += fmt::format(
+            "            if (p.in[{0}].reduced[0] == 1)\n"
+            "                x{0}[c] = *(Pack<{1}, {2}> const*)(({1} const*)p.in[{0}].data + row{0} + at);\n"
+            "            else\n                for (int k = 0; k < {2}; ++k)\n"
+            "                    x{0}[c].v[k] = (({1} const*)p.in[{0}].data)[row{0}];\n",
+            n, text.types[n], packs.width);
+    }
+    own += loop + loads + "        }\n";
+    for (size_t k = 0; k < rows.reductions.size(); ++k)
+    {
+        ExprOp const op = rows.reductions[k].op;
+        TapeKind const kind = text.kinds[text.types.size() + k];
+        own += fmt::format("        {} r{} = {};\n", wordOf(kind), k, neutralOf(op, kind)) + loop + each
+            + fmt::format(
+                "                r{0} = {1}{{}}(r{0}, stage{0}({2}));\n        }}\n", k, joinOf(op), arguments)
+            + fmt::format("        r{0} = {2}<{1}>(r{0});\n", k, joinOf(op), packs.isWarp() ? "warpJoin" : "blockJoin");
+        if (op == ExprOp::kMeanOver)
+            own += fmt::format("        r{} /= (float)p.length;\n", k);
+        arguments += fmt::format(", r{}", k);
+    }
+    return own + loop + fmt::format("            Pack<{}, {}> y;\n", outType, packs.width) + each
+        + fmt::format("                put(y.v[k], result({}));\n"
+                      "            *(Pack<{}, {}>*)(({}*)p.out + toRow + at) = y;\n        }}\n"
+                      "        {}\n    }}\n}}\n",
+            arguments, outType, packs.width, outType, packs.isWarp() ? "" : "__syncthreads();");
+}
+
+} // namespace tenon::cuda
