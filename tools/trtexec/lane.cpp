@@ -38,22 +38,23 @@ void waitFor(HostEvent const& event, void* stream)
 Lane::Lane(nvinfer1::ICudaEngine& engine, InferenceOptions const& options, uint32_t seed)
     : mEngine{&engine},
       mOptions{&options},
+      mGpu{tenonIsOnGpu(&engine) == 0 ? nullptr : std::make_unique<cli::EngineStream>(engine)},
       mContext{engine.createExecutionContext(options.allocation)}
 {
     if (mContext == nullptr)
         throw std::runtime_error("no execution context could be made");
-    if (tenonIsOnGpu(&engine) != 0) // Its streams and events are the host's.
-        throw std::runtime_error("this program measures on CPUs; `tenon bench` does on a GPU, too");
-    if (options.isOverlapped)
+    if (options.isOverlapped && mGpu == nullptr)
     {
         mInput = makeStream();
         mOutput = makeStream();
     }
     if (engine.getNbOptimizationProfiles() > 0 && options.profile != mContext->getOptimizationProfile()
-        && !mContext->setOptimizationProfileAsync(options.profile, static_cast<cudaStream_t>(mCompute.get())))
+        && !mContext->setOptimizationProfileAsync(options.profile, static_cast<cudaStream_t>(computeStream())))
         throw std::runtime_error(
             text("--useProfile=%d: the engine has %d profiles", options.profile, engine.getNbOptimizationProfiles()));
     requireOk(tenonHostSynchronizeStream(mCompute.get()), "the profile could not be set");
+    if (mGpu != nullptr)
+        mGpu->await();
     bool const hasHostSide = !options.isManaged && options.hasTransfers;
     mTensors = std::make_unique<cli::IoTensors>(
         engine, *mContext, cli::IoTensors::Options{options.profile, seed, hasHostSide});
@@ -65,12 +66,21 @@ void Lane::prepare(cli::Shapes const& shapes, cli::GivenInputs const& inputs)
     if (mOptions->allocation != ExecutionContextAllocationStrategy::kUSER_MANAGED)
         return;
     size_t const bytes = mContext->updateDeviceMemorySizeForShapes();
-    mMemory = cli::Buffer{"memory of the run", bytes};
-    mContext->setDeviceMemoryV2(mMemory.data(), static_cast<int64_t>(bytes));
+    if (mGpu != nullptr)
+        mGpuMemory = cli::GpuMemory{*mEngine, "memory of the run", bytes};
+    else
+        mMemory = cli::Buffer{"memory of the run", bytes};
+    mContext->setDeviceMemoryV2(
+        mGpu != nullptr ? mGpuMemory.data() : mMemory.data(), static_cast<int64_t>(bytes));
 }
 
 void Lane::capture(Log const& log)
 {
+    if (mGpu != nullptr)
+    {
+        log.info("--useCudaGraph: on a GPU engines record their runs themselves (tenon knobs: TENON_GRAPHS)");
+        return;
+    }
     void* const stream = mCompute.get();
     void* graph{nullptr};
     void* executable{nullptr};
@@ -105,12 +115,37 @@ void Lane::begin(void* start, double (*now)(void const*), void const* clock)
     mClock = clock;
     mCount = 0;
     mTimes.clear();
+    if (mGpu != nullptr)
+        return;
     for (void* const stream : {input(), mCompute.get(), output()})
         requireOk(tenonHostWaitEvent(stream, start, 0), "a stream could not wait for the start");
 }
 
+void Lane::queryGpu()
+{
+    QueryTimes times;
+    times.h2dStart = mNow(mClock);
+    if (mOptions->hasTransfers)
+        mTensors->upload(mGpu->handle());
+    times.h2dEnd = times.computeStart = times.enqueueStart = mNow(mClock);
+    if (!mTensors->enqueue(mGpu->handle()))
+        throw std::runtime_error("a run could not be enqueued: the lines above say why");
+    times.enqueueEnd = mNow(mClock);
+    mGpu->await();
+    times.computeEnd = times.d2hStart = mNow(mClock);
+    if (mOptions->hasTransfers)
+        mTensors->download(mGpu->handle());
+    times.d2hEnd = mNow(mClock);
+    mTimes.push_back(times);
+}
+
 void Lane::query()
 {
+    if (mGpu != nullptr)
+    {
+        queryGpu();
+        return;
+    }
     size_t const depth = mOptions->isOverlapped ? mSlots.size() : 1;
     Slot& slot = mSlots[mCount % depth];
     Slot const& before = mSlots[(mCount + depth - 1) % depth];

@@ -1,6 +1,7 @@
 // Lane: an execution context with its streams, and the queries that go through it.
 #pragma once
 
+#include "gpu_memory.h"
 #include "host_handles.h"
 #include "io_tensors.h"
 #include "log.h"
@@ -101,16 +102,24 @@ class Lane
         return (mOutput.get() != nullptr ? mOutput : mCompute).get();
     }
     void enqueueCopiesAndRun(Slot& slot, Slot const& before);
+    //! Copies and run one after the other, each waited for: its times are the program's clock's.
+    void queryGpu();
+    void* computeStream() const
+    {
+        return mGpu == nullptr ? mCompute.get() : mGpu->handle();
+    }
     void launch();
     void await(Slot& slot);
 
     nvinfer1::ICudaEngine* mEngine;
     InferenceOptions const* mOptions;
+    std::unique_ptr<cli::EngineStream> mGpu; //!< Null where memory is the program's.
     HostStream mCompute{makeStream()};
     HostStream mInput;  //!< Of its own where queries overlap.
     HostStream mOutput; //!< The same.
     std::unique_ptr<nvinfer1::IExecutionContext> mContext;
-    cli::Buffer mMemory; //!< Of a context that has none of its own.
+    cli::Buffer mMemory;       //!< Of a context that has none of its own.
+    cli::GpuMemory mGpuMemory; //!< The same on a GPU.
     std::unique_ptr<cli::IoTensors> mTensors;
     HostGraph mGraph;
     HostExecutable mExecutable;
