@@ -132,6 +132,12 @@ struct Rows
     {
         int const lane = (int)threadIdx.x % 32;
         float s[Own / 8][4] = {};
+#ifdef MASK
+        bool const isWhole = false;
+#else
+        i64 const lastKey = firstKey + Own - 1;
+        bool const isWhole = lastKey < p.keys && lastKey <= at.row + p.reach; // All rows see all of these keys.
+#endif
 #pragma unroll
         for (int kk = 0; kk < DEPTH / 16; ++kk)
 #pragma unroll
@@ -146,8 +152,9 @@ struct Rows
         for (int n = 0; n < Own / 8; ++n)
 #pragma unroll
             for (int i = 0; i < 4; ++i)
-                s[n][i] = masked(p, s[n][i] * p.scale, at.batch, at.head, at.row + lane / 4 + i / 2 * 8,
-                    firstKey + n * 8 + lane % 4 * 2 + i % 2);
+                s[n][i] = isWhole ? s[n][i] * p.scale
+                                  : masked(p, s[n][i] * p.scale, at.batch, at.head, at.row + lane / 4 + i / 2 * 8,
+                                        firstKey + n * 8 + lane % 4 * 2 + i % 2);
 #pragma unroll
         for (int half = 0; half < 2; ++half)
         {

@@ -98,6 +98,8 @@ Target cudaTarget(int32_t index)
     target.hasOwnMemory = true;
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};
     target.fusion = {.pointwiseInputs = 8, .pointwiseOperations = 48};
+    target.fusion.attentionTypes = model.major >= 8 ? TypeSet{DType::kHALF, DType::kBF16} : TypeSet{DType::kHALF};
+    target.fusion.projectionTypes = target.fusion.attentionTypes;
     return target;
 }
 

@@ -241,8 +241,8 @@ class ConcatenationKernel final : public LayerKernel
         int64_t at{0};
         for (size_t i = 0; i < inputs.size(); ++i)
         {
-            if (inputs[i].layout != out.layout || blockOf(out.layout) != 1 || bytes == 0)
-                return badArgument("the copy kernel takes inputs in the layout of the output");
+            if (blockOf(inputs[i].layout) != 1 || blockOf(out.layout) != 1 || bytes == 0) // Constants are row-major.
+                return badArgument("the copy kernel takes no blocks of channels");
             std::vector<int64_t> const from = stridesIn(inputs[i].layout, inputs[i].extents);
             CopyPart part{.input = i, .toOffset = at * to[axis]};
             for (size_t k = 0; k < from.size(); ++k)

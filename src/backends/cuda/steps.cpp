@@ -1,6 +1,6 @@
 // The planner's own steps on the device: reorder, transfer, shape_values and debug_tensor.
 #include "backends/cuda/kernel_text.h"
-#include "backends/cuda/layer_kernel.h"
+#include "backends/cuda/strided_copy.h"
 
 #include "base/real_op.h"
 
@@ -130,6 +130,8 @@ class ReorderKernel final : public Kernel
         int32_t const bytes = movableBytes(in.dtype);
         if (bytes == 0)
             return badArgument("elements of {} are smaller than a byte", nameOf(in.dtype));
+        if (blockOf(in.layout) == 1 && blockOf(out.layout) == 1)
+            return turned(in, out, bytes);
         constexpr char const* kElements[]{"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "u64"};
         Module const& module = *TENON_TRY(moduleOf(mDevice,
             wholeText(std::string{kReorderOrderText} + kReorderParamsText
@@ -139,6 +141,16 @@ class ReorderKernel final : public Kernel
     }
 
   private:
+    //! Between layouts without blocks it is a transpose.
+    Result<std::shared_ptr<Prepared const>> turned(TensorArg const& in, TensorArg const& out, int32_t bytes) const
+    {
+        std::vector<int64_t> const from = stridesIn(in.layout, in.extents);
+        std::vector<int64_t> const to = stridesIn(out.layout, out.extents);
+        CopyPart part;
+        for (size_t axis = 0; axis < from.size(); ++axis)
+            part.axes.push_back({in.extents[axis], from[axis], to[axis]});
+        return stridedCopies(mDevice, bytes, {part});
+    }
     static ReorderParams paramsOf(TensorArg const& in, TensorArg const& out)
     {
         int64_t const channels = in.extents[1];
