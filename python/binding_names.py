@@ -167,6 +167,5 @@ LATER: dict[str, set[str]] = {
     "INetworkDefinition": {
         "add_attention",
     },
-    "IBuilderConfig": {"algorithm_selector"},
     "IAttentionBoundaryLayer": {"attention"},
 }

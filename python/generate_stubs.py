@@ -52,6 +52,7 @@ RESULTS = {"get_plugin_registry": "IPluginRegistry"}
 MAY_BE_NONE = {
     "error_recorder",
     "int8_calibrator",
+    "algorithm_selector",
     "progress_monitor",
     "profiler",
     "gpu_allocator",

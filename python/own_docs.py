@@ -35,6 +35,17 @@ OWN = {
     "PluginTensorDesc.type": "The type of the elements.",
     "PluginTensorDesc.format": "The order of the elements in memory.",
     "PluginTensorDesc.scale": "The scale of INT8 elements.",
+    "IAlgorithm.get_algorithm_io_info": "A tensor as the algorithm sees it, inputs first; IndexError where there is "
+    "none.\n:param index: the tensor.",
+    "IAlgorithmContext.get_shape": "The smallest, typical and largest extents of a tensor, inputs first; IndexError "
+    "where there is none.\n:param index: the tensor.",
+    "IAlgorithmIOInfo.dtype": "The type of the elements.",
+    "IAlgorithmIOInfo.tensor_format": "The order of the elements in memory.",
+    "IAlgorithmSelector.select_algorithms": "Narrows the choice for one layer.\n:param context: the layer.\n"
+    ":param choices: the algorithms.\n:returns: the places of those to choose from; [-1] leaves the choice to the "
+    "builder, and so do an exception and None.",
+    "IAlgorithmSelector.report_algorithms": "Tells what was chosen for all layers.\n:param contexts: the layers.\n"
+    ":param choices: the algorithm of each.",
     "Builder.create_network": "An empty network; None on failure.\n"
     ":param flags: a bit 1 << NetworkDefinitionCreationFlag for each flag.",
     "Builder.max_batch_size": "The largest batch of networks with an implicit batch, 1 at first. A builder that got "

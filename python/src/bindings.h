@@ -163,6 +163,7 @@ void bindTimingCacheEntries(py::module_& m);
 void bindInterfaces(py::module_& m);
 void bindAllocators(py::module_& m);
 void bindCalibrators(py::module_& m);
+void bindAlgorithmSelector(py::module_& m);
 void bindStreams(py::module_& m);
 void bindPluginValues(py::module_& m);
 void bindPluginsV2(py::module_& m);

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_native, m)
     bindTimingCacheEntries(m);
     bindInterfaces(m);
     bindCalibrators(m);
+    bindAlgorithmSelector(m);
     declareLayers(m);
     declareFullyConnected(m);
     declareRnnV2(m);
