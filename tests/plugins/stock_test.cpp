@@ -44,7 +44,13 @@ constexpr std::array kExpected{Expected{"EfficientNMS_TRT", "1", false}, Expecte
     Expected{"CustomSkipLayerNormPluginDynamic", "1", false}, Expected{"CustomSkipLayerNormPluginDynamic", "2", false},
     Expected{"CustomSkipLayerNormPluginDynamic", "3", false}, Expected{"CustomSkipLayerNormPluginDynamic", "4", false},
     Expected{"CustomSkipLayerNormPluginDynamic", "5", true}, Expected{"CustomSkipLayerNormPluginDynamic", "6", true},
-    Expected{"CustomSkipLayerNormPluginDynamic", "7", true}, Expected{"CustomSkipLayerNormPluginDynamic", "8", true}};
+    Expected{"CustomSkipLayerNormPluginDynamic", "7", true}, Expected{"CustomSkipLayerNormPluginDynamic", "8", true},
+    Expected{"BatchedNMS_TRT", "1", false}, Expected{"Clip_TRT", "1", false}, Expected{"CoordConvAC", "1", false},
+    Expected{"CropAndResize", "1", false}, Expected{"CustomEmbLayerNormPluginDynamic", "1", false},
+    Expected{"CustomFCPluginDynamic", "1", false}, Expected{"CustomGeluPluginDynamic", "1", false},
+    Expected{"CustomQKVToContextPluginDynamic", "1", false}, Expected{"FlattenConcat_TRT", "1", false},
+    Expected{"LReLU_TRT", "1", false}, Expected{"Normalize_TRT", "1", false}, Expected{"Reorg_TRT", "1", false},
+    Expected{"Reorg_TRT", "2", false}, Expected{"ResizeNearest_TRT", "1", false}, Expected{"ScatterND", "1", false}};
 
 INSTANTIATE_TEST_SUITE_P(All, StockPlugin, testing::ValuesIn(kExpected),
     [](auto const& info) { return std::string{info.param.name} + "_" + info.param.version; });

@@ -61,6 +61,18 @@ def fill_maps(number: int, array: np.ndarray) -> None:
         array[...] = np.abs(array) / 2.0
 
 
+def fill_ids(number: int, array: np.ndarray) -> None:
+    """Tokens, segments, and masks of which the first element counts."""
+    array[...] = np.arange(array.size).reshape(array.shape) % (5, 2, 2)[number] if array.size else 0
+    if number == 2 and array.size:
+        array[...] = np.arange(array.shape[0])[:, None] < 2
+
+
+def fill_lengths(number: int, array: np.ndarray) -> None:
+    if number == 1:
+        array[...] = 1 + np.arange(array.size) % 3
+
+
 def fill_pillars(number: int, array: np.ndarray) -> None:
     """Places are (batch, z, y, x), each pillar at another one."""
     if number == 1 and array.size:
@@ -75,6 +87,65 @@ def fill_pillars(number: int, array: np.ndarray) -> None:
 
 Case = tuple[str, Sequence[str], dict[str, Any], list[Any], Callable[[int, np.ndarray], Any] | None]
 CASES: list[Case] = [
+    (
+        "BatchedNMS_TRT",
+        "1",
+        {
+            "shareLocation": 1,
+            "backgroundLabelId": -1,
+            "numClasses": 3,
+            "topK": 6,
+            "keepTopK": 4,
+            "scoreThreshold": 0.1,
+            "iouThreshold": 0.5,
+        },
+        [batched(8, 1, 4), batched(8, 3)],
+        fill_scores,
+    ),
+    ("Clip_TRT", "1", {"clipMin": -0.5, "clipMax": 0.25}, [batched(3, 5)], None),
+    ("CoordConvAC", "1", {}, [batched(3, 4, 5)], None),
+    ("CropAndResize", "1", {"crop_width": 3, "crop_height": 2}, [batched(2, 6, 7), batched(4, 4, 1)], fill_crops),
+    (
+        "CustomEmbLayerNormPluginDynamic",
+        "1",
+        {
+            "output_fp16": 0,
+            "bert_embeddings_layernorm_beta": np.linspace(-1, 1, 8),
+            "bert_embeddings_layernorm_gamma": np.linspace(0.5, 2, 8),
+            "bert_embeddings_word_embeddings": np.linspace(-2, 2, 40),
+            "bert_embeddings_token_type_embeddings": np.linspace(-1, 2, 16),
+            "bert_embeddings_position_embeddings": np.linspace(-3, 2, 32),
+        },
+        [((3, 1), (3, 2), (3, 4))] * 3,
+        fill_ids,
+    ),
+    (
+        "CustomFCPluginDynamic",
+        "1",
+        {"out_dims": 3, "type_id": 0, "W": np.linspace(-1, 1, 12)},
+        [((2, 1, 4, 1, 1), (2, 2, 4, 1, 1), (2, 3, 4, 1, 1))],
+        None,
+    ),
+    ("CustomGeluPluginDynamic", "1", {"type_id": 0, "bias": np.linspace(-1, 1, 5)}, [batched(3, 5)], None),
+    (
+        "CustomQKVToContextPluginDynamic",
+        "1",
+        {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 1},
+        [((3, 1, 12, 1, 1), (3, 2, 12, 1, 1), (3, 3, 12, 1, 1)), ((1,), (2,), (3,))],
+        fill_lengths,
+    ),
+    ("FlattenConcat_TRT", "1", {"axis": 1, "ignoreBatch": 0}, [batched(3, 4, 5), batched(1, 2, 3)], None),
+    ("LReLU_TRT", "1", {"negSlope": 0.25}, [batched(3, 5)], None),
+    (
+        "Normalize_TRT",
+        "1",
+        {"weights": [1.0, 2.0, 3.0], "acrossSpatial": 0, "channelShared": 0, "nbWeights": 1, "eps": 1e-3},
+        [batched(3, 4, 5)],
+        None,
+    ),
+    ("Reorg_TRT", "12", {"stride": 2}, [batched(4, 4, 6)], None),
+    ("ResizeNearest_TRT", "1", {"scale": 1.5}, [batched(3, 4, 5)], None),
+    ("ScatterND", "1", {}, [((4, 3, 2),) * 3, ((1, 2), (3, 2), (5, 2)), ((1, 2), (3, 2), (5, 2))], None),
     (
         "BatchedNMSDynamic_TRT",
         "1",

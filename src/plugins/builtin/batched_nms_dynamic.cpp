@@ -1,5 +1,5 @@
-// BatchedNMSDynamic_TRT: suppression within each class among its topK best boxes, then the keepTopK best that are left
-// of each image. Classes come out as floats; what stays empty holds class −1 and zeros.
+// BatchedNMSDynamic_TRT and BatchedNMS_TRT: suppression within each class among its topK best boxes, then the keepTopK
+// best that are left of each image. Classes come out as floats; what stays empty holds class −1 and zeros.
 #include "plugins/builtin/element.h"
 #include "plugins/builtin/stock_table.h"
 #include "plugins/builtin/suppression.h"
@@ -23,6 +23,8 @@ float sideProduct(Box const& box, float more) noexcept
 class BatchedNms final : public Body
 {
   public:
+    //! `isOlder`: the number of boxes of an image is a scalar.
+    template <bool isOlder>
     static Result<BodyPtr> make(FieldReader const& fields)
     {
         constexpr Allowed<int32_t> kTopK{
@@ -30,6 +32,7 @@ class BatchedNms final : public Body
         constexpr Allowed<float> kThreshold{[](float value) { return !std::isnan(value); }, "a number"};
         auto const bit = [](int32_t value) { return value != 0 ? 1 : 0; };
         auto body = std::make_shared<BatchedNms>();
+        body->mHasScalars = isOlder;
         body->mShare = bit(TENON_TRY(fields.required<int32_t>("shareLocation")));
         body->mBackground = TENON_TRY(fields.required<int32_t>("backgroundLabelId"));
         body->mClasses = TENON_TRY(fields.required("numClasses", kPositive));
@@ -70,7 +73,7 @@ class BatchedNms final : public Body
         auto const* const batch = inputs[0].d[0];
         switch (output)
         {
-        case 0: return {2, {batch, builder.constant(1)}};
+        case 0: return mHasScalars ? DimsExprs{1, {batch}} : DimsExprs{2, {batch, builder.constant(1)}};
         case 1: return {3, {batch, builder.constant(mKeep), builder.constant(4)}};
         default: return {2, {batch, builder.constant(mKeep)}};
         }
@@ -87,8 +90,9 @@ class BatchedNms final : public Body
         bool const hasScores =
             hasExtents(in[1].dims, {images, count, mClasses}) || hasExtents(in[1].dims, {images, count, mClasses, 1});
         return hasExtents(boxes, {images, count, mShare == 1 ? 1 : mClasses, 4}) && hasScores
-            && hasExtents(out[0].dims, {images, 1}) && hasExtents(out[1].dims, {images, mKeep, 4})
-            && hasExtents(out[2].dims, {images, mKeep}) && hasExtents(out[3].dims, {images, mKeep});
+            && (mHasScalars ? hasExtents(out[0].dims, {images}) : hasExtents(out[0].dims, {images, 1}))
+            && hasExtents(out[1].dims, {images, mKeep, 4}) && hasExtents(out[2].dims, {images, mKeep})
+            && hasExtents(out[3].dims, {images, mKeep});
     }
     size_t workspace(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const>) const override
     {
@@ -225,6 +229,7 @@ class BatchedNms final : public Body
         return 0;
     }
 
+    bool mHasScalars{false};
     int32_t mShare{1};
     int32_t mBackground{-1};
     int32_t mClasses{0};
@@ -241,17 +246,15 @@ class BatchedNms final : public Body
 
 std::vector<StockPlugin> stockBatchedNms()
 {
-    return {{"BatchedNMSDynamic_TRT", "1", false,
-        {{"shareLocation", nullptr, PluginFieldType::kINT32, 1},
-            {"backgroundLabelId", nullptr, PluginFieldType::kINT32, 1},
-            {"numClasses", nullptr, PluginFieldType::kINT32, 1}, {"topK", nullptr, PluginFieldType::kINT32, 1},
-            {"keepTopK", nullptr, PluginFieldType::kINT32, 1},
-            {"scoreThreshold", nullptr, PluginFieldType::kFLOAT32, 1},
-            {"iouThreshold", nullptr, PluginFieldType::kFLOAT32, 1},
-            {"isNormalized", nullptr, PluginFieldType::kINT32, 1}, {"clipBoxes", nullptr, PluginFieldType::kINT32, 1},
-            {"scoreBits", nullptr, PluginFieldType::kINT32, 1},
-            {"caffeSemantics", nullptr, PluginFieldType::kINT32, 1}},
-        &BatchedNms::make}};
+    std::vector<PluginField> const fields{{"shareLocation", nullptr, PluginFieldType::kINT32, 1},
+        {"backgroundLabelId", nullptr, PluginFieldType::kINT32, 1}, {"numClasses", nullptr, PluginFieldType::kINT32, 1},
+        {"topK", nullptr, PluginFieldType::kINT32, 1}, {"keepTopK", nullptr, PluginFieldType::kINT32, 1},
+        {"scoreThreshold", nullptr, PluginFieldType::kFLOAT32, 1},
+        {"iouThreshold", nullptr, PluginFieldType::kFLOAT32, 1}, {"isNormalized", nullptr, PluginFieldType::kINT32, 1},
+        {"clipBoxes", nullptr, PluginFieldType::kINT32, 1}, {"scoreBits", nullptr, PluginFieldType::kINT32, 1},
+        {"caffeSemantics", nullptr, PluginFieldType::kINT32, 1}};
+    return {{"BatchedNMSDynamic_TRT", "1", false, fields, &BatchedNms::make<false>},
+        {"BatchedNMS_TRT", "1", false, fields, &BatchedNms::make<true>, true}};
 }
 
 } // namespace tenon::plugins::builtin

@@ -1,5 +1,5 @@
-// CropAndResizeDynamic: regions of a feature map, given by normalized corners [y1, x1, y2, x2], each resized to one
-// size with bilinear interpolation such that corners fall on corners; 0 where a point is outside the map.
+// CropAndResize and CropAndResizeDynamic: regions of a feature map, given by normalized corners [y1, x1, y2, x2], each
+// resized to one size with bilinear interpolation such that corners fall on corners; 0 where a point is outside the map.
 #include "plugins/builtin/stock_table.h"
 
 #include <algorithm>
@@ -137,17 +137,19 @@ class CropAndResize final : public Body
     int32_t mHeight{0};
 };
 
-StockPlugin cropAndResizeVersion(char const* number, bool isV3)
+StockPlugin cropAndResizeVersion(char const* name, char const* number, bool isV3, bool isBatchless = false)
 {
-    return {"CropAndResizeDynamic", number, isV3,
+    return {name, number, isV3,
         {{"crop_width", nullptr, PluginFieldType::kINT32, 1}, {"crop_height", nullptr, PluginFieldType::kINT32, 1}},
-        &CropAndResize::make};
+        &CropAndResize::make, isBatchless};
 }
 } // namespace
 
 std::vector<StockPlugin> stockCropAndResize()
 {
-    return {cropAndResizeVersion("1", false), cropAndResizeVersion("2", true)};
+    constexpr char const* kDynamic{"CropAndResizeDynamic"};
+    return {cropAndResizeVersion("CropAndResize", "1", false, true), cropAndResizeVersion(kDynamic, "1", false),
+        cropAndResizeVersion(kDynamic, "2", true)};
 }
 
 } // namespace tenon::plugins::builtin

@@ -1,6 +1,7 @@
 // The faces of stock plugins: IPluginV2DynamicExt and IPluginV3 over a Body, and their creators.
 #include "plugins/builtin/stock.h"
 
+#include "plugins/builtin/batchless.h"
 #include "plugins/builtin/setting.h"
 #include "plugins/failure.h"
 #include "plugins/field_bytes.h"
@@ -50,8 +51,7 @@ class Dynamic final : public IPluginV2DynamicExt
     }
     void serialize(void* buffer) const noexcept override
     {
-        Bytes const bytes = stored();
-        std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(buffer));
+        std::ranges::copy(stored(), static_cast<uint8_t*>(buffer));
     }
     void destroy() noexcept override
     {
@@ -221,7 +221,8 @@ class Newer final : public IPluginV3, public IPluginV3OneCore, public IPluginV3O
     PluginFieldCollection mCollection{};
 };
 
-//! Where the virtual functions of the two faces stand: users' objects may have no type information to ask for.
+//! Where the virtual functions of the faces stand: users' objects may have no type information to ask for.
+std::atomic<void const*> gBatchlessFace{nullptr};
 std::atomic<void const*> gOlderFace{nullptr};
 std::atomic<void const*> gNewerFace{nullptr};
 
@@ -297,11 +298,17 @@ class OlderCreator final : public IPluginCreator
     }
 
   private:
-    Dynamic* made(PluginFieldCollection const* fields, Report report) const noexcept
+    IPluginV2* made(PluginFieldCollection const* fields, Report report) const noexcept
     {
         BodyPtr body = bodyOf(mKind, fields, report);
         if (body == nullptr)
             return nullptr;
+        if (mKind.isBatchless)
+        {
+            IPluginV2* const face = makeBatchless(mKind, std::move(body), mNameSpace, fields);
+            gBatchlessFace = functionsOf(face);
+            return face;
+        }
         auto* const face = new Dynamic{mKind, std::move(body), mNameSpace};
         gOlderFace = functionsOf<IPluginV2>(face);
         return face;
@@ -385,7 +392,9 @@ bool hasExtents(Dims const& dims, std::initializer_list<int64_t> extents) noexce
 
 bool isStock(IPluginV2 const* v2, IPluginV3 const* v3) noexcept
 {
-    return (v2 != nullptr && functionsOf(v2) == gOlderFace) || (v3 != nullptr && functionsOf(v3) == gNewerFace);
+    void const* const functions = functionsOf(v2);
+    return (v2 != nullptr && (functions == gOlderFace || functions == gBatchlessFace))
+        || (v3 != nullptr && functionsOf(v3) == gNewerFace);
 }
 
 int64_t volume(Dims const& dims, int32_t first, int32_t last) noexcept

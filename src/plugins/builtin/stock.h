@@ -110,6 +110,7 @@ struct StockPlugin
     std::vector<PluginField> fields; //!< Names and types that the creator advertises.
     //! An error that names the field which makes no sense.
     Result<BodyPtr> (*make)(FieldReader const& fields);
+    bool isBatchless{false}; //!< Of the V1 face: dims leave the batch out, as with IPluginV2Ext and those before it.
 };
 
 //! Told why createPlugin() is about to answer null.

@@ -9,10 +9,11 @@ namespace tenon::plugins::builtin
 std::span<StockPlugin const> allStockPlugins()
 {
     static auto const& all = *[] {
-        constexpr std::array kFiles{&stockBatchedNms, &stockCropAndResize, &stockDisentangledAttention,
-            &stockEfficientNms, &stockGroupNormalization, &stockInstanceNormalization, &stockModulatedDeformConv2d,
-            &stockMultiscaleDeformableAttn, &stockPillarScatter, &stockRoiAlign, &stockScatterElements,
-            &stockSkipLayerNorm};
+        constexpr std::array kFiles{&stockBatchedNms, &stockCropAndResize, &stockCustomFc, &stockDisentangledAttention,
+            &stockEfficientNms, &stockElementwise, &stockEmbLayerNorm, &stockGroupNormalization,
+            &stockInstanceNormalization, &stockModulatedDeformConv2d, &stockMultiscaleDeformableAttn, &stockNormalize,
+            &stockPillarScatter, &stockPlaces, &stockQkvToContext, &stockRoiAlign, &stockScatterElements,
+            &stockScatterNd, &stockSkipLayerNorm};
         auto* const list = new std::vector<StockPlugin>; // Creators refer to it as long as the process lives.
         for (auto const file : kFiles)
             for (StockPlugin& plugin : file())

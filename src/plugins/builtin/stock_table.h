@@ -8,15 +8,22 @@ namespace tenon::plugins::builtin
 
 std::vector<StockPlugin> stockBatchedNms();
 std::vector<StockPlugin> stockCropAndResize();
+std::vector<StockPlugin> stockCustomFc();
 std::vector<StockPlugin> stockDisentangledAttention();
 std::vector<StockPlugin> stockEfficientNms();
+std::vector<StockPlugin> stockElementwise();
+std::vector<StockPlugin> stockEmbLayerNorm();
 std::vector<StockPlugin> stockGroupNormalization();
 std::vector<StockPlugin> stockInstanceNormalization();
 std::vector<StockPlugin> stockModulatedDeformConv2d();
 std::vector<StockPlugin> stockMultiscaleDeformableAttn();
+std::vector<StockPlugin> stockNormalize();
 std::vector<StockPlugin> stockPillarScatter();
+std::vector<StockPlugin> stockPlaces();
+std::vector<StockPlugin> stockQkvToContext();
 std::vector<StockPlugin> stockRoiAlign();
 std::vector<StockPlugin> stockScatterElements();
+std::vector<StockPlugin> stockScatterNd();
 std::vector<StockPlugin> stockSkipLayerNorm();
 
 } // namespace tenon::plugins::builtin

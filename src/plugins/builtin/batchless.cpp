@@ -1,0 +1,241 @@
+// Batchless: a body's dims without their first extent, which each run brings.
+#include "plugins/builtin/batchless.h"
+
+#include "plugins/builtin/setting.h"
+#include "plugins/field_bytes.h"
+#include "plugins/shape_builder.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tenon::plugins::builtin
+{
+
+using namespace nvinfer1;
+
+namespace
+{
+//! The dims with this batch in front; none where there is no room for it.
+Dims withBatch(Dims const& dims, int64_t batch) noexcept
+{
+    if (dims.nbDims < 0 || dims.nbDims >= Dims::MAX_DIMS)
+        return {-1, {}};
+    Dims whole{dims.nbDims + 1, {batch}};
+    std::copy_n(dims.d, dims.nbDims, whole.d + 1);
+    return whole;
+}
+
+//! Without the batch; none where an extent is not known.
+Dims withoutBatch(DimsExprs const& dims) noexcept
+{
+    Dims rest{std::max(dims.nbDims, 0) - 1, {}};
+    for (int32_t i = 0; i < rest.nbDims; ++i)
+    {
+        if (dims.d[i + 1] == nullptr || !dims.d[i + 1]->isConstant())
+            return {-1, {}};
+        rest.d[i] = dims.d[i + 1]->getConstantValue();
+    }
+    return rest;
+}
+
+constexpr char const* kPorts{"configured ports"};
+
+//! How many are inputs; then type, format, rank and extents of each.
+std::vector<int64_t> numbersOf(std::vector<PluginTensorDesc> const& ports, int32_t inputs)
+{
+    std::vector<int64_t> numbers{inputs};
+    for (PluginTensorDesc const& port : ports)
+    {
+        numbers.push_back(static_cast<int64_t>(port.type));
+        numbers.push_back(static_cast<int64_t>(port.format));
+        numbers.push_back(port.dims.nbDims);
+        numbers.insert(numbers.end(), port.dims.d, port.dims.d + std::max(port.dims.nbDims, 0));
+    }
+    return numbers;
+}
+
+//! Empty where the numbers, which a plan may have made up, are no ports.
+std::vector<PluginTensorDesc> portsOf(std::span<int64_t const> numbers)
+{
+    std::vector<PluginTensorDesc> ports;
+    constexpr size_t kHead{3};
+    while (!numbers.empty())
+    {
+        if (numbers.size() < kHead || numbers[2] < 0 || numbers[2] >= Dims::MAX_DIMS
+            || numbers.size() - kHead < static_cast<size_t>(numbers[2]))
+            return {};
+        PluginTensorDesc port{};
+        port.type = static_cast<DataType>(numbers[0]);
+        port.format = static_cast<TensorFormat>(numbers[1]);
+        port.dims.nbDims = static_cast<int32_t>(numbers[2]);
+        std::copy_n(numbers.begin() + kHead, numbers[2], port.dims.d);
+        ports.push_back(port);
+        numbers = numbers.subspan(kHead + static_cast<size_t>(numbers[2]));
+    }
+    return ports;
+}
+
+class Batchless final : public IPluginV2IOExt
+{
+  public:
+    Batchless(StockPlugin const& kind, BodyPtr body, std::string nameSpace)
+        : mKind{kind},
+          mBody{std::move(body)},
+          mNameSpace{std::move(nameSpace)}
+    {
+    }
+
+    AsciiChar const* getPluginType() const noexcept override
+    {
+        return mKind.name;
+    }
+    AsciiChar const* getPluginVersion() const noexcept override
+    {
+        return mKind.version;
+    }
+    int32_t getNbOutputs() const noexcept override
+    {
+        return mBody->outputs();
+    }
+    Dims getOutputDimensions(int32_t index, Dims const* inputs, int32_t count) noexcept override
+    {
+        if (!mBody->takes(count))
+            return {-1, {}};
+        ShapeBuilder builder{mBody->outputs(), {}};
+        std::vector<DimsExprs> whole;
+        for (int32_t i = 0; i < count; ++i)
+        {
+            Dims const dims = withBatch(inputs[i], 1);
+            DimsExprs& exprs = whole.emplace_back(DimsExprs{dims.nbDims, {}});
+            for (int32_t j = 0; j < dims.nbDims; ++j)
+                exprs.d[j] = builder.constant(dims.d[j]);
+        }
+        return withoutBatch(mBody->outputDims(index, whole, builder));
+    }
+    int32_t initialize() noexcept override
+    {
+        return mSetting.refusal();
+    }
+    void terminate() noexcept override {}
+    size_t getWorkspaceSize(int32_t) const noexcept override
+    {
+        return 0; // The setting has its own.
+    }
+    int32_t enqueue(
+        int32_t batchSize, void const* const* inputs, void* const* outputs, void*, cudaStream_t) noexcept override
+    {
+        if (batchSize != mBatch)
+            setBatch(batchSize);
+        return mSetting.run(*mBody, inputs, outputs);
+    }
+    size_t getSerializationSize() const noexcept override
+    {
+        return stored().size();
+    }
+    void serialize(void* buffer) const noexcept override
+    {
+        std::ranges::copy(stored(), static_cast<uint8_t*>(buffer));
+    }
+    void destroy() noexcept override
+    {
+        delete this;
+    }
+    Batchless* clone() const noexcept override
+    {
+        return new Batchless{*this};
+    }
+    void setPluginNamespace(AsciiChar const* nameSpace) noexcept override
+    {
+        mNameSpace = nameSpace == nullptr ? "" : nameSpace;
+    }
+    AsciiChar const* getPluginNamespace() const noexcept override
+    {
+        return mNameSpace.c_str();
+    }
+    DataType getOutputDataType(int32_t index, DataType const* types, int32_t count) const noexcept override
+    {
+        return mBody->outputType(index, {types, static_cast<size_t>(count)});
+    }
+    bool isOutputBroadcastAcrossBatch(int32_t, bool const*, int32_t) const noexcept override
+    {
+        return false;
+    }
+    bool canBroadcastInputAcrossBatch(int32_t) const noexcept override
+    {
+        return false; // Then such an input comes with a copy for each sample.
+    }
+    void configurePlugin(
+        PluginTensorDesc const* in, int32_t nbInput, PluginTensorDesc const* out, int32_t nbOutput) noexcept override
+    {
+        std::vector<PluginTensorDesc> ports(in, in + nbInput);
+        ports.insert(ports.end(), out, out + nbOutput);
+        configure(std::move(ports), nbInput);
+    }
+    bool supportsFormatCombination(
+        int32_t pos, PluginTensorDesc const* inOut, int32_t nbInputs, int32_t nbOutputs) const noexcept override
+    {
+        return inOut[pos].format == mBody->format()
+            && mBody->acceptsType(pos, {inOut, static_cast<size_t>(nbInputs + nbOutputs)});
+    }
+
+    //! As stored(); ports that cannot be are found when it runs.
+    void configure(std::span<int64_t const> numbers)
+    {
+        std::vector<PluginTensorDesc> ports = portsOf(numbers.subspan(1));
+        if (numbers[0] >= 0 && static_cast<size_t>(numbers[0]) <= ports.size())
+            configure(std::move(ports), static_cast<int32_t>(numbers[0]));
+    }
+
+  private:
+    void configure(std::vector<PluginTensorDesc> ports, int32_t inputs) noexcept
+    {
+        mPorts = std::move(ports);
+        mInputs = inputs;
+        setBatch(1);
+    }
+    Bytes stored() const
+    {
+        std::vector<PluginField> fields = mBody->fields();
+        std::vector<int64_t> const ports = numbersOf(mPorts, mInputs);
+        if (!mPorts.empty())
+            fields.emplace_back(kPorts, ports.data(), PluginFieldType::kINT64, static_cast<int32_t>(ports.size()));
+        auto bytes = encodeFields({static_cast<int32_t>(fields.size()), fields.data()});
+        return bytes ? *std::move(bytes) : Bytes{};
+    }
+    void setBatch(int32_t batch) noexcept
+    {
+        mWhole = mPorts;
+        for (PluginTensorDesc& port : mWhole)
+            port.dims = withBatch(port.dims, batch);
+        mBatch = batch;
+        mSetting.set(
+            *mBody, mWhole.data(), mInputs, mWhole.data() + mInputs, static_cast<int32_t>(mWhole.size()) - mInputs);
+    }
+
+    StockPlugin const& mKind;
+    BodyPtr mBody;
+    std::string mNameSpace;
+    std::vector<PluginTensorDesc> mPorts; //!< Of one sample.
+    std::vector<PluginTensorDesc> mWhole; //!< Of the batch.
+    int32_t mInputs{0};
+    int32_t mBatch{0};
+    Setting mSetting;
+};
+} // namespace
+
+IPluginV2* makeBatchless(
+    StockPlugin const& kind, BodyPtr body, std::string nameSpace, PluginFieldCollection const* fields)
+{
+    auto plugin = std::make_unique<Batchless>(kind, std::move(body), std::move(nameSpace));
+    for (int32_t i = 0; fields != nullptr && i < fields->nbFields; ++i)
+    {
+        PluginField const& field = fields->fields[i];
+        bool const isPorts = field.name != nullptr && std::string_view{field.name} == kPorts
+            && field.type == PluginFieldType::kINT64 && field.data != nullptr && field.length > 0;
+        if (isPorts)
+            plugin->configure({static_cast<int64_t const*>(field.data), static_cast<size_t>(field.length)});
+    }
+    return plugin.release();
+}
+
+} // namespace tenon::plugins::builtin

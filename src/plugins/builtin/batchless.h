@@ -1,0 +1,14 @@
+// The face of stock plugins whose dims leave the batch out: IPluginV2IOExt, which stands for the older ones, too.
+#pragma once
+
+#include "plugins/builtin/stock.h"
+
+namespace tenon::plugins::builtin
+{
+
+//! Over a body whose ports have the batch in front. `fields` may have the ports that such a plugin stores with its own:
+//! engines do not configure it again.
+nvinfer1::IPluginV2* makeBatchless(
+    StockPlugin const& kind, BodyPtr body, std::string nameSpace, PluginFieldCollection const* fields);
+
+} // namespace tenon::plugins::builtin

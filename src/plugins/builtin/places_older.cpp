@@ -1,0 +1,337 @@
+// Plugins that only move elements: Reorg_TRT, ResizeNearest_TRT, FlattenConcat_TRT, and CoordConvAC, which adds two
+// channels with coordinates.
+#include "plugins/builtin/element.h"
+#include "plugins/builtin/stock_table.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tenon::plugins::builtin
+{
+
+namespace
+{
+//! Of float32 or float16, all ports alike.
+class Moving : public Body
+{
+  public:
+    int32_t inputs() const noexcept override
+    {
+        return 1;
+    }
+    int32_t outputs() const noexcept override
+    {
+        return 1;
+    }
+    bool acceptsType(int32_t position, std::span<PluginTensorDesc const> ports) const override
+    {
+        DataType const type = ports[static_cast<size_t>(position)].type;
+        return isFloatOrHalf(type) && type == ports[0].type;
+    }
+    int32_t run(StockRun const& run) const override
+    {
+        return forFloatOrHalf(run.in[0].type, [&](auto element) { return move(run, element); });
+    }
+
+  protected:
+    virtual int32_t move(StockRun const& run, float) const = 0;
+    virtual int32_t move(StockRun const& run, Half) const = 0;
+};
+
+//! As Darknet's reorg layer: pixels of a block of stride × stride become channels, by the order of the input's extents.
+class Reorg final : public Moving
+{
+  public:
+    static Result<BodyPtr> make(FieldReader const& fields)
+    {
+        auto body = std::make_shared<Reorg>();
+        body->mStride = TENON_TRY(fields.required("stride", kPositive));
+        return body;
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
+    {
+        if (inputs[0].nbDims != 4)
+            return {-1, {}};
+        using nvinfer1::DimensionOperation;
+        auto const* const stride = builder.constant(mStride);
+        auto const* const block = builder.constant(int64_t{mStride} * mStride);
+        return {4,
+            {inputs[0].d[0], builder.operation(DimensionOperation::kPROD, *inputs[0].d[1], *block),
+                builder.operation(DimensionOperation::kFLOOR_DIV, *inputs[0].d[2], *stride),
+                builder.operation(DimensionOperation::kFLOOR_DIV, *inputs[0].d[3], *stride)}};
+    }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, H, W], H and W multiples of stride and C of its square";
+    }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        Dims const& x = in[0].dims;
+        int64_t const stride{mStride};
+        return x.nbDims == 4 && x.d[1] % (stride * stride) == 0 && x.d[2] % stride == 0 && x.d[3] % stride == 0
+            && hasExtents(out[0].dims, {x.d[0], x.d[1] * stride * stride, x.d[2] / stride, x.d[3] / stride});
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {{"stride", &mStride, PluginFieldType::kINT32, 1}};
+    }
+
+  private:
+    int32_t move(StockRun const& run, float) const override
+    {
+        return reorganize<float>(run);
+    }
+    int32_t move(StockRun const& run, Half) const override
+    {
+        return reorganize<Half>(run);
+    }
+    template <typename T>
+    int32_t reorganize(StockRun const& run) const
+    {
+        Dims const& x = run.in[0].dims;
+        int64_t const stride{mStride};
+        int64_t const thin = x.d[1] / (stride * stride);
+        T* to = run.output<T>(0);
+        for (int64_t image = 0; image < x.d[0]; ++image)
+        {
+            T const* const from = run.input<T>(0) + image * x.d[1] * x.d[2] * x.d[3];
+            for (int64_t c = 0; c < x.d[1]; ++c)
+                for (int64_t h = 0; h < x.d[2]; ++h)
+                    for (int64_t w = 0; w < x.d[3]; ++w)
+                    {
+                        int64_t const column = w * stride + c / thin % stride;
+                        int64_t const row = h * stride + c / thin / stride;
+                        *to++ = from[column + x.d[3] * stride * (row + x.d[2] * stride * (c % thin))];
+                    }
+        }
+        return 0;
+    }
+
+    int32_t mStride{1};
+};
+
+//! Pixel (y, x) is the input's at ⌊y / scale⌋, ⌊x / scale⌋.
+class ResizeNearest final : public Moving
+{
+  public:
+    static Result<BodyPtr> make(FieldReader const& fields)
+    {
+        constexpr Allowed<float> kScale{
+            [](float value) { return value > 0.0F && value <= 1024.0F; }, "above 0 and at most 1024"};
+        auto body = std::make_shared<ResizeNearest>();
+        body->mScale = TENON_TRY(fields.required("scale", kScale));
+        return body;
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
+    {
+        DimsExprs const& x = inputs[0];
+        if (x.nbDims != 4 || !x.d[2]->isConstant() || !x.d[3]->isConstant())
+            return {-1, {}};
+        return {4,
+            {x.d[0], x.d[1], builder.constant(scaled(x.d[2]->getConstantValue())),
+                builder.constant(scaled(x.d[3]->getConstantValue()))}};
+    }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, H, W]";
+    }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        Dims const& x = in[0].dims;
+        return x.nbDims == 4 && hasExtents(out[0].dims, {x.d[0], x.d[1], scaled(x.d[2]), scaled(x.d[3])});
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {{"scale", &mScale, PluginFieldType::kFLOAT32, 1}};
+    }
+
+  private:
+    int64_t scaled(int64_t extent) const noexcept
+    {
+        return static_cast<int64_t>(static_cast<float>(extent) * mScale);
+    }
+    int64_t source(int64_t at, int64_t extent) const noexcept
+    {
+        return std::min(static_cast<int64_t>(static_cast<float>(at) / mScale), extent - 1);
+    }
+    int32_t move(StockRun const& run, float) const override
+    {
+        return resize<float>(run);
+    }
+    int32_t move(StockRun const& run, Half) const override
+    {
+        return resize<Half>(run);
+    }
+    template <typename T>
+    int32_t resize(StockRun const& run) const
+    {
+        Dims const& x = run.in[0].dims;
+        Dims const& y = run.out[0].dims;
+        T* to = run.output<T>(0);
+        for (int64_t plane = 0; plane < x.d[0] * x.d[1]; ++plane)
+        {
+            T const* const from = run.input<T>(0) + plane * x.d[2] * x.d[3];
+            for (int64_t row = 0; row < y.d[2]; ++row)
+                for (int64_t column = 0; column < y.d[3]; ++column)
+                    *to++ = from[source(row, x.d[2]) * x.d[3] + source(column, x.d[3])];
+        }
+        return 0;
+    }
+
+    float mScale{1.0F};
+};
+
+//! Any number of inputs, each sample of each flattened, one behind the other.
+class FlattenConcat final : public Moving
+{
+  public:
+    static Result<BodyPtr> make(FieldReader const& fields)
+    {
+        constexpr Allowed<int32_t> kFirst{[](int32_t value) { return value == 1; }, "1"};
+        constexpr Allowed<int32_t> kNo{[](int32_t value) { return value == 0; }, "0"};
+        auto body = std::make_shared<FlattenConcat>();
+        body->mAxis = TENON_TRY(fields.optional("axis", 1, kFirst));
+        body->mIgnoresBatch = TENON_TRY(fields.optional("ignoreBatch", 0, kNo));
+        return body;
+    }
+    bool takes(int32_t inputCount) const noexcept override
+    {
+        return inputCount >= 1;
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
+    {
+        using nvinfer1::DimensionOperation;
+        auto const* sum = builder.constant(0);
+        for (DimsExprs const& each : inputs)
+        {
+            if (each.nbDims < 2)
+                return {-1, {}};
+            auto const* product = each.d[1];
+            for (int32_t i = 2; i < each.nbDims; ++i)
+                product = builder.operation(DimensionOperation::kPROD, *product, *each.d[i]);
+            sum = builder.operation(DimensionOperation::kSUM, *sum, *product);
+        }
+        return {4, {inputs[0].d[0], sum, builder.constant(1), builder.constant(1)}};
+    }
+    char const* wants() const noexcept override
+    {
+        return "tensors of one batch";
+    }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        int64_t sum{0};
+        for (PluginTensorDesc const& each : in)
+        {
+            if (each.dims.nbDims < 2 || each.dims.d[0] != in[0].dims.d[0]
+                || __builtin_add_overflow(sum, volume(each.dims, 1, each.dims.nbDims), &sum))
+                return false;
+        }
+        return hasExtents(out[0].dims, {in[0].dims.d[0], sum, 1, 1});
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {
+            {"axis", &mAxis, PluginFieldType::kINT32, 1}, {"ignoreBatch", &mIgnoresBatch, PluginFieldType::kINT32, 1}};
+    }
+
+  private:
+    int32_t move(StockRun const& run, float) const override
+    {
+        return join<float>(run);
+    }
+    int32_t move(StockRun const& run, Half) const override
+    {
+        return join<Half>(run);
+    }
+    template <typename T>
+    int32_t join(StockRun const& run) const
+    {
+        T* to = run.output<T>(0);
+        for (int64_t sample = 0; sample < run.in[0].dims.d[0]; ++sample)
+            for (size_t i = 0; i < run.in.size(); ++i)
+            {
+                int64_t const count = volume(run.in[i].dims, 1, run.in[i].dims.nbDims);
+                to = std::copy_n(run.input<T>(i) + sample * count, count, to);
+            }
+        return 0;
+    }
+
+    int32_t mAxis{1};
+    int32_t mIgnoresBatch{0};
+};
+
+//! Behind the channels one with the row's place between −1 and 1, and one with the column's.
+class CoordConv final : public Moving
+{
+  public:
+    static Result<BodyPtr> make(FieldReader const&)
+    {
+        return BodyPtr{std::make_shared<CoordConv>()};
+    }
+    DimsExprs outputDims(int32_t, std::span<DimsExprs const> inputs, IExprBuilder& builder) const override
+    {
+        DimsExprs const& x = inputs[0];
+        if (x.nbDims != 4)
+            return {-1, {}};
+        auto const* const more = builder.operation(nvinfer1::DimensionOperation::kSUM, *x.d[1], *builder.constant(2));
+        return {4, {x.d[0], more, x.d[2], x.d[3]}};
+    }
+    char const* wants() const noexcept override
+    {
+        return "x [N, C, H, W]";
+    }
+    bool fits(std::span<PluginTensorDesc const> in, std::span<PluginTensorDesc const> out) const override
+    {
+        Dims const& x = in[0].dims;
+        return x.nbDims == 4 && hasExtents(out[0].dims, {x.d[0], x.d[1] + 2, x.d[2], x.d[3]});
+    }
+    std::vector<PluginField> fields() const override
+    {
+        return {};
+    }
+
+  private:
+    static float place(int64_t at, int64_t extent) noexcept
+    {
+        return extent == 1 ? -1.0F : -1.0F + 2.0F / static_cast<float>(extent - 1) * static_cast<float>(at);
+    }
+    int32_t move(StockRun const& run, float) const override
+    {
+        return add<float>(run);
+    }
+    int32_t move(StockRun const& run, Half) const override
+    {
+        return add<Half>(run);
+    }
+    template <typename T>
+    int32_t add(StockRun const& run) const
+    {
+        Dims const& x = run.in[0].dims;
+        int64_t const sample = x.d[1] * x.d[2] * x.d[3];
+        T* to = run.output<T>(0);
+        for (int64_t image = 0; image < x.d[0]; ++image)
+        {
+            to = std::copy_n(run.input<T>(0) + image * sample, sample, to);
+            for (bool const isRow : {true, false})
+                for (int64_t row = 0; row < x.d[2]; ++row)
+                    for (int64_t column = 0; column < x.d[3]; ++column)
+                        put(*to++, isRow ? place(row, x.d[2]) : place(column, x.d[3]));
+        }
+        return 0;
+    }
+};
+} // namespace
+
+std::vector<StockPlugin> stockPlaces()
+{
+    std::vector<PluginField> const stride{{"stride", nullptr, PluginFieldType::kINT32, 1}};
+    return {{"Reorg_TRT", "1", false, stride, &Reorg::make, true}, {"Reorg_TRT", "2", false, stride, &Reorg::make},
+        {"ResizeNearest_TRT", "1", false, {{"scale", nullptr, PluginFieldType::kFLOAT32, 1}}, &ResizeNearest::make,
+            true},
+        {"FlattenConcat_TRT", "1", false,
+            {{"axis", nullptr, PluginFieldType::kINT32, 1}, {"ignoreBatch", nullptr, PluginFieldType::kINT32, 1}},
+            &FlattenConcat::make, true},
+        {"CoordConvAC", "1", false, {}, &CoordConv::make, true}};
+}
+
+} // namespace tenon::plugins::builtin
