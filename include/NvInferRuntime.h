@@ -1912,19 +1912,21 @@ class ICudaEngine : public INoCopy
         return mImpl->serializeWithConfig(config);
     }
 
-    //! Sets the memory for streamed weights. Use setWeightStreamingBudgetV2(). Not implemented in this release.
+    //! Sets how many bytes of streamable weights may be in memory at a time: 0, the initial state, turns streaming off,
+    //! -1 chooses the automatic budget. Use setWeightStreamingBudgetV2(); the two do not mix.
+    //! \return false when the engine was not built for it, or the number is below the least budget.
     TRT_DEPRECATED bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept
     {
         return mImpl->setWeightStreamingBudget(gpuMemoryBudget);
     }
 
-    //! \return the budget. Use getWeightStreamingBudgetV2(). Not implemented in this release: reports an error.
+    //! \return the budget in bytes; 0: streaming is off. Use getWeightStreamingBudgetV2().
     TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept
     {
         return mImpl->getWeightStreamingBudget();
     }
 
-    //! \return the least budget; 0. Not implemented in this release: reports an error and returns -1.
+    //! \return the least budget in bytes: what the step with the most weights reads; 0 unless built for streaming.
     TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept
     {
         return mImpl->getMinimumWeightStreamingBudget();
@@ -1936,27 +1938,29 @@ class ICudaEngine : public INoCopy
         return mImpl->getStreamableWeightsSize();
     }
 
-    //! Sets how many bytes of streamable weights stay on the device; the size of all of them, the initial state, turns
-    //! streaming off. Not implemented in this release: reports an error and returns false.
-    //! \return false when the engine was not built for it, contexts exist, or the number does not fit.
+    //! Sets how many bytes of streamable weights may be in memory at a time, those of the step at hand with them; 0 is
+    //! the least that steps need, the size of all of them, the initial state, turns streaming off. May be called at any
+    //! time; results are the same for every budget.
+    //! \return false when the engine was not built for it, or the number is negative.
     bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept
     {
         return mImpl->setWeightStreamingBudgetV2(gpuMemoryBudget);
     }
 
-    //! \return the budget in bytes. Not implemented in this release: reports an error and returns -1.
+    //! \return the budget in bytes; 0 unless built for streaming.
     int64_t getWeightStreamingBudgetV2() const noexcept
     {
         return mImpl->getWeightStreamingBudgetV2();
     }
 
-    //! \return a budget chosen from the free memory, in bytes. Not implemented in this release: reports an error.
+    //! \return a budget chosen from the free memory, in bytes; never above getStreamableWeightsSize().
     int64_t getWeightStreamingAutomaticBudget() const noexcept
     {
         return mImpl->getWeightStreamingAutomaticBudget();
     }
 
-    //! \return the bytes that a context needs besides when streaming is on. Not implemented in this release.
+    //! \return the most bytes of weights that come and go with a step under the budget at hand. On the CPU they are
+    //! pages of a temporary file, and no part of a context's memory.
     int64_t getWeightStreamingScratchMemorySize() const noexcept
     {
         return mImpl->getWeightStreamingScratchMemorySize();

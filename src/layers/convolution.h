@@ -26,6 +26,8 @@ struct Convolution
     nvinfer1::Dims postPadding{};
     nvinfer1::PaddingMode paddingMode{nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN};
     Epilogue epilogue;
+    bool isByImage{
+        false}; //!< What is best for one image is done with each of them: no bit depends on how many there are.
 
     static constexpr auto fields()
     {
@@ -33,7 +35,8 @@ struct Convolution
             field(2, "KernelSizeNd", &Convolution::kernelSize), field(3, "NbGroups", &Convolution::nbGroups),
             field(4, "StrideNd", &Convolution::stride), field(5, "DilationNd", &Convolution::dilation),
             field(6, "PrePadding", &Convolution::prePadding), field(7, "PostPadding", &Convolution::postPadding),
-            field(8, "PaddingMode", &Convolution::paddingMode), field(9, "epilogue", &Convolution::epilogue)};
+            field(8, "PaddingMode", &Convolution::paddingMode), field(9, "epilogue", &Convolution::epilogue),
+            field(10, "isByImage", &Convolution::isByImage)};
     }
 
     Result<Done> verify() const;

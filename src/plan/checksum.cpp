@@ -2,6 +2,7 @@
 #include "plan/checksum.h"
 
 #include "plan/chunks.h"
+#include "plan/paged_memory.h"
 
 #include <bit>
 
@@ -47,11 +48,14 @@ uint64_t checksum(ByteView bytes) noexcept
     return result * kOdd;
 }
 
-uint64_t chunkedChecksum(ByteView bytes)
+uint64_t chunkedChecksum(ByteView bytes, PagedMemory const* pages)
 {
     std::vector<uint64_t> sums((bytes.size() + kChunk - 1) / kChunk);
-    forEachChunk(bytes.size(),
-        [&](size_t first, size_t count) { sums[first / kChunk] = checksum(bytes.subspan(first, count)); });
+    forEachChunk(bytes.size(), [&](size_t first, size_t count) {
+        sums[first / kChunk] = checksum(bytes.subspan(first, count));
+        if (pages != nullptr)
+            pages->drop(bytes.data() + first, count);
+    });
     return checksum({reinterpret_cast<uint8_t const*>(sums.data()), sums.size() * sizeof(uint64_t)});
 }
 

@@ -5,6 +5,7 @@
 #include "base/cancellation.h"
 #include "base/file_kind.h"
 #include "plan/checksum.h"
+#include "plan/paged_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,9 +29,9 @@ char const* nameOf(PlanSection kind) noexcept
     return kind == PlanSection::kWeights ? "weights" : kind == PlanSection::kCode ? "code" : "metadata";
 }
 
-uint64_t sectionChecksum(PlanSection kind, ByteView bytes)
+uint64_t sectionChecksum(PlanSection kind, ByteView bytes, PagedMemory const* pages = nullptr)
 {
-    return kind == PlanSection::kWeights ? chunkedChecksum(bytes) : checksum(bytes);
+    return kind == PlanSection::kWeights ? chunkedChecksum(bytes, pages) : checksum(bytes);
 }
 
 uint64_t headerChecksum(PlanHeader header, std::span<PlanSectionEntry const> table)
@@ -93,6 +94,9 @@ Result<Opened> readHeader(ByteView blob)
                 ", built by version {}.{}.{} of the API,", header.version[0], header.version[1], header.version[2]));
     if (header.size != blob.size())
         return badArgument("plan is damaged: {} bytes where its header says {}", blob.size(), header.size);
+    if ((header.flags & ~uint32_t{kPlanStreamsWeights}) != 0)
+        return badArgument("the plan has flags {:#x}, of which this release knows {:#x}", header.flags,
+            static_cast<uint32_t>(kPlanStreamsWeights));
     if (header.sections == 0 || header.sections > kMaxSections)
         return badArgument("plan is damaged: {} sections", header.sections);
     opened.table.resize(header.sections);
@@ -140,13 +144,14 @@ Bytes zerosInParts(size_t size)
 }
 } // namespace
 
-Result<PlanSections> openPlan(ByteView blob)
+Result<PlanSections> openPlan(ByteView blob, PagedMemory const* pages)
 {
     Opened const opened = TENON_TRY(readHeader(blob));
     if (opened.header.checksum != headerChecksum(opened.header, opened.table))
         return badArgument("plan is damaged: the checksum of its header is wrong");
     TENON_TRY(checkGaps(blob, opened.table));
     PlanSections sections;
+    sections.flags = opened.header.flags;
     for (PlanSectionEntry const& entry : opened.table)
     {
         ByteView const bytes = TENON_TRY(sectionBytes(blob, entry));
@@ -158,7 +163,7 @@ Result<PlanSections> openPlan(ByteView blob)
             return badArgument("plan has a section of the unknown kind {}", static_cast<uint32_t>(entry.kind));
         if (entry.offset % (entry.kind == PlanSection::kWeights ? kPlanPage : sizeof(uint64_t)) != 0)
             return badArgument("plan is damaged: a section is not aligned");
-        if (sectionChecksum(entry.kind, bytes) != entry.checksum)
+        if (sectionChecksum(entry.kind, bytes, pages) != entry.checksum)
             return badArgument("plan is damaged: the checksum of its {} is wrong", nameOf(entry.kind));
         *section = bytes;
     }
@@ -167,8 +172,18 @@ Result<PlanSections> openPlan(ByteView blob)
     return sections;
 }
 
+uint32_t planFlags(ByteView beginning) noexcept
+{
+    PlanHeader header;
+    if (beginning.size() < sizeof header)
+        return 0;
+    std::memcpy(&header, beginning.data(), sizeof header);
+    bool const isPlan = std::memcmp(header.magic, kPlanMagic, sizeof(kPlanMagic)) == 0 && header.format == kPlanFormat;
+    return isPlan ? header.flags : 0;
+}
+
 Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
-    ByteView code)
+    ByteView code, uint32_t flags)
 {
     std::vector<PlanSectionEntry> table{{PlanSection::kMetadata}, {PlanSection::kWeights}};
     if (!code.empty())
@@ -177,6 +192,7 @@ Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* conte
     std::copy(std::begin(kPlanTag), std::end(kPlanTag), header.tag);
     std::copy(std::begin(kPlanMagic), std::end(kPlanMagic), header.magic);
     std::ranges::copy(kApiVersion, header.version);
+    header.flags = flags;
     header.sections = static_cast<uint32_t>(table.size());
     size_t const tableBytes = table.size() * sizeof(PlanSectionEntry);
     table[0].offset = roundUp(sizeof(header) + tableBytes, kWeightAlignment);

@@ -24,6 +24,12 @@ enum class PlanSection : uint32_t
     kCode = 3,
 };
 
+//! Bits of what must be known before a plan is in memory.
+enum PlanFlag : uint32_t
+{
+    kPlanStreamsWeights = 1, //!< BuilderFlag::kWEIGHT_STREAMING.
+};
+
 struct PlanHeader
 {
     char tag[4]{};
@@ -33,7 +39,7 @@ struct PlanHeader
     uint8_t version[4]{}; //!< Of the API that the plan was built by: major, minor, patch, build.
     uint32_t format{kPlanFormat};
     uint32_t sections{0};
-    uint32_t reserved{0};
+    uint32_t flags{0};    //!< Bits of PlanFlag.
     uint64_t checksum{0}; //!< Of header (this field 0) and section table.
 };
 static_assert(offsetof(PlanHeader, version) == 24 && sizeof(PlanHeader) == 48);
@@ -52,13 +58,18 @@ struct PlanSections
     ByteView metadata;
     ByteView weights;
     ByteView code;
+    uint32_t flags{0};
 };
 
-//! Checks header, bounds and checksums.
-Result<PlanSections> openPlan(ByteView blob);
+class PagedMemory;
+
+//! Checks header, bounds and checksums. Where the blob stands in `pages`, none of its weights stays in memory.
+Result<PlanSections> openPlan(ByteView blob, PagedMemory const* pages = nullptr);
+//! The flags of what begins like a plan, as they stand there; 0 for anything else.
+uint32_t planFlags(ByteView beginning) noexcept;
 //! A file of the two sections, and one of code unless there is none.
 Bytes sealPlan(ByteView metadata, uint64_t weightBytes, void (*fill)(void* context, uint8_t* weights), void* context,
-    ByteView code = {});
+    ByteView code = {}, uint32_t flags = 0);
 //! Recomputes every checksum of a file whose header and section table are intact; false when they are not. For tests
 //! that change what lies inside.
 bool resealPlan(std::span<uint8_t> blob);

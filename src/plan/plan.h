@@ -16,6 +16,8 @@
 namespace tenon
 {
 
+class PagedMemory;
+
 struct PlanIO
 {
     std::string name;
@@ -207,9 +209,11 @@ struct Plan
     int64_t networkLayers{0};
     int32_t maxAuxStreams{-1}; //!< As the user has set it; −1: not at all. Programs that are planned later keep to it.
     PlanBatch batch;
-    std::optional<PlanRefit> refit;        //!< None: its weights stay as they are.
-    std::vector<int64_t> memoryPerProfile; //!< Arena bytes at each profile's kMAX.
-    std::shared_ptr<void const> blob;      //!< Keeps that memory alive; null while building.
+    std::optional<PlanRefit> refit;           //!< None: its weights stay as they are.
+    std::vector<int64_t> memoryPerProfile;    //!< Arena bytes at each profile's kMAX.
+    std::shared_ptr<void const> blob;         //!< Keeps that memory alive; null while building.
+    bool streamsWeights{false};               //!< Weights may leave memory between the steps that read them.
+    std::shared_ptr<PagedMemory const> pages; //!< What the blob stands in where they do; else null.
 };
 
 //! Leaves out the data of all weights that a refit can give.
@@ -219,15 +223,19 @@ void stripWeights(Plan& plan) noexcept;
 Result<Bytes> writePlan(Plan const& plan);
 //! Checks everything that can be checked without a device. Weights point into the blob, which `owner` keeps alive.
 Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner);
+//! The same for one whose weights are streamed.
+Result<Plan> readPlan(std::shared_ptr<PagedMemory> const& pages);
 //! What readPlan checks of the plain data; for plans that come from a planner in the same process.
 Result<Done> checkPlan(Plan const& plan);
 
 struct PlanFile
 {
     ByteView bytes;
-    std::shared_ptr<void const> owner; //!< Frees them when the last copy goes.
+    std::shared_ptr<void const> owner;  //!< Frees them when the last copy goes.
+    std::shared_ptr<PagedMemory> pages; //!< The owner, where the plan's weights are streamed.
 };
-//! A plain file of any size, in memory that nothing done to the file afterwards can change.
-Result<PlanFile> readPlanFile(std::string const& path);
+//! A plain file of any size, in memory that nothing done to the file afterwards can change. A plan whose weights are
+//! streamed goes to the folder instead, where there is one to name.
+Result<PlanFile> readPlanFile(std::string const& path, std::string const* folder = nullptr);
 
 } // namespace tenon

@@ -1,5 +1,6 @@
 // readPlan: from untrusted bytes to a checked plan.
 #include "plan/format.h"
+#include "plan/paged_memory.h"
 #include "plan/plan.h"
 #include "plan/plan_generated.h"
 #include "plan/plan_memory.h"
@@ -319,6 +320,19 @@ class Reader
     uint64_t mBudget;
     uint64_t mSpent{0};
 };
+
+Result<Plan> readSections(PlanSections const& sections, std::shared_ptr<void const> const& owner)
+{
+    fb::Verifier verifier{sections.metadata.data(), sections.metadata.size(), kMaxDepth, kMaxTables};
+    if (!verifier.VerifyBuffer<stored::Plan>())
+        return badArgument("plan is damaged: its metadata does not follow the schema");
+    stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
+    Plan plan = TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size() + sections.code.size()}.read(
+        root, sections, owner));
+    TENON_TRY(checkPlan(plan));
+    plan.streamsWeights = (sections.flags & kPlanStreamsWeights) != 0;
+    return plan;
+}
 } // namespace
 
 Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
@@ -330,14 +344,13 @@ Result<Plan> readPlan(ByteView blob, std::shared_ptr<void const> owner)
             return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of the plan", blob.size());
         return readPlan(copy->bytes(), copy);
     }
-    PlanSections const sections = TENON_TRY(openPlan(blob));
-    fb::Verifier verifier{sections.metadata.data(), sections.metadata.size(), kMaxDepth, kMaxTables};
-    if (!verifier.VerifyBuffer<stored::Plan>())
-        return badArgument("plan is damaged: its metadata does not follow the schema");
-    stored::Plan const& root = *fb::GetRoot<stored::Plan>(sections.metadata.data());
-    Plan plan = TENON_TRY(Reader{kFixedBudget + kUnfolding * sections.metadata.size() + sections.code.size()}.read(
-        root, sections, owner));
-    TENON_TRY(checkPlan(plan));
+    return readSections(TENON_TRY(openPlan(blob)), owner);
+}
+
+Result<Plan> readPlan(std::shared_ptr<PagedMemory> const& pages)
+{
+    Plan plan = TENON_TRY(readSections(TENON_TRY(openPlan(pages->bytes(), pages.get())), pages));
+    plan.pages = pages;
     return plan;
 }
 

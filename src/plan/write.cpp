@@ -320,7 +320,7 @@ Bytes writeUncheckedPlan(Plan const& plan)
                     copyCancellably(weights + places.offsets[i], source.weights[i].data, source.weights[i].bytes);
                 }
         },
-        &fill, codeSection(plan.code));
+        &fill, codeSection(plan.code), plan.streamsWeights ? uint32_t{kPlanStreamsWeights} : 0);
 }
 
 } // namespace tenon

@@ -270,6 +270,28 @@ int64_t Engine::weightBytes() const noexcept
     return static_cast<int64_t>(bytes);
 }
 
+WeightBudget const* Engine::weightBudget() const noexcept
+{
+    return mState->weightBudget.get();
+}
+
+Result<Done> Engine::setWeightBudget(int64_t bytes)
+{
+    WeightBudget* const budget = mState->weightBudget.get();
+    if (budget == nullptr)
+        return errorOf(ErrorCode::kINVALID_STATE, "the weights of engine '{}' all stay in memory{}", name(),
+            plan().streamsWeights ? fmt::format(": device '{}' streams none", device().name())
+                                  : ": build it with BuilderFlag::kWEIGHT_STREAMING");
+    if (bytes < 0)
+        return badArgument("a budget of {} bytes", bytes);
+    budget->set(bytes);
+    std::shared_ptr<LoadedProgram const> const loaded = mState->loaded();
+    for (size_t i = 0; i < loaded->pages.size(); ++i)
+        if (loaded->pages[i] != nullptr && !budget->stays(i))
+            loaded->pages[i]->drop(loaded->weights[i].data, loaded->weights[i].bytes);
+    return Done{};
+}
+
 size_t Engine::preparedRuns() const noexcept
 {
     return mState->runs.size();

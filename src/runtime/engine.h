@@ -16,6 +16,7 @@ namespace tenon
 {
 
 struct EngineState;
+class WeightBudget;
 
 struct EngineOptions
 {
@@ -26,7 +27,8 @@ struct EngineOptions
     PluginSource const* plugins{nullptr};        //!< Where custom layers come from; `parent` keeps it alive.
     size_t preparedBytes{size_t{64} << 20};      //!< What is kept for seen shapes: thousands of them for most networks.
     bool allowsHostCode{false};                  //!< Code in the plan may be loaded into the process.
-    std::shared_ptr<void const> parent;          //!< Kept alive (the runtime or builder that makes the engine).
+    std::string temporaryFolder; //!< Where streamed weights are, when they are not in memory; empty: the system's.
+    std::shared_ptr<void const> parent; //!< Kept alive (the runtime or builder that makes the engine).
 };
 
 //! Immutable after creation but for its log and weights; calls may come from several threads at once. Calls that take
@@ -93,6 +95,10 @@ class Engine : public std::enable_shared_from_this<Engine>
     //! The most over all profiles.
     Result<int64_t> deviceMemorySize() const;
     int64_t weightBytes() const noexcept;
+    //! Null: all weights stay in memory. Its budget may change at any time; `setWeightBudget` does so.
+    WeightBudget const* weightBudget() const noexcept;
+    //! What stays of the weights from now on. What does not leaves at once, and comes back when a step reads it.
+    Result<Done> setWeightBudget(int64_t bytes);
     //! Those of the plan with the data that runs use now; what is lacking has none.
     std::vector<PlanWeight> weights() const;
     //! Other data in the same forms, by the plan's places. Runs under way end with what they began with, later ones of

@@ -6,6 +6,7 @@
 #include "runtime/loaded_program.h"
 #include "runtime/lru_cache.h"
 #include "runtime/prepared_run.h"
+#include "runtime/weight_budget.h"
 
 #include <mutex>
 #include <optional>
@@ -136,7 +137,8 @@ struct EngineState
 
     //! Around calls of kernels that hold the user's objects. Such an object may ask for a context of this very engine.
     mutable std::recursive_mutex attachMutex;
-    std::mutex refitMutex; //!< Around the making of another loaded program.
+    std::mutex refitMutex;                      //!< Around the making of another loaded program.
+    std::unique_ptr<WeightBudget> weightBudget; //!< Null: weights are not streamed.
     //! What is prepared for shapes, over all contexts, profiles and thread counts.
     mutable LruCache<PreparedRun> runs{options.preparedBytes / 2};
     mutable LruCache<PreparedTail> tails{options.preparedBytes / 2};

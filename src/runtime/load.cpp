@@ -40,6 +40,9 @@ class Loader
         findMoving();
         TENON_TRY(checkPlugins(mPlan, mEngine.options.plugins));
         TENON_TRY(checkCode());
+        Device const& device = mEngine.device();
+        if (mPlan.streamsWeights && device.usesHostMemory() && device.runsHostCode())
+            mEngine.weightBudget = std::make_unique<WeightBudget>(mEngine);
         mEngine.setLoaded(TENON_TRY(loadProgram(mEngine, mPlan.weights, nullptr)));
         return Done{};
     }
@@ -301,7 +304,7 @@ class Loader
     {
         std::string names;
         for (PlanCode const& code : mPlan.code)
-            if (code.form == CodeForm::kHostObject)
+            if (isForHost(code.form))
                 names += (names.empty() ? "" : ", ") + code.name;
         if (names.empty() || mEngine.options.allowsHostCode)
             return Done{};

@@ -4,6 +4,7 @@
 #include "base/step_role.h"
 #include "plan/lookup.h"
 #include "runtime/engine_state.h"
+#include "runtime/streamed_kernel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -75,8 +76,12 @@ class ProgramLoader
                 weight.data = weight.owner.get();
                 mMade.lacking.push_back(&weight - mMade.weights.data());
             }
+        TENON_TRY(pageWeights());
         TENON_TRY(loadWeights());
         TENON_TRY(loadKernels());
+        for (size_t i = 0; i < mMade.pages.size(); ++i)
+            if (mMade.pages[i] != nullptr) // Kernels may have looked at it.
+                mMade.pages[i]->drop(mMade.weights[i].data, mMade.weights[i].bytes);
         return std::shared_ptr<LoadedProgram const>{std::make_shared<LoadedProgram>(std::move(mMade))};
     }
 
@@ -91,6 +96,51 @@ class ProgramLoader
                     && mProgram.tensors[asSize(input)].place == Place::kDevice)
                     named[asSize(place(input).index)] = true;
         return named;
+    }
+
+    //! Streamed weights lie where the plan does, or, where a refit or a planner made them, in pages of their own.
+    Result<Done> pageWeights()
+    {
+        if (mEngine.weightBudget == nullptr)
+            return Done{};
+        mMade.pages.resize(mMade.weights.size());
+        for (size_t i = 0; i < mMade.weights.size(); ++i)
+        {
+            PlanWeight& weight = mMade.weights[i];
+            if (!mEngine.weightBudget->isStreamable(i))
+                continue;
+            if (mPlan.pages != nullptr && mPlan.pages->holds(weight.data))
+                mMade.pages[i] = mPlan.pages;
+            else if (mBefore != nullptr && mBefore->weights[i].data == weight.data)
+                mMade.pages[i] = mBefore->pages[i];
+            else
+            {
+                ByteView const given{static_cast<uint8_t const*>(weight.data), weight.bytes};
+                auto const pages = TENON_TRY(pagedCopy(given, mEngine.options.temporaryFolder));
+                weight.data = pages->bytes().data();
+                weight.owner = mMade.pages[i] = pages;
+            }
+        }
+        return Done{};
+    }
+
+    //! Null: all that the step reads stays.
+    std::shared_ptr<StreamedWeights const> streamedBy(PlanStep const& step) const
+    {
+        std::vector<StreamedWeights::Part> parts;
+        for (int32_t const input : step.inputs)
+        {
+            if (input < 0 || place(input).kind != PlanTensorKind::kWeight || mEngine.weightBudget == nullptr)
+                continue;
+            size_t const index = asSize(place(input).index);
+            PlanWeight const& weight = mMade.weights[index];
+            if (mEngine.weightBudget->isStreamable(index))
+                parts.push_back({index, mMade.pages[index], weight.data, weight.bytes});
+        }
+        if (parts.empty())
+            return nullptr;
+        return std::make_shared<StreamedWeights>(
+            *mEngine.weightBudget, std::move(parts), mEngine.options.temporaryFolder, mMemory);
     }
 
     //! Where they lie when kernels can read that, else in one piece of the device's memory.
@@ -145,14 +195,18 @@ class ProgramLoader
                 source.fields = mPlan.graph.nodes[asSize(step.graphNode)].fields;
             source.plugins = mEngine.options.plugins;
             source.place = step.place;
-            source.memory = mMemory;
+            std::shared_ptr<StreamedWeights const> const weights = streamedBy(step);
+            source.memory = weights != nullptr ? weights : mMemory;
             source.code = step.code < 0 ? nullptr : &mCode[asSize(step.code)];
             for (int32_t const input : step.inputs)
                 source.weights.push_back(weightArg(input, registers));
             auto kernel = mEngine.device().load(source);
             if (!kernel)
                 return std::move(kernel).error().in("[layer '" + step.name + "']");
-            mMade.kernels.push_back(*std::move(kernel));
+            if (weights != nullptr)
+                mMade.kernels.push_back(streamed(*std::move(kernel), weights));
+            else
+                mMade.kernels.push_back(*std::move(kernel));
         }
         return Done{};
     }

@@ -138,10 +138,10 @@ TEST_F(PlanCodeTest, codeSaysWhatItIsAndWhatItIsFor)
     ASSERT_FALSE(aimless);
     EXPECT_NE(aimless.error().message.find("plugin 'B'"), std::string::npos) << aimless.error().message;
     plan->code[1].target = "sm_90";
-    plan->code[1].form = static_cast<CodeForm>(3);
+    plan->code[1].form = static_cast<CodeForm>(4);
     auto const formless = writePlan(*plan);
     ASSERT_FALSE(formless);
-    EXPECT_NE(formless.error().message.find("unknown form 3"), std::string::npos) << formless.error().message;
+    EXPECT_NE(formless.error().message.find("unknown form 4"), std::string::npos) << formless.error().message;
 }
 
 } // namespace tenon::test

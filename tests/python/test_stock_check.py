@@ -68,9 +68,9 @@ def fill_ids(number: int, array: np.ndarray) -> None:
         array[...] = np.arange(array.shape[0])[:, None] < 2
 
 
-def fill_lengths(number: int, array: np.ndarray) -> None:
+def fill_places(number: int, array: np.ndarray) -> None:
     if number == 1:
-        array[...] = 1 + np.arange(array.size) % 3
+        array[...] = np.arange(array.size).reshape(array.shape) % 3
 
 
 def fill_pillars(number: int, array: np.ndarray) -> None:
@@ -130,9 +130,9 @@ CASES: list[Case] = [
     (
         "CustomQKVToContextPluginDynamic",
         "1",
-        {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 1},
-        [((3, 1, 12, 1, 1), (3, 2, 12, 1, 1), (3, 3, 12, 1, 1)), ((1,), (2,), (3,))],
-        fill_lengths,
+        {"type_id": 0, "hidden_size": 4, "num_heads": 2, "has_mask": 0},
+        [((3, 1, 12, 1, 1), (3, 2, 12, 1, 1), (3, 3, 12, 1, 1))],
+        None,
     ),
     ("FlattenConcat_TRT", "1", {"axis": 1, "ignoreBatch": 0}, [batched(3, 4, 5), batched(1, 2, 3)], None),
     ("LReLU_TRT", "1", {"negSlope": 0.25}, [batched(3, 5)], None),
@@ -145,7 +145,7 @@ CASES: list[Case] = [
     ),
     ("Reorg_TRT", "12", {"stride": 2}, [batched(4, 4, 6)], None),
     ("ResizeNearest_TRT", "1", {"scale": 1.5}, [batched(3, 4, 5)], None),
-    ("ScatterND", "1", {}, [((4, 3, 2),) * 3, ((1, 2), (3, 2), (5, 2)), ((1, 2), (3, 2), (5, 2))], None),
+    ("ScatterND", "1", {}, [((4, 3, 2),) * 3, ((1, 2), (3, 2), (5, 2)), ((1, 2), (3, 2), (5, 2))], fill_places),
     (
         "BatchedNMSDynamic_TRT",
         "1",

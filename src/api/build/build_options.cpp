@@ -2,7 +2,6 @@
 #include "api/build/build_options.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace tenon::api
 {
@@ -33,14 +32,6 @@ constexpr TypeFlag kTypes[]{
     {BuilderFlag::kFP8, "kFP8", DType::kFP8},
     {BuilderFlag::kINT4, "kINT4", DType::kINT4},
     {BuilderFlag::kFP4, "kFP4", DType::kFP4},
-};
-
-//! Without them a build gives what nobody asked for: it fails.
-constexpr FlagNote kNotYet[]{
-    {BuilderFlag::kWEIGHT_STREAMING, "kWEIGHT_STREAMING",
-        "weight streaming is not implemented: all weights would stay in memory, and budgets could not be set"},
-    {BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE, "kDISTRIBUTIVE_INDEPENDENCE",
-        "independence is not implemented: the last bits of an entry of a batch could depend on the batch's size"},
 };
 
 //! Without them results are the same.
@@ -94,19 +85,6 @@ Result<Done> checkKind(BuilderConfig const& config)
     return Done{};
 }
 
-Result<Done> checkPluginLibraries(BuilderConfig const& config)
-{
-    for (std::string const& path : config.settings().pluginsToSerialize)
-    {
-        std::error_code problem;
-        if (!std::filesystem::exists(path, problem))
-            return badArgument("IBuilderConfig::setPluginsToSerialize: there is no library '{}'", path);
-        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
-            "IBuilderConfig::setPluginsToSerialize: storing library '{}' in the plan is not implemented", path);
-    }
-    return Done{};
-}
-
 //! Without kGPU_FALLBACK a layer for DLA must run there.
 Result<Done> checkDeviceTypes(Log const& log, BuilderConfig const& config)
 {
@@ -152,12 +130,8 @@ std::optional<DType> narrowType(BuilderConfig const& config, TypeSet fastTypes)
 Result<Done> checkOptions(Log const& log, BuilderConfig const& config, TypeSet fastTypes)
 {
     TENON_TRY(checkKind(config));
-    TENON_TRY(checkPluginLibraries(config));
     TENON_TRY(checkDeviceTypes(log, config));
     warnOfTypes(log, config, fastTypes);
-    for (FlagNote const& each : kNotYet)
-        if (config.has(each.flag))
-            return errorOf(ErrorCode::kUNSUPPORTED_STATE, "BuilderFlag::{}: {}", each.name, each.consequence);
     for (FlagNote const& each : kWithoutEffect)
         if (config.has(each.flag))
             log.warning(fmt::format("BuilderFlag::{}: {}", each.name, each.consequence));

@@ -7,10 +7,12 @@
 #include "api/build/calibration.h"
 #include "api/build/progress_adapter.h"
 #include "api/host_memory.h"
+#include "api/lowering/entries_apart.h"
 #include "api/lowering/precision.h"
 #include "api/lowering/quantize_graph.h"
 #include "api/plugins/plugin_registry.h"
 #include "api/run/cuda_engine.h"
+#include "api/run/plan_libraries.h"
 
 #include "base/cancellation.h"
 #include "base/knobs.h"
@@ -121,6 +123,15 @@ GraphRequest graphRequest(BuilderConfig const& config, Device* device, bool isTi
     if (limit != settings.poolLimits.end())
         request.maxWorkspace = static_cast<int64_t>(std::min<size_t>(limit->second, INT64_MAX));
     return request;
+}
+
+Result<Done> keepApart(DeviceChoice const& device, Graph& graph)
+{
+    if (!device.device->runsHostCode())
+        return badConfig("BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE: independence is not implemented on device '{}': the "
+                         "last bits of an entry of a batch could depend on the batch's size",
+            device.device->name());
+    return keepEntriesApart(graph);
 }
 
 //! An input or output that must be used as it lies is neither read nor written by a reorder (kDIRECT_IO).
@@ -293,6 +304,9 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
         return std::move(stream).error().in("profile stream");
     TENON_TRY(checkOptions(log, config, mDevice.target().rates.fastTypes));
     TENON_TRY(checkPrecisions(network, config));
+    std::vector<PlanCode> libraries;
+    for (std::string const& path : config.settings().pluginsToSerialize)
+        libraries.push_back(TENON_TRY(storedLibrary(path)));
     Target const target = mDevice.target();
     bool const isTimed = choosesByTime(mDevice, config);
     GraphRequest request = graphRequest(config, mDevice.device, isTimed);
@@ -307,6 +321,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     NetworkGraph written = TENON_TRY(network.toGraph(request));
     TENON_TRY(quantize(network, config, request, written));
     TENON_TRY(narrow(network, config, written));
+    if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE))
+        TENON_TRY(keepApart(mDevice, written.graph));
     PlanOptions planning;
     if (replaceable)
         planning.source = TENON_TRY(takeSource(written));
@@ -353,6 +369,11 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     if (config.has(BuilderFlag::kSTRIP_PLAN))
         stripWeights(plan);
     plan.debugsUnfused = network.debugsUnfused();
+    plan.code.insert(plan.code.end(), libraries.begin(), libraries.end());
+    plan.streamsWeights = config.has(BuilderFlag::kWEIGHT_STREAMING);
+    if (plan.streamsWeights && !mDevice.device->usesHostMemory())
+        log.warning("BuilderFlag::kWEIGHT_STREAMING: weights are streamed on the CPU alone in this release; on this "
+                    "device all of them stay in memory");
     if (config.settings().profilingVerbosity == ProfilingVerbosity::kDETAILED)
         plan.notes = network.notes();
     if (!progress.stepComplete(kBuildPhase, 2))

@@ -124,6 +124,13 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     Plan plan = TENON_TRY(makePlan(graph, backend, target, std::move(planning)));
     plan.notes = stored.notes;
     plan.debugsUnfused = stored.debugsUnfused;
+    plan.streamsWeights = stored.streamsWeights;
+    for (PlanCode code : stored.code)
+        if (code.form == CodeForm::kPluginLibrary) // What kernels run is compiled anew.
+        {
+            code.owner = code.owner != nullptr ? code.owner : stored.blob;
+            plan.code.push_back(std::move(code));
+        }
     for (PlanDecision const& decision : plan.decisions)
         log.verbose(fmt::format("[layer '{}'] {}: {}", decision.layer, decision.kind, decision.text));
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;

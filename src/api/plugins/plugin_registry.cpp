@@ -82,6 +82,12 @@ Result<Done> PluginRegistry::setParent(IPluginRegistry const* parent)
     return mPlugins->setParent(std::move(next));
 }
 
+Result<Done> PluginRegistry::loadFrom(std::string const& path)
+{
+    static_cast<void>(TENON_TRY(mPlugins->load(path, loggerFinder())));
+    return Done{};
+}
+
 Log PluginRegistry::log() const noexcept
 {
     return Log{&globalLogger(), mRecorder.get()};

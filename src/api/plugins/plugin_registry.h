@@ -53,6 +53,9 @@ class PluginRegistry final : public nvinfer1::IPluginRegistry
     //! one may ask for them. Of other libraries' registries nothing is known but their calls: these are refused.
     Result<Done> setParent(nvinfer1::IPluginRegistry const* parent);
 
+    //! As loadLibrary(); the error is the caller's.
+    Result<Done> loadFrom(std::string const& path);
+
     bool registerCreator(nvinfer1::IPluginCreator& creator, char const* const pluginNamespace) noexcept override;
     nvinfer1::IPluginCreator* const* getPluginCreatorList(int32_t* const numCreators) const noexcept override;
     nvinfer1::IPluginCreator* getPluginCreator(char const* const pluginName, char const* const pluginVersion,

@@ -11,17 +11,45 @@
 #include "api/tensor_formats.h"
 #include "base/trace.h"
 #include "layers/kv_cache_update.h"
+#include "plan/format.h"
 #include "plan/lookup.h"
+#include "plan/paged_memory.h"
 
 namespace tenon::api
 {
 
 using namespace nvinfer1;
 
+namespace
+{
+struct StoredPlan
+{
+    std::shared_ptr<Plan> plan;
+    std::shared_ptr<void const> owner;
+    ByteView blob;
+};
+
+//! Weights that are streamed leave the memory that the caller has them in.
+Result<StoredPlan> readStored(LoadRequest const& request)
+{
+    bool const streams =
+        (planFlags(request.blob) & kPlanStreamsWeights) != 0 && request.device.device->usesHostMemory();
+    if (!streams)
+        return StoredPlan{
+            std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner))), request.owner, request.blob};
+    std::shared_ptr<PagedMemory> const pages =
+        request.pages != nullptr ? request.pages : TENON_TRY(pagedCopy(request.blob, request.temporaryFolder));
+    return StoredPlan{std::make_shared<Plan>(TENON_TRY(readPlan(pages))), pages, pages->bytes()};
+}
+} // namespace
+
 Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
 {
     TraceScope const traced{"load", "Loading Engine"};
-    auto plan = std::make_shared<Plan>(TENON_TRY(readPlan(request.blob, request.owner)));
+    StoredPlan const stored = TENON_TRY(readStored(request));
+    std::shared_ptr<Plan> plan = stored.plan;
+    if (request.openLibraries)
+        TENON_TRY(request.openLibraries(*plan));
     bool const isMade = programFor(*plan, request.device.device->name()) != nullptr;
     if (!isMade)
         plan = std::make_shared<Plan>(
@@ -34,9 +62,10 @@ Result<ICudaEngine*> deserializeEngine(LoadRequest const& request)
     options.plugins = request.plugins;
     options.allowsHostCode = request.allowsHostCode;
     options.parent = request.parent;
+    options.temporaryFolder = request.temporaryFolder;
     std::shared_ptr<Engine> engine = TENON_TRY(Engine::create(plan, std::move(options)));
     return makeHandle<ICudaEngine, CudaEngine>(
-        std::move(engine), request.device, request.reporting, request.owner, isMade ? request.blob : ByteView{});
+        std::move(engine), request.device, request.reporting, stored.owner, isMade ? stored.blob : ByteView{});
 }
 
 CudaEngine::CudaEngine(std::shared_ptr<Engine> engine, DeviceChoice device, Reporting const& parent,
@@ -426,11 +455,6 @@ std::string CudaEngine::profiledName(int32_t step) const
     return getProfilingVerbosity() == ProfilingVerbosity::kNONE
         ? std::to_string(step)
         : mEngine->program().steps.at(static_cast<size_t>(step)).name;
-}
-
-int64_t CudaEngine::getStreamableWeightsSize() const noexcept
-{
-    return 0;
 }
 
 int64_t CudaEngine::getEngineStat(EngineStat stat) const noexcept

@@ -10,7 +10,10 @@
 #include "runtime/engine.h"
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <map>
+#include <mutex>
 
 namespace tenon::api
 {
@@ -115,7 +118,14 @@ class CudaEngine final : public missing::CudaEngine,
     nvinfer1::HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override;
     int32_t getNbAuxStreams() const noexcept override;
     bool isDebugTensor(char const* name) const noexcept override;
+    bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept override;
+    int64_t getWeightStreamingBudget() const noexcept override;
+    int64_t getMinimumWeightStreamingBudget() const noexcept override;
     int64_t getStreamableWeightsSize() const noexcept override;
+    bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
+    int64_t getWeightStreamingBudgetV2() const noexcept override;
+    int64_t getWeightStreamingAutomaticBudget() const noexcept override;
+    int64_t getWeightStreamingScratchMemorySize() const noexcept override;
     int64_t getEngineStat(nvinfer1::EngineStat stat) const noexcept override;
     char const* getAliasedInputTensor(char const* tensorName) const noexcept override;
 
@@ -148,6 +158,14 @@ class CudaEngine final : public missing::CudaEngine,
   private:
     nvinfer1::IHostMemory* serializeStripped() const noexcept;
     nvinfer1::IExecutionContext* createContext(Strategy strategy, std::shared_ptr<RuntimeConfig> config);
+    //! The calls of both generations do not mix (rule V1).
+    enum class BudgetCalls : uint8_t
+    {
+        kNone,
+        kV1,
+        kV2,
+    };
+    Result<Done> setBudget(BudgetCalls calls, int64_t bytes);
     //! Rule P1: queries answer for names that they do not know, too. What is wrong is reported, and -1 the answer.
     int32_t find(char const* call, char const* tensorName) const noexcept;
     //! The same for queries of a profile.
@@ -167,6 +185,8 @@ class CudaEngine final : public missing::CudaEngine,
     std::shared_ptr<void const> mBlobOwner;
     ByteView mBlob;
     DebugTensors mDebugTensors;
+    std::mutex mBudgetMutex;
+    std::atomic<BudgetCalls> mBudgetCalls{BudgetCalls::kNone};
     std::vector<std::string> mBindingNames; //!< By 8.x index, with the suffix of their profile.
     //! By 8.x index: kMIN, kOPT and kMAX of values that were given as 32 bits.
     std::map<int32_t, std::array<std::vector<int32_t>, 3>> mNarrowValues;
@@ -184,6 +204,10 @@ struct LoadRequest
     PluginSource const* plugins{nullptr};
     std::shared_ptr<void const> parent;
     bool allowsHostCode{false};
+    std::string temporaryFolder{};
+    //! Asked before the plan's plugins are; null: it carries no libraries.
+    std::function<Result<Done>(Plan const& plan)> openLibraries{};
+    std::shared_ptr<PagedMemory> pages{}; //!< What the blob stands in already; null: memory that stays.
 };
 
 //! A new public engine over the plan in the blob.

@@ -6,6 +6,7 @@
 #include "api/plugins/plugin_registry.h"
 #include "base/explanation.h"
 #include "plan/format.h"
+#include "plan/paged_memory.h"
 #include "plan/plan_memory.h"
 
 #include <algorithm>
@@ -69,10 +70,15 @@ Runtime::Runtime(ILogger& logger, DeviceChoice device)
     mReporting.log().info(describe(mDevice));
 }
 
-Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner)
+Result<ICudaEngine*> Runtime::load(ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages)
 {
     return deserializeEngine(LoadRequest{blob, std::move(owner), mReporting, mDevice, mAllocator, mMaxThreads,
-        &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed});
+        &mPlugins.plugins(), shared_from_this(), mHostCodeAllowed, mTemporaryDirectory.value_or(""),
+        [&](Plan const& plan) {
+            return mLibraries.load(
+                plan, mHostCodeAllowed, {mTempfileFlags, mTemporaryDirectory.value_or("")}, mPlugins);
+        },
+        std::move(pages)});
 }
 
 ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
@@ -80,8 +86,10 @@ ICudaEngine* Runtime::deserializeFile(char const* path) noexcept
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (path == nullptr)
             return badArgument("the path is null");
-        PlanFile file = TENON_TRY(readPlanFile(path));
-        return load(file.bytes, std::move(file.owner));
+        std::string const folder = mTemporaryDirectory.value_or("");
+        bool const mayStream = mDevice.device->usesHostMemory();
+        PlanFile file = TENON_TRY(readPlanFile(path, mayStream ? &folder : nullptr));
+        return load(file.bytes, std::move(file.owner), std::move(file.pages));
     });
 }
 
@@ -101,7 +109,10 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, size_t size) noexc
     return fenced(mReporting.log(), "IRuntime::deserializeCudaEngine", Made{nullptr}, [&]() -> Result<Made> {
         if (blob == nullptr || size == 0)
             return badArgument("{} bytes at {} are no plan", size, blob);
-        auto const copy = copyPlan({static_cast<uint8_t const*>(blob), size}); // The user may free it (rule O2).
+        ByteView const given{static_cast<uint8_t const*>(blob), size};
+        if ((planFlags(given) & kPlanStreamsWeights) != 0 && mDevice.device->usesHostMemory())
+            return load(given, nullptr);   // What streams weights copies it.
+        auto const copy = copyPlan(given); // The user may free it (rule O2).
         if (copy == nullptr)
             return errorOf(ErrorCode::kFAILED_ALLOCATION, "no memory for the {} bytes of the plan", size);
         return load(copy->bytes(), copy);

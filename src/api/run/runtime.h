@@ -6,6 +6,7 @@
 #include "api/plugins/plugin_registry.h"
 #include "api/reporting.h"
 #include "api/run/cuda_engine.h"
+#include "api/run/plan_libraries.h"
 #include "backend/device_choice.h"
 
 #include <atomic>
@@ -59,10 +60,12 @@ class Runtime final : public missing::Runtime,
     }
 
   private:
-    Result<nvinfer1::ICudaEngine*> load(ByteView blob, std::shared_ptr<void const> owner);
+    Result<nvinfer1::ICudaEngine*> load(
+        ByteView blob, std::shared_ptr<void const> owner, std::shared_ptr<PagedMemory> pages = nullptr);
 
     Reporting mReporting;
     PluginRegistry mPlugins{&globalRegistry()};
+    PlanLibraries mLibraries;
     DeviceChoice mDevice;
     // Other threads load meanwhile.
     std::atomic<nvinfer1::IGpuAllocator*> mAllocator{nullptr};

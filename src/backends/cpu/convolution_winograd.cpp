@@ -209,15 +209,16 @@ WinogradPlan planWinograd(Convolution const& layer, Geometry const& g, int32_t t
     bool const isPlain = w.strideY == 1 && w.strideX == 1 && w.dilationY == 1 && w.dilationX == 1;
     if (!isThree || !isPlain || layer.nbGroups != 1 || g.channels < kLeastChannels || g.maps < kLeastChannels)
         return {};
+    int64_t const images = layer.isByImage ? 1 : g.images;
     int64_t const lanes = std::max(threads, 1);
     WinogradPlan best;
     constexpr double kTaps{9.0};
     constexpr double kTransforms{0.9}; // They take a tenth.
-    auto const pixels = static_cast<double>(g.images * w.outHeight * w.outWidth);
+    auto const pixels = static_cast<double>(images * w.outHeight * w.outWidth);
     double least = kTransforms * kTaps * (pixels / static_cast<double>(lanes) + kPerWeight);
     for (int64_t const side : {kSmallSide, kLargeSide})
     {
-        int64_t const tiles = g.images * tilesOf(w.outHeight, side) * tilesOf(w.outWidth, side);
+        int64_t const tiles = images * tilesOf(w.outHeight, side) * tilesOf(w.outWidth, side);
         if (tiles < kLeastRows || tileParts(side) * g.channels * g.maps > kMaxWeights)
             continue;
         for (bool const isApart : {true, false})

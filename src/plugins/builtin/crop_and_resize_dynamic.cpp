@@ -1,5 +1,6 @@
 // CropAndResize and CropAndResizeDynamic: regions of a feature map, given by normalized corners [y1, x1, y2, x2], each
-// resized to one size with bilinear interpolation such that corners fall on corners; 0 where a point is outside the map.
+// resized to one size with bilinear interpolation such that corners fall on corners; 0 where a point is outside the
+// map.
 #include "plugins/builtin/stock_table.h"
 
 #include <algorithm>

@@ -1,0 +1,13 @@
+// What keeps the entries of a batch apart (BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE).
+#pragma once
+
+#include "ir/graph.h"
+
+namespace tenon::api
+{
+
+//! Has each layer compute an entry as if it were alone, to the last bit. Kernels do so by themselves, except where the
+//! number of entries decides between ways of computing that round differently. An error for what cannot promise it.
+Result<Done> keepEntriesApart(Graph& graph);
+
+} // namespace tenon::api
