@@ -1,4 +1,4 @@
-// narrowTypes: one walk in the order of the graph, a patch per layer; casts there and back are taken out by merge-casts.
+// narrowTypes: one walk in the order of the graph, a patch per layer; merge-casts takes out casts there and back.
 #include "passes/narrow_types.h"
 
 #include "base/cancellation.h"

@@ -15,9 +15,9 @@ struct NarrowRequest
     std::function<bool(Node const&)> spares;
 };
 
-//! Convolutions and products of float32 read and write the type, and so do layers behind them that stay within its range.
-//! Casts stand where the two types meet; types of the graph's inputs and outputs stay. Answers with the number of
-//! layers.
+//! Convolutions and products of float32 read and write the type, and so do layers behind them that stay within its
+//! range. Casts stand where the two types meet; types of the graph's inputs and outputs stay. Answers with the number
+//! of layers.
 size_t narrowTypes(Graph& graph, NarrowRequest const& request);
 
 } // namespace tenon
