@@ -36,6 +36,19 @@ extern "C"
     //! A network as it stands, before any optimization. \param network an nvinfer1::INetworkDefinition.
     TENON_CALL TenonText tenonInspectNetwork(void const* network, TenonText* problem) TENON_NOEXCEPT;
 
+    //! The steps of a plan as an ONNX model, for viewers and editors of graphs: nodes of the domain "tenon", whose
+    //! kinds are those of Tenon's layers, named after the layers of the user's that they came from ("origins"). It is
+    //! there to be looked at: nobody else has these operators.
+    //! \param hasWeights not 0: weights are initializers with their values, row-major; else texts of the nodes.
+    //! \param size receives how many bytes are returned.
+    //! \return the bytes; give them back with tenonFree(). Null with `problem`.
+    TENON_CALL TenonText tenonConvertPlan(
+        void const* blob, size_t blobSize, int32_t hasWeights, size_t* size, TenonText* problem) TENON_NOEXCEPT;
+
+    //! The same of a plan in a file.
+    TENON_CALL TenonText tenonConvertFile(
+        char const* path, int32_t hasWeights, size_t* size, TenonText* problem) TENON_NOEXCEPT;
+
     //! The creators of plugins that the registry of the process has:
     //!   [{"name", "version", "namespace", "generation": "V2" for all of that family, "V3", or "decorated",
     //!     "library": path or "", "fields": [{"name", "type", "length"}]}]

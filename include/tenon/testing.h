@@ -78,6 +78,9 @@ extern "C"
         int32_t (*fork)(void);    //!< In place of fork(); may be null.
         void (*onFinding)(void* user, TenonFinding const* finding); //!< Called for each, before the end; may be null.
         void* findingUser;
+        //! Called before each group of checks, `done` of `groups` being over; may be null.
+        void (*onGroup)(void* user, char const* group, int32_t done, int32_t groups);
+        void* groupUser;
     } TenonCheckOptions;
 
     //! Checks a plugin. Without isolation a plugin that crashes takes the process with it.
@@ -158,6 +161,8 @@ struct Options
     int32_t seconds{60};
     std::string nameSpace; //!< The creator is registered under; empty: the one that it says itself.
     nvinfer1::IPluginCreatorInterface* creator{nullptr}; //!< For objects: what reads them again.
+    //! Called before each group of checks, `done` of `groups` being over.
+    std::function<void(char const* group, int32_t done, int32_t groups)> onGroup;
 };
 
 struct Finding
@@ -277,6 +282,15 @@ inline int32_t callReference(
         [&] { return reference(Tensors(inputs, inputs + nbInputs), Tensors(outputs, outputs + nbOutputs)); });
 }
 
+inline void callOnGroup(void* user, char const* group, int32_t done, int32_t groups)
+{
+    auto const& tell = *static_cast<std::function<void(char const*, int32_t, int32_t)> const*>(user);
+    answered([&] {
+        tell(group, done, groups);
+        return true;
+    });
+}
+
 inline Report run(TenonCheckSubject subject, Options const& given)
 {
     std::vector<TenonCheckInput> inputs;
@@ -304,6 +318,8 @@ inline Report run(TenonCheckSubject subject, Options const& given)
     options.seconds = given.seconds;
     options.onFinding = &keepFinding;
     options.findingUser = &findings;
+    options.onGroup = given.onGroup ? &callOnGroup : nullptr;
+    options.groupUser = const_cast<void*>(static_cast<void const*>(&given.onGroup));
     subject.nameSpace = given.nameSpace.empty() ? nullptr : given.nameSpace.c_str();
     TenonText problem = nullptr;
     TenonText const json = tenonCheckPlugin(&subject, &options, &problem);

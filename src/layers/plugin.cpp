@@ -36,6 +36,12 @@ Result<Done> checkExtents(Inputs const& in, plugins::Identity const& identity, s
         }
     return Done{};
 }
+
+Error withoutObject(CustomLayer const& layer, Inputs const& in)
+{
+    return errorOf(ErrorCode::kINTERNAL_ERROR, "[layer '{}'] plugin {} stands without its object", in.layerName(),
+        layer.identity().show());
+}
 } // namespace
 
 std::vector<DType> CustomLayer::toldTypes(Inputs const& in) const
@@ -49,8 +55,7 @@ std::vector<DType> CustomLayer::toldTypes(Inputs const& in) const
 Result<plugins::OutputShapes> CustomLayer::outputShapes(Inputs const& in) const
 {
     if (live == nullptr)
-        return errorOf(ErrorCode::kINTERNAL_ERROR, "[layer '{}'] plugin {} stands without its object", in.layerName(),
-            identity().show());
+        return withoutObject(*this, in);
     int32_t const data = dataInputs(in.size());
     std::vector<Shape> shapes;
     std::vector<Shape> values;
@@ -73,10 +78,12 @@ Result<std::vector<TensorType>> CustomLayer::infer(Inputs const& in) const
             .that(shapeInputs >= 0 && dataInputs(in.size()) >= 0, "has {} shape inputs of {}", shapeInputs, in.size())
             .count(in.size())
             .done());
-    plugins::OutputShapes found = TENON_TRY(outputShapes(in));
-    auto types = live->outputTypes(toldTypes(in));
+    if (live == nullptr)
+        return withoutObject(*this, in);
+    auto types = live->outputTypes(toldTypes(in)); // Before shapes: objects keep what they learn of types.
     if (!types)
         return std::move(types).error().in(fmt::format("[layer '{}']", in.layerName()));
+    plugins::OutputShapes found = TENON_TRY(outputShapes(in));
     auto const data = static_cast<size_t>(dataInputs(in.size()));
     std::vector<TensorType> outputs;
     for (size_t i = 0; i < found.shapes.size() && i < types->size(); ++i)

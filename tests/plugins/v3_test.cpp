@@ -70,6 +70,7 @@ TEST_F(V3, L11_L10_shapeInputsGiveShapesAndAreNoInputs)
     std::unique_ptr<ICudaEngine> const engine = buildEngine();
     ASSERT_NE(engine, nullptr);
     EXPECT_GT(Journal::get().count("getOutputShapes"), 0);
+    EXPECT_LT(Journal::get().first("getOutputDataTypes"), Journal::get().first("getOutputShapes"));
     for (Entry const& each : Journal::get().all())
     {
         if (each.call == "getOutputShapes")

@@ -240,6 +240,21 @@ def plugin(model: Model, folder: pathlib.Path) -> list[Words]:
     ]
 
 
+def converted(model: Model, folder: pathlib.Path) -> list[Words]:
+    """What `tenon convert` writes, read, and read and written again by onnx-graphsurgeon."""
+    ranges = [
+        ":".join(text.split(":")[1].strip("[]").replace(",", "x") for text in texts)
+        for texts in zip(*(model.shapes(i) for i in range(3)), strict=True)
+    ]
+    shapes = [word for name, text in zip(model.inputs, ranges, strict=True) for word in ("--shapes", f"{name}={text}")]
+    return [
+        ["tenon", "convert", str(model.path), "-o", "shown.onnx", "--weights", *(shapes if model.profile else [])],
+        ["inspect", "model", "shown.onnx", "--show", "layers", "attrs", "weights"],
+        ["surgeon", "sanitize", "shown.onnx", "-o", "again.onnx", "--cleanup", "--toposort", "--no-shape-inference"],
+        ["inspect", "model", "again.onnx", "--show", "layers"],
+    ]
+
+
 def reference(model: Model) -> Words:
     return [
         "run",
@@ -336,6 +351,7 @@ ROWS = [
     Row("surgeon prune, inspect sparsity", sparse, ("PASSED",)),
     Row("surgeon weight-strip and weight-reconstruct", weight_strip),
     Row("check lint", lambda model, folder: [["check", "lint", str(model.path), *model.loading]], (), few),
+    Row("tenon convert, inspect and sanitize what it writes", converted, ("Domain: tenon",)),
     Row("plugin list, match, replace", plugin, (), few),
     Row("debug build", debug_build, (), few),
     Row("debug precision", debug_precision, (), few),

@@ -49,12 +49,13 @@ void ProgressBar::clearLine() noexcept
         ssize_t const written = ::write(STDERR_FILENO, kClear.data(), kClear.size());
 }
 
-void ProgressBar::advance(std::string const& label, double share)
+void ProgressBar::advance(std::string const& label, double share, Count count)
 {
     bool const isSeen = mShare > 0.0 && static_cast<int>(share * 1000) == static_cast<int>(mShare * 1000);
     bool const isNew = label != mLabel || !isSeen;
     mShare = std::max(mShare, std::min(share, 1.0));
     mLabel = label;
+    mCount = count;
     // Work of many short steps is not slowed by its bar; one that a message took away comes back.
     if (mIsShown && (isNew || !gBarStands))
         draw();
@@ -66,7 +67,10 @@ void ProgressBar::draw()
     std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - mStart;
     std::string const bar(static_cast<size_t>(mShare * kWidth), '#');
     gBarStands = true;
-    std::fprintf(stderr, "\r\033[K%-20s [%-30s] %3.0f%%", mLabel.c_str(), bar.c_str(), mShare * 100);
+    std::string label = mLabel;
+    if (mCount.of > 0)
+        label += " " + std::to_string(mCount.done) + "/" + std::to_string(mCount.of);
+    std::fprintf(stderr, "\r\033[K%-28s [%-30s] %3.0f%%", label.c_str(), bar.c_str(), mShare * 100);
     if (mShare > 0.0)
         std::fprintf(stderr, "  about %.1f s left", spent.count() * (1.0 - mShare) / mShare);
 }
@@ -78,7 +82,14 @@ BuildProgress::BuildProgress(bool isWanted)
 
 void BuildProgress::phaseStart(char const* phase, char const*, int32_t steps) noexcept
 {
-    mSteps[phase] = std::max(steps, 1);
+    constexpr char const* kBefore{"Reading the model"};
+    auto const secondsSince = [](Clock::time_point start) {
+        return std::chrono::duration<double>(Clock::now() - start).count();
+    };
+    if (mSeconds.empty())
+        mSeconds.emplace_back(kBefore, secondsSince(mStart));
+    mPhases[phase] = {std::max(steps, 1), Clock::now(), mSeconds.size()};
+    mSeconds.emplace_back(phase, 0.0);
     for (Part const& part : kParts)
         if (part.phase == phase)
             mBar.advance(phase, part.from);
@@ -88,14 +99,22 @@ bool BuildProgress::stepComplete(char const* phase, int32_t step) noexcept
 {
     for (Part const& part : kParts)
         if (part.phase == phase)
-            mBar.advance(phase, part.from + (part.to - part.from) * std::min(1.0, (step + 1.0) / mSteps[phase]));
+        {
+            Count const count{std::min(step + 1, mPhases[phase].steps), mPhases[phase].steps};
+            double const done = static_cast<double>(count.done) / static_cast<double>(count.of);
+            mBar.advance(phase, part.from + (part.to - part.from) * done, count);
+        }
     return !gInterrupted;
 }
 
 void BuildProgress::phaseFinish(char const* phase) noexcept
 {
-    mSteps.erase(phase);
-    if (mSteps.empty()) // The outermost phase.
+    if (auto const found = mPhases.find(phase); found != mPhases.end())
+    {
+        mSeconds[found->second.row].second = std::chrono::duration<double>(Clock::now() - found->second.start).count();
+        mPhases.erase(found);
+    }
+    if (mPhases.empty()) // The outermost phase.
         mBar.advance("Writing the plan", kBuilt);
 }
 

@@ -185,7 +185,7 @@ Json reportOf(Child& script, Json const& task, bool isQuiet)
     {
         if (!answer.contains("done"))
             return answer;
-        bar.advance("Comparing nodes", answer["done"].get<double>() / answer["of"].get<double>());
+        bar.advance("Comparing nodes", Count{answer["done"].get<int64_t>(), answer["of"].get<int64_t>()});
     }
 }
 

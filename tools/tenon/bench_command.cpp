@@ -110,19 +110,30 @@ std::vector<Lane> makeLanes(Session& session, Shapes const& shapes, int32_t coun
     return lanes;
 }
 
+//! Of how many runs, as the ones so far let expect.
+Count countOf(Lane const& lane, double share)
+{
+    auto const done = static_cast<int64_t>(lane.milliseconds.size());
+    return {done, done == 0 ? 0 : static_cast<int64_t>(static_cast<double>(done) / share)};
+}
+
 void measure(std::vector<Lane>& lanes, BenchOptions const& options, bool isQuiet)
 {
     ProgressBar bar{!isQuiet, "Warming up"};
-    inEach(lanes, [&](Lane& lane, bool, std::atomic<bool> const& hasFailed) {
+    inEach(lanes, [&](Lane& lane, bool isFirst, std::atomic<bool> const& hasFailed) {
         for (int32_t i = 0; i < options.warmup && !gInterrupted && !hasFailed; ++i)
+        {
             lane.run();
+            if (isFirst)
+                bar.advance("Warming up", 0.0, Count{i + 1, options.warmup});
+        }
     });
     auto const start = Clock::now();
     inEach(lanes, [&](Lane& lane, bool isFirst, std::atomic<bool> const& hasFailed) {
         for (double spent{0.0}; !gInterrupted && !hasFailed && (lane.milliseconds.empty() || spent < options.seconds);)
         {
             if (isFirst)
-                bar.advance("Measuring", spent / options.seconds);
+                bar.advance("Measuring runs", spent / options.seconds, countOf(lane, spent / options.seconds));
             lane.milliseconds.push_back(lane.timedRun());
             spent = std::chrono::duration<double>(Clock::now() - start).count();
         }

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "files.h"
 #include "interruption.h"
+#include "plan_text.h"
 #include "session.h"
 
 #include <cstdio>
@@ -18,7 +19,19 @@ struct BuildOptions
     std::string model;
     std::string output;
     std::vector<std::string> shapes;
+    bool report{false};
 };
+
+//! Where the time went, and what became of the model.
+void printReport(nvinfer1::IHostMemory const& plan, std::string const& path, BuildProgress const& progress)
+{
+    std::printf("phases:\n");
+    for (auto const& [phase, seconds] : progress.seconds())
+        std::printf("  %8.2f s  %s\n", seconds, phase.c_str());
+    TenonText problem{nullptr};
+    TenonText const text = tenonInspectPlan(plan.data(), plan.size(), &problem);
+    printPlan(parsed(text, problem), path, {false, false});
+}
 
 int build(BuildOptions const& options, Common const& common)
 {
@@ -28,6 +41,8 @@ int build(BuildOptions const& options, Common const& common)
     std::error_code none;
     if (std::filesystem::equivalent(output, model, none))
         throw std::invalid_argument("'" + output + "' is the model itself: the plan needs a file of its own");
+    if (options.report && isWrittenThrough(output))
+        throw std::invalid_argument("--report: the plan needs a file of its own, not a stream that the report goes to");
     Logger logger{common.severity()};
     auto const start = std::chrono::steady_clock::now();
     Shapes const shapes = parseShapes(options.shapes);
@@ -43,6 +58,8 @@ int build(BuildOptions const& options, Common const& common)
     if (!common.quiet)
         std::fprintf(isWrittenThrough(output) ? stderr : stdout, // The plan may have gone to standard output.
             "%s: %.1f MB in %.1f s\n", output.c_str(), static_cast<double>(plan->size()) / 1e6, spent.count());
+    if (options.report)
+        printReport(*plan, output, bar);
     return 0;
 }
 } // namespace
@@ -55,6 +72,8 @@ void addBuild(CLI::App& app, Common const& common, int& status)
     command->add_option("-o,--output", options->output, "Where the plan goes (MODEL.plan)");
     addShapes(*command, options->shapes,
         "Range of each input with extents known at run time: name=MIN:OPT:MAX, or name=SHAPE for one shape only");
+    command->add_flag("--report", options->report,
+        "Print where the time went, what became of the layers, how often which fusion or refusal happened, and why");
     command->footer(R"(Example:
   tenon build model.onnx -o model.plan --shapes input=1x3x224x224:8x3x224x224:32x3x224x224
 The plan runs at every shape from MIN to MAX and is optimized for OPT. On a terminal a bar shows the phase and an estimate

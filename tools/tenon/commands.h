@@ -33,6 +33,7 @@ void addBuild(CLI::App& app, Common const& common, int& status);
 void addRun(CLI::App& app, Common const& common, int& status);
 void addBench(CLI::App& app, Common const& common, int& status);
 void addInspect(CLI::App& app, Common const& common, int& status);
+void addConvert(CLI::App& app, Common const& common, int& status);
 void addVerify(CLI::App& app, Common const& common, int& status);
 void addServe(CLI::App& app, Common const& common, int& status);
 void addPlugin(CLI::App& app, Common const& common, int& status);

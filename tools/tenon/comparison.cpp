@@ -69,11 +69,11 @@ std::vector<double> measureInTurns(Session& session, std::vector<Compared>& peer
     constexpr int32_t kMinTurns{3};
     auto const turns =
         std::max(kMinTurns, static_cast<int32_t>(seconds / (kTurn * static_cast<double>(peers.size() + 1))));
-    ProgressBar bar{!isQuiet, "Comparing"};
+    ProgressBar bar{!isQuiet, "Comparing turns"};
     std::vector<double> own;
     for (int32_t turn = 0; turn < turns && !gInterrupted; ++turn)
     {
-        bar.advance("Comparing", static_cast<double>(turn) / turns);
+        bar.advance("Comparing turns", Count{turn, turns});
         std::vector<double> times;
         for (double spent{0.0}; times.empty() || spent < kTurn * 1000;)
         {

@@ -26,6 +26,7 @@ constexpr char const* kExamples = R"(Examples:
   tenon run model.plan --input input=picture.npy --outputs results
   tenon bench model.plan --shapes input=4x3x224x224 --threads 2
   tenon inspect model.plan          what became of the model, and why
+  tenon convert model.plan -o optimized.onnx    for Netron
   tenon verify model.plan           each step against the reference
   tenon serve model.plan --port 8000
   tenon plugin check libpad.so      a library of custom layers, without a network
@@ -154,11 +155,17 @@ int main(int argc, char** argv)
     addRun(app, common, status);
     addBench(app, common, status);
     addInspect(app, common, status);
+    addConvert(app, common, status);
     addVerify(app, common, status);
     addServe(app, common, status);
     addPlugin(app, common, status);
     addKnobs(app, status);
     addApi(app, status);
+    if (argc == 1)
+    {
+        std::printf("%s", app.help().c_str());
+        return kUsageStatus;
+    }
     int const result = guarded(app, argc, argv, status);
     bool const isWritten = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (!isWritten)

@@ -1,6 +1,7 @@
 // tenon plugin: check a plugin without a network, list creators, trace the calls that plugins get.
 #include "commands.h"
 #include "plugin_arguments.h"
+#include "progress_bar.h"
 #include "python.h"
 #include "session.h"
 #include "texts.h"
@@ -113,8 +114,16 @@ void printFindings(Json const& report, std::string const& shapes)
         std::printf("  nothing found\n");
 }
 
+//! Which of how many creators is checked.
+struct Turn
+{
+    size_t creator{0};
+    size_t creators{1};
+    bool isQuiet{false};
+};
+
 //! \return whether nothing was found.
-bool checkCreator(Json const& listed, CheckOptions const& options, Json& all)
+bool checkCreator(Json const& listed, CheckOptions const& options, Turn const& turn, Json& all)
 {
     auto const text = [&](char const* key) { return listed[key].get<std::string>(); };
     std::string const nameSpace = text("namespace");
@@ -132,7 +141,14 @@ bool checkCreator(Json const& listed, CheckOptions const& options, Json& all)
     wanted.isolated = !options.inProcess;
     wanted.empties = !options.withoutEmpties;
     wanted.nameSpace = nameSpace;
+    auto bar = std::make_unique<ProgressBar>(!turn.isQuiet, "Checking " + text("name"));
+    wanted.onGroup = [&](char const* group, int32_t done, int32_t groups) {
+        Count const count{
+            static_cast<int64_t>(turn.creator) * groups + done, static_cast<int64_t>(turn.creators) * groups};
+        bar->advance(text("name") + ": " + group, count);
+    };
     testing::Report const report = testing::check(*creator, wanted, fields.collection());
+    bar.reset();
     if (report.json().empty())
         throw std::runtime_error(report.message());
     all.push_back(Json::parse(report.json()));
@@ -167,7 +183,7 @@ Json creatorsOf(std::string const& library)
     return parsed(tenonInspectPlugins(&problem), problem);
 }
 
-int check(CheckOptions const& options)
+int check(CheckOptions const& options, bool isQuiet)
 {
     bool const isModule = options.library.ends_with(".py") || std::filesystem::is_directory(options.library)
         || !std::filesystem::exists(options.library);
@@ -179,10 +195,13 @@ int check(CheckOptions const& options)
         throw std::invalid_argument("name the stock plugin by --creator NAME; tenon plugin list stock lists them");
     Json reports = Json::array();
     bool isSound{true};
+    std::vector<Json> chosen;
     for (Json const& each : creatorsOf(isStock ? "" : options.library))
         if (wanted.fits(each["name"].get<std::string>(), each["version"].get<std::string>(),
                 each["namespace"].get<std::string>()))
-            isSound = checkCreator(each, options, reports) && isSound;
+            chosen.push_back(each);
+    for (size_t i = 0; i < chosen.size(); ++i)
+        isSound = checkCreator(chosen[i], options, {i, chosen.size(), isQuiet}, reports) && isSound;
     if (reports.empty())
         throw std::runtime_error("'" + options.library + "' has no creator '" + options.creator
             + "'; tenon plugin list " + options.library + " lists those it has");
@@ -253,7 +272,7 @@ of checks has a process of its own, so that a crash is a finding, too.)");
     command->callback([options, &common, &status] {
         Logger logger{common.severity()};
         std::signal(SIGINT, SIG_DFL); // A callback that hangs looks at no flag, and nothing is half written here.
-        status = check(*options);
+        status = check(*options, common.quiet);
     });
 }
 } // namespace

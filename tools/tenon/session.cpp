@@ -33,6 +33,14 @@ bool isOnnx(std::string const& path)
 
 namespace
 {
+//! The smallest shape of such dimensions.
+Dims withOnes(Dims dims)
+{
+    for (int32_t i = 0; i < dims.nbDims; ++i)
+        dims.d[i] = std::max<int64_t>(dims.d[i], 1);
+    return dims;
+}
+
 void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& network, nvinfer1::IBuilderConfig& config,
     Shapes const& shapes)
 {
@@ -56,7 +64,8 @@ void addProfile(nvinfer1::IBuilder& builder, nvinfer1::INetworkDefinition& netwo
         dynamic = true;
         if (given == shapes.end())
             throw std::runtime_error(std::string{"input '"} + input.getName() + "' of shape " + show(dims)
-                + " has extents known only at run time: give --shapes " + input.getName() + "=MIN:OPT:MAX");
+                + " has extents known only at run time: give --shapes " + input.getName()
+                + "=MIN:OPT:MAX, or for one shape only --shapes " + input.getName() + "=" + show(withOnes(dims)));
         ShapeRange const& range = given->second;
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kMIN, range.min);
         profile.setDimensions(input.getName(), nvinfer1::OptProfileSelector::kOPT, range.opt);

@@ -3,9 +3,12 @@
 
 #include "interruption.h"
 #include "machine.h"
+#include "progress_bar.h"
 #include "statistics.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 
 namespace tenon::cli
 {
@@ -30,7 +33,7 @@ Json StepTimes::medians() const
     return json;
 }
 
-Json measureSteps(Session& session, Shapes const& shapes, int32_t threads)
+Json measureSteps(Session& session, Shapes const& shapes, int32_t threads, bool isQuiet)
 {
     using Clock = std::chrono::steady_clock;
     constexpr int32_t kMinRuns{5};
@@ -43,11 +46,18 @@ Json measureSteps(Session& session, Shapes const& shapes, int32_t threads)
     session.context().setProfiler(&times);
     Clock::time_point const start = Clock::now();
     int32_t runs{0};
-    while (!gInterrupted && runs < kMaxRuns && (runs < kMinRuns || Clock::now() - start < kEnough))
     {
-        session.run();
-        times.endRun();
-        ++runs;
+        ProgressBar bar{!isQuiet, "Timing steps, run"};
+        while (!gInterrupted && runs < kMaxRuns && (runs < kMinRuns || Clock::now() - start < kEnough))
+        {
+            session.run();
+            times.endRun();
+            ++runs;
+            double const ofTime = (Clock::now() - start) / std::chrono::duration<double>(kEnough);
+            double const share = std::max(ofTime, static_cast<double>(runs) / kMaxRuns);
+            bar.advance(
+                "Timing steps, run", share, Count{runs, std::min<int64_t>(kMaxRuns, std::lround(runs / share))});
+        }
     }
     session.context().setProfiler(nullptr);
     return {{"cpu", cpuName()}, {"threads", threads}, {"runs", runs}, {"steps", times.medians()}};

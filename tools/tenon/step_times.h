@@ -28,6 +28,6 @@ class StepTimes : public nvinfer1::IProfiler
 };
 
 //! Runs the session's plan with random inputs for a second or two: {"cpu", "threads", "runs", "steps"}.
-Json measureSteps(Session& session, Shapes const& shapes, int32_t threads);
+Json measureSteps(Session& session, Shapes const& shapes, int32_t threads, bool isQuiet);
 
 } // namespace tenon::cli

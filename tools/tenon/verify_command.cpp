@@ -136,7 +136,7 @@ int verify(VerifyOptions const& options, Common const& common)
         ProgressBar bar{!common.quiet, "Comparing steps"};
         verify.user = &bar;
         verify.progress = [](void* shown, int32_t done, int32_t steps) {
-            static_cast<ProgressBar*>(shown)->advance("Comparing steps", static_cast<double>(done) / steps);
+            static_cast<ProgressBar*>(shown)->advance("Comparing steps", Count{done, steps});
             return gInterrupted ? 0 : 1;
         };
         text = tenonVerify(

@@ -1,9 +1,11 @@
 // C functions: loading, inspecting and verifying plans.
+#include "api/build/plan_again.h"
 #include "api/c/texts.h"
 #include "api/network/network.h"
 #include "api/network/network_json.h"
 #include "api/run/runtime.h"
 #include "inspect/plan_json.h"
+#include "inspect/plan_onnx.h"
 #include "inspect/plugin_list.h"
 #include "inspect/verification.h"
 #include "tenon/inspect.h"
@@ -25,6 +27,18 @@ Result<std::string> inspectBlob(ByteView blob, std::shared_ptr<void const> owner
 {
     Plan const plan = TENON_TRY(readPlan(blob, std::move(owner)));
     return inspect::planJson(plan, static_cast<int64_t>(blob.size()));
+}
+
+Result<std::string> convertBlob(
+    ByteView blob, std::shared_ptr<void const> owner, int32_t hasWeights, size_t* const size)
+{
+    Plan const plan = TENON_TRY(readPlan(blob, std::move(owner)));
+    BackendEntry const* const packer = packerOf(plan);
+    std::string model =
+        TENON_TRY(inspect::planOnnx(plan, {hasWeights != 0, packer == nullptr ? nullptr : packer->unpack}));
+    if (size != nullptr)
+        *size = model.size();
+    return model;
 }
 
 //! JSON has no infinities.
@@ -109,6 +123,24 @@ TenonText tenonInspectNetwork(void const* network, TenonText* problem) noexcept
 {
     return textOrProblem(problem, [&]() -> Result<std::string> {
         return networkJson(Network::of(*static_cast<nvinfer1::INetworkDefinition const*>(network)));
+    });
+}
+
+TenonText tenonConvertPlan(
+    void const* blob, size_t blobSize, int32_t hasWeights, size_t* size, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        return convertBlob({static_cast<uint8_t const*>(blob), blobSize}, nullptr, hasWeights, size);
+    });
+}
+
+TenonText tenonConvertFile(char const* path, int32_t hasWeights, size_t* size, TenonText* problem) noexcept
+{
+    return textOrProblem(problem, [&]() -> Result<std::string> {
+        if (path == nullptr)
+            return badArgument("the path is null");
+        PlanFile file = TENON_TRY(readPlanFile(path));
+        return convertBlob(file.bytes, std::move(file.owner), hasWeights, size);
     });
 }
 

@@ -113,6 +113,11 @@ Result<check::Options> optionsFrom(TenonCheckOptions const& given)
     options.empties = given.isWithoutEmpties == 0;
     options.seconds = given.seconds > 0 ? given.seconds : 60;
     options.fork = given.fork;
+    if (given.onGroup != nullptr)
+        options.onGroup = [tell = given.onGroup, user = given.groupUser](
+                              char const* group, size_t done, size_t groups) {
+            tell(user, group, static_cast<int32_t>(done), static_cast<int32_t>(groups));
+        };
     return options;
 }
 

@@ -221,6 +221,12 @@ Subject subjectOf(IPluginV3& plugin)
     return subject;
 }
 
+void tellGroup(Options const& options, size_t group)
+{
+    if (options.onGroup)
+        options.onGroup(allGroups()[group].name, group, allGroups().size());
+}
+
 Result<Report> checkPlugin(Subject const& subject, Options const& options)
 {
     TENON_TRY(checkOptions(options));
@@ -233,7 +239,10 @@ Result<Report> checkPlugin(Subject const& subject, Options const& options)
         ExitGuard const guard{mark};
         bool mayContinue{true};
         for (size_t i = 0; i < allGroups().size() && mayContinue; ++i)
+        {
+            tellGroup(options, i);
             mayContinue = runGroup(allGroups()[i], subject, options, mark, report);
+        }
     }
     return report;
 }

@@ -48,6 +48,7 @@ struct Options
     bool empties{true};   //!< Try tensors without elements, too.
     int32_t seconds{60};  //!< Of a group in a child process.
     int32_t (*fork)(){nullptr};
+    std::function<void(char const* group, size_t done, size_t groups)> onGroup; //!< Before each group; may be empty.
 };
 
 //! What is checked. `make` gives an object that the host may use up, each time it is called.

@@ -243,10 +243,11 @@ Result<Done> runIsolated(Subject const& subject, Options const& options, Report&
     if (shared == MAP_FAILED)
         return errorOf(ErrorCode::kFAILED_ALLOCATION, "there is no memory to share with a child process");
     Result<Done> result{Done{}};
-    for (Group const& group : allGroups())
+    for (size_t i = 0; i < allGroups().size(); ++i)
     {
+        tellGroup(options, i);
         auto* const mark = new (shared) Mark;
-        auto const mayContinue = runChild(group, subject, options, *mark, report);
+        auto const mayContinue = runChild(allGroups()[i], subject, options, *mark, report);
         if (!mayContinue)
             result = mayContinue.error();
         if (!mayContinue || !*mayContinue)
