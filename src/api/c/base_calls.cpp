@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <initializer_list>
+
 namespace tenon::api
 {
 
@@ -17,7 +19,8 @@ namespace
 {
 using Json = nlohmann::ordered_json;
 
-constexpr char const* kNotImplemented[]{
+constexpr std::initializer_list<char const*> kNotImplemented{
+    // Perhaps none.
 #include "api/not_implemented_list.inc"
 };
 
