@@ -94,7 +94,7 @@ function(tenon_test_fake_cuda area)
     set(environment LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fake_cuda
         TENON_CACHE_DIR=${PROJECT_BINARY_DIR}/fake_cuda/cache ${ARG_ENVIRONMENT})
     set_tests_properties(fake_cuda.${area} PROPERTIES TIMEOUT 1500 ENVIRONMENT "${environment}")
-    add_dependencies(test_${area} fake_cuda fake_nvrtc fake_cublasLt)
+    add_dependencies(test_${area} fake_cuda fake_nvrtc fake_cublasLt fake_cudnn)
 endfunction()
 
 # Writes generated/NAME_table.inc: one line TENON_TABLE_ENTRY(X) for each match of `pattern` in `files`, and

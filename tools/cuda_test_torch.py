@@ -6,6 +6,7 @@ Device time of replays of a CUDA graph with many calls, the median of ten, on ra
 import functools
 import json
 import statistics
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,26 @@ ATTENTIONS = [
     (1, 12, 128, 64), (32, 12, 128, 64), (1, 16, 384, 64), (32, 16, 384, 64), (1, 12, 197, 64), (64, 12, 197, 64),
     (1, 32, 2048, 128),
 ]  # fmt: skip
+# Channels in and out, window, stride, extent, whether a residual is added.
+RESNET50 = [
+    (3, 64, 7, 2, 224, False),
+    (64, 64, 1, 1, 56, False),
+    (64, 64, 3, 1, 56, False),
+    (64, 256, 1, 1, 56, True),
+    (256, 64, 1, 1, 56, False),
+    (256, 128, 1, 1, 56, False),
+    (128, 128, 3, 2, 56, False),
+    (128, 512, 1, 1, 28, True),
+    (512, 128, 1, 1, 28, False),
+    (128, 128, 3, 1, 28, False),
+    (256, 256, 3, 1, 14, False),
+    (256, 1024, 1, 1, 14, True),
+    (1024, 256, 1, 1, 14, False),
+    (512, 512, 3, 1, 7, False),
+    (512, 2048, 1, 1, 7, True),
+    (2048, 512, 1, 1, 7, False),
+]
+BERT_SIZES = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (1024, 1024), (4096, 1024), (1024, 4096)]
 PRODUCTS = [(128, 768, 768), (128, 3072, 768), (1024, 1024, 1024), (4096, 768, 3072), (12288, 3072, 1024)]
 
 
@@ -44,7 +65,53 @@ def device_time(call) -> float:
     return statistics.median(times[2:])
 
 
-def main() -> None:
+def random_half(*extents: int) -> torch.Tensor:
+    return torch.randn(*extents, device="cuda", dtype=torch.float16)
+
+
+def resnet50_calls(batch: int) -> dict[str, object]:
+    """Each distinct convolution with bias and ReLU, as PyTorch's own fused calls of cuDNN where it has them."""
+    calls = {}
+    for inputs, outputs, window, stride, extent, adds in RESNET50:
+        last = torch.channels_last
+        image = random_half(batch, inputs, extent, extent).to(memory_format=last)
+        kernel = random_half(outputs, inputs, window, window).to(memory_format=last)
+        bias = random_half(outputs)
+        ends = ((stride,) * 2, (window // 2,) * 2, (1, 1), 1)
+        name = f"resnet50 b{batch} {inputs}-{outputs} {window}x{window} /{stride} {extent}{' add' if adds else ''}"
+        if adds:
+            residual = random_half(batch, outputs, extent // stride, extent // stride).to(memory_format=last)
+            calls[name] = functools.partial(torch.cudnn_convolution_add_relu, image, kernel, residual, 1.0, bias, *ends)
+        else:
+            calls[name] = functools.partial(torch.cudnn_convolution_relu, image, kernel, bias, *ends)
+    return calls
+
+
+def bert_calls() -> dict[str, object]:
+    calls = {}
+    for rows in (128, 384, 4096, 12288):
+        for columns, depth in BERT_SIZES:
+            left, right, bias = random_half(rows, depth), random_half(depth, columns), random_half(columns)
+            if columns > depth and columns != 2304:
+
+                def call(left=left, right=right, bias=bias):
+                    return F.gelu(torch.addmm(bias, left, right))
+
+                calls[f"bert {rows}x{columns}x{depth} bias gelu"] = call
+            else:
+                calls[f"bert {rows}x{columns}x{depth} bias"] = functools.partial(torch.addmm, bias, left, right)
+    return calls
+
+
+def library_calls() -> dict[str, object]:
+    torch.backends.cudnn.benchmark = True
+    calls = bert_calls()
+    for batch in (1, 8, 128):
+        calls |= resnet50_calls(batch)
+    return calls
+
+
+def kernel_calls() -> dict[str, object]:
     torch.backends.cudnn.benchmark = True
 
     def random(*extents: int, dtype: torch.dtype = torch.float16) -> torch.Tensor:
@@ -89,6 +156,11 @@ def main() -> None:
         calls["attention " + "x".join(map(str, shape)) + " f16"] = functools.partial(
             F.scaled_dot_product_attention, q, k, v, scale=0.125
         )
+    return calls
+
+
+def main() -> None:
+    calls = library_calls() if sys.argv[1:] == ["libraries"] else kernel_calls()
     print(json.dumps({name: device_time(call) for name, call in calls.items()}))
 
 

@@ -28,11 +28,16 @@ TEST(CublasHeaders, numbersAndTypesAreTheToolkits)
     EXPECT_EQ(offsetof(LtHeuristic, state), offsetof(cublasLtMatmulHeuristicResult_t, state));
     EXPECT_EQ(sizeof(LtHeuristic::algorithm), sizeof(cublasLtMatmulAlgo_t));
     EXPECT_EQ(int{kLtCompute32F}, CUBLAS_COMPUTE_32F);
+    EXPECT_EQ(int{kLtComputeTf32}, CUBLAS_COMPUTE_32F_FAST_TF32);
     EXPECT_EQ(int{kLtReal32F}, CUDA_R_32F);
     EXPECT_EQ(int{kLtReal16F}, CUDA_R_16F);
     EXPECT_EQ(int{kLtReal16Bf}, CUDA_R_16BF);
     EXPECT_EQ(int{kLtTransposed}, CUBLAS_OP_T);
+    EXPECT_EQ(int{kLtEpilogueRelu}, CUBLASLT_EPILOGUE_RELU);
     EXPECT_EQ(int{kLtEpilogueBias}, CUBLASLT_EPILOGUE_BIAS);
+    EXPECT_EQ(int{kLtEpilogueGelu}, CUBLASLT_EPILOGUE_GELU);
+    EXPECT_EQ(kLtEpilogueRelu + kLtEpilogueBias, CUBLASLT_EPILOGUE_RELU_BIAS);
+    EXPECT_EQ(kLtEpilogueGelu + kLtEpilogueBias, CUBLASLT_EPILOGUE_GELU_BIAS);
     EXPECT_EQ(int{kLtProductTransposeA}, CUBLASLT_MATMUL_DESC_TRANSA);
     EXPECT_EQ(int{kLtProductTransposeB}, CUBLASLT_MATMUL_DESC_TRANSB);
     EXPECT_EQ(int{kLtProductEpilogue}, CUBLASLT_MATMUL_DESC_EPILOGUE);

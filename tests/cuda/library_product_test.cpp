@@ -4,12 +4,14 @@
 #include "backends/rows.h"
 #include "device/measure.h"
 #include "devices/fake_cuda/fake_cuda.h"
+#include "ir/host_tensor.h"
 #include "layers/convolution.h"
 #include "layers/matrix_multiply.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tenon::test
 {
@@ -27,32 +29,56 @@ struct ProductCase
     size_t shift{0}; //!< Elements by which a stands off an address that is aligned.
     int64_t tactic{0};
     int32_t gpu{0};
+    std::vector<EpilogueStep> steps{}; //!< Each sum takes one more tensor like the output.
+    float unit{1.0F};                  //!< All numbers are multiples of it.
+    float alpha{2.0F};
+    std::string candidate{"cublaslt"};
 };
 
-std::vector<float> numbers(int64_t count, int step)
+std::vector<float> numbers(int64_t count, int step, float unit = 1.0F)
 {
     std::vector<float> all(static_cast<size_t>(count));
     for (size_t i = 0; i < all.size(); ++i)
-        all[i] = static_cast<float>(static_cast<int>(i) * step % 7 - 3);
+        all[i] = static_cast<float>(static_cast<int>(i) * step % 7 - 3) * unit;
     return all;
+}
+
+std::vector<std::vector<int64_t>> extentsOf(ProductCase const& of)
+{
+    std::vector<std::vector<int64_t>> extents{of.a, of.b, {of.b[2]}};
+    int64_t const extras = Epilogue{of.steps}.extraInputs();
+    extents.insert(extents.end(), static_cast<size_t>(extras), {of.a[0], of.a[1], of.b[2]});
+    return extents;
+}
+
+//! Of operand i, in the order of the layer.
+std::vector<float> contentsOf(ProductCase const& of, size_t i)
+{
+    constexpr std::array<int, 5> kSteps{3, 5, 1, 2, 4};
+    return numbers(volumeOf(extentsOf(of)[i]), kSteps[i], of.unit);
+}
+
+MatrixMultiply layerOf(ProductCase const& of)
+{
+    MatrixMultiply layer;
+    layer.alpha = of.alpha;
+    layer.epilogue.steps = of.steps;
+    return layer;
 }
 
 std::vector<float> expectedOf(ProductCase const& of)
 {
-    std::vector<float> const a = numbers(volumeOf(of.a), 3);
-    std::vector<float> const b = numbers(volumeOf(of.b), 5);
-    std::vector<float> const bias = numbers(of.b[2], 1);
-    auto const depth = static_cast<size_t>(of.a[2]);
-    auto const columns = static_cast<size_t>(of.b[2]);
-    std::vector<float> out(static_cast<size_t>(of.a[0] * of.a[1]) * columns);
-    for (size_t i = 0; i < out.size(); ++i)
+    std::vector<HostTensor> operands;
+    for (std::vector<int64_t> const& extents : extentsOf(of))
     {
-        float sum{0.0F};
-        for (size_t k = 0; k < depth; ++k)
-            sum += a[i / columns * depth + k] * b[k * columns + i % columns];
-        out[i] = 2.0F * sum + bias[i % columns];
+        std::vector<float> const contents = contentsOf(of, operands.size());
+        operands.push_back(HostTensor::fromBytes(DType::kFLOAT, extents, contents.data()));
     }
-    return out;
+    HostTensors views;
+    for (HostTensor const& operand : operands)
+        views.push_back(&operand);
+    std::vector<double> const reals = layerOf(of).reference(views)->front().reals;
+    return {reals.begin(), reals.end()};
 }
 
 class Memory
@@ -82,53 +108,53 @@ Result<std::vector<float>> multiply(ProductCase const& of)
     auto const all = allBackends();
     BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
     Device& device = entry.device(of.gpu);
-    MatrixMultiply layer;
-    layer.alpha = 2.0F;
     Graph graph;
-    std::vector<std::vector<int64_t>> const extents{of.a, of.b, {of.b[2]}};
+    std::vector<std::vector<int64_t>> const extents = extentsOf(of);
     std::vector<ValueId> values;
     for (auto const& each : extents)
         values.push_back(graph.addInput(fmt::format("in{}", values.size()), {DType::kFLOAT, shapeOf(each)}));
-    NodeId const node = TENON_TRY(graph.addNode(makeLayer(layer), "layer", values));
+    NodeId const node = TENON_TRY(graph.addNode(makeLayer(layerOf(of)), "layer", values));
     Target const target = entry.target(of.gpu);
     Problem const problem{&graph, &graph.node(node), {}, &target};
     Backend const backend = entry.backend();
     std::vector<Offer> const offers = backend.offers(problem).accepted;
     auto const offer = std::ranges::find_if(
-        offers, [&](Offer const& each) { return each.candidate == "cublaslt" && each.tactic == of.tactic; });
+        offers, [&](Offer const& each) { return each.candidate == of.candidate && each.tactic == of.tactic; });
     if (offer == offers.end())
-        return badArgument("no offer of cuBLASLt's with tactic {}", of.tactic);
+        return badArgument("no offer of {} with tactic {}", of.candidate, of.tactic);
     KernelSpec const spec = TENON_TRY(backend.build(problem, *offer));
-    std::unique_ptr<Kernel> const kernel =
-        TENON_TRY(device.load({.kernel = spec.kernel, .args = spec.args, .weights = std::vector<WeightArg>(3)}));
+    std::unique_ptr<Kernel> const kernel = TENON_TRY(
+        device.load({.kernel = spec.kernel, .args = spec.args, .weights = std::vector<WeightArg>(extents.size())}));
     std::vector<TensorArg> in;
     for (auto const& each : extents)
         in.push_back({DType::kFLOAT, Layout::kLinear, each});
     TensorArg const out{DType::kFLOAT, Layout::kLinear, {of.a[0], of.a[1], of.b[2]}};
     auto const prepared = TENON_TRY(kernel->prepare(in, {&out, 1}, 1));
-    std::vector<float> const expected = expectedOf(of);
-    Memory const a{device, static_cast<size_t>(volumeOf(of.a)) + of.shift};
-    Memory const b{device, static_cast<size_t>(volumeOf(of.b))};
-    Memory const bias{device, static_cast<size_t>(of.b[2])};
-    Memory const c{device, expected.size()};
+    std::vector<float> got(static_cast<size_t>(volumeOf(out.extents)));
+    Memory const c{device, got.size()};
     Memory const scratch{device, prepared->scratchBytes() / sizeof(float) + 1};
     auto const fill = [&](float* to, std::vector<float> const& from) {
         return device.copyFromHost(to, from.data(), from.size() * sizeof(float), kApartStream);
     };
-    TENON_TRY(fill(a.data + of.shift, numbers(volumeOf(of.a), 3)));
-    TENON_TRY(fill(b.data, numbers(volumeOf(of.b), 5)));
-    TENON_TRY(fill(bias.data, numbers(of.b[2], 1)));
-    TENON_TRY(fill(c.data, std::vector<float>(expected.size(), -77.0F)));
-    void const* inputs[]{a.data + of.shift, b.data, bias.data};
+    std::vector<std::unique_ptr<Memory>> memory;
+    std::vector<void const*> inputs;
+    for (size_t i = 0; i < extents.size(); ++i)
+    {
+        size_t const shift = i == 0 ? of.shift : 0;
+        std::vector<float> const contents = contentsOf(of, i);
+        memory.push_back(std::make_unique<Memory>(device, contents.size() + shift));
+        inputs.push_back(memory.back()->data + shift);
+        TENON_TRY(fill(memory.back()->data + shift, contents));
+    }
+    TENON_TRY(fill(c.data, std::vector<float>(got.size(), -77.0F)));
     void* outputs[]{c.data};
     Launch launch;
     launch.prepared = prepared.get();
-    launch.call = {.inputs = inputs, .outputs = outputs, .scratch = scratch.data};
-    launch.inputCount = 3;
+    launch.call = {.inputs = inputs.data(), .outputs = outputs, .scratch = scratch.data};
+    launch.inputCount = inputs.size();
     launch.outputCount = 1;
     RunFailure failure;
     TENON_TRY(device.run({&launch, 1}, {.stream = kApartStream}, failure));
-    std::vector<float> got(expected.size());
     TENON_TRY(device.copyToHost(got.data(), c.data, got.size() * sizeof(float), kApartStream));
     return got;
 }
@@ -137,7 +163,7 @@ void expectRight(ProductCase const& of)
 {
     auto const got = multiply(of);
     ASSERT_TRUE(got) << got.error().message;
-    EXPECT_EQ(*got, expectedOf(of));
+    EXPECT_THAT(*got, testing::Pointwise(testing::FloatNear(1e-4F), expectedOf(of)));
 }
 
 //! One run of an offer on random float16 numbers.
@@ -173,11 +199,92 @@ int64_t libraryProducts()
 
 TEST(LibraryProduct, eachProposalOfTheLibrarysIsATactic)
 {
-    for (int64_t tactic = 0; tactic < 4; ++tactic) // The fake has three: the fourth is its last again.
+    for (int64_t tactic = 0; tactic < 8; ++tactic) // The fake has three: the others are its last again.
     {
         int64_t const before = libraryProducts();
         expectRight({.tactic = tactic});
         EXPECT_EQ(libraryProducts(), before + 1) << tactic; // One b for all of a: one product.
+    }
+}
+
+TEST(LibraryProduct, epiloguesAreInTheLibrarysKernelAsFarAsItCan)
+{
+    auto const launchesOf = [](std::vector<EpilogueStep> const& steps) {
+        int64_t const before = libraryProducts();
+        int64_t const launches = tenonFakeCallsOf("cuLaunchKernel");
+        expectRight({.steps = steps});
+        EXPECT_EQ(libraryProducts(), before + 1);
+        return tenonFakeCallsOf("cuLaunchKernel") - launches;
+    };
+    EpilogueStep const add{EpilogueKind::kAdd};
+    EpilogueStep const relu{EpilogueKind::kRelu};
+    EXPECT_EQ(launchesOf({relu}), 0);
+    EXPECT_EQ(launchesOf({add}), 0);
+    EXPECT_EQ(launchesOf({add, relu}), 0);
+    EXPECT_EQ(launchesOf({{EpilogueKind::kGeluTanh}}), 0);
+    EXPECT_EQ(launchesOf({{EpilogueKind::kGeluErf}}), 1); // The library's is another one.
+    EXPECT_EQ(launchesOf({relu, add}), 1);
+    EXPECT_EQ(launchesOf({add, relu, add, {EpilogueKind::kSilu}}), 1);
+}
+
+TEST(LibraryProduct, cudnnHasTheEpiloguesThatCublasltLacks)
+{
+    auto const executions = [] { return tenonFakeCallsOf("cudnnBackendExecute"); };
+    ProductCase of{.b = {1, 24, 16},
+        .steps = {{EpilogueKind::kGeluErf}, {EpilogueKind::kAdd}},
+        .alpha = 1.0F,
+        .candidate = "cudnn"};
+    int64_t const before = executions();
+    int64_t const launches = tenonFakeCallsOf("cuLaunchKernel");
+    expectRight(of);
+    of.a = {3, 10, 24};
+    of.b = {3, 24, 16}; // A batch.
+    of.tactic = 2;
+    expectRight(of);
+    EXPECT_EQ(executions(), before + 2);
+    EXPECT_EQ(tenonFakeCallsOf("cuLaunchKernel"), launches);
+    of.shift = 1; // An address that it does not take, and columns that fill no packs: cuBLASLt does these.
+    expectRight(of);
+    of.shift = 0;
+    of.b = {1, 24, 17};
+    expectRight(of);
+    EXPECT_EQ(executions(), before + 2);
+    of.alpha = 2.0F;
+    EXPECT_FALSE(multiply(of));
+    of = {.alpha = 1.0F, .candidate = "cudnn"};
+    of.steps = {{EpilogueKind::kAdd}, {EpilogueKind::kGeluTanh}};
+    EXPECT_FALSE(multiply(of)) << "it is not offered where cuBLASLt does all in one kernel";
+}
+
+TEST(LibraryProduct, operandsAreRoundedToTf32OnlyByTacticsOfTheirOwn)
+{
+    constexpr float kUnit{1.0F + 1.0F / 4096.0F}; // One digit more than TF32 has.
+    constexpr int64_t kRounding{8};
+    expectRight({.unit = kUnit});
+    auto const rounded = multiply({.tactic = kRounding, .unit = kUnit});
+    ASSERT_TRUE(rounded) << rounded.error().message;
+    std::vector<float> const exact = expectedOf({.unit = kUnit});
+    EXPECT_NE(*rounded, exact);
+    EXPECT_THAT(*rounded, testing::Pointwise(testing::FloatNear(0.5F), exact));
+}
+
+TEST(LibraryProduct, tacticsThatRoundAreOfferedWhereTheTargetAllowsThem)
+{
+    auto const all = allBackends();
+    BackendEntry const& entry = *std::ranges::find(all, std::string_view{"cuda"}, &BackendEntry::name);
+    Target target = entry.target(0);
+    ASSERT_TRUE(target.rates.hasTf32);
+    for (auto const& [type, isAllowed, expected] : std::vector<std::tuple<DType, bool, int64_t>>{
+             {DType::kFLOAT, true, 16}, {DType::kFLOAT, false, 8}, {DType::kHALF, true, 8}})
+    {
+        target.rates.hasTf32 = isAllowed;
+        Graph graph;
+        ValueId const a = graph.addInput("a", {type, shapeOf({4, 6})});
+        ValueId const b = graph.addInput("b", {type, shapeOf({6, 5})});
+        auto const node = graph.addNode(makeLayer(MatrixMultiply{}), "layer", {a, b});
+        ASSERT_TRUE(node) << node.error().message;
+        Offers const offers = entry.backend().offers({&graph, &graph.node(*node), {}, &target});
+        EXPECT_EQ(std::ranges::count(offers.accepted, std::string{"cublaslt"}, &Offer::candidate), expected);
     }
 }
 

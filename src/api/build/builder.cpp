@@ -307,7 +307,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     std::vector<PlanCode> libraries;
     for (std::string const& path : config.settings().pluginsToSerialize)
         libraries.push_back(TENON_TRY(storedLibrary(path)));
-    Target const target = mDevice.target();
+    Target target = mDevice.target();
+    target.rates.hasTf32 = target.rates.hasTf32 && config.has(BuilderFlag::kTF32);
     bool const isTimed = choosesByTime(mDevice, config);
     GraphRequest request = graphRequest(config, mDevice.device, isTimed);
     request.architecture = target.architecture;

@@ -105,7 +105,8 @@ Result<Plan> planAgain(Plan const& stored, DeviceChoice const& device, PluginSou
     auto const layer = [&](PlanNode const& node) { return storedLayer(node, plugins); };
     Graph graph = TENON_TRY(readGraph(stored, {layer, packer == nullptr ? nullptr : packer->unpack}));
     Backend const backend = device.backend->backend();
-    Target const target = device.target();
+    Target target = device.target();
+    target.rates.hasTf32 = false; // A plan does not say whether its builder allowed it.
     PlanOptions planning = planOptionsOf(stored);
     OptimizeOptions optimizing;
     optimizing.limits = target.fusion;

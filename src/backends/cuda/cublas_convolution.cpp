@@ -1,7 +1,7 @@
 // Convolution whose windows are single elements, channels last: one product of all pixels and the kernel, by cuBLASLt.
+#include "backends/cuda/convolution_shape.h"
 #include "backends/cuda/cublas_lt.h"
 #include "backends/cuda/cublas_product.h"
-#include "layers/convolution.h"
 
 #include <algorithm>
 
@@ -11,10 +11,9 @@ namespace tenon::cuda
 namespace
 {
 //! Whether each result is made of one pixel, that in the same place.
-bool isOfSinglePixels(Convolution const& layer, std::vector<int64_t> const& in)
+bool isOfSinglePixels(Window const& window, int64_t groups, std::vector<int64_t> const& in)
 {
-    Window const window = layer.window();
-    if (layer.nbGroups != 1 || in.size() != window.rank() + 2)
+    if (groups != 1 || in.size() != window.rank() + 2)
         return false;
     for (size_t axis = 0; axis < window.rank(); ++axis)
     {
@@ -25,34 +24,32 @@ bool isOfSinglePixels(Convolution const& layer, std::vector<int64_t> const& in)
     return true;
 }
 
-class LtConvolutionKernel final : public LayerKernel
+class LtConvolutionKernel final : public ConvolutionKernel
 {
   public:
-    using LayerKernel::LayerKernel;
+    using ConvolutionKernel::ConvolutionKernel;
 
   protected:
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        Convolution const layer = TENON_TRY(fieldsOf<Convolution>(args()));
         LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
+        ConvolutionShape const layer = TENON_TRY(convolutionShape(inputs, outputs));
         TensorArg const& out = outputs[0];
-        if (!layer.epilogue.steps.empty() || inputs.size() < 2 || inputs[0].dtype != out.dtype
-            || inputs[1].dtype != out.dtype || inputs[1].layout != Layout::kLinear || !kRealTypes.has(out.dtype))
-            return badArgument("a convolution by cuBLASLt takes one type of real numbers and no epilogue");
-        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast
-            || !isOfSinglePixels(layer, inputs[0].extents))
+        if (inputs[0].layout != Layout::kChannelsLast || out.layout != Layout::kChannelsLast || layer.isTransposed
+            || !isOfSinglePixels(layer.window, layer.groups, inputs[0].extents))
             return badArgument("a convolution by cuBLASLt takes channels last, and windows of single elements");
         int64_t const maps = out.extents[1];
-        ProductShape const shape{.rows = volumeOf(out.extents) / maps,
-            .columns = maps,
-            .depth = inputs[0].extents[1],
-            .isTurnedB = true,
-            .hasBias = inputs.size() > 2 && inputs[2].present,
-            .extents = {},
-            .aBatch = {},
-            .bBatch = {}};
-        return libraryProduct(device(), out.dtype, shape, 1.0F, choices);
+        StepProduct const product{.shape = {.rows = volumeOf(out.extents) / maps,
+                                      .columns = maps,
+                                      .depth = inputs[0].extents[1],
+                                      .isTurnedB = true,
+                                      .hasBias = layer.hasBias,
+                                      .extents = {},
+                                      .aBatch = {},
+                                      .bBatch = {}},
+            .epilogue = layer.epilogue};
+        return libraryProduct(device(), product, inputs, out, choices);
     }
 };
 
@@ -60,19 +57,20 @@ std::variant<std::vector<Offer>, Refusal> offersOfLtConvolution(Problem const& p
 {
     constexpr char kName[]{"cublaslt"};
     Convolution const& layer = problem.fields<Convolution>();
-    DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type
-        || !layer.epilogue.steps.empty())
-        return refuse(kName, "takes one type of real numbers and no epilogue");
+    if (std::string reason = convolutionRefusal(problem, layer.window(), layer.epilogue); !reason.empty())
+        return refuse(kName, std::move(reason));
     std::vector<int64_t> const in = problem.typicalExtents(problem.input(0));
-    if (!isOfSinglePixels(layer, in))
+    if (!isOfSinglePixels(layer.window(), layer.nbGroups, in))
         return refuse(kName, "takes windows of single elements without strides, padding and groups");
     if (auto const library = cublasLt(); !library)
         return refuse(kName, library.error().message);
     auto const elements = static_cast<double>(volumeOf(problem.typicalExtents(problem.output())));
     std::vector<Offer> offers = libraryOffers(problem, Layout::kChannelsLast, elements * static_cast<double>(in[1]));
     for (Offer& offer : offers)
+    {
         std::fill(offer.inputs.begin() + 1, offer.inputs.end(), Layout::kLinear);
+        putExtraLayouts(offer, problem, Layout::kChannelsLast);
+    }
     return offers;
 }
 
@@ -84,7 +82,8 @@ Result<KernelSpec> buildLtConvolution(Problem const& problem, Offer const& offer
 
 constexpr Candidate kLtConvolutionCandidates[]{
     {.layer = Convolution::kName, .name = "cublaslt", .offers = offersOfLtConvolution, .build = buildLtConvolution}};
-constexpr CudaKernelEntry kLtConvolutionKernels[]{{"cublaslt_convolution", &loadLayerKernel<LtConvolutionKernel>}};
+constexpr CudaKernelEntry kLtConvolutionKernels[]{
+    {"cublaslt_convolution", &loadConvolutionKernel<LtConvolutionKernel>}};
 } // namespace
 
 } // namespace tenon::cuda

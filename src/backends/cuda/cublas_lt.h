@@ -50,11 +50,14 @@ struct LtApi
 enum LtNumber : int
 {
     kLtCompute32F = 68,
+    kLtComputeTf32 = 77,
     kLtReal32F = 0,
     kLtReal16F = 2,
     kLtReal16Bf = 14,
     kLtTransposed = 1,
-    kLtEpilogueBias = 4,
+    kLtEpilogueRelu = 2,
+    kLtEpilogueBias = 4,  //!< Added to the others: 6 is ReLU behind a bias.
+    kLtEpilogueGelu = 32, //!< By tanh.
     kLtProductTransposeA = 3,
     kLtProductTransposeB = 4,
     kLtProductEpilogue = 7,

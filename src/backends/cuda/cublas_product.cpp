@@ -19,14 +19,7 @@ int ltTypeOf(DType type) noexcept
     return type == DType::kHALF ? kLtReal16F : type == DType::kBF16 ? kLtReal16Bf : kLtReal32F;
 }
 
-//! A product as the library takes it: one strided batch per call; strides and where each call begins in elements.
-struct LtShape
-{
-    ProductShape matrices;
-    int64_t batch{1};
-    std::array<int64_t, 3> strides{}; //!< Of a, b and c.
-    std::vector<std::array<int64_t, 3>> calls;
-};
+} // namespace
 
 LtShape ltShapeOf(ProductShape shape)
 {
@@ -72,17 +65,50 @@ LtShape ltShapeOf(ProductShape shape)
     return made;
 }
 
+namespace
+{
 using LtObject = std::unique_ptr<void, int (*)(void*)>;
+
+//! What the library's own kernel does of an epilogue: adds a tensor like the output, then applies an activation.
+struct LtEpilogue
+{
+    bool addsExtra{false};
+    uint32_t activation{0}; //!< 0: none.
+    size_t steps{0};        //!< That these are.
+};
+
+LtEpilogue ltEpilogueOf(Epilogue const& epilogue, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    LtEpilogue made;
+    std::span<EpilogueStep const> const steps{epilogue.steps};
+    if (!steps.empty() && steps[0].kind == EpilogueKind::kAdd && inputs.size() > kFirstExtra
+        && inputs[kFirstExtra].present && inputs[kFirstExtra].extents == out.extents
+        && inputs[kFirstExtra].layout == out.layout)
+    {
+        made.addsExtra = true;
+        ++made.steps;
+    }
+    if (made.steps == steps.size())
+        return made;
+    // Its GELU is the one by tanh: the exact one stays a kernel of ours.
+    EpilogueKind const next = steps[made.steps].kind;
+    made.activation = next == EpilogueKind::kRelu ? kLtEpilogueRelu
+        : next == EpilogueKind::kGeluTanh         ? kLtEpilogueGelu
+                                                  : 0;
+    made.steps += made.activation != 0 ? 1 : 0;
+    return made;
+}
 
 //! The library counts columns first: what is row-major to us is turned to it, so it multiplies b by a.
 class LtProduct final : public CudaPrepared
 {
   public:
-    LtProduct(LtApi const& api, DType type, LtShape shape, float alpha)
+    LtProduct(LtApi const& api, DType type, LtShape shape, float alpha, LtEpilogue const& epilogue)
         : mApi{api},
           mType{type},
           mShape{std::move(shape)},
           mAlpha{alpha},
+          mEpilogue{epilogue},
           mProduct{nullptr, api.cublasLtMatmulDescDestroy},
           mA{nullptr, api.cublasLtMatrixLayoutDestroy},
           mB{nullptr, api.cublasLtMatrixLayoutDestroy},
@@ -93,8 +119,9 @@ class LtProduct final : public CudaPrepared
     Result<Done> prepare(CudaDevice const& device, int32_t tactic)
     {
         mHandle = TENON_TRY(ltHandleOf(mApi, device));
-        TENON_TRY(describe());
-        mAligned = TENON_TRY(choose(kLtAlignment, tactic));
+        bool const rounds = mType == DType::kFLOAT && tactic >= kLtTactics;
+        TENON_TRY(describe(rounds ? kLtComputeTf32 : kLtCompute32F));
+        mAligned = TENON_TRY(choose(kLtAlignment, tactic % kLtTactics));
         mUnaligned = TENON_TRY(choose(static_cast<uint32_t>(tenon::bytesOf(mType, 1)), 0));
         return Done{};
     }
@@ -105,7 +132,7 @@ class LtProduct final : public CudaPrepared
     Result<Done> launch(CudaCall const& at) const override;
 
   private:
-    Result<Done> describe();
+    Result<Done> describe(int compute);
     Result<LtObject> matrix(int64_t rows, int64_t columns, int64_t stride) const;
     Result<LtHeuristic> choose(uint32_t alignment, int32_t tactic) const;
 
@@ -113,6 +140,7 @@ class LtProduct final : public CudaPrepared
     DType mType;
     LtShape mShape;
     float mAlpha;
+    LtEpilogue mEpilogue;
     void* mHandle{nullptr};
     LtObject mProduct;
     LtObject mA;
@@ -137,20 +165,20 @@ Result<LtObject> LtProduct::matrix(int64_t rows, int64_t columns, int64_t stride
     return matrix;
 }
 
-Result<Done> LtProduct::describe()
+Result<Done> LtProduct::describe(int compute)
 {
     ProductShape const& shape = mShape.matrices;
     void* made{nullptr};
-    TENON_LT_TRY(mApi, cublasLtMatmulDescCreate, &made, kLtCompute32F, kLtReal32F);
+    TENON_LT_TRY(mApi, cublasLtMatmulDescCreate, &made, compute, kLtReal32F);
     mProduct.reset(made);
     int32_t const turned{kLtTransposed};
-    uint32_t const bias{kLtEpilogueBias};
+    uint32_t const epilogue = mEpilogue.activation + (shape.hasBias ? uint32_t{kLtEpilogueBias} : 0U);
     if (shape.isTurnedB)
         TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductTransposeA, &turned, sizeof turned);
     if (shape.isTurnedA)
         TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductTransposeB, &turned, sizeof turned);
-    if (shape.hasBias)
-        TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductEpilogue, &bias, sizeof bias);
+    if (epilogue != 0)
+        TENON_LT_TRY(mApi, cublasLtMatmulDescSetAttribute, made, kLtProductEpilogue, &epilogue, sizeof epilogue);
     mA = shape.isTurnedA ? TENON_TRY(matrix(shape.rows, shape.depth, mShape.strides[0]))
                          : TENON_TRY(matrix(shape.depth, shape.rows, mShape.strides[0]));
     mB = shape.isTurnedB ? TENON_TRY(matrix(shape.depth, shape.columns, mShape.strides[1]))
@@ -185,7 +213,7 @@ Result<Done> LtProduct::launch(CudaCall const& at) const
         return static_cast<char const*>(base) + tenon::bytesOf(mType, elements);
     };
     void const* const bias = mShape.matrices.hasBias ? at.call.inputs[2] : nullptr;
-    float const beta{0.0F};
+    float const beta = mEpilogue.addsExtra ? 1.0F : 0.0F;
     std::scoped_lock const lock{mMutex};
     if (bias != nullptr)
         TENON_LT_TRY(
@@ -194,27 +222,29 @@ Result<Done> LtProduct::launch(CudaCall const& at) const
     {
         void const* const a = begin(at.call.inputs[0], inA);
         void const* const b = begin(at.call.inputs[1], inB);
-        void* const c = const_cast<char*>(begin(at.call.outputs[0], inC));
-        uintptr_t const all = reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b)
-            | reinterpret_cast<uintptr_t>(c) | reinterpret_cast<uintptr_t>(bias);
+        void* const d = const_cast<char*>(begin(at.call.outputs[0], inC));
+        void const* const c = mEpilogue.addsExtra ? begin(at.call.inputs[kFirstExtra], inC) : d;
+        uintptr_t all = reinterpret_cast<uintptr_t>(bias);
+        for (void const* const address : {a, b, c, static_cast<void const*>(d)})
+            all |= reinterpret_cast<uintptr_t>(address);
         LtHeuristic const& by = all % kLtAlignment == 0 ? mAligned : mUnaligned;
         TENON_LT_TRY(mApi, cublasLtMatmul, mHandle, mProduct.get(), &mAlpha, b, mB.get(), a, mA.get(), &beta, c,
-            mC.get(), c, mC.get(), by.algorithm.data(), at.call.scratch, by.workspaceBytes, at.stream);
+            mC.get(), d, mC.get(), by.algorithm.data(), at.call.scratch, by.workspaceBytes, at.stream);
     }
     return Done{};
 }
 
 Result<std::shared_ptr<Prepared const>> byLibraryAlone(
-    CudaDevice const& device, DType type, ProductShape const& shape, float alpha, int32_t tactic)
+    CudaDevice const& device, DType type, StepProduct const& product, LtEpilogue const& epilogue, int32_t tactic)
 {
     LtApi const& api = *TENON_TRY(cublasLt());
-    LtShape made = ltShapeOf(shape);
-    if (shape.depth == 0 || made.calls.size() > kMaxLtCalls || !isSmall(made.batch))
+    LtShape made = ltShapeOf(product.shape);
+    if (product.shape.depth == 0 || made.calls.size() > kMaxLtCalls || !isSmall(made.batch))
         return errorOf(ErrorCode::kUNSUPPORTED_STATE, "nothing for cuBLASLt");
     Current const current{device};
-    auto product = std::make_shared<LtProduct>(api, type, std::move(made), alpha);
-    TENON_TRY(product->prepare(device, tactic));
-    return std::shared_ptr<Prepared const>{std::move(product)};
+    auto step = std::make_shared<LtProduct>(api, type, std::move(made), product.alpha, epilogue);
+    TENON_TRY(step->prepare(device, tactic));
+    return std::shared_ptr<Prepared const>{std::move(step)};
 }
 
 class LtProductKernel final : public LayerKernel
@@ -228,8 +258,8 @@ class LtProductKernel final : public LayerKernel
     {
         MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
         LtChoices const choices = TENON_TRY(choicesOf<LtChoices>(args()));
-        ProductShape const shape = TENON_TRY(productShape(layer, inputs, outputs));
-        return libraryProduct(device(), outputs[0].dtype, shape, layer.alpha, choices);
+        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        return libraryProduct(device(), product, inputs, outputs[0], choices);
     }
 };
 
@@ -238,9 +268,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfLtProduct(Problem const& probl
     constexpr char kName[]{"cublaslt"};
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
     DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type
-        || !layer.epilogue.steps.empty())
-        return refuse(kName, "takes one type of real numbers and no epilogue");
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
+        return refuse(kName, "takes one type of real numbers");
+    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+        return refuse(kName, std::move(reason));
     if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
         return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
     if (auto const library = cublasLt(); !library)
@@ -263,22 +294,29 @@ constexpr Candidate kLtProductCandidates[]{
 constexpr CudaKernelEntry kLtProductKernels[]{{"cublaslt_product", &loadLayerKernel<LtProductKernel>}};
 } // namespace
 
-Result<std::shared_ptr<Prepared const>> libraryProduct(
-    CudaDevice const& device, DType type, ProductShape const& shape, float alpha, LtChoices const& choices)
+Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,
+    std::span<TensorArg const> inputs, TensorArg const& out, LtChoices const& choices)
 {
-    if (choices.tactic < 0 || choices.tactic >= kLtTactics)
+    if (choices.tactic < 0 || choices.tactic >= 2 * kLtTactics)
         return badArgument("tactic {} of a product by cuBLASLt", choices.tactic);
-    Result<std::shared_ptr<Prepared const>> made = byLibraryAlone(device, type, shape, alpha, choices.tactic);
-    return made ? std::move(made) : tiledProduct(device, type, shape, alpha);
+    LtEpilogue const whole = ltEpilogueOf(product.epilogue, inputs, out);
+    for (LtEpilogue const& own : {whole, LtEpilogue{}})
+        if (auto made = byLibraryAlone(device, out.dtype, product, own, choices.tactic))
+            return withRest(device, *std::move(made), {product.epilogue, own.steps}, inputs, out);
+    auto tiles = TENON_TRY(tiledProduct(device, out.dtype, product.shape, product.alpha));
+    return withRest(device, std::move(tiles), {product.epilogue}, inputs, out);
 }
 
-std::vector<Offer> libraryOffers(Problem const& problem, Layout layout, double multiplications)
+std::vector<Offer> libraryOffers(Problem const& problem, Layout layout, double multiplications, int32_t tactics)
 {
+    TargetRates const& rates = problem.target->rates;
     DType const type = problem.output().dtype;
-    double const faster = problem.target->rates.fastTypes.has(type) ? 100.0 : 5.0; // Than a tenth of the plain peak.
+    bool const mayRound = type == DType::kFLOAT && rates.hasTf32;
     std::vector<Offer> offers;
-    for (int32_t tactic = 0; tactic < kLtTactics; ++tactic)
+    for (int32_t tactic = 0; tactic < (mayRound ? 2 * tactics : tactics); ++tactic)
     {
+        // Than a tenth of the plain peak.
+        double const faster = rates.fastTypes.has(type) ? 100.0 : tactic >= tactics ? 50.0 : 5.0;
         Offer offer;
         offer.inputs.assign(problem.node->inputs.size(), layout);
         offer.outputs = {layout};

@@ -1,14 +1,17 @@
 // LibraryProduct: a product of matrices by cuBLASLt, with our tiles behind it, for the layers that come to one.
 #pragma once
 
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/matrix_multiply.h"
+
+#include <array>
 
 namespace tenon::cuda
 {
 
-inline constexpr int32_t kLtTactics{4}; //!< The library's first proposals, which are timed.
+inline constexpr int32_t kLtTactics{8}; //!< The library's first proposals, which are timed.
 
-//! Which of the library's proposals it is.
+//! Which of the library's proposals it is; from kLtTactics on the same with float32 operands rounded to TF32.
 struct LtChoices
 {
     int32_t tactic{0};
@@ -19,10 +22,31 @@ struct LtChoices
     }
 };
 
-//! By the library, or by our tiles where it is missing or has nothing for the shape. Operands: a, b, bias.
-Result<std::shared_ptr<Prepared const>> libraryProduct(
-    CudaDevice const& device, DType type, ProductShape const& shape, float alpha, LtChoices const& choices);
-//! An offer per proposal, each with these layouts; `multiplications` at the typical shape.
-std::vector<Offer> libraryOffers(Problem const& problem, Layout layout, double multiplications);
+//! The product that a step comes to. Operands of the step: a, b, bias, then the epilogue's.
+struct StepProduct
+{
+    ProductShape shape;
+    float alpha{1.0F};
+    Epilogue epilogue;
+};
+
+//! A product as libraries take it: one strided batch per call; strides and where each call begins in elements.
+struct LtShape
+{
+    ProductShape matrices;
+    int64_t batch{1};
+    std::array<int64_t, 3> strides{}; //!< Of a, b and c.
+    std::vector<std::array<int64_t, 3>> calls;
+};
+LtShape ltShapeOf(ProductShape shape);
+
+//! By the library, or by our tiles where it is missing or has nothing for the shape; what it cannot do of the epilogue
+//! is a kernel behind it.
+Result<std::shared_ptr<Prepared const>> libraryProduct(CudaDevice const& device, StepProduct const& product,
+    std::span<TensorArg const> inputs, TensorArg const& out, LtChoices const& choices);
+//! An offer per tactic of a library, each with these layouts, and as many more for float32 where TF32 is allowed;
+//! `multiplications` at the typical shape.
+std::vector<Offer> libraryOffers(
+    Problem const& problem, Layout layout, double multiplications, int32_t tactics = kLtTactics);
 
 } // namespace tenon::cuda

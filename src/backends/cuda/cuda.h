@@ -23,7 +23,7 @@ Device& cudaDevice(int32_t index);
 void addCudaKernels(std::span<CudaKernelEntry const> kernels);
 //! Kernels for steps of the host, for whoever joins backends, before the first device is asked for.
 void addCudaHostKernels(std::span<KernelEntry const> kernels);
-//! This backend packs no weights.
+//! The row-major form of a weight that this backend has packed.
 Result<std::shared_ptr<Constant const>> unpackCudaWeight(
     std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
 

@@ -1,4 +1,5 @@
 // The GPUs of this machine: how many there are, what they are like, and their devices.
+#include "backends/cuda/convolution_shape.h"
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/kernel_table.h"
 #include "backends/cuda/nvrtc.h"
@@ -97,16 +98,21 @@ Target cudaTarget(int32_t index)
     target.transfer = {.startMicroseconds = 15.0, .bytesPerMicrosecond = 1.2e4};
     target.hasOwnMemory = true;
     target.layouts = {Layout::kLinear, Layout::kChannelsLast};
-    target.fusion = {.pointwiseInputs = 8, .pointwiseOperations = 48};
+    target.fusion = {.epilogueSteps = 4,
+        .epilogueTypes = {DType::kFLOAT, DType::kHALF, DType::kBF16},
+        .pointwiseInputs = 8,
+        .pointwiseOperations = 48};
     target.fusion.attentionTypes = model.major >= 8 ? TypeSet{DType::kHALF, DType::kBF16} : TypeSet{DType::kHALF};
     target.fusion.projectionTypes = target.fusion.attentionTypes;
     return target;
 }
 
 Result<std::shared_ptr<Constant const>> unpackCudaWeight(
-    std::string_view packing, DType, std::vector<int64_t>, void const*, size_t)
+    std::string_view packing, DType type, std::vector<int64_t> extents, void const* data, size_t bytes)
 {
-    return badArgument("the CUDA backend packs no weights, but one is packed as '{}'", packing);
+    if (packing == cuda::kFilterPacking)
+        return cuda::unpackFilter(type, std::move(extents), data, bytes);
+    return badArgument("the CUDA backend knows no packing '{}' of a weight", packing);
 }
 
 } // namespace tenon

@@ -43,8 +43,9 @@ Result<EpilogueOperands> epilogueOperands(
     EpilogueOperands operands;
     operands.count = static_cast<size_t>(epilogue.extraInputs());
     operands.first = first;
-    if (operands.count > kMaxEpilogueOperands || inputs.size() < first + operands.count)
-        return badArgument("its epilogue has {} extra inputs, and kernels take {}", operands.count, inputs.size());
+    if (operands.count > kMaxEpilogueOperands || (operands.count > 0 && inputs.size() < first + operands.count))
+        return badArgument("its epilogue has {} extra inputs, of which kernels take {}; the layer has {} inputs",
+            operands.count, kMaxEpilogueOperands, inputs.size());
     size_t const spatial = out.extents.size() - 2;
     for (size_t i = 0; i < operands.count; ++i)
     {

@@ -1,5 +1,6 @@
 // MatrixMultiply by tiles in shared memory: for every type of real numbers, transposes and batches, without a library.
 #include "backends/cuda/matrix_multiply.h"
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernel_text.h"
 
 #include <algorithm>
@@ -149,7 +150,9 @@ class ProductKernel final : public LayerKernel
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
         MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
-        return tiledProduct(device(), outputs[0].dtype, TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha);
+        ProductShape const shape = TENON_TRY(productShape(layer, inputs, outputs));
+        auto tiles = TENON_TRY(tiledProduct(device(), outputs[0].dtype, shape, layer.alpha));
+        return withRest(device(), std::move(tiles), {layer.epilogue}, inputs, outputs[0]);
     }
 };
 } // namespace
@@ -157,9 +160,9 @@ class ProductKernel final : public LayerKernel
 Result<ProductShape> productShape(
     MatrixMultiply const& layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs)
 {
-    if (!layer.epilogue.steps.empty() || inputs.size() < 2 || inputs[0].dtype != outputs[0].dtype
-        || inputs[1].dtype != outputs[0].dtype || !kRealTypes.has(outputs[0].dtype))
-        return badArgument("the product kernel takes matrices of one type of real numbers and no epilogue");
+    if (inputs.size() < 2 || inputs[0].dtype != outputs[0].dtype || inputs[1].dtype != outputs[0].dtype
+        || !kRealTypes.has(outputs[0].dtype))
+        return badArgument("the product kernel takes matrices of one type of real numbers");
     for (TensorArg const& arg : inputs)
         if (arg.present && arg.layout != Layout::kLinear)
             return badArgument("the product kernel takes row-major matrices");
@@ -211,9 +214,10 @@ std::variant<std::vector<Offer>, Refusal> offersOfProduct(Problem const& problem
 {
     MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
     DType const type = problem.output().dtype;
-    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type
-        || !layer.epilogue.steps.empty())
-        return refuse("tiles", "takes one type of real numbers and no epilogue");
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
+        return refuse("tiles", "takes one type of real numbers");
+    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+        return refuse("tiles", std::move(reason));
     if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
         return refuse("tiles", fmt::format("rank {}", problem.input(0).rank()));
     constexpr int64_t kMaxGrid{65535};

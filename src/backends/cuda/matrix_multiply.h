@@ -22,11 +22,11 @@ struct ProductShape
     std::vector<int64_t> bBatch;
 };
 
-//! Of operands that fit the layer; an error where types, layouts or an epilogue are none that the kernels take.
+//! Of operands that fit the layer; an error where types or layouts are none that the kernels take.
 Result<ProductShape> productShape(
     MatrixMultiply const& layer, std::span<TensorArg const> inputs, std::span<TensorArg const> outputs);
 
-//! By tiles in shared memory, without a library.
+//! By tiles in shared memory, without a library and without the epilogue.
 Result<std::shared_ptr<Prepared const>> tiledProduct(
     CudaDevice const& device, DType type, ProductShape const& shape, float alpha);
 

@@ -1,7 +1,7 @@
 // Layers whose meaning is a pointwise expression: one kernel per expression and types, whatever the extents. Several
 // elements per access where all operands lie so.
+#include "backends/cuda/pointwise.h"
 #include "backends/cuda/kernel_text.h"
-#include "backends/cuda/layer_kernel.h"
 
 #include <algorithm>
 
@@ -99,6 +99,104 @@ std::string pointwiseKernel(std::string const& name, int64_t width, std::vector<
     return text;
 }
 
+//! The text at one element and at `width` of them at a time.
+Result<std::string> pointwiseText(
+    Expr const& body, std::span<TensorArg const> inputs, TensorArg const& out, int64_t width)
+{
+    std::vector<TensorType> owned;
+    for (TensorArg const& input : inputs)
+        owned.push_back({input.dtype, shapeOf(input.extents)});
+    std::vector<TensorType const*> pointers;
+    std::vector<std::string> types;
+    std::vector<TapeKind> kinds;
+    std::vector<bool> present;
+    for (size_t i = 0; i < inputs.size(); ++i)
+    {
+        pointers.push_back(inputs[i].present ? &owned[i] : nullptr);
+        types.push_back(inputs[i].present ? TENON_TRY(storageOf(inputs[i].dtype)) : std::string{"float"});
+        kinds.push_back(inputs[i].present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
+        present.push_back(inputs[i].present);
+    }
+    Tape const tape = TENON_TRY(makeTape(body, pointers));
+    std::string const outType = TENON_TRY(storageOf(out.dtype));
+    std::string own = std::string{kPointwiseOperandText} + kPointwiseParamsText;
+    own += TENON_TRY(printFunction("body", tape, kinds));
+    own += pointwiseKernel("narrow", 1, types, kinds, present, outType);
+    if (width > 1)
+        own += pointwiseKernel("wide", width, types, kinds, present, outType);
+    return wholeText(own);
+}
+
+//! No items: the operands cannot be read so many elements at a time.
+Result<PointwisePlan> arrange(std::span<TensorArg const> inputs, TensorArg const& out, int64_t width)
+{
+    std::vector<size_t> const axes = memoryAxes(out.layout, out.extents.size());
+    std::vector<int64_t> extents;
+    for (size_t const axis : axes)
+        extents.push_back(out.extents[axis]);
+    std::vector<std::vector<int64_t>> strides;
+    for (TensorArg const& input : inputs)
+    {
+        if (input.present && blockOf(input.layout) != 1)
+            return badArgument("an input is {}", nameOf(input.layout));
+        strides.emplace_back(axes.size(), 0);
+        if (!input.present || input.extents.size() != out.extents.size())
+            continue;
+        std::vector<int64_t> const own = stridesIn(input.layout, input.extents);
+        for (size_t i = 0; i < axes.size(); ++i)
+            strides.back()[i] = input.extents[axes[i]] == 1 ? 0 : own[axes[i]];
+    }
+    mergeAxes(extents, strides);
+    if (extents.size() > kMaxAxes)
+        return badArgument("its operands broadcast along {} axes", extents.size());
+    if (extents.back() % width != 0)
+        return PointwisePlan{};
+    PointwisePlan plan;
+    plan.outWidth = width * movableBytes(out.dtype);
+    plan.items = volumeOf(out.extents) / width;
+    plan.params.chunks = static_cast<uint64_t>(plan.items);
+    plan.params.isSmall = isSmall(plan.items) ? 1 : 0;
+    plan.params.axes = static_cast<int>(extents.size());
+    extents.back() /= width;
+    std::ranges::copy(extents, plan.params.extents);
+    for (size_t i = 0; i < inputs.size(); ++i)
+    {
+        PointwiseOperand& operand = plan.params.in[i];
+        operand.step = strides[i].back() == 1 ? 1 : 0;
+        bool const isEven =
+            std::all_of(strides[i].begin(), strides[i].end() - 1, [&](int64_t stride) { return stride % width == 0; });
+        if (width > 1 && (strides[i].back() > 1 || (operand.step == 1 && !isEven)))
+            return PointwisePlan{};
+        strides[i].back() *= width;
+        std::ranges::copy(strides[i], operand.strides);
+        plan.widths.push_back(inputs[i].present && operand.step == 1 ? width * movableBytes(inputs[i].dtype) : 0);
+    }
+    return plan;
+}
+
+} // namespace
+
+Result<std::shared_ptr<Prepared const>> pointwiseStep(
+    CudaDevice const& device, Expr const& body, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    if (blockOf(out.layout) != 1 || inputs.size() > kMaxOperands)
+        return badArgument("its output is {}, or it has {} operands", nameOf(out.layout), inputs.size());
+    int64_t width = kWidest / movableBytes(out.dtype);
+    for (TensorArg const& input : inputs)
+        if (input.present)
+            width = std::min<int64_t>(width, kWidest / movableBytes(input.dtype));
+    std::string const source = TENON_TRY(pointwiseText(body, inputs, out, width));
+    PointwisePlan narrow = TENON_TRY(arrange(inputs, out, 1));
+    PointwisePlan wide = width > 1 ? TENON_TRY(arrange(inputs, out, width)) : PointwisePlan{};
+    Module const& module = *TENON_TRY(moduleOf(device, source));
+    void* const narrowCode = TENON_TRY(module.function("narrow"));
+    void* const wideCode = wide.items > 0 ? TENON_TRY(module.function("wide")) : nullptr;
+    return std::shared_ptr<Prepared const>{
+        std::make_shared<PointwiseStep>(std::move(wide), std::move(narrow), wideCode, narrowCode)};
+}
+
+namespace
+{
 class PointwiseKernel final : public LayerKernel
 {
   public:
@@ -108,98 +206,10 @@ class PointwiseKernel final : public LayerKernel
     Result<std::shared_ptr<Prepared const>> plan(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
     {
-        TensorArg const& out = outputs[0];
-        if (blockOf(out.layout) != 1 || inputs.size() > kMaxOperands)
-            return badArgument("its output is {}, or it has {} operands", nameOf(out.layout), inputs.size());
-        int64_t width = kWidest / movableBytes(out.dtype);
-        for (TensorArg const& input : inputs)
-            if (input.present)
-                width = std::min<int64_t>(width, kWidest / movableBytes(input.dtype));
-        std::string const source = TENON_TRY(print(inputs, out, width));
-        PointwisePlan narrow = TENON_TRY(arrange(inputs, out, 1));
-        PointwisePlan wide = width > 1 ? TENON_TRY(arrange(inputs, out, width)) : PointwisePlan{};
-        Module const& module = *TENON_TRY(moduleOf(device(), source));
-        void* const narrowCode = TENON_TRY(module.function("narrow"));
-        void* const wideCode = wide.items > 0 ? TENON_TRY(module.function("wide")) : nullptr;
-        return std::shared_ptr<Prepared const>{
-            std::make_shared<PointwiseStep>(std::move(wide), std::move(narrow), wideCode, narrowCode)};
-    }
-
-  private:
-    Result<std::string> print(std::span<TensorArg const> inputs, TensorArg const& out, int64_t width) const
-    {
         std::optional<Expr> const body = layer().body(static_cast<int32_t>(inputs.size()));
         if (!body)
             return badArgument("layer kind {} is no expression", layer().name());
-        std::vector<TensorType> owned;
-        for (TensorArg const& input : inputs)
-            owned.push_back({input.dtype, shapeOf(input.extents)});
-        std::vector<TensorType const*> pointers;
-        std::vector<std::string> types;
-        std::vector<TapeKind> kinds;
-        std::vector<bool> present;
-        for (size_t i = 0; i < inputs.size(); ++i)
-        {
-            pointers.push_back(inputs[i].present ? &owned[i] : nullptr);
-            types.push_back(inputs[i].present ? TENON_TRY(storageOf(inputs[i].dtype)) : std::string{"float"});
-            kinds.push_back(inputs[i].present ? TENON_TRY(tapeKindOf(inputs[i].dtype)) : TapeKind::kReal);
-            present.push_back(inputs[i].present);
-        }
-        Tape const tape = TENON_TRY(makeTape(*body, pointers));
-        std::string const outType = TENON_TRY(storageOf(out.dtype));
-        std::string own = std::string{kPointwiseOperandText} + kPointwiseParamsText;
-        own += TENON_TRY(printFunction("body", tape, kinds));
-        own += pointwiseKernel("narrow", 1, types, kinds, present, outType);
-        if (width > 1)
-            own += pointwiseKernel("wide", width, types, kinds, present, outType);
-        return wholeText(own);
-    }
-
-    //! No items: the operands cannot be read so many elements at a time.
-    static Result<PointwisePlan> arrange(std::span<TensorArg const> inputs, TensorArg const& out, int64_t width)
-    {
-        std::vector<size_t> const axes = memoryAxes(out.layout, out.extents.size());
-        std::vector<int64_t> extents;
-        for (size_t const axis : axes)
-            extents.push_back(out.extents[axis]);
-        std::vector<std::vector<int64_t>> strides;
-        for (TensorArg const& input : inputs)
-        {
-            if (input.present && blockOf(input.layout) != 1)
-                return badArgument("an input is {}", nameOf(input.layout));
-            strides.emplace_back(axes.size(), 0);
-            if (!input.present || input.extents.size() != out.extents.size())
-                continue;
-            std::vector<int64_t> const own = stridesIn(input.layout, input.extents);
-            for (size_t i = 0; i < axes.size(); ++i)
-                strides.back()[i] = input.extents[axes[i]] == 1 ? 0 : own[axes[i]];
-        }
-        mergeAxes(extents, strides);
-        if (extents.size() > kMaxAxes)
-            return badArgument("its operands broadcast along {} axes", extents.size());
-        if (extents.back() % width != 0)
-            return PointwisePlan{};
-        PointwisePlan plan;
-        plan.outWidth = width * movableBytes(out.dtype);
-        plan.items = volumeOf(out.extents) / width;
-        plan.params.chunks = static_cast<uint64_t>(plan.items);
-        plan.params.isSmall = isSmall(plan.items) ? 1 : 0;
-        plan.params.axes = static_cast<int>(extents.size());
-        extents.back() /= width;
-        std::ranges::copy(extents, plan.params.extents);
-        for (size_t i = 0; i < inputs.size(); ++i)
-        {
-            PointwiseOperand& operand = plan.params.in[i];
-            operand.step = strides[i].back() == 1 ? 1 : 0;
-            bool const isEven = std::all_of(
-                strides[i].begin(), strides[i].end() - 1, [&](int64_t stride) { return stride % width == 0; });
-            if (width > 1 && (strides[i].back() > 1 || (operand.step == 1 && !isEven)))
-                return PointwisePlan{};
-            strides[i].back() *= width;
-            std::ranges::copy(strides[i], operand.strides);
-            plan.widths.push_back(inputs[i].present && operand.step == 1 ? width * movableBytes(inputs[i].dtype) : 0);
-        }
-        return plan;
+        return pointwiseStep(device(), *body, inputs, outputs[0]);
     }
 };
 

@@ -11,7 +11,7 @@ namespace tenon::cuda
 namespace
 {
 //! Channels in packs; windows by row and column.
-TENON_DEVICE_STRUCT(PoolingParams, unsigned const* stop; void const* x; void* y; unsigned long long count;
+TENON_DEVICE_STRUCT(PackedPoolingParams, unsigned const* stop; void const* x; void* y; unsigned long long count;
                     unsigned isSmall; int channels; int height; int width; int outHeight; int outWidth; int window[2];
                     int stride[2]; int pre[2]; int post[2]; int countsPadding;);
 
@@ -23,7 +23,7 @@ static __device__ __forceinline__ int overlapOf(int low, int high, int least, in
     return high > low ? high - low : 0;
 }
 template <int N>
-static __device__ __forceinline__ void pool(PoolingParams const& p)
+static __device__ __forceinline__ void pool(PackedPoolingParams const& p)
 {
     for (u64 item = firstItem(); item < p.count; item += itemStride())
     {
@@ -57,8 +57,8 @@ static __device__ __forceinline__ void pool(PoolingParams const& p)
         ((Pack<Stored, N>*)p.y)[item] = result;
     }
 }
-TENON_KERNEL(poolOne, PoolingParams) { pool<1>(p); }
-TENON_KERNEL(poolPacks, PoolingParams) { pool<16 / sizeof(Stored)>(p); }
+TENON_KERNEL(poolOne, PackedPoolingParams) { pool<1>(p); }
+TENON_KERNEL(poolPacks, PackedPoolingParams) { pool<16 / sizeof(Stored)>(p); }
 )"};
 
 constexpr uintptr_t kPoolingBytes{16};
@@ -67,7 +67,7 @@ class PackedPoolingStep final : public CudaPrepared
 {
   public:
     //! `packs`: null where channels do not come out even.
-    PackedPoolingStep(PoolingParams params, int together, void* one, void* packs)
+    PackedPoolingStep(PackedPoolingParams params, int together, void* one, void* packs)
         : mParams{params},
           mTogether{together},
           mOne{one},
@@ -76,7 +76,7 @@ class PackedPoolingStep final : public CudaPrepared
     }
     Result<Done> launch(CudaCall const& at) const override
     {
-        PoolingParams params = mParams;
+        PackedPoolingParams params = mParams;
         params.x = at.call.inputs[0];
         params.y = at.call.outputs[0];
         auto const all = reinterpret_cast<uintptr_t>(params.x) | reinterpret_cast<uintptr_t>(params.y);
@@ -91,7 +91,7 @@ class PackedPoolingStep final : public CudaPrepared
     }
 
   private:
-    PoolingParams mParams;
+    PackedPoolingParams mParams;
     int mTogether;
     void* mOne;
     void* mPacks;
@@ -116,7 +116,7 @@ class PackedPoolingKernel final : public LayerKernel
             && layer.poolingType != nvinfer1::PoolingType::kMAX_AVERAGE_BLEND;
         if (!fits)
             return badArgument("the pooling kernel for packs takes images of real numbers in channels-last order");
-        PoolingParams params{};
+        PackedPoolingParams params{};
         params.count = static_cast<uint64_t>(volumeOf(out.extents));
         params.isSmall = 1;
         params.channels = static_cast<int>(x.extents[1]);
@@ -134,7 +134,7 @@ class PackedPoolingKernel final : public LayerKernel
             params.post[axis] = static_cast<int>(padding.post);
         }
         Module const& module = *TENON_TRY(moduleOf(device(),
-            wholeText(std::string{kPoolingParamsText}
+            wholeText(std::string{kPackedPoolingParamsText}
                 + fmt::format("typedef {} Stored;\nconstexpr bool IS_AVERAGE = {};\n", TENON_TRY(storageOf(out.dtype)),
                     layer.poolingType == nvinfer1::PoolingType::kAVERAGE)
                 + kPackedPoolingKernel)));

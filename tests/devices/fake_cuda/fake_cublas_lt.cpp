@@ -2,8 +2,10 @@
 // addresses aligned as an algorithm was told, and a workspace, which it writes.
 #include "devices/fake_cuda/fake_cuda.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -26,6 +28,7 @@ struct Matrix
 };
 struct Product
 {
+    int compute{68};
     int32_t turnedA{0}, turnedB{0};
     uint32_t epilogue{1};
     void const* bias{nullptr};
@@ -73,9 +76,33 @@ struct Job
     Matrix a, b, d;
     void const* inA;
     void const* inB;
+    void const* inC;
     void* out;
     float alpha;
+    float beta;
+
+    bool hasBias() const
+    {
+        return (product.epilogue & 4U) != 0;
+    }
 };
+
+//! With the eleven significant digits that TF32 keeps of float32.
+float operand(Product const& product, float x)
+{
+    if (product.compute != 77)
+        return x;
+    return std::bit_cast<float>((std::bit_cast<uint32_t>(x) + 0x1000U) & ~0x1FFFU);
+}
+
+float activated(uint32_t epilogue, float x)
+{
+    if ((epilogue & 2U) != 0)
+        return std::max(x, 0.0F);
+    if ((epilogue & 32U) != 0)
+        return 0.5F * x * (1.0F + std::tanh(0.7978845608F * (x + 0.044715F * x * x * x)));
+    return x;
+}
 
 //! Columns first, as the library counts.
 void multiply(Job const& job)
@@ -91,11 +118,14 @@ void multiply(Job const& job)
                     int64_t const atA = job.product.turnedA != 0 ? k + row * job.a.leading : row + k * job.a.leading;
                     int64_t const atB =
                         job.product.turnedB != 0 ? column + k * job.b.leading : k + column * job.b.leading;
-                    sum += read(job.inA, job.a.type, z * job.a.stride + atA)
-                        * read(job.inB, job.b.type, z * job.b.stride + atB);
+                    sum += operand(job.product, read(job.inA, job.a.type, z * job.a.stride + atA))
+                        * operand(job.product, read(job.inB, job.b.type, z * job.b.stride + atB));
                 }
-                float const bias = job.product.epilogue == 4 ? read(job.product.bias, job.d.type, row) : 0.0F;
-                write(job.out, job.d.type, z * job.d.stride + row + column * job.d.leading, sum * job.alpha + bias);
+                int64_t const at = z * job.d.stride + row + column * job.d.leading;
+                float value = sum * job.alpha + (job.hasBias() ? read(job.product.bias, job.d.type, row) : 0.0F);
+                if (job.beta != 0.0F)
+                    value += job.beta * read(job.inC, job.d.type, at);
+                write(job.out, job.d.type, at, activated(job.product.epilogue, value));
             }
 }
 
@@ -129,9 +159,9 @@ TENON_FAKE_CUDA char const* cublasLtGetStatusName(int status)
 TENON_FAKE_CUDA int cublasLtMatmulDescCreate(void** product, int compute, int scale)
 {
     TENON_FAKE_LT(cublasLtMatmulDescCreate);
-    if (compute != 68 || scale != 0)
+    if ((compute != 68 && compute != 77) || scale != 0)
         return kNotSupported;
-    *product = new Product;
+    *product = new Product{.compute = compute};
     return kSuccess;
 }
 
@@ -237,14 +267,17 @@ TENON_FAKE_CUDA int cublasLtMatmul(void*, void* product, void const* alpha, void
 {
     TENON_FAKE_LT(cublasLtMatmul);
     Job const job{*static_cast<Product*>(product), *static_cast<Matrix*>(a), *static_cast<Matrix*>(b),
-        *static_cast<Matrix*>(d), inA, inB, out, *static_cast<float const*>(alpha)};
+        *static_cast<Matrix*>(d), inA, inB, inC, out, *static_cast<float const*>(alpha),
+        *static_cast<float const*>(beta)};
     std::array<uint64_t, 3> chosen{};
     std::memcpy(chosen.data(), algorithm, sizeof chosen);
     uintptr_t const addresses = reinterpret_cast<uintptr_t>(inA) | reinterpret_cast<uintptr_t>(inB)
-        | reinterpret_cast<uintptr_t>(out) | reinterpret_cast<uintptr_t>(job.product.bias);
-    bool const hasBias = job.product.epilogue == 4;
-    if (chosen[0] != kMagic || addresses % chosen[1] != 0 || chosen[2] > workspaceBytes || inC != out
-        || *static_cast<float const*>(beta) != 0.0F || hasBias != (job.product.bias != nullptr)
+        | reinterpret_cast<uintptr_t>(inC) | reinterpret_cast<uintptr_t>(out)
+        | reinterpret_cast<uintptr_t>(job.product.bias);
+    constexpr std::array<uint32_t, 6> kEpilogues{1, 2, 4, 6, 32, 36};
+    if (chosen[0] != kMagic || addresses % chosen[1] != 0 || chosen[2] > workspaceBytes || inC == nullptr
+        || (job.beta == 0.0F && inC != out) || job.hasBias() != (job.product.bias != nullptr)
+        || std::ranges::find(kEpilogues, job.product.epilogue) == kEpilogues.end()
         || (chosen[2] > 0 && workspace == nullptr) || !isConsistent(job.product, job.a, job.b, job.d))
         return kInvalidValue;
     return tenonFakeEnqueue(stream, [=, used = chosen[2]] {

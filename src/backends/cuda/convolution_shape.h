@@ -1,0 +1,74 @@
+// ConvolutionShape: a convolution or deconvolution as kernels take it, and how its filter lies in memory.
+#pragma once
+
+#include "backends/cuda/layer_kernel.h"
+#include "layers/convolution.h"
+#include "layers/deconvolution.h"
+
+namespace tenon::cuda
+{
+
+struct ConvolutionShape
+{
+    Window window;
+    int64_t groups{1};
+    bool isTransposed{false};
+    bool isChannelsLast{false}; //!< The filter: [n][spatial][c], as libraries want it, in place of [n][c][spatial].
+    bool hasBias{false};
+    Epilogue epilogue;
+};
+
+//! The name in plans of a filter whose channels are its last axis.
+inline constexpr std::string_view kFilterPacking{"channels_last"};
+
+//! Whether both orders of a filter differ.
+bool dependsOnOrder(std::vector<int64_t> const& filter);
+//! Of a constant with elements of 2 or 4 bytes and at least three axes.
+Result<PackedWeight> packFilter(int32_t input, Constant const& filter);
+//! The row-major form; an error where extents, type and bytes do not fit.
+Result<std::shared_ptr<Constant const>> unpackFilter(
+    DType type, std::vector<int64_t> extents, void const* data, size_t bytes);
+
+//! Kernels of convolutions and deconvolutions: the layer is either.
+class ConvolutionKernel : public LayerKernel
+{
+  public:
+    ConvolutionKernel(
+        LayerArgs args, LayerPtr layer, std::vector<WeightArg> weights, CudaDevice const& device, bool isFilterPacked)
+        : LayerKernel{std::move(args), std::move(layer), std::move(weights), device},
+          mIsFilterPacked{isFilterPacked}
+    {
+    }
+
+  protected:
+    //! Checks what the layer's own rules have not: one type of real numbers, up to three spatial axes.
+    Result<ConvolutionShape> convolutionShape(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const;
+
+  private:
+    bool mIsFilterPacked;
+};
+
+//! Whether a filter of the source is packed; an error where it, or any other weight, is packed in another way.
+Result<bool> isFilterPacked(KernelSource const& source);
+
+template <typename K>
+Result<std::unique_ptr<Kernel>> loadConvolutionKernel(KernelSource const& source, CudaDevice const& device)
+{
+    LayerArgs args = TENON_TRY(decodeLayerArgs(source.args));
+    LayerPtr layer = TENON_TRY(loadLayer(args.layer, args.fields));
+    bool const isPacked = TENON_TRY(isFilterPacked(source));
+    return std::unique_ptr<Kernel>{std::make_unique<K>(
+        std::move(args), std::move(layer), std::vector<WeightArg>{source.weights}, device, isPacked)};
+}
+
+//! One thread per result: for every window, without a library; the epilogue behind it.
+Result<std::shared_ptr<Prepared const>> directConvolution(
+    CudaDevice const& device, ConvolutionShape const& shape, std::span<TensorArg const> inputs, TensorArg const& out);
+
+//! Multiplications at the typical shape.
+double convolutionWork(Problem const& problem, bool isTransposed);
+//! Why no kernel of this backend can do a problem's convolution; empty: one can.
+std::string convolutionRefusal(Problem const& problem, Window const& window, Epilogue const& epilogue);
+
+} // namespace tenon::cuda

@@ -1,0 +1,119 @@
+// MatrixMultiply by cuDNN where its epilogue is more than cuBLASLt's kernels do: the exact GELU, SiLU and others in the
+// same kernel. Where the library has nothing for a shape, cuBLASLt does it, with a kernel behind it.
+#include "backends/cuda/cublas_product.h"
+#include "backends/cuda/cudnn_step.h"
+
+#include <algorithm>
+
+namespace tenon::cuda
+{
+
+namespace
+{
+CudnnTensor dnnMatrices(DType type, std::vector<int64_t> extents, std::vector<int64_t> strides)
+{
+    return {.type = dnnTypeOf(type), .extents = std::move(extents), .strides = std::move(strides)};
+}
+
+//! None: no graph describes it.
+std::optional<CudnnLayer> dnnProduct(
+    StepProduct const& product, std::span<TensorArg const> inputs, TensorArg const& out)
+{
+    LtShape const made = ltShapeOf(product.shape);
+    ProductShape const& shape = made.matrices;
+    int64_t const rows = shape.rows;
+    int64_t const columns = shape.columns;
+    int64_t const depth = shape.depth;
+    if (product.alpha != 1.0F || depth == 0 || made.calls.size() != 1)
+        return std::nullopt;
+    //! Matrices that repeat are a batch of one.
+    auto const batch = [&](size_t operand) { return made.strides[operand] == 0 ? 1 : made.batch; };
+    auto const stride = [&](size_t operand, int64_t alone) {
+        return made.strides[operand] == 0 ? alone : made.strides[operand];
+    };
+    CudnnLayer layer{.a = dnnMatrices(out.dtype, {batch(0), rows, depth},
+                         {stride(0, rows * depth), shape.isTurnedA ? 1 : depth, shape.isTurnedA ? rows : 1}),
+        .b = dnnMatrices(out.dtype, {batch(1), depth, columns},
+            {stride(1, depth * columns), shape.isTurnedB ? 1 : columns, shape.isTurnedB ? depth : 1}),
+        .out = dnnMatrices(out.dtype, {made.batch, rows, columns}, {rows * columns, columns, 1}),
+        .convolution = {},
+        .bias = {},
+        .extras = {},
+        .epilogue = product.epilogue};
+    if (shape.hasBias)
+        layer.bias = dnnMatrices(out.dtype, {1, 1, columns}, {columns, columns, 1});
+    for (size_t i = kFirstExtra; i < inputs.size(); ++i)
+    {
+        bool const isLikeOut = inputs[i].present && inputs[i].extents == out.extents && inputs[i].layout == out.layout;
+        layer.extras.push_back(isLikeOut ? std::optional{layer.out} : std::nullopt);
+    }
+    return layer;
+}
+
+class DnnProductKernel final : public LayerKernel
+{
+  public:
+    using LayerKernel::LayerKernel;
+
+  protected:
+    Result<std::shared_ptr<Prepared const>> plan(
+        std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) const override
+    {
+        MatrixMultiply const layer = TENON_TRY(fieldsOf<MatrixMultiply>(args()));
+        DnnChoices const choices = TENON_TRY(choicesOf<DnnChoices>(args()));
+        if (choices.tactic < 0 || choices.tactic >= 2 * kDnnTactics)
+            return badArgument("tactic {} of a product by cuDNN", choices.tactic);
+        StepProduct const product{TENON_TRY(productShape(layer, inputs, outputs)), layer.alpha, layer.epilogue};
+        auto otherwise = TENON_TRY(libraryProduct(device(), product, inputs, outputs[0], {}));
+        std::optional<CudnnLayer> const described = dnnProduct(product, inputs, outputs[0]);
+        if (!described)
+            return otherwise;
+        CudnnPart const part = cudnnParts(*described).front();
+        auto made = cudnnStep(device(), *described, part, choices, otherwise, inputs, outputs[0]);
+        if (!made)
+            return otherwise;
+        return made;
+    }
+};
+
+std::variant<std::vector<Offer>, Refusal> offersOfDnnProduct(Problem const& problem)
+{
+    constexpr char kName[]{"cudnn"};
+    MatrixMultiply const& layer = problem.fields<MatrixMultiply>();
+    DType const type = problem.output().dtype;
+    if (!kRealTypes.has(type) || problem.input(0).dtype != type || problem.input(1).dtype != type)
+        return refuse(kName, "takes one type of real numbers");
+    bool const isForOthers = std::ranges::all_of(layer.epilogue.steps, [](EpilogueStep const& step) {
+        return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kRelu
+            || step.kind == EpilogueKind::kGeluTanh;
+    });
+    if (isForOthers || layer.alpha != 1.0F)
+        return refuse(
+            kName, "takes products with an epilogue that cuBLASLt's kernels do not have, and without a factor");
+    if (std::string reason = epilogueObjection(layer.epilogue, problem, kFirstExtra); !reason.empty())
+        return refuse(kName, std::move(reason));
+    if (problem.input(0).rank() > static_cast<int32_t>(kMaxAxes))
+        return refuse(kName, fmt::format("rank {}", problem.input(0).rank()));
+    if (auto const library = cudnn(); !library)
+        return refuse(kName, library.error().message);
+    std::vector<int64_t> const a = problem.typicalExtents(problem.input(0));
+    int64_t const depth = a[a.size() - (layer.operation0 == nvinfer1::MatrixOperation::kTRANSPOSE ? 2 : 1)];
+    double const products =
+        static_cast<double>(volumeOf(problem.typicalExtents(problem.output()))) * static_cast<double>(depth);
+    return cudnnOffers(problem, Layout::kLinear, products, layer.epilogue);
+}
+
+Result<KernelSpec> buildDnnProduct(Problem const& problem, Offer const& offer)
+{
+    DnnChoices const choices{static_cast<int32_t>(offer.tactic)};
+    return KernelSpec{.kernel = "cudnn_product", .args = encodeLayerArgs(problem, offer, choices), .packed = {}};
+}
+
+constexpr Candidate kDnnProductCandidates[]{
+    {.layer = MatrixMultiply::kName, .name = "cudnn", .offers = offersOfDnnProduct, .build = buildDnnProduct}};
+constexpr CudaKernelEntry kDnnProductKernels[]{{"cudnn_product", &loadLayerKernel<DnnProductKernel>}};
+} // namespace
+
+} // namespace tenon::cuda
+
+TENON_CUDA_KERNELS(CudnnProduct, kDnnProductCandidates, kDnnProductKernels);

@@ -1,0 +1,76 @@
+// CudnnLayer: a convolution or product with what follows it, as cuDNN takes it, and its plan as a step.
+#pragma once
+
+#include "backends/cuda/cudnn_graph.h"
+#include "backends/cuda/epilogue.h"
+
+#include <optional>
+
+namespace tenon::cuda
+{
+
+inline constexpr int32_t kDnnTactics{8}; //!< The library's first proposals, which are timed.
+
+//! Which of the library's proposals it is; from kDnnTactics on the same with float32 operands that may be rounded to
+//! TF32.
+struct DnnChoices
+{
+    int32_t tactic{0};
+
+    static constexpr auto fields()
+    {
+        return std::tuple{field(1, "tactic", &DnnChoices::tactic)};
+    }
+};
+
+//! The tensors that a graph is made of; their layouts are their strides.
+struct CudnnLayer
+{
+    CudnnTensor a; //!< Input 0.
+    CudnnTensor b; //!< Input 1.
+    CudnnTensor out;
+    std::optional<CudnnConvolution> convolution;    //!< None: a product of matrices.
+    std::optional<CudnnTensor> bias;                //!< Input 2, broadcast.
+    std::vector<std::optional<CudnnTensor>> extras; //!< Inputs 3 and so on; none: no graph can read it.
+    Epilogue epilogue;
+};
+
+//! How much of a layer one graph holds.
+struct CudnnPart
+{
+    bool hasBias{false};
+    size_t steps{0}; //!< Of the epilogue, from its beginning.
+};
+
+//! Which tensor of a step an id of the graph's is.
+struct CudnnBinding
+{
+    int64_t id{0};
+    int32_t input{-1}; //!< −1: the output.
+};
+
+struct DescribedLayer
+{
+    CudnnObject graph;
+    std::vector<CudnnBinding> bindings;
+};
+
+int dnnTypeOf(DType type) noexcept;
+
+//! All that the library has operations for, then less of it, ending with the convolution or product alone.
+std::vector<CudnnPart> cudnnParts(CudnnLayer const& layer);
+
+Result<DescribedLayer> describeLayer(
+    CudnnApi const& api, CudnnMachine const& machine, CudnnLayer const& layer, CudnnPart const& part);
+
+//! Part of a layer by the library, its rest by a kernel behind it; `ours` does all of it for addresses that are no
+//! multiples of 16: users may bring memory that is aligned to its elements alone. An error where the library is missing
+//! or has no engine.
+Result<std::shared_ptr<Prepared const>> cudnnStep(CudaDevice const& device, CudnnLayer const& layer,
+    CudnnPart const& part, DnnChoices const& choices, std::shared_ptr<Prepared const> ours,
+    std::span<TensorArg const> inputs, TensorArg const& out);
+
+//! An offer per proposal that is worth timing: some kernels are ready, others the library compiles, a second each.
+std::vector<Offer> cudnnOffers(Problem const& problem, Layout layout, double multiplications, Epilogue const& epilogue);
+
+} // namespace tenon::cuda
