@@ -52,6 +52,20 @@ std::vector<DType> CustomLayer::toldTypes(Inputs const& in) const
     return types;
 }
 
+Result<std::vector<DType>> CustomLayer::outputTypes(Inputs const& in) const
+{
+    if (live == nullptr)
+        return withoutObject(*this, in);
+    std::vector<int32_t> ranks;
+    for (int32_t i = 0; i < dataInputs(in.size()); ++i)
+        ranks.push_back(in.type(i).rank());
+    live->inputRanks(ranks);
+    auto types = live->outputTypes(toldTypes(in));
+    if (!types)
+        return std::move(types).error().in(fmt::format("[layer '{}']", in.layerName()));
+    return types;
+}
+
 Result<plugins::OutputShapes> CustomLayer::outputShapes(Inputs const& in) const
 {
     if (live == nullptr)
@@ -78,17 +92,14 @@ Result<std::vector<TensorType>> CustomLayer::infer(Inputs const& in) const
             .that(shapeInputs >= 0 && dataInputs(in.size()) >= 0, "has {} shape inputs of {}", shapeInputs, in.size())
             .count(in.size())
             .done());
-    if (live == nullptr)
-        return withoutObject(*this, in);
-    auto types = live->outputTypes(toldTypes(in)); // Before shapes: objects keep what they learn of types.
-    if (!types)
-        return std::move(types).error().in(fmt::format("[layer '{}']", in.layerName()));
+    // Before shapes: objects keep what they learn of types.
+    std::vector<DType> const types = TENON_TRY(outputTypes(in));
     plugins::OutputShapes found = TENON_TRY(outputShapes(in));
     auto const data = static_cast<size_t>(dataInputs(in.size()));
     std::vector<TensorType> outputs;
-    for (size_t i = 0; i < found.shapes.size() && i < types->size(); ++i)
+    for (size_t i = 0; i < found.shapes.size() && i < types.size(); ++i)
     {
-        DType const answered = (*types)[i];
+        DType const answered = types[i];
         DType const agreed = ports.size() > data + i ? ports[data + i].type : answered;
         outputs.push_back(
             {isStronglyTyped || !ports.empty() ? agreed : weakType(answered), std::move(found.shapes[i])});

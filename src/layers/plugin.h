@@ -81,6 +81,8 @@ struct CustomLayer
     Result<plugins::OutputShapes> outputShapes(Inputs const& in) const;
     //! Types of data inputs as the object is told them.
     std::vector<DType> toldTypes(Inputs const& in) const;
+    //! What the object answers to them, and to the ranks.
+    Result<std::vector<DType>> outputTypes(Inputs const& in) const;
     Result<WithBatch> withBatch(SampleInputs const& samples) const;
     bool frontIsBatch() const noexcept
     {

@@ -111,10 +111,13 @@ class Quick final : public Plugin
         return alsoTold("getNbOutputs", "its outputs are counted", [&] { return mOwn.build->getNbOutputs(); });
     }
 
+    void inputRanks(std::span<int32_t const> ranks) override
+    {
+        mRanks.assign(ranks.begin(), ranks.end());
+    }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         IPluginV3QuickBuild& build = *TENON_TRY(forBuilding("getOutputDataTypes()"));
-        mRanks.resize(inputs.size(), nvinfer1::Dims::MAX_DIMS); // Types may be asked for before shapes are known.
         std::vector<DType> types(static_cast<size_t>(std::max(outputCount(), 0)), static_cast<DType>(-1));
         TENON_TRY(checked("getOutputDataTypes()",
             build.getOutputDataTypes(types.data(), static_cast<int32_t>(types.size()), inputs.data(), mRanks.data(),
@@ -144,12 +147,7 @@ class Quick final : public Plugin
         if (code != 0)
             return builder.problem().empty() ? failed("getOutputShapes()", code)
                                              : failed("getOutputShapes()", code).in(builder.problem());
-        OutputShapes found =
-            TENON_TRY(builder.shapesOf(out, fmt::format("getOutputShapes() of plugin {}", mIdentity.show())));
-        mRanks.clear();
-        for (Shape const& shape : inputs)
-            mRanks.push_back(static_cast<int32_t>(shape.size()));
-        return found;
+        return builder.shapesOf(out, fmt::format("getOutputShapes() of plugin {}", mIdentity.show()));
     }
 
     bool accepts(int32_t position, Ports const& ports) override

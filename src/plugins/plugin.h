@@ -142,6 +142,11 @@ class Plugin
         return nullptr;
     }
     virtual int32_t outputCount() = 0;
+    //! Ranks of the inputs, before outputTypes(): the quick generation is told them with the types.
+    virtual void inputRanks(std::span<int32_t const> ranks)
+    {
+        static_cast<void>(ranks);
+    }
     virtual Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) = 0;
     //! `shapeInputs`: row-major values of the inputs whose values decide shapes.
     virtual Result<OutputShapes> outputShapes(

@@ -191,6 +191,10 @@ class Traced final : public Plugin
         Telling const telling{*this};
         return mPlugin->outputCount(); // Tells it, within other questions, too.
     }
+    void inputRanks(std::span<int32_t const> ranks) override
+    {
+        mPlugin->inputRanks(ranks);
+    }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         if (identity().generation == Generation::kV2)

@@ -70,8 +70,7 @@ void Lane::prepare(cli::Shapes const& shapes, cli::GivenInputs const& inputs)
         mGpuMemory = cli::GpuMemory{*mEngine, "memory of the run", bytes};
     else
         mMemory = cli::Buffer{"memory of the run", bytes};
-    mContext->setDeviceMemoryV2(
-        mGpu != nullptr ? mGpuMemory.data() : mMemory.data(), static_cast<int64_t>(bytes));
+    mContext->setDeviceMemoryV2(mGpu != nullptr ? mGpuMemory.data() : mMemory.data(), static_cast<int64_t>(bytes));
 }
 
 void Lane::capture(Log const& log)

@@ -20,7 +20,7 @@ namespace
 using Json = nlohmann::ordered_json;
 
 constexpr std::initializer_list<char const*> kNotImplemented{
-    // Perhaps none.
+// Perhaps none.
 #include "api/not_implemented_list.inc"
 };
 

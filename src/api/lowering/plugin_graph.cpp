@@ -160,10 +160,7 @@ class PluginWriter
         mFields.sizeOutputs = std::move(found.sizeOutputs);
         mSizeOptima = std::move(found.sizeOptima);
         mOutputShapes = std::move(found.shapes);
-        auto types = mFields.live->outputTypes(mFields.toldTypes(in));
-        if (!types)
-            return std::move(types).error();
-        mOutputTypes = *std::move(types);
+        mOutputTypes = TENON_TRY(mFields.outputTypes(in));
         mToldTypes = mFields.toldTypes(in);
         if (mOutputTypes.size() != mOutputShapes.size() || mOutputShapes.size() != mOutputNames.size())
             return badConfig("plugin {} had {} outputs when it was added, and now has {}", mFields.identity().show(),

@@ -273,6 +273,10 @@ Result<std::vector<PortOffer>> Host::offers(Plugin& plugin, Form const& form, Co
         offers.push_back({fmt::format("input {}", offers.size()), {choice}});
         types.push_back(choice.type);
     }
+    std::vector<int32_t> ranks;
+    for (Shape const& shape : form.inputs)
+        ranks.push_back(static_cast<int32_t>(shape.size()));
+    plugin.inputRanks(ranks);
     std::vector<DType> const answered = TENON_TRY(plugin.outputTypes(types));
     for (size_t i = 0; i < form.outputs.size() && i < answered.size(); ++i)
     {

@@ -41,6 +41,10 @@ class Watched final : public Plugin
     {
         return asked(Ask::kOutputCount, [&] { return mPlugin->outputCount(); });
     }
+    void inputRanks(std::span<int32_t const> ranks) override
+    {
+        mPlugin->inputRanks(ranks);
+    }
     Result<std::vector<DType>> outputTypes(std::span<DType const> inputs) override
     {
         return asked(Ask::kTypes, [&] { return mPlugin->outputTypes(inputs); });
