@@ -344,7 +344,7 @@ TEST_F(Resources, I12_everyStockPluginIsRegistered)
     struct Stock
     {
         char const* name;
-        std::string older; //!< Versions of IPluginV2DynamicExt.
+        std::string older; //!< Versions of the V2 family.
         std::string newer; //!< Versions of IPluginV3.
     };
     std::array const all{Stock{"EfficientNMS_TRT", "1", ""}, Stock{"BatchedNMSDynamic_TRT", "1", ""},
@@ -352,7 +352,12 @@ TEST_F(Resources, I12_everyStockPluginIsRegistered)
         Stock{"InstanceNormalization_TRT", "12", "3"}, Stock{"PillarScatterPlugin", "1", ""},
         Stock{"GroupNormalizationPlugin", "1", ""}, Stock{"ScatterElements", "1", "2"},
         Stock{"ModulatedDeformConv2d", "1", "2"}, Stock{"MultiscaleDeformableAttnPlugin_TRT", "1", "2"},
-        Stock{"DisentangledAttention_TRT", "1", "2"}, Stock{"CustomSkipLayerNormPluginDynamic", "1234", "5678"}};
+        Stock{"DisentangledAttention_TRT", "1", "2"}, Stock{"CustomSkipLayerNormPluginDynamic", "1234", "5678"},
+        Stock{"BatchedNMS_TRT", "1", ""}, Stock{"CropAndResize", "1", ""}, Stock{"LReLU_TRT", "1", ""},
+        Stock{"Clip_TRT", "1", ""}, Stock{"CoordConvAC", "1", ""}, Stock{"Reorg_TRT", "12", ""},
+        Stock{"ResizeNearest_TRT", "1", ""}, Stock{"FlattenConcat_TRT", "1", ""}, Stock{"Normalize_TRT", "1", ""},
+        Stock{"ScatterND", "1", ""}, Stock{"CustomGeluPluginDynamic", "1", ""}, Stock{"CustomFCPluginDynamic", "1", ""},
+        Stock{"CustomEmbLayerNormPluginDynamic", "1", ""}, Stock{"CustomQKVToContextPluginDynamic", "1", ""}};
     IPluginRegistry& registry = *getPluginRegistry();
     int32_t before{0};
     registry.getAllCreators(&before);
