@@ -1,4 +1,5 @@
 // Plugins of V2, V2Ext and V2IOExt: the batch is a number of its own, and the other extents are fixed.
+#include "plugins/builtin/batchless.h"
 #include "plugins/cpu_body.h"
 #include "plugins/v2_family.h"
 
@@ -149,6 +150,11 @@ class Batchless final : public V2Family
                 mBatch = static_cast<int32_t>(std::min<int64_t>(port.desc.dims.d[0], INT32_MAX));
                 break;
             }
+        if (mBatch == 0)
+            return Done{}; // It will not run.
+        // Users' own plugins look after themselves, and are not called here.
+        if (std::string const why = builtin::differsFrom(*mPlugin, descsOf(ports.all), mInputs, mBatch); !why.empty())
+            return badConfig("plugin {}: {}", mIdentity.show(), why);
         return Done{};
     }
 

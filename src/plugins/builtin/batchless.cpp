@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace tenon::plugins::builtin
 {
 
@@ -36,6 +38,11 @@ Dims withoutBatch(DimsExprs const& dims) noexcept
         rest.d[i] = dims.d[i + 1]->getConstantValue();
     }
     return rest;
+}
+
+bool isSame(Dims const& a, Dims const& b) noexcept
+{
+    return a.nbDims >= 0 && a.nbDims == b.nbDims && std::equal(a.d, a.d + a.nbDims, b.d);
 }
 
 constexpr char const* kPorts{"configured ports"};
@@ -186,6 +193,22 @@ class Batchless final : public IPluginV2IOExt
             configure(std::move(ports), static_cast<int32_t>(numbers[0]));
     }
 
+    //! As the function of this name.
+    std::string differsFrom(std::span<PluginTensorDesc const> ports, int32_t inputs, int32_t batch) const
+    {
+        if (mInputs != inputs || mPorts.size() != ports.size())
+            return fmt::format("it was configured for {} inputs and {} outputs, and has {} and {}", mInputs,
+                mPorts.size() - static_cast<size_t>(mInputs), inputs, ports.size() - static_cast<size_t>(inputs));
+        for (size_t i = 0; i < ports.size(); ++i)
+        {
+            PluginTensorDesc const& mine = mPorts[i];
+            Dims const dims = withBatch(mine.dims, batch);
+            if (mine.type != ports[i].type || mine.format != ports[i].format || !isSame(dims, ports[i].dims))
+                return fmt::format("port {} is not of the type, format or extents that it was configured for", i);
+        }
+        return {};
+    }
+
   private:
     void configure(std::vector<PluginTensorDesc> ports, int32_t inputs) noexcept
     {
@@ -236,6 +259,14 @@ IPluginV2* makeBatchless(
             plugin->configure({static_cast<int64_t const*>(field.data), static_cast<size_t>(field.length)});
     }
     return plugin.release();
+}
+
+std::string differsFrom(
+    nvinfer1::IPluginV2 const& plugin, std::span<PluginTensorDesc const> ports, int32_t inputs, int32_t batch)
+{
+    if (!isStock(&plugin, nullptr)) // Users' objects may have no RTTI to ask.
+        return {};
+    return static_cast<Batchless const&>(plugin).differsFrom(ports, inputs, batch);
 }
 
 } // namespace tenon::plugins::builtin
