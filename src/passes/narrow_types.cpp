@@ -73,6 +73,8 @@ bool isTame(Node const& node) noexcept
                 || two->operation == ElementWiseOperation::kPROD || two->operation == ElementWiseOperation::kDIV
                 || two->operation == ElementWiseOperation::kMAX || two->operation == ElementWiseOperation::kMIN);
     }
+    if (auto const* scale = as<Scale>(*node.layer))
+        return !scale->hasPower;
     if (auto const* reduce = as<Reduce>(*node.layer))
         return reduce->operation == ReduceOperation::kAVG || reduce->operation == ReduceOperation::kMAX
             || reduce->operation == ReduceOperation::kMIN;
@@ -168,9 +170,20 @@ class Narrower
             || std::ranges::none_of(node.inputs, isFloat) || (mRequest.spares && mRequest.spares(node)))
             return false;
         if (isProduct(*node.layer))
-            return mGraph.producerOf<Dequantize>(node.input(0)) == nullptr // It becomes a product of int8.
-                && (node.input(1) == kNone || mGraph.producerOf<Dequantize>(node.input(1)) == nullptr);
+            return std::ranges::all_of(node.inputs, [&](ValueId value) { return value == kNone || isFactor(value); });
         return isTame(node) && follows(node);
+    }
+
+    //! Of a product: what comes of int8 makes one of int8, and weights beyond the type's range keep theirs. Weights that
+    //! are next to nothing are nothing.
+    bool isFactor(ValueId value) const
+    {
+        Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;
+        bool const isTooLarge = constant != nullptr && !isReplaceable(*constant)
+            && std::any_of(floatsOf(*constant), floatsOf(*constant) + constant->count(), [&](float element) {
+                   return std::isfinite(element) && std::abs(static_cast<double>(element)) > largestOf(mRequest.type);
+               });
+        return !isTooLarge && mGraph.producerOf<Dequantize>(value) == nullptr;
     }
 
     //! Some operand comes from a narrowed layer, and all constants keep what they mean.

@@ -61,7 +61,10 @@ Result<std::shared_ptr<PagedMemory>> PagedMemory::make(size_t bytes, std::string
     if (file.number < 0)
         return failed(errno);
     // All of it now: a page that the file system has no room for when it is written would be a signal.
-    if (int const problem = posix_fallocate(file.number, 0, static_cast<off_t>(bytes)); problem != 0)
+    int problem{EINTR}; // Signals interrupt it on file systems in memory.
+    while (problem == EINTR)
+        problem = posix_fallocate(file.number, 0, static_cast<off_t>(bytes));
+    if (problem != 0)
         return failed(problem);
     void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number, 0);
     if (data == MAP_FAILED)

@@ -103,6 +103,9 @@ Result<PlanFile> readPlanFile(std::string const& path, std::string const* folder
         return badArgument("'{}' is empty", path);
     auto const bytes = static_cast<size_t>(status.st_size);
     bool const isShared = isSealed(file.number);
+    // Between the two it may have become shorter, and never again.
+    if (isShared && (fstat(file.number, &status) != 0 || static_cast<size_t>(status.st_size) != bytes))
+        return badArgument("'{}' became another size while it was opened", path);
     if (folder != nullptr && !isShared && streamsWeights(file.number))
     {
         std::shared_ptr<PagedMemory> const pages = TENON_TRY(PagedMemory::make(bytes, *folder));

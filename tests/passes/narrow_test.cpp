@@ -80,10 +80,21 @@ TEST(Narrow, constantsKeepWhatTheyMean)
             + value + "\n%m = MatrixMultiply(%x, %w)\n%e = " + layer + "\noutput %e\n");
         return narrowTypes(graph, {});
     };
+    EXPECT_EQ(count("Scale(%m, _, _, %k) {Mode=0, hasPower=true}", "2"), 1U);
     EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "0.5"), 2U);
     EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "1e-9"), 1U);    // It would be nothing.
     EXPECT_EQ(count("ElementWise(%m, %k) {Operation=1}", "100000"), 1U);  // It would be infinity.
     EXPECT_EQ(count("ElementWise(%m, %k) {Operation=0}", "-3.4e38"), 2U); // A mask: the lowest number does.
+}
+
+TEST(Narrow, productsKeepWeightsThatAreTooLarge)
+{
+    for (std::string const weight : {"70000", "-70000", "65504", "1e-9"})
+    {
+        Graph graph = parsed("input %x : float32[N,4]\nconst %w : float32[4,4] = " + weight
+            + "\n%m = MatrixMultiply(%x, %w)\noutput %m\n");
+        EXPECT_EQ(narrowTypes(graph, {}), weight.ends_with("70000") ? 0U : 1U) << weight;
+    }
 }
 
 TEST(Narrow, masksOfTheLowestNumberStayFinite)

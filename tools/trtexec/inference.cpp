@@ -42,7 +42,8 @@ int32_t sleepInStream(void* milliseconds)
 } // namespace
 
 Inference::Inference(ICudaEngine& engine, InferenceOptions const& options, Log& log)
-    : mOptions{&options},
+    : mEngine{&engine},
+      mOptions{&options},
       mLog{&log}
 {
     cli::Shapes const shapes = inputShapes(engine, options);
@@ -78,7 +79,9 @@ void Inference::measure()
     HostStream const starter = makeStream();
     HostEvent const start = makeEvent();
     double sleep = mOptions->sleepMilliseconds;
-    if (sleep > 0.0)
+    if (sleep > 0.0 && tenonIsOnGpu(mEngine) != 0)
+        mLog->warn("--sleepTime has no effect on a GPU: its queries do not wait for a stream of the host");
+    else if (sleep > 0.0)
         requireOk(tenonHostSubmit(starter.get(), sleepInStream, &sleep, nullptr), "the start could not be delayed");
     requireOk(tenonHostRecordEvent(start.get(), starter.get(), 0), "the start could not be recorded");
     for (Lane& lane : mLanes)
@@ -86,7 +89,8 @@ void Inference::measure()
     std::vector<Lane*> all;
     for (Lane& lane : mLanes)
         all.push_back(&lane);
-    if (!mOptions->isThreaded || all.size() == 1)
+    bool const isInTurns = !mOptions->isThreaded && tenonIsOnGpu(mEngine) == 0; // On a GPU a query is waited for.
+    if (isInTurns || all.size() == 1)
     {
         drive(all, clock);
     }

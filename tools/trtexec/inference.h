@@ -31,6 +31,7 @@ class Inference
   private:
     void drive(std::vector<Lane*> const& lanes, MeasuringClock const& clock);
 
+    nvinfer1::ICudaEngine const* mEngine;
     InferenceOptions const* mOptions;
     Log* mLog;
     std::deque<Lane> mLanes;

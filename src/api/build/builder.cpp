@@ -279,6 +279,14 @@ Result<Done> Builder::narrow(Network& network, BuilderConfig const& config, Netw
     if (!type || network.isStronglyTyped())
         return Done{};
     Log const& log = network.reporting().log();
+    if (refitMode(config) != RefitMode::kNone)
+    {
+        log.warning(
+            fmt::format("an engine that can be refitted is not rounded to {} in this release: layers compute in "
+                        "the types that the network gives them",
+                nameOf(*type)));
+        return Done{};
+    }
     OptimizeOptions cleaning;
     cleaning.isPortableOnly = true; // A norm that is written out as arithmetic should be one layer first.
     cleaning.fusion = switchOf(Knob::kFusion, true);
@@ -338,6 +346,8 @@ Result<Plan> Builder::buildPlan(Network& network, BuilderConfig const& config, P
     optimizing.progress = &progress;
     optimizing.progressParent = kBuildPhase;
     optimizing.log = &log;
+    if (config.has(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE)) // Its kernel rounds few rows otherwise than many.
+        optimizing.disabled.emplace_back("fuse-weight-dequantization");
     TENON_TRY(optimize(written.graph, optimizing));
     if (!progress.stepComplete(kBuildPhase, 1))
         return cancelled();

@@ -3,6 +3,11 @@
 
 #include "ir/patch.h"
 #include "layers/convolution.h"
+#include "layers/deconvolution.h"
+#include "layers/matrix_multiply.h"
+#include "layers/plugin.h"
+
+#include <algorithm>
 
 namespace tenon::api
 {
@@ -16,6 +21,19 @@ Result<Done> keepEntriesApart(Graph& graph)
         if (!node.layer->bodies().empty())
             return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE is not for networks with loops or "
                              "conditionals in this release",
+                node.name);
+        if (node.layer->name() == CustomLayer::kName)
+            return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE: a custom layer computes as its own "
+                             "code says, which promises nothing about the entries of a batch",
+                node.name);
+        auto const isBfloat = [&](ValueId value) {
+            return value != kNone && graph.typeOf(value).dtype == DType::kBF16;
+        };
+        bool const isProduct = as<MatrixMultiply>(*node.layer) != nullptr || as<Convolution>(*node.layer) != nullptr
+            || as<Deconvolution>(*node.layer) != nullptr;
+        if (isProduct && std::ranges::any_of(node.inputs, isBfloat)) // AMX takes many rows, AVX512-BF16 few.
+            return badConfig("[layer '{}'] BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE is not for products of bfloat16 in "
+                             "this release: how they are summed may depend on the batch's size",
                 node.name);
         Convolution const* const given = as<Convolution>(*node.layer);
         if (given == nullptr)

@@ -30,8 +30,13 @@ static __device__ __forceinline__ float masked(
 constexpr char kMaskFunctions[]{R"(
 static __device__ __forceinline__ float addMask(float score, Bool x) { return x.bits ? score : fromBits(0xFF800000u); }
 static __device__ __forceinline__ float addMask(float score, Half x) { return score + widen(x) * UNIT; }
-static __device__ __forceinline__ float addMask(float score, Bfloat x) { return score + widen(x) * UNIT; }
-static __device__ __forceinline__ float addMask(float score, float x) { return score + x * UNIT; }
+// The lowest numbers of float32 and bfloat16 hide a key as well as any: times UNIT they must not become infinity, which
+// is what keys that do not exist have.
+static __device__ __forceinline__ float addMask(float score, float x)
+{
+    return score + (x < -2.0e38f && x >= -3.4028235e38f ? -2.0e38f : x) * UNIT;
+}
+static __device__ __forceinline__ float addMask(float score, Bfloat x) { return addMask(score, widen(x)); }
 )"};
 
 //! Scores are in powers of two: the scale and the mask have the factor log2(e).

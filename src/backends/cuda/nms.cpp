@@ -17,7 +17,7 @@ TENON_DEVICE_STRUCT(NMSParams, unsigned const* stop; float const* boxes; float c
                     float const* overlap; float const* least; void* out; int* found; long long* total;
                     unsigned long long* keys; int* kept; int* counts; int* ofClass; unsigned char* hidden;
                     long long images; long long perImage; long long classes; long long room; long long limit;
-                    int isPerClass; int areCorners;);
+                    long long rows; int isPerClass; int areCorners;);
 
 constexpr char kNMSKernel[]{R"(
 struct Box
@@ -167,7 +167,8 @@ TENON_KERNEL(writeBoxes, NMSParams)
         all += p.counts[image];
     }
     i64 const image = blockIdx.x;
-    for (i64 i = threadIdx.x; image < p.images && i < p.counts[image]; i += blockDim.x)
+    // A plan may lie about how many there can be: whoever reads `total` refuses more than that.
+    for (i64 i = threadIdx.x; image < p.images && i < p.counts[image] && before + i < p.rows; i += blockDim.x)
     {
         i64 const pair = p.kept[image * p.limit + i];
         Index* const to = (Index*)p.out + (before + i) * 3;
@@ -281,6 +282,7 @@ class NMSKernel final : public LayerKernel
         params.classes = scores[2];
         params.room = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(scores[1] * scores[2])));
         params.limit = std::min<int64_t>(scores[1] * scores[2], layer.topKBoxLimit);
+        params.rows = outputs[0].extents.at(0);
         params.isPerClass = inputs[0].extents.size() == 4 ? 1 : 0;
         params.areCorners = layer.boundingBoxFormat == nvinfer1::BoundingBoxFormat::kCORNER_PAIRS ? 1 : 0;
         if (!fits)

@@ -245,7 +245,7 @@ class RowKernel final : public LayerKernel
         RowParams params{};
         params.rows = static_cast<uint64_t>(volumeOf(sides[0].extents));
         params.length = static_cast<uint64_t>(volumeOf(sides[1].extents));
-        bool const isReduced = volumeOf(outExtents) < volumeOf(whole);
+        bool const isReduced = volumeOf(outExtents) != volumeOf(whole); // Of rows without an element there is more.
         params.written = isReduced ? 1 : params.length;
         params.isSmall = isSmall(volumeOf(whole)) ? 1 : 0;
         for (RowSide& side : sides)

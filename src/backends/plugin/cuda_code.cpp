@@ -75,15 +75,18 @@ class GpuKernel
                 count, known);
         return count - known;
     }
+    //! The limit is the function's, for all shapes that are prepared: it only grows.
     Result<Done> allowShared(size_t bytes) const
     {
-        if (bytes <= kPlainShared)
+        std::scoped_lock const lock{mMutex};
+        if (bytes <= mAllowed)
             return Done{};
         cuda::Current const current{mDevice};
         if (auto const status =
                 mDevice.api().cuFuncSetAttribute(mFunction, cuda::kFunctionDynamicSharedBytes, static_cast<int>(bytes));
             status != cuda::kSuccess)
             return mDevice.noted(status, fmt::format("cuFuncSetAttribute for {} bytes of shared memory", bytes));
+        mAllowed = bytes;
         return Done{};
     }
 
@@ -91,6 +94,8 @@ class GpuKernel
     CudaDevice const& mDevice;
     void* mModule{nullptr};
     void* mFunction{nullptr};
+    mutable std::mutex mMutex; //!< Of the next one.
+    mutable size_t mAllowed{kPlainShared};
 };
 
 class CudaCompiledStep final : public CudaPrepared
@@ -111,6 +116,10 @@ class CudaCompiledStep final : public CudaPrepared
         if (known + mAppended > kMostParameters)
             return badArgument("its kernel has more than {} parameters", kMostParameters);
         return mKernel->allowShared(mLaunch.sharedBytes);
+    }
+    bool isRepeatable() const noexcept override
+    {
+        return mLayer->ports.tells == 0; // Sizes go to where the run at hand reads them.
     }
     Result<Done> launch(CudaCall const& at) const override
     {

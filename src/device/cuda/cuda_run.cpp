@@ -182,7 +182,9 @@ Result<RunEnd> CudaDevice::runAndWait(
     bool const isOver = fence->wait(begun ? options.mayContinue : nullptr);
     if (!isOver)
     {
-        *fence->state().stop.host = 1; // Steps of the host do nothing from now on; those of the device cannot be kept.
+        if (fence->state().stop.host != nullptr)
+            *fence->state().stop.host =
+                1; // Steps of the host do nothing from now on; those of the device cannot be kept.
         static_cast<void>(fence->wait(nullptr));
     }
     std::optional<RunFailure> const failed = fence->state().failed();

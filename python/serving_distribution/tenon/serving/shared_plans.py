@@ -31,11 +31,9 @@ class SharedPlan:
         name = f"tenon-plan-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
         with _locked(_folder() / name) as list_of_holders:
             holders = [each for each in list_of_holders.read().splitlines() if _holds(each, name)]
-            self.is_of_another = bool(holders)
-            if holders:
-                self._file = os.open(holders[0], os.O_RDONLY | os.O_CLOEXEC)
-            else:
-                self._file = _sealed(name, fill)
+            shared = next((file for file in (_opened(each, name) for each in holders) if file is not None), None)
+            self.is_of_another = shared is not None
+            self._file = _sealed(name, fill) if shared is None else shared
             holders.append(f"/proc/{os.getpid()}/fd/{self._file}")
             list_of_holders.seek(0)
             list_of_holders.truncate()
@@ -106,6 +104,18 @@ def _holds(path: str, name: str) -> bool:
         return os.readlink(path) == f"/memfd:{name} (deleted)" and os.access(path, os.R_OK)
     except OSError:
         return False
+
+
+def _opened(path: str, name: str) -> int | None:
+    """The memory, where its holder still has it: it may end at any time, and its number become another process's."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    if _holds(f"/proc/self/fd/{file}", name):
+        return file
+    os.close(file)
+    return None
 
 
 def _folder() -> pathlib.Path:
