@@ -15,6 +15,13 @@
 
 namespace tenon::test
 {
+// The calls below are others where the program asks for default streams per thread: so are these functions.
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+inline namespace per_thread
+#else
+inline namespace legacy
+#endif
+{
 
 inline std::vector<unsigned char> randomBytes(size_t count, unsigned int seed)
 {
@@ -123,4 +130,5 @@ class Gate
     bool mIsOpen{false};
 };
 
+} // inline namespace
 } // namespace tenon::test
