@@ -39,6 +39,7 @@ OWN = {
     "none.\n:param index: the tensor.",
     "IAlgorithmContext.get_shape": "The smallest, typical and largest extents of a tensor, inputs first; IndexError "
     "where there is none.\n:param index: the tensor.",
+    "IAlgorithm.timing_msec": "Milliseconds that a run took while building; 0 where tactics are chosen by estimate.",
     "IAlgorithmIOInfo.dtype": "The type of the elements.",
     "IAlgorithmIOInfo.tensor_format": "The order of the elements in memory.",
     "IAlgorithmSelector.select_algorithms": "Narrows the choice for one layer.\n:param context: the layer.\n"

@@ -174,8 +174,8 @@ class Narrower
         return isTame(node) && follows(node);
     }
 
-    //! Of a product: what comes of int8 makes one of int8, and weights beyond the type's range keep theirs. Weights that
-    //! are next to nothing are nothing.
+    //! Of a product: what comes of int8 makes one of int8, and weights beyond the type's range keep theirs. Weights
+    //! that are next to nothing are nothing.
     bool isFactor(ValueId value) const
     {
         Constant const* const constant = isReal(value) ? mGraph.constantOf(value) : nullptr;

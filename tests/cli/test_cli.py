@@ -337,10 +337,14 @@ def test_knobs_devices_api() -> None:
     assert "INetworkDefinition::addDistCollective" not in calls and calls == sorted(calls)
 
 
+def test_the_program_alone_shows_its_help() -> None:
+    done = tenon(status=2)
+    assert "Usage: tenon" in done.stdout and "build" in done.stdout and done.stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "word"),
     [
-        ([], 2, "subcommand"),
         (["build"], 2, "model"),
         (["build", "missing.onnx"], 2, "missing.onnx"),
         (["frobnicate"], 2, "frobnicate"),

@@ -293,7 +293,7 @@ def test_verify_and_bench_show_how_far_they_are(command: str, label: str, tmp_pa
     for _ in terminal.pieces_until_closed():
         pass
     assert terminal.process.wait(timeout=PATIENCE) == 0
-    shares = [int(share) for share in re.findall(re.escape(label) + r" *\[[# ]*\] *(\d+)%", terminal.text)]
+    shares = [int(share) for share in re.findall(re.escape(label) + r"[^\[]*\[[# ]*\] *(\d+)%", terminal.text)]
     assert len(shares) > 5 and shares == sorted(shares) and shares[-1] > 80, terminal.text
     assert terminal.text.endswith("\r\x1b[K")  # The line is free again.
     done = tenon(command, tmp_path / "deep.plan", *more)

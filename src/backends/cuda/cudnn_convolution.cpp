@@ -101,6 +101,8 @@ constexpr Candidate kDnnCandidates[]{
 constexpr CudaKernelEntry kDnnKernels[]{{"cudnn_convolution", &loadConvolutionKernel<DnnConvolutionKernel>}};
 } // namespace
 
+constexpr int64_t kPack{8}; //!< Channels.
+
 CudnnLayer cudnnConvolution(ConvolutionShape const& shape, std::span<TensorArg const> inputs, TensorArg const& out)
 {
     CudnnLayer layer{.a = dnnTensor(inputs[0], Layout::kChannelsLast),
@@ -119,9 +121,11 @@ CudnnLayer cudnnConvolution(ConvolutionShape const& shape, std::span<TensorArg c
     }
     for (size_t i = kFirstExtra; i < inputs.size(); ++i)
     {
+        // Only what lies as the output does, in whole packs: on an H200 plans with operands that are spread over the
+        // output, or of 35 channels, gave wrong numbers (benchmarks/results/2026-11-24-cuda-libraries.md).
         TensorArg const& extra = inputs[i];
-        bool const isReadable =
-            extra.present && blockOf(extra.layout) == 1 && extra.extents.size() == out.extents.size();
+        bool const isReadable = extra.present && extra.layout == Layout::kChannelsLast && extra.extents == out.extents
+            && out.extents[1] % kPack == 0;
         layer.extras.push_back(isReadable ? std::optional{dnnTensor(extra, extra.layout)} : std::nullopt);
     }
     return layer;

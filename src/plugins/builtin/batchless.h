@@ -11,8 +11,8 @@ namespace tenon::plugins::builtin
 nvinfer1::IPluginV2* makeBatchless(
     StockPlugin const& kind, BodyPtr body, std::string nameSpace, PluginFieldCollection const* fields);
 
-//! Of a batchless generation. Empty where the plugin is not a stock one, or is configured for these ports of the batch's size: a plan may lie about
-//! the ports that it stores. Otherwise what differs. Dims have the batch in front.
+//! Of a batchless generation. Empty where the plugin is not a stock one, or is configured for these ports of the
+//! batch's size: a plan may lie about the ports that it stores. Otherwise what differs. Dims have the batch in front.
 std::string differsFrom(
     nvinfer1::IPluginV2 const& plugin, std::span<PluginTensorDesc const> ports, int32_t inputs, int32_t batch);
 
