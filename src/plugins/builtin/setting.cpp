@@ -73,6 +73,8 @@ std::string Setting::nameOf(size_t port) const
     return port < mInputs ? fmt::format("input {}", port) : fmt::format("output {}", port - mInputs);
 }
 
+constexpr size_t kMaxWorkspace{size_t{4} << 30};
+
 template <typename Desc>
 void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* out, int32_t outputs) noexcept
 {
@@ -91,6 +93,11 @@ void Setting::set(Body const& body, Desc const* in, int32_t inputs, Desc const* 
         mIsEmpty = std::ranges::all_of(ports.subspan(mInputs), isEmpty);
         // Where nothing is written, other extents may be huge.
         size_t const bytes = mIsEmpty ? 0 : body.workspace(ports.first(mInputs), ports.subspan(mInputs));
+        if (bytes > kMaxWorkspace) // Fields and ports of a plan may lie.
+        {
+            mProblem = "it needs more than 4 GiB for its intermediate results";
+            return;
+        }
         if (bytes > mWorkspace.size())
             mWorkspace.resize(bytes);
         mIsReady = true;
