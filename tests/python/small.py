@@ -64,6 +64,7 @@ def layer(definition: trt.INetworkDefinition, index: int, cls: type) -> trt.ILay
 
 def config(builder: trt.Builder, profiles: int = 1) -> trt.IBuilderConfig:
     made = builder.create_builder_config()
+    made.clear_flag(trt.BuilderFlag.TF32)  # GPUs would round products, and results are compared as float32.
     for number in range(profiles):
         profile = builder.create_optimization_profile()
         profile.set_shape("x", (1, 8), (2 + number, 8), (16, 8))
