@@ -1,6 +1,7 @@
 // Tenon's own calls (include/tenon) and free functions of the module. Their JSON texts are parsed in tenon/_extras.py.
 #include "interruptible.h"
 #include "memory.h"
+#include "overrides.h"
 
 #include "tenon/tenon.h"
 
