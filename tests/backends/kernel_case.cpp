@@ -381,16 +381,24 @@ void expectInstance(Case& instance, std::string_view candidate)
 }
 } // namespace
 
-void expectKernels(
-    LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance, Types types)
+void expectKernels(LayerPtr layer, std::vector<Operand> operands, std::string_view candidate, Tolerance tolerance,
+    Types types, double partial)
 {
     Case instance{layer, operands, tolerance};
     expectInstance(instance, candidate);
     if (types == Types::kFloatOnly || backendUnderTest().name == "ref")
         return;
-    constexpr std::pair<DType, Tolerance> kHalves[]{{DType::kHALF, {1e-3, 2.5e-3}}, {DType::kBF16, {1e-2, 2e-2}}};
-    for (auto const& [type, rounded] : kHalves)
+    struct Half
     {
+        DType type;
+        double unit; //!< The largest relative error of rounding to it.
+        Tolerance rounded;
+    };
+    constexpr Half kHalves[]{{DType::kHALF, 0x1p-11, {1e-3, 2.5e-3}}, {DType::kBF16, 0x1p-8, {1e-2, 2e-2}}};
+    for (auto [type, unit, rounded] : kHalves)
+    {
+        if (backendUnderTest().name == "cuda")
+            rounded.absolute += unit * partial;
         std::vector<Operand> const converted = operandsOf(type, operands);
         if (converted.empty())
             return;
