@@ -90,6 +90,7 @@ std::type_info const* classOfType(LayerType type)
     case LayerType::kCONDITION: return &typeid(IConditionLayer);
     case LayerType::kCONDITIONAL_INPUT: return &typeid(IIfConditionalInputLayer);
     case LayerType::kCONDITIONAL_OUTPUT: return &typeid(IIfConditionalOutputLayer);
+    case LayerType::kRNN_V2: return &typeid(IRNNv2Layer);
     default: return nullptr;
     }
 }

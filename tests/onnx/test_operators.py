@@ -520,6 +520,37 @@ def test_unknown_modes_of_grid_sample_are_refused_by_name(attribute: str, value:
         parsed(model)
 
 
+@pytest.mark.parametrize("power", [0, 3])
+def test_norms_that_the_operator_does_not_have_are_refused(power: int) -> None:
+    node = helper.make_node("LpNormalization", ["x"], ["y"], p=power)
+    with pytest.raises(Refused, match=f"LpNormalization with p = {power}; 1 and 2 are there"):
+        parsed(graph_model([node], [("x", FLOAT, [2, 3])], ["y"]))
+
+
+@pytest.mark.parametrize("op, gates", [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_recurrences_read_as_layers_of_their_class(op: str, gates: int, directions: int) -> None:
+    """Public tools set a layer's class by its type and read every attribute that the class has."""
+    node = helper.make_node(
+        op, ["x", "w", "r", "", "n"], ["y"], hidden_size=5, direction="bidirectional" if directions == 2 else "forward"
+    )
+    weights = {
+        "w": np.random.default_rng(3).standard_normal((directions, gates * 5, 3)).astype(np.float32),
+        "r": np.random.default_rng(4).standard_normal((directions, gates * 5, 5)).astype(np.float32),
+    }
+    inputs = [("x", FLOAT, [7, "batch", 3]), ("n", TensorProto.INT32, ["batch"])]
+    network = parsed(graph_model([node], inputs, ["y"], weights.items()))
+    layers = [layer for layer in network if layer.type == trt.LayerType.RNN_V2]
+    assert len(layers) == 1
+    layers[0].__class__ = trt.IRNNv2Layer
+    layer = layers[0]
+    assert (layer.num_layers, layer.hidden_size, layer.max_seq_length, layer.data_length) == (1, 5, 7, 3)
+    assert layer.op == getattr(trt.RNNOperation, {"RNN": "TANH"}.get(op, op))
+    wanted = trt.RNNDirection.BIDIRECTION if directions == 2 else trt.RNNDirection.UNIDIRECTION
+    assert layer.direction == wanted and layer.input_mode == trt.RNNInputMode.LINEAR
+    assert layer.seq_lengths.name == "n" and layer.hidden_state is None and layer.cell_state is None
+
+
 @pytest.mark.parametrize("kind", [FLOAT, TensorProto.FLOAT16], ids=["float", "half"])
 def test_remainders_of_floating_numbers_are_refused(kind: int) -> None:
     node = helper.make_node("Mod", ["x", "d"], ["y"], fmod=1)

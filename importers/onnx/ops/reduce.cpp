@@ -134,7 +134,12 @@ Outputs importLpNormalization(Node& node)
 {
     Value const x = node.in(0);
     int32_t const axis = node.axis(node.intOr("axis", -1), x.rank());
-    bool const isFirst = node.intOr("p", 2) == 1;
+    int64_t const power = node.intOr("p", 2);
+    if (power != 1 && power != 2)
+    {
+        fail(ErrorCode::kUNSUPPORTED_NODE_ATTR, fmt::format("LpNormalization with p = {}; 1 and 2 are there", power));
+    }
+    bool const isFirst = power == 1;
     Value const sized = applied(node, isFirst ? Step::kAbs : Step::kSquare, x);
     Value const sum = node.reduce(sized, ReduceOperation::kSUM, {axis}, true);
     Value const norm = applied(node, isFirst ? Step::kNone : Step::kSqrt, sum);

@@ -20,6 +20,18 @@ class RecurrentLayer final : public nvinfer1::IRNNv2Layer, public missing::RNNv2
         return makeLayer(mFields);
     }
 
+    // What tools read of a layer of this type; -1: not known before the run.
+    int32_t getLayerCount() const noexcept override;
+    int32_t getHiddenSize() const noexcept override;
+    int32_t getMaxSeqLength() const noexcept override;
+    int32_t getDataLength() const noexcept override;
+    nvinfer1::ITensor* getSequenceLengths() const noexcept override;
+    nvinfer1::RNNOperation getOperation() const noexcept override;
+    nvinfer1::RNNInputMode getInputMode() const noexcept override;
+    nvinfer1::RNNDirection getDirection() const noexcept override;
+    nvinfer1::ITensor* getHiddenState() const noexcept override;
+    nvinfer1::ITensor* getCellState() const noexcept override;
+
   protected:
     void notImplemented(char const* call) const noexcept override
     {
