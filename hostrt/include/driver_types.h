@@ -599,11 +599,13 @@ typedef enum cudaError cudaError_t;
 typedef void(CUDART_CB* cudaHostFn_t)(void* userData);
 typedef void(CUDART_CB* cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
 
-struct CUuuid_st
+#ifndef CU_UUID_HAS_BEEN_DEFINED // By cuda.h.
+#define CU_UUID_HAS_BEEN_DEFINED
+typedef struct CUuuid_st
 {
     char bytes[16];
-};
-typedef struct CUuuid_st CUuuid;
+} CUuuid;
+#endif
 typedef struct CUuuid_st cudaUUID_t;
 
 struct cudaChannelFormatDesc

@@ -21,5 +21,6 @@ inline constexpr int kBlocksPerCore{16};
 inline constexpr int kMaxPitch{0x7fffffff};
 inline constexpr int kAlignment{512};
 inline constexpr char kBusId[]{"0000:00:00.0"};
+inline constexpr char kUuid[]{"Tenon host CPU 0"};
 
 } // namespace tenon::hostrt

@@ -1,5 +1,5 @@
 // Errors: CUDA's words for what the host's run-time answers, and the last one of each thread.
-#include "calls.h"
+#include "driver.h"
 
 #include <array>
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace tenon::hostrt
 
 namespace
 {
-thread_local cudaError_t tLast{cudaSuccess};
+thread_local RuntimeState tState;
 
 struct Word
 {
@@ -81,10 +81,16 @@ Word const* wordOf(cudaError_t error) noexcept
 }
 } // namespace
 
+RuntimeState& runtimeState() noexcept
+{
+    return tState;
+}
+
 cudaError_t noted(cudaError_t error) noexcept
 {
+    tState.isUsed = true;
     if (error != cudaSuccess && error != cudaErrorNotReady) // That is no mistake.
-        tLast = error;
+        tState.last = error;
     return error;
 }
 
@@ -141,12 +147,12 @@ using namespace tenon::hostrt;
 
 TENON_CUDA_BODY(cudaError_t, cudaGetLastError, ())
 {
-    return std::exchange(tLast, cudaSuccess);
+    return std::exchange(tState.last, cudaSuccess);
 }
 
 TENON_CUDA_BODY(cudaError_t, cudaPeekAtLastError, ())
 {
-    return tLast;
+    return tState.last;
 }
 
 TENON_CUDA_BODY(char const*, cudaGetErrorName, (cudaError_t error))

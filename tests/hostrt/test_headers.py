@@ -124,20 +124,27 @@ def test_headers_compile(major: int, language: tuple[str, str, str], streams: st
         )
 
 
+def driver_calls() -> list[str]:
+    return sorted(set(re.findall(r"CUresult (cu[A-Z]\w+)\(", (HEADERS / "cuda.h").read_text())))
+
+
 def numbers_of_other_headers(folder: pathlib.Path, include: pathlib.Path, *flags: str) -> list[str]:
     names = []
     for header in ("cuda.h", "library_types.h"):
         names += re.findall(r"^\s+(\w+) = \d+,?$", (HEADERS / header).read_text(), re.M)
-    assert len(names) > 50
+    assert len(names) > 150 and len(driver_calls()) > 80
     source = folder / "numbers.cpp"
     source.write_text(
         "#include <cuda.h>\n#include <cuda_fp16.h>\n#include <library_types.h>\n#include <device_launch_parameters.h>\n"
-        "#include <cuda_runtime_api.h>\n#include <cstdio>\n#include <type_traits>\n"
+        "#include <cuda_runtime_api.h>\n#include <cstdio>\n#include <cstring>\n#include <type_traits>\n"
+        "template <typename T> void signature(char const* call)\n"
+        '{ std::printf("%s: %s\\n", call, std::strstr(__PRETTY_FUNCTION__, "T = ")); }\n'
         'static_assert(std::is_same<CUstream, cudaStream_t>::value && std::is_same<CUevent, cudaEvent_t>::value, "");\n'
         'static_assert(sizeof(__half) == 2 && sizeof(__half2) == 4 && alignof(__half2) == 4, "");\n'
         'static_assert(std::is_same<decltype(threadIdx), uint3 const>::value, "");\n'
         "int main()\n{\n"
         + "".join(f'    std::printf("{name} = %d\\n", static_cast<int>({name}));\n' for name in names)
+        + "".join(f'    signature<decltype(&{call})>("{call}");\n' for call in driver_calls())
         + '    std::printf("%d %zu\\n", CUDA_VERSION, sizeof(CUdeviceptr));\n}\n'
     )
     run("g++", "-std=c++17", *flags, f"-I{include}", source, "-o", folder / "numbers")

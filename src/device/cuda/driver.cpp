@@ -25,6 +25,11 @@ Result<DriverApi> openDriver(char const* library)
         return errorOf(ErrorCode::kUNSUPPORTED_STATE,
             "no NVIDIA driver: {}; install one of release 525 or newer, or run in a container that is given the GPU",
             dlerror());
+    if (dlsym(handle, "tenonHostDriver") != nullptr)
+        return errorOf(ErrorCode::kUNSUPPORTED_STATE,
+            "no NVIDIA driver: {} is that of Tenon's host run-time, which has no GPU; take its folder, "
+            "lib/tenon/hostrt, out of LD_LIBRARY_PATH",
+            library);
     DriverApi api;
 #define TENON_CUDA_FIND(name, parameters)                                                                              \
     if (api.name = reinterpret_cast<decltype(api.name)>(dlsym(handle, #name)); api.name == nullptr)                    \
