@@ -3,6 +3,8 @@
 #ifndef TENON_HOSTRT_CUDA_H
 #define TENON_HOSTRT_CUDA_H
 
+#include "tenon_alone.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,6 +2,8 @@
 #ifndef TENON_HOSTRT_DRIVER_TYPES_H
 #define TENON_HOSTRT_DRIVER_TYPES_H
 
+#include "tenon_alone.h"
+
 #include <stddef.h>
 
 #include "host_defines.h"

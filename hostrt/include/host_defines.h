@@ -2,6 +2,8 @@
 #ifndef TENON_HOSTRT_HOST_DEFINES_H
 #define TENON_HOSTRT_HOST_DEFINES_H
 
+#include "tenon_alone.h"
+
 #ifndef __host__
 #define __host__
 #define __device__

@@ -2,6 +2,8 @@
 #ifndef TENON_HOSTRT_LIBRARY_TYPES_H
 #define TENON_HOSTRT_LIBRARY_TYPES_H
 
+#include "tenon_alone.h"
+
 typedef enum cudaDataType_t
 {
     CUDA_R_32F = 0,

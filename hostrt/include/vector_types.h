@@ -2,6 +2,8 @@
 #ifndef TENON_HOSTRT_VECTOR_TYPES_H
 #define TENON_HOSTRT_VECTOR_TYPES_H
 
+#include "tenon_alone.h"
+
 #include "host_defines.h"
 
 struct char1

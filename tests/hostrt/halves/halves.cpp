@@ -288,10 +288,12 @@ void each(char const* name, std::vector<T> const& values, F answer)
     FOUR("each " #name, __h##name##2(a, b))                                                                            \
     FOUR("each " #name, __h##name##2_rn(a, b))                                                                         \
     FOUR("each " #name "_sat", __h##name##2_sat(a, b))
-#define ROUNDED(name, type)                                                                                            \
+#define NEAREST(name, type)                                                                                            \
     FROM("rn " #type, type, type##s, half(value))                                                                      \
     FROM("rn " #type, type, type##s, (a = value))                                                                      \
-    FROM("rn " #type, type, type##s, __##name##2half_rn(value))                                                        \
+    FROM("rn " #type, type, type##s, __##name##2half_rn(value))
+#define ROUNDED(name, type)                                                                                            \
+    NEAREST(name, type)                                                                                                \
     FROM("rz " #type, type, type##s, __##name##2half_rz(value))                                                        \
     FROM("rd " #type, type, type##s, __##name##2half_rd(value))                                                        \
     FROM("ru " #type, type, type##s, __##name##2half_ru(value))
