@@ -1,4 +1,5 @@
-// Floats of 4 bits as host code sees them: what the toolkit's header declares for a host compiler, with the same results.
+// Floats of 4 bits as host code sees them: what the toolkit's header declares for a host compiler, with the same
+// results.
 #ifndef TENON_HOSTRT_CUDA_FP4_H
 #define TENON_HOSTRT_CUDA_FP4_H
 

@@ -70,8 +70,8 @@ inline unsigned roundedSize(
     return kept;
 }
 
-//! Towards zero, and the nearest that there is where the type is too small. What is not a number is 0, or the highest bit
-//! alone in a type of 64 bits.
+//! Towards zero, and the nearest that there is where the type is too small. What is not a number is 0, or the highest
+//! bit alone in a type of 64 bits.
 template <typename T>
 inline T integerFrom(float value) noexcept
 {
@@ -158,8 +158,8 @@ struct Format
 typedef Format<5, 10> Half;
 typedef Format<8, 7> Bfloat;
 
-//! A format of at most 8 bits without infinities, or with one: `kLargest` are the bits of its largest number, `kBeyond` of
-//! what is above it without saturation, `kNan` of what is not a number.
+//! A format of at most 8 bits without infinities, or with one: `kLargest` are the bits of its largest number, `kBeyond`
+//! of what is above it without saturation, `kNan` of what is not a number.
 template <unsigned kBits, unsigned kFractionBits, unsigned kBias, unsigned kLargest, unsigned kBeyond, unsigned kNan>
 struct Narrow
 {

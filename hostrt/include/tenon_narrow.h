@@ -1,9 +1,9 @@
-// Numbers of at most 8 bits, pairs and fours of them, as host code sees them: cuda_fp8.h and cuda_fp4.h include this with
-// the names of their own, which it forgets again.
+// Numbers of at most 8 bits, pairs and fours of them, as host code sees them: cuda_fp8.h and cuda_fp4.h include this
+// with the names of their own, which it forgets again.
 //
-// TENON_HOSTRT_NUMBER, _PAIR, _FOUR: the types; _STORAGE, _PAIR_STORAGE, _FOUR_STORAGE: what they hold; _BITS: of one;
-// _FROM(value), _FROM_DOUBLE(value), _TO_FLOAT(bits): conversions; _IS_TRUE: whether a number is not 0; _WIDE: the pair that holds all pairs;
-// _MORE_CONVERSIONS: others of a pair; _OF_INTEGER: by which type integers come.
+// TENON_HOSTRT_NUMBER, _PAIR, _FOUR: the types; _STORAGE, _PAIR_STORAGE, _FOUR_STORAGE: what they hold; _BITS: of one,
+// and _MASK; _FROM(value), _FROM_DOUBLE(value), _TO_FLOAT(bits): conversions; _IS_TRUE: whether a number is not 0;
+// _WIDE: the pair that holds all pairs; _MORE_CONVERSIONS: others of a pair; _OF_INTEGER: by which type integers come.
 
 struct __align__(1) TENON_HOSTRT_NUMBER
 {

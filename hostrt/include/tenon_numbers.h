@@ -1,5 +1,5 @@
-// Numbers of 16 bits and pairs of them as host code sees them: cuda_fp16.h and cuda_bf16.h include this with the names of
-// their own, which it forgets again.
+// Numbers of 16 bits and pairs of them as host code sees them: cuda_fp16.h and cuda_bf16.h include this with the names
+// of their own, which it forgets again.
 //
 // TENON_HOSTRT_NUMBER, _RAW, _PAIR, _PAIR_RAW: the types; _NAMED(before, behind): a function that has the type's name
 // between the two; _TWICE: the function that makes a pair of one; _FORMAT: the arithmetic; _ONE, _INFINITY: their bits;
