@@ -1,7 +1,8 @@
-"""What the generated bindings must be told: irregular names, who owns results, what is bound by hand or later."""
+"""What the generated bindings must be told: irregular names, who owns results, what is bound by hand."""
 
 #: (Python class or "*", attribute or method) -> C++ stem of get/set, or method name.
 NAMES = {
+    ("IAttention", "norm_op"): "NormalizationOperation",
     ("IActivationLayer", "type"): "ActivationType",
     ("IPoolingLayer", "type"): "PoolingType",
     ("IUnaryLayer", "op"): "Operation",
@@ -104,6 +105,9 @@ OTHER_MEMBERS = {
     "SampleMode": ["DEFAULT"],
 }
 
+#: Members beyond the API, by their numbers in include/tenon.
+OWN_MEMBERS = {"DataType": {"FLOAT64": "TENON_FLOAT64"}}
+
 
 #: Classes bound wholly by hand in python/src.
 HAND_CLASSES = {"Severity"}
@@ -160,12 +164,4 @@ HAND: dict[str, set[str]] = {
         "set_input_shape",
         "set_optimization_profile_async",
     },
-}
-
-#: Members that come with a later part of the project; their absence is an AttributeError that names them.
-LATER: dict[str, set[str]] = {
-    "INetworkDefinition": {
-        "add_attention",
-    },
-    "IAttentionBoundaryLayer": {"attention"},
 }

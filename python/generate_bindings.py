@@ -15,9 +15,9 @@ from binding_names import (
     ENUM_VALUES,
     HAND,
     HAND_CLASSES,
-    LATER,
     NAMES,
     OTHER_MEMBERS,
+    OWN_MEMBERS,
     OWNED,
     RELEASES_GIL,
 )
@@ -27,7 +27,7 @@ GUARD = ", py::call_guard<WithoutGil>()"
 #: Python classes of each generated file. Compiled in parallel, each within a modest amount of memory.
 FILES = {
     "layers": None,  # Every class that derives from ILayer, and ILayer.
-    "network": ["ITensor", "INetworkDefinition", "ILoop", "IIfConditional"],
+    "network": ["ITensor", "INetworkDefinition", "ILoop", "IIfConditional", "IAttention"],
     "build": ["Builder", "IBuilderConfig", "IOptimizationProfile", "OnnxParser", "ParserError", "OnnxParserRefitter"],
     "run": [
         "Runtime",
@@ -210,7 +210,7 @@ class Writer:
 
     def body(self, cls: dict) -> list[str]:
         python, cpp = cls["name"], cls["cpp_type"]
-        hand = HAND.get(python, set()) | LATER.get(python, set())
+        hand = HAND.get(python, set())
         lines = []
         for attribute in cls["attributes"]:
             if attribute["name"] not in hand:
@@ -234,20 +234,21 @@ def enums(classes: list[dict]) -> list[str]:
             lines.append(f'        .value("{member["name"]}", static_cast<{cpp}>({member["value"]}))')
         for name in OTHER_MEMBERS.get(cls["name"], []):  # Last: where two names have one value the first is the member.
             lines.append(f'        .value("{name}", {cpp}::k{name})')
+        for name, number in OWN_MEMBERS.get(cls["name"], {}).items():
+            lines.append(f'        .value("{name}", static_cast<{cpp}>({number}))')
         lines.append("        .finalize();")
     return lines
 
 
 def names(module: dict) -> list[str]:
-    """All top-level names of the table and the members of LATER, so that the package can name what is not bound yet."""
+    """All top-level names of the table, so that the package can name what is not bound yet."""
     every = sorted(
         c["name"] for kind in ("classes", "functions") for c in module[kind] if "." not in c.get("qualname", "")
     )
-    later = sorted(f"{cls}.{member}" for cls, members in LATER.items() for member in members)
     ordered = sorted(
         c["name"] for c in module["classes"] if "__lt__" in c.get("special_methods", []) and c["kind"] == "enum"
     )
-    return text("_api_names", every) + text("_later", later) + text("_ordered", ordered)
+    return text("_api_names", every) + text("_ordered", ordered)
 
 
 def text(attribute: str, words: list[str]) -> list[str]:

@@ -109,6 +109,8 @@ SPECIAL = {
         "def __getitem__(self, index: int) -> ILayer: ...",
         "def add_fully_connected(\n    self, input: ITensor, num_outputs: int, kernel: Any, bias: Any = None\n"
         ") -> IFullyConnectedLayer: ...",
+        "def add_attention_v2(\n    self, query: ITensor, key: ITensor, value: ITensor, "
+        "norm_op: AttentionNormalizationOp, causal_kind: CausalMaskKind\n) -> IAttention: ...",
         "def add_rnn_v2(\n    self, input: ITensor, layer_count: int, hidden_size: int, max_seq_length: int, "
         "op: RNNOperation\n) -> IRNNv2Layer: ...",
     ],
@@ -117,6 +119,13 @@ SPECIAL = {
         "@overload\ndef __getitem__(self, index: int) -> int: ...",
         "@overload\ndef __getitem__(self, index: slice) -> tuple[int, ...]: ...",
         "@property\ndef nbDims(self) -> int: ...",
+    ],
+    "IAttention": [
+        "causal_kind: CausalMaskKind",
+        "query_form: AttentionIOForm",
+        "key_value_form: AttentionIOForm",
+        "query_lengths: ITensor | None",
+        "key_value_lengths: ITensor | None",
     ],
     "IKVCacheUpdateLayer": ["update_form: AttentionIOForm", "update_lengths: ITensor | None"],
     "IBuilderConfig": ["max_workspace_size: int"],
@@ -245,7 +254,6 @@ class CausalMaskKind(_Enumeration):
 _version: str
 _api_version: str
 _api_names: str
-_later: str
 _ordered: str
 """
 

@@ -158,6 +158,17 @@ OWN = {
     "INetworkDefinition.add_rnn_v2": "Adds recurrent cells on top of each other, [batch, steps, length].\n"
     ":param input: the sequences.\n:param layer_count: how many cells.\n:param hidden_size: the length of the hidden "
     "state.\n:param max_seq_length: the number of steps.\n:param op: what each cell computes.",
+    "DataType.FLOAT64": "64-bit floating point, IEEE 754; not of the API. Computed by the reference, which is slow.",
+    "IAttention.causal_kind": "Which keys the causal mask hides (11.1).",
+    "IAttention.query_form": "How queries lie, and with them the output (11.1).",
+    "IAttention.key_value_form": "How keys and values lie (11.1).",
+    "IAttention.query_lengths": "Where the sequences of packed queries begin, int32 [batch + 1] from 0; None for "
+    "padded ones (11.1).",
+    "IAttention.key_value_lengths": "The same of keys and values; of padded ones the lengths, int32 [batch] (11.1).",
+    "INetworkDefinition.add_attention_v2": "Adds an attention whose causal mask can lie at either corner (11.1).\n"
+    ":param query: [batch, heads, rows, head size].\n:param key: [batch, key heads, keys, head size].\n"
+    ":param value: [batch, key heads, keys, columns].\n:param norm_op: what becomes of the products.\n"
+    ":param causal_kind: which keys a query does not see.",
     "IKVCacheUpdateLayer.update_form": "How the update lies.",
     "IKVCacheUpdateLayer.update_lengths": "Where the sequences of a packed update begin; None for a padded one.",
     "IFullyConnectedLayer": "Multiplies the last three axes of its input, seen as one vector, by a matrix.",

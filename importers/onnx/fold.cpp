@@ -89,7 +89,7 @@ std::optional<Outputs> foldBinary(Node& node, char operation)
         auto const function = [operation](int64_t x, int64_t y) { return wrapped(operation, x, y); };
         return Outputs{integers(node, paired(integersOf(a), divisors, function), dims, a.type)};
     }
-    if (a.type != DataType::kFLOAT)
+    if (a.type != DataType::kFLOAT && a.type != kFloat64)
     {
         return std::nullopt;
     }
@@ -100,7 +100,7 @@ std::optional<Outputs> foldBinary(Node& node, char operation)
 std::optional<Outputs> foldUnary(Node& node, double (*function)(double))
 {
     Constant const& x = node.in(0).constant();
-    if (x.type != DataType::kFLOAT)
+    if (x.type != DataType::kFLOAT && x.type != kFloat64)
     {
         return std::nullopt;
     }

@@ -3,6 +3,7 @@
 
 #include "held.h"
 #include "old_opsets.h"
+#include "own_calls.h"
 #include "plugin.h"
 #include "signature.h"
 
@@ -267,7 +268,7 @@ void Import::addInput(::onnx::ValueInfoProto const& info)
     }
     if (type.elem_type() == ::onnx::TensorProto::DOUBLE)
     {
-        mNetwork.log.warnOnce("inputs of type double become float");
+        mNetwork.log.warnOnce(noteOfDouble());
     }
     if (heldBy(type.elem_type()) != nullptr)
     {

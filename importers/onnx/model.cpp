@@ -61,8 +61,8 @@ DataType typeOfOnnx(int32_t onnxType)
 {
     switch (onnxType)
     {
-    case TensorProto::FLOAT:
-    case TensorProto::DOUBLE: return DataType::kFLOAT;
+    case TensorProto::FLOAT: return DataType::kFLOAT;
+    case TensorProto::DOUBLE: return keepsDouble() ? kFloat64 : DataType::kFLOAT;
     case TensorProto::FLOAT16: return DataType::kHALF;
     case TensorProto::BFLOAT16: return DataType::kBF16;
     case TensorProto::INT8: return DataType::kINT8;
@@ -202,9 +202,13 @@ Constant Model::read(TensorProto const& tensor, std::optional<std::span<char con
     {
         raw = std::span<char const>{tensor.raw_data()};
     }
-    if (tensor.data_type() == TensorProto::DOUBLE)
+    if (tensor.data_type() == TensorProto::DOUBLE && !std::exchange(mWarnedOfDouble, true))
     {
-        return doubles(tensor, raw.value_or(std::span<char const>{}));
+        mWarn(noteOfDouble());
+    }
+    if (tensor.data_type() == TensorProto::DOUBLE && !keepsDouble())
+    {
+        return narrowedDoubles(tensor, raw.value_or(std::span<char const>{}));
     }
     if (heldBy(tensor.data_type()) != nullptr)
     {
@@ -228,6 +232,11 @@ Constant Model::typed(TensorProto const& tensor, DataType type)
 {
     Shape dims = dimsOfTensor(tensor);
     int64_t const count = volumeOf(dims);
+    if (type == kFloat64)
+    {
+        checkCount(tensor, tensor.double_data_size(), count);
+        return {type, std::move(dims), tensor.double_data().data(), count};
+    }
     switch (type)
     {
     case DataType::kFLOAT:
@@ -308,12 +317,8 @@ Constant Model::held(TensorProto const& tensor, std::optional<std::span<char con
     return constant;
 }
 
-Constant Model::doubles(TensorProto const& tensor, std::span<char const> raw)
+Constant Model::narrowedDoubles(TensorProto const& tensor, std::span<char const> raw)
 {
-    if (!std::exchange(mWarnedOfDouble, true))
-    {
-        mWarn(fmt::format("the model has elements of type double ({} is the first); they become float", shown(tensor)));
-    }
     Shape dims = dimsOfTensor(tensor);
     std::vector<double> wide(tensor.double_data().begin(), tensor.double_data().end());
     if (!raw.empty())

@@ -64,7 +64,7 @@ class Model
     Constant over(nvinfer1::DataType type, Shape dims, std::span<char const> bytes);
     Constant typed(::onnx::TensorProto const& tensor, nvinfer1::DataType type);
     Constant held(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> const& raw);
-    Constant doubles(::onnx::TensorProto const& tensor, std::span<char const> raw);
+    Constant narrowedDoubles(::onnx::TensorProto const& tensor, std::span<char const> raw);
     std::span<char const> external(::onnx::TensorProto const& tensor);
     Constant read(::onnx::TensorProto const& tensor, std::optional<std::span<char const>> raw);
 

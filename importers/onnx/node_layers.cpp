@@ -59,6 +59,10 @@ std::vector<To> converted(std::vector<From> const& elements)
 
 Constant constantOf(Model& model, std::vector<double> const& elements, DataType type, Shape dims)
 {
+    if (type == kFloat64)
+    {
+        return model.own(type, std::move(dims), elements);
+    }
     std::vector<uint16_t> halves(elements.size());
     switch (type)
     {

@@ -82,6 +82,19 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
     return add == nullptr ? nullptr : static_cast<nvinfer1::ILayer*>(add(&network, &recurrence));
 }
 
+bool keepsDouble()
+{
+    static auto const keeps = lookUp<int32_t (*)()>("tenonKeepsFloat64");
+    return keeps != nullptr && keeps() != 0;
+}
+
+char const* noteOfDouble()
+{
+    return keepsDouble() ? "the model has elements of type double: they are computed in double, which is slow; "
+                           "TENON_DOUBLE=float computes them in float"
+                         : "the model has elements of type double: they become float";
+}
+
 std::string shownMessage(std::string const& message)
 {
     static auto const give = lookUp<char* (*)(char const*, int32_t)>("tenonShown");

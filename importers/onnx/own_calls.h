@@ -33,4 +33,9 @@ nvinfer1::ILayer* addRecurrentNetwork(nvinfer1::INetworkDefinition& network, Ten
 //! Whether there is.
 bool hasRecurrentNetworks();
 
+//! Whether the network takes doubles (TENON_FLOAT64), and nobody asked for float in their place.
+bool keepsDouble();
+//! What a user is told of doubles, once.
+char const* noteOfDouble();
+
 } // namespace tenon::onnx

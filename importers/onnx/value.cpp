@@ -46,11 +46,11 @@ std::vector<To> elements(Constant const& constant, To (*convert)(From))
 }
 
 template <typename To>
-To fromFloating(float value)
+To fromFloating(double value)
 {
     if constexpr (std::is_integral_v<To>)
     {
-        constexpr float kLimit{9.2233715e18F}; // The last float below 2^63.
+        constexpr double kLimit{0x1.fffffffffffffp62}; // The last one below 2^63.
         return std::isnan(value) ? To{0} : static_cast<To>(std::clamp(value, -kLimit, kLimit));
     }
     return static_cast<To>(value);
@@ -59,6 +59,10 @@ To fromFloating(float value)
 template <typename To>
 std::vector<To> read(Constant const& constant)
 {
+    if (constant.type == kFloat64)
+    {
+        return elements<double, To>(constant, [](double v) { return fromFloating<To>(v); });
+    }
     switch (constant.type)
     {
     case DataType::kFLOAT: return elements<float, To>(constant, [](float v) { return fromFloating<To>(v); });
@@ -91,6 +95,10 @@ size_t Integers::checked(size_t i) const
 
 int64_t bytesOf(DataType type)
 {
+    if (type == kFloat64)
+    {
+        return 8;
+    }
     switch (type)
     {
     case DataType::kINT64: return 8;
@@ -108,6 +116,10 @@ int64_t bytesOf(DataType type)
 
 char const* nameOf(DataType type)
 {
+    if (type == kFloat64)
+    {
+        return "double";
+    }
     switch (type)
     {
     case DataType::kFLOAT: return "float";
@@ -125,7 +137,12 @@ char const* nameOf(DataType type)
 
 bool isFloating(DataType type)
 {
-    return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
+    return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16 || type == kFloat64;
+}
+
+DataType wideOf(DataType type)
+{
+    return type == kFloat64 ? type : DataType::kFLOAT;
 }
 
 int64_t volumeOf(Shape const& dims)

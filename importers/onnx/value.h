@@ -3,6 +3,7 @@
 #pragma once
 
 #include "NvInfer.h"
+#include "tenon/network.h"
 
 #include <memory>
 #include <optional>
@@ -11,6 +12,9 @@
 
 namespace tenon::onnx
 {
+
+//! The type of doubles, where the network takes them (own_calls.h).
+inline constexpr nvinfer1::DataType kFloat64{static_cast<nvinfer1::DataType>(TENON_FLOAT64)};
 
 //! Extents, axes or an attribute's numbers. A model may give fewer of them than its node reads: asking for one that is
 //! not there is the model's mistake, as a Failure.
@@ -80,6 +84,8 @@ struct Constant
 int64_t bytesOf(nvinfer1::DataType type);
 char const* nameOf(nvinfer1::DataType type);
 bool isFloating(nvinfer1::DataType type);
+//! What sums and products of elements of a type are made in: float, of doubles double.
+nvinfer1::DataType wideOf(nvinfer1::DataType type);
 //! Product of the extents; fails on a negative extent or an overflow.
 int64_t volumeOf(Shape const& dims);
 nvinfer1::Dims dimsOf(Shape const& shape);

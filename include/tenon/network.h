@@ -1,5 +1,5 @@
 //! \file
-//! Layers that the TensorRT API has not.
+//! Layers and an element type that the TensorRT API has not.
 #ifndef TENON_NETWORK_H
 #define TENON_NETWORK_H
 
@@ -9,6 +9,15 @@
 extern "C"
 {
 #endif
+
+    //! 64-bit floating point, IEEE 754: an nvinfer1::DataType beyond those of the API, static_cast from this number.
+    //! Inputs, constants, casts and whatever computes with real numbers take it, and networks of models with doubles
+    //! have it. Nothing converts to or from it but a cast. On every device the reference computes it, in double, which
+    //! is slow; elements that are only moved are as fast as others.
+#define TENON_FLOAT64 31
+
+    //! Whether parsers keep doubles as they are: 1, or with TENON_DOUBLE=float 0: they become float, as in TensorRT.
+    TENON_CALL int32_t tenonKeepsFloat64(void) TENON_NOEXCEPT;
 
     //! A recurrent network over all steps of its sequences, as ONNX defines RNN, GRU and LSTM.
     typedef struct TenonRecurrentNetwork

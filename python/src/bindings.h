@@ -5,6 +5,7 @@
 #include "NvOnnxParser.h"
 #include "gil.h"
 #include "impl/NvInferPythonPlugin.h"
+#include "tenon/network.h"
 
 #include <pybind11/native_enum.h>
 #include <pybind11/numpy.h>
@@ -104,6 +105,8 @@ nvinfer1::Weights toWeights(py::handle owner, py::object const& object);
 py::object fromWeights(py::handle owner, nvinfer1::Weights const& weights);
 
 //! NumPy's type of the same form; None for the types that NumPy lacks.
+//! The type that the API has not (tenon/network.h).
+inline constexpr nvinfer1::DataType kFloat64{static_cast<nvinfer1::DataType>(TENON_FLOAT64)};
 py::object numpyType(nvinfer1::DataType type);
 
 //! Bits of one element.

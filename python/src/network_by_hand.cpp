@@ -91,6 +91,14 @@ std::type_info const* classOfType(LayerType type)
     case LayerType::kCONDITIONAL_INPUT: return &typeid(IIfConditionalInputLayer);
     case LayerType::kCONDITIONAL_OUTPUT: return &typeid(IIfConditionalOutputLayer);
     case LayerType::kRNN_V2: return &typeid(IRNNv2Layer);
+    case LayerType::kRAGGED_SOFTMAX: return &typeid(IRaggedSoftMaxLayer);
+    case LayerType::kDYNAMIC_QUANTIZE: return &typeid(IDynamicQuantizeLayer);
+    case LayerType::kATTENTION_INPUT: return &typeid(IAttentionInputLayer);
+    case LayerType::kATTENTION_OUTPUT: return &typeid(IAttentionOutputLayer);
+    case LayerType::kROTARY_EMBEDDING: return &typeid(IRotaryEmbeddingLayer);
+    case LayerType::kKVCACHE_UPDATE: return &typeid(IKVCacheUpdateLayer);
+    case LayerType::kMOE: return &typeid(IMoELayer);
+    case LayerType::kDIST_COLLECTIVE: return &typeid(IDistCollectiveLayer);
     default: return nullptr;
     }
 }
@@ -201,6 +209,41 @@ void bindCacheExtras(py::module_& m)
         docOf("IKVCacheUpdateLayer.update_lengths"));
 }
 
+//! What 11.1 has besides.
+void bindAttentionExtras(py::module_& m)
+{
+    using T = IAttention;
+    auto c = classOf<py::class_<T, Borrowed<T>>>(m, "IAttention");
+    auto const form = [&c](char const* name, AttentionIOForm (T::*get)() const, bool (T::*set)(AttentionIOForm)) {
+        std::string const whole = std::string{"IAttention."} + name;
+        c.def_property(
+            name, [get](T const& self) { return (self.*get)(); },
+            [set, whole](
+                T& self, AttentionIOForm value) { checked(whole.c_str(), [&] { return (self.*set)(value); }); },
+            docOf(whole.c_str()));
+    };
+    auto const lengths = [&c](char const* name, ITensor* (T::*get)() const, bool (T::*set)(ITensor&)) {
+        std::string const whole = std::string{"IAttention."} + name;
+        c.def_property(name,
+            py::cpp_function(
+                [get](T const& self) { return (self.*get)(); }, py::return_value_policy::reference_internal),
+            py::cpp_function([set, whole](T& self, ITensor& tensor) {
+                checked(whole.c_str(), [&] { return (self.*set)(present(tensor)); });
+            }),
+            docOf(whole.c_str()));
+    };
+    c.def_property(
+        "causal_kind", &T::getCausalKind,
+        [](T& self, CausalMaskKind kind) {
+            checked("IAttention.causal_kind", [&] { return self.setCausalKind(kind); });
+        },
+        docOf("IAttention.causal_kind"));
+    form("query_form", &T::getQueryForm, &T::setQueryForm);
+    form("key_value_form", &T::getKeyValueForm, &T::setKeyValueForm);
+    lengths("query_lengths", &T::getQueryLengths, &T::setQueryLengths);
+    lengths("key_value_lengths", &T::getKeyValueLengths, &T::setKeyValueLengths);
+}
+
 void bindNetworkExtras(py::module_& m)
 {
     using T = INetworkDefinition;
@@ -218,6 +261,13 @@ void bindNetworkExtras(py::module_& m)
         },
         py::arg("inputs"), py::arg("equation"), docOf("INetworkDefinition.add_einsum"),
         py::return_value_policy::reference_internal);
+    c.def(
+        "add_attention_v2",
+        [](T& self, ITensor& query, ITensor& key, ITensor& value, AttentionNormalizationOp op, CausalMaskKind kind) {
+            return self.addAttentionV2(present(query), present(key), present(value), op, kind);
+        },
+        py::arg("query"), py::arg("key"), py::arg("value"), py::arg("norm_op"), py::arg("causal_kind"),
+        docOf("INetworkDefinition.add_attention_v2"), py::return_value_policy::reference_internal);
     c.def(
         "add_dist_collective",
         [](T& self, ITensor& input, CollectiveOperation operation, std::optional<ReduceOperation> reduction,
@@ -262,6 +312,7 @@ void bindNetworkByHand(py::module_& m)
     bindLayer(m);
     bindLayerExtras(m);
     bindCacheExtras(m);
+    bindAttentionExtras(m);
     bindNetworkExtras(m);
 }
 

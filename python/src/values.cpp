@@ -11,6 +11,8 @@ namespace tenon::python
 py::object numpyType(nvinfer1::DataType type)
 {
     using nvinfer1::DataType;
+    if (type == kFloat64)
+        return py::dtype("float64");
     switch (type)
     {
     case DataType::kFLOAT: return py::dtype("float32");
@@ -27,6 +29,8 @@ py::object numpyType(nvinfer1::DataType type)
 int32_t bitsOf(nvinfer1::DataType type)
 {
     using nvinfer1::DataType;
+    if (type == kFloat64)
+        return 64;
     switch (type)
     {
     case DataType::kFLOAT:
@@ -203,7 +207,7 @@ void bindPermutation(py::module_& m)
 DataType typeOf(py::array const& array)
 {
     for (DataType const type : {DataType::kFLOAT, DataType::kHALF, DataType::kINT8, DataType::kINT32, DataType::kINT64,
-             DataType::kBOOL, DataType::kUINT8})
+             DataType::kBOOL, DataType::kUINT8, kFloat64})
         if (array.dtype().equal(numpyType(type)))
             return type;
     throw py::type_error("no data type of the API is like NumPy's " + std::string{py::str(array.dtype())});

@@ -30,7 +30,7 @@ _OWN = ["DeviceArray", "Stream", "devices", "inspect", "knobs", "load", "not_imp
 
 if not TYPE_CHECKING:  # Type checkers take all names without an underscore.
     __all__ = [name for name in dir(_native) if not name.startswith("_")]
-    __all__ += ["bfloat16", "bool", "e8m0", "float16", "float32", "fp4", "fp8"]
+    __all__ += ["bfloat16", "bool", "e8m0", "float16", "float32", "float64", "fp4", "fp8"]
     __all__ += ["int4", "int8", "int32", "int64", "uint8", "nptype", "volume", *_OWN]
 
     def __getattr__(name: str):
@@ -40,6 +40,7 @@ if not TYPE_CHECKING:  # Type checkers take all names without an underscore.
 
 
 float32 = _native.DataType.FLOAT
+float64 = _native.DataType.FLOAT64
 float16 = _native.DataType.HALF
 bfloat16 = _native.DataType.BF16
 int8 = _native.DataType.INT8

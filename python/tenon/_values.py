@@ -70,24 +70,11 @@ def nptype(trt_type: Any) -> Any:
         "BOOL": np.bool_,
         "UINT8": np.uint8,
         "INT64": np.int64,
+        "FLOAT64": np.float64,
     }
     if trt_type.name not in types:
         raise TypeError(f"NumPy has no type like {trt_type.name}.")
     return types[trt_type.name]
-
-
-class _Later:
-    """A member of the API that this version lacks; reading or setting it says so."""
-
-    def __init__(self, owner: str, name: str) -> None:
-        self.what = f"{owner}.{name} is not implemented in this version"
-        self.__doc__ = "Not implemented in this version."
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        raise AttributeError(self.what)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        raise AttributeError(self.what)
 
 
 def _name(self: Any) -> str:
@@ -167,9 +154,6 @@ def install(native: Any) -> None:
                 setattr(cls, operation, answer)
             for member in cls:
                 member.__doc__ = native._doc_of(f"{cls.__name__}.{member.name}") or cls.__doc__
-    for later in native._later.split():
-        owner, name = later.split(".")
-        setattr(getattr(native, owner), name, _Later(owner, name))
     bits = native._bits_of
     native.DataType.itemsize = property(
         lambda self: bits(self) // 8 if bits(self) >= 8 else bits(self) / 8, doc="Bytes of one element; 0.5 for 4 bits."

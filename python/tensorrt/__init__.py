@@ -10,6 +10,7 @@ from tenon import bool as bool
 from tenon import e8m0 as e8m0
 from tenon import float16 as float16
 from tenon import float32 as float32
+from tenon import float64 as float64
 from tenon import fp4 as fp4
 from tenon import fp8 as fp8
 from tenon import int4 as int4

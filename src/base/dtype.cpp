@@ -21,7 +21,7 @@ std::string_view nameOf(DType type) noexcept
     case DType::kFP4: return "fp4";
     case DType::kE8M0: return "e8m0";
     }
-    return "unknown";
+    return type == kFloat64 ? "float64" : "unknown";
 }
 
 int32_t bitsOf(DType type) noexcept
@@ -41,7 +41,7 @@ int32_t bitsOf(DType type) noexcept
     case DType::kFP8:
     case DType::kE8M0: return 8;
     }
-    return 0;
+    return type == kFloat64 ? 64 : 0;
 }
 
 int64_t bytesOf(DType type, int64_t count) noexcept

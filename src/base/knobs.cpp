@@ -45,6 +45,9 @@ constexpr std::array kKnobs{
         "Every run warns of indices of Gather layers that are out of range, which give 0 in silence otherwise."},
     KnobInfo{Knob::kGraphs, "TENON_GRAPHS", "switch", "on",
         "Runs on a GPU that come again for the same shapes and addresses are CUDA graphs; off: kernel after kernel."},
+    KnobInfo{Knob::kDouble, "TENON_DOUBLE", "text", "keep",
+        "What ONNX models have of type double: keep computes it in float64, which is slow, float in float32.",
+        "keep float"},
 };
 
 struct Values

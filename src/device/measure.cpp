@@ -25,6 +25,8 @@ void fillWith(std::span<uint8_t> data, Draw const& draw)
 
 void fillRandomly(std::span<uint8_t> data, DType dtype, std::mt19937& random)
 {
+    if (dtype == kFloat64)
+        return fillWith(data, [&] { return std::uniform_real_distribution<double>{-1.0, 1.0}(random); });
     switch (dtype)
     {
     case DType::kFLOAT:

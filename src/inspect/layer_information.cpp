@@ -23,6 +23,8 @@ constexpr char const* kMetadataSeparator{"\x1E"};
 
 std::string typeText(DType type)
 {
+    if (type == kFloat64)
+        return "FP64";
     switch (type)
     {
     case DType::kFLOAT: return "FP32";

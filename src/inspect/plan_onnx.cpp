@@ -25,6 +25,8 @@ constexpr uint64_t kMostBytes{std::numeric_limits<int32_t>::max() - (uint64_t{1}
 //! onnx.TensorProto.DataType.
 int32_t onnxType(DType type)
 {
+    if (type == kFloat64)
+        return 11;
     switch (type)
     {
     case DType::kFLOAT: return 1;

@@ -186,8 +186,8 @@ class ExprReader
     {
         TENON_TRY(mIn.expect(","));
         std::string const type{mIn.word()};
-        for (int32_t i = 0; i < 12; ++i)
-            if (nameOf(static_cast<DType>(i)) == type)
+        for (int32_t i = 0; i < kTypeNumbers; ++i)
+            if (isValid(static_cast<DType>(i)) && nameOf(static_cast<DType>(i)) == type)
                 return cast(operand, static_cast<DType>(i));
         return mIn.error("an element type");
     }

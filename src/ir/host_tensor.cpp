@@ -140,6 +140,8 @@ HostTensor HostTensor::fromBytes(DType type, std::vector<int64_t> extentsOfTenso
     HostTensor tensor{type, std::move(extentsOfTensor)};
     auto const* halves = static_cast<uint16_t const*>(data);
     auto const* floats = static_cast<float const*>(data);
+    if (type == kFloat64)
+        convert(static_cast<double const*>(data), tensor.reals, [](double x) { return x; });
     switch (type)
     {
     case DType::kFLOAT: convert(floats, tensor.reals, [](float x) { return static_cast<double>(x); }); break;
@@ -179,6 +181,8 @@ void HostTensor::toBytes(void* data) const
     auto* halves = static_cast<uint16_t*>(data);
     auto* floats = static_cast<float*>(data);
     auto* bytes = static_cast<uint8_t*>(data);
+    if (dtype == kFloat64)
+        std::copy(reals.begin(), reals.end(), static_cast<double*>(data));
     switch (dtype)
     {
     case DType::kFLOAT: inParts(reals.size(), [&](size_t i) { floats[i] = static_cast<float>(reals[i]); }); break;

@@ -76,6 +76,8 @@ ShapeExpr realOp(RealOp op, ShapeExpr const& a, ShapeExpr const& b)
 
 ShapeExpr roundedTo(DType type, ShapeExpr const& value)
 {
+    if (type == kFloat64)
+        return value;
     switch (type)
     {
     case DType::kFLOAT: return realOp(RealOp::kToFloat, value);

@@ -196,8 +196,8 @@ class Parser
     Result<DType> dtype(TextReader& in)
     {
         std::string const type{in.word()};
-        for (int32_t i = 0; i < 12; ++i)
-            if (nameOf(static_cast<DType>(i)) == type)
+        for (int32_t i = 0; i < kTypeNumbers; ++i)
+            if (isValid(static_cast<DType>(i)) && nameOf(static_cast<DType>(i)) == type)
                 return static_cast<DType>(i);
         return badArgument("unknown element type '{}'", type);
     }

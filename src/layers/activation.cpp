@@ -20,7 +20,8 @@ Result<TensorType> Activation::infer(Inputs const& in) const
     Check check{in, kName};
     check.fields(verify()).count(1);
     if (activationType == ActivationType::kRELU)
-        check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64});
+        check.types(
+            0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kINT32, DType::kINT64});
     else
         check.floating(0);
     return check.sameAs(0);

@@ -36,7 +36,8 @@ ShapeExpr castReal(DType from, DType to, ShapeExpr const& value, SymbolTable con
         return ShapeExpr{1} - realEqual(value, 0);
     if (isInteger(to))
         return integerOf(to, value, symbols);
-    return to == from || to == DType::kFLOAT ? value : roundedTo(to, value);
+    bool const isWhole = to == from || (to == DType::kFLOAT && from != kFloat64);
+    return isWhole ? value : roundedTo(to, value);
 }
 } // namespace
 

@@ -31,7 +31,7 @@ class Check
     Check& types(int32_t i, std::initializer_list<DType> allowed);
     Check& floating(int32_t i)
     {
-        return types(i, {DType::kFLOAT, DType::kHALF, DType::kBF16});
+        return types(i, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64});
     }
     //! kINT32 or kINT64.
     Check& index(int32_t i)

@@ -28,7 +28,7 @@ Result<TensorType> Cumulative::infer(Inputs const& in) const
                   .count(2)
                   .index(1)
                   .rank(1, 0)
-                  .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT32, DType::kINT64})
+                  .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT32, DType::kINT64})
                   .done());
     TENON_TRY(axisOf(in));
     return in.type(0);

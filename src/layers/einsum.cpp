@@ -165,7 +165,8 @@ Result<TensorType> Einsum::infer(Inputs const& in) const
     Check check{in, kName};
     check.fields(verify()).that(in.size() > 0, "has no operands").count(in.size());
     for (int32_t i = 0; i < in.size(); ++i)
-        check.types(i, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT32, DType::kINT64}).sameType(i, 0);
+        check.types(i, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT32, DType::kINT64})
+            .sameType(i, 0);
     TENON_TRY(check.done());
     Result<EinsumLabels> const labels = this->labels(ranksOf(in));
     if (!labels)

@@ -106,7 +106,10 @@ std::optional<ShapeExpr> combineReal(Op op, ShapeExpr const& a, ShapeExpr const&
     if (op == Op::kGREATER)
         return realLess(b, a);
     if (op == Op::kFLOOR_DIV) // Kernels divide floats: a quotient that rounds up to a whole number is that number.
-        return roundedTo(type, realOp(RealOp::kFloor, roundedTo(DType::kFLOAT, realOp(RealOp::kDiv, a, b))));
+    {
+        DType const kernel = type == kFloat64 ? type : DType::kFLOAT;
+        return roundedTo(type, realOp(RealOp::kFloor, roundedTo(kernel, realOp(RealOp::kDiv, a, b))));
+    }
     std::optional<RealOp> const real = realOpOf(op);
     if (!real)
         return std::nullopt;

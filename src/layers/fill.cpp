@@ -25,7 +25,8 @@ Result<TensorType> Fill::infer(Inputs const& in) const
 {
     Check check{in, kName};
     check.fields(verify()).count(0, 3).types(1, {toType}).types(2, {toType}).rank(1, 0);
-    bool const floating = toType == DType::kFLOAT || toType == DType::kHALF || toType == DType::kBF16;
+    bool const floating =
+        toType == DType::kFLOAT || toType == DType::kHALF || toType == DType::kBF16 || toType == kFloat64;
     bool const isLinear = operation == FillOperation::kLINSPACE;
     check.that(floating || (isLinear && (toType == DType::kINT32 || toType == DType::kINT64)), "cannot fill with {}",
         nameOf(toType));
@@ -89,19 +90,19 @@ std::optional<Shape> Fill::contents(Inputs const& in) const
 
 namespace
 {
-//! In (0, 1), the same for the same position: the reference has no state.
-double uniform(uint64_t position)
+//! In (0, 1), the same for the same position and seed.
+double uniform(uint64_t seed, uint64_t position)
 {
-    uint64_t z = (position + 1) * 0x9E3779B97F4A7C15ULL; // SplitMix64.
+    uint64_t z = seed + (position + 1) * 0x9E3779B97F4A7C15ULL; // SplitMix64.
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
     return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
 }
 
-double normal(uint64_t position)
+double normal(uint64_t seed, uint64_t position)
 {
-    double const radius = std::sqrt(-2.0 * std::log(uniform(2 * position)));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform(2 * position + 1));
+    double const radius = std::sqrt(-2.0 * std::log(uniform(seed, 2 * position)));
+    return radius * std::cos(2.0 * std::numbers::pi * uniform(seed, 2 * position + 1));
 }
 } // namespace
 
@@ -118,9 +119,9 @@ Result<std::vector<HostTensor>> Fill::reference(HostTensors const& in) const
     forEachPosition(out.extents, [&](int64_t linear, std::vector<int64_t> const& at) {
         auto const position = static_cast<uint64_t>(linear);
         if (operation == FillOperation::kRANDOM_UNIFORM)
-            return out.set(linear, a + (b - a) * uniform(position));
+            return out.set(linear, a + (b - a) * uniform(seed, position));
         if (operation == FillOperation::kRANDOM_NORMAL)
-            return out.set(linear, a + b * normal(position));
+            return out.set(linear, a + b * normal(seed, position));
         int64_t whole = start != nullptr && exact ? start->integers[0] : alphaInt64;
         double value{a};
         for (size_t axis = 0; axis < at.size(); ++axis)

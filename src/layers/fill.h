@@ -9,7 +9,8 @@ namespace tenon
 {
 
 //! Inputs, each optional: dimensions (1-D integers), alpha (0-D), beta (1-D with one entry per axis; 0-D for random
-//! fills). The inputs go before the fields. toType is kFLOAT, kHALF, kBF16, kINT32 or kINT64.
+//! fills). The inputs go before the fields. toType is kFLOAT, kHALF, kBF16,
+//! kFloat64, kINT32 or kINT64.
 struct Fill
 {
     static constexpr std::string_view kName{"Fill"};
@@ -22,6 +23,7 @@ struct Fill
     int64_t betaInt64{1};
     bool alphaBetaInt64{false}; //!< alphaInt64 and betaInt64 hold, not alpha and beta.
     DType toType{DType::kFLOAT};
+    uint64_t seed{0}; //!< Of random numbers. Plans have none: kernels give each run of a context another one (E15).
 
     static constexpr auto fields()
     {
@@ -31,6 +33,10 @@ struct Fill
             field(7, "AlphaBetaInt64", &Fill::alphaBetaInt64), field(8, "ToType", &Fill::toType)};
     }
 
+    bool isRandom() const noexcept
+    {
+        return operation != nvinfer1::FillOperation::kLINSPACE;
+    }
     Result<Done> verify() const;
     Result<TensorType> infer(Inputs const& in) const;
     std::optional<Shape> contents(Inputs const& in) const;

@@ -37,7 +37,7 @@ Result<TensorType> Pooling::infer(Inputs const& in) const
     Check check{in, kName};
     check.fields(verify()).count(1).rank(0, static_cast<int32_t>(window.rank()) + 2);
     if (poolingType == PoolingType::kMAX)
-        check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kUINT8});
+        check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kUINT8});
     else
         check.floating(0);
     TensorType type = TENON_TRY(check.sameAs(0));

@@ -29,13 +29,13 @@ WithBatch Reduce::withBatch(SampleInputs const&) const
 
 Result<TensorType> Reduce::infer(Inputs const& in) const
 {
-    TensorType type =
-        TENON_TRY(Check(in, kName)
-                      .fields(verify())
-                      .count(1)
-                      .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64})
-                      .axes(0, reduceAxes)
-                      .sameAs(0));
+    TensorType type = TENON_TRY(
+        Check(in, kName)
+            .fields(verify())
+            .count(1)
+            .types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kINT32, DType::kINT64})
+            .axes(0, reduceAxes)
+            .sameAs(0));
     Shape shape;
     for (size_t axis = 0; axis < type.shape.size(); ++axis)
     {

@@ -68,6 +68,8 @@ namespace
 //! Integers from -limit to limit are all exact.
 int64_t exactLimit(DType type)
 {
+    if (type == kFloat64)
+        return int64_t{1} << 53;
     switch (type)
     {
     case DType::kFLOAT: return int64_t{1} << 24;

@@ -46,7 +46,7 @@ Result<std::vector<TensorType>> TopK::infer(Inputs const& in) const
 {
     Check check{in, kName};
     check.fields(verify()).count(1, 2).axes(0, reduceAxes, true);
-    check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64});
+    check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kINT32, DType::kINT64});
     if (check)
         check.input(0, axis() >= in.type(0).rank() - 4, "has rank {}; axis {} is none of its last four",
             in.type(0).rank(), axis());

@@ -23,7 +23,8 @@ Result<TensorType> Unary::infer(Inputs const& in) const
     if (operation == UnaryOp::kNOT)
         check.boolean(0);
     else if (operation == UnaryOp::kABS || operation == UnaryOp::kSIGN || operation == UnaryOp::kNEG)
-        check.types(0, {DType::kFLOAT, DType::kHALF, DType::kBF16, DType::kINT8, DType::kINT32, DType::kINT64});
+        check.types(
+            0, {DType::kFLOAT, DType::kHALF, DType::kBF16, kFloat64, DType::kINT8, DType::kINT32, DType::kINT64});
     else
         check.floating(0);
     TensorType type = TENON_TRY(check.sameAs(0));

@@ -41,8 +41,9 @@ bool isWithin(Graph const& graph, Node const& node)
 
 bool hasReferenceForm(DType type)
 {
-    return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == DType::kINT8
-        || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64 || type == DType::kBOOL;
+    return type == DType::kFLOAT || type == DType::kHALF || type == DType::kBF16 || type == kFloat64
+        || type == DType::kINT8 || type == DType::kUINT8 || type == DType::kINT32 || type == DType::kINT64
+        || type == DType::kBOOL;
 }
 
 //! Constant contents of a shape tensor.

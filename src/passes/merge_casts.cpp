@@ -10,7 +10,9 @@ namespace
 //! Whether every number of the one type is one of the other.
 bool holdsAll(DType wide, DType narrow)
 {
-    return wide == narrow || (wide == DType::kFLOAT && (narrow == DType::kHALF || narrow == DType::kBF16));
+    bool const isShort = narrow == DType::kHALF || narrow == DType::kBF16;
+    return wide == narrow || (wide == DType::kFLOAT && isShort)
+        || (wide == kFloat64 && (isShort || narrow == DType::kFLOAT));
 }
 } // namespace
 

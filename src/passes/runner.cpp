@@ -194,9 +194,18 @@ class Runner
         return std::get<TargetRule>(rule.apply)(mGraph, node, mOptions.limits);
     }
 
+    //! Fields of fused layers are floats, and nothing fused computes in double.
+    bool mayFuse(Node const& node) const
+    {
+        auto const isDouble = [&](ValueId value) { return value != kNone && mGraph.typeOf(value).dtype == kFloat64; };
+        return std::ranges::none_of(node.inputs, isDouble) && std::ranges::none_of(node.outputs, isDouble);
+    }
+
     void tryRule(Rule const& rule, NodeId id)
     {
         Node const& node = mGraph.node(id);
+        if (rule.kind == RuleKind::kFuse && !mayFuse(node))
+            return;
         Rewrite const rewrite = ask(rule, node);
         if (auto const* skipped = std::get_if<Skip>(&rewrite))
             return noteSkip(rule, node, skipped->reason);

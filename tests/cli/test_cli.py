@@ -228,6 +228,7 @@ def test_verify_with_an_impossible_tolerance_fails(plan: pathlib.Path, tmp_path:
         ("TENON_LOG", "bogus", "error, warning, info or verbose"),
         ("TENON_FUSION", "maybe", "1, on, true, yes, 0, off, false or no"),
         ("TENON_TACTICS", "luck", "estimate or time"),
+        ("TENON_DOUBLE", "clamp", "keep or float"),
         ("TENON_IMPLICIT_BATCH", "perhaps", "1, on, true, yes, 0, off, false or no"),
     ],
 )
@@ -247,6 +248,7 @@ def test_knobs_without_effect_are_said_once(variable: str, value: str, word: str
         ("TENON_SPIN", "0"),
         ("TENON_FUSION", "off"),
         ("TENON_TACTICS", "time"),
+        ("TENON_DOUBLE", "float"),
         ("TENON_IMPLICIT_BATCH", "1"),
         ("TENON_CHECK_INDICES", "1"),
     ],

@@ -1,6 +1,7 @@
 // The parser's calls and what it says about models that it cannot read.
 #include "models.h"
 #include "support/temp_folder.h"
+#include "tenon/network.h"
 
 #include <fstream>
 #include <gmock/gmock.h>
@@ -325,7 +326,7 @@ TEST(OnnxParser, W12_getLayerOutputTensorFindsTheFirstNodeOfAName)
     EXPECT_EQ(reading.parser->getLayerOutputTensor(nullptr, 0), nullptr);
 }
 
-TEST(OnnxParser, W14_doubleBecomesFloatWithOneWarning)
+TEST(OnnxParser, doubleStaysDoubleWithOneWarning)
 {
     TinyModel model;
     model.input("x", {2}, ::onnx::TensorProto::DOUBLE).output("y");
@@ -342,7 +343,8 @@ TEST(OnnxParser, W14_doubleBecomesFloatWithOneWarning)
     model.node("Mul", {"a", "w"}, {"y"});
     Reading reading;
     ASSERT_TRUE(reading.parse(model)) << reading.errors();
-    EXPECT_EQ(reading.network->getInput(0)->getType(), nvinfer1::DataType::kFLOAT);
+    EXPECT_EQ(static_cast<int32_t>(reading.network->getInput(0)->getType()), TENON_FLOAT64);
+    EXPECT_EQ(static_cast<int32_t>(reading.network->getOutput(0)->getType()), TENON_FLOAT64);
     auto const ofElements = std::count_if(reading.logger.messages.begin(), reading.logger.messages.end(),
         [](std::string const& text) { return text.find("elements of type double") != std::string::npos; });
     EXPECT_EQ(ofElements, 1);

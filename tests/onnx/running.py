@@ -9,7 +9,11 @@ LOGGER = trt.Logger(trt.Logger.ERROR)
 trt.init_libnvinfer_plugins(LOGGER, "")  # Scatters that reduce are one of them.
 
 # |a - b| <= absolute + relative * |b|, by the type of the result.
-TOLERANCES = {np.dtype(np.float32): (1e-5, 1e-4), np.dtype(np.float16): (2.5e-3, 1e-3)}
+TOLERANCES = {
+    np.dtype(np.float64): (1e-12, 1e-9),
+    np.dtype(np.float32): (1e-5, 1e-4),
+    np.dtype(np.float16): (2.5e-3, 1e-3),
+}
 
 
 def saturated_fp8(array: np.ndarray) -> np.ndarray:

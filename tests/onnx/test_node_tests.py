@@ -40,11 +40,11 @@ FOUR_DIGITS = (1e-4, 1e-3)  # The tolerance for results that the package gives i
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
 
-# Element types that the engine has not and computes in others (W14).
+# Element types that the engine has not and computes in others.
 ONNX = onnx.TensorProto
 COMPUTED_IN = {
-    ONNX.DOUBLE: np.float32, ONNX.INT16: np.int32, ONNX.UINT16: np.int32, ONNX.UINT32: np.int64,
-    ONNX.UINT64: np.int64, ONNX.INT4: np.int8, ONNX.UINT4: np.uint8, ONNX.INT2: np.int8, ONNX.UINT2: np.uint8,
+    ONNX.INT16: np.int32, ONNX.UINT16: np.int32, ONNX.UINT32: np.int64, ONNX.UINT64: np.int64,
+    ONNX.INT4: np.int8, ONNX.UINT4: np.uint8, ONNX.INT2: np.int8, ONNX.UINT2: np.uint8,
 }  # fmt: skip
 # Those that NumPy has not stand as float32 in its arrays.
 AS_FLOAT = {

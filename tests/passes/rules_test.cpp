@@ -46,6 +46,41 @@ output %z
 )");
 }
 
+TEST(Rules, mergeCastsTakesOutDoublesThatHoldFloats)
+{
+    expectRewrite("merge-casts", R"(
+input %x : float32[N,4]
+%a = Cast(%x) {ToType=31}
+%b = Cast(%a) {ToType=1}
+%y = Unary(%b) {Operation=0}
+output %y
+)",
+        R"(
+input %x : float32[N,4]
+%b = Cast(%x) {ToType=1}
+%y = Unary(%b) {Operation=0}
+output %y
+)");
+    expectUnchanged("merge-casts", R"(
+input %x : float64[N,4]
+%a = Cast(%x) {ToType=0}
+%y = Cast(%a) {ToType=31}
+output %y
+)");
+}
+
+TEST(Rules, layersOfDoublesAreNotFused)
+{
+    expectUnchanged("fold-matmul-alpha", R"(
+input %x : float64[N,4]
+const %w : float64[4,3] = random(7)
+const %c : float64[1,1] = [0.1]
+%a = MatrixMultiply(%x, %w)
+%y = ElementWise(%a, %c) {Operation=1}
+output %y
+)");
+}
+
 TEST(Rules, mergeCastsKeepsARounding)
 {
     expectUnchanged("merge-casts", R"(

@@ -281,17 +281,6 @@ def test_the_loggers_of_the_process_may_go() -> None:
     assert done.stdout == "True\nTrue\n", (done.returncode, done.stderr)
 
 
-def test_members_that_are_not_bound_yet_say_so() -> None:
-    network = trt.Builder(LOGGER).create_network()
-    name = "add_attention"
-    for owner in (network, trt.INetworkDefinition):
-        with pytest.raises(AttributeError, match=f"^INetworkDefinition.{name} is not implemented in this version$"):
-            getattr(owner, name)
-    assert not hasattr(network, name) and hasattr(network, "add_plugin_v3")
-    with pytest.raises(AttributeError, match="no attribute 'add_loup'"):
-        _ = network.add_loup
-
-
 def test_memory_that_a_context_refuses_is_not_its_memory(engine: trt.ICudaEngine) -> None:
     owns = engine.create_execution_context()
     with pytest.raises(RuntimeError, match="did not take the memory"):

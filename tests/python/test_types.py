@@ -66,10 +66,10 @@ def test_every_name_of_the_seeds_is_bound() -> None:
 
 
 def test_api_table_is_bound_as_far_as_this_version_goes() -> None:
-    """All of the 10.16 module but plugins, loops, conditions, attention, selectors and refitters."""
+    """All of the 10.16 module but lists of nodes and subgraphs, which are Python's, and an internal string."""
     done = compare()
     present, _, total = done.stdout.split()[-3:]
-    assert int(present) >= 1999 and int(total) == 2544, done.stdout
+    assert int(present) >= 2505 and int(total) == 2544, done.stdout
     whole = {
         "Builder",
         "Runtime",

@@ -1,6 +1,7 @@
 // Buffer: memory, and contents.
 #include "buffer.h"
 
+#include "elements.h"
 #include "tenon/host.h"
 
 #include <algorithm>
@@ -58,6 +59,12 @@ void fillRandom(std::span<char> buffer, DataType type, uint32_t seed)
         {
             float const value = normal(generator);
             std::memcpy(&buffer[i], &value, 4);
+        }
+    else if (type == kFloat64)
+        for (size_t i = 0; i + 8 <= buffer.size(); i += 8)
+        {
+            auto const value = static_cast<double>(normal(generator));
+            std::memcpy(&buffer[i], &value, 8);
         }
     else if (type == DataType::kINT32 || type == DataType::kINT64)
     {

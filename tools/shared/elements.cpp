@@ -13,6 +13,8 @@ std::optional<double> elementAt(nvinfer1::DataType type, char const* data, size_
         std::memcpy(&value, data + i * sizeof(value), sizeof(value));
         return value;
     };
+    if (type == kFloat64)
+        return read(double{});
     switch (type)
     {
     case nvinfer1::DataType::kFLOAT: return static_cast<double>(read(float{}));

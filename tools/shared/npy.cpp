@@ -1,6 +1,7 @@
 // Npy: reading and writing. The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "npy.h"
 
+#include "elements.h"
 #include "files.h"
 #include "shapes.h"
 
@@ -16,9 +17,9 @@ namespace
 {
 using nvinfer1::DataType;
 
-constexpr std::array<std::pair<DataType, char const*>, 9> kTypes{{{DataType::kFLOAT, "<f4"}, {DataType::kHALF, "<f2"},
-    {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"}, {DataType::kINT64, "<i8"}, {DataType::kBOOL, "|b1"},
-    {DataType::kUINT8, "|u1"}, {DataType::kBF16, "<V2"}, {DataType::kBF16, "|V2"}}};
+constexpr std::array<std::pair<DataType, char const*>, 10> kTypes{{{DataType::kFLOAT, "<f4"}, {kFloat64, "<f8"},
+    {DataType::kHALF, "<f2"}, {DataType::kINT8, "|i1"}, {DataType::kINT32, "<i4"}, {DataType::kINT64, "<i8"},
+    {DataType::kBOOL, "|b1"}, {DataType::kUINT8, "|u1"}, {DataType::kBF16, "<V2"}, {DataType::kBF16, "|V2"}}};
 
 //! What stands in a header for the type; null when .npy has no form for it.
 char const* descriptionOf(DataType type)
@@ -45,6 +46,8 @@ char const* typeName(DataType type)
     static constexpr char const* kNames[]{
         "FLOAT", "HALF", "INT8", "INT32", "BOOL", "UINT8", "FP8", "BF16", "INT64", "INT4", "FP4", "E8M0"};
     auto const index = static_cast<size_t>(type);
+    if (type == kFloat64)
+        return "FLOAT64";
     return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 

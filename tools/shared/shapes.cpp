@@ -1,6 +1,8 @@
 // Shapes: parsing, showing, counting.
 #include "shapes.h"
 
+#include "elements.h"
+
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
@@ -116,6 +118,8 @@ std::optional<size_t> bytesOf(DataType type, Dims const& dims)
         size_t all{0};
         return __builtin_mul_overflow(*count, bytes, &all) ? std::nullopt : std::optional{all};
     };
+    if (type == kFloat64)
+        return each(8);
     switch (type)
     {
     case DataType::kINT64: return each(8);

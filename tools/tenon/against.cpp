@@ -99,12 +99,12 @@ class TensorFiles : public IDebugListener
 bool isWritable(DataType type)
 {
     return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kINT8 || type == DataType::kINT32
-        || type == DataType::kINT64 || type == DataType::kBOOL || type == DataType::kUINT8;
+        || type == DataType::kINT64 || type == DataType::kBOOL || type == DataType::kUINT8 || type == kFloat64;
 }
 
 bool isFloat(DataType type)
 {
-    return type == DataType::kFLOAT || type == DataType::kHALF;
+    return type == DataType::kFLOAT || type == DataType::kHALF || type == kFloat64;
 }
 
 //! Where extents depend on data, values that extents are made of are known too late to be debug tensors: integers stay

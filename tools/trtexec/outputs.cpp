@@ -69,7 +69,7 @@ std::vector<double> valuesOfTensor(ICudaEngine const& engine, IExecutionContext 
 
 bool isWhole(DataType type)
 {
-    return type != DataType::kFLOAT && type != DataType::kHALF && type != DataType::kBF16;
+    return type != DataType::kFLOAT && type != DataType::kHALF && type != DataType::kBF16 && type != cli::kFloat64;
 }
 
 std::string dimsJoined(Dims const& dims, char const* separator)

@@ -1,6 +1,8 @@
 // Specs: reading of values.
 #include "specs.h"
 
+#include "elements.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -26,10 +28,10 @@ Number parsedNumber(std::string const& flag, std::string const& text, char const
     return value;
 }
 
-constexpr std::array<std::pair<DataType, char const*>, 12> kTypeNames{
-    {{DataType::kFLOAT, "fp32"}, {DataType::kHALF, "fp16"}, {DataType::kBF16, "bf16"}, {DataType::kINT32, "int32"},
-        {DataType::kINT64, "int64"}, {DataType::kINT8, "int8"}, {DataType::kUINT8, "uint8"}, {DataType::kBOOL, "bool"},
-        {DataType::kFP8, "fp8"}, {DataType::kINT4, "int4"}, {DataType::kFP4, "fp4"}, {DataType::kE8M0, "e8m0"}}};
+constexpr std::array<std::pair<DataType, char const*>, 13> kTypeNames{{{DataType::kFLOAT, "fp32"},
+    {DataType::kHALF, "fp16"}, {DataType::kBF16, "bf16"}, {DataType::kINT32, "int32"}, {DataType::kINT64, "int64"},
+    {DataType::kINT8, "int8"}, {DataType::kUINT8, "uint8"}, {DataType::kBOOL, "bool"}, {DataType::kFP8, "fp8"},
+    {DataType::kINT4, "int4"}, {DataType::kFP4, "fp4"}, {DataType::kE8M0, "e8m0"}, {cli::kFloat64, "fp64"}}};
 
 constexpr std::array<std::pair<TensorFormat, char const*>, 13> kFormatNames{{{TensorFormat::kLINEAR, "chw"},
     {TensorFormat::kCHW2, "chw2"}, {TensorFormat::kCHW4, "chw4"}, {TensorFormat::kHWC8, "hwc8"},

@@ -51,7 +51,7 @@ Outputs importClip(Node& node)
     {
         return {node.output(node.api().addIdentity(node.tensor(x)))};
     }
-    if (!isFloating(x.type()) || !isConstantOrMissing(node, 1) || !isConstantOrMissing(node, 2))
+    if (!isFloating(x.type()) || x.type() == kFloat64 || !isConstantOrMissing(node, 1) || !isConstantOrMissing(node, 2))
     {
         return {clipByLayers(node, x)};
     }

@@ -284,7 +284,7 @@ Value maskOfLength(Node& node, Value const& mask, Extent const& keys)
 DataType softmaxTypeOf(Node& node)
 {
     return node.hasAttribute("softmax_precision") ? typeOfOnnx(static_cast<int32_t>(node.intOr("softmax_precision", 1)))
-                                                  : DataType::kFLOAT;
+                                                  : wideOf(node.in(0).type());
 }
 
 //! Q, K, V, mask, past key, past value, lengths of the keys; of opset 23 on.
@@ -501,8 +501,8 @@ class LinearAttention
         Extents const keys = extentsOf(mNode, k);
         Extents const values = extentsOf(mNode, v);
         Value const first = mNode.has(3)
-            ? mNode.cast(mNode.in(3), DataType::kFLOAT)
-            : expandTo(mNode, mNode.scalar(0.0, DataType::kFLOAT, 4), {keys[0], mHeads, keys[3], values[3]});
+            ? mNode.cast(mNode.in(3), mWide)
+            : expandTo(mNode, mNode.scalar(0.0, mWide, 4), {keys[0], mHeads, keys[3], values[3]});
         mLoop = mNode.api().addLoop();
         if (mLoop == nullptr)
         {
@@ -546,7 +546,7 @@ class LinearAttention
   private:
     Value wide(int input, int64_t heads)
     {
-        return headsApart(mNode, mNode.cast(mNode.in(input), DataType::kFLOAT), heads);
+        return headsApart(mNode, mNode.cast(mNode.in(input), mWide), heads);
     }
 
     //! Numbers per head, or per head and column of k; one for all heads stays one.
@@ -571,6 +571,7 @@ class LinearAttention
     std::string mRule;
     int64_t mHeads;
     int64_t mQueryHeads;
+    DataType mWide{wideOf(mNode.in(0).type())};
     bool mIsGated;
     bool mIsDelta;
     nvinfer1::ILoop* mLoop{nullptr};

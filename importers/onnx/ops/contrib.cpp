@@ -67,10 +67,10 @@ Value normalizedRows(Node& node, Value const& x, Value const& scale, Value const
         layer->setEpsilon(epsilon);
         return layer->getOutput(0);
     }
-    Value const wide = node.cast(x, DataType::kFLOAT);
+    Value const wide = node.cast(x, wideOf(x.type()));
     Value const mean = node.reduce(productOf(node, wide, wide), ReduceOperation::kAVG, {rank - 1}, true);
-    Value const root = node.unary(
-        sumOf(node, mean, node.scalar(static_cast<double>(epsilon), DataType::kFLOAT)), UnaryOperation::kSQRT);
+    Value const root =
+        node.unary(sumOf(node, mean, node.scalar(static_cast<double>(epsilon), wide.type())), UnaryOperation::kSQRT);
     return productOf(node, node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type()), gamma);
 }
 

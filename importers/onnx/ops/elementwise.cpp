@@ -1,6 +1,7 @@
 // Elementwise operators that need more than one layer: n-ary ones, comparisons, powers, remainders, casts, Where.
 #include "../held.h"
 #include "../operators.h"
+#include "../own_calls.h"
 
 #include <limits>
 
@@ -67,9 +68,9 @@ Outputs importPow(Node& node)
     {
         return {node.binary(base, node.cast(node.in(1), base.type()), ElementWiseOperation::kPOW)};
     }
-    // The base's type is the result's: integers go through float.
-    Value const power = node.binary(
-        node.cast(base, DataType::kFLOAT), node.cast(node.in(1), DataType::kFLOAT), ElementWiseOperation::kPOW);
+    // The base's type is the result's: integers go through float, or the double of the exponent.
+    DataType const wide = wideOf(node.in(1).type());
+    Value const power = node.binary(node.cast(base, wide), node.cast(node.in(1), wide), ElementWiseOperation::kPOW);
     return {node.cast(power, base.type())};
 }
 
@@ -113,7 +114,7 @@ int32_t numberOf(DataType type)
 {
     using Onnx = ::onnx::TensorProto;
     constexpr int32_t kNumbers[]{Onnx::FLOAT, Onnx::FLOAT16, Onnx::INT8, Onnx::INT32, Onnx::BOOL, Onnx::UINT8,
-        Onnx::FLOAT8E4M3FN, Onnx::BFLOAT16, Onnx::INT64};
+        Onnx::FLOAT8E4M3FN, Onnx::BFLOAT16, Onnx::INT64, Onnx::DOUBLE};
     for (int32_t const number : kNumbers)
     {
         if (typeOfOnnx(number) == type)
@@ -156,7 +157,7 @@ Outputs importCast(Node& node)
     int64_t const to = node.intOr("to", 0);
     if (to == ::onnx::TensorProto::DOUBLE)
     {
-        node.warnOnce("casts to double become casts to float");
+        node.warnOnce(noteOfDouble());
     }
     return {castTo(node, node.in(0), static_cast<int32_t>(to))};
 }

@@ -141,11 +141,12 @@ Outputs constantRange(Node& node)
     return {node.numbers(elements, {static_cast<int64_t>(elements.size())}, node.in(0).type())};
 }
 
-//! Of floating limits that follow from shapes: start + i · delta, computed in float.
+//! Of floating limits that follow from shapes: start + i · delta, computed in float, or in double.
 Value floatingRange(Node& node)
 {
+    DataType const type = wideOf(node.in(0).type());
     auto const number = [&](int input) {
-        Value const x = node.cast(node.in(input), DataType::kFLOAT);
+        Value const x = node.cast(node.in(input), type);
         return x.rank() == 1 ? x : node.reshape(x, {1});
     };
     Value const start = number(0);
@@ -153,8 +154,8 @@ Value floatingRange(Node& node)
     Value const span = node.binary(number(1), start, ElementWiseOperation::kSUB);
     Value const steps =
         node.unary(node.binary(span, delta, ElementWiseOperation::kDIV), nvinfer1::UnaryOperation::kCEIL);
-    Value const count = node.binary(steps, node.scalar(0.0, DataType::kFLOAT, 1), ElementWiseOperation::kMAX);
-    Value const places = node.cast(iota(node, Extent{node.cast(count, DataType::kINT64)}), DataType::kFLOAT);
+    Value const count = node.binary(steps, node.scalar(0.0, type, 1), ElementWiseOperation::kMAX);
+    Value const places = node.cast(iota(node, Extent{node.cast(count, DataType::kINT64)}), type);
     Value const moved =
         node.binary(node.binary(places, delta, ElementWiseOperation::kPROD), start, ElementWiseOperation::kSUM);
     return node.cast(moved, node.in(0).type());

@@ -176,10 +176,10 @@ Outputs importRmsNorm(Node& node)
     int32_t const first = node.axis(node.intOr("axis", -1), x.rank());
     std::vector<int32_t> axes(static_cast<size_t>(x.rank() - first));
     std::iota(axes.begin(), axes.end(), first);
-    Value const wide = node.cast(x, DataType::kFLOAT);
+    Value const wide = node.cast(x, wideOf(x.type()));
     Value const squares = node.binary(wide, wide, ElementWiseOperation::kPROD);
     Value const mean = node.reduce(squares, ReduceOperation::kAVG, axes, true);
-    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), DataType::kFLOAT);
+    Value const epsilon = node.scalar(node.floatOr("epsilon", 1e-5F), wide.type());
     Value const root = node.unary(node.binary(mean, epsilon, ElementWiseOperation::kSUM), UnaryOperation::kSQRT);
     Value const normalized = node.cast(node.binary(wide, root, ElementWiseOperation::kDIV), x.type());
     return {node.binary(normalized, node.in(1), ElementWiseOperation::kPROD)};

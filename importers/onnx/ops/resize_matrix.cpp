@@ -169,7 +169,7 @@ Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
 {
     DataType const type = given.type();
     bool const isNearest = form.mode == "nearest"; // Elements as they are, infinite ones and large integers, too.
-    Value result = isNearest ? given : node.cast(given, DataType::kFLOAT);
+    Value result = isNearest ? given : node.cast(given, wideOf(type));
     Value outside;
     for (size_t i = 0; i < form.axes.size(); ++i)
     {
@@ -188,9 +188,8 @@ Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
         std::vector<double> beyond;
         std::vector<double> const weights = weightsOf(form, axis, beyond);
         auto const at = static_cast<int32_t>(i);
-        result = isNearest
-            ? pickedAlong(node, result, at, form)
-            : resizedAlong(node, result, at, node.numbers(weights, {axis.out, axis.in}, DataType::kFLOAT));
+        result = isNearest ? pickedAlong(node, result, at, form)
+                           : resizedAlong(node, result, at, node.numbers(weights, {axis.out, axis.in}, result.type()));
         if (std::any_of(beyond.begin(), beyond.end(), [](double flag) { return flag != 0.0; }))
         {
             Shape shape(form.axes.size(), 1);
@@ -201,7 +200,7 @@ Value resizeByMatrix(Node& node, Value const& given, ResizeMatrix const& form)
     }
     if (outside.exists())
     {
-        result = node.select(outside, node.scalar(form.extrapolation, isNearest ? type : DataType::kFLOAT), result);
+        result = node.select(outside, node.scalar(form.extrapolation, result.type()), result);
     }
     if (!isFloating(type) && !isNearest)
     {

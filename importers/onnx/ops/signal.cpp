@@ -20,8 +20,8 @@ DataType windowType(Node const& node)
     int64_t const number = node.intOr("output_datatype", 1);
     switch (number)
     {
-    case 1:
-    case 11: return DataType::kFLOAT;
+    case 1: return DataType::kFLOAT;
+    case 11: return typeOfOnnx(::onnx::TensorProto::DOUBLE);
     case 10: return DataType::kHALF;
     case 16: return DataType::kBF16;
     case 6: return DataType::kINT32;

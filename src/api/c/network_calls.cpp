@@ -1,8 +1,9 @@
-// C functions: layers that the TensorRT API has not.
+// C functions: layers and an element type that the TensorRT API has not.
 #include "tenon/network.h"
 
 #include "api/boundary.h"
 #include "api/network/network.h"
+#include "base/knobs.h"
 #include "layers/recurrent_network.h"
 
 namespace tenon::api
@@ -54,6 +55,11 @@ nvinfer1::ILayer* addRecurrentNetwork(Network& network, TenonRecurrentNetwork co
 } // namespace
 
 } // namespace tenon::api
+
+int32_t tenonKeepsFloat64() noexcept
+{
+    return tenon::knobText(tenon::Knob::kDouble) == "float" ? 0 : 1;
+}
 
 void* tenonAddRecurrentNetwork(void* network, TenonRecurrentNetwork const* recurrence) noexcept
 {
