@@ -5,6 +5,7 @@
 
 #include "layers/convolution.h"
 #include "layers/deconvolution.h"
+#include "layers/fill.h"
 #include "layers/gather.h"
 #include "layers/layer_table.h"
 #include "layers/matrix_multiply.h"
@@ -165,6 +166,17 @@ Result<std::vector<HostTensor>> StepReference::copied(ObservedStep const& step)
             values.setInteger(i, from.extents[static_cast<size_t>(i)]);
     }
     return result;
+}
+
+bool StepReference::isRandom(ObservedStep const& step) const
+{
+    if (isCopy(step))
+        return false;
+    PlanNode const& node = mPlan.graph.nodes.at(static_cast<size_t>(step.step->graphNode));
+    if (node.layer != Fill::kName)
+        return false;
+    Result<LayerPtr> const layer = loadLayer(node.layer, node.fields);
+    return layer && as<Fill>(**layer)->isRandom();
 }
 
 Result<std::vector<HostTensor>> StepReference::evaluate(ObservedStep const& step)

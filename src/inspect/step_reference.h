@@ -49,6 +49,8 @@ class StepReference
     //! The layer's reference on what the step read, or what a copy had to copy. Fields and weights come from the
     //! portable graph.
     Result<std::vector<HostTensor>> evaluate(ObservedStep const& step);
+    //! A fill with random numbers, which nothing can be compared with.
+    bool isRandom(ObservedStep const& step) const;
     //! For layers that sum products: the sums of the products' magnitudes, as far as they reach the output. No sum is
     //! rounded better than in proportion to these, however small it is itself. None for other layers.
     std::optional<HostTensor> magnitudes(ObservedStep const& step);

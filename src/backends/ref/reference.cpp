@@ -1,7 +1,9 @@
-// Kernel "reference": converts operands to host tensors and calls the layer's own plain loops.
+// Kernel "reference": converts operands to host tensors and calls the layer's own plain loops. Random fills draw other
+// numbers in each run of a context.
 #include "backend/check_shapes.h"
 #include "backend/layer_args.h"
 #include "backends/ref/kernels.h"
+#include "layers/fill.h"
 #include "layers/layer_table.h"
 
 #include <algorithm>
@@ -122,14 +124,76 @@ class PreparedReference final : public HostPrepared
     bool mIsIdle; //!< It gives no element: loops over 2^40 empty matrices would not end.
 };
 
+//! A random fill of one context: which run it is decides what it draws, so that contexts begin alike. The layer's name
+//! tells it apart from other fills.
+class RandomFill final : public HostPrepared, public Attached
+{
+  public:
+    RandomFill(Fill const& fill, std::string_view layer, bool mustRun)
+        : mFill{fill},
+          mName{hashOf(layer)},
+          mMustRun{mustRun}
+    {
+    }
+    Prepared const& prepared() const noexcept override
+    {
+        return *this;
+    }
+    Result<Done> reshape(std::span<TensorArg const> inputs, std::span<TensorArg const> outputs) override
+    {
+        mInputs.assign(inputs.begin(), inputs.end());
+        mOutputs.assign(outputs.begin(), outputs.end());
+        return Done{};
+    }
+    bool hearsAddresses() const noexcept override
+    {
+        return false;
+    }
+    bool isCollective() const noexcept override
+    {
+        return false;
+    }
+    Result<Done> run(Call const& call, Lane const& lane) const override
+    {
+        Fill drawn = mFill;
+        drawn.seed = mName + 0xD1342543DE82EF95ULL * mRuns++; // Odd: no two runs have one seed.
+        return PreparedReference{makeLayer(drawn), mInputs, mOutputs, mMustRun}.run(call, lane);
+    }
+
+  private:
+    //! FNV-1a: the same in every process.
+    static uint64_t hashOf(std::string_view text) noexcept
+    {
+        uint64_t hash{0xCBF29CE484222325ULL};
+        for (char const c : text)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+        return hash;
+    }
+
+    Fill mFill;
+    uint64_t mName;
+    bool mMustRun;
+    std::vector<TensorArg> mInputs;
+    std::vector<TensorArg> mOutputs;
+    mutable uint64_t mRuns{0}; //!< A context runs one at a time.
+};
+
 class ReferenceKernel final : public Kernel
 {
   public:
-    ReferenceKernel(LayerPtr layer, std::vector<WeightArg> weights, bool mustRun)
+    ReferenceKernel(LayerPtr layer, std::vector<WeightArg> weights, std::string_view name, bool mustRun)
         : mLayer{std::move(layer)},
           mWeights{std::move(weights)},
+          mName{name},
           mMustRun{mustRun}
     {
+    }
+    Result<std::unique_ptr<Attached>> attach(ContextResources const&) override
+    {
+        Fill const* const fill = as<Fill>(*mLayer);
+        if (fill == nullptr || !fill->isRandom())
+            return std::unique_ptr<Attached>{};
+        return std::unique_ptr<Attached>{std::make_unique<RandomFill>(*fill, mName, mMustRun)};
     }
     Result<std::shared_ptr<Prepared const>> prepare(
         std::span<TensorArg const> inputs, std::span<TensorArg const> outputs, int32_t) const override
@@ -146,6 +210,7 @@ class ReferenceKernel final : public Kernel
   private:
     LayerPtr mLayer;
     std::vector<WeightArg> mWeights;
+    std::string mName;
     bool mMustRun;
 };
 } // namespace
@@ -160,7 +225,7 @@ Result<std::unique_ptr<Kernel>> loadReference(KernelSource const& source)
         if (weight.data != nullptr && !weight.packing.empty())
             return badArgument("the reference cannot read weights packed as '{}'", weight.packing);
     return std::unique_ptr<Kernel>{
-        std::make_unique<ReferenceKernel>(std::move(layer), source.weights, source.produces > 0)};
+        std::make_unique<ReferenceKernel>(std::move(layer), source.weights, source.layer, source.produces > 0)};
 }
 
 } // namespace tenon::ref
