@@ -54,6 +54,7 @@ class GraphWriter
     Result<Done> addSampleInput(int32_t position);
     //! Operands are named after what they are to their layer.
     void noteWeights(LayerBase const& layer, Operand const& operand);
+    std::string nameOfConstant(Operand const& operand) const;
     Result<std::vector<ValueId>> operandsOf(LayerBase const& layer, std::vector<Operand> const& operands);
     //! The layer as it stands in the graph; in a network with implicit batch, for all samples.
     Result<BatchAxis::Form> formOf(LayerBase& layer);

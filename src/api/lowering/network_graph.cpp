@@ -293,6 +293,13 @@ void GraphWriter::noteWeights(LayerBase const& layer, Operand const& operand)
             mRefit.note(layer.name(), role, operand.constant, false);
 }
 
+//! Weights have the name that the user gave them, in ONNX models that of the initializer; else the layer's.
+std::string GraphWriter::nameOfConstant(Operand const& operand) const
+{
+    std::string given = mNetwork.nameOf({operand.constant->dtype, operand.constant->data, operand.constant->count()});
+    return given.empty() ? operand.name : given;
+}
+
 Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std::vector<Operand> const& operands)
 {
     std::vector<ValueId> inputs;
@@ -303,7 +310,7 @@ Result<std::vector<ValueId>> GraphWriter::operandsOf(LayerBase const& layer, std
                 operand.tensor->name());
         noteWeights(layer, operand);
         if (operand.constant != nullptr)
-            inputs.push_back(mResult.graph.addConstant(operand.name, operand.constant));
+            inputs.push_back(mResult.graph.addConstant(nameOfConstant(operand), operand.constant));
         else if (operand.tensor == nullptr)
             inputs.push_back(kNone);
         else
