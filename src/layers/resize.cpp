@@ -239,8 +239,7 @@ Result<std::vector<HostTensor>> Resize::reference(HostTensors const& in) const
     std::vector<int64_t> extents = x.extents;
     for (size_t axis = 0; axis < extents.size(); ++axis)
     {
-        bool const scaledAway = axis < scales.size() && scales[axis] != 1.0F; // 3 · 1.1 is 3 again, its points are not.
-        if (extents[axis] == out.extents[axis] && !scaledAway)
+        if (extents[axis] == out.extents[axis] && !isScaled(axis))
             continue;
         if (extents[axis] == 0)
             return badConfig("axis {} is empty: there is nothing to resize", axis);

@@ -45,6 +45,11 @@ struct Resize
     Result<Done> verify() const;
     Result<WithBatch> withBatch(SampleInputs const& samples) const;
     Result<TensorType> infer(Inputs const& in) const;
+    //! By a scale that the user gave: 3 · 1.1 is 3 again, its points are others.
+    bool isScaled(size_t axis) const noexcept
+    {
+        return axis < scales.size() && scales[axis] != 1.0F;
+    }
     //! The one definition of coordinates and weights, for the reference and for kernels.
     Taps tapsOf(size_t axis, int64_t in, int64_t out) const;
     Result<std::vector<HostTensor>> reference(HostTensors const& in) const;

@@ -105,19 +105,43 @@ TEST(Resizes, modesAndTransformations)
 
 TEST(Resizes, scalesTypesAndRanks)
 {
-    if (backendUnderTest().name == "cpu")
-        GTEST_SKIP() << "its kernel takes images of real numbers alone";
+    std::string const kernel = backendUnderTest().name == "cpu" ? "axes" : "spatial";
     Resize layer;
     layer.scales = {1.0F, 1.0F, 2.0F, 1.5F};
     for (DType const type : {DType::kINT8, DType::kINT32, DType::kINT64, DType::kBOOL})
-        expectKernels(layer, {input(randomTensor({1, 3, 5, 6}, 0.0, 99.0, type))}, "spatial");
+        expectKernels(layer, {input(randomTensor({1, 3, 5, 6}, 0.0, 99.0, type))}, kernel);
     layer.scales = {1.0F, 1.0F, 1.1F};
     layer.resizeMode = nvinfer1::InterpolationMode::kLINEAR;
-    expectKernels(layer, {input(randomTensor({2, 4, 3}))}, "spatial");
+    expectKernels(layer, {input(randomTensor({2, 4, 3}))}, kernel);
     layer.scales = {1.0F, 1.0F, 2.0F, 0.5F, 3.0F};
     layer.resizeMode = nvinfer1::InterpolationMode::kCUBIC;
     layer.excludeOutside = true;
-    expectKernels(layer, {input(randomTensor({1, 8, 3, 6, 4}))}, "spatial");
+    expectKernels(layer, {input(randomTensor({1, 8, 3, 6, 4}))}, kernel);
+}
+
+//! Axes in front, behind and between the resized ones stay; by vectors of channels and without.
+TEST(Resizes, anyAxes)
+{
+    if (backendUnderTest().name != "cpu")
+        GTEST_SKIP() << "of the CPU's kernel";
+    using nvinfer1::InterpolationMode;
+    for (InterpolationMode const mode :
+        {InterpolationMode::kNEAREST, InterpolationMode::kLINEAR, InterpolationMode::kCUBIC})
+        for (auto const& [in, out] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{{{7}, {12}},
+                 {{3, 5}, {3, 9}}, {{4, 33}, {6, 33}}, {{2, 3, 4, 5}, {3, 5, 4, 5}}, {{2, 3, 4, 5}, {2, 5, 4, 3}},
+                 {{2, 2, 3, 4, 5, 2}, {2, 2, 6, 2, 10, 2}}, {{3, 4}, {3, 4}}})
+        {
+            SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(mode), show(in), show(out)));
+            Resize layer;
+            layer.outputDimensions = extentsAsDims(out);
+            layer.resizeMode = mode;
+            layer.coordinateTransformation = nvinfer1::ResizeCoordinateTransformation::kHALF_PIXEL;
+            expectKernels(layer, {input(randomTensor(in))}, "axes", {1e-5, 1e-4});
+        }
+    Resize whole;
+    whole.scales = {1.0F, 2.5F, 0.5F};
+    for (DType const type : {DType::kUINT8, kFloat64})
+        expectKernels(whole, {input(randomTensor({3, 4, 6}, 0.0, 99.0, type))}, "axes");
 }
 
 TEST(Poolings, windowsStridesAndPadding)
