@@ -1,21 +1,17 @@
 // Attention: per head, blocks of query rows against packed keys and values, so that scores never leave the caches.
 #include "layers/attention.h"
 
-#include "backends/cpu/isa_functions.h"
+#include "backends/cpu/attention_block.h"
 #include "backends/cpu/step_kernel.h"
 #include "ir/host_tensor.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tenon::cpu
 {
 
 namespace
 {
-constexpr int64_t kScoreBlockFloats{int64_t{16} << 10}; //!< Scores of one block of rows.
-constexpr int64_t kScoreRowGrain{12};
-
 //! An operand by its roles: batch, head, row, column.
 struct View
 {
@@ -130,79 +126,21 @@ class Attending
             isTurned ? f.k.strides[2] : f.k.strides[3], isTurned, depth, length, 0, panelsOf(length), keys);
         isa.packColumns(static_cast<T const*>(call.inputs[2]) + f.v.at(batch, shared), f.v.strides[2], false, length,
             columns, 0, panelsOf(columns), values);
-        float* const queries = scores + f.blockRows * f.scoreStride();
-        Block block;
-        block.keys = keys;
-        block.values = values;
-        block.scores = scores;
+        AttentionBlock block{.length = length,
+            .depth = depth,
+            .columns = columns,
+            .keys = keys,
+            .values = values,
+            .scores = scores,
+            .scoreStride = f.scoreStride()};
         for (int64_t row = first; row < last; row += f.blockRows)
         {
             block.rows = std::min(f.blockRows, last - row);
             T const* const q = static_cast<T const*>(call.inputs[0]) + f.q.at(batch, head, row);
             T* const out = static_cast<T*>(call.outputs[0]) + f.out.at(batch, head, row);
-            AttentionRows<T> const weights = rowsOf(call, scores, batch, head, row);
-            if constexpr (kIsFloat<T>)
-            {
-                block.q = q;
-                block.qStride = f.q.strides[2];
-                block.out = out;
-                block.outStride = f.out.strides[2];
-                runBlock(block, weights);
-            }
-            else
-            {
-                isa.widenRows(q, f.q.strides[2], block.rows, depth, queries);
-                block.q = queries;
-                block.qStride = depth;
-                block.out = queries + f.blockRows * depth + kPanel;
-                block.outStride = columns;
-                runBlock(block, weights);
-                isa.narrowRows(block.out, block.rows, columns, out, f.out.strides[2]);
-            }
+            runAttentionRowsOf(block, rowsOf(call, scores, batch, head, row), mLayer.scale, q, f.q.strides[2], out,
+                f.out.strides[2], scores + f.blockRows * f.scoreStride());
         }
-    }
-
-    //! Some rows of q against one head's keys and values, all floats.
-    struct Block
-    {
-        int64_t rows{0};
-        float const* keys{nullptr};
-        float const* values{nullptr};
-        float* scores{nullptr};
-        float const* q{nullptr};
-        int64_t qStride{0};
-        float* out{nullptr};
-        int64_t outStride{0};
-    };
-
-    void runBlock(Block const& block, AttentionRows<T> const& weights) const
-    {
-        AttentionForm const& f = mForm;
-        StorageFunctions<float> const& isa = storageFunctions<float>();
-        constexpr float kInfinity{std::numeric_limits<float>::infinity()};
-        Gemm<float> product;
-        product.low = -kInfinity;
-        product.high = kInfinity;
-        product.rows = block.rows;
-        product.columns = f.k.extents[2];
-        product.length = f.k.extents[3];
-        product.a = block.q;
-        product.aStride = block.qStride;
-        product.b = block.keys;
-        product.c = block.scores;
-        product.cStride = f.scoreStride();
-        product.alpha = mLayer.scale;
-        isa.runGemm(product, {0, block.rows, 0, panelsOf(product.columns)}, nullptr);
-        storageFunctions<T>().runAttentionRows(weights, block.rows);
-        product.columns = f.v.extents[3];
-        product.length = f.k.extents[2];
-        product.a = block.scores;
-        product.aStride = f.scoreStride();
-        product.b = block.values;
-        product.c = block.out;
-        product.cStride = block.outStride;
-        product.alpha = 1.0F;
-        isa.runGemm(product, {0, block.rows, 0, panelsOf(product.columns)}, nullptr);
     }
 
     AttentionRows<T> rowsOf(Call const& call, float* scores, int64_t batch, int64_t head, int64_t row) const
@@ -268,9 +206,7 @@ Step stepOfAttention(StepOf<Attention> const& from)
         for (size_t i = 0; i < 4; ++i)
             form.maskStrides[i] = mask.extents[i] == 1 ? 0 : strides[i];
     }
-    int64_t const rows =
-        std::max(kScoreBlockFloats / std::max<int64_t>(form.scoreStride(), 1) / kScoreRowGrain, int64_t{1});
-    form.blockRows = std::min(rows * kScoreRowGrain, std::max<int64_t>(form.q.extents[2], 1));
+    form.blockRows = blockRowsOf(form.scoreStride(), form.q.extents[2]);
     return withStorage(from.inputs[0].dtype, [&]<typename T>(T) {
         Attending<T> attending{layer, form, from.threads};
         size_t const scratch = attending.scratchBytes();
