@@ -2,6 +2,7 @@
 // by the script against.py.
 #include "against.h"
 
+#include "elements.h"
 #include "interruption.h"
 #include "npy.h"
 #include "peer.h"
