@@ -182,6 +182,50 @@ TEST(CpuDeconvolution, linesOfAllWidths)
         }
 }
 
+struct PhasesCase
+{
+    std::vector<int64_t> size;
+    std::vector<int64_t> stride;
+    std::vector<int64_t> dilation;
+    std::vector<int64_t> pre;
+    std::vector<int64_t> post;
+    int32_t groups{1};
+    int64_t maps{5};
+};
+
+//! Windows that overlap, leave gaps (strides beyond the kernel), are cut, dilated by what shares factors with the stride
+//! and by what does not; groups down to one channel each.
+TEST(CpuDeconvolution, overlappingWindows)
+{
+    for (PhasesCase const& c : std::vector<PhasesCase>{{{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
+             {{4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 1, 20}, {{3, 3}, {1, 1}, {1, 1}, {0, 2}, {1, 0}},
+             {{2, 1}, {3, 4}, {1, 1}, {0, 0}, {0, 0}}, {{3, 4}, {2, 3}, {2, 1}, {2, 1}, {0, 1}},
+             {{3, 3}, {4, 6}, {2, 4}, {1, 0}, {0, 3}, 1, 17}, {{5, 3}, {2, 1}, {3, 2}, {4, 1}, {3, 0}},
+             {{3, 3}, {2, 2}, {1, 1}, {1, 0}, {0, 1}, 4, 8}, {{2, 4}, {2, 2}, {1, 1}, {0, 1}, {0, 1}, 12, 12},
+             {{4}, {2}, {1}, {1}, {1}}, {{5}, {3}, {2}, {0}, {2}, 2, 6}})
+    {
+        SCOPED_TRACE(fmt::format("{} by {}, groups {}", show(c.size), show(c.stride), c.groups));
+        Deconvolution layer;
+        layer.nbOutputMaps = c.maps;
+        layer.nbGroups = c.groups;
+        layer.kernelSize = extentsAsDims(c.size);
+        layer.stride = extentsAsDims(c.stride);
+        layer.dilation = extentsAsDims(c.dilation);
+        layer.prePadding = extentsAsDims(c.pre);
+        layer.postPadding = extentsAsDims(c.post);
+        std::vector<int64_t> kernel{12, c.maps / c.groups};
+        kernel.insert(kernel.end(), c.size.begin(), c.size.end());
+        std::vector<int64_t> const image =
+            c.size.size() == 2 ? std::vector<int64_t>{2, 12, 5, 9} : std::vector<int64_t>{2, 12, 9};
+        std::vector<Operand> operands{
+            input(randomTensor(image)), weight(randomTensor(kernel)), weight(randomTensor({c.maps}))};
+        expectKernels(layer, operands, "phases");
+        layer.epilogue.steps = {{EpilogueKind::kSigmoid}};
+        operands[2] = absent();
+        expectKernels(layer, operands, "phases");
+    }
+}
+
 TEST(CpuNormalization, aSinglePixelFarFromZero)
 {
     Normalization const layer{.axes = 12};
