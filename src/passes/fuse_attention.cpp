@@ -1,5 +1,6 @@
 // fuse-attention: softmax(alpha · q · kᵀ + mask) · v with the transposes around it becomes one layer that reads q, k
-// and v where they lie; a guard against rows that may attend to nothing becomes its field.
+// and v where they lie, and heads of k and v that several heads of q share without the copies that a model makes of
+// them; a guard against rows that may attend to nothing becomes its field.
 #include "layers/attention.h"
 #include "layers/element_wise.h"
 #include "layers/matrix_multiply.h"
@@ -47,6 +48,22 @@ ValueId unguarded(Graph const& graph, Parts& parts, ValueId value)
     return inner;
 }
 
+//! Whether a mask leaves the shape of the scores as it is. Extents of keys come from several inputs of a decoder, by
+//! names that nobody compares; that the product behind reads as many rows of v makes them equal, or the run fails.
+bool keepsShape(Graph const& graph, Parts const& parts, ValueId scores, ValueId sum)
+{
+    TensorType const& before = graph.typeOf(scores);
+    TensorType const& after = graph.typeOf(sum);
+    if (before == after)
+        return true;
+    bool const isTurned = layerOf<MatrixMultiply>(parts.values)->operation1 == Matrix::kTRANSPOSE;
+    Shape const& v = graph.typeOf(parts.values->input(1)).shape;
+    if (before.dtype != after.dtype || before.rank() != 4 || after.rank() != 4
+        || before.shape[3] != v[isTurned ? 3 : 2])
+        return false;
+    return std::equal(before.shape.begin(), before.shape.end() - 1, after.shape.begin());
+}
+
 //! The sum of products and mask; leaves `value` when there is no mask.
 ValueId unmasked(Graph const& graph, Parts& parts, ValueId value)
 {
@@ -56,7 +73,7 @@ ValueId unmasked(Graph const& graph, Parts& parts, ValueId value)
         return value;
     for (size_t i = 0; i < 2; ++i)
         if (graph.producerOf<MatrixMultiply>(sum->input(i)) != nullptr
-            && graph.typeOf(sum->input(i)) == graph.typeOf(value))
+            && keepsShape(graph, parts, sum->input(i), value))
         {
             parts.mask = sum->input(1 - i);
             parts.nodes.insert(parts.nodes.begin(), sum->id);
@@ -151,8 +168,33 @@ std::optional<Operand> packedOperand(Graph const& graph, Patch& patch, Node cons
     return Operand{patch.add(*reshape, {columns->whole}), packed};
 }
 
+//! x [b, h, s, d] of a reshape to [b, h · n, s, d] of x with each head repeated n times, in whatever form the model says
+//! so: broadcast along an axis of its own.
+std::optional<ValueId> sharedHeads(Graph const& graph, Patch& patch, Node const& shuffle)
+{
+    Node const* repeat = graph.producerOf<Slice>(shuffle.input(0));
+    if (repeat == nullptr || !isIdentity(layerOf<Shuffle>(&shuffle)->firstTranspose))
+        return std::nullopt;
+    Result<Slice::Cut> const cut = layerOf<Slice>(repeat)->cut(operandsOf(graph, *repeat));
+    Shape const& from = graph.typeOf(repeat->input(0)).shape;
+    Shape const middle = middleShape(graph, shuffle);
+    if (!cut || from.size() != 5 || from[2] != ShapeExpr{1}
+        || layerOf<Slice>(repeat)->mode != nvinfer1::SampleMode::kSTRICT_BOUNDS)
+        return std::nullopt;
+    for (size_t axis = 0; axis < from.size(); ++axis)
+        if (cut->start[axis] != ShapeExpr{0} || (axis != 2 && cut->size[axis] != from[axis])
+            || (cut->stride[axis] != ShapeExpr{axis == 2 ? 0 : 1} && from[axis] != ShapeExpr{1}))
+            return std::nullopt;
+    Shape const heads{from[0], from[1], from[3], from[4]};
+    if (middle != Shape{from[0], from[1] * cut->size[2], from[3], from[4]})
+        return std::nullopt;
+    std::optional<Shuffle> const reshape = reshapeTo(from, heads);
+    return reshape ? std::optional{patch.add(*reshape, {repeat->input(0)})} : std::nullopt;
+}
+
 //! Looks through the transposes that put an operand into the order of the product.
-Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, int32_t column)
+//! `sharesHeads`: the operand may have fewer heads than q.
+Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, int32_t column, bool sharesHeads)
 {
     Operand operand{value, {.axes = {0, 1, row, column}}};
     Node const* node = graph.producerOf<Shuffle>(value);
@@ -170,6 +212,11 @@ Operand operandOf(Graph const& graph, Patch& patch, ValueId value, int32_t row, 
         return operand;
     for (int32_t& axis : operand.view.axes)
         axis = shuffle.secondTranspose[static_cast<size_t>(axis)];
+    if (std::optional<ValueId> const shared = sharesHeads ? sharedHeads(graph, patch, *node) : std::nullopt)
+    {
+        operand.value = *shared;
+        return operand;
+    }
     if (isIdentity(shuffle.firstTranspose))
         if (std::optional<Operand> packed = packedOperand(graph, patch, *node, operand.view))
             return *packed;
@@ -204,9 +251,9 @@ Rewrite fuseAttention(Graph const& graph, Node const& node, FusionLimits const& 
     bool const vTurned = values.operation1 == Matrix::kTRANSPOSE;
     Patch patch{graph, node};
     patch.covers(inOrder(graph, parts->nodes));
-    Operand const q = operandOf(graph, patch, parts->scores->input(0), qTurned ? 3 : 2, qTurned ? 2 : 3);
-    Operand const k = operandOf(graph, patch, parts->scores->input(1), kTurned ? 2 : 3, kTurned ? 3 : 2);
-    Operand const v = operandOf(graph, patch, parts->values->input(1), vTurned ? 3 : 2, vTurned ? 2 : 3);
+    Operand const q = operandOf(graph, patch, parts->scores->input(0), qTurned ? 3 : 2, qTurned ? 2 : 3, false);
+    Operand const k = operandOf(graph, patch, parts->scores->input(1), kTurned ? 2 : 3, kTurned ? 3 : 2, true);
+    Operand const v = operandOf(graph, patch, parts->values->input(1), vTurned ? 3 : 2, vTurned ? 2 : 3, true);
     Attention attention;
     attention.scale = scores.alpha;
     attention.q = q.view;

@@ -103,6 +103,41 @@ output %o
 )");
 }
 
+//! A decoder's: keys of the past before the new one, each head for two of q, a mask whose length has a name of its own.
+TEST(Patterns, attentionReadsHeadsThatAreShared)
+{
+    expectRewrite("fuse-attention", R"(
+input %q : float32[1,4,1,3]
+input %k : float32[1,2,T=3..3,3]
+input %v : float32[1,2,T,3]
+input %mask : float32[1,1,1,M=3..3]
+%k5 = Shuffle(%k) {ReshapeDimensions=(1,2,1,-1,3)}
+%v5 = Shuffle(%v) {ReshapeDimensions=(1,2,1,-1,3)}
+%kx = Slice(%k5) {Start=(0), Size=(2), Stride=(0), Axes=(2)}
+%vx = Slice(%v5) {Start=(0), Size=(2), Stride=(0), Axes=(2)}
+%kt = Shuffle(%kx) {ReshapeDimensions=(1,4,-1,3), SecondTranspose=[0,1,3,2,4,5,6,7]}
+%vt = Shuffle(%vx) {ReshapeDimensions=(1,4,-1,3)}
+%s = MatrixMultiply(%q, %kt) {alpha=0.5}
+%m = ElementWise(%s, %mask) {Operation=0}
+%p = SoftMax(%m) {Axes=8}
+%o = MatrixMultiply(%p, %vt)
+output %o
+)",
+        R"(
+input %q : float32[1,4,1,3]
+input %k : float32[1,2,T=3..3,3]
+input %v : float32[1,2,T,3]
+input %mask : float32[1,1,1,M=3..3]
+%k5 = Shuffle(%k) {ReshapeDimensions=(1,2,1,-1,3)}
+%v5 = Shuffle(%v) {ReshapeDimensions=(1,2,1,-1,3)}
+%k4 = Shuffle(%k5) {ReshapeDimensions=(1,2,-1,3)}
+%v4 = Shuffle(%v5) {ReshapeDimensions=(1,2,-1,3)}
+%a = Attention(%q, %k4, %v4, %mask) {scale=0.5, outputAxes=[0,2,1,3]}
+%o = Shuffle(%a) {FirstTranspose=[0,2,1,3,4,5,6,7]}
+output %o
+)");
+}
+
 TEST(Patterns, projectionsBecomeOne)
 {
     expectRewrite("merge-projections", R"(
