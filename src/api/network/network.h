@@ -339,6 +339,8 @@ class Network final : public missing::NetworkDefinition, public Fronted<nvinfer1
     };
     Result<std::string> knownWeights(char const* name) const;
     void inferStale();
+    //! Dimensions of one name have one extent: that of the first input that has it.
+    ShapeExpr dynamicExtent(int32_t position, int32_t axis);
     void inferInput(Tensor& tensor, int32_t position);
     Result<Done> inferLayer(LayerBase& layer);
     struct Found

@@ -48,6 +48,21 @@ void Network::inferStale()
     }
 }
 
+ShapeExpr Network::dynamicExtent(int32_t position, int32_t axis)
+{
+    std::string const& name = mInputs[static_cast<size_t>(position)]->dimensionNames()[static_cast<size_t>(axis)];
+    for (int32_t i = 0; !name.empty() && i <= position; ++i)
+    {
+        Tensor const& other = *mInputs[static_cast<size_t>(i)];
+        for (int32_t at = 0; at < other.declared().nbDims; ++at)
+            if (other.dimensionNames()[static_cast<size_t>(at)] == name)
+                return other.declared().d[at] >= 0
+                    ? ShapeExpr{other.declared().d[at]}
+                    : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, i, at));
+    }
+    return ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, axis));
+}
+
 void Network::inferInput(Tensor& tensor, int32_t position)
 {
     Tensor::Inferred& inferred = tensor.inferred;
@@ -59,9 +74,7 @@ void Network::inferInput(Tensor& tensor, int32_t position)
         .standsForReals = tensor.declaredType() == DType::kINT8 && tensor.isQuantizable()};
     Dims const& dims = tensor.declared();
     for (int32_t i = 0; i < dims.nbDims; ++i)
-        inferred.type.shape.push_back(dims.d[i] >= 0
-                ? ShapeExpr{dims.d[i]}
-                : ShapeExpr::symbol(mSymbols.find(SymbolKind::kInputExtent, position, i)));
+        inferred.type.shape.push_back(dims.d[i] >= 0 ? ShapeExpr{dims.d[i]} : dynamicExtent(position, i));
     std::optional<std::vector<int64_t>> const extents = staticExtents(inferred.type.shape);
     bool const isShort = extents && extents->size() <= 1 && volumeOf(*extents) <= kMaxShapeValues;
     bool const isReal = tensor.declaredType() == DType::kFLOAT;
